@@ -8,6 +8,7 @@ use djinn_runtime::port::UserKey;
 use djinn_runtime::port::budget::{Amount, Budgets as _, DayKey};
 use djinn_runtime::port::catalog::Catalog as _;
 use djinn_runtime::port::clock::Clock as _;
+use djinn_runtime::port::stream::Streams as _;
 use djinn_runtime::settings::UserLimits;
 use djinn_scripted::{RecordedRequest, ScriptedResponse};
 use futures::future::join_all;

@@ -32,6 +32,7 @@ mod feedback;
 mod files;
 mod identity;
 mod idle;
+mod ignored;
 mod join;
 mod joyagent;
 mod keys;

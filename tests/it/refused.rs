@@ -144,7 +144,7 @@ async fn what_may_be_left_out_or_written_otherwise_is_accepted() {
         (Protocol::Ui, json!({})),
         (Protocol::Ui, json!({"deepThink": null, "outputStyle": "", "traceId": "x", "user": "x"})),
         (Protocol::Ui, json!({"deepThink": "0", "sessionId": "", "requestId": ""})),
-        (Protocol::Native, json!({"session_id": null, "unknown": {"a": [1]}})),
+        (Protocol::Native, json!({"session_id": null, "unknown": null, "more": {}})),
         (Protocol::Native, json!({"mode": "react"})),
     ];
     for (protocol, mut body) in rows {
@@ -263,7 +263,7 @@ async fn lists_that_are_asked_for_wrongly() {
             check(&path, &answer, (400, "invalid_field", Some("cursor")), cursor);
         }
     }
-    for path in ["/runs?status=&limit=&cursor=&x=1", "/runs?limit=100", "/sessions?limit=1"] {
+    for path in ["/runs?status=&limit=&cursor=", "/runs?limit=100", "/sessions?limit=1"] {
         assert_eq!(world.get(path).await.status, 200, "{path}");
     }
 }
@@ -278,11 +278,10 @@ async fn titles_that_are_none() {
     }
     let long = "界".repeat(201);
     for title in [json!(null), json!(""), json!(" \n\t"), json!(&long), json!(5), json!(["x"])] {
-        for body in [json!({"title": title}), json!({"name": title})] {
-            let answer = sent(&world, Method::POST, path, body.to_string()).await;
-            let code = if body["title"] == long { "too_long" } else { "invalid_field" };
-            check(path, &answer, (400, code, Some("title")), &body.to_string());
-        }
+        let code = if title == long { "too_long" } else { "invalid_field" };
+        let body = json!({"title": title}).to_string();
+        let answer = sent(&world, Method::POST, path, body.clone()).await;
+        check(path, &answer, (400, code, Some("title")), &body);
     }
     let answer = sent(&world, Method::POST, path, "x".repeat(agent::MAX_BODY + 1)).await;
     check(path, &answer, (413, "body_too_large", None), "too large");

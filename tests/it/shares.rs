@@ -70,6 +70,11 @@ async fn refused(client: &Client, method: &str, path: &str, body: &Value) -> (u1
     (answer.status, code)
 }
 
+/// An answer to what a run asks.
+fn confirm() -> Value {
+    json!({"feedbackId": "t1.c1", "feedback": "confirm"})
+}
+
 fn code(status: u16, code: &str) -> (u16, String) {
     (status, code.to_owned())
 }
@@ -142,24 +147,21 @@ async fn who_may_only_read_changes_nothing() {
         let asked = office.bob.ask(protocol, &Question::of("Mine?", &handle)).await;
         assert_eq!(asked.status, 403, "{protocol:?}");
     }
+    let file = json!({"requestId": handle, "fileName": "mine.md", "fileSize": 1, "content": "x"});
     let rows = [
-        ("POST", "/v1/file_tool/upload_file", "session_read_only"),
-        ("POST", "/v1/file_tool/upload_url", "session_read_only"),
-        ("DELETE", "/sessions/HANDLE", "owner_only"),
-        ("POST", "/sessions/HANDLE/title", "owner_only"),
-        ("POST", "/sessions/HANDLE/share", "owner_only"),
-        ("DELETE", "/sessions/HANDLE/share/HANDLE", "owner_only"),
-        ("GET", "/runs/RUN/audit", "asker_only"),
-        ("POST", "/runs/RUN/stop", "asker_only"),
-        ("POST", "/runs/RUN/messages", "asker_only"),
-        ("POST", "/api/feedback/RUN", "asker_only"),
-        ("GET", "/api/feedback/pending/RUN", "asker_only"),
+        ("POST", "/v1/file_tool/upload_file", file.clone(), "session_read_only"),
+        ("POST", "/v1/file_tool/upload_url", file, "session_read_only"),
+        ("DELETE", "/sessions/HANDLE", json!({}), "owner_only"),
+        ("POST", "/sessions/HANDLE/title", json!({"title": "Mine"}), "owner_only"),
+        ("POST", "/sessions/HANDLE/share", json!({"with": "carl"}), "owner_only"),
+        ("DELETE", "/sessions/HANDLE/share/HANDLE", json!({}), "owner_only"),
+        ("GET", "/runs/RUN/audit", json!({}), "asker_only"),
+        ("POST", "/runs/RUN/stop", json!({}), "asker_only"),
+        ("POST", "/runs/RUN/messages", json!({"text": "Mine"}), "asker_only"),
+        ("POST", "/api/feedback/RUN", confirm(), "asker_only"),
+        ("GET", "/api/feedback/pending/RUN", json!({}), "asker_only"),
     ];
-    let body = json!({
-        "requestId": handle, "fileName": "mine.md", "fileSize": 1, "content": "x", "title": "Mine",
-        "with": "carl", "text": "Mine", "feedbackId": "t1.c1", "feedback": "confirm",
-    });
-    for (method, path, told) in rows {
+    for (method, path, body, told) in rows {
         let path = path.replace("HANDLE", &handle).replace("RUN", &run);
         assert_eq!(refused(&office.bob, method, &path, &body).await, code(403, told), "{path}");
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use djinn_core::id::{RunId, TenantId, UserId};
 use djinn_runtime::port::UserKey;
 use djinn_runtime::port::clock::Clock as _;
+use djinn_runtime::port::stream::Streams as _;
 use djinn_runtime::settings::UserLimits;
 use djinn_runtime::world::Ports as _;
 use djinn_scripted::ScriptedModel;

@@ -2,7 +2,16 @@
 
 use std::sync::Arc;
 
+use djinn_runtime::port::file_url::FileUrls;
+use djinn_runtime::port::stream::Streams;
+use djinn_runtime::world::Ports;
+
 use crate::settings::Settings;
+
+/// The world as the routes see it: a driver's, with URLs of files and with streams that are counted.
+pub trait AgentPorts: Ports<Store: FileUrls + Streams> {}
+
+impl<P: Ports<Store: FileUrls + Streams>> AgentPorts for P {}
 
 /// What the routes work with.
 pub struct Agent<P> {

@@ -1,29 +1,36 @@
-//! The answer to a request that gets no stream: a code, a sentence and the field it is about.
+//! The answer to a request that is refused: a code, a sentence and the field it is about.
 
-use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use std::borrow::Cow;
+
+use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId};
 use djinn_core::language::Language;
 use djinn_protocol::body::ErrorBody;
-use djinn_protocol::joyagent_ui;
+use djinn_runtime::port::StoreError;
+use djinn_runtime::serve::store_failure;
 
 /// Names the run in every answer about one.
 pub(crate) const RUN_ID: HeaderName = HeaderName::from_static("djinn-run-id");
 /// The header carries the request's id in every answer about one, wherever that id is known.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("djinn-request-id");
 
-/// Why a request gets no stream.
+/// Members and parameters of a request that have no effect here, by their names.
+pub(crate) const IGNORED: HeaderName = HeaderName::from_static("djinn-ignored");
+
+/// Why a request is refused. As a response it is a status and headers alone: `dialect::render_error` adds
+/// the body that the path's client reads.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ApiError {
     pub(crate) failure: Failure,
-    field: Option<&'static str>,
+    field: Option<Cow<'static, str>>,
 }
 
 impl From<Failure> for ApiError {
     fn from(failure: Failure) -> Self {
-        let field = failure.field;
+        let field = failure.field.map(Cow::Borrowed);
         Self { failure, field }
     }
 }
@@ -34,67 +41,71 @@ impl From<ErrorCode> for ApiError {
     }
 }
 
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        store_failure(&error).into()
+    }
+}
+
 impl ApiError {
-    /// The member of the request that it is about.
-    pub(crate) fn with_field(mut self, field: &'static str) -> Self {
-        self.field = Some(field);
+    /// A member or a parameter of this name that cannot be used, and why not.
+    pub(crate) fn invalid_field(name: impl Into<Cow<'static, str>>, problem: &str) -> Self {
+        let name = name.into();
+        let sentence = format!("`{name}` {problem}");
+        Self::from(Failure::new(ErrorCode::InvalidField, sentence)).with_field(name)
+    }
+
+    /// The same about this member of the request.
+    pub(crate) fn with_field(mut self, field: impl Into<Cow<'static, str>>) -> Self {
+        self.field = Some(field.into());
         self
     }
 
     /// The member of the request that it is about.
-    pub(crate) fn field(&self) -> Option<&'static str> {
-        self.field
+    pub(crate) fn field(&self) -> Option<&str> {
+        self.field.as_deref()
     }
 
     /// The same with that member under its client's name.
     pub(crate) fn with_member_name(mut self, name: &'static str) -> Self {
-        if let Some(known) = self.field {
+        if let Some(known) = &self.field {
             let (known, own) = (format!("`{known}`"), format!("`{name}`"));
             self.failure.detail = self.failure.detail.replace(&known, &own);
         }
         self.with_field(name)
     }
 
-    fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.failure.code.http_status())
             .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// A JSON object; where a path's client reads something else, [`translate_error`](crate::dialect::translate_error) puts
-    /// that in its place.
-    pub(crate) fn to_json_response(&self, language: Language) -> Response {
-        let mut response = (self.status(), axum::Json(self.body(language))).into_response();
-        response.extensions_mut().insert(self.clone());
-        self.with_headers(response)
-    }
-
     /// A code, a sentence, and what they are about.
     pub(crate) fn body(&self, language: Language) -> ErrorBody {
-        ErrorBody::new(&self.failure, self.field, language)
+        ErrorBody::new(&self.failure, self.field.clone(), language)
     }
 
-    /// What JoyAgent's UI needs: the true status, and one event that unlocks its input.
-    pub(crate) fn to_ui_event(&self, request: &str, language: Language, at_ms: i64) -> Response {
-        let body = joyagent_ui::refusal_frame(request, &self.failure, language, at_ms);
-        let stream = HeaderValue::from_static("text/event-stream");
-        self.with_headers((self.status(), [(CONTENT_TYPE, stream)], body).into_response())
-    }
-
-    fn with_headers(&self, mut response: Response) -> Response {
-        let code = self.failure.code;
+    fn headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
         // A busy session's run is the one to follow or to stop; the refused question has none.
-        if let Some(active) = &self.failure.run {
-            add_id_headers(response.headers_mut(), Some(active), None);
-        }
+        add_id_headers(&mut headers, self.failure.run.as_ref(), None);
+        let code = self.failure.code;
         let challenge = match (code == ErrorCode::CredentialsRefused, self.status()) {
             (true, _) => Some("Bearer realm=\"djinn\", error=\"invalid_token\""),
             (false, StatusCode::UNAUTHORIZED) => Some("Bearer realm=\"djinn\""),
             (false, _) => None,
         };
         let challenge = challenge.map(|words| (WWW_AUTHENTICATE, HeaderValue::from_static(words)));
-        response.headers_mut().extend(challenge);
-        let wait = self.failure.retry_after_s().map(|s| (RETRY_AFTER, HeaderValue::from(s)));
-        response.headers_mut().extend(wait);
+        headers.extend(challenge);
+        headers.extend(self.failure.retry_after_s().map(|s| (RETRY_AFTER, HeaderValue::from(s))));
+        headers
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = (self.status(), self.headers()).into_response();
+        response.extensions_mut().insert(self);
         response
     }
 }
@@ -130,8 +141,6 @@ pub(crate) fn add_id_headers(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use djinn_runtime::port::StoreError;
-    use djinn_runtime::serve::store_failure;
 
     #[test]
     fn what_cannot_be_stored_names_its_bound_and_its_member() {
@@ -139,7 +148,7 @@ mod tests {
         let refusal = member_error(failure, "parameters");
         assert_eq!(refusal.status(), StatusCode::PAYLOAD_TOO_LARGE);
         let body = refusal.body(Language::En);
-        assert_eq!((body.code, body.field), (ErrorCode::TooLarge, Some("parameters")));
+        assert_eq!((body.code, body.field.as_deref()), (ErrorCode::TooLarge, Some("parameters")));
         assert_eq!((body.detail.as_str(), body.retryable), ("400 KB", false));
         let others = member_error(ErrorCode::RunEnded.into(), "parameters");
         assert_eq!(others.body(Language::En).field, None);

@@ -10,7 +10,7 @@ use crate::local::LocalOrigins;
 /// Echoes the origins whose pages may use the system, and allows them credentials: the original UI
 /// sends them. Others are told nothing.
 pub(crate) fn add_cors(router: Router, origins: LocalOrigins) -> Router {
-    let exposed = ["djinn-run-id", "djinn-request-id", "content-disposition"];
+    let exposed = ["djinn-run-id", "djinn-request-id", "djinn-ignored", "content-disposition"];
     router.layer(
         CorsLayer::new()
             .allow_origin(AllowOrigin::predicate(move |origin, _| origins.accepts_origin(origin)))

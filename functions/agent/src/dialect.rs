@@ -15,7 +15,7 @@ use djinn_runtime::world::Ports;
 use serde::Serialize;
 
 use crate::agent::SharedAgent;
-use crate::api_error::ApiError;
+use crate::api_error::{ApiError, REQUEST_ID};
 use crate::route::{ASK_DATA, QUERY_AGENT};
 
 /// Who reads what a path answers.
@@ -49,31 +49,27 @@ impl Dialect {
         }
     }
 
-    /// A refusal's body, where it is another than ours, and what kind of body that is.
+    /// A refusal's body, and what kind of body that is. The chat is told which request it is about.
     fn error_body(
         self,
         refusal: &ApiError,
+        request: &str,
         language: Language,
         at_ms: i64,
-    ) -> Option<(&'static str, String)> {
+    ) -> (&'static str, String) {
         let failure = &refusal.failure;
+        let error = || refusal.body(language);
         match self {
-            Self::Native => None,
+            Self::Native => to_json(&error()),
             Self::Chat => {
-                let event = joyagent_ui::refusal_frame("", failure, language, at_ms);
-                Some(("text/event-stream", event))
+                let event = joyagent_ui::refusal_frame(request, failure, language, at_ms);
+                ("text/event-stream", event)
             }
-            Self::Data => {
-                Some(("text/event-stream", joyagent_data::refusal_stream(failure, language)))
-            }
+            Self::Data => ("text/event-stream", joyagent_data::refusal_stream(failure, language)),
             Self::Page => {
-                let (error, msg) = (refusal.body(language), failure.sentence(language));
-                Some(to_json(&PageErrorBody { error, msg }))
+                to_json(&PageErrorBody { error: error(), msg: failure.sentence(language) })
             }
-            Self::Feedback => {
-                let error = refusal.body(language);
-                Some(to_json(&FeedbackErrorBody { error, success: false }))
-            }
+            Self::Feedback => to_json(&FeedbackErrorBody { error: error(), success: false }),
         }
     }
 }
@@ -82,8 +78,8 @@ fn to_json(body: &impl Serialize) -> (&'static str, String) {
     ("application/json", serde_json::to_string(body).unwrap_or_default())
 }
 
-/// Puts a refusal into the form that the path's client reads. Its status and headers stay.
-pub(crate) async fn translate_error<P: Ports>(
+/// Gives a refusal the body that the path's client reads. Its status and headers stay.
+pub(crate) async fn render_error<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
     next: Next,
@@ -92,7 +88,8 @@ pub(crate) async fn translate_error<P: Ports>(
     let response = next.run(request).await;
     let Some(refusal) = response.extensions().get::<ApiError>() else { return response };
     let (language, now_ms) = (agent.settings.run.language, agent.ports.clock().now_ms());
-    let Some((kind, body)) = dialect.error_body(refusal, language, now_ms) else { return response };
+    let request = response.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok());
+    let (kind, body) = dialect.error_body(refusal, request.unwrap_or_default(), language, now_ms);
     let mut parts = response.into_parts().0;
     parts.headers.remove(CONTENT_LENGTH);
     parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));

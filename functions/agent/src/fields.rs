@@ -1,8 +1,9 @@
 //! Reading a JSON body: each member with its type, and an answer that names the one that is wrong.
 
 use axum::body::{Body, to_bytes};
-use axum::http::HeaderMap;
+use axum::extract::FromRequest;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
+use axum::http::{HeaderMap, Request};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::BadId;
 use http_body_util::LengthLimitError;
@@ -10,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::api_error::ApiError;
 use crate::json;
+use crate::query::{MAX_NAME, unknown_name};
 
 /// The most bytes of a request body: a function URL carries binary bodies as base64, and 6 MB in
 /// all.
@@ -18,10 +20,19 @@ pub const MAX_BODY: usize = 4 * 1024 * 1024;
 /// The members of a JSON object.
 pub(crate) struct BodyFields(Map<String, Value>);
 
+impl<S: Sync> FromRequest<S> for BodyFields {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request<Body>, _: &S) -> Result<Self, ApiError> {
+        let (parts, body) = request.into_parts();
+        Self::read_body(&parts.headers, body).await
+    }
+}
+
 impl BodyFields {
     /// Reads a body of at most [`MAX_BODY`] bytes, whose headers call it JSON and nothing else. A page of
     /// another site needs leave to send such a one.
-    pub(crate) async fn read_body(headers: &HeaderMap, body: Body) -> Result<Self, ApiError> {
+    async fn read_body(headers: &HeaderMap, body: Body) -> Result<Self, ApiError> {
         let says_json = |kind: &HeaderValue| kind.to_str().is_ok_and(is_json);
         let mut kinds = headers.get_all(CONTENT_TYPE).iter().map(says_json).peekable();
         if kinds.peek().is_none() || kinds.any(|is_json| !is_json) {
@@ -37,6 +48,45 @@ impl BodyFields {
             return Err(Failure::new(ErrorCode::InvalidJson, "it must be an object").into());
         };
         Ok(Self(members))
+    }
+
+    /// Refuses a body with a member that the route does not know.
+    ///
+    /// # Errors
+    /// `invalid_field` about the first of them that says something.
+    pub(crate) fn require_known(&self, known: &[&str]) -> Result<(), ApiError> {
+        match self.unknown_names(known).next() {
+            None => Ok(()),
+            Some(unknown) => Err(unknown_name(unknown, "member", known)),
+        }
+    }
+
+    /// The members that a route does not know, for a header: of those that say something, the first few whose
+    /// names a header can hold.
+    pub(crate) fn ignored_names(&self, known: &[&str]) -> Vec<String> {
+        const MOST: usize = 16;
+        let plain = |c: u8| c.is_ascii_alphanumeric() || b"_-.".contains(&c);
+        let fits = |name: &&str| name.len() <= MAX_NAME && name.bytes().all(plain);
+        let mut names: Vec<_> = self.unknown_names(known).filter(fits).map(str::to_owned).collect();
+        names.sort();
+        names.truncate(MOST);
+        names
+    }
+
+    /// The members that say something and are none of these.
+    fn unknown_names<'a>(&'a self, known: &'a [&str]) -> impl Iterator<Item = &'a str> {
+        let says_nothing = |value: &Value| match value {
+            Value::Null => true,
+            Value::String(text) => text.is_empty(),
+            Value::Array(items) => items.is_empty(),
+            Value::Object(members) => members.is_empty(),
+            Value::Bool(_) | Value::Number(_) => false,
+        };
+        let unknown = self
+            .0
+            .iter()
+            .filter(move |(name, value)| !known.contains(&name.as_str()) && !says_nothing(value));
+        unknown.map(|(name, _)| name.as_str())
     }
 
     /// Whatever stands there; absent and null are the same.
@@ -179,8 +229,7 @@ where
 }
 
 fn type_error(name: &'static str, wanted: &str) -> ApiError {
-    let sentence = format!("`{name}` must be {wanted}");
-    ApiError::from(Failure::new(ErrorCode::InvalidField, sentence)).with_field(name)
+    ApiError::invalid_field(name, &format!("must be {wanted}"))
 }
 
 #[cfg(test)]
@@ -193,7 +242,7 @@ mod tests {
     async fn only_a_body_that_is_too_large_is_called_so() {
         let refused = |body| async move {
             let refusal = read_bytes(&HeaderMap::new(), body).await.unwrap_err();
-            refusal.to_json_response(Default::default()).status().as_u16()
+            refusal.status().as_u16()
         };
         assert_eq!(refused(Body::from(vec![0; MAX_BODY + 1])).await, 413);
         let broken = [Ok("{\"query\":"), Err(Error::from(ErrorKind::ConnectionReset))];

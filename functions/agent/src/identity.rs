@@ -10,7 +10,9 @@ mod keys;
 mod signed;
 mod token;
 
+use axum::extract::FromRequestParts;
 use axum::http::Extensions;
+use axum::http::request::Parts;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{TenantId, UserId};
 use djinn_model::Http;
@@ -41,6 +43,14 @@ impl Caller {
     /// The caller that `middleware::require_caller` let in.
     pub(crate) fn of(extensions: &Extensions) -> Result<Self, Failure> {
         extensions.get::<Self>().cloned().ok_or_else(|| ErrorCode::NoIdentity.into())
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Ok(Self::of(&parts.extensions)?)
     }
 }
 

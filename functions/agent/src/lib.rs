@@ -18,7 +18,9 @@ mod link;
 mod local;
 mod middleware;
 mod origin;
+mod path;
 mod query;
+mod reply;
 mod route;
 mod run_stream;
 mod session_links;
@@ -29,20 +31,18 @@ mod user_stream;
 use std::sync::Arc;
 
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::{from_fn_with_state, map_response};
+use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::routing::{delete, get, patch, post};
 use axum::{Extension, Router};
-use djinn_aws::AwsStore;
 use djinn_model::Http;
 use djinn_runtime::port::secret::Secrets;
-use djinn_runtime::world::Ports;
 
 use identity::Authenticator;
 use link::SignedLinks;
 use middleware::{refuse_others, require_caller, require_utf8_path};
 use slots::StreamSlots;
 
-pub use agent::{Agent, SharedAgent};
+pub use agent::{Agent, AgentPorts, SharedAgent};
 pub use fields::MAX_BODY;
 pub use identity::{Auth, IamUser, KeyList, TokenSettings};
 pub use link::{
@@ -56,7 +56,7 @@ pub use slots::StreamLimits;
 /// if these are in it, and the keys of an issuer of tokens are read over `http`.
 pub fn build_router<P, S>(agent: Agent<P>, secrets: S, http: Http) -> Router
 where
-    P: Ports<Store = AwsStore>,
+    P: AgentPorts,
     S: Secrets + Clone + 'static,
 {
     let origins = agent.settings.local.then(|| agent.settings.origins.clone());
@@ -67,7 +67,7 @@ where
     let agent = Arc::new(agent);
     let router = authenticated_routes()
         .layer(Extension(slots))
-        .layer(from_fn_with_state(Arc::clone(&agent), require_utf8_path::<P>))
+        .layer(from_fn(require_utf8_path))
         .layer(from_fn_with_state((Arc::clone(&agent), gate), require_caller::<P, S>))
         .merge(public_routes(links.is_some()))
         // Bodies are read with a limit of their own, so that one too large gets our answer.
@@ -77,7 +77,7 @@ where
         None => router,
     };
     let router = router
-        .layer(from_fn_with_state(Arc::clone(&agent), dialect::translate_error::<P>))
+        .layer(from_fn_with_state(Arc::clone(&agent), dialect::render_error::<P>))
         .layer(map_response(api_error::add_request_id))
         .with_state(agent);
     let router = match links {
@@ -100,7 +100,7 @@ pub fn is_own_path(path: &str) -> bool {
 }
 
 /// The routes for everybody: the health check, and what links lead to, if there are links.
-fn public_routes<P: Ports<Store = AwsStore>>(links: bool) -> Router<SharedAgent<P>> {
+fn public_routes<P: AgentPorts>(links: bool) -> Router<SharedAgent<P>> {
     let router = Router::new().route("/web/health", get(route::health));
     let router = match links {
         true => router.route(
@@ -109,11 +109,11 @@ fn public_routes<P: Ports<Store = AwsStore>>(links: bool) -> Router<SharedAgent<
         ),
         false => router,
     };
-    router.method_not_allowed_fallback(route::method_not_allowed::<P>)
+    router.method_not_allowed_fallback(route::method_not_allowed)
 }
 
 /// The routes for callers who are known: all others. Whoever has a signed link to a file may open it.
-fn authenticated_routes<P: Ports<Store = AwsStore>>() -> Router<SharedAgent<P>> {
+fn authenticated_routes<P: AgentPorts>() -> Router<SharedAgent<P>> {
     Router::new()
         .route("/AutoAgent", post(route::auto_agent::<P>))
         .route(route::QUERY_AGENT, post(route::query_agent::<P>))
@@ -144,6 +144,6 @@ fn authenticated_routes<P: Ports<Store = AwsStore>>() -> Router<SharedAgent<P>> 
         .route("/v1/file_tool/get_file_list", post(route::get_file_list::<P>))
         .route("/v1/file_tool/preview/{key}/{name}", get(route::preview_file::<P>))
         .route("/v1/file_tool/download/{key}/{name}", get(route::download_file::<P>))
-        .fallback(route::not_found::<P>)
-        .method_not_allowed_fallback(route::method_not_allowed::<P>)
+        .fallback(route::not_found)
+        .method_not_allowed_fallback(route::method_not_allowed)
 }

@@ -24,20 +24,16 @@ pub(crate) async fn require_caller<P: Ports, S: Secrets + 'static>(
     State((agent, gate)): State<(SharedAgent<P>, Arc<Authenticator<S>>)>,
     request: Request<Body>,
     next: Next,
-) -> Response {
+) -> Result<Response, ApiError> {
     let (mut parts, body) = request.into_parts();
     let credentials = Credentials::take_from(&mut parts.headers);
     if SignedLinks::of(&parts).is_some() && is_file_link(parts.uri.path()) {
-        return next.run(Request::from_parts(parts, body)).await;
+        return Ok(next.run(Request::from_parts(parts, body)).await);
     }
     let now_ms = agent.ports.clock().now_ms();
-    match gate.authenticate(credentials, &parts.extensions, now_ms).await {
-        Ok(caller) => {
-            parts.extensions.insert(caller);
-            next.run(Request::from_parts(parts, body)).await
-        }
-        Err(refusal) => refusal.to_json_response(agent.settings.run.language),
-    }
+    let caller = gate.authenticate(credentials, &parts.extensions, now_ms).await?;
+    parts.extensions.insert(caller);
+    Ok(next.run(Request::from_parts(parts, body)).await)
 }
 
 /// Answers requests that another site's page made, or that came here under another's name.
@@ -45,28 +41,23 @@ pub(crate) async fn refuse_others<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
     next: Next,
-) -> Response {
+) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
     // Who signed an event came through no browser, under the name of the service that took it.
-    let checked = match is_signed(&parts.extensions) {
-        true => Ok(()),
-        false => check_origin(&parts, &agent.settings.origins),
-    };
-    match checked {
-        Ok(()) => next.run(Request::from_parts(parts, body)).await,
-        Err(failure) => ApiError::from(failure).to_json_response(agent.settings.run.language),
+    if !is_signed(&parts.extensions) {
+        check_origin(&parts, &agent.settings.origins)?;
     }
+    Ok(next.run(Request::from_parts(parts, body)).await)
 }
 
 /// Lets a request through whose path is text once it is decoded, or answers it.
-pub(crate) async fn require_utf8_path<P: Ports>(
-    State(agent): State<SharedAgent<P>>,
+pub(crate) async fn require_utf8_path(
     request: Request<Body>,
     next: Next,
-) -> Response {
+) -> Result<Response, ApiError> {
     if percent_decode_str(request.uri().path()).decode_utf8().is_ok() {
-        return next.run(request).await;
+        return Ok(next.run(request).await);
     }
     let failure = Failure::new(ErrorCode::InvalidField, "the path of the URL is no text in UTF-8");
-    ApiError::from(failure).to_json_response(agent.settings.run.language)
+    Err(failure.into())
 }

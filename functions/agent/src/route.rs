@@ -5,7 +5,6 @@ mod data;
 mod feedback;
 mod file;
 mod link;
-mod response;
 mod run;
 mod session;
 mod share;
@@ -23,12 +22,8 @@ pub(crate) use run::{
 pub(crate) use session::{forget_session, list_sessions, name_session, show_session};
 pub(crate) use share::{end_share, share_session};
 
-use axum::extract::State;
-use axum::response::Response;
 use djinn_core::error_code::ErrorCode;
-use djinn_runtime::world::Ports;
 
-use crate::agent::SharedAgent;
 use crate::api_error::ApiError;
 
 /// Where JoyAgent's UI asks; it reads nothing but events.
@@ -40,11 +35,11 @@ pub(crate) async fn health() -> &'static str {
 }
 
 /// Every path that has no route answers with [`ErrorCode::RouteNotFound`], as JSON.
-pub(crate) async fn not_found<P: Ports>(State(agent): State<SharedAgent<P>>) -> Response {
-    ApiError::from(ErrorCode::RouteNotFound).to_json_response(agent.settings.run.language)
+pub(crate) async fn not_found() -> ApiError {
+    ErrorCode::RouteNotFound.into()
 }
 
 /// A known path with another method; axum adds `Allow`.
-pub(crate) async fn method_not_allowed<P: Ports>(State(agent): State<SharedAgent<P>>) -> Response {
-    ApiError::from(ErrorCode::MethodNotAllowed).to_json_response(agent.settings.run.language)
+pub(crate) async fn method_not_allowed() -> ApiError {
+    ErrorCode::MethodNotAllowed.into()
 }

@@ -11,7 +11,6 @@ use axum::http::HeaderMap;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use djinn_aws::AwsStore;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId, SessionName};
 use djinn_core::journal::Record;
@@ -32,7 +31,7 @@ use djinn_runtime::serve::{
 };
 use djinn_runtime::world::Ports;
 
-use crate::agent::{Agent, SharedAgent};
+use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::{ApiError, add_id_headers};
 use crate::session_links::{AnswerableRun, session_links};
 use crate::slots::{StreamSlot, StreamSlots};
@@ -69,7 +68,7 @@ pub(crate) struct StreamRequest {
 }
 
 /// Opens the question's run and streams it.
-pub(crate) async fn stream_question<P: Ports<Store = AwsStore>>(
+pub(crate) async fn stream_question<P: AgentPorts>(
     agent: &SharedAgent<P>,
     parts: &Parts,
     ask: StreamRequest,
@@ -95,7 +94,7 @@ async fn find_streamed_run<P: Ports>(
     Ok(view.map_err(|error| store_failure(&error))?.active.unwrap_or(own))
 }
 
-async fn open_run<P: Ports<Store = AwsStore>>(
+async fn open_run<P: AgentPorts>(
     agent: &SharedAgent<P>,
     parts: &Parts,
     ask: StreamRequest,
@@ -125,7 +124,7 @@ async fn open_run<P: Ports<Store = AwsStore>>(
 }
 
 /// Streams a run that exists, to a client that comes back to it.
-pub(crate) async fn stream_run<P: Ports<Store = AwsStore>>(
+pub(crate) async fn stream_run<P: AgentPorts>(
     agent: &SharedAgent<P>,
     parts: &Parts,
     shown: RunSubscription,
@@ -157,7 +156,7 @@ impl ResponsePermits {
 
     /// The response that has them. A refusal needs none: they are free before it leaves, since a function may
     /// be frozen then.
-    async fn into_response<P: Ports<Store = AwsStore>>(
+    async fn into_response<P: AgentPorts>(
         mut self,
         agent: &SharedAgent<P>,
         streamed: Result<ResponseStream, ApiError>,

@@ -4,19 +4,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use axum::http::request::Parts;
-use djinn_aws::{AwsStore, StreamPermit};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::RunId;
 use djinn_runtime::client::HandOverSignal;
 use djinn_runtime::port::UserKey;
 use djinn_runtime::port::clock::Clock;
+use djinn_runtime::port::stream::{StreamPermit, Streams as _};
 use djinn_runtime::serve::store_failure;
-use djinn_runtime::world::Ports;
 use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use crate::agent::SharedAgent;
+use crate::agent::{AgentPorts, SharedAgent};
 use crate::identity::Caller;
 
 /// How long a permit is kept of a process without a deadline that does not give it back.
@@ -36,7 +35,7 @@ impl UserStream {
     ///
     /// # Errors
     /// `too_many_user_streams`, or `store_unavailable`.
-    pub(crate) async fn acquire<P: Ports<Store = AwsStore>>(
+    pub(crate) async fn acquire<P: AgentPorts>(
         agent: &SharedAgent<P>,
         parts: &Parts,
         run: RunId,
@@ -61,7 +60,7 @@ impl UserStream {
 
     /// Looks now and then whether this stream still has its permit, as long as it lasts: if a newer one has
     /// it, its client is told how to go on.
-    pub(crate) fn watch_permit<P: Ports<Store = AwsStore>>(
+    pub(crate) fn watch_permit<P: AgentPorts>(
         &self,
         agent: &SharedAgent<P>,
         recall: HandOverSignal,

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 /// A question and how it is answered.
 #[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub(crate) struct RunRequest {
     /// The question, at most 64 KB. `continue` goes on with a run that was cut off.
     question: String,
@@ -78,6 +79,7 @@ pub(crate) struct DataRequest {
 
 /// A word to a run at work.
 #[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub(crate) struct MessageRequest {
     /// 1 to 16 384 bytes.
     text: String,
@@ -85,6 +87,7 @@ pub(crate) struct MessageRequest {
 
 /// A plan as it is to be. A plan that was shown can be sent as it is.
 #[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub(crate) struct PlanRequest {
     /// The version that was shown.
     version: u32,
@@ -129,6 +132,7 @@ pub(crate) struct FeedbackRequest {
 
 /// Another title of a session.
 #[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub(crate) struct TitleRequest {
     /// The title, which is put on one line.
     title: String,
@@ -136,6 +140,7 @@ pub(crate) struct TitleRequest {
 
 /// Whom a session is to be shared with.
 #[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub(crate) struct ShareRequest {
     /// A user's id, an object `{"user": …}` with one, or `tenant` for every user of yours.
     with: Value,

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use djinn_core::file::{ProductFile, has_rows};
 use djinn_core::id::{FileName, sha256_hex};
 use djinn_runtime::port::file::{Files, NewFile};
+use djinn_runtime::port::file_url::Folder;
 use djinn_runtime::port::{SessionKey, StoreError};
 use djinn_runtime::settings::to_millis;
 
@@ -21,9 +22,8 @@ use crate::query::Query;
 use crate::query::after_prefix;
 use crate::store::AwsStore;
 
-pub use disposition::Disposition;
-pub use folder::{Folder, NameHash};
-pub use presign::{MAX_ANNOUNCED, PresignedPut};
+pub(crate) use folder::all_prefixes;
+use folder::object_key;
 
 /// Bytes that were written through us: named by their hash.
 const WRITTEN: &str = "files/";
@@ -39,7 +39,7 @@ impl Files for AwsStore {
         bytes: &[u8],
     ) -> Result<ProductFile, StoreError> {
         let object = format!("{WRITTEN}{}", sha256_hex(bytes));
-        let key = Folder::from(session).object_key(&object)?;
+        let key = object_key(&Folder::from(session), &object)?;
         let has_rows = has_rows(&file.media_type, bytes);
         let item = FileItem { has_rows, ..self.file_item(file, object, bytes.len() as u64) };
         self.put_object(&key, Bytes::copy_from_slice(bytes), &file.media_type).await?;
@@ -84,7 +84,7 @@ impl Files for AwsStore {
         file: &ProductFile,
         limit: u64,
     ) -> Result<Vec<u8>, StoreError> {
-        let key = Folder::from(session).object_key(&file.object)?;
+        let key = object_key(&Folder::from(session), &file.object)?;
         let bytes = self.get_object(&key, Some(limit.min(file.size))).await?;
         let expected = file.object.strip_prefix(WRITTEN).filter(|_| limit >= file.size);
         if expected.is_some_and(|hash| sha256_hex(&bytes) != hash) {

@@ -43,7 +43,6 @@ mod transaction;
 pub use alarm::SchedulerAlarms;
 pub use aws::Aws;
 pub use counter::RequestCounter;
-pub use file::{Disposition, Folder, MAX_ANNOUNCED, NameHash, PresignedPut};
 pub use invoke::{LambdaInvoker, RunInvocation};
 pub use secret::AwsSecrets;
 pub use settings::{
@@ -52,4 +51,3 @@ pub use settings::{
 };
 pub use signature::{SignedRequest, is_signed};
 pub use store::AwsStore;
-pub use streams::StreamPermit;

@@ -1,6 +1,7 @@
 //! Responses that are streamed to a user, counted where their number has a bound.
 
 use djinn_core::id::RunId;
+use djinn_runtime::port::stream::{StreamPermit, Streams};
 use djinn_runtime::port::{StoreError, UserKey};
 
 use crate::item::permits::{PermitsItem, permit_name, streams_key};
@@ -9,22 +10,8 @@ use crate::store::AwsStore;
 /// Seconds that the permits are kept after the last of them is over.
 const RETENTION_S: i64 = 60 * 60;
 
-/// A permit for one of a user's streams.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StreamPermit {
-    user: UserKey,
-    name: String,
-}
-
-impl AwsStore {
-    /// Takes a permit for one more stream of a user's, of whom there may be `most`, which shows this run.
-    /// `None` if all are taken, and none by a stream of the same run: the oldest of those loses its permit to
-    /// the new one, whose client may be the same. A permit is free again when it is given back, and at this
-    /// moment at the latest, Unix milliseconds; `word` tells it from all others.
-    ///
-    /// # Errors
-    /// `Unavailable`, or `Unreadable`.
-    pub async fn acquire_stream(
+impl Streams for AwsStore {
+    async fn acquire_stream(
         &self,
         user: &UserKey,
         run: &RunId,
@@ -43,25 +30,19 @@ impl AwsStore {
         Ok(taken.then(|| StreamPermit { user: user.clone(), name }))
     }
 
-    /// Whether a stream still has its permit: a newer one of the same run may have taken it.
-    ///
-    /// # Errors
-    /// `Unavailable`, or `Unreadable`.
-    pub async fn has_stream(&self, permit: &StreamPermit) -> Result<bool, StoreError> {
+    async fn has_stream(&self, permit: &StreamPermit) -> Result<bool, StoreError> {
         Ok(self.read_streams(&permit.user).await?.permits.contains(&permit.name))
     }
 
+    async fn release_stream(&self, permit: &StreamPermit) -> Result<(), StoreError> {
+        self.release_permits(&streams_key(&permit.user), vec![permit.name.clone()]).await
+    }
+}
+
+impl AwsStore {
     async fn read_streams(&self, user: &UserKey) -> Result<PermitsItem, StoreError> {
         let item = self.get_item(streams_key(user)).await?;
         Ok(item.as_ref().map(PermitsItem::from_item).transpose()?.unwrap_or_default())
-    }
-
-    /// Gives a permit back; one that is free already is no error.
-    ///
-    /// # Errors
-    /// `Unavailable`: it is free when its time is over.
-    pub async fn release_stream(&self, permit: &StreamPermit) -> Result<(), StoreError> {
-        self.release_permits(&streams_key(&permit.user), vec![permit.name.clone()]).await
     }
 }
 

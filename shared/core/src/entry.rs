@@ -55,6 +55,9 @@ pub enum Event {
         /// The form the answer should take.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output_style: Option<OutputStyle>,
+        /// Members of the request that have no effect, by their names.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ignored: Vec<String>,
     },
     /// Its driver died and another took over; unfinished text starts over.
     #[serde(rename = "run.resumed")]
@@ -284,6 +287,7 @@ impl Event {
             question: spec.question.clone(),
             mode: spec.settings.mode,
             output_style: spec.output_style,
+            ignored: spec.ignored.clone(),
         }
     }
 

@@ -8,6 +8,8 @@ mod model;
 mod run;
 mod session;
 
+use serde::Serialize;
+
 pub use error::{ErrorBody, FeedbackErrorBody, PageErrorBody, PlanConflictBody};
 pub use file::{FileListBody, FileLocationBody, UploadBody, UploadTargetBody};
 pub use human::{FeedbackBody, FeedbackReceipt, FeedbackState, PendingBody};
@@ -21,3 +23,16 @@ pub use session::{
     AudienceBody, SessionBody, SessionListBody, SessionSummaryBody, ShareBody, TenantWord,
     TitleBody, TurnBody,
 };
+
+/// A body that a route answers with. Nothing else is sent as JSON.
+pub trait AnswerBody: Serialize {}
+
+macro_rules! answer_bodies {
+    ($($body:ty),* $(,)?) => { $(impl AnswerBody for $body {})* };
+}
+
+answer_bodies! {
+    AcceptedBody, FeedbackBody, FileListBody, FileLocationBody, MessageBody, ModelListBody, PendingBody<'_>,
+    PlanConflictBody<'_>, PlanVersionBody<'_>, PlanWaitingBody, RunBody<'_>, RunListBody, SessionBody<'_>,
+    SessionListBody, ShareBody, StopBody, TitleBody, UploadBody, UploadTargetBody,
+}

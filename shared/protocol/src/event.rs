@@ -69,6 +69,9 @@ pub enum PublicEvent<'a> {
         /// The form in which the answer is wanted, if one was named.
         #[serde(skip_serializing_if = "Option::is_none")]
         output_style: Option<OutputStyle>,
+        /// Members of the request that have no effect here, by their names.
+        #[serde(skip_serializing_if = "<[String]>::is_empty")]
+        ignored: &'a [String],
     },
     /// The process that worked on the run was lost, and another goes on. Pieces of unfinished messages
     /// are written anew.

@@ -11,6 +11,7 @@ pub mod catalog;
 pub mod checker;
 pub mod clock;
 pub mod file;
+pub mod file_url;
 pub mod journal;
 pub mod lease;
 pub mod live;
@@ -19,6 +20,7 @@ pub mod model;
 pub mod page;
 pub mod secret;
 pub mod share;
+pub mod stream;
 pub mod tool;
 
 use std::fmt;

@@ -33,6 +33,8 @@ pub struct UserQuestion {
     pub parsed_response: Option<Result<HumanResponse, Failure>>,
     /// The form the answer should take.
     pub output_style: Option<OutputStyle>,
+    /// Members of the request that have no effect, by their names: of letters, digits, `_`, `-` and `.`.
+    pub ignored: Vec<String>,
     /// The deployment's instructions, put into its run's system prompt.
     pub deployment_prompt: String,
     /// The client's own instructions, put behind those.

@@ -178,6 +178,7 @@ impl HasTexts for UserQuestion {
             session: _,
             shared: _,
             request: _,
+            ignored: _,
             text,
             // Read from the text; what is answered is a `ResponseRecord`.
             parsed_response: _,

@@ -148,17 +148,17 @@ impl Sim {
     /// The question of most simulations.
     #[must_use]
     pub fn make_question(&self, settings: RunSettings) -> UserQuestion {
-        let id = |text: &str| text.to_owned();
         #[allow(clippy::unwrap_used, reason = "constants, in a test tool")]
         UserQuestion {
-            tenant: TenantId::new(id("t")).unwrap(),
-            user: UserId::new(id("u")).unwrap(),
-            session: SessionId::new(id("s")).unwrap(),
+            tenant: TenantId::new("t").unwrap(),
+            user: UserId::new("u").unwrap(),
+            session: SessionId::new("s").unwrap(),
             shared: None,
-            request: RequestId::new(id("r")).unwrap(),
+            request: RequestId::new("r").unwrap(),
             text: "What is to be done?".to_owned(),
             parsed_response: None,
             output_style: None,
+            ignored: Vec::new(),
             deployment_prompt: String::new(),
             base_prompt: String::new(),
             settings,

@@ -76,18 +76,14 @@ async fn what_a_guest_is_at_work_on_ends_with_the_share_and_the_rest_is_out_of_r
     assert_eq!(office.bob.get(&format!("/runs/{run}")).await.json()["status"], "running");
     assert_eq!(office.anna.delete(&end(&handle)).await.status, 204);
     assert_eq!(hangs.rest().await.last().unwrap().json()["status"], "stopped");
-    let body = json!({
-        "text": "Mine", "feedbackId": "t1.c1", "feedback": "confirm", "version": 1,
-        "steps": [{"details": "Mine"}],
-    });
     for run in [&run, &done] {
-        for (method, path) in [
-            ("GET", "/runs/RUN/events"),
-            ("POST", "/runs/RUN/messages"),
-            ("PATCH", "/runs/RUN/plan"),
-            ("POST", "/api/feedback/RUN"),
-            ("GET", "/api/feedback/pending/RUN"),
-            ("DELETE", "/api/feedback/RUN/t1.c1"),
+        for (method, path, body) in [
+            ("GET", "/runs/RUN/events", json!({})),
+            ("POST", "/runs/RUN/messages", json!({"text": "Mine"})),
+            ("PATCH", "/runs/RUN/plan", json!({"version": 1, "steps": [{"details": "Mine"}]})),
+            ("POST", "/api/feedback/RUN", confirm()),
+            ("GET", "/api/feedback/pending/RUN", json!({})),
+            ("DELETE", "/api/feedback/RUN/t1.c1", json!({})),
         ] {
             let path = path.replace("RUN", run);
             let seen = refused(&office.bob, method, &path, &body).await;

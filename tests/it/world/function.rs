@@ -119,6 +119,7 @@ impl Function {
             text: "What is to be done?".to_owned(),
             parsed_response: None,
             output_style: None,
+            ignored: Vec::new(),
             deployment_prompt: String::new(),
             base_prompt: String::new(),
             settings: RunSettings { mode, ..RunSettings::default() },

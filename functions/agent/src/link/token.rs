@@ -4,8 +4,8 @@
 //! to a file answers nothing. Nothing of it is secret but the signature; whoever has a token may do what
 //! it grants.
 
-use djinn_aws::Folder;
 use djinn_core::id::{FileName, HumanRequestId, RunId, TenantId, UserId};
+use djinn_runtime::port::file_url::Folder;
 use djinn_runtime::port::secret::Secret;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::de::DeserializeOwned;
@@ -164,8 +164,8 @@ pub(crate) fn is_well_formed(token: &str) -> bool {
 
 /// A folder as the claims of a JWT, whose subject is the owner.
 mod folder {
-    use djinn_aws::{Folder, NameHash};
     use djinn_core::id::TenantId;
+    use djinn_runtime::port::file_url::{Folder, NameHash};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     #[derive(Serialize, Deserialize)]

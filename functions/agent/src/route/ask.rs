@@ -1,12 +1,10 @@
 //! Questions: `POST /AutoAgent`, the endpoint of JoyAgent's UI, and `POST /runs`.
 
-use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::ACCEPT;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Request, StatusCode};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use djinn_aws::AwsStore;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::HumanSettingsChange;
 use djinn_core::id::{RequestId, RunId, SessionName};
@@ -22,11 +20,13 @@ use djinn_runtime::world::Ports;
 use serde_json::Value;
 
 use crate::access::require_access;
-use crate::agent::{Agent, SharedAgent};
+use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::answer_parser;
-use crate::api_error::{ApiError, REQUEST_ID, RUN_ID, add_id_headers};
+use crate::api_error::{ApiError, IGNORED, REQUEST_ID, RUN_ID, add_id_headers};
 use crate::fields::BodyFields;
 use crate::identity::Caller;
+use crate::query::{NoParameters, UrlQuery};
+use crate::reply::{JsonReply, ignored_header};
 use crate::run_stream::{StreamProtocol, StreamRequest, stream_question};
 
 /// How one endpoint names the members of a question.
@@ -35,22 +35,31 @@ struct MemberNames {
     session: &'static str,
     request: &'static str,
     style: &'static str,
-    /// Whether its clients name styles of their own, which add nothing.
-    own_styles: bool,
+    /// Whether its clients cannot change: what has no effect is named, and not refused.
+    lenient: bool,
     base_prompt: &'static str,
     feedback: &'static str,
+    /// The members that say how the question is worked on and answered.
+    options: &'static [&'static str],
     /// Whether its events have a place for digital employees.
     employees: bool,
 }
+
+/// The members of `POST /AutoAgent`.
+const AUTO_AGENT: MemberNames = MemberNames { options: &["agentType", "isStream"], ..JOYAGENT };
+
+/// The members of JoyAgent's UI.
+const QUERY_AGENT: MemberNames = MemberNames { options: &["deepThink"], ..JOYAGENT };
 
 const JOYAGENT: MemberNames = MemberNames {
     question: "query",
     session: "sessionId",
     request: "requestId",
     style: "outputStyle",
-    own_styles: true,
+    lenient: true,
     base_prompt: "basePrompt",
     feedback: "humanFeedback",
+    options: &[],
     employees: true,
 };
 
@@ -59,9 +68,10 @@ const NATIVE: MemberNames = MemberNames {
     session: "session_id",
     request: "request_id",
     style: "output_style",
-    own_styles: false,
+    lenient: false,
     base_prompt: "base_prompt",
     feedback: "human_feedback",
+    options: &["mode"],
     employees: false,
 };
 
@@ -74,47 +84,80 @@ impl MemberNames {
             Some(_) | None => refusal,
         }
     }
+
+    /// All members that have an effect.
+    fn known(&self) -> Vec<&'static str> {
+        let Self { question, session, request, style, base_prompt, feedback, .. } = self;
+        let mut known = vec![*question, session, request, style, base_prompt, feedback];
+        known.extend(self.options);
+        known
+    }
+
+    /// The members of a question that have no effect.
+    ///
+    /// # Errors
+    /// `invalid_field` about the first of them, where clients can change.
+    fn ignored(&self, fields: &BodyFields) -> Result<Vec<String>, ApiError> {
+        let known = self.known();
+        if !self.lenient {
+            fields.require_known(&known)?;
+        }
+        let mut ignored = fields.ignored_names(&known);
+        if read_style(fields, self)?.is_none() && fields.text(self.style)?.is_some() {
+            ignored.push(self.style.to_owned());
+        }
+        Ok(ignored)
+    }
 }
 
 /// `POST /AutoAgent` answers with a stream of JoyAgent's raw events, or refuses in JSON.
-pub(crate) async fn auto_agent<P: Ports<Store = AwsStore>>(
+pub(crate) async fn auto_agent<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
-    request: Request<Body>,
-) -> Response {
-    let mut asking = QuestionIds::default();
-    let answer = asking.auto_agent(&agent, request).await;
-    let answer = answer.map_err(|refusal| JOYAGENT.rename_member(refusal));
-    asking.add_ids(
-        answer.unwrap_or_else(|refusal| refusal.to_json_response(agent.settings.run.language)),
-    )
+    caller: Caller,
+    parts: Parts,
+    fields: BodyFields,
+) -> QuestionReply {
+    let mut ids = QuestionIds::default();
+    let answer = ids.auto_agent(&agent, caller, &parts, &fields).await;
+    QuestionReply { answer: answer.map_err(|refusal| AUTO_AGENT.rename_member(refusal)), ids }
 }
 
 /// `POST /web/api/v1/gpt/queryAgentStreamIncr` answers with a stream of the events that
 /// JoyAgent's UI reads; a refusal is such an event too.
-pub(crate) async fn query_agent<P: Ports<Store = AwsStore>>(
+pub(crate) async fn query_agent<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
-    request: Request<Body>,
-) -> Response {
-    let mut asking = QuestionIds::default();
-    let answer = asking.query_agent(&agent, request).await;
-    let answer = answer.map_err(|refusal| JOYAGENT.rename_member(refusal));
-    asking.add_ids(answer.unwrap_or_else(|refusal| {
-        let label = asking.request.as_ref().map_or("", RequestId::as_str);
-        refusal.to_ui_event(label, agent.settings.run.language, agent.ports.clock().now_ms())
-    }))
+    caller: Caller,
+    parts: Parts,
+    fields: BodyFields,
+) -> QuestionReply {
+    let mut ids = QuestionIds::default();
+    let answer = ids.query_agent(&agent, caller, &parts, &fields).await;
+    QuestionReply { answer: answer.map_err(|refusal| QUERY_AGENT.rename_member(refusal)), ids }
 }
 
 /// `POST /runs`: a stream for those who accept one, else 202 and the run's id.
-pub(crate) async fn start_run<P: Ports<Store = AwsStore>>(
+pub(crate) async fn start_run<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
-    request: Request<Body>,
-) -> Response {
-    let mut asking = QuestionIds::default();
-    let answer = asking.start_run(&agent, request).await;
-    let answer = answer.map_err(|refusal| NATIVE.rename_member(refusal));
-    asking.add_ids(
-        answer.unwrap_or_else(|refusal| refusal.to_json_response(agent.settings.run.language)),
-    )
+    caller: Caller,
+    parts: Parts,
+    _: UrlQuery<NoParameters>,
+    fields: BodyFields,
+) -> QuestionReply {
+    let mut ids = QuestionIds::default();
+    let answer = ids.start_run(&agent, caller, &parts, &fields).await;
+    QuestionReply { answer: answer.map_err(|refusal| NATIVE.rename_member(refusal)), ids }
+}
+
+/// What came of a question, and what is known of it.
+pub(crate) struct QuestionReply {
+    answer: Result<Response, ApiError>,
+    ids: QuestionIds,
+}
+
+impl IntoResponse for QuestionReply {
+    fn into_response(self) -> Response {
+        self.ids.add_headers(self.answer.into_response())
+    }
 }
 
 /// What is known of a question while it is read: its answer names it, whatever comes of it.
@@ -122,49 +165,54 @@ pub(crate) async fn start_run<P: Ports<Store = AwsStore>>(
 struct QuestionIds {
     run: Option<RunId>,
     request: Option<RequestId>,
+    /// The members that have no effect.
+    ignored: Vec<String>,
 }
 
 impl QuestionIds {
-    async fn auto_agent<P: Ports<Store = AwsStore>>(
+    async fn auto_agent<P: AgentPorts>(
         &mut self,
         agent: &SharedAgent<P>,
-        request: Request<Body>,
+        caller: Caller,
+        parts: &Parts,
+        fields: &BodyFields,
     ) -> Result<Response, ApiError> {
-        let (parts, fields, caller) = read_request(request).await?;
-        let mut question = self.read_question(agent, &fields, caller, &JOYAGENT).await?;
-        set_mode(agent, &fields, &mut question, parse_agent_type(&fields)?, JOYAGENT.feedback)?;
+        let mut question = self.read_question(agent, fields, caller, &AUTO_AGENT).await?;
+        set_mode(agent, fields, &mut question, parse_agent_type(fields)?, AUTO_AGENT.feedback)?;
         let previews = fields.flag("isStream")?.unwrap_or(false);
         let ask = StreamRequest { question, protocol: StreamProtocol::JoyAgent, previews };
-        stream_question(agent, &parts, ask).await
+        stream_question(agent, parts, ask).await
     }
 
-    async fn query_agent<P: Ports<Store = AwsStore>>(
+    async fn query_agent<P: AgentPorts>(
         &mut self,
         agent: &SharedAgent<P>,
-        request: Request<Body>,
+        caller: Caller,
+        parts: &Parts,
+        fields: &BodyFields,
     ) -> Result<Response, ApiError> {
-        let (parts, fields, caller) = read_request(request).await?;
-        let mut question = self.read_question(agent, &fields, caller, &JOYAGENT).await?;
+        let mut question = self.read_question(agent, fields, caller, &QUERY_AGENT).await?;
         let mode = match fields.number("deepThink")?.unwrap_or_default() {
             0 => Mode::React,
             _ => Mode::PlanSolve,
         };
-        set_mode(agent, &fields, &mut question, mode, JOYAGENT.feedback)?;
+        set_mode(agent, fields, &mut question, mode, QUERY_AGENT.feedback)?;
         let ask = StreamRequest { question, protocol: StreamProtocol::JoyAgentUi, previews: true };
-        stream_question(agent, &parts, ask).await
+        stream_question(agent, parts, ask).await
     }
 
-    async fn start_run<P: Ports<Store = AwsStore>>(
+    async fn start_run<P: AgentPorts>(
         &mut self,
         agent: &SharedAgent<P>,
-        request: Request<Body>,
+        caller: Caller,
+        parts: &Parts,
+        fields: &BodyFields,
     ) -> Result<Response, ApiError> {
-        let (parts, fields, caller) = read_request(request).await?;
-        let mut question = self.read_question(agent, &fields, caller, &NATIVE).await?;
-        set_mode(agent, &fields, &mut question, parse_mode(&fields)?, NATIVE.feedback)?;
+        let mut question = self.read_question(agent, fields, caller, &NATIVE).await?;
+        set_mode(agent, fields, &mut question, parse_mode(fields)?, NATIVE.feedback)?;
         if accepts_stream(&parts.headers) {
             let ask = StreamRequest { question, protocol: StreamProtocol::Native, previews: true };
-            return stream_question(agent, &parts, ask).await;
+            return stream_question(agent, parts, ask).await;
         }
         let session = question.session_name();
         let key = start_background(&agent.ports, question).await?;
@@ -177,12 +225,12 @@ impl QuestionIds {
             tracing::error!(%error, run_id = %key.run, "run not kicked");
             return Err(ErrorCode::StoreUnavailable.into());
         }
-        let body = AcceptedBody {
+        let reply = JsonReply::json(&AcceptedBody {
             run: key.run.to_string(),
             session: session.to_string(),
             request: self.request.as_ref().map(ToString::to_string),
-        };
-        Ok((StatusCode::ACCEPTED, axum::Json(body)).into_response())
+        })?;
+        Ok(reply.with_status(StatusCode::ACCEPTED).into_response())
     }
 
     /// Reads the question itself, which is the same everywhere but for its names.
@@ -209,6 +257,8 @@ impl QuestionIds {
             return Err(missing.with_field(names.question).into());
         }
         let output_style = read_style(fields, names)?;
+        let ignored = names.ignored(fields)?;
+        self.ignored.clone_from(&ignored);
         let own = fields.text(names.base_prompt)?.unwrap_or_default();
         let mut settings = agent.settings.run.clone();
         settings.plan.employees |= names.employees && agent.settings.joyagent_employees;
@@ -222,6 +272,7 @@ impl QuestionIds {
             text: text.to_owned(),
             parsed_response: None,
             output_style,
+            ignored,
             deployment_prompt: agent.settings.base_prompt.clone(),
             base_prompt: own.to_owned(),
             settings,
@@ -235,27 +286,22 @@ impl QuestionIds {
     }
 
     /// Names what is known of the question in an answer that does not name it yet.
-    fn add_ids(&self, mut response: Response) -> Response {
+    fn add_headers(&self, mut response: Response) -> Response {
         let unnamed = |header| !response.headers().contains_key(header);
         let run = self.run.as_ref().filter(|_| unnamed(RUN_ID));
         let request = self.request.as_ref().filter(|_| unnamed(REQUEST_ID));
         add_id_headers(response.headers_mut(), run, request);
+        let ignored = ignored_header(&self.ignored).map(|names| (IGNORED, names));
+        response.headers_mut().extend(ignored);
         response
     }
-}
-
-async fn read_request(request: Request<Body>) -> Result<(Parts, BodyFields, Caller), ApiError> {
-    let (parts, body) = request.into_parts();
-    let caller = Caller::of(&parts.extensions)?;
-    let fields = BodyFields::read_body(&parts.headers, body).await?;
-    Ok((parts, fields, caller))
 }
 
 /// The style that a question asks for, if it is one of ours.
 fn read_style(fields: &BodyFields, names: &MemberNames) -> Result<Option<OutputStyle>, ApiError> {
     let Some(word) = fields.text(names.style)? else { return Ok(None) };
     match OutputStyle::parse(word) {
-        None if !names.own_styles => {
+        None if !names.lenient => {
             Err(ApiError::from(ErrorCode::UnknownStyle).with_field(names.style))
         }
         style => Ok(style),

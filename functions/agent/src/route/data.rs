@@ -1,8 +1,6 @@
 //! Data questions, which JoyAgent's UI asks unless it is told otherwise. There are no answers yet.
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::Request;
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
@@ -15,6 +13,7 @@ use super::ask::is_blank;
 use crate::agent::SharedAgent;
 use crate::api_error::ApiError;
 use crate::fields::BodyFields;
+use crate::reply::{JsonReply, ReplyResult};
 
 /// Where the UI asks them; it reads nothing but their events.
 pub(crate) const ASK_DATA: &str = "/data/chatQuery";
@@ -26,24 +25,17 @@ const CONTENT: &str = "content";
 /// of one.
 pub(crate) async fn ask_data<P: Ports>(
     State(agent): State<SharedAgent<P>>,
-    request: Request<Body>,
-) -> Response {
-    let language = agent.settings.run.language;
-    match check_question(request).await {
-        Ok(()) => {
-            let stream = HeaderValue::from_static("text/event-stream");
-            let why = ErrorCode::DataUnavailable.into();
-            ([(CONTENT_TYPE, stream)], joyagent_data::refusal_stream(&why, language))
-                .into_response()
-        }
-        Err(refusal) => refusal.to_json_response(language),
-    }
+    fields: BodyFields,
+) -> Result<Response, ApiError> {
+    check_question(&fields)?;
+    let stream = HeaderValue::from_static("text/event-stream");
+    let why = ErrorCode::DataUnavailable.into();
+    let body = joyagent_data::refusal_stream(&why, agent.settings.run.language);
+    Ok(([(CONTENT_TYPE, stream)], body).into_response())
 }
 
 /// Reads a question, which may be wrong all the same.
-async fn check_question(request: Request<Body>) -> Result<(), ApiError> {
-    let (parts, body) = request.into_parts();
-    let fields = BodyFields::read_body(&parts.headers, body).await?;
+fn check_question(fields: &BodyFields) -> Result<(), ApiError> {
     let question = fields.text(CONTENT)?.unwrap_or_default();
     let failure = match question {
         blank if is_blank(blank) => Failure::new(ErrorCode::QueryMissing, CONTENT),
@@ -56,6 +48,6 @@ async fn check_question(request: Request<Body>) -> Result<(), ApiError> {
 }
 
 /// `GET /data/allModels`: the home page of JoyAgent's UI asks for it and breaks without it.
-pub(crate) async fn list_models() -> axum::Json<ModelListBody> {
-    axum::Json(ModelListBody { code: 200, data: Vec::new() })
+pub(crate) async fn list_models() -> ReplyResult {
+    JsonReply::json(&ModelListBody { code: 200, data: Vec::new() })
 }

@@ -1,10 +1,8 @@
 //! What people are asked and what they answer, over the paths of the JoyAgent design.
 
-use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::http::Request;
-use axum::response::{IntoResponse, Response};
-use djinn_aws::AwsStore;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
 use djinn_core::error_code::ErrorCode;
 use djinn_core::human::{HumanResponse, ResponseRecord, TextResponse};
 use djinn_core::id::{HumanRequestId, RequestId, RunId, SessionName};
@@ -16,129 +14,116 @@ use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::serve::{
     AccessLevel, LoadedRun, Permission, ResponseStatus, RunAccess, authorize_run, list_requests,
-    store_failure, submit_response,
+    submit_response,
 };
 use djinn_runtime::texts::check_bounds;
 use djinn_runtime::world::Ports;
 
-use super::response::response_or_error;
 use crate::access::require_access;
 use crate::agent::{Agent, SharedAgent};
 use crate::answer_parser;
-use crate::api_error::{ApiError, add_id_headers, member_error};
+use crate::api_error::{ApiError, member_error};
 use crate::fields::{BodyFields, parse_id};
 use crate::identity::Caller;
 use crate::link::{ConnectTime, SignedLinks};
 use crate::origin::request_origin;
+use crate::reply::{JsonReply, ReplyResult};
+
+/// The members of an answer.
+const MEMBERS: [&str; 5] = ["feedbackId", "feedback", "parameters", "comment", "digest"];
 
 /// `POST /api/feedback/{request}`: an answer. 200 once the run has taken it, 202 if the run has not
 /// been heard of within a few seconds.
-pub(crate) async fn give_feedback<P: Ports<Store = AwsStore>>(
+pub(crate) async fn give_feedback<P: Ports>(
     State(agent): State<SharedAgent<P>>,
+    caller: Caller,
     Path(label): Path<String>,
-    request: Request<Body>,
-) -> Response {
-    let answer = async {
-        let (parts, body) = request.into_parts();
-        let caller = Caller::of(&parts.extensions)?;
-        let fields = BodyFields::read_body(&parts.headers, body).await?;
-        let language = agent.settings.run.language;
-        let (feedback, written, answered) = read_answer(&fields, caller.clone(), language)?;
-        let mut run = find_run(&agent, &caller, &label).await?;
-        let asked = list_requests(&agent.ports, &mut run).await?;
-        let meant =
-            asked.iter().filter(|ask| ask.is_addressed_by(&feedback)).map(|ask| &ask.subject);
-        let answer = written
-            .response_to(meant)
-            .map_err(|failure| ApiError::from(failure).with_field("feedback"))?;
-        let mut answered = answered(answer);
-        check_bounds(&mut answered)?;
-        submit_answer(&agent, &mut run, answered).await
-    };
-    response_or_error(&agent, answer.await)
+    fields: BodyFields,
+) -> ReplyResult {
+    let language = agent.settings.run.language;
+    let (feedback, written, answered) = read_answer(&fields, caller.clone(), language)?;
+    let mut run = find_run(&agent, &caller, &label).await?;
+    let asked = list_requests(&agent.ports, &mut run).await?;
+    let meant = asked.iter().filter(|ask| ask.is_addressed_by(&feedback)).map(|ask| &ask.subject);
+    let answer = written
+        .response_to(meant)
+        .map_err(|failure| ApiError::from(failure).with_field("feedback"))?;
+    let mut answered = answered(answer);
+    check_bounds(&mut answered)?;
+    let reply = submit_answer(&agent, &mut run, answered).await?;
+    Ok(reply.with_ignored(&fields.ignored_names(&MEMBERS)))
 }
 
 /// `DELETE /api/feedback/{request}/{feedback}`: nobody is to answer that; it is as if skipped.
-pub(crate) async fn cancel_feedback<P: Ports<Store = AwsStore>>(
+pub(crate) async fn cancel_feedback<P: Ports>(
     State(agent): State<SharedAgent<P>>,
+    caller: Caller,
     Path((label, feedback)): Path<(String, String)>,
-    request: Request<Body>,
-) -> Response {
-    let answer = async {
-        let caller = Caller::of(&request.into_parts().0.extensions)?;
-        let answered = ResponseRecord {
-            request: parse_id("feedbackId", &feedback)?,
-            id: new_answer_id(),
-            by: Some(caller.user.clone()),
-            answer: HumanResponse::Skip,
-            comment: "cancelled".to_owned(),
-            digest: None,
-            via: None,
-        };
-        let mut run = find_run(&agent, &caller, &label).await?;
-        submit_answer(&agent, &mut run, answered).await
+) -> ReplyResult {
+    let answered = ResponseRecord {
+        request: parse_id("feedbackId", &feedback)?,
+        id: new_answer_id(),
+        by: Some(caller.user.clone()),
+        answer: HumanResponse::Skip,
+        comment: "cancelled".to_owned(),
+        digest: None,
+        via: None,
     };
-    response_or_error(&agent, answer.await)
+    let mut run = find_run(&agent, &caller, &label).await?;
+    submit_answer(&agent, &mut run, answered).await
 }
 
 /// `GET /api/feedback/pending/{request}`: what is asked and not answered, by its ids.
-pub(crate) async fn pending_feedback<P: Ports<Store = AwsStore>>(
+pub(crate) async fn pending_feedback<P: Ports>(
     State(agent): State<SharedAgent<P>>,
+    caller: Caller,
     Path(label): Path<String>,
-    request: Request<Body>,
-) -> Response {
-    let answer = async {
-        let parts = request.into_parts().0;
-        let caller = Caller::of(&parts.extensions)?;
-        let mut run = find_run(&agent, &caller, &label).await?;
-        let asks = list_requests(&agent.ports, &mut run).await?;
-        let key = run.key();
-        let now_ms = agent.ports.clock().now_ms();
-        let maker = match SignedLinks::of(&parts).filter(|_| !asks.is_empty()) {
-            Some(links) => {
-                let now = ConnectTime { ms: now_ms, is_new: false };
-                let signer = links.link_signer(request_origin(&parts, &agent.settings), now).await;
-                Some(signer.answer_links(key, caller.user))
-            }
-            None => None,
-        };
-        let shown = |ask| {
-            let link = maker.as_ref().and_then(|maker| maker.response_link(ask, now_ms));
-            PublicHumanRequest::new(ask, link)
-        };
-        let data = asks.iter().map(|ask| (ask.id.to_string(), shown(ask))).collect();
-        let body = PendingBody { success: true, run: key.run.to_string(), data };
-        let mut response = axum::Json(body).into_response();
-        add_id_headers(response.headers_mut(), Some(&key.run), None);
-        Ok(response)
+    parts: Parts,
+) -> ReplyResult {
+    let mut run = find_run(&agent, &caller, &label).await?;
+    let asks = list_requests(&agent.ports, &mut run).await?;
+    let key = run.key();
+    let now_ms = agent.ports.clock().now_ms();
+    let maker = match SignedLinks::of(&parts).filter(|_| !asks.is_empty()) {
+        Some(links) => {
+            let now = ConnectTime { ms: now_ms, is_new: false };
+            let signer = links.link_signer(request_origin(&parts, &agent.settings), now).await;
+            Some(signer.answer_links(key, caller.user))
+        }
+        None => None,
     };
-    response_or_error(&agent, answer.await)
+    let shown = |ask| {
+        let link = maker.as_ref().and_then(|maker| maker.response_link(ask, now_ms));
+        PublicHumanRequest::new(ask, link)
+    };
+    let data = asks.iter().map(|ask| (ask.id.to_string(), shown(ask))).collect();
+    let body = PendingBody { success: true, run: key.run.to_string(), data };
+    Ok(JsonReply::json(&body)?.about_run(&key.run))
 }
 
-async fn submit_answer<P: Ports<Store = AwsStore>>(
+async fn submit_answer<P: Ports>(
     agent: &Agent<P>,
     run: &mut LoadedRun,
     answered: ResponseRecord,
-) -> Result<Response, ApiError> {
+) -> ReplyResult {
     let feedback = answered.request.clone();
     let word = answered.answer.as_str();
     let given = submit_response(&agent.ports, run, answered).await;
     let given = given.map_err(|failure| member_error(failure, "parameters"))?;
     let (status, state) = match given {
-        ResponseStatus::Accepted => (axum::http::StatusCode::OK, FeedbackState::Taken),
-        ResponseStatus::Pending => (axum::http::StatusCode::ACCEPTED, FeedbackState::Waiting),
+        ResponseStatus::Accepted => (StatusCode::OK, FeedbackState::Taken),
+        ResponseStatus::Pending => (StatusCode::ACCEPTED, FeedbackState::Waiting),
     };
-    let key = run.key();
+    let run = &run.key().run;
     let data = FeedbackReceipt {
         feedback_id: feedback.to_string(),
         answer: word,
         state,
-        run: key.run.to_string(),
+        run: run.to_string(),
     };
-    let body = FeedbackBody { success: true, message: "Feedback received", data };
-    let mut response = (status, axum::Json(body)).into_response();
-    add_id_headers(response.headers_mut(), Some(&key.run), None);
-    Ok(response)
+    let reply =
+        JsonReply::json(&FeedbackBody { success: true, message: "Feedback received", data })?;
+    Ok(reply.with_status(status).about_run(run))
 }
 
 /// Reads an answer as the design has it: `feedbackId`, `feedback`, and `parameters` for changed ones,
@@ -180,7 +165,7 @@ pub(super) fn new_answer_id() -> String {
 }
 
 /// The caller's own run of that id, of that request, or the one that a session of that name answers.
-async fn find_run<P: Ports<Store = AwsStore>>(
+async fn find_run<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
     label: &str,
@@ -204,7 +189,7 @@ async fn find_run_of_request<P: Ports>(
 ) -> Result<LoadedRun, ApiError> {
     let store = agent.ports.store();
     let session = store.find_session_name(&caller.user_key(), request.as_str()).await;
-    let session = session.map_err(|error| store_failure(&error))?.ok_or(ErrorCode::RunNotFound)?;
+    let session = session?.ok_or(ErrorCode::RunNotFound)?;
     let run = RunId::of(&caller.tenant, &caller.user, &session, request);
     let named = RunKey::new(caller.tenant.clone(), run);
     match LoadedRun::find(&agent.ports, &named).await? {
@@ -224,8 +209,7 @@ async fn find_active_run<P: Ports>(
             let is_unknown = refusal.failure.code == ErrorCode::SessionNotFound;
             if is_unknown { ErrorCode::RunNotFound.into() } else { refusal }
         })?;
-    let active = agent.ports.store().find_active_run(&access.session).await;
-    let active = active.map_err(|error| store_failure(&error))?;
+    let active = agent.ports.store().find_active_run(&access.session).await?;
     let key = RunKey::new(caller.tenant.clone(), active.ok_or(ErrorCode::RunNotFound)?);
     Ok(LoadedRun::load(&agent.ports, &key).await?)
 }

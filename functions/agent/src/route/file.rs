@@ -8,12 +8,8 @@ mod upload;
 pub(crate) use open::{download_file, preview_file};
 pub(crate) use upload::{upload_file, upload_file_data, upload_url};
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::Request;
 use axum::http::request::Parts;
-use axum::response::{IntoResponse, Response};
-use djinn_aws::AwsStore;
 use djinn_core::error_code::ErrorCode;
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, SessionName};
@@ -25,14 +21,16 @@ use djinn_runtime::port::journal::Journals;
 use djinn_runtime::serve::{Permission, SessionAccess};
 use djinn_runtime::world::Ports;
 
-use super::response::{response_or_error, store_error};
 use crate::access::require_access;
 use crate::agent::{Agent, SharedAgent};
 use crate::api_error::ApiError;
 use crate::fields::BodyFields;
 use crate::identity::Caller;
-use crate::query::invalid_field;
+use crate::reply::{JsonReply, ReplyResult};
 use crate::session_links::session_links;
+
+/// The member that names the session.
+const SESSION: &str = "requestId";
 
 /// Files on one page of a list unless the request says otherwise, and at most.
 const PAGE_SIZE: i64 = 10;
@@ -40,69 +38,64 @@ const MAX_PAGE_SIZE: i64 = 1_000;
 
 /// `POST /v1/file_tool/get_file` answers with the URLs, size and description of the file that
 /// `fileName` names, as JSON.
-pub(crate) async fn get_file<P: Ports<Store = AwsStore>>(
+pub(crate) async fn get_file<P: Ports>(
     State(agent): State<SharedAgent<P>>,
-    request: Request<Body>,
-) -> Response {
-    let answer = async {
-        let (parts, fields, access) = read_request(&agent, request, Permission::Read).await?;
-        let name: FileName = fields.required_id("fileName")?;
-        let file = find_file(&agent, &access.session, &name).await?;
-        let links = file_links(&agent, &parts, &access).await;
-        Ok(axum::Json(file_location(&links, &fields, &file)).into_response())
-    };
-    response_or_error(&agent, answer.await)
+    caller: Caller,
+    parts: Parts,
+    fields: BodyFields,
+) -> ReplyResult {
+    let access = find_named_session(&agent, &caller, &fields, Permission::Read).await?;
+    let name: FileName = fields.required_id("fileName")?;
+    let file = find_file(&agent, &access.session, &name).await?;
+    let links = file_links(&agent, &parts, &access).await;
+    let reply = JsonReply::json(&file_location(&links, &fields, &file))?;
+    Ok(reply.with_ignored(&fields.ignored_names(&[SESSION, "fileName"])))
 }
 
 /// `POST /v1/file_tool/get_file_list` answers with one page of a session's files in `results`, and
 /// with the number of all of them in `totalSize`.
-pub(crate) async fn get_file_list<P: Ports<Store = AwsStore>>(
+pub(crate) async fn get_file_list<P: Ports>(
     State(agent): State<SharedAgent<P>>,
-    request: Request<Body>,
-) -> Response {
-    let answer = async {
-        let (parts, fields, access) = read_request(&agent, request, Permission::Read).await?;
-        let page = fields.number("page")?.unwrap_or(1).max(1);
-        let size = fields.number("pageSize")?.unwrap_or(PAGE_SIZE).clamp(1, MAX_PAGE_SIZE);
-        let files = agent.ports.store().list_files(&access.session).await.map_err(store_error)?;
-        let links = file_links(&agent, &parts, &access).await;
-        let from = usize::try_from((page - 1).saturating_mul(size)).unwrap_or(usize::MAX);
-        let shown = files.iter().skip(from).take(usize::try_from(size).unwrap_or_default());
-        let results = shown.map(|file| file_location(&links, &fields, file)).collect();
-        let body = FileListBody { results, total_size: files.len() };
-        Ok(axum::Json(body).into_response())
-    };
-    response_or_error(&agent, answer.await)
+    caller: Caller,
+    parts: Parts,
+    fields: BodyFields,
+) -> ReplyResult {
+    let access = find_named_session(&agent, &caller, &fields, Permission::Read).await?;
+    let page = fields.number("page")?.unwrap_or(1).max(1);
+    let size = fields.number("pageSize")?.unwrap_or(PAGE_SIZE).clamp(1, MAX_PAGE_SIZE);
+    let files = agent.ports.store().list_files(&access.session).await?;
+    let links = file_links(&agent, &parts, &access).await;
+    let from = usize::try_from((page - 1).saturating_mul(size)).unwrap_or(usize::MAX);
+    let shown = files.iter().skip(from).take(usize::try_from(size).unwrap_or_default());
+    let results = shown.map(|file| file_location(&links, &fields, file)).collect();
+    let reply = JsonReply::json(&FileListBody { results, total_size: files.len() })?;
+    Ok(reply.with_ignored(&fields.ignored_names(&[SESSION, "page", "pageSize"])))
 }
 
-/// Reads a JSON request about a session's files, by a caller who may do this in it.
-async fn read_request<P: Ports<Store = AwsStore>>(
+/// The session that a request about files names, if the caller may do this in it.
+async fn find_named_session<P: Ports>(
     agent: &Agent<P>,
-    request: Request<Body>,
+    caller: &Caller,
+    fields: &BodyFields,
     right: Permission,
-) -> Result<(Parts, BodyFields, SessionAccess), ApiError> {
-    let (parts, body) = request.into_parts();
-    let caller = Caller::of(&parts.extensions)?;
-    let fields = BodyFields::read_body(&parts.headers, body).await?;
-    let label = fields.required_id("requestId")?;
-    let access = find_session(agent, &caller, label, right).await?;
-    Ok((parts, fields, access))
+) -> Result<SessionAccess, ApiError> {
+    find_session(agent, caller, fields.required_id(SESSION)?, right).await
 }
 
 /// The session that a handle names, or a label of the caller's: the one in which the request of that id
 /// was asked, else the one of that id. Nothing is written into somebody else's session but under its handle.
-async fn find_session<P: Ports<Store = AwsStore>>(
+async fn find_session<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
     label: SessionName,
     right: Permission,
 ) -> Result<SessionAccess, ApiError> {
-    let known = agent.ports.store().find_session_name(&caller.user_key(), label.as_str()).await;
-    let session = known.map_err(store_error)?.unwrap_or_else(|| label.clone());
+    let known = agent.ports.store().find_session_name(&caller.user_key(), label.as_str()).await?;
+    let session = known.unwrap_or_else(|| label.clone());
     match &session {
         SessionName::Shared(handle) if right > Permission::Read && session != label => {
-            Err(invalid_field(
-                "requestId",
+            Err(ApiError::invalid_field(
+                SESSION,
                 &format!(
                     "names a question of a shared session: to add files there, name it {handle}"
                 ),
@@ -119,7 +112,7 @@ async fn find_file<P: Ports>(
     session: &SessionKey,
     name: &FileName,
 ) -> Result<ProductFile, ApiError> {
-    let file = agent.ports.store().find_file(session, name).await.map_err(store_error)?;
+    let file = agent.ports.store().find_file(session, name).await?;
     file.ok_or_else(|| ErrorCode::FileNotFound.into())
 }
 
@@ -138,5 +131,5 @@ fn file_location(
     fields: &BodyFields,
     file: &ProductFile,
 ) -> FileLocationBody {
-    FileLocationBody::new(file, links, fields.text("requestId").ok().flatten())
+    FileLocationBody::new(file, links, fields.text(SESSION).ok().flatten())
 }

@@ -7,11 +7,10 @@ use std::collections::BTreeMap;
 
 use axum::body::Body;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::http::header::ACCEPT_LANGUAGE;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Request};
 use axum::response::Response;
-use djinn_aws::AwsStore;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::{HumanRequest, HumanResponse, ResponseChannel, ResponseRecord, Subject};
 use djinn_core::id::FileName;
@@ -44,11 +43,10 @@ struct LinkTarget {
 }
 
 /// `GET /answer/{token}`: what is asked, or how it was answered.
-pub(crate) async fn show_request<P: Ports<Store = AwsStore>>(
+pub(crate) async fn show_request<P: Ports>(
     State(agent): State<SharedAgent<P>>,
-    request: Request<Body>,
+    parts: Parts,
 ) -> Response {
-    let parts = request.into_parts().0;
     match resolve_link(&agent, &parts).await {
         Ok(linked) => linked.render_state(None),
         Err(response) => response,
@@ -56,11 +54,11 @@ pub(crate) async fn show_request<P: Ports<Store = AwsStore>>(
 }
 
 /// `POST /answer/{token}`: answers as the form says.
-pub(crate) async fn answer_request<P: Ports<Store = AwsStore>>(
+pub(crate) async fn answer_request<P: Ports>(
     State(agent): State<SharedAgent<P>>,
-    request: Request<Body>,
+    parts: Parts,
+    body: Body,
 ) -> Response {
-    let (parts, body) = request.into_parts();
     let mut linked = match resolve_link(&agent, &parts).await {
         Ok(linked) => linked,
         Err(response) => return response,
@@ -99,10 +97,7 @@ pub(crate) async fn answer_request<P: Ports<Store = AwsStore>>(
 }
 
 /// What the link of this request leads to; else the page that says why it leads nowhere.
-async fn resolve_link<P: Ports<Store = AwsStore>>(
-    agent: &Agent<P>,
-    parts: &Parts,
-) -> Result<LinkTarget, Response> {
+async fn resolve_link<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<LinkTarget, Response> {
     let preferred = preferred_language(&parts.headers);
     let unknown = preferred.unwrap_or(agent.settings.run.language);
     let refused = |failure: Failure| page::problem_page(&failure, unknown);

@@ -1,15 +1,14 @@
 //! Sessions: `/sessions`. One is its owner's; for everybody else it is not there.
 
-use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::request::Parts;
-use axum::http::{Request, StatusCode};
-use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::id::UserId;
+use djinn_core::id::{SessionName, UserId};
 use djinn_protocol::body::{SessionBody, SessionListBody, SessionSummaryBody, TitleBody, TurnBody};
 use djinn_protocol::event::PublicFile;
-use djinn_runtime::port::catalog::{Catalog, SessionDeletion, SessionSummary, SessionTurn};
+use djinn_runtime::port::catalog::{
+    Catalog, RunPosition, SessionDeletion, SessionPosition, SessionSummary, SessionTurn,
+};
 use djinn_runtime::port::checker::ContentOwner;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::share::Shares;
@@ -17,72 +16,56 @@ use djinn_runtime::serve::{Permission, SessionAccess, delete_session};
 use djinn_runtime::texts::{MAX_TITLE, SessionTitle, check_bounds};
 use djinn_runtime::world::Ports;
 
-use super::response::{response_or_error, store_error};
 use super::share;
 use crate::access::require_access;
-use crate::agent::{Agent, SharedAgent};
+use crate::agent::SharedAgent;
 use crate::api_error::ApiError;
-use crate::fields::{BodyFields, parse_id};
+use crate::fields::BodyFields;
 use crate::identity::Caller;
-use crate::query::{Parameters, format_cursor, invalid_field};
+use crate::path::PathId;
+use crate::query::{NoParameters, PageQuery, UrlQuery, format_cursor};
+use crate::reply::{JsonReply, ReplyResult};
 use crate::session_links::session_links;
 
 /// `GET /sessions`: the caller's own, the one with the newest question first.
 pub(crate) async fn list_sessions<P: Ports>(
     State(agent): State<SharedAgent<P>>,
-    request: Request<Body>,
-) -> Response {
-    let answer = async {
-        let parts = request.into_parts().0;
-        let user = Caller::of(&parts.extensions)?.user_key();
-        let parameters = Parameters::of(&parts.uri)?;
-        let (limit, after) = (parameters.limit()?, parameters.session_cursor()?);
-        let page = agent.ports.store().list_sessions(&user, after.as_ref(), limit).await;
-        let page = page.map_err(store_error)?;
-        let sessions = page.items.iter().map(session_summary_body).collect();
-        let next = page.next.map(|place| format_cursor(place.newest_at_ms, &place.session));
-        Ok(axum::Json(SessionListBody { sessions, next }).into_response())
-    };
-    response_or_error(&agent, answer.await)
+    caller: Caller,
+    UrlQuery(PageQuery { limit, after }): UrlQuery<PageQuery<SessionPosition>>,
+) -> ReplyResult {
+    let store = agent.ports.store();
+    let page = store.list_sessions(&caller.user_key(), after.as_ref(), limit).await?;
+    let sessions = page.items.iter().map(session_summary_body).collect();
+    let next = page.next.map(|place| format_cursor(place.newest_at_ms, &place.session));
+    JsonReply::json(&SessionListBody { sessions, next })
 }
 
 /// `GET /sessions/{session}`: what was asked and answered, newest first, and the files.
 pub(crate) async fn show_session<P: Ports>(
     State(agent): State<SharedAgent<P>>,
-    Path(session): Path<String>,
-    request: Request<Body>,
-) -> Response {
-    let parts = request.into_parts().0;
-    response_or_error(&agent, describe_session(&agent, &session, &parts).await)
-}
-
-async fn describe_session<P: Ports>(
-    agent: &Agent<P>,
-    session: &str,
-    parts: &Parts,
-) -> Result<Response, ApiError> {
-    let caller = Caller::of(&parts.extensions)?;
-    let access =
-        require_access(agent, &caller, parse_id("session", session)?, Permission::Read).await?;
-    let parameters = Parameters::of(&parts.uri)?;
-    let (limit, after) = (parameters.limit()?, parameters.run_cursor()?);
+    caller: Caller,
+    PathId(name): PathId<SessionName>,
+    UrlQuery(PageQuery { limit, after }): UrlQuery<PageQuery<RunPosition>>,
+    parts: Parts,
+) -> ReplyResult {
+    let access = require_access(&agent, &caller, name, Permission::Read).await?;
     let store = agent.ports.store();
     let key = &access.session;
-    let found = store.find_session(&key.owner_key(), &key.session).await.map_err(store_error)?;
+    let found = store.find_session(&key.owner_key(), &key.session).await?;
     let found = found.ok_or(ErrorCode::SessionNotFound)?;
     let turns = store.list_turns(key, after.as_ref(), limit);
-    let (page, files) = tokio::try_join!(turns, store.list_files(key)).map_err(store_error)?;
-    let links = session_links(agent, parts, key, access.session_name(), None).await;
+    let (page, files) = tokio::try_join!(turns, store.list_files(key))?;
+    let links = session_links(&agent, &parts, key, access.session_name(), None).await;
     let offered = files.iter().rev().filter(|file| !file.internal);
     let SessionSummary { title, started_at_ms, newest_at_ms, .. } = found;
     // Only the owner is told who else asked.
     let owner = (access.permission == Permission::Own).then_some(&key.owner);
     let shares = match access.permission {
-        Permission::Own => Some(store.list_shares(key).await.map_err(store_error)?),
+        Permission::Own => Some(store.list_shares(key).await?),
         Permission::Read | Permission::Write => None,
     };
     let can_write = access.permission == Permission::Write;
-    let body = SessionBody {
+    JsonReply::json(&SessionBody {
         session: access.session_name().to_string(),
         title,
         started_at_ms,
@@ -92,71 +75,56 @@ async fn describe_session<P: Ports>(
         files: PublicFile::list(offered, &links),
         write: shares.is_none().then_some(can_write),
         shares: shares.map(|shares| shares.iter().map(share::share_body).collect()),
-    };
-    Ok(axum::Json(body).into_response())
+    })
 }
 
 /// `DELETE /sessions/{session}`: 204 when nothing of it is left.
 pub(crate) async fn forget_session<P: Ports>(
     State(agent): State<SharedAgent<P>>,
-    Path(session): Path<String>,
-    request: Request<Body>,
-) -> Response {
-    let answer = async {
-        let parts = request.into_parts().0;
-        let caller = Caller::of(&parts.extensions)?;
-        let SessionAccess { session, .. } =
-            require_access(&agent, &caller, parse_id("session", &session)?, Permission::Own)
-                .await?;
-        match delete_session(&agent.ports, &session.owner_key(), &session.session).await? {
-            SessionDeletion::Done => Ok(StatusCode::NO_CONTENT.into_response()),
-            SessionDeletion::Unknown => Err(ErrorCode::SessionNotFound.into()),
-            SessionDeletion::Busy(run) => Err(Failure::session_busy(&run).into()),
-        }
-    };
-    response_or_error(&agent, answer.await)
+    caller: Caller,
+    PathId(name): PathId<SessionName>,
+    _: UrlQuery<NoParameters>,
+) -> ReplyResult {
+    let SessionAccess { session, .. } =
+        require_access(&agent, &caller, name, Permission::Own).await?;
+    match delete_session(&agent.ports, &session.owner_key(), &session.session).await? {
+        SessionDeletion::Done => Ok(JsonReply::no_content()),
+        SessionDeletion::Unknown => Err(ErrorCode::SessionNotFound.into()),
+        SessionDeletion::Busy(run) => Err(Failure::session_busy(&run).into()),
+    }
 }
 
 /// `POST /sessions/{session}/title`: `{"title"}`, which is put on one line.
 pub(crate) async fn name_session<P: Ports>(
     State(agent): State<SharedAgent<P>>,
-    Path(session): Path<String>,
-    request: Request<Body>,
-) -> Response {
-    let answer = async {
-        let (parts, body) = request.into_parts();
-        let caller = Caller::of(&parts.extensions)?;
-        let name = parse_id("session", &session)?;
-        let mut titled = parse_title(&BodyFields::read_body(&parts.headers, body).await?)?;
-        let access = require_access(&agent, &caller, name, Permission::Own).await?;
-        let (named, key) = (access.session_name(), &access.session);
-        let Caller { tenant, user, .. } = &caller;
-        let whose = ContentOwner { tenant, user, session: &named, run: None };
-        agent.ports.content().screen_input(&mut titled, whose).await?;
-        let (user, session, title) = (key.owner_key(), &key.session, titled.title);
-        match agent
-            .ports
-            .store()
-            .rename_session(&user, session, &title)
-            .await
-            .map_err(store_error)?
-        {
-            true => {
-                let body = TitleBody { session: session.to_string(), title };
-                Ok(axum::Json(body).into_response())
-            }
-            false => Err(ErrorCode::SessionNotFound.into()),
-        }
-    };
-    response_or_error(&agent, answer.await)
+    caller: Caller,
+    PathId(name): PathId<SessionName>,
+    _: UrlQuery<NoParameters>,
+    fields: BodyFields,
+) -> ReplyResult {
+    let mut titled = parse_title(&fields)?;
+    let access = require_access(&agent, &caller, name, Permission::Own).await?;
+    let (named, key) = (access.session_name(), &access.session);
+    let Caller { tenant, user, .. } = &caller;
+    let whose = ContentOwner { tenant, user, session: &named, run: None };
+    agent.ports.content().screen_input(&mut titled, whose).await?;
+    let (store, session, title) = (agent.ports.store(), &key.session, titled.title);
+    match store.rename_session(&key.owner_key(), session, &title).await? {
+        true => JsonReply::json(&TitleBody { session: session.to_string(), title }),
+        false => Err(ErrorCode::SessionNotFound.into()),
+    }
 }
 
 fn parse_title(fields: &BodyFields) -> Result<SessionTitle, ApiError> {
+    fields.require_known(&["title"])?;
     let text = fields.text("title")?.unwrap_or_default();
     let mut title = SessionTitle { title: text.split_whitespace().collect::<Vec<_>>().join(" ") };
     check_bounds(&mut title)?;
     match title.title.is_empty() {
-        true => Err(invalid_field("title", &format!("must have 1 to {MAX_TITLE} characters"))),
+        true => {
+            let problem = format!("must have 1 to {MAX_TITLE} characters");
+            Err(ApiError::invalid_field("title", &problem))
+        }
         false => Ok(title),
     }
 }

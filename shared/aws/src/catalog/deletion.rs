@@ -10,13 +10,14 @@ use djinn_core::entry::Event;
 use djinn_core::id::{RunId, SessionId, TaskId};
 use djinn_core::session::SharedSession;
 use djinn_runtime::port::catalog::SessionDeletion;
+use djinn_runtime::port::file_url::Folder;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::page::PageSize;
 use djinn_runtime::port::{RunKey, SessionKey, StoreError, UserKey};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::change::{ItemChange, number, text, values};
-use crate::file::Folder;
+use crate::file::all_prefixes;
 use crate::item::permits::uploads_key;
 use crate::item::request::RequestItem;
 use crate::item::run::RunItem;
@@ -131,7 +132,7 @@ impl AwsStore {
     }
 
     async fn delete_files(&self, session: &SessionKey) -> Result<(), StoreError> {
-        for prefix in Folder::from(session).all_prefixes() {
+        for prefix in all_prefixes(&Folder::from(session)) {
             self.delete_objects(&prefix).await?;
         }
         let query = Query::range(session_partition(session), EXPECTED, after_prefix(FILE));

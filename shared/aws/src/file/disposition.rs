@@ -1,16 +1,8 @@
 //! The `Content-Disposition` header tells a browser to show or save a file, and its name.
 
 use djinn_core::id::FileName;
+use djinn_runtime::port::file_url::Disposition;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-
-/// What a browser does with a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Disposition {
-    /// The browser shows the file itself, if it can.
-    Inline,
-    /// Saves it under its name.
-    Attachment,
-}
 
 /// Everything but the `attr-char` of RFC 5987.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
@@ -27,23 +19,21 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'|')
     .remove(b'~');
 
-impl Disposition {
-    /// The header's value: the whole name for whoever reads RFC 6266, ASCII for everyone else.
-    pub(crate) fn header_value(self, name: &FileName) -> String {
-        let kind = match self {
-            Self::Inline => "inline",
-            Self::Attachment => "attachment",
-        };
-        // `%` too: some browsers decode it in the plain form.
-        let plain = |c: char| match c {
-            '"' | '\\' | '%' => '_',
-            c if c.is_ascii() => c,
-            _ => '_',
-        };
-        let ascii: String = name.as_str().chars().map(plain).collect();
-        let whole = utf8_percent_encode(name.as_str(), ESCAPED);
-        format!("{kind}; filename=\"{ascii}\"; filename*=UTF-8''{whole}")
-    }
+/// The header's value: the whole name for whoever reads RFC 6266, ASCII for everyone else.
+pub(crate) fn format_disposition(disposition: Disposition, name: &FileName) -> String {
+    let kind = match disposition {
+        Disposition::Inline => "inline",
+        Disposition::Attachment => "attachment",
+    };
+    // `%` too: some browsers decode it in the plain form.
+    let plain = |c: char| match c {
+        '"' | '\\' | '%' => '_',
+        c if c.is_ascii() => c,
+        _ => '_',
+    };
+    let ascii: String = name.as_str().chars().map(plain).collect();
+    let whole = utf8_percent_encode(name.as_str(), ESCAPED);
+    format!("{kind}; filename=\"{ascii}\"; filename*=UTF-8''{whole}")
 }
 
 #[cfg(test)]
@@ -52,7 +42,8 @@ mod tests {
 
     #[test]
     fn a_name_is_given_in_ascii_and_whole() {
-        let header = |name| Disposition::Attachment.header_value(&FileName::new(name).unwrap());
+        let header =
+            |name| format_disposition(Disposition::Attachment, &FileName::new(name).unwrap());
         assert_eq!(
             header("金价 a.md"),
             "attachment; filename=\"__ a.md\"; filename*=UTF-8''%E9%87%91%E4%BB%B7%20a.md"
@@ -61,7 +52,7 @@ mod tests {
             header("100% \"x\";.csv"),
             "attachment; filename=\"100_ _x_;.csv\"; filename*=UTF-8''100%25%20%22x%22%3B.csv"
         );
-        let inline = Disposition::Inline.header_value(&FileName::new("a.md").unwrap());
+        let inline = format_disposition(Disposition::Inline, &FileName::new("a.md").unwrap());
         assert_eq!(inline, "inline; filename=\"a.md\"; filename*=UTF-8''a.md");
     }
 }

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use djinn_core::file::ProductFile;
+use djinn_runtime::port::file_url::{Folder, MAX_ANNOUNCED};
 use djinn_runtime::port::{SessionKey, StoreError};
 use futures::{StreamExt, TryStreamExt, stream};
 
-use super::{Folder, MAX_ANNOUNCED, UPLOADED};
+use super::UPLOADED;
+use super::folder::{kind_prefix, object_key};
 use crate::change::{ItemChange, text, values};
 use crate::item::expected_file::ExpectedFileItem;
 use crate::item::file::FileItem;
@@ -63,14 +65,14 @@ impl AwsStore {
     ) -> Result<BTreeMap<String, ObjectHead>, StoreError> {
         let Some(first) = objects.iter().min() else { return Ok(BTreeMap::new()) };
         let folder = Folder::from(session);
-        let key = folder.object_key(first)?;
+        let key = object_key(&folder, first)?;
         if objects.len() == 1 {
             let head = self.head_object(&key).await?;
             return Ok(head.map(|head| ((*first).to_owned(), head)).into_iter().collect());
         }
         // Cut short, it sorts before itself.
         let before = key.get(..key.len() - 1);
-        let prefix = folder.kind_prefix(UPLOADED);
+        let prefix = kind_prefix(&folder, UPLOADED);
         let listed = self.list_objects(&prefix, before).await?.into_iter();
         let named = listed.filter_map(|(key, head)| {
             let object = format!("{UPLOADED}{}", key.strip_prefix(&prefix)?);

@@ -6,46 +6,28 @@ use aws_sdk_s3::presigning::PresigningConfig;
 use djinn_core::file::ProductFile;
 use djinn_core::id::sha256_hex;
 use djinn_runtime::port::file::NewFile;
+use djinn_runtime::port::file_url::{Disposition, FileUrls, Folder, PresignedPut};
 use djinn_runtime::port::{SessionKey, StoreError};
 
-use super::{Disposition, Folder, MAX_URL_LIFE, UPLOADED};
+use super::disposition::format_disposition;
+use super::folder::object_key;
+use super::{MAX_URL_LIFE, UPLOADED};
 use crate::error::store_error;
 use crate::item::expected_file::ExpectedFileItem;
 use crate::store::AwsStore;
 
-/// Files of a session that were announced and may still be uploaded, at most. Each listing looks for all of
-/// them.
-pub const MAX_ANNOUNCED: u32 = 100;
-
 /// How much longer than its URL an expected file is waited for: an upload may take its time.
 const UPLOAD_SLACK_S: i64 = 60 * 60;
 
-/// A URL to upload a file to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PresignedPut {
-    /// Takes one `PUT` of the announced size. Holds a signature: not to be logged.
-    pub url: String,
-    /// Headers that the request must have; a browser adds `content-length` itself.
-    pub headers: Vec<(String, String)>,
-    /// The file as it will be.
-    pub file: ProductFile,
-}
-
-impl AwsStore {
-    /// A URL that anybody may read a file by, at most 12 hours and no longer than the function's
-    /// own credentials last. It makes no request.
-    ///
-    /// # Errors
-    /// `Unreadable` for a file that names no object of a session's, `Unavailable` without
-    /// credentials.
-    pub async fn presign_get(
+impl FileUrls for AwsStore {
+    async fn presign_get(
         &self,
-        folder: impl Into<Folder> + Send,
+        folder: &Folder,
         file: &ProductFile,
         disposition: Disposition,
         valid_for: Duration,
     ) -> Result<String, StoreError> {
-        let key = folder.into().object_key(&file.object)?;
+        let key = object_key(folder, &file.object)?;
         let request = self
             .clients
             .s3()
@@ -53,7 +35,7 @@ impl AwsStore {
             .get_object()
             .bucket(self.bucket())
             .key(key)
-            .response_content_disposition(disposition.header_value(&file.name))
+            .response_content_disposition(format_disposition(disposition, &file.name))
             .response_content_type(with_charset(&file.media_type));
         match request.presigned(presigning_config(valid_for)?).await {
             Ok(presigned) => Ok(presigned.uri().to_owned()),
@@ -61,22 +43,11 @@ impl AwsStore {
         }
     }
 
-    /// Whether a file's bytes are there: they are gone with their session, and when their time is over. Needs
-    /// no record of the file, so that an earlier content of it is found as well.
-    ///
-    /// # Errors
-    /// `Unreadable` for a file that names no object of a session's, `Unavailable`.
-    pub async fn has_bytes(&self, folder: &Folder, file: &ProductFile) -> Result<bool, StoreError> {
-        Ok(self.head_object(&folder.object_key(&file.object)?).await?.is_some())
+    async fn has_bytes(&self, folder: &Folder, file: &ProductFile) -> Result<bool, StoreError> {
+        Ok(self.head_object(&object_key(folder, &file.object)?).await?.is_some())
     }
 
-    /// A URL to upload a file of exactly this size to, once. The file is there, for
-    /// `list_files`, `find_file` and `load_session`, as soon as its bytes are; until then one of
-    /// its name stays what it is. `None` while [`MAX_ANNOUNCED`] others of the session are waited for.
-    ///
-    /// # Errors
-    /// `Unavailable`, or `TooLarge` for a description that is.
-    pub async fn presign_put(
+    async fn presign_put(
         &self,
         session: &SessionKey,
         file: &NewFile,
@@ -91,7 +62,7 @@ impl AwsStore {
             .await
             .put_object()
             .bucket(self.bucket())
-            .key(Folder::from(session).object_key(&object)?)
+            .key(object_key(&Folder::from(session), &object)?)
             .content_type(&file.media_type)
             .content_length(i64::try_from(size).unwrap_or(i64::MAX))
             .if_none_match("*");

@@ -30,6 +30,9 @@ pub struct RunSpec {
     /// The form the answer should take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_style: Option<OutputStyle>,
+    /// Members of the request that have no effect, by their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<String>,
     /// Instructions of the deployment or the client, put into the system prompt.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub base_prompt: String,

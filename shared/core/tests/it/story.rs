@@ -44,6 +44,7 @@ pub(crate) fn asked(question: &str) -> RunSpec {
         body_hash: "0".repeat(64),
         question: question.to_owned(),
         output_style: None,
+        ignored: Vec::new(),
         base_prompt: String::new(),
         history: Vec::new(),
         history_tokens: 0,

@@ -1,5 +1,7 @@
 //! Answers that say why something was not done.
 
+use std::borrow::Cow;
+
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::language::Language;
 use serde::Serialize;
@@ -15,7 +17,7 @@ pub struct ErrorBody {
     /// What happened and what to do, in the deployment's language.
     pub message: String,
     /// The member of the request that it is about; null if it is about none.
-    pub field: Option<&'static str>,
+    pub field: Option<Cow<'static, str>>,
     /// The fact in the sentence: a number, a name, a provider's words. May be empty.
     pub detail: String,
     /// Whether the same request may succeed later.
@@ -29,7 +31,7 @@ pub struct ErrorBody {
 impl ErrorBody {
     /// What a client is told of a failure of its request.
     #[must_use]
-    pub fn new(failure: &Failure, field: Option<&'static str>, language: Language) -> Self {
+    pub fn new(failure: &Failure, field: Option<Cow<'static, str>>, language: Language) -> Self {
         Self {
             code: failure.code,
             message: failure.sentence(language),

@@ -38,10 +38,10 @@ impl<'a> PublicEntry<'a> {
 /// What clients see of an event.
 fn show_event<'a>(event: &'a Event, links: &SessionLinks, at_ms: i64) -> Shown<'a> {
     match event {
-        Event::RunStarted { session, request, question, mode, output_style } => {
+        Event::RunStarted { session, request, question, mode, output_style, ignored } => {
             let (session, request) = (session.as_str(), request.as_str());
             let (mode, output_style) = (*mode, *output_style);
-            Shown::RunStarted { session, request, question, mode, output_style }
+            Shown::RunStarted { session, request, question, mode, output_style, ignored }
         }
         Event::RunResumed { epoch } => Shown::RunResumed { epoch: *epoch },
         Event::MessageReset { message, attempt, failure } => {

@@ -223,6 +223,7 @@ fn to_spec<P: Ports>(
         body_hash,
         question: question.text,
         output_style: question.output_style,
+        ignored: question.ignored,
         base_prompt,
         history_tokens: count_history_tokens(ports, &settings, &view.history),
         earlier: None,

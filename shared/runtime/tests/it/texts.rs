@@ -68,6 +68,7 @@ fn question() -> UserQuestion {
         text: "mk-question".to_owned(),
         parsed_response: Some(Ok(HumanResponse::Say { text: "mk-question".to_owned() })),
         output_style: None,
+        ignored: Vec::new(),
         deployment_prompt: "mk-house".to_owned(),
         base_prompt: "mk-prompt".to_owned(),
         settings,
@@ -246,7 +247,14 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
     };
     let of_failure = |failure: Option<Failure>| failure.map(|failure| ("an error", failure.detail));
     match event {
-        Event::RunStarted { session: _, request: _, question, mode: _, output_style: _ } => {
+        Event::RunStarted {
+            session: _,
+            request: _,
+            question,
+            mode: _,
+            output_style: _,
+            ignored: _,
+        } => {
             vec![("a question", question)]
         }
         Event::RunResumed { epoch: _ } => Vec::new(),

@@ -60,6 +60,7 @@ impl RunFixture {
             question: format!("What is {request}?\nAnd why? 为什么"),
             request,
             output_style: None,
+            ignored: Vec::new(),
             base_prompt: String::new(),
             history: Vec::new(),
             history_tokens: 0,

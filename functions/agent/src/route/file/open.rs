@@ -5,78 +5,75 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::header::{ACCEPT, CACHE_CONTROL, HeaderValue, LOCATION, REFERRER_POLICY};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Request, StatusCode};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use djinn_aws::{AwsStore, Disposition, Folder};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::FileName;
 use djinn_runtime::port::clock::Clock;
+use djinn_runtime::port::file_url::{Disposition, FileUrls as _, Folder};
 use djinn_runtime::serve::{Permission, SessionAccess, store_failure};
-use djinn_runtime::world::Ports;
 
 use super::{find_file, find_session};
-use crate::agent::{Agent, SharedAgent};
+use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::ApiError;
 use crate::fields::parse_id;
 use crate::identity::Caller;
 use crate::link::{FileGrant, SignedLinks, is_token, page};
 use crate::route::link::preferred_language;
-use crate::route::response::store_error;
 
 /// How long a link to an object is valid: long enough to follow a redirect.
 const LINK_LIFE: Duration = Duration::from_secs(10 * 60);
 
 /// `GET /v1/file_tool/preview/{key}/{name}`; the key is a label or the token of a signed link.
-pub(crate) async fn preview_file<P: Ports<Store = AwsStore>>(
+pub(crate) async fn preview_file<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
     Path((key, name)): Path<(String, String)>,
-    request: Request<Body>,
-) -> Response {
-    open_file(&agent, &request.into_parts().0, &key, &name, Disposition::Inline).await
+    parts: Parts,
+) -> Result<Response, ApiError> {
+    open_file(&agent, &parts, &key, &name, Disposition::Inline).await
 }
 
 /// `GET /v1/file_tool/download/{key}/{name}` answers 302 to the object, as an attachment; the key
 /// is a label or the token of a signed link.
-pub(crate) async fn download_file<P: Ports<Store = AwsStore>>(
+pub(crate) async fn download_file<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
     Path((key, name)): Path<(String, String)>,
-    request: Request<Body>,
-) -> Response {
-    open_file(&agent, &request.into_parts().0, &key, &name, Disposition::Attachment).await
+    parts: Parts,
+) -> Result<Response, ApiError> {
+    open_file(&agent, &parts, &key, &name, Disposition::Attachment).await
 }
 
-async fn open_file<P: Ports<Store = AwsStore>>(
+async fn open_file<P: AgentPorts>(
     agent: &Agent<P>,
     parts: &Parts,
     key: &str,
     name: &str,
     disposition: Disposition,
-) -> Response {
-    let (opened, is_link) = match SignedLinks::of(parts).filter(|_| is_token(key)) {
-        Some(links) => (find_by_link(agent, &links, key, name).await.map_err(ApiError::from), true),
-        None => (find_by_label(agent, parts, key, name).await, false),
+) -> Result<Response, ApiError> {
+    let Some(links) = SignedLinks::of(parts).filter(|_| is_token(key)) else {
+        let (folder, file) = find_by_label(agent, parts, key, name).await?;
+        return redirect_to_object(agent, &folder, &file, disposition).await;
     };
-    let redirected = match opened {
-        Ok((folder, file)) => redirect_to_object(agent, folder, &file, disposition).await,
-        Err(refusal) => Err(refusal),
+    let redirected = match find_by_link(agent, &links, key, name).await {
+        Ok((folder, file)) => redirect_to_object(agent, &folder, &file, disposition).await,
+        Err(failure) => Err(failure.into()),
     };
-    redirected.unwrap_or_else(|refusal| match is_link && wants_page(&parts.headers) {
-        true => {
+    match redirected {
+        Err(refusal) if wants_page(&parts.headers) => {
             let language =
                 preferred_language(&parts.headers).unwrap_or(agent.settings.run.language);
-            page::file_problem_page(&refusal.failure, language)
+            Ok(page::file_problem_page(&refusal.failure, language))
         }
-        false => refusal.to_json_response(agent.settings.run.language),
-    })
+        redirected => redirected,
+    }
 }
 
 /// The content that a signed link grants, if its bytes are still there.
-async fn find_by_link<P: Ports<Store = AwsStore>>(
+async fn find_by_link<P: AgentPorts>(
     agent: &Agent<P>,
     links: &SignedLinks,
     token: &str,
@@ -103,7 +100,7 @@ async fn find_by_link<P: Ports<Store = AwsStore>>(
 }
 
 /// The newest content of a file of the caller's.
-async fn find_by_label<P: Ports<Store = AwsStore>>(
+async fn find_by_label<P: AgentPorts>(
     agent: &Agent<P>,
     parts: &Parts,
     label: &str,
@@ -119,14 +116,14 @@ async fn find_by_label<P: Ports<Store = AwsStore>>(
 }
 
 /// Sends the client to the object itself.
-async fn redirect_to_object<P: Ports<Store = AwsStore>>(
+async fn redirect_to_object<P: AgentPorts>(
     agent: &Agent<P>,
-    folder: Folder,
+    folder: &Folder,
     file: &ProductFile,
     disposition: Disposition,
 ) -> Result<Response, ApiError> {
     let store = agent.ports.store();
-    let url = store.presign_get(folder, file, disposition, LINK_LIFE).await.map_err(store_error)?;
+    let url = store.presign_get(folder, file, disposition, LINK_LIFE).await?;
     let location = HeaderValue::from_str(&url).map_err(|_| ErrorCode::Internal)?;
     let headers = [
         (LOCATION, location),

@@ -7,8 +7,6 @@ use axum::body::Body;
 use axum::extract::{FromRequest, Multipart, State};
 use axum::http::Request;
 use axum::http::request::Parts;
-use axum::response::{IntoResponse, Response};
-use djinn_aws::{AwsStore, MAX_ANNOUNCED};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::file::media_type_of;
 use djinn_core::id::FileName;
@@ -16,6 +14,7 @@ use djinn_protocol::body::{UploadBody, UploadTargetBody};
 use djinn_runtime::port::checker::ContentOwner;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::file::{Files, NewFile};
+use djinn_runtime::port::file_url::{FileUrls as _, MAX_ANNOUNCED};
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::port::{RunKey, SessionKey};
@@ -23,12 +22,12 @@ use djinn_runtime::serve::{Permission, SessionAccess};
 use djinn_runtime::sleep::wake_run;
 use djinn_runtime::world::Ports;
 
-use super::{file_links, find_session, read_request};
-use crate::agent::{Agent, SharedAgent};
+use super::{SESSION, file_links, find_named_session, find_session};
+use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::ApiError;
 use crate::fields::{BodyFields, parse_id, read_bytes, unsupported_body};
 use crate::identity::Caller;
-use crate::route::response::{response_or_error, store_error};
+use crate::reply::{JsonReply, ReplyResult};
 
 /// How long an upload URL is valid.
 const UPLOAD_LIFE: Duration = Duration::from_secs(60 * 60);
@@ -36,105 +35,102 @@ const UPLOAD_LIFE: Duration = Duration::from_secs(60 * 60);
 const MAX_UPLOAD: i64 = 5 * 1024 * 1024 * 1024;
 
 /// `POST /v1/file_tool/upload_url`: a URL that takes one `PUT` of exactly the announced size.
-pub(crate) async fn upload_url<P: Ports<Store = AwsStore>>(
+pub(crate) async fn upload_url<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
-    request: Request<Body>,
-) -> Response {
-    let answer = async {
-        let (parts, fields, access) = read_request(&agent, request, Permission::Write).await?;
-        let mut file = new_file(&fields)?;
-        let size = fields.number("fileSize")?.filter(|size| (1..=MAX_UPLOAD).contains(size));
-        let size = size.and_then(|size| u64::try_from(size).ok()).ok_or_else(|| {
-            let sentence =
-                format!("`fileSize` must be the file's size in bytes, 1 to {MAX_UPLOAD}");
-            ApiError::from(Failure::new(ErrorCode::InvalidField, sentence)).with_field("fileSize")
-        })?;
-        screen_file(&agent, &parts, &access, &mut file).await?;
-        let store = agent.ports.store();
-        let put = store.presign_put(&access.session, &file, size, UPLOAD_LIFE).await;
-        let too_many = || Failure::new(ErrorCode::TooManyUploads, MAX_ANNOUNCED.to_string());
-        let put = put.map_err(store_error)?.ok_or_else(too_many)?;
-        let announced = put.file;
-        let mail = Mail::FileAnnounced { file: announced.clone() };
-        notify_active_run(&agent, &access.session, mail).await?;
-        let body = UploadTargetBody {
-            location: UploadBody::new(&announced, &file_links(&agent, &parts, &access).await),
-            upload_url: put.url,
-            method: "PUT",
-            headers: put.headers.into_iter().collect(),
-            expires_in_seconds: UPLOAD_LIFE.as_secs(),
-        };
-        Ok(axum::Json(body).into_response())
-    };
-    response_or_error(&agent, answer.await)
+    caller: Caller,
+    parts: Parts,
+    fields: BodyFields,
+) -> ReplyResult {
+    let access = find_named_session(&agent, &caller, &fields, Permission::Write).await?;
+    let mut file = new_file(&fields)?;
+    let size = fields.number("fileSize")?.filter(|size| (1..=MAX_UPLOAD).contains(size));
+    let size = size.and_then(|size| u64::try_from(size).ok()).ok_or_else(|| {
+        let problem = format!("must be the file's size in bytes, 1 to {MAX_UPLOAD}");
+        ApiError::invalid_field("fileSize", &problem)
+    })?;
+    screen_file(&agent, &caller, &access, &mut file).await?;
+    let put = agent.ports.store().presign_put(&access.session, &file, size, UPLOAD_LIFE).await?;
+    let too_many = || Failure::new(ErrorCode::TooManyUploads, MAX_ANNOUNCED.to_string());
+    let put = put.ok_or_else(too_many)?;
+    let mail = Mail::FileAnnounced { file: put.file.clone() };
+    notify_active_run(&agent, &access.session, mail).await?;
+    let reply = JsonReply::json(&UploadTargetBody {
+        location: UploadBody::new(&put.file, &file_links(&agent, &parts, &access).await),
+        upload_url: put.url,
+        method: "PUT",
+        headers: put.headers.into_iter().collect(),
+        expires_in_seconds: UPLOAD_LIFE.as_secs(),
+    })?;
+    Ok(reply.with_ignored(&ignored_names(&fields, "fileSize")))
 }
 
 /// `POST /v1/file_tool/upload_file`: a text in the request itself.
-pub(crate) async fn upload_file<P: Ports<Store = AwsStore>>(
+pub(crate) async fn upload_file<P: Ports>(
     State(agent): State<SharedAgent<P>>,
-    request: Request<Body>,
-) -> Response {
-    let answer = async {
-        let (parts, fields, access) = read_request(&agent, request, Permission::Write).await?;
-        let mut file = new_file(&fields)?;
-        let content = fields.text("content")?.unwrap_or_default();
-        screen_file(&agent, &parts, &access, &mut file).await?;
-        write_upload(&agent, &parts, &access, &file, content.as_bytes()).await
-    };
-    response_or_error(&agent, answer.await)
+    caller: Caller,
+    parts: Parts,
+    fields: BodyFields,
+) -> ReplyResult {
+    let access = find_named_session(&agent, &caller, &fields, Permission::Write).await?;
+    let mut file = new_file(&fields)?;
+    let content = fields.text("content")?.unwrap_or_default();
+    screen_file(&agent, &caller, &access, &mut file).await?;
+    let reply = write_upload(&agent, &parts, &access, &file, content.as_bytes()).await?;
+    Ok(reply.with_ignored(&ignored_names(&fields, "content")))
 }
 
 /// `POST /v1/file_tool/upload_file_data`: a multipart form with `requestId` and `file`.
-pub(crate) async fn upload_file_data<P: Ports<Store = AwsStore>>(
+pub(crate) async fn upload_file_data<P: Ports>(
     State(agent): State<SharedAgent<P>>,
-    request: Request<Body>,
-) -> Response {
-    let answer = async {
-        let (parts, body) = request.into_parts();
-        let caller = Caller::of(&parts.extensions)?;
-        let form = UploadForm::from_body(&parts, body).await?;
-        let label = parse_id("requestId", &form.label)?;
-        let access = find_session(&agent, &caller, label, Permission::Write).await?;
-        let name: FileName = parse_id("file", &form.name)?;
-        let mut file = new_named_file(name, &form.description, false);
-        let let_in = screen_file(&agent, &parts, &access, &mut file).await;
-        let_in.map_err(|refusal| match refusal.field() {
-            Some("fileName") => refusal.with_member_name("file"),
-            Some(_) | None => refusal,
-        })?;
-        write_upload(&agent, &parts, &access, &file, &form.content).await
-    };
-    response_or_error(&agent, answer.await)
+    caller: Caller,
+    parts: Parts,
+    form: UploadForm,
+) -> ReplyResult {
+    let label = parse_id(SESSION, &form.label)?;
+    let access = find_session(&agent, &caller, label, Permission::Write).await?;
+    let name: FileName = parse_id("file", &form.name)?;
+    let mut file = new_named_file(name, &form.description, false);
+    let let_in = screen_file(&agent, &caller, &access, &mut file).await;
+    let_in.map_err(|refusal| match refusal.field() {
+        Some("fileName") => refusal.with_member_name("file"),
+        Some(_) | None => refusal,
+    })?;
+    write_upload(&agent, &parts, &access, &file, &form.content).await
+}
+
+/// What has no effect on a file that is uploaded, whose content or size is this member.
+fn ignored_names(fields: &BodyFields, content: &str) -> Vec<String> {
+    fields.ignored_names(&[SESSION, "fileName", "description", "isInternalFile", content])
 }
 
 /// Lets a file's name and description in.
 async fn screen_file<P: Ports>(
     agent: &Agent<P>,
-    parts: &Parts,
+    caller: &Caller,
     access: &SessionAccess,
     file: &mut NewFile,
 ) -> Result<(), ApiError> {
-    let Caller { tenant, user, .. } = &Caller::of(&parts.extensions)?;
+    let Caller { tenant, user, .. } = caller;
     let whose = ContentOwner { tenant, user, session: &access.session_name(), run: None };
     Ok(agent.ports.content().screen_input(file, whose).await?)
 }
 
 /// Writes a file and tells the session's active run of it, so that its agent knows the file at its
 /// next step.
-async fn write_upload<P: Ports<Store = AwsStore>>(
+async fn write_upload<P: Ports>(
     agent: &Agent<P>,
     parts: &Parts,
     access: &SessionAccess,
     file: &NewFile,
     content: &[u8],
-) -> Result<Response, ApiError> {
+) -> ReplyResult {
     let store = agent.ports.store();
-    let written = store.write_file(&access.session, file, content).await.map_err(store_error)?;
+    let written = store.write_file(&access.session, file, content).await?;
     let id = format!("{:x}-{:x}", agent.ports.clock().now_ms(), fastrand::u64(..));
     let mail = Mail::FileAdded { id, file: written.clone() };
     notify_active_run(agent, &access.session, mail).await?;
     let links = file_links(agent, parts, access).await;
-    Ok(axum::Json(UploadBody::new(&written, &links)).into_response())
+    JsonReply::json(&UploadBody::new(&written, &links))
 }
 
 async fn notify_active_run<P: Ports>(
@@ -142,10 +138,10 @@ async fn notify_active_run<P: Ports>(
     session: &SessionKey,
     mail: Mail,
 ) -> Result<(), ApiError> {
-    let active = agent.ports.store().find_active_run(session).await.map_err(store_error)?;
+    let active = agent.ports.store().find_active_run(session).await?;
     let Some(run) = active else { return Ok(()) };
     let key = RunKey::new(session.tenant.clone(), run);
-    wake_run(&agent.ports, &key, &mail).await.map_err(store_error)?;
+    wake_run(&agent.ports, &key, &mail).await?;
     Ok(())
 }
 
@@ -169,15 +165,24 @@ const FORM_PARTS: [&str; 3] = ["requestId", "description", "file"];
 
 /// The form holds what its parts said: `label` is `requestId`, `content` the bytes of `file`.
 #[derive(Default)]
-struct UploadForm {
+pub(crate) struct UploadForm {
     label: String,
     name: String,
     description: String,
     content: Vec<u8>,
 }
 
+impl<S: Sync> FromRequest<S> for UploadForm {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request<Body>, _: &S) -> Result<Self, ApiError> {
+        let (parts, body) = request.into_parts();
+        Self::read_body(&parts, body).await
+    }
+}
+
 impl UploadForm {
-    async fn from_body(parts: &Parts, body: Body) -> Result<Self, ApiError> {
+    async fn read_body(parts: &Parts, body: Body) -> Result<Self, ApiError> {
         let content = read_bytes(&parts.headers, body).await?;
         let mut request = Request::new(Body::from(content));
         *request.headers_mut() = parts.headers.clone();

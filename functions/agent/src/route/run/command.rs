@@ -1,10 +1,7 @@
 //! What a person tells a run at work.
 
-use axum::Json;
-use axum::body::Body;
-use axum::extract::{Path, State};
-use axum::http::{Request, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::extract::State;
+use axum::http::StatusCode;
 use djinn_core::error_code::ErrorCode;
 use djinn_core::human::MAX_RESPONSE_BYTES;
 use djinn_core::input::{PlanEdit, UserMessage};
@@ -19,96 +16,84 @@ use djinn_runtime::world::Ports;
 
 use super::{find_own_run, step_request};
 use crate::agent::SharedAgent;
-use crate::api_error::{ApiError, add_id_headers, member_error};
+use crate::api_error::{ApiError, member_error};
 use crate::fields::BodyFields;
 use crate::identity::Caller;
-use crate::query::invalid_field;
-use crate::route::response::response_or_error;
+use crate::path::RunPath;
+use crate::query::{NoParameters, UrlQuery};
+use crate::reply::{JsonReply, ReplyResult};
 
 /// `POST /runs/{run}/messages`: a word to a run at work, read at its next turn.
 pub(crate) async fn post_message<P: Ports>(
     State(agent): State<SharedAgent<P>>,
-    Path(run): Path<String>,
-    request: Request<Body>,
-) -> Response {
-    let answer = async {
-        let (parts, body) = request.into_parts();
-        let caller = Caller::of(&parts.extensions)?;
-        let fields = BodyFields::read_body(&parts.headers, body).await?;
-        let text = fields.required_text("text")?;
-        if text.trim().is_empty() {
-            return Err(invalid_field(
-                "text",
-                &format!("must have 1 to {MAX_RESPONSE_BYTES} bytes"),
-            ));
-        }
-        let mut said = UserMessage { id: new_id(), by: caller.user, text: text.to_owned() };
-        check_bounds(&mut said)?;
-        let mut run = find_own_run(&agent, &parts.extensions, &run).await?;
-        let heard = send_message(&agent.ports, &mut run, said).await;
-        let (status, state) = match heard.map_err(|failure| member_error(failure, "text"))? {
-            MessageStatus::Accepted => (StatusCode::OK, MessageState::Taken),
-            MessageStatus::Resumed => (StatusCode::OK, MessageState::GoesOn),
-            MessageStatus::Pending => (StatusCode::ACCEPTED, MessageState::Waiting),
-        };
-        let id = &run.key().run;
-        let body = MessageBody { run: id.to_string(), state };
-        let mut response = (status, Json(body)).into_response();
-        add_id_headers(response.headers_mut(), Some(id), None);
-        Ok(response)
+    caller: Caller,
+    RunPath(run): RunPath,
+    _: UrlQuery<NoParameters>,
+    fields: BodyFields,
+) -> ReplyResult {
+    fields.require_known(&["text"])?;
+    let text = fields.required_text("text")?.to_owned();
+    if text.trim().is_empty() {
+        let problem = format!("must have 1 to {MAX_RESPONSE_BYTES} bytes");
+        return Err(ApiError::invalid_field("text", &problem));
+    }
+    let mut said = UserMessage { id: new_id(), by: caller.user.clone(), text };
+    check_bounds(&mut said)?;
+    let mut run = find_own_run(&agent, &caller, &run).await?;
+    let heard = send_message(&agent.ports, &mut run, said).await;
+    let (status, state) = match heard.map_err(|failure| member_error(failure, "text"))? {
+        MessageStatus::Accepted => (StatusCode::OK, MessageState::Taken),
+        MessageStatus::Resumed => (StatusCode::OK, MessageState::GoesOn),
+        MessageStatus::Pending => (StatusCode::ACCEPTED, MessageState::Waiting),
     };
-    response_or_error(&agent, answer.await)
+    let id = &run.key().run;
+    let reply = JsonReply::json(&MessageBody { run: id.to_string(), state })?;
+    Ok(reply.with_status(status).about_run(id))
 }
 
 /// `PATCH /runs/{run}/plan`: the steps as they are to be, but for those that have begun. 409 with the
 /// plan as it is, if that is another than the one that was changed.
 pub(crate) async fn patch_plan<P: Ports>(
     State(agent): State<SharedAgent<P>>,
-    Path(run): Path<String>,
-    request: Request<Body>,
-) -> Response {
-    let answer = async {
-        let (parts, body) = request.into_parts();
-        let caller = Caller::of(&parts.extensions)?;
-        let fields = BodyFields::read_body(&parts.headers, body).await?;
-        let title = fields.text("title")?.unwrap_or_default();
-        let version = fields.number("version")?.and_then(|number| u32::try_from(number).ok());
-        let version =
-            version.ok_or_else(|| invalid_field("version", "must be the plan's version"))?;
-        let mut edited = PlanEdit {
-            id: new_id(),
-            by: caller.user,
-            version,
-            title: title.to_owned(),
-            steps: parse_steps(&fields)?,
-        };
-        check_bounds(&mut edited)?;
-        let mut run = find_own_run(&agent, &parts.extensions, &run).await?;
-        let edited = send_plan_edit(&agent.ports, &mut run, edited).await;
-        let mut response = match edited.map_err(|failure| member_error(failure, "steps"))? {
-            PlanEditStatus::Accepted { version, plan } => {
-                Json(PlanVersionBody { version, plan: PublicPlan::new(&plan) }).into_response()
-            }
-            PlanEditStatus::Conflict { version, plan } => {
-                let error = ApiError::from(ErrorCode::PlanChanged);
-                let error = error.body(agent.settings.run.language);
-                let body = PlanConflictBody { error, version, plan: PublicPlan::new(&plan) };
-                (StatusCode::CONFLICT, Json(body)).into_response()
-            }
-            PlanEditStatus::Pending => {
-                let body = PlanWaitingBody { state: PlanEditState::Waiting };
-                (StatusCode::ACCEPTED, Json(body)).into_response()
-            }
-        };
-        add_id_headers(response.headers_mut(), Some(&run.key().run), None);
-        Ok(response)
+    caller: Caller,
+    RunPath(run): RunPath,
+    _: UrlQuery<NoParameters>,
+    fields: BodyFields,
+) -> ReplyResult {
+    let mut edit = parse_edit(&fields, &caller)?;
+    check_bounds(&mut edit)?;
+    let mut run = find_own_run(&agent, &caller, &run).await?;
+    let edited = send_plan_edit(&agent.ports, &mut run, edit).await;
+    let reply = match edited.map_err(|failure| member_error(failure, "steps"))? {
+        PlanEditStatus::Accepted { version, plan } => {
+            JsonReply::json(&PlanVersionBody { version, plan: PublicPlan::new(&plan) })?
+        }
+        PlanEditStatus::Conflict { version, plan } => {
+            let error = ApiError::from(ErrorCode::PlanChanged).body(agent.settings.run.language);
+            let body = PlanConflictBody { error, version, plan: PublicPlan::new(&plan) };
+            JsonReply::json(&body)?.with_status(StatusCode::CONFLICT)
+        }
+        PlanEditStatus::Pending => {
+            let body = PlanWaitingBody { state: PlanEditState::Waiting };
+            JsonReply::json(&body)?.with_status(StatusCode::ACCEPTED)
+        }
     };
-    response_or_error(&agent, answer.await)
+    Ok(reply.about_run(&run.key().run))
+}
+
+fn parse_edit(fields: &BodyFields, caller: &Caller) -> Result<PlanEdit, ApiError> {
+    fields.require_known(&["title", "version", "steps"])?;
+    let title = fields.text("title")?.unwrap_or_default().to_owned();
+    let version = fields.number("version")?.and_then(|number| u32::try_from(number).ok());
+    let version =
+        version.ok_or_else(|| ApiError::invalid_field("version", "must be the plan's version"))?;
+    let steps = parse_steps(fields)?;
+    Ok(PlanEdit { id: new_id(), by: caller.user.clone(), version, title, steps })
 }
 
 fn parse_steps(fields: &BodyFields) -> Result<Vec<StepEdit>, ApiError> {
     let Some(given) = fields.list("steps")? else {
-        return Err(invalid_field("steps", "must be a list of steps"));
+        return Err(ApiError::invalid_field("steps", "must be a list of steps"));
     };
     step_request::parse_steps(given)
 }

@@ -9,7 +9,6 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::api_error::ApiError;
-use crate::query::invalid_field;
 
 /// The member of the request that holds the steps.
 const FIELD: &str = "steps";
@@ -37,12 +36,15 @@ struct StepRequest {
 /// The steps as they are to be.
 pub(super) fn parse_steps(given: Vec<Value>) -> Result<Vec<StepEdit>, ApiError> {
     let given: Vec<StepRequest> = serde_json::from_value(Value::Array(given)).map_err(|error| {
-        invalid_field(FIELD, &format!("must be a list of steps as a plan shows them: {error}"))
+        ApiError::invalid_field(
+            FIELD,
+            &format!("must be a list of steps as a plan shows them: {error}"),
+        )
     })?;
     let names: Vec<Option<&str>> = given.iter().map(|step| step.id.as_deref()).collect();
     let known: BTreeSet<&str> = names.iter().flatten().copied().collect();
     if known.len() < names.iter().flatten().count() {
-        return Err(invalid_field(FIELD, "must have an id each of its own"));
+        return Err(ApiError::invalid_field(FIELD, "must have an id each of its own"));
     }
     given.iter().map(|step| step_edit(step, &names)).collect()
 }
@@ -51,13 +53,19 @@ fn step_edit(step: &StepRequest, names: &[Option<&str>]) -> Result<StepEdit, Api
     let place = |name: &String| {
         let index = names.iter().position(|known| *known == Some(name.as_str()));
         index.map(|index| index + 1).ok_or_else(|| {
-            invalid_field(FIELD, &format!("must depend on ids of the list, and has no {name}"))
+            ApiError::invalid_field(
+                FIELD,
+                &format!("must depend on ids of the list, and has no {name}"),
+            )
         })
     };
     // A name that no step of a plan can have is one of this request's alone.
     let id = step.id.as_ref().and_then(|id| id.parse::<StepId>().ok());
     if id.is_none() && (step.status.is_some() || step.note.is_some()) {
-        return Err(invalid_field(FIELD, "must have no status and no note where they are new"));
+        return Err(ApiError::invalid_field(
+            FIELD,
+            "must have no status and no note where they are new",
+        ));
     }
     Ok(StepEdit {
         id,

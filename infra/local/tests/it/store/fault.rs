@@ -13,6 +13,7 @@ use djinn_runtime::port::journal::{AppendResult, CreateResult, Journals, Lease};
 use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal, Leases};
 use djinn_runtime::port::live::{LiveFrom, LiveLog};
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
+use djinn_runtime::port::stream::Streams as _;
 use djinn_runtime::port::{StoreError, UserKey};
 
 use super::proxy::{Plan, Proxy, Seen, Treatment};

@@ -13,6 +13,7 @@ use djinn_local::{Stores, StoresOptions};
 use djinn_runtime::port::UserKey;
 use djinn_runtime::port::catalog::{Catalog, SessionDeletion};
 use djinn_runtime::port::file::Files;
+use djinn_runtime::port::file_url::FileUrls as _;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::live::LiveLog;
 use djinn_runtime::port::mailbox::{Mail, Mailbox};

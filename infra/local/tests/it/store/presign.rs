@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use djinn_aws::{AwsStore, Disposition, PresignedPut};
+use djinn_aws::AwsStore;
 use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::file::Files;
+use djinn_runtime::port::file_url::{Disposition, FileUrls as _, Folder, PresignedPut};
 use djinn_runtime::port::journal::Journals;
 use reqwest::{Response, StatusCode};
 
@@ -43,7 +44,10 @@ async fn a_url_serves_the_file_under_its_name_without_credentials() {
     drop(aws.request_counter().take_counts());
     let kinds = [(Disposition::Inline, "inline"), (Disposition::Attachment, "attachment")];
     for (disposition, kind) in kinds {
-        let url = store.presign_get(&session, &written, disposition, MINUTE).await.unwrap();
+        let url = store
+            .presign_get(&Folder::from(&session), &written, disposition, MINUTE)
+            .await
+            .unwrap();
         let response = client().get(&url).send().await.unwrap();
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(
@@ -83,7 +87,10 @@ async fn an_uploaded_file_is_there_once_its_bytes_are() {
     // The URL writes once: what a journal names keeps its content.
     assert_eq!(upload(&put, "54321").await, StatusCode::PRECONDITION_FAILED);
     assert_eq!(store.read_file(&session, &found, 99).await.unwrap(), b"12345");
-    let url = store.presign_get(&session, &found, Disposition::Inline, MINUTE).await.unwrap();
+    let url = store
+        .presign_get(&Folder::from(&session), &found, Disposition::Inline, MINUTE)
+        .await
+        .unwrap();
     assert_eq!(client().get(url).send().await.unwrap().text().await.unwrap(), "12345");
 }
 
@@ -207,7 +214,10 @@ async fn a_browser_may_load_a_file_that_another_origin_redirected_it_to() {
     let (_stores, store) = fresh();
     let session = session("s");
     let file = store.write_file(&session, &file("a.md"), b"x").await.unwrap();
-    let url = store.presign_get(&session, &file, Disposition::Inline, MINUTE).await.unwrap();
+    let url = store
+        .presign_get(&Folder::from(&session), &file, Disposition::Inline, MINUTE)
+        .await
+        .unwrap();
     let response = client().get(&url).header("origin", "null").send().await.unwrap();
     assert_eq!(response.status(), StatusCode::OK);
     assert_eq!(header(&response, "access-control-allow-origin"), "null");
@@ -231,7 +241,10 @@ async fn a_url_expires() {
     let session = session("s");
     let file = store.write_file(&session, &file("a.md"), b"x").await.unwrap();
     let second = Duration::from_secs(1);
-    let url = store.presign_get(&session, &file, Disposition::Inline, second).await.unwrap();
+    let url = store
+        .presign_get(&Folder::from(&session), &file, Disposition::Inline, second)
+        .await
+        .unwrap();
     tokio::time::sleep(second * 2).await;
     assert_eq!(client().get(url).send().await.unwrap().status(), StatusCode::FORBIDDEN);
 }

@@ -73,6 +73,7 @@ fn asked(session: &str, request: &str) -> RunSpec {
         body_hash: "hash".into(),
         question: format!("What is\n{request}?"),
         output_style: None,
+        ignored: Vec::new(),
         base_prompt: String::new(),
         history: Vec::new(),
         history_tokens: 0,

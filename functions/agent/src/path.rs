@@ -1,0 +1,66 @@
+//! What the segments of a path name.
+
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::request::Parts;
+use djinn_core::error_code::ErrorCode;
+use djinn_core::id::{BadId, RequestId, RunId, SessionName, ShareHandle};
+use djinn_runtime::port::RunKey;
+
+use crate::api_error::ApiError;
+use crate::fields::parse_id;
+use crate::identity::Caller;
+
+/// An id that a segment of the path is.
+pub(crate) struct PathId<T>(pub(crate) T);
+
+/// An id that has a segment of its own in the paths of our routes.
+pub(crate) trait PathParameter: TryFrom<String, Error = BadId> {
+    /// The segment's name in the path, and in an error about it.
+    const NAME: &'static str;
+}
+
+impl PathParameter for SessionName {
+    const NAME: &'static str = "session";
+}
+
+impl PathParameter for ShareHandle {
+    const NAME: &'static str = "handle";
+}
+
+impl<T: PathParameter, S: Send + Sync> FromRequestParts<S> for PathId<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        read_segment(parts, state, T::NAME).await.map(Self)
+    }
+}
+
+/// The run that a path names, of the caller's tenant. Whether there is one, and whether the caller may see
+/// it, is another question.
+pub(crate) struct RunPath(pub(crate) RunKey);
+
+impl<S: Send + Sync> FromRequestParts<S> for RunPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let caller = Caller::of(&parts.extensions)?;
+        // Every label could be a run's id; ours have a form of their own.
+        let label: RequestId = read_segment(parts, state, "run").await?;
+        let run = RunId::new(label.as_str()).map_err(|_| ErrorCode::RunNotFound)?;
+        Ok(Self(RunKey::new(caller.tenant, run)))
+    }
+}
+
+async fn read_segment<T, S>(parts: &mut Parts, state: &S, name: &'static str) -> Result<T, ApiError>
+where
+    T: TryFrom<String, Error = BadId>,
+    S: Send + Sync,
+{
+    let segments = RawPathParams::from_request_parts(parts, state).await;
+    let segments = segments.map_err(|error| {
+        tracing::error!(%error, "a route's path has no segments");
+        ErrorCode::Internal
+    })?;
+    let text = segments.iter().find(|(known, _)| *known == name).map(|(_, text)| text);
+    parse_id(name, text.ok_or(ErrorCode::Internal)?)
+}

@@ -1,0 +1,70 @@
+//! What a request says without any effect: our own routes refuse it, JoyAgent's clients are told.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::world::{Protocol, World};
+
+/// Every route and method of the contract under one of our own paths.
+fn own_operations() -> Vec<(Method, String)> {
+    let contract: Value = serde_json::from_str(include_str!("../../docs/openapi.json")).unwrap();
+    let paths = contract["paths"].as_object().unwrap().iter();
+    let own = paths.filter(|(path, _)| path.starts_with("/runs") || path.starts_with("/sessions"));
+    own.flat_map(|(path, operations)| {
+        let methods = operations.as_object().unwrap().keys();
+        let to_method = |name: &String| name.to_uppercase().parse().unwrap();
+        methods.map(move |method| (to_method(method), path.clone()))
+    })
+    .collect()
+}
+
+#[tokio::test]
+async fn no_route_of_our_own_takes_a_parameter_that_it_does_not_know() {
+    let world = World::start().await;
+    let operations = own_operations();
+    assert!(operations.len() >= 14, "{operations:?}");
+    let run = format!("run_{}", "0".repeat(32));
+    let handle = format!("shr_{}", "0".repeat(32));
+    for (method, path) in operations {
+        let path = path.replace("{run}", &run).replace("{handle}", &handle);
+        let path = path.replace("{session}", "s1") + "?q=gold";
+        let request = world.request(method.clone(), &path).header("accept", "text/event-stream");
+        let answer = crate::world::Answer::of(request.json(&json!({})).send().await.unwrap()).await;
+        assert_eq!(answer.status, 400, "{method} {path}: {}", answer.text);
+        let body = answer.json();
+        assert_eq!((&body["code"], &body["field"]), (&"invalid_field".into(), &"q".into()));
+    }
+}
+
+#[tokio::test]
+async fn a_member_without_effect_is_refused_by_our_own_route_and_named_by_joyagents() {
+    let world = World::start().await;
+    world.model.on("Hello?").reply("Hello.").always();
+    let extra = json!({
+        "sopPrompt": "Do it so.", "messages": [{"role": "user", "content": "Before."}],
+        "outputStyle": "dataAgent", "erp": "", "more": null,
+    });
+    for name in ["sopPrompt", "messages", "outputStyle"] {
+        let body = json!({"question": "Hello?", name: extra[name]});
+        let request = world.request(Method::POST, "/runs").json(&body);
+        let answer = crate::world::Answer::of(request.send().await.unwrap()).await;
+        assert_eq!(answer.status, 400, "{}", answer.text);
+        assert_eq!(answer.json()["field"], *name);
+        assert!(answer.text.contains("has no effect here"), "{}", answer.text);
+    }
+    assert_eq!(world.model.requests().len(), 0);
+
+    for (protocol, label) in [(Protocol::Raw, "r1"), (Protocol::Ui, "r2")] {
+        let mut body = extra.clone();
+        body["query"] = "Hello?".into();
+        body["requestId"] = label.into();
+        let stream = world.ask_with(world.request(Method::POST, protocol.path()).json(&body)).await;
+        assert_eq!(stream.header("djinn-ignored"), "messages, sopPrompt, outputStyle");
+        let run = stream.run();
+        stream.rest().await;
+        // Whoever follows the run sees it as well.
+        let events = world.get(&format!("/runs/{run}/events")).await.text;
+        let begun = r#""ignored":["messages","sopPrompt","outputStyle"]"#;
+        assert!(events.contains(begun), "{events}");
+    }
+}
