@@ -6,6 +6,7 @@
 mod bootstrap;
 mod built_programs;
 mod deny;
+mod examples;
 mod rust;
 pub(crate) mod rustdoc;
 
@@ -62,6 +63,12 @@ const STEPS: &[CheckStep] = &[
         description: "all tests",
         run: rust::run_tests,
         remedy: "run the failed test alone: cargo test -p CRATE NAME",
+    },
+    CheckStep {
+        name: "examples",
+        description: "the clients in examples/, through a line that breaks; client.ts has the types it says",
+        run: examples::run_tests,
+        remedy: "try it by hand: cargo dev, and examples/client.py in a second terminal",
     },
     CheckStep {
         name: "bootstrap",

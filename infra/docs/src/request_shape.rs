@@ -24,7 +24,8 @@ pub(crate) struct RunRequest {
     output_style: Option<OutputStyle>,
     /// Instructions for this question, besides the deployment's.
     base_prompt: Option<String>,
-    /// When people are asked: more often than the deployment says, never less.
+    /// When people are asked: more often than the deployment says, never less. `enabled`, `clarify`,
+    /// `confirm_plan`, `confirm_steps` and `confirm_results` are the members that a client offers.
     human_feedback: Option<Map<String, Value>>,
 }
 
