@@ -134,7 +134,8 @@ async fn a_shell_script_prints_the_answer_once_whatever_is_cut() {
     let file = include_str!("../../examples/sales.csv");
     let file = json!({"requestId": "s1", "fileName": "sales.csv", "content": file});
     let upload = format!("http://{}/v1/file_tool/upload_file", system.address());
-    let sent = reqwest::Client::new().post(upload).json(&file).send().await.unwrap();
+    let sent =
+        reqwest::Client::builder().build().unwrap().post(upload).json(&file).send().await.unwrap();
     assert!(sent.status().is_success());
     let cuts =
         ["\"kind\":\"text\",\"offset\":16", "event: call.completed\ndata:", "\"answer\":true"];

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use crate::process::{cargo_command, program_command, run};
 use crate::workspace;
@@ -19,16 +19,19 @@ const WITH_FILES: &str = "ulimit -n 4096 2>/dev/null; exec \"$0\" \"$@\"";
 /// A file system in memory, on Linux.
 const MEMORY: &str = "/dev/shm";
 
+/// How the figures are shown.
+#[derive(clap::Args)]
+pub(crate) struct BenchArguments {
+    /// Prints the figures for a script.
+    #[arg(long)]
+    json: bool,
+}
+
 /// Builds what is measured, and measures it.
 ///
 /// # Errors
 /// If something does not build or breaks. A figure that is missed is no error.
-pub(crate) fn run_bench(arguments: &[&str]) -> Result<()> {
-    let json = match arguments {
-        [] => None,
-        ["--json"] => Some("--json"),
-        _ => bail!("cargo bench-run takes nothing but --json"),
-    };
+pub(crate) fn run_bench(arguments: &BenchArguments) -> Result<()> {
     run(&mut cargo_command(&["build", "--release", "--package", "agent"]))?;
     run(&mut cargo_command(&["build", "--profile", PROFILE, "--package", "djinn-bench"]))?;
     let bench = workspace::profile_dir(PROFILE).join("djinn-bench");
@@ -39,5 +42,5 @@ pub(crate) fn run_bench(arguments: &[&str]) -> Result<()> {
     if Path::new(MEMORY).is_dir() {
         command.env("TMPDIR", MEMORY);
     }
-    run(command.arg(bench).arg("--agent").arg(agent).args(json))
+    run(command.arg(bench).arg("--agent").arg(agent).args(arguments.json.then_some("--json")))
 }

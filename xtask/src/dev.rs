@@ -19,21 +19,8 @@ use djinn_local::{System, SystemOptions, Var};
 use crate::terminal::print_line;
 use crate::workspace;
 use announcement::Announcement;
+pub(crate) use arguments::DevArguments;
 use arguments::DevCommand;
-
-/// How `cargo dev` is called.
-pub(crate) const USAGE: &str = "\
-cargo dev [--ui DIR] [--port N]
-    runs the whole system on http://127.0.0.1:9000 (or another port; --ui serves a built web UI)
-cargo dev watch [--port N]
-    runs the functions under `cargo lambda watch`, with the stores and the timers around them
-cargo dev ask \"QUESTION\" [--deep] [--clarify] [--approve] [--confirm plan|steps|results]…
-        [--file F]… [--session S] [--request-id R] [--port N]
-    asks one question and shows the answer as it comes; --deep has it planned and worked on by several
-    agents at once; --clarify lets the model ask you first for what is missing, --approve asks you
-    before calls that can do harm, --confirm whether a plan is right, its steps may begin or their
-    results are what you wanted; the same request id continues a run; links lead where `cargo dev`
-    listens, did last, or will with --port";
 
 /// Where the local system keeps everything: `.djinn`, or where `DJINN_HOME` says.
 fn home_dir() -> PathBuf {
@@ -41,16 +28,16 @@ fn home_dir() -> PathBuf {
     workspace::root().join(elsewhere.as_deref().unwrap_or(".djinn"))
 }
 
-/// Runs `cargo dev` with these words.
+/// Runs `cargo dev`.
 ///
 /// # Errors
 /// What to do about it, in a sentence.
-pub(crate) fn run(words: &[&str]) -> Result<()> {
+pub(crate) fn run(DevArguments { command, port, ui }: DevArguments) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    match DevCommand::parse(words)? {
-        DevCommand::Serve { port, ui } => runtime.block_on(serve_system(port, ui)),
-        DevCommand::Watch { port } => runtime.block_on(watch::run_watch(port)),
-        DevCommand::Ask(ask) => runtime.block_on(ask::ask_question(ask)),
+    match command {
+        None => runtime.block_on(serve_system(port, ui)),
+        Some(DevCommand::Watch { port }) => runtime.block_on(watch::run_watch(port)),
+        Some(DevCommand::Ask(ask)) => runtime.block_on(ask::ask_question(ask)),
     }
 }
 

@@ -1,26 +1,26 @@
 //! `cargo xtask key`: makes an API key.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use djinn_core::api_key::{KEY_BYTES, KeyHash, KeyHolder, format_key};
 use djinn_core::id::{TenantId, UserId};
 
 use crate::terminal::print_line;
 
+/// Whose key it is.
+#[derive(clap::Args)]
+pub(crate) struct KeyArguments {
+    #[arg(long, value_parser = |name: &str| TenantId::new(name))]
+    tenant: TenantId,
+    #[arg(long, value_parser = |name: &str| UserId::new(name))]
+    user: UserId,
+}
+
 /// Shows a new key, which is kept nowhere, and the member of `DJINN_API_KEYS` that knows it.
-pub(crate) fn run(words: &[&str]) -> Result<()> {
-    let (tenant, user) = parse_holder(words)?;
+pub(crate) fn run(KeyArguments { tenant, user }: KeyArguments) -> Result<()> {
     let mut chance = [0; KEY_BYTES];
     getrandom::fill(&mut chance).context("the operating system gives no chance")?;
     print_line(&make_key(&chance, tenant, user)?);
     Ok(())
-}
-
-fn parse_holder(words: &[&str]) -> Result<(TenantId, UserId)> {
-    let (["--tenant", tenant, "--user", user] | ["--user", user, "--tenant", tenant]) = words
-    else {
-        bail!("say whose it is: cargo xtask key --tenant T --user U");
-    };
-    Ok((TenantId::new(*tenant)?, UserId::new(*user)?))
 }
 
 fn make_key(chance: &[u8; KEY_BYTES], tenant: TenantId, user: UserId) -> Result<String> {
@@ -35,11 +35,24 @@ fn make_key(chance: &[u8; KEY_BYTES], tenant: TenantId, user: UserId) -> Result<
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Parser)]
+    struct Words {
+        #[command(flatten)]
+        key: KeyArguments,
+    }
+
+    fn parse(words: &[&str]) -> Result<KeyArguments, clap::Error> {
+        Words::try_parse_from(["key"].iter().chain(words)).map(|words| words.key)
+    }
 
     #[test]
     fn a_key_is_shown_once_beside_a_line_that_knows_it() {
-        let (tenant, user) = parse_holder(&["--user", "anna", "--tenant", "acme"]).unwrap();
+        let words = ["--user", "anna", "--tenant", "acme"];
+        let KeyArguments { tenant, user } = parse(&words).unwrap();
         let shown = make_key(&[3; KEY_BYTES], tenant, user).unwrap();
         let key = format_key(&[3; KEY_BYTES]);
         assert_eq!(shown.matches(&key).count(), 1, "{shown}");
@@ -52,7 +65,7 @@ mod tests {
     #[test]
     fn a_key_of_nobody_is_not_made() {
         for words in [&[][..], &["--tenant", "acme"], &["--tenant", "a#b", "--user", "anna"]] {
-            assert!(parse_holder(words).is_err(), "{words:?}");
+            assert!(parse(words).is_err(), "{words:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The commands behind the aliases in `.cargo/config.toml`: one module each.
 
-mod advisories;
 mod bench;
+mod deny;
 mod dev;
 mod documents;
 mod key;
@@ -17,22 +17,47 @@ mod workspace;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "\
-cargo dev                     the whole system on this machine; see `cargo dev --help`
-cargo verify [--only STEP]…   everything CI runs, or these steps of it; --list names them
-cargo soak [--only STEP]…     what takes long: the deployable build, and more of what verify tries
-cargo bench-run [--json]      how fast and how small it is, beside what it has to reach
-cargo xtask advisories [DIR]  compares Cargo.lock with the RustSec database, a copy in DIR or fetched
-cargo xtask docs              writes the documents in docs/ that are made from the code
-cargo xtask key --tenant T --user U   makes an API key, and the line that DJINN_API_KEYS keeps of it
-cargo xtask template          checks template.yaml and writes target/template.json";
+use clap::{Parser, Subcommand};
+
+/// What the aliases lead to.
+#[derive(Parser)]
+#[command(bin_name = "cargo", disable_help_subcommand = true)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: TaskCommand,
+}
+
+#[derive(Subcommand)]
+enum TaskCommand {
+    /// Runs the whole system on this machine, or asks it a question.
+    Dev(dev::DevArguments),
+    /// Runs everything CI runs, or these steps of it.
+    Verify(steps::StepArguments),
+    /// Runs what takes long: the deployable build, and more of what verify tries.
+    Soak(steps::StepArguments),
+    /// Shows how fast and how small it is, beside what it has to reach.
+    BenchRun(bench::BenchArguments),
+    /// Compares `Cargo.lock` with the `RustSec` database.
+    #[command(override_usage = "cargo xtask advisories [DATABASE]")]
+    Advisories(deny::AdvisoryArguments),
+    /// Writes the documents in docs/ that are made from the code.
+    #[command(override_usage = "cargo xtask docs")]
+    Docs,
+    /// Makes an API key, and the line that `DJINN_API_KEYS` keeps of it.
+    #[command(override_usage = "cargo xtask key --tenant TENANT --user USER")]
+    Key(key::KeyArguments),
+    /// Checks template.yaml and writes target/template.json.
+    #[command(override_usage = "cargo xtask template")]
+    Template,
+}
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match std::env::var_os(verify::rustdoc::ACTIVE) {
-        Some(_) => verify::rustdoc::run_rustdoc(&words),
-        None => run_command(&words),
+        Some(_) => {
+            let words: Vec<String> = std::env::args().skip(1).collect();
+            verify::rustdoc::run_rustdoc(&words.iter().map(String::as_str).collect::<Vec<_>>())
+        }
+        None => run_command(CommandLine::parse().command),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -43,20 +68,50 @@ fn main() -> ExitCode {
     }
 }
 
-fn run_command(words: &[&str]) -> anyhow::Result<()> {
-    match words {
-        ["advisories", arguments @ ..] => advisories::run_check(arguments),
-        ["bench-run", arguments @ ..] => bench::run_bench(arguments),
-        ["dev", "--help" | "-h"] => {
-            terminal::print_line(dev::USAGE);
-            Ok(())
+fn run_command(command: TaskCommand) -> anyhow::Result<()> {
+    match command {
+        TaskCommand::Advisories(arguments) => deny::run_advisories(arguments),
+        TaskCommand::BenchRun(arguments) => bench::run_bench(&arguments),
+        TaskCommand::Dev(arguments) => dev::run(arguments),
+        TaskCommand::Docs => documents::write(),
+        TaskCommand::Key(arguments) => key::run(arguments),
+        TaskCommand::Soak(arguments) => soak::run(&arguments),
+        TaskCommand::Template => template::run(),
+        TaskCommand::Verify(arguments) => verify::run(&arguments),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    /// What clap itself holds against a command line.
+    #[test]
+    fn the_commands_fit_together() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_says_how_it_is_called() {
+        for words in [
+            &["--help"][..],
+            &["dev", "--help"],
+            &["dev", "ask", "-h"],
+            &["verify", "--help"],
+            &["advisories", "--help"],
+        ] {
+            let words = ["cargo"].iter().chain(words);
+            let help = CommandLine::try_parse_from(words).err().unwrap();
+            assert_eq!(help.kind(), clap::error::ErrorKind::DisplayHelp);
+            assert!(help.to_string().contains("Usage: cargo"), "{help}");
         }
-        ["dev", arguments @ ..] => dev::run(arguments),
-        ["docs"] => documents::write(),
-        ["key", arguments @ ..] => key::run(arguments),
-        ["soak", arguments @ ..] => soak::run(arguments),
-        ["template"] => template::run(),
-        ["verify", arguments @ ..] => verify::run(arguments),
-        _ => anyhow::bail!("{USAGE}"),
+    }
+
+    #[test]
+    fn what_is_misspelt_is_refused_with_what_there_is() {
+        let refused = CommandLine::try_parse_from(["cargo", "verfy"]).err().unwrap().to_string();
+        assert!(refused.contains("'verify'"), "{refused}");
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 
 use crate::process;
-use crate::steps::{CheckStep, StepCommand};
+use crate::steps::{CheckStep, StepArguments, StepCommand};
 use crate::{venv, verify, workspace};
 
 /// The command `cargo soak` runs these steps, or those that are named.
@@ -57,7 +57,7 @@ const FUNCTIONS: [&str; 2] = ["Agent", "Executor"];
 ///
 /// # Errors
 /// The first step that fails, with what to do.
-pub(crate) fn run(arguments: &[&str]) -> Result<()> {
+pub(crate) fn run(arguments: &StepArguments) -> Result<()> {
     SOAK.run(arguments)
 }
 

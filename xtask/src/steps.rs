@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use crate::terminal::print_line;
 use crate::time;
@@ -26,12 +26,15 @@ pub(crate) struct StepCommand {
     pub(crate) success_word: &'static str,
 }
 
-/// What was asked for.
-enum Selection {
-    /// The names of the steps.
-    List,
-    /// The steps are to run in this order: those of `--only` as they were named, else all.
-    Steps(Vec<&'static CheckStep>),
+/// Which steps are meant.
+#[derive(clap::Args)]
+pub(crate) struct StepArguments {
+    /// Runs this step alone; more than one run in the order in which they are named.
+    #[arg(long, value_name = "STEP", conflicts_with = "list")]
+    only: Vec<String>,
+    /// Names the steps and what each looks at.
+    #[arg(long)]
+    list: bool,
 }
 
 impl StepCommand {
@@ -39,37 +42,28 @@ impl StepCommand {
     ///
     /// # Errors
     /// The first step that fails, with what to do.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Result<()> {
-        match self.parse_selection(arguments)? {
-            Selection::List => {
-                for step in self.steps {
-                    print_line(&format!("{:11}{}", step.name, step.description));
-                }
-                Ok(())
+    pub(crate) fn run(&self, arguments: &StepArguments) -> Result<()> {
+        if arguments.list {
+            for step in self.steps {
+                print_line(&format!("{:11}{}", step.name, step.description));
             }
-            Selection::Steps(steps) => self.run_steps(&steps),
+            return Ok(());
         }
+        self.run_steps(&self.select_steps(&arguments.only)?)
     }
 
-    fn parse_selection(&self, arguments: &[&str]) -> Result<Selection> {
-        let mut named = Vec::new();
-        let mut rest = arguments;
-        loop {
-            rest = match rest {
-                [] if named.is_empty() => return Ok(Selection::Steps(self.steps.iter().collect())),
-                [] => return Ok(Selection::Steps(named)),
-                ["--list"] => return Ok(Selection::List),
-                ["--only", name, rest @ ..] => {
-                    let Some(step) = self.steps.iter().find(|step| step.name == *name) else {
-                        let names: Vec<_> = self.steps.iter().map(|step| step.name).collect();
-                        bail!("there is no step {name}; there are {}", names.join(", "));
-                    };
-                    named.push(step);
-                    rest
-                }
-                _ => bail!("cargo {} takes nothing but --only STEP and --list", self.name),
-            };
+    /// The steps of these names, in their order; all where none is named.
+    fn select_steps(&self, names: &[String]) -> Result<Vec<&'static CheckStep>> {
+        if names.is_empty() {
+            return Ok(self.steps.iter().collect());
         }
+        let find = |name: &String| {
+            self.steps.iter().find(|step| step.name == name).with_context(|| {
+                let names: Vec<_> = self.steps.iter().map(|step| step.name).collect();
+                format!("there is no step {name}; there are {}", names.join(", "))
+            })
+        };
+        names.iter().map(find).collect()
     }
 
     fn run_steps(&self, steps: &[&CheckStep]) -> Result<()> {
@@ -96,6 +90,8 @@ impl StepCommand {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
 
     const fn step(name: &'static str, run: fn() -> Result<()>) -> CheckStep {
@@ -105,27 +101,34 @@ mod tests {
     const STEPS: &[CheckStep] = &[step("fmt", || Ok(())), step("tests", || Ok(()))];
     const TRY: StepCommand = StepCommand { name: "try", steps: STEPS, success_word: "tried" };
 
-    fn names(arguments: &[&str]) -> Result<Vec<&'static str>> {
-        match TRY.parse_selection(arguments)? {
-            Selection::List => Ok(vec!["--list"]),
-            Selection::Steps(steps) => Ok(steps.iter().map(|step| step.name).collect()),
-        }
+    #[derive(Parser)]
+    struct Words {
+        #[command(flatten)]
+        steps: StepArguments,
+    }
+
+    fn parse(words: &[&str]) -> Result<StepArguments, clap::Error> {
+        Words::try_parse_from(["try"].iter().chain(words)).map(|words| words.steps)
+    }
+
+    fn names(words: &[&str]) -> Result<Vec<&'static str>> {
+        let steps = TRY.select_steps(&parse(words)?.only)?;
+        Ok(steps.iter().map(|step| step.name).collect())
     }
 
     #[test]
     fn all_steps_run_unless_some_are_named() {
         assert_eq!(names(&[]).unwrap(), ["fmt", "tests"]);
         assert_eq!(names(&["--only", "tests", "--only", "fmt"]).unwrap(), ["tests", "fmt"]);
-        assert_eq!(names(&["--list"]).unwrap(), ["--list"]);
+        assert!(parse(&["--list"]).unwrap().list);
     }
 
     #[test]
     fn what_is_not_understood_is_refused_with_what_there_is() {
         let error = names(&["--only", "test"]).unwrap_err().to_string();
         assert_eq!(error, "there is no step test; there are fmt, tests");
-        for bad in [&["--only"][..], &["tests"], &["--list", "--only"]] {
-            let error = names(bad).unwrap_err().to_string();
-            assert_eq!(error, "cargo try takes nothing but --only STEP and --list");
+        for bad in [&["--only"][..], &["tests"], &["--list", "--only", "fmt"]] {
+            assert!(parse(bad).is_err(), "{bad:?}");
         }
     }
 

@@ -5,15 +5,15 @@
 
 mod bootstrap;
 mod built_programs;
-mod deny;
 mod examples;
 mod rust;
 pub(crate) mod rustdoc;
 
 use anyhow::Result;
 
+use crate::deny;
 use crate::documents;
-use crate::steps::{CheckStep, StepCommand};
+use crate::steps::{CheckStep, StepArguments, StepCommand};
 use crate::template;
 pub(crate) use rust::{kills_tests, lambdasim_tests};
 
@@ -33,6 +33,12 @@ const STEPS: &[CheckStep] = &[
         description: "dependencies: bans, licenses, sources",
         run: deny::run_checks,
         remedy: "take the dependency out, or say in deny.toml why it may stay",
+    },
+    CheckStep {
+        name: "advisories",
+        description: "no dependency has a known weakness, where the RustSec database can be reached",
+        run: deny::check_advisories,
+        remedy: "cargo update -p CRATE, or say in deny.toml why it concerns nobody here",
     },
     CheckStep {
         name: "template",
@@ -106,6 +112,6 @@ const STEPS: &[CheckStep] = &[
 ///
 /// # Errors
 /// The first step that fails, with what to do.
-pub(crate) fn run(arguments: &[&str]) -> Result<()> {
+pub(crate) fn run(arguments: &StepArguments) -> Result<()> {
     VERIFY.run(arguments)
 }

@@ -2,131 +2,127 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value, json};
 
-use super::USAGE;
+/// Where the system listens, unless it is told otherwise.
+pub(super) const PORT: u16 = 9000;
 
-/// What is to be done.
-#[derive(Debug, PartialEq)]
+/// Without a command the system runs on this machine.
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct DevArguments {
+    #[command(subcommand)]
+    pub(super) command: Option<DevCommand>,
+    /// Listens on this port of 127.0.0.1.
+    #[arg(long, default_value_t = PORT)]
+    pub(super) port: u16,
+    /// Serves a built web UI, too.
+    #[arg(long, value_name = "DIR", value_parser = parse_ui)]
+    pub(super) ui: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
 pub(super) enum DevCommand {
-    /// The system runs on this port of 127.0.0.1, with the built UI of a directory if given.
-    Serve { port: u16, ui: Option<PathBuf> },
-    /// Run the functions under `cargo lambda watch`.
-    Watch { port: u16 },
-    /// The words after `ask` are one question to a system, with its options.
+    /// Runs the functions under `cargo lambda watch`, with the stores and the timers around them.
+    Watch {
+        /// Listens on this port of 127.0.0.1.
+        #[arg(long, default_value_t = PORT)]
+        port: u16,
+    },
+    /// Asks one question and shows the answer as it comes.
     Ask(AskOptions),
 }
 
 /// A question comes with the options of `cargo dev ask`; those not given are `None` or empty.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Args, Debug, Default, PartialEq)]
 pub(super) struct AskOptions {
+    /// The whole question, in quotes.
+    #[arg(value_parser = parse_question)]
     pub(super) question: String,
+    /// Sends a file first.
+    #[arg(long = "file", value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
+    /// Asks in this session.
+    #[arg(long)]
     pub(super) session: Option<String>,
+    /// Names the request; the same name continues a run.
+    #[arg(long = "request-id", value_name = "ID")]
     pub(super) request: Option<String>,
-    /// Where `cargo dev` will listen, if that is told.
+    /// Has links lead to this port, on which `cargo dev` will listen.
+    #[arg(long)]
     pub(super) port: Option<u16>,
-    /// Whether it is planned and worked on by several agents.
+    /// Has it planned and worked on by several agents at once.
+    #[arg(long)]
     pub(super) deep: bool,
-    /// When people are asked: the members of `human_feedback`.
-    pub(super) feedback: Map<String, Value>,
+    /// Asks you before calls that can do harm.
+    #[arg(long)]
+    approve: bool,
+    /// Lets the model ask you first for what is missing.
+    #[arg(long)]
+    clarify: bool,
+    /// Shows you plans, steps before they begin, or what came of them.
+    #[arg(long, value_name = "WHAT")]
+    confirm: Vec<ConfirmSubject>,
 }
 
-/// Where the system listens, unless it is told otherwise.
-pub(super) const PORT: u16 = 9000;
+/// What is shown to a person before a plan goes on.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq)]
+enum ConfirmSubject {
+    Plan,
+    Steps,
+    Results,
+}
 
 /// Where a system on this port is.
 pub(super) fn url_at(port: u16) -> String {
     format!("http://127.0.0.1:{port}")
 }
 
-impl DevCommand {
-    pub(super) fn parse(words: &[&str]) -> Result<Self> {
-        match words {
-            ["ask", rest @ ..] => AskOptions::parse(rest).map(Self::Ask),
-            ["watch", rest @ ..] => parse_watch(rest),
-            rest => parse_serve(rest),
-        }
-    }
-}
-
-fn parse_serve(words: &[&str]) -> Result<DevCommand> {
-    let (mut at, mut ui) = (PORT, None);
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        match *word {
-            "--port" => at = parse_port(option_value(&mut words, word)?)?,
-            "--ui" => ui = Some(PathBuf::from(option_value(&mut words, word)?)),
-            other => bail!("`{other}` is not known here\n\n{USAGE}"),
-        }
-    }
-    if let Some(dir) = ui.as_ref().filter(|dir| !dir.join("index.html").is_file()) {
-        bail!("{} holds no index.html: --ui takes the directory of a built UI", dir.display());
-    }
-    Ok(DevCommand::Serve { port: at, ui })
-}
-
-fn parse_watch(words: &[&str]) -> Result<DevCommand> {
-    match words {
-        [] => Ok(DevCommand::Watch { port: PORT }),
-        ["--port", value] => Ok(DevCommand::Watch { port: parse_port(value)? }),
-        _ => bail!("`cargo dev watch` takes nothing but --port\n\n{USAGE}"),
-    }
-}
-
-fn parse_port(value: &str) -> Result<u16> {
-    value.parse().with_context(|| format!("`{value}` is no port"))
-}
-
 impl AskOptions {
-    fn parse(words: &[&str]) -> Result<Self> {
-        let mut ask = Self::default();
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            match *word {
-                "--deep" => ask.deep = true,
-                "--approve" => drop(ask.feedback.insert("enabled".to_owned(), json!(true))),
-                "--clarify" => drop(ask.feedback.insert("clarify".to_owned(), json!(true))),
-                "--confirm" => {
-                    let (name, on) = parse_confirm(option_value(&mut words, word)?)?;
-                    ask.feedback.insert(name.to_owned(), on);
-                }
-                "--port" => ask.port = Some(parse_port(option_value(&mut words, word)?)?),
-                "--file" => ask.files.push(PathBuf::from(option_value(&mut words, word)?)),
-                "--session" => ask.session = Some(option_value(&mut words, word)?.to_owned()),
-                "--request-id" => ask.request = Some(option_value(&mut words, word)?.to_owned()),
-                option if option.starts_with("--") => {
-                    bail!("`{option}` is not known here\n\n{USAGE}")
-                }
-                question if ask.question.is_empty() => ask.question = question.to_owned(),
-                more => bail!("put the whole question in quotes; `{more}` is one word too many"),
-            }
-        }
-        if ask.question.trim().is_empty() {
-            bail!("what is the question?\n\n{USAGE}");
-        }
-        Ok(ask)
+    /// When people are asked: the members of `human_feedback`.
+    pub(super) fn human_feedback(&self) -> Map<String, Value> {
+        let confirmed = self.confirm.iter().map(|what| match what {
+            ConfirmSubject::Plan => ("confirm_plan", json!(true)),
+            ConfirmSubject::Steps => ("confirm_steps", json!(["*"])),
+            ConfirmSubject::Results => ("confirm_results", json!(true)),
+        });
+        let flags = [("enabled", self.approve), ("clarify", self.clarify)];
+        let flags = flags.into_iter().filter(|(_, on)| *on).map(|(name, on)| (name, json!(on)));
+        flags.chain(confirmed).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }
 
-/// What is shown to a person before a plan goes on, as a member of `human_feedback`.
-fn parse_confirm(what: &str) -> Result<(&'static str, Value)> {
-    Ok(match what {
-        "plan" => ("confirm_plan", json!(true)),
-        "steps" => ("confirm_steps", json!(["*"])),
-        "results" => ("confirm_results", json!(true)),
-        other => bail!("--confirm takes plan, steps or results, not `{other}`\n\n{USAGE}"),
-    })
+fn parse_ui(path: &str) -> Result<PathBuf, String> {
+    let dir = PathBuf::from(path);
+    match dir.join("index.html").is_file() {
+        true => Ok(dir),
+        false => Err("it holds no index.html: name the directory of a built UI".to_owned()),
+    }
 }
 
-fn option_value<'a>(words: &mut std::slice::Iter<'_, &'a str>, option: &str) -> Result<&'a str> {
-    words.next().copied().with_context(|| format!("{option} needs a value\n\n{USAGE}"))
+fn parse_question(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("it says nothing".to_owned()),
+        _ => Ok(text.to_owned()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Parser)]
+    struct Words {
+        #[command(flatten)]
+        dev: DevArguments,
+    }
+
+    fn parse(words: &[&str]) -> Result<DevArguments, clap::Error> {
+        Words::try_parse_from(["dev"].iter().chain(words)).map(|words| words.dev)
+    }
 
     #[test]
     fn a_question_may_stand_before_or_after_its_options() {
@@ -137,53 +133,47 @@ mod tests {
             request: Some("r".into()),
             port: Some(9100),
             deep: true,
-            feedback: Map::from_iter([
-                ("enabled".into(), json!(true)),
-                ("clarify".into(), json!(true)),
-                ("confirm_steps".into(), json!(["*"])),
-            ]),
+            approve: true,
+            clarify: true,
+            confirm: vec![ConfirmSubject::Steps],
         };
-        let options = [
-            "--file",
-            "a.csv",
-            "--deep",
-            "--approve",
-            "--clarify",
-            "--confirm",
-            "steps",
-            "--session",
-            "s",
-            "--port",
-            "9100",
-            "--request-id",
-            "r",
-            "--file",
-            "b.csv",
-        ];
+        let options = "--file a.csv --deep --approve --clarify --confirm steps --session s --port 9100 \
+                       --request-id r --file b.csv";
+        let options: Vec<&str> = options.split_whitespace().collect();
         let before = [&["ask", "why?"], options.as_slice()].concat();
         let after = [&["ask"], options.as_slice(), &["why?"]].concat();
         for words in [before, after] {
-            let DevCommand::Ask(ask) = DevCommand::parse(&words).unwrap() else {
+            let Some(DevCommand::Ask(ask)) = parse(&words).unwrap().command else {
                 panic!("{words:?}")
             };
             assert_eq!(ask, wanted);
+            let asks = json!({"enabled": true, "clarify": true, "confirm_steps": ["*"]});
+            assert_eq!(Value::from(ask.human_feedback()), asks);
         }
+    }
+
+    #[test]
+    fn without_a_command_the_system_runs() {
+        let DevArguments { command, port, ui } = parse(&["--port", "9100"]).unwrap();
+        assert!(command.is_none() && port == 9100 && ui.is_none());
+        assert_eq!(parse(&[]).unwrap().port, PORT);
     }
 
     #[test]
     fn what_cannot_be_done_is_said() {
         for (words, part) in [
-            (&["ask"][..], "what is the question"),
-            (&["ask", "two", "words"], "in quotes"),
-            (&["ask", "q", "--fiel", "x"], "`--fiel` is not known"),
-            (&["ask", "q", "--confirm", "all"], "plan, steps or results"),
-            (&["--port", "many"], "`many` is no port"),
-            (&["ask", "q", "--port", "70000"], "`70000` is no port"),
-            (&["--port"], "--port needs a value"),
-            (&["watch", "--ui", "dist"], "nothing but --port"),
+            (&["ask"][..], "<QUESTION>"),
+            (&["ask", " "], "it says nothing"),
+            (&["ask", "two", "words"], "'words'"),
+            (&["ask", "q", "--fiel", "x"], "'--file'"),
+            (&["ask", "q", "--confirm", "all"], "plan, steps, results"),
+            (&["--port", "many"], "'many'"),
+            (&["ask", "q", "--port", "70000"], "'70000'"),
+            (&["--port"], "'--port <PORT>'"),
+            (&["watch", "--ui", "dist"], "'--ui'"),
             (&["--ui", "/nowhere"], "index.html"),
         ] {
-            let error = DevCommand::parse(words).unwrap_err().to_string();
+            let error = parse(words).err().unwrap().to_string();
             assert!(error.contains(part), "{words:?}: {error}");
         }
     }

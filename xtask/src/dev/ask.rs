@@ -68,7 +68,7 @@ async fn run_question(
         session,
         request: &request,
         deep: ask.deep,
-        feedback: &ask.feedback,
+        feedback: &ask.human_feedback(),
     };
     let (run, ending) = follow_run(server, &question, screen).await?;
     screen.show_answer(match text_at(&ending, "/answer") {
