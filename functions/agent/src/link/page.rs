@@ -1,9 +1,10 @@
 //! What somebody sees who follows a link: one page, without a script and with nothing from elsewhere.
 //!
-//! Models and tools wrote most of what it shows. So nothing but our own letters is written unescaped,
-//! and characters that would show a text as another one are spelled out.
+//! Models and tools wrote most of what it shows. So every text is escaped by the template's engine, and
+//! characters that would show a text as another one are spelled out.
 
-mod html;
+mod document;
+mod hidden;
 
 use std::collections::BTreeMap;
 
@@ -25,7 +26,8 @@ use time::OffsetDateTime;
 
 use super::form::{AnswerForm, text_parameter};
 use super::texts::{self, PageTexts, page_texts};
-use html::Html;
+use document::{Button, Document, FormPart, InterruptPart, LinkedFile, Term, TextArea};
+use hidden::spell_hidden;
 
 /// Characters of a call's arguments; longer ones can be answered, not changed.
 const MAX_SHOWN: usize = 64 * 1024;
@@ -65,76 +67,93 @@ impl AnswerPage<'_> {
         form: &AnswerForm,
     ) -> Response {
         let words = page_texts(self.language);
-        let mut html = Html::default();
-        if let Some(problem) = problem {
-            write_problem(&mut html, problem, self.language);
-        }
-        self.write_request(&mut html, words);
-        self.write_form(&mut html, words, form);
-        let code = problem.map(|problem| problem.code.as_str());
-        html_response(status, &html_document(words, words.title, code, &html), self.language)
+        let about = &self.request.subject;
+        let shown = subject_text(about);
+        let interrupt = about.interrupt();
+        let document = Document {
+            code: problem.map(|problem| problem.code.as_str()),
+            problem: problem.map(|problem| problem.sentence(self.language)),
+            paragraphs: vec![intro_text(about, words).to_owned()],
+            interrupt: interrupt
+                .map(|why| InterruptPart { message: &why.message, code: &why.code }),
+            terms: self.terms(words, &shown),
+            form: Some(answer_form(about, words, &shown, form)),
+            ..plain_document(words, words.title)
+        };
+        html_response(status, &document, self.language)
     }
 
-    fn write_request(&self, html: &mut Html, words: &PageTexts) {
+    /// What is known of it, a line each.
+    fn terms<'t>(&'t self, words: &'t PageTexts, shown: &str) -> Vec<Term<'t>> {
         let Self { request, language, .. } = self;
-        let interrupt = request.subject.interrupt();
-        html.element("p", intro_text(&request.subject, words));
-        if let Some(interrupt) = interrupt {
-            html.raw("<p class=\"problem\">").text(&interrupt.message);
-            html.text(" (").text(&interrupt.code).raw(")</p>");
-        }
-        html.raw("<dl>\n");
+        let mut terms = Vec::new();
         if !self.reasoning.is_empty() {
-            html.term(words.reasoning, self.reasoning);
+            terms.push(Term::new(words.reasoning, self.reasoning));
         }
         if let Some(task) = &request.task {
-            html.term(words.task, &task.to_string());
+            terms.push(Term::new(words.task, task.to_string()));
         }
-        write_subject(html, &request.subject, words, self.files);
-        html.term(words.risk, texts::risk_text(request.risk, *language));
+        push_subject(&mut terms, &request.subject, words, self.files, shown);
+        terms.push(Term::new(words.risk, texts::risk_text(request.risk, *language)));
         if !request.reasons.is_empty() {
             let why = request.reasons.iter().map(|why| texts::reason_text(*why, *language));
-            html.term(words.reason, &why.collect::<Vec<_>>().join(" "));
+            terms.push(Term::new(words.reason, why.collect::<Vec<_>>().join(" ")));
         }
         if matches!(request.subject, Subject::Call { .. }) {
-            html.term(words.estimate, &texts::estimate_text(&request.estimate, *language));
+            let estimate = texts::estimate_text(&request.estimate, *language);
+            terms.push(Term::new(words.estimate, estimate));
         }
         if let Some(at_ms) = request.expires_at_ms {
-            html.term(words.decision_time, &format_utc(at_ms));
+            terms.push(Term::new(words.decision_time, format_utc(at_ms)));
         }
-        html.term(words.link_expiry, &format_utc(self.until_ms));
-        html.raw("</dl>");
+        terms.push(Term::new(words.link_expiry, format_utc(self.until_ms)));
+        terms
     }
+}
 
-    /// The form; it is sent to where the page is from.
-    fn write_form(&self, html: &mut Html, words: &PageTexts, form: &AnswerForm) {
-        let about = &self.request.subject;
-        let is_question = about.is_question();
-        let is_result = matches!(about, Subject::ResultReview { .. });
-        html.raw("<form method=\"post\" accept-charset=\"utf-8\">");
-        if !is_question {
-            html.button("confirm", confirm_label(about, words));
-        }
-        // A result that is skipped is kept, as one that is confirmed.
-        if !is_result {
-            let is_budget = matches!(about, Subject::BudgetExtension { .. });
-            html.button("skip", if is_budget { words.sum_up } else { words.skip });
-        }
-        html.button("stop", words.stop);
-        html.text_area("words", words.message_label, &form.words, false)
-            .button("say", words.send_message);
-        let shown = subject_text(about);
-        if about.interrupt().is_none() && !is_question && visible_part(&shown).1 {
-            let is_text = text_parameter(about).is_some();
-            let (words, button) = match is_text {
-                true => (words.text_label, words.accept_text),
-                false => (words.arguments_label, words.confirm_modified),
-            };
-            let text = form.replacement.as_deref().unwrap_or(&shown);
-            html.text_area("instead", words, text, !is_text).button("modify", button);
-        }
-        html.raw("</form>");
+/// The form; it is sent to where the page is from.
+fn answer_form<'a>(
+    about: &Subject,
+    words: &'a PageTexts,
+    shown: &'a str,
+    form: &'a AnswerForm,
+) -> FormPart<'a> {
+    let is_question = about.is_question();
+    let mut buttons = Vec::new();
+    if !is_question {
+        buttons.push(Button { answer: "confirm", label: confirm_label(about, words) });
     }
+    // A result that is skipped is kept, as one that is confirmed.
+    if !matches!(about, Subject::ResultReview { .. }) {
+        let is_budget = matches!(about, Subject::BudgetExtension { .. });
+        let label = if is_budget { words.sum_up } else { words.skip };
+        buttons.push(Button { answer: "skip", label });
+    }
+    buttons.push(Button { answer: "stop", label: words.stop });
+    let mut areas = vec![TextArea {
+        name: "words",
+        label: words.message_label,
+        text: &form.words,
+        is_code: false,
+        answer: "say",
+        button: words.send_message,
+    }];
+    if about.interrupt().is_none() && !is_question && visible_part(shown).1 {
+        let is_text = text_parameter(about).is_some();
+        let (label, button) = match is_text {
+            true => (words.text_label, words.accept_text),
+            false => (words.arguments_label, words.confirm_modified),
+        };
+        areas.push(TextArea {
+            name: "instead",
+            label,
+            text: form.replacement.as_deref().unwrap_or(shown),
+            is_code: !is_text,
+            answer: "modify",
+            button,
+        });
+    }
+    FormPart { buttons, areas }
 }
 
 fn intro_text(about: &Subject, words: &PageTexts) -> &'static str {
@@ -155,51 +174,53 @@ fn confirm_label(about: &Subject, words: &PageTexts) -> &'static str {
     }
 }
 
-fn write_subject(
-    html: &mut Html,
-    about: &Subject,
-    words: &PageTexts,
-    urls: &BTreeMap<FileName, String>,
+fn push_subject<'a>(
+    terms: &mut Vec<Term<'a>>,
+    about: &'a Subject,
+    words: &'a PageTexts,
+    urls: &'a BTreeMap<FileName, String>,
+    shown: &str,
 ) {
     let name = match about {
         Subject::Call { tool, .. } | Subject::CallInterrupt { tool, .. } => {
-            html.term(words.tool, tool);
+            terms.push(Term::new(words.tool, tool));
             words.arguments
         }
         Subject::ModelInterrupt { .. } => return,
         Subject::BudgetExtension { used_up, .. } => {
-            html.term(words.budget, &used_up.detail);
+            terms.push(Term::new(words.budget, &used_up.detail));
             words.more
         }
         Subject::StepReview { step, .. } => {
-            html.term(words.step, &step.to_string());
+            terms.push(Term::new(words.step, step.to_string()));
             words.details
         }
         Subject::ResultReview { step, details, files, .. } => {
-            html.term(words.step, &step.to_string()).term(words.details, details);
+            terms.push(Term::new(words.step, step.to_string()));
+            terms.push(Term::new(words.details, details));
             if !files.is_empty() {
-                let files = files.iter().map(|file| (file.as_str(), urls.get(file)));
-                let files: Vec<_> =
-                    files.map(|(name, url)| (name, url.map(String::as_str))).collect();
-                html.linked_term(words.files, &files);
+                let link = |file: &'a FileName| LinkedFile {
+                    name: file.as_str(),
+                    url: urls.get(file).map(String::as_str),
+                };
+                let files = files.iter().map(link).collect();
+                terms.push(Term { files, ..Term::new(words.files, "") });
             }
             words.result
         }
     };
-    let shown = subject_text(about);
-    let (text, is_whole) = visible_part(&shown);
-    html.element("dt", name).raw("<dd><pre>").text(text).raw("</pre>\n");
-    if !is_whole {
-        html.element("p", words.truncated_note);
-    }
-    html.raw("</dd>");
+    let (text, is_whole) = visible_part(shown);
+    let note = (!is_whole).then_some(words.truncated_note);
+    terms.push(Term { is_code: true, note, ..Term::new(name, text) });
 }
 
 /// Why there is nothing to answer.
 pub(crate) fn problem_page(problem: &Failure, language: Language) -> Response {
-    let mut html = Html::default();
-    html.element("p", &problem.sentence(language));
-    let document = html_document(page_texts(language), "Djinn", Some(problem.code.as_str()), &html);
+    let document = Document {
+        code: Some(problem.code.as_str()),
+        paragraphs: vec![problem.sentence(language)],
+        ..plain_document(page_texts(language), "Djinn")
+    };
     html_response(http_status(problem), &document, language)
 }
 
@@ -221,24 +242,17 @@ pub(crate) fn resolution_page(
 ) -> Response {
     let words = page_texts(language);
     let answer = texts::answer_text(&settled.response, language);
-    let mut html = Html::default();
-    html.raw("<p>");
-    match settled.by {
-        Some(_) => html.text(words.resolved_title).text(": ").text(answer),
-        None => html
-            .text(words.unanswered_note)
-            .text("; ")
-            .text(words.by_policy)
-            .text(": ")
-            .text(answer),
+    let answered = match settled.by {
+        Some(_) => format!("{}: {answer}", words.resolved_title),
+        None => format!("{}; {}: {answer}", words.unanswered_note, words.by_policy),
     };
-    html.raw("</p>");
-    if late.is_some() {
-        html.element("p", words.unchanged_note);
-    }
-    let code = late.map(|late| late.code.as_str());
-    let status = late.map_or(StatusCode::OK, http_status);
-    html_response(status, &html_document(words, words.resolved_title, code, &html), language)
+    let note = late.map(|_| words.unchanged_note.to_owned());
+    let document = Document {
+        code: late.map(|late| late.code.as_str()),
+        paragraphs: std::iter::once(answered).chain(note).collect(),
+        ..plain_document(words, words.resolved_title)
+    };
+    html_response(late.map_or(StatusCode::OK, http_status), &document, language)
 }
 
 /// What became of an answer.
@@ -248,9 +262,12 @@ pub(crate) fn receipt_page(given: ResponseStatus, answer: &str, language: Langua
         ResponseStatus::Accepted => (StatusCode::OK, words.accepted_note),
         ResponseStatus::Pending => (StatusCode::ACCEPTED, words.pending_note),
     };
-    let mut html = Html::default();
-    html.element("p", texts::answer_text(answer, language)).element("p", sentence);
-    html_response(status, &html_document(words, words.resolved_title, None, &html), language)
+    let paragraphs = [texts::answer_text(answer, language), sentence];
+    let document = Document {
+        paragraphs: paragraphs.map(str::to_owned).to_vec(),
+        ..plain_document(words, words.resolved_title)
+    };
+    html_response(status, &document, language)
 }
 
 /// What is asked about: arguments as JSON in which nothing is hidden, or a text as it is.
@@ -258,7 +275,7 @@ fn subject_text(about: &Subject) -> String {
     match about {
         Subject::Call { .. } | Subject::CallInterrupt { .. } | Subject::BudgetExtension { .. } => {
             let parameters = about.parameters().unwrap_or_default();
-            html::spell_hidden(&serde_json::to_string_pretty(&parameters).unwrap_or_default())
+            spell_hidden(&serde_json::to_string_pretty(&parameters).unwrap_or_default())
         }
         Subject::ModelInterrupt { .. } => String::new(),
         Subject::StepReview { details, .. } => details.clone(),
@@ -282,29 +299,16 @@ fn format_utc(at_ms: i64) -> String {
     )
 }
 
-fn write_problem(html: &mut Html, problem: &Failure, language: Language) {
-    html.raw("<p class=\"problem\">").text(&problem.sentence(language)).raw("</p>");
-}
-
 fn http_status(problem: &Failure) -> StatusCode {
     StatusCode::from_u16(problem.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-fn html_document(words: &PageTexts, title: &str, code: Option<&str>, body: &Html) -> String {
-    let mut html = Html::default();
-    html.raw("<!doctype html>\n<html lang=\"").text(words.tag).raw("\">\n<head>");
-    html.raw("<meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">");
-    html.raw("<meta name=\"robots\" content=\"noindex\">");
-    if let Some(code) = code {
-        // For programs, as the same member of a JSON answer.
-        html.raw("<meta name=\"code\" content=\"").text(code).raw("\">");
-    }
-    html.element("title", title).raw("<style>").raw(STYLE).raw("</style></head>\n<body>");
-    html.element("h1", title).append(body).raw("</body>\n</html>\n");
-    html.into_text()
+/// A page without anything but its title.
+fn plain_document<'a>(words: &'a PageTexts, title: &'a str) -> Document<'a> {
+    Document { tag: words.tag, title, style: STYLE, ..Document::default() }
 }
 
-fn html_response(status: StatusCode, document: &str, language: Language) -> Response {
+fn html_response(status: StatusCode, document: &Document<'_>, language: Language) -> Response {
     let style = STANDARD.encode(Sha256::digest(STYLE));
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{style}'; form-action 'self'; base-uri 'none'; \
@@ -324,5 +328,5 @@ fn html_response(status: StatusCode, document: &str, language: Language) -> Resp
     let policy = HeaderValue::from_str(&policy).ok();
     let policy: HeaderMap =
         policy.map(|value| (CONTENT_SECURITY_POLICY, value)).into_iter().collect();
-    (status, policy, headers, document.to_owned()).into_response()
+    (status, policy, headers, document.render_html()).into_response()
 }

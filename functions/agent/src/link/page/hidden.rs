@@ -1,0 +1,51 @@
+//! Characters that nobody sees, or that show a text as another one.
+
+use std::fmt::Write as _;
+
+/// A text in which characters that nobody sees, or that turn others around, are spelled as JSON does. So
+/// arguments are what they look like, and still the same arguments.
+pub(super) fn spell_hidden(text: &str) -> String {
+    let mut spelled = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if !is_hidden(letter) {
+            spelled.push(letter);
+            continue;
+        }
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            // Writing into a String cannot fail.
+            let _ = write!(spelled, "\\u{unit:04x}");
+        }
+    }
+    spelled
+}
+
+/// Control and format characters of Unicode, tags and variation selectors included, but for the one that
+/// many emoji have.
+fn is_hidden(letter: char) -> bool {
+    (letter.is_control() && !matches!(letter, '\n' | '\t'))
+        || matches!(
+            letter,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0e}' | '\u{feff}'
+                | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn what_hides_or_turns_letters_is_spelled_and_means_the_same() {
+        let value = json!({"file\u{202e}fdp.exe": "a\u{200b}b\u{7}\u{e0041}\u{feff} é 金\n\tc"});
+        let shown = spell_hidden(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(
+            shown.contains("file\\u202efdp.exe") && shown.contains("\\udb40\\udc41"),
+            "{shown}"
+        );
+        assert!(shown.contains(" é 金\\n\\tc") && !shown.chars().any(is_hidden), "{shown}");
+        assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value);
+    }
+}
