@@ -3,6 +3,7 @@
 mod arrow;
 mod clock;
 mod cycles;
+mod decision;
 mod modules;
 mod names;
 mod prompt;
