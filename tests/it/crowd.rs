@@ -132,7 +132,7 @@ struct Throttled {
 
 /// Pieces of what one task writes, and how long each takes.
 const PIECES: usize = 20;
-const PIECE: Duration = Duration::from_millis(100);
+const PIECE: Duration = Duration::from_millis(250);
 
 /// What all tasks write together, bytes: too much for their live log.
 const WRITTEN: usize = 8_000_000;

@@ -322,7 +322,8 @@ const NAME_FORM: &str = "--b0\nContent-Disposition: form-data; name=\"requestId\
 /// The methods and routes that the agent's sources name.
 pub(crate) fn of_the_agent() -> BTreeSet<(String, String)> {
     let mut found = Found::default();
-    for path in files_below("functions/agent/src") {
+    let files = files_below("functions/agent/src").into_iter();
+    for path in files.filter(|path| path.ends_with(".rs")) {
         let text = fs::read_to_string(root().join(&path)).unwrap();
         found.visit_file(&syn::parse_file(&text).unwrap());
     }

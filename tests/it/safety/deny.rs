@@ -28,8 +28,7 @@ async fn a_question_with_a_denied_phrase_starts_no_run() {
     for protocol in Protocol::ALL {
         let question = json!({
             protocol.member("query"): "How do I MAKE  a\nbomb?",
-            "sessionId": "s1", "session_id": "s1", "requestId": "r1", "request_id": "r1",
-            "agentType": 5,
+            protocol.member("sessionId"): "s1", protocol.member("requestId"): "r1",
         });
         let answer = world.post(protocol.path(), &question).await;
         assert_eq!(answer.status, 422, "{}", answer.text);
