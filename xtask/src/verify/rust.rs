@@ -84,7 +84,8 @@ const ONCE: &[&str] = &[
     "shares::only_who_asked",
     "streams::",
     "top_up::",
-    // Shows every preview, and a driver without a client writes few.
+    // Show every preview, and a driver without a client writes few.
+    "answer::the_demos_answer_is_streamed",
     "story::the_story_in",
     // Names the epoch of the driver that resumes.
     "restart::the_same_request_in_the_next_process",

@@ -67,8 +67,8 @@ impl<P: Ports> ModelExecution<P> {
     /// invocation: the call stays owed.
     ///
     /// Attempts that sent no text are repeated here, and leave no trace but what they cost. One that did
-    /// ends this effect with `AttemptFailed`, and so do silent ones where the next has no time left: the
-    /// next attempt is a new performance of it.
+    /// ends this effect with `AttemptFailed`, and so do silent ones where the next has no time left, or
+    /// where the process stood still: the next attempt is a new performance of it.
     pub async fn perform(self) -> Vec<Input> {
         if let Some(changed) = self.skip_primary() {
             return vec![changed];
@@ -106,10 +106,7 @@ impl<P: Ports> ModelExecution<P> {
             }
             silent.add_attempt(&broken);
             if *stood_still {
-                if self.has_time_for(limits.call_timeout) {
-                    continue;
-                }
-                return self.postpone_after(silent);
+                return vec![self.stalled_input(&silent, broken.error.to_failure())];
             }
             let too_long = error.kind == ModelErrorKind::ContextTooLong;
             if too_long && limit == limits.max_input_tokens {

@@ -1,7 +1,7 @@
 //! Processes that stand still for longer than anything they do may take: nobody is told that their
 //! time ran out, and nothing fails of it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use djinn_core::entry::{Entry, Event};
@@ -15,6 +15,7 @@ use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError, Toolbox
 use djinn_runtime::settings::Settings;
 use djinn_testkit::clock::PausedClock;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
+use djinn_testkit::memory::{OpKind, StoreFault};
 use djinn_testkit::point::{Fate, Points};
 use djinn_testkit::sim::Sim;
 use djinn_testkit::story::{StoryLine, StoryModel};
@@ -175,6 +176,40 @@ async fn a_model_call_that_broke_off_while_its_process_stood_still_uses_up_no_at
     // Three that it has itself to thank for are enough.
     let told = attempted(&[0, 0, 0, 0]).await;
     assert!(told.last().unwrap().contains("model_unreachable"), "{told:#?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_driver_whose_run_was_taken_over_meanwhile_pays_for_no_other_attempt() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let points = Points::with_decision({
+        let asked = asked.clone();
+        move |_, point| {
+            if point.name != "before model t1" {
+                return Fate::Passes;
+            }
+            let mut asked = asked.lock().unwrap();
+            asked.push(point.process);
+            if asked.len() == 1 { Fate::Freezes(LONG) } else { Fate::Passes }
+        }
+    });
+    let unreachable = ModelErrorKind::Unreachable;
+    let line =
+        StoryLine::say("Hello there.").failing_after(0, unreachable).failing_after(0, unreachable);
+    let model = StoryModel::new([("t1", line)], points.clone());
+    let mut sim = Sim::new(model, Toolbox::default(), points);
+    // It hears late that the run is another's.
+    sim.ports.store.before_each(|op| async move {
+        if op.kind == OpKind::RenewLease {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        StoreFault::None
+    });
+    let told = visible(&told(&mut sim).await);
+    tokio::time::sleep(LONG).await;
+    let asked = asked.lock().unwrap();
+    assert_eq!(asked.iter().filter(|process| **process == 1).count(), 1, "{asked:?}");
+    assert!(asked.contains(&2), "{asked:?}");
+    assert!(told.last().unwrap().starts_with("end finished: Hello there."), "{told:#?}");
 }
 
 fn confirms(_: &HumanRequest) -> HumanResponse {

@@ -47,6 +47,20 @@ impl<P: Ports> ModelExecution<P> {
         failed.map(Box::new).map(Input::AttemptFailed).into_iter().collect()
     }
 
+    /// The process stood still in the last of these attempts, and the run may be another's by now: its
+    /// journal decides that before anybody pays for the next.
+    pub(super) fn stalled_input(&self, silent: &SilentAttempts, failure: Failure) -> Input {
+        Input::AttemptFailed(Box::new(AttemptFailed {
+            message: self.call.message.clone(),
+            attempt: self.call.attempt,
+            failure,
+            usage: silent.usage,
+            process_stalled: true,
+            failed_attempts: silent.times + 1,
+            silent: true,
+        }))
+    }
+
     /// What ends the call, or this model's part in it, and what its attempts cost.
     pub(super) fn end_after(&self, silent: SilentAttempts, end: Input) -> Vec<Input> {
         let mut inputs = match silent.usage.is_billed() {
