@@ -10,9 +10,12 @@ use crate::client::{Client, End};
 use crate::host::{Host, Options, quick_and, soaks};
 use crate::story::Story;
 
+/// A model call has longer than any process stands still here: one that timed out in a thawed process
+/// would be made again, since nothing tells a process of less than 3 s that it stood still.
 fn options() -> Options {
     Options {
         copies: 2,
+        model_timeout_s: 15,
         alarm_every: Duration::from_millis(300),
         settings: quick_and(&json!({"lease_ms": 1_500, "renew_every_ms": 200})),
         ..Options::default()
