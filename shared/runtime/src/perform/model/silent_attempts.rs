@@ -35,30 +35,15 @@ impl<P: Ports> ModelExecution<P> {
     pub(super) fn postpone_after(&self, silent: SilentAttempts) -> Vec<Input> {
         let SilentAttempts { times, usage, last } = silent;
         let last = last.filter(|_| times > 0 || usage.is_billed());
-        let failed = last.map(|failure| AttemptFailed {
-            message: self.call.message.clone(),
-            attempt: self.call.attempt,
-            failure,
-            usage,
-            process_stalled: false,
-            failed_attempts: times,
-            silent: true,
-        });
+        let failed = last.map(|failure| self.build_attempt_failed(failure, usage, times));
         failed.map(Box::new).map(Input::AttemptFailed).into_iter().collect()
     }
 
     /// The process stood still in the last of these attempts, and the run may be another's by now: its
     /// journal decides that before anybody pays for the next.
     pub(super) fn stalled_input(&self, silent: &SilentAttempts, failure: Failure) -> Input {
-        Input::AttemptFailed(Box::new(AttemptFailed {
-            message: self.call.message.clone(),
-            attempt: self.call.attempt,
-            failure,
-            usage: silent.usage,
-            process_stalled: true,
-            failed_attempts: silent.times + 1,
-            silent: true,
-        }))
+        let failed = self.build_attempt_failed(failure, silent.usage, silent.times + 1);
+        Input::AttemptFailed(Box::new(AttemptFailed { process_stalled: true, ..failed }))
     }
 
     /// What ends the call, or this model's part in it, and what its attempts cost.
@@ -76,17 +61,22 @@ impl<P: Ports> ModelExecution<P> {
         &self,
         failure: Failure,
         usage: Usage,
-        stood_still: bool,
+        process_stalled: bool,
         silent: &SilentAttempts,
     ) -> Input {
-        Input::AttemptFailed(Box::new(AttemptFailed {
-            message: self.call.message.clone(),
-            attempt: self.call.attempt,
-            failure,
-            usage: usage.plus(silent.usage),
-            process_stalled: stood_still,
-            failed_attempts: silent.times + 1,
-            silent: false,
-        }))
+        let failed = self.build_attempt_failed(failure, usage.plus(silent.usage), silent.times + 1);
+        Input::AttemptFailed(Box::new(AttemptFailed { process_stalled, silent: false, ..failed }))
+    }
+
+    /// So many attempts that failed and sent no text.
+    fn build_attempt_failed(
+        &self,
+        failure: Failure,
+        usage: Usage,
+        failed_attempts: u32,
+    ) -> AttemptFailed {
+        let (message, attempt) = (self.call.message.clone(), self.call.attempt);
+        let (process_stalled, silent) = (false, true);
+        AttemptFailed { message, attempt, failure, usage, process_stalled, failed_attempts, silent }
     }
 }
