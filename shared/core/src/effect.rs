@@ -109,6 +109,8 @@ impl ModelCall {
 pub struct ToolInvocation {
     /// The call with its arguments, as the model asked for it after repair.
     pub call: ToolCall,
+    /// SHA-256 of the schema that its tool was offered with: only such a tool is run.
+    pub schema_hash: String,
     /// What a repeat does.
     pub class: EffectClass,
     /// Milliseconds it may take.

@@ -16,7 +16,7 @@ use crate::file::ProductFile;
 use crate::human::{Interrupt, ResponseRecord};
 use crate::id::{CallId, HumanRequestId, MessageId, TaskId, UserId};
 use crate::status::RunStatus;
-use crate::tool::{OfferedTool, ToolArguments, ToolResult};
+use crate::tool::{OfferedTool, ToolArguments, ToolResult, ToolSetRef};
 pub use attempt_failed::AttemptFailed;
 pub use human::{ChildRequest, InterruptTarget, PlanEdit, UserMessage};
 pub use model_changed::ModelChanged;
@@ -272,8 +272,14 @@ pub struct ModelReplied {
     pub message: MessageId,
     /// The reply after repair, as it joins the conversation.
     pub reply: Reply,
-    /// The tools that were offered with the request.
+    /// The tools that were offered with the request, as they declare themselves. Empty where none was, or
+    /// where an earlier record of the journal holds them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<OfferedTool>,
+    /// The set that these tools are; nothing where none was offered, and in old records, whose tools have
+    /// the estimates of their turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_set: Option<ToolSetRef>,
     /// What had to be left out of the request, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<DroppedContext>,

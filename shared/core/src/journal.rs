@@ -114,7 +114,8 @@ impl Journal {
     /// Decides what these inputs make of the run: the journal as it will be, and the record to
     /// append. `None` when no input matters; then nothing is to be written.
     ///
-    /// What was done goes before mail, so that it is kept; of the mail a stop goes first.
+    /// What was done goes before mail, so that it is kept; of the mail a stop goes first. A set of tools
+    /// that an earlier record holds is not repeated.
     #[must_use]
     pub fn decide_record(
         &self,
@@ -127,12 +128,15 @@ impl Journal {
         let mut decided = self.clone();
         let mut entries = Vec::new();
         let run = Arc::make_mut(&mut decided.run);
-        inputs.retain(|input| match run.apply_input(input, at_ms) {
-            Some(more) => {
-                entries.extend(more);
-                true
+        inputs.retain_mut(|input| {
+            omit_known_tools(input, run);
+            match run.apply_input(input, at_ms) {
+                Some(more) => {
+                    entries.extend(more);
+                    true
+                }
+                None => false,
             }
-            None => false,
         });
         if inputs.is_empty() {
             return None;
@@ -180,6 +184,15 @@ impl Journal {
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
+    }
+}
+
+/// Leaves out the tools of a reply that `run` can restore by their hash.
+fn omit_known_tools(input: &mut Input, run: &Run) {
+    if let Input::ModelReplied(replied) = input
+        && replied.tool_set.as_ref().is_some_and(|named| run.has_tool_set(&named.hash))
+    {
+        replied.offered.clear();
     }
 }
 

@@ -25,6 +25,7 @@ mod progress;
 mod summary;
 mod taint;
 mod time_limit;
+mod tool_sets;
 mod transition;
 mod url_placeholders;
 mod user_messages;
@@ -44,6 +45,7 @@ use plan_solve::PlanSolve;
 use progress::Progress;
 use summary::SummaryCall;
 use taint::is_tainted_at_start;
+use tool_sets::ToolSets;
 use transition::Transition;
 use url_placeholders::UrlPlaceholders;
 use user_messages::PendingMessages;
@@ -71,6 +73,7 @@ pub struct Run {
     ledger: Ledger,
     compaction: Compaction,
     urls: UrlPlaceholders,
+    tool_sets: ToolSets,
     human_requests: HumanRequests,
     messages: PendingMessages,
     child_stops: ChildStops,
@@ -100,6 +103,7 @@ impl Run {
             ledger: Ledger::default(),
             compaction: Compaction::of(&urls.compress_spec(&spec)),
             urls,
+            tool_sets: ToolSets::default(),
             human_requests: HumanRequests::new(spec.child.is_some()),
             messages: PendingMessages::default(),
             child_stops: ChildStops::default(),
@@ -124,10 +128,12 @@ impl Run {
     pub fn apply_input(&mut self, input: &Input, at_ms: i64) -> Option<Vec<Entry>> {
         let known_urls = self.urls.urls().len();
         self.urls.register_input(input);
-        let Some(events) = Transition::at(at_ms, self).apply(input) else {
+        let whole = self.tool_sets.restore_tools(input);
+        let Some(events) = Transition::at(at_ms, self).apply(&whole) else {
             self.urls.truncate(known_urls);
             return None;
         };
+        self.tool_sets.add_set_of(input);
         let entry = |(id, event)| Entry { id, child: None, at_ms, event };
         Some(events.into_iter().map(entry).collect())
     }

@@ -1,5 +1,7 @@
 //! Tools as a run knows them: what was offered, what was called, what came of it.
 
+mod tool_set;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -7,6 +9,7 @@ use crate::estimate::Estimate;
 use crate::file::ProductFile;
 use crate::id::{CallId, FileName, sha256_hex};
 use crate::plan::{Plan, PlanError};
+pub use tool_set::{ToolSetHash, ToolSetRef};
 
 /// What happens in the world when a call is made twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +73,14 @@ impl ToolSpec {
     }
 }
 
+impl OfferedTool {
+    /// Whether a call that was offered with this schema and effect class is still what the model meant.
+    #[must_use]
+    pub fn is_callable_as(&self, schema_hash: &str, effect: EffectClass) -> bool {
+        self.schema_hash == schema_hash && self.effect == effect
+    }
+}
+
 /// A tool as a turn offered it: what decides about its calls later, whatever is registered then.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfferedTool {
@@ -83,7 +94,7 @@ pub struct OfferedTool {
     pub timeout_ms: u64,
     /// Whether the user is shown its raw result.
     pub visible: bool,
-    /// What its calls can do to others, and what they cost here; nothing in old records.
+    /// What its calls can do to others, and what they cost; nothing in old records.
     #[serde(default, skip_serializing_if = "is_default")]
     pub policy: ToolPolicy,
 }
@@ -277,8 +288,10 @@ pub enum ResultView {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolFailure {
-    /// No tool of that name was offered.
+    /// No tool of that name was offered, or there is none any more.
     UnknownTool,
+    /// The tool of that name is another than was offered: its schema or effect class is. It was not run.
+    Changed,
     /// The arguments cannot be read or break the tool's schema.
     BadArguments,
     /// The tool ran and reported an error.
@@ -300,11 +313,12 @@ pub enum ToolFailure {
 }
 
 impl ToolFailure {
-    /// The word used in prompts' file names, logs and the API.
+    /// The word used in logs and the API.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::UnknownTool => "unknown_tool",
+            Self::Changed => "changed",
             Self::BadArguments => "bad_arguments",
             Self::Error => "error",
             Self::TimedOut => "timed_out",

@@ -55,33 +55,42 @@ impl Samples {
 
 /// Estimates the called tools of a reply: by what earlier calls came to, where people are asked about
 /// all calls, else as they declare; and with what a model of this price takes for reading their results.
+/// Only estimates that differ from what the tools declare are returned.
 pub async fn estimate_tools<P: Ports>(
     ports: &P,
     run: &Run,
     price: Option<Price>,
-    offered: &mut [OfferedTool],
+    offered: &[OfferedTool],
     calls: &[RequestedCall],
-) {
+) -> BTreeMap<String, Estimate> {
     let user = UserKey::of(run.spec());
+    let mut estimates = BTreeMap::new();
     for tool in offered {
         let is_called = calls.iter().any(|call| call.tool == tool.name);
         if !is_called || ports.tools().find_tool(&tool.name).is_none() {
             continue;
         }
-        if run.spec().settings.human.enabled {
-            estimate_by_samples(ports, &user, tool).await;
+        let declared = tool.policy.estimate;
+        let estimate = match run.spec().settings.human.enabled {
+            true => estimate_by_samples(ports, &user, tool).await,
+            false => declared,
+        };
+        let estimate = estimate.with_price(price);
+        if estimate != declared {
+            estimates.insert(tool.name.clone(), estimate);
         }
-        tool.policy.estimate = tool.policy.estimate.with_price(price);
     }
+    estimates
 }
 
-async fn estimate_by_samples<P: Ports>(ports: &P, user: &UserKey, tool: &mut OfferedTool) {
+async fn estimate_by_samples<P: Ports>(ports: &P, user: &UserKey, tool: &OfferedTool) -> Estimate {
+    let declared = tool.policy.estimate;
     let key = ToolKey { user: user.clone(), tool: tool.name.clone() };
     match ports.store().call_samples(&key).await {
-        Ok(samples) => {
-            let estimate = Estimate::from_samples(tool.policy.estimate, &samples);
-            tool.policy.estimate = estimate;
+        Ok(samples) => Estimate::from_samples(declared, &samples),
+        Err(error) => {
+            tracing::warn!(%error, tool = key.tool, "estimated as declared");
+            declared
         }
-        Err(error) => tracing::warn!(%error, tool = key.tool, "estimated as declared"),
     }
 }

@@ -100,6 +100,8 @@ fragments! {
     OUTCOME_SHORTENED = "outcome/shortened", 1_200_000;
     /// A tool that does not exist.
     OUTCOME_UNKNOWN_TOOL = "outcome/unknown_tool", 8_000;
+    /// A tool that is another than was offered.
+    OUTCOME_TOOL_CHANGED = "outcome/tool_changed", 1_000;
     /// Arguments that cannot be used.
     OUTCOME_BAD_ARGUMENTS = "outcome/bad_arguments", 4_000;
     /// A command that makes no plan.

@@ -17,6 +17,7 @@ pub(super) struct OpenTurn {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OpenCall {
     pub(super) call: ToolCall,
+    pub(super) schema_hash: String,
     pub(super) class: EffectClass,
     pub(super) timeout_ms: u64,
     /// Whether its result is text that anybody may have written.
@@ -38,6 +39,7 @@ impl OpenCall {
     ) -> Self {
         Self {
             call,
+            schema_hash: tool.map_or_else(String::new, |tool| tool.schema_hash.clone()),
             class: tool.map_or(EffectClass::Read, |tool| tool.effect),
             timeout_ms: tool.map_or(0, |tool| tool.timeout_ms),
             untrusted: tool.is_some_and(|tool| tool.policy.untrusted),
@@ -62,6 +64,7 @@ impl OpenCall {
         self.is_due().then(|| {
             Effect::RunTool(ToolInvocation {
                 call: self.call.clone(),
+                schema_hash: self.schema_hash.clone(),
                 class: self.class,
                 timeout_ms: self.timeout_ms,
                 attempt: 1 + self.crashes,

@@ -14,6 +14,7 @@ use crate::id::{CallId, HumanRequestId, TaskId};
 use crate::input::{ChildEnded, ChildRequest, PlanEdit, RunSpec};
 use crate::plan::{Plan, PlanError};
 use crate::status::RunStatus;
+use crate::tool::ToolSetHash;
 use djinn_text::urls::Urls;
 
 impl Run {
@@ -48,6 +49,12 @@ impl Run {
             let Effect::RunTool(run) = effect else { return None };
             (run.call.id == *call).then_some(run.call.tool)
         })
+    }
+
+    /// Whether a record of its journal holds this set of tools.
+    #[must_use]
+    pub fn has_tool_set(&self, hash: &ToolSetHash) -> bool {
+        self.tool_sets.contains(hash)
     }
 
     /// The conversation so far; [`Self::model_view`] is what a model sees of it.

@@ -7,6 +7,7 @@ const V1_REACT: &str = include_str!("golden/v1-react.jsonl");
 
 const V1_PLAN: &str = include_str!("golden/v1-plan.jsonl");
 const V1_TASK: &str = include_str!("golden/v1-task.jsonl");
+const V1_TOOL_SETS: &str = include_str!("golden/v1-tool-sets.jsonl");
 
 /// What a journal owes after each record; that its entries are those it was written with is checked.
 fn owed(journal: &str) -> String {
@@ -47,6 +48,12 @@ fn a_journal_of_a_plan_of_format_1_still_folds_to_its_entries_and_effects() {
 #[test]
 fn a_journal_of_a_task_of_format_1_still_folds_to_its_entries_and_effects() {
     insta::assert_snapshot!(owed(V1_TASK));
+}
+
+/// Two sets of tools, each whole in the first turn that offers it, and a question about what a call costs.
+#[test]
+fn a_journal_with_named_tool_sets_still_folds_to_its_entries_and_effects() {
+    insta::assert_snapshot!(owed(V1_TOOL_SETS));
 }
 
 #[test]

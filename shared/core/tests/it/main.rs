@@ -27,4 +27,5 @@ mod seen;
 #[allow(dead_code, reason = "the tests of the protocols use more of it")]
 mod story;
 mod taint;
+mod tool_set;
 mod top_up;

@@ -207,6 +207,7 @@ pub(crate) fn reply(message: &str, reply: Reply) -> Input {
         message,
         reply,
         offered: offered(),
+        tool_set: None,
         dropped: None,
         window: None,
     }))

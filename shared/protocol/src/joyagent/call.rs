@@ -157,6 +157,7 @@ fn is_tool_failure(reason: ToolFailure) -> bool {
         | ToolFailure::Crashed
         | ToolFailure::Uncertain => true,
         ToolFailure::UnknownTool
+        | ToolFailure::Changed
         | ToolFailure::BadArguments
         | ToolFailure::TooMany
         | ToolFailure::Stopped

@@ -57,6 +57,8 @@ pub(super) fn failed_call_notice(
     let why = match (reason, language) {
         (ToolFailure::UnknownTool, Language::En) => "there is no such tool",
         (ToolFailure::UnknownTool, Language::Zh) => "没有这个工具",
+        (ToolFailure::Changed, Language::En) => "it has changed since it was offered, not made",
+        (ToolFailure::Changed, Language::Zh) => "工具已变更，未执行",
         (ToolFailure::BadArguments, Language::En) => "its arguments cannot be used",
         (ToolFailure::BadArguments, Language::Zh) => "参数无法使用",
         (ToolFailure::Error, Language::En) => "it reported an error",

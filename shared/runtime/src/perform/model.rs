@@ -5,6 +5,7 @@ mod fallback;
 mod reply_previews;
 mod silent_attempts;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use djinn_core::input::{Input, InterruptTarget, ModelReplied, Reply, WindowUsage
 use djinn_core::preview::Live;
 use djinn_core::run::Run;
 use djinn_core::settings::Role;
-use djinn_core::tool::OfferedTool;
+use djinn_core::tool::{OfferedTool, ToolSetRef};
 use expansion::expand_urls;
 use reply_previews::ReplyPreviews;
 use silent_attempts::SilentAttempts;
@@ -333,21 +334,25 @@ impl<P: Ports> ModelExecution<P> {
         limit: u64,
         silent: &SilentAttempts,
     ) -> Input {
-        let RenderedRequest { offered_tools: mut offered, dropped, tokens, .. } = rendered;
+        let RenderedRequest { offered_tools: offered, dropped, tokens, .. } = rendered;
+        let mut estimates = BTreeMap::new();
         if !reply.calls.is_empty() {
             let limits = self.ports.model().limits(self.call.role, self.call.model_choice());
             let price = limits.ok().and_then(|limits| limits.price);
             // In a box, since most replies have no need of the room.
-            Box::pin(estimate_tools(&self.ports, &self.run, price, &mut offered, &reply.calls))
-                .await;
+            let estimating =
+                Box::pin(estimate_tools(&self.ports, &self.run, price, &offered, &reply.calls));
+            estimates = estimating.await;
         }
+        let tool_set = ToolSetRef::of(&offered, estimates);
         let message = self.call.message.clone();
         let left_out = dropped.map_or(0, |dropped| dropped.tokens_before - dropped.tokens);
         let tokens = tokens.max(reply.usage.input_tokens.saturating_add(left_out));
         let window = Some(WindowUsage { tokens, limit });
         // What a message cost is what all attempts at it did.
         reply.usage = reply.usage.plus(silent.usage());
-        Input::ModelReplied(Box::new(ModelReplied { message, reply, offered, dropped, window }))
+        let replied = ModelReplied { message, reply, offered, tool_set, dropped, window };
+        Input::ModelReplied(Box::new(replied))
     }
 
     fn failure_input(&self, failure: Failure) -> Input {

@@ -156,6 +156,11 @@ impl<P: Ports> ToolExecution<P> {
             let reason = ToolFailure::UnknownTool;
             return Err(ToolError::Failed { reason, detail: String::new() });
         };
+        let found = tool.spec(self.context.language).to_offered();
+        if !found.is_callable_as(&self.invocation.schema_hash, self.invocation.class) {
+            let reason = ToolFailure::Changed;
+            return Err(ToolError::Failed { reason, detail: String::new() });
+        }
         let none = Map::new();
         let arguments = match &self.invocation.call.arguments {
             ToolArguments::Parsed(arguments) => arguments,

@@ -48,6 +48,7 @@ fn result_text(outcome: &ToolResult) -> Option<String> {
                 Some(detail.clone())
             }
             ToolFailure::UnknownTool
+            | ToolFailure::Changed
             | ToolFailure::BadArguments
             | ToolFailure::TimedOut
             | ToolFailure::Crashed

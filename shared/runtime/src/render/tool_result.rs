@@ -100,6 +100,7 @@ fn problem_name(problem: ArgumentProblem) -> &'static str {
 fn failure_fragment(reason: ToolFailure) -> Fragment {
     match reason {
         ToolFailure::UnknownTool => prompt::OUTCOME_UNKNOWN_TOOL,
+        ToolFailure::Changed => prompt::OUTCOME_TOOL_CHANGED,
         ToolFailure::BadArguments => prompt::OUTCOME_BAD_ARGUMENTS,
         ToolFailure::Error => prompt::OUTCOME_ERROR,
         ToolFailure::TimedOut => prompt::OUTCOME_TIMED_OUT,

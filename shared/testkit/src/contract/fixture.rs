@@ -184,6 +184,7 @@ pub(super) fn record_of(n: u64, write: &str, text: &str) -> FixtureResult<Record
         message: message.clone(),
         reply,
         offered: Vec::new(),
+        tool_set: None,
         dropped: None,
         window: None,
     };

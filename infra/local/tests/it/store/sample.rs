@@ -95,6 +95,7 @@ pub(crate) fn record(n: u64, text: &str) -> Record {
         message: MessageId::for_turn(1),
         reply,
         offered: Vec::new(),
+        tool_set: None,
         dropped: None,
         window: None,
     };
