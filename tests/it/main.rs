@@ -64,6 +64,7 @@ mod table;
 mod template;
 mod token;
 mod tool;
+mod tool_set;
 mod top_up;
 mod unreachable;
 mod urls;

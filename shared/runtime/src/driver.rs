@@ -119,7 +119,7 @@ impl<P: Ports> Driver<P> {
 
     /// Reports a driver that died, if the last one did.
     async fn record_resumption(&mut self) -> DriveResult {
-        let resumption = resumption_input(&self.effect_starter());
+        let resumption = resumption_input(&self.effect_starter()).await;
         self.record_inputs(resumption.into_iter().collect()).await
     }
 

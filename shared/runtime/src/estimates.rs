@@ -14,6 +14,7 @@ use djinn_text::tokens::estimate_tokens;
 
 use crate::port::UserKey;
 use crate::port::call_history::{CallHistory, KEPT_SAMPLES, ToolKey};
+use crate::port::tool::AvailableTools;
 use crate::world::Ports;
 
 /// What the calls of one driver came to, by tool.
@@ -58,6 +59,7 @@ impl Samples {
 /// Only estimates that differ from what the tools declare are returned.
 pub async fn estimate_tools<P: Ports>(
     ports: &P,
+    tools: &AvailableTools,
     run: &Run,
     price: Option<Price>,
     offered: &[OfferedTool],
@@ -67,7 +69,7 @@ pub async fn estimate_tools<P: Ports>(
     let mut estimates = BTreeMap::new();
     for tool in offered {
         let is_called = calls.iter().any(|call| call.tool == tool.name);
-        if !is_called || ports.tools().find_tool(&tool.name).is_none() {
+        if !is_called || tools.find_tool(&tool.name).is_none() {
             continue;
         }
         let declared = tool.policy.estimate;

@@ -92,6 +92,8 @@ fragments! {
     FILE_REFUSED = "tool/file_refused", 1_000;
     /// The file store is unreachable.
     FILE_UNAVAILABLE = "tool/file_unavailable", 1_000;
+    /// The source of a tool does not answer.
+    TOOL_UNAVAILABLE = "tool/unavailable", 1_000;
     /// The answer of a tool that ran.
     OUTCOME_DONE = "outcome/done", 1_200_000;
     /// A tool's answer that was cut.

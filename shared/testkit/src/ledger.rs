@@ -6,7 +6,7 @@ use std::time::Duration;
 use djinn_core::human::Interrupt;
 use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ToolOutput, ToolPolicy, ToolSpec};
-use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
+use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError, Toolbox};
 use serde_json::{Map, Value, json};
 
 use crate::point::Points;
@@ -122,9 +122,17 @@ impl Tool for LedgerTool {
 }
 
 /// A tool as one process runs it.
-pub(crate) struct ProcessTool {
-    pub(crate) tool: Arc<dyn Tool>,
-    pub(crate) points: Points,
+struct ProcessTool {
+    tool: Arc<dyn Tool>,
+    points: Points,
+}
+
+/// The tools of a process, which may die while they run. What sources answered is another's to know.
+pub(crate) fn tools_of_process(tools: &Toolbox, points: &Points) -> Toolbox {
+    let own = tools.own_tools().fold(Toolbox::default(), |own, tool| {
+        own.with_tool(ProcessTool { tool: Arc::clone(tool), points: points.clone() })
+    });
+    tools.sources().fold(own, |tools, source| tools.with_source(Arc::clone(source)))
 }
 
 impl Tool for ProcessTool {

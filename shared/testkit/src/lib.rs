@@ -10,3 +10,4 @@ pub mod memory;
 pub mod point;
 pub mod sim;
 pub mod story;
+pub mod versioned;

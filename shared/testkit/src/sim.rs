@@ -17,7 +17,6 @@ use djinn_core::entry::Entry;
 use djinn_core::human::{HumanRequest, HumanResponse};
 use djinn_core::id::{RequestId, SessionId, TenantId, UserId};
 use djinn_core::journal::Journal;
-use djinn_core::language::Language;
 use djinn_core::settings::RunSettings;
 use djinn_runtime::deadline::Deadline;
 use djinn_runtime::history::read_child_entries;
@@ -36,7 +35,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::clock::PausedClock;
-use crate::ledger::ProcessTool;
+use crate::ledger::tools_of_process;
 use crate::memory::{MemoryStore, StoreFault};
 use crate::point::{Fate, Points};
 use crate::story::StoryModel;
@@ -366,12 +365,7 @@ impl Sim {
         let (process, points) = (self.nth, self.points.of(self.nth));
         let world = self.ports.clone();
         let host = Arc::new(self.host.of(process));
-        let mut tools = Toolbox::default();
-        for spec in world.tools.specs(Language::En) {
-            if let Some(tool) = world.tools.find_tool(&spec.name) {
-                tools = tools.with_tool(ProcessTool { tool, points: points.clone() });
-            }
-        }
+        let tools = tools_of_process(&world.tools, &points);
         let ports = World {
             store: Arc::new(world.store.of(process)),
             model: Arc::new(world.model.of(process)),

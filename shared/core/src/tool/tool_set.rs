@@ -85,7 +85,7 @@ mod tests {
     fn a_set_has_another_hash_when_anything_that_it_declares_is_another() {
         let known = [tool("read"), tool("send")];
         let hash = ToolSetHash::of(&known);
-        assert_eq!(hash, ToolSetHash::of(&known.clone()));
+        assert_eq!(hash, ToolSetHash::of(&known));
         assert_eq!(hash.to_string().len(), HASH_DIGITS);
         let changes: [fn(&mut OfferedTool); 6] = [
             |tool| tool.name.push('s'),

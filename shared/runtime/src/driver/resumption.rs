@@ -10,13 +10,13 @@ use super::start::EffectStarter;
 use crate::world::Ports;
 
 /// What the run is told of the last driver, if that died.
-pub(super) fn resumption_input<P: Ports>(starter: &EffectStarter<'_, P>) -> Option<Input> {
+pub(super) async fn resumption_input<P: Ports>(starter: &EffectStarter<'_, P>) -> Option<Input> {
     let has_died = starter.lease.has_lapsed() || has_orphaned_once_calls(starter.run.state());
-    has_died.then(|| Input::Resumed {
-        epoch: starter.lease.lease().epoch,
-        lost_usage: estimate_lost_usage(starter),
-        isolated: true,
-    })
+    if !has_died {
+        return None;
+    }
+    let lost_usage = estimate_lost_usage(starter).await;
+    Some(Input::Resumed { epoch: starter.lease.lease().epoch, lost_usage, isolated: true })
 }
 
 /// Whether a call that must not be repeated was started by a driver that is gone. A hand-over
@@ -28,9 +28,9 @@ fn has_orphaned_once_calls(run: &Run) -> bool {
 }
 
 /// What the model calls that are owed are taken to have cost a driver that died over them.
-fn estimate_lost_usage<P: Ports>(starter: &EffectStarter<'_, P>) -> Option<Usage> {
+async fn estimate_lost_usage<P: Ports>(starter: &EffectStarter<'_, P>) -> Option<Usage> {
     let lost = starter.run.state().due().into_iter().filter_map(|effect| match effect {
-        Effect::CallModel(call) if !call.waits => starter.model_execution(call).estimate_usage(),
+        Effect::CallModel(call) if !call.waits => Some(call),
         Effect::CallModel(_)
         | Effect::RunTool(_)
         | Effect::AwaitHuman(_)
@@ -39,5 +39,10 @@ fn estimate_lost_usage<P: Ports>(starter: &EffectStarter<'_, P>) -> Option<Usage
         | Effect::SavePlan { .. }
         | Effect::Deliver(_) => None,
     });
-    lost.reduce(Usage::plus)
+    let mut total: Option<Usage> = None;
+    for call in lost {
+        let usage = starter.model_execution(call).estimate_usage().await;
+        total = total.into_iter().chain(usage).reduce(Usage::plus);
+    }
+    total
 }

@@ -31,6 +31,7 @@ use crate::port::RunKey;
 use crate::port::checker::ContentOwner;
 use crate::port::clock::Clock;
 use crate::port::model::{Delta, Model, ModelError, ModelErrorKind, ModelLimits};
+use crate::port::tool::{AvailableTools, ToolAudience};
 use crate::render::{self, RenderedRequest};
 use crate::world::Ports;
 
@@ -82,11 +83,12 @@ impl<P: Ports> ModelExecution<P> {
         if failed > 0 && !self.wait_for_retry(failed, None, limits, self.is_first).await {
             return Vec::new();
         }
+        let tools = self.list_tools().await;
         let mut silent = SilentAttempts::default();
         let mut limit = limits.max_input_tokens;
         let mut reserved = false;
         loop {
-            let rendered = match self.render_request(limit) {
+            let rendered = match self.render_request(&tools, limit) {
                 Ok(rendered) => rendered,
                 Err(failure) => return vec![self.give_up(failure)],
             };
@@ -95,7 +97,9 @@ impl<P: Ports> ModelExecution<P> {
             }
             reserved = true;
             let broken = match self.make_attempt(&rendered, limits.price).await {
-                Ok(reply) => return self.accept_reply(reply, rendered, limit, &silent).await,
+                Ok(reply) => {
+                    return self.accept_reply(reply, rendered, &tools, limit, &silent).await;
+                }
                 Err(broken) => broken,
             };
             let (call, model) = (&rendered.request.call, self.model_name());
@@ -160,11 +164,11 @@ impl<P: Ports> ModelExecution<P> {
 
     /// What the call is taken to cost where nobody knows what it did: all that its request says, and
     /// as much output as the run's calls had on average. `None` if it cannot be made at all.
-    #[must_use]
-    pub fn estimate_usage(&self) -> Option<Usage> {
+    pub async fn estimate_usage(&self) -> Option<Usage> {
         let (role, choice) = (self.call.role, self.call.model_choice());
         let limits = self.ports.model().limits(role, choice).ok()?;
-        let request = self.render_request(limits.max_input_tokens).ok()?.request;
+        let tools = self.list_tools().await;
+        let request = self.render_request(&tools, limits.max_input_tokens).ok()?.request;
         let count = |text: &str| self.ports.model().count_tokens(role, choice, text);
         let input_tokens = request.to_texts().iter().map(|text| count(text)).sum();
         let spent = self.run.spending();
@@ -212,12 +216,27 @@ impl<P: Ports> ModelExecution<P> {
         }
     }
 
-    fn render_request(&self, limit: u64) -> Result<RenderedRequest, Failure> {
+    /// The tools of the run's audience. What sums up is offered none, so nobody is asked for any.
+    async fn list_tools(&self) -> AvailableTools {
+        match self.call.role {
+            Role::Summary | Role::Compactor => AvailableTools::default(),
+            Role::React | Role::Planner | Role::Executor | Role::Employees => {
+                let audience = ToolAudience::of(self.run.spec());
+                Box::pin(self.ports.tools().list_tools(self.ports.clock(), &audience)).await
+            }
+        }
+    }
+
+    fn render_request(
+        &self,
+        tools: &AvailableTools,
+        limit: u64,
+    ) -> Result<RenderedRequest, Failure> {
         let language = self.run.spec().settings.language;
         let (role, choice) = (self.call.role, self.call.model_choice());
         let task = self.key.task.as_ref().map_or_else(String::new, |task| format!("{task}."));
         let name = format!("{}/{task}{}/{}", self.key.run, self.call.message, self.call.attempt);
-        let tools = self.ports.tools().specs(language);
+        let tools = tools.specs(language);
         let count = |text: &str| self.ports.model().count_tokens(role, choice, text);
         render::render_request(
             self.ports.prompts(),
@@ -316,13 +335,16 @@ impl<P: Ports> ModelExecution<P> {
         &self,
         reply: Reply,
         rendered: RenderedRequest,
+        tools: &AvailableTools,
         limit: u64,
         silent: &SilentAttempts,
     ) -> Vec<Input> {
         self.clear_outage();
         let usage = reply.usage;
         match self.screen_reply(reply, &rendered.offered_tools).await {
-            Ok(reply) => vec![self.build_reply_input(reply, rendered, limit, silent).await],
+            Ok(reply) => {
+                vec![self.build_reply_input(reply, rendered, tools, limit, silent).await]
+            }
             Err(failure) => self.withhold_reply(failure, usage, silent),
         }
     }
@@ -331,6 +353,7 @@ impl<P: Ports> ModelExecution<P> {
         &self,
         mut reply: Reply,
         rendered: RenderedRequest,
+        tools: &AvailableTools,
         limit: u64,
         silent: &SilentAttempts,
     ) -> Input {
@@ -340,8 +363,8 @@ impl<P: Ports> ModelExecution<P> {
             let limits = self.ports.model().limits(self.call.role, self.call.model_choice());
             let price = limits.ok().and_then(|limits| limits.price);
             // In a box, since most replies have no need of the room.
-            let estimating =
-                Box::pin(estimate_tools(&self.ports, &self.run, price, &offered, &reply.calls));
+            let (ports, run, calls) = (&self.ports, &self.run, &reply.calls);
+            let estimating = Box::pin(estimate_tools(ports, tools, run, price, &offered, calls));
             estimates = estimating.await;
         }
         let tool_set = ToolSetRef::of(&offered, estimates);

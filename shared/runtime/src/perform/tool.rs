@@ -1,5 +1,6 @@
 //! A tool call: checked, run within its time, and its result cut to what the model can use.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use djinn_core::effect::ToolInvocation;
@@ -17,8 +18,9 @@ use crate::awake_time::AwakeTime;
 use crate::deadline::Deadline;
 use crate::port::clock::{Clock, elapsed_ms};
 use crate::port::file::{Files, NewFile};
-use crate::port::tool::{ToolContext, ToolError};
+use crate::port::tool::{Tool, ToolAudience, ToolContext, ToolError};
 use crate::port::{RunKey, SessionKey};
+use crate::prompt;
 use crate::texts::HasTexts as _;
 use crate::world::Ports;
 
@@ -30,6 +32,8 @@ pub struct ToolExecution<P: Ports> {
     pub key: RunKey,
     /// Where its files are, and what it may show the model.
     pub context: ToolContext,
+    /// Whose tools it finds its own among.
+    pub audience: ToolAudience,
     /// What the run owes.
     pub invocation: ToolInvocation,
     /// How long it may take; less than its declared time-out at the end of an invocation.
@@ -70,7 +74,8 @@ impl<P: Ports> ToolExecution<P> {
             max_observe: asked.settings.max_result_chars,
             mask_pii: asked.settings.mask_pii,
         };
-        Self { ports, key, context, invocation, timeout, deadline }
+        let audience = ToolAudience::of(asked);
+        Self { ports, key, context, audience, invocation, timeout, deadline }
     }
 
     /// Makes the call. Whatever happens is a result that the model sees. No input at all means that
@@ -150,17 +155,7 @@ impl<P: Ports> ToolExecution<P> {
         &self,
         time: &mut AwakeTime<'_, P::Clock>,
     ) -> Result<ToolOutput, ToolError> {
-        let name = &self.invocation.call.tool;
-        let Some(tool) = self.ports.tools().find_tool(name) else {
-            // It was offered, and has been taken out of the deployment since.
-            let reason = ToolFailure::UnknownTool;
-            return Err(ToolError::Failed { reason, detail: String::new() });
-        };
-        let found = tool.spec(self.context.language).to_offered();
-        if !found.is_callable_as(&self.invocation.schema_hash, self.invocation.class) {
-            let reason = ToolFailure::Changed;
-            return Err(ToolError::Failed { reason, detail: String::new() });
-        }
+        let tool = self.find_tool().await?;
         let none = Map::new();
         let arguments = match &self.invocation.call.arguments {
             ToolArguments::Parsed(arguments) => arguments,
@@ -177,6 +172,29 @@ impl<P: Ports> ToolExecution<P> {
                 detail: self.timeout.as_secs_f64().ceil().to_string(),
             })
         })
+    }
+
+    /// The tool that was offered, if it still is what it was.
+    async fn find_tool(&self) -> Result<Arc<dyn Tool>, ToolError> {
+        let failed = |reason, detail| Err(ToolError::Failed { reason, detail });
+        let (toolbox, clock) = (self.ports.tools(), self.ports.clock());
+        let tools = Box::pin(toolbox.list_tools(clock, &self.audience)).await;
+        let language = self.context.language;
+        match tools.find_tool(&self.invocation.call.tool) {
+            Some(tool) => {
+                let ToolInvocation { schema_hash, class, .. } = &self.invocation;
+                match tool.spec(language).to_offered().is_callable_as(schema_hash, *class) {
+                    true => Ok(tool),
+                    false => failed(ToolFailure::Changed, String::new()),
+                }
+            }
+            // It was offered, and has been taken out of the deployment since.
+            None if tools.is_complete() => failed(ToolFailure::UnknownTool, String::new()),
+            None => {
+                let detail = self.ports.prompts().render(language, prompt::TOOL_UNAVAILABLE, ());
+                failed(ToolFailure::Error, detail)
+            }
+        }
     }
 
     /// Keeps of what a tool brought what is within its bounds and can be read, as this run may see it.

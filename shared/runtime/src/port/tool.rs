@@ -1,8 +1,10 @@
-//! Tools, and the registry that holds them.
+//! Tools, and the toolbox that offers them.
 
-use std::collections::BTreeMap;
+mod source;
+mod source_cache;
+mod toolbox;
+
 use std::pin::Pin;
-use std::sync::Arc;
 
 use djinn_core::human::Interrupt;
 use djinn_core::id::{CallId, FileName, RunId, TaskId};
@@ -10,6 +12,8 @@ use djinn_core::language::Language;
 use djinn_core::tool::{ToolFailure, ToolOutput, ToolSpec};
 use djinn_text::masking::mask_pii;
 use serde_json::{Map, Value};
+pub use source::{ToolAudience, ToolSource, ToolSourceError};
+pub use toolbox::{AvailableTools, Toolbox};
 
 use super::SessionKey;
 
@@ -109,30 +113,4 @@ pub trait Tool: Send + Sync {
 
     /// What is wrong with these arguments, if anything is.
     fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String>;
-}
-
-/// The tools of a deployment, by name.
-#[derive(Clone, Default)]
-pub struct Toolbox(BTreeMap<String, Arc<dyn Tool>>);
-
-impl Toolbox {
-    /// Registers a tool; one of the same name is replaced.
-    #[must_use]
-    pub fn with_tool(mut self, tool: impl Tool + 'static) -> Self {
-        let name = tool.spec(Language::En).name;
-        self.0.insert(name, Arc::new(tool));
-        self
-    }
-
-    /// What a turn offers.
-    #[must_use]
-    pub fn specs(&self, language: Language) -> Vec<ToolSpec> {
-        self.0.values().map(|tool| tool.spec(language)).collect()
-    }
-
-    /// The tool of that name.
-    #[must_use]
-    pub fn find_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.0.get(name).cloned()
-    }
 }

@@ -13,6 +13,7 @@ use super::{LoadedRun, store_failure};
 use crate::pages::read_records;
 use crate::port::checker::ContentOwner;
 use crate::port::mailbox::Mail;
+use crate::port::tool::ToolAudience;
 use crate::render::planning_tool;
 use crate::texts::check_bounds;
 use crate::world::Ports;
@@ -60,6 +61,7 @@ pub async fn load_audit<P: Ports>(ports: &P, run: &LoadedRun) -> Result<Vec<Audi
 }
 
 /// The JSON Schema of the arguments of a tool that people may be asked about, in words of this language.
+/// Only the deployment's own tools are known here: those of a source are another audience's, too.
 #[must_use]
 pub fn tool_schema<P: Ports>(ports: &P, tool: &str, language: Language) -> Option<Value> {
     if tool == PLANNING_TOOL {
@@ -83,13 +85,14 @@ pub async fn submit_response<P: Ports>(
     let journal = run.advance(ports).await.map_err(|error| store_failure(&error))?;
     let asks = find_requests(journal.run(), &answered)?;
     let settings = journal.run().spec().settings.clone();
+    let audience = ToolAudience::of(journal.run().spec());
     if let Some(ended) = run.ended_status() {
         return Err(late_response(ended.as_str()));
     }
     let (meta, session) = (run.meta(), run.meta().session_name());
     let owner = ContentOwner::of(run.key(), &meta.user, &session);
     ports.content().screen_input(&mut answered, owner).await?;
-    check_response(ports, &settings, &asks, &answered.answer)?;
+    check_response(ports, &settings, &audience, &asks, &answered.answer).await?;
     let mail = Mail::HumanResponse { response: Box::new(answered.clone()) };
     run.wake(ports, &mail).await.map_err(|error| store_failure(&error))?;
     await_acceptance(ports, run, &answered).await
@@ -141,9 +144,10 @@ fn late_response(how: &str) -> Failure {
 }
 
 /// Changed arguments must be such as the model could have written.
-fn check_response<P: Ports>(
+async fn check_response<P: Ports>(
     ports: &P,
     settings: &RunSettings,
+    audience: &ToolAudience,
     asks: &[HumanRequest],
     answer: &HumanResponse,
 ) -> Result<(), Failure> {
@@ -164,7 +168,8 @@ fn check_response<P: Ports>(
             let plan = command.apply_to(None, settings.plan.max_steps as usize);
             plan.map_err(|error| no_plan(error.to_string()))?;
         }
-        let found = ports.tools().find_tool(tool).map(|found| found.check_arguments(arguments));
+        let tools = ports.tools().list_tools(ports.clock(), audience).await;
+        let found = tools.find_tool(tool).map(|found| found.check_arguments(arguments));
         if let Some(Err(problem)) = found {
             let of = match settings.language {
                 Language::En => "`parameters` do not fit",

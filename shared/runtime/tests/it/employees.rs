@@ -8,7 +8,9 @@ use djinn_core::entry::{Entry, Event};
 use djinn_core::id::TaskId;
 use djinn_core::input::Input;
 use djinn_core::journal::Journal;
+use djinn_core::language::Language;
 use djinn_core::settings::Role;
+use djinn_core::tool::ToolSetHash;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::model::{Message, ModelErrorKind};
 use djinn_testkit::ledger::Ledger;
@@ -133,10 +135,10 @@ async fn the_model_is_told_of_the_tools_and_may_call_none() {
         Input::ModelReplied(replied) if replied.message.is_employees() => Some(replied),
         _ => None,
     });
-    let names: Vec<Vec<&str>> = replied
-        .map(|replied| replied.offered.iter().map(|tool| tool.name.as_str()).collect())
-        .collect();
-    assert_eq!(names, [["look", "send", "write"]]);
+    let sets: Vec<_> = replied.map(|replied| replied.tool_set.as_ref().unwrap()).collect();
+    let tools = sim.ports.tools.own_tools().map(|tool| tool.spec(Language::En).to_offered());
+    assert_eq!(sets.len(), 1);
+    assert_eq!(sets[0].hash, ToolSetHash::of(&tools.collect::<Vec<_>>()));
     let spent = Usage { input_tokens: 300, output_tokens: 30, ..Usage::default() };
     let journal = Journal::fold(&records).unwrap();
     assert_eq!(journal.run().spending().usage, spent, "two turns and the employees");

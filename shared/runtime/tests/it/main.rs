@@ -39,5 +39,6 @@ mod story;
 mod texts;
 mod time;
 mod too_large;
+mod tool_set;
 mod viewer;
 mod wake;

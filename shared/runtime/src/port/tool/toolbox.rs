@@ -1,0 +1,117 @@
+//! The tools that an audience is offered: a deployment's own, and those of its sources.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use djinn_core::human::ASK_USER;
+use djinn_core::language::Language;
+use djinn_core::plan::PLANNING_TOOL;
+use djinn_core::tool::ToolSpec;
+use futures::future::join_all;
+
+use super::Tool;
+use super::source::{ToolAudience, ToolSource};
+use super::source_cache::SourceCache;
+use crate::port::clock::Clock;
+
+/// The names of tools that a run answers itself: no source can offer others in their place.
+const RESERVED_NAMES: [&str; 2] = [ASK_USER, PLANNING_TOOL];
+
+/// The tools of a deployment, by name, and the sources of more. Copies share what sources answered.
+#[derive(Clone, Default)]
+pub struct Toolbox {
+    own: Arc<BTreeMap<String, Arc<dyn Tool>>>,
+    sources: Vec<Arc<SourceCache>>,
+}
+
+impl Toolbox {
+    /// Registers a tool that everybody is offered; one of the same name is replaced.
+    #[must_use]
+    pub fn with_tool(mut self, tool: impl Tool + 'static) -> Self {
+        let name = tool.spec(Language::En).name;
+        Arc::make_mut(&mut self.own).insert(name, Arc::new(tool));
+        self
+    }
+
+    /// Asks this source for tools, too. Of two tools of the same name the deployment's own is offered, or
+    /// that of the source which was added first.
+    #[must_use]
+    pub fn with_source(mut self, source: Arc<dyn ToolSource>) -> Self {
+        self.sources.push(Arc::new(SourceCache::new(source)));
+        self
+    }
+
+    /// The tools that everybody is offered, by name.
+    pub fn own_tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.own.values()
+    }
+
+    /// What everybody is told of the own tools, in the order of their names.
+    #[must_use]
+    pub fn specs(&self, language: Language) -> Vec<ToolSpec> {
+        self.own.values().map(|tool| tool.spec(language)).collect()
+    }
+
+    /// The own tool of that name. A call asks [`Self::list_tools`], since its tool may be a source's.
+    #[must_use]
+    pub fn find_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.own.get(name).cloned()
+    }
+
+    /// What is asked for more tools, in order.
+    pub fn sources(&self) -> impl Iterator<Item = &Arc<dyn ToolSource>> {
+        self.sources.iter().map(|cache| cache.source())
+    }
+
+    /// The tools that an audience is offered now. Takes five seconds at most, and no time where every
+    /// source answered within the last five.
+    pub async fn list_tools<C: Clock>(&self, clock: &C, audience: &ToolAudience) -> AvailableTools {
+        let mut available = AvailableTools { tools: BTreeMap::clone(&self.own), is_complete: true };
+        let answers = self.sources.iter().map(|cache| cache.list_tools(clock, audience));
+        for (cache, answer) in self.sources.iter().zip(join_all(answers).await) {
+            match answer {
+                Some(tools) => available.add_tools(cache.source().name(), &tools),
+                None => available.is_complete = false,
+            }
+        }
+        available
+    }
+}
+
+/// The tools that an audience is offered at some moment.
+#[derive(Clone, Default)]
+pub struct AvailableTools {
+    tools: BTreeMap<String, Arc<dyn Tool>>,
+    is_complete: bool,
+}
+
+impl AvailableTools {
+    /// What a turn is told of them, in the order of their names.
+    #[must_use]
+    pub fn specs(&self, language: Language) -> Vec<ToolSpec> {
+        self.tools.values().map(|tool| tool.spec(language)).collect()
+    }
+
+    /// The tool of that name.
+    #[must_use]
+    pub fn find_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.tools.get(name).cloned()
+    }
+
+    /// Whether every source has said at least once which tools it has.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    fn add_tools(&mut self, source: &str, tools: &[Arc<dyn Tool>]) {
+        for tool in tools {
+            let name = tool.spec(Language::En).name;
+            if RESERVED_NAMES.contains(&name.as_str()) || self.tools.contains_key(&name) {
+                tracing::warn!(source, tool = name, "the name of a listed tool is taken");
+                continue;
+            }
+            self.tools.insert(name, Arc::clone(tool));
+        }
+    }
+}
