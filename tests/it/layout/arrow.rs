@@ -9,15 +9,26 @@ use super::{none, one};
 
 /// By crate, in the order of the layers: which of ours it may depend on. `functions/*` stands for
 /// each function.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
+    ("djinn-settings", &[]),
     ("djinn-text", &[]),
     ("djinn-core", &["djinn-text"]),
     ("djinn-protocol", &["djinn-core"]),
-    ("djinn-runtime", &["djinn-core", "djinn-protocol", "djinn-text"]),
-    ("djinn-aws", &["djinn-core", "djinn-runtime"]),
-    ("djinn-model", &["djinn-core", "djinn-runtime"]),
-    ("djinn-tools", &["djinn-core", "djinn-runtime", "djinn-text"]),
-    ("djinn-wiring", &["djinn-aws", "djinn-core", "djinn-model", "djinn-runtime", "djinn-tools"]),
+    ("djinn-runtime", &["djinn-core", "djinn-protocol", "djinn-settings", "djinn-text"]),
+    ("djinn-aws", &["djinn-core", "djinn-runtime", "djinn-settings"]),
+    ("djinn-model", &["djinn-core", "djinn-runtime", "djinn-settings"]),
+    ("djinn-tools", &["djinn-core", "djinn-runtime", "djinn-settings", "djinn-text"]),
+    (
+        "djinn-wiring",
+        &[
+            "djinn-aws",
+            "djinn-core",
+            "djinn-model",
+            "djinn-runtime",
+            "djinn-settings",
+            "djinn-tools",
+        ],
+    ),
     (
         "functions/*",
         &[
@@ -26,6 +37,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "djinn-model",
             "djinn-protocol",
             "djinn-runtime",
+            "djinn-settings",
             "djinn-tools",
             "djinn-wiring",
         ],
@@ -39,6 +51,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "djinn-model",
             "djinn-runtime",
             "djinn-scripted",
+            "djinn-settings",
             "djinn-tools",
             "djinn-wiring",
             "functions/*",
@@ -54,6 +67,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "djinn-protocol",
             "djinn-runtime",
             "djinn-scripted",
+            "djinn-settings",
             "djinn-text",
             "djinn-tools",
             "djinn-wiring",
@@ -68,17 +82,19 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "djinn-local",
             "djinn-runtime",
             "djinn-scripted",
+            "djinn-settings",
             "djinn-wiring",
             "functions/*",
         ],
     ),
-    ("djinn-docs", &["djinn-core", "djinn-protocol"]),
+    ("djinn-docs", &["djinn-core", "djinn-protocol", "djinn-settings"]),
     ("djinn-tests", &[]),
-    ("xtask", &["djinn-core", "djinn-local", "djinn-scripted"]),
+    ("xtask", &["djinn-core", "djinn-local", "djinn-scripted", "djinn-settings"]),
 ];
 
 /// The crates that are pure, and all libraries that each may depend on.
-const PURE: [(&str, &[&str]); 3] = [
+const PURE: [(&str, &[&str]); 4] = [
+    ("djinn-settings", &["thiserror"]),
     (
         "djinn-text",
         &["aho-corasick", "icu_normalizer", "icu_properties", "serde", "serde_json", "thiserror"],

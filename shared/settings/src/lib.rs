@@ -1,0 +1,19 @@
+//! The settings of every crate as rows of tables: name, kind, default, meaning.
+//!
+//! A parser reads a variable by its row, so that its name, range and default stand once. The same rows
+//! make `docs/settings.md` and what `--help` lists, and `template.yaml` is compared with them.
+
+mod error;
+mod help;
+mod names;
+mod read;
+mod setting;
+pub mod table;
+
+pub use error::{InvalidSetting, UnknownSetting};
+pub use help::write_help;
+pub use names::{PREFIX, check_names};
+pub use setting::{Setting, SettingSource, SettingsTable, ValueKind};
+
+/// Looks an environment variable up.
+pub type VarLookup<'a> = &'a dyn Fn(&str) -> Option<String>;

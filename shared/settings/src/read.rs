@@ -1,0 +1,208 @@
+//! A variable's value, read by its row.
+
+use crate::VarLookup;
+use crate::error::InvalidSetting;
+use crate::setting::{Setting, ValueKind};
+
+/// What stands in a sentence for a value that is not repeated.
+const UNREPEATED: &str = "another text";
+
+impl Setting {
+    /// The text of the variable; `None` if it is not set or blank, whatever the default.
+    #[must_use]
+    pub fn find_text(&self, var: VarLookup<'_>) -> Option<String> {
+        var(self.name).filter(|text| !text.trim().is_empty())
+    }
+
+    /// The text of the variable, or the default; `None` if there is neither.
+    #[must_use]
+    pub fn read_text(&self, var: VarLookup<'_>) -> Option<String> {
+        self.find_text(var).or_else(|| self.default.map(str::to_owned))
+    }
+
+    /// The text of a variable that has to be there.
+    ///
+    /// # Errors
+    /// [`InvalidSetting`] if it is not set or blank.
+    pub fn require_text(&self, var: VarLookup<'_>) -> Result<String, InvalidSetting> {
+        self.find_text(var).ok_or_else(|| self.problem("is not set"))
+    }
+
+    /// The whole number of the variable, or the default.
+    ///
+    /// # Errors
+    /// [`InvalidSetting`] for anything else, for numbers out of range, and where there is neither.
+    pub fn read_number<N: TryFrom<u64>>(&self, var: VarLookup<'_>) -> Result<N, InvalidSetting> {
+        self.find_number(var)?.ok_or_else(|| self.problem("is not set"))
+    }
+
+    /// The whole number of the variable, or the default; `None` if there is neither.
+    ///
+    /// # Errors
+    /// [`InvalidSetting`] for anything else, and for numbers out of range.
+    pub fn find_number<N: TryFrom<u64>>(
+        &self,
+        var: VarLookup<'_>,
+    ) -> Result<Option<N>, InvalidSetting> {
+        let Some(text) = self.read_text(var) else { return Ok(None) };
+        let number = text.trim().parse().ok().filter(|number| self.kind.contains(*number));
+        let number = number.and_then(|number| N::try_from(number).ok());
+        number.map(Some).ok_or_else(|| self.refuse(&text))
+    }
+
+    /// US dollars in millionths (`2`, `0.25`), or the default; `None` if there is neither.
+    ///
+    /// # Errors
+    /// [`InvalidSetting`] for anything else.
+    pub fn find_micro_usd(&self, var: VarLookup<'_>) -> Result<Option<u64>, InvalidSetting> {
+        let Some(text) = self.read_text(var) else { return Ok(None) };
+        parse_micro_usd(text.trim()).map(Some).ok_or_else(|| self.refuse(&text))
+    }
+
+    /// Whether the variable, or else the default, is `1`.
+    ///
+    /// # Errors
+    /// [`InvalidSetting`] for anything but `1` and `0`.
+    pub fn read_switch(&self, var: VarLookup<'_>) -> Result<bool, InvalidSetting> {
+        match self.read_text(var).as_deref().map(str::trim) {
+            Some("1") => Ok(true),
+            None | Some("0") => Ok(false),
+            Some(other) => Err(self.refuse(other)),
+        }
+    }
+
+    /// The word of the variable, or the default; `None` if there is neither.
+    ///
+    /// # Errors
+    /// [`InvalidSetting`] for a word that is none of the row's.
+    pub fn find_choice(&self, var: VarLookup<'_>) -> Result<Option<&'static str>, InvalidSetting> {
+        let ValueKind::Choice(words) = self.kind else { return Ok(None) };
+        let Some(text) = self.read_text(var) else { return Ok(None) };
+        let word = words.iter().find(|word| **word == text.trim());
+        word.copied().map(Some).ok_or_else(|| self.refuse(&text))
+    }
+
+    /// That the variable must be what its row says, and is not; a secret is not repeated.
+    #[must_use]
+    pub fn refuse(&self, found: &str) -> InvalidSetting {
+        self.refuse_for(&self.kind.to_string(), found)
+    }
+
+    /// The same where more can be said of what it must be than the row does.
+    #[must_use]
+    pub fn refuse_for(&self, wanted: &str, found: &str) -> InvalidSetting {
+        let found = if self.is_secret { UNREPEATED } else { found };
+        InvalidSetting::new(self.name, wanted, found)
+    }
+
+    /// The same with a description in the place of the value, such as its length.
+    #[must_use]
+    pub fn refuse_described(&self, description: &str) -> InvalidSetting {
+        InvalidSetting::new(self.name, self.kind.to_string(), description)
+    }
+
+    /// Something that is wrong with the variable, as the rest of a sentence without its value.
+    #[must_use]
+    pub fn problem(&self, problem: &str) -> InvalidSetting {
+        InvalidSetting { name: self.name, problem: problem.to_owned() }
+    }
+
+    /// The pair of the variable and a value, for an environment.
+    #[must_use]
+    pub fn pair(&self, value: impl Into<String>) -> (&'static str, String) {
+        (self.name, value.into())
+    }
+}
+
+impl ValueKind {
+    /// Whether a number may be the value: no others but numbers have bounds.
+    fn contains(self, number: u64) -> bool {
+        matches!(self, Self::Number { least, most } if (least..=most).contains(&number))
+    }
+}
+
+/// At most a million, and more than nothing.
+fn parse_micro_usd(text: &str) -> Option<u64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    if !digits(whole) || !digits(part) || part.len() > 6 {
+        return None;
+    }
+    let whole: u64 = whole.parse().ok()?;
+    let amount = whole.checked_mul(1_000_000)?.checked_add(format!("{part:0<6}").parse().ok()?)?;
+    (1..=1_000_000_000_000).contains(&amount).then_some(amount)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEVEL: Setting = Setting::number("LEVEL", 1, 9).with_default("4");
+    const MONEY: Setting = Setting::money("MONEY");
+    const MASK: Setting = Setting::switch("MASK").with_default("1");
+    const WORD: Setting = Setting::choice("WORD", &["en", "zh", "de"]).with_default("en");
+    const KEY: Setting = Setting::form("KEY", "`env:NAME` or `secret:NAME`").mark_secret();
+
+    #[test]
+    fn a_number_has_a_range_and_a_default() {
+        let read = |text: &'static str| LEVEL.read_number::<u32>(&move |_| Some(text.to_owned()));
+        assert_eq!((read(""), read(" "), read(" 9 ")), (Ok(4), Ok(4), Ok(9)));
+        assert_eq!(LEVEL.read_number::<u8>(&|_| None), Ok(4));
+        for bad in ["0", "10", "-1", "many", "1.5"] {
+            let sentence = format!("LEVEL must be a whole number from 1 to 9, got `{bad}`");
+            assert_eq!(read(bad).map_err(|error| error.to_string()), Err(sentence));
+        }
+        const NONE: Setting = Setting::number("NONE", 1, 9);
+        assert_eq!(NONE.find_number::<u64>(&|_| None), Ok(None));
+        assert_eq!(
+            NONE.read_number::<u64>(&|_| None).map_err(|error| error.to_string()),
+            Err("NONE is not set".into())
+        );
+    }
+
+    #[test]
+    fn amounts_are_read_to_the_millionth() {
+        let read = |text: &'static str| MONEY.find_micro_usd(&move |_| Some(text.to_owned()));
+        for (text, amount) in [("2", 2_000_000), (" 0.25 ", 250_000), ("0.000001", 1)] {
+            assert_eq!(read(text), Ok(Some(amount)), "{text}");
+        }
+        assert_eq!((read(""), read("1000000")), (Ok(None), Ok(Some(1_000_000_000_000))));
+        for bad in ["0", "7.", ".5", "-1", "1,5", "$2", "1e3", "0.0000001", "1000000.01", ".", "+1"]
+        {
+            let error = read(bad).unwrap_err().to_string();
+            assert!(error.starts_with("MONEY must be an amount of US dollars"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_switch_is_one_or_nought() {
+        let read = |text: &'static str| MASK.read_switch(&move |_| Some(text.to_owned()));
+        assert_eq!(
+            (read("1"), read("0"), read(""), read(" 0 ")),
+            (Ok(true), Ok(false), Ok(true), Ok(false))
+        );
+        assert_eq!(
+            read("yes").map_err(|error| error.to_string()),
+            Err("MASK must be 1 or 0, got `yes`".into())
+        );
+    }
+
+    #[test]
+    fn a_choice_is_one_of_its_words() {
+        let read = |text: &'static str| WORD.find_choice(&move |_| Some(text.to_owned()));
+        assert_eq!((read("zh"), read("")), (Ok(Some("zh")), Ok(Some("en"))));
+        let sentence = "WORD must be en, zh or de, got `fr`".to_owned();
+        assert_eq!(read("fr").map_err(|error| error.to_string()), Err(sentence));
+    }
+
+    #[test]
+    fn a_secret_is_never_repeated() {
+        let refused = KEY.refuse("sk-secret").to_string();
+        assert_eq!(refused, "KEY must be `env:NAME` or `secret:NAME`, got `another text`");
+        assert_eq!(
+            KEY.require_text(&|_| None).map_err(|error| error.to_string()),
+            Err("KEY is not set".into())
+        );
+        assert_eq!(KEY.require_text(&|_| Some(" k ".into())), Ok(" k ".into()));
+    }
+}

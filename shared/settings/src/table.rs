@@ -1,0 +1,44 @@
+//! The tables, one for each crate that reads variables.
+
+pub mod agent;
+pub mod aws;
+pub mod contributor;
+pub mod dev;
+pub mod model;
+pub mod runtime;
+pub mod tools;
+
+use crate::setting::SettingsTable;
+
+/// Every table, those of most interest to a deployment first.
+pub static TABLES: &[&SettingsTable] = &[
+    &agent::TABLE,
+    &model::TABLE,
+    &runtime::TABLE,
+    &tools::TABLE,
+    &aws::TABLE,
+    &dev::TABLE,
+    &contributor::TABLE,
+];
+
+/// Makes a row of each item, whose documentation is its meaning, and a `TABLE` of all.
+macro_rules! settings_table {
+    (
+        $table:literal: $about:literal;
+        $($(#[doc = $meaning:literal])+ $name:ident = $row:expr;)+
+    ) => {
+        $(
+            $(#[doc = $meaning])+
+            pub static $name: Setting = $row.with_meaning(concat!($($meaning),+));
+        )+
+
+        /// All rows of this module, in their order.
+        pub static TABLE: SettingsTable =
+            SettingsTable { name: $table, meaning: $about, rows: &[$(&$name),+] };
+    };
+}
+use settings_table;
+
+#[cfg(test)]
+#[path = "table_tests.rs"]
+mod tests;
