@@ -8,6 +8,7 @@ mod modules;
 mod names;
 mod prompt;
 mod purity;
+mod settings;
 mod size;
 mod source;
 mod vocabulary;

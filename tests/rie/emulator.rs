@@ -43,7 +43,7 @@ impl Emulator {
         let process = Command::new(told("DJINN_RIE"))
             .args(["--runtime-interface-emulator-address", &format!("127.0.0.1:{port}")])
             .args(["--runtime-api-address", &format!("127.0.0.1:{}", free_port())])
-            .arg(Path::new(&told("DJINN_BUILT")).join(function))
+            .arg(built(function))
             .envs(backing.variables())
             .env("AWS_LAMBDA_FUNCTION_TIMEOUT", seconds.to_string())
             .stdout(to_log())
@@ -94,6 +94,11 @@ impl Drop for Emulator {
         let _ = Command::new("kill").args(["-9", "--", &group]).status();
         let _ = self.process.wait();
     }
+}
+
+/// The path of a built function.
+pub(crate) fn built(function: &str) -> PathBuf {
+    Path::new(&told("DJINN_BUILT")).join(function)
 }
 
 /// What `cargo verify --only bootstrap` tells us.

@@ -11,9 +11,10 @@
 mod emulator;
 
 use std::path::Path;
+use std::process::Command;
 
 use djinn_local::{Backing, BackingOptions};
-use emulator::Emulator;
+use emulator::{Emulator, built};
 use serde_json::{Value, json};
 
 /// What is in a file of `infra/events`.
@@ -66,6 +67,19 @@ async fn a_run_that_the_built_agent_hands_over_is_ended_by_the_built_executor() 
     let last = last_frame(&told.body);
     assert!(last.contains("event: run.ended") && last.contains("growth.md"), "{last}");
     assert!(!told.body.contains("run.resumed"), "nobody died: {}", told.body);
+}
+
+#[test]
+#[ignore = "needs built functions: cargo verify --only bootstrap"]
+fn a_built_function_with_a_misspelt_variable_says_so_and_does_not_start() {
+    for function in ["agent", "executor"] {
+        let output = Command::new(built(function)).env("DJINN_TABEL", "djinn").output().unwrap();
+        assert!(!output.status.success(), "{function}");
+        let logged = String::from_utf8(output.stdout).unwrap();
+        let sentence =
+            "DJINN_TABEL is no setting; the nearest is DJINN_TABLE, and docs/settings.md";
+        assert!(logged.contains(sentence), "{function}: {logged}");
+    }
 }
 
 #[tokio::test]

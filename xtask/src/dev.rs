@@ -15,6 +15,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use djinn_local::{System, SystemOptions, Var};
+use djinn_settings::check_names;
+use djinn_settings::table::agent::LINK_KEY;
+use djinn_settings::table::dev::{HOME, LOG};
 
 use crate::terminal::print_line;
 use crate::workspace;
@@ -24,7 +27,7 @@ use arguments::DevCommand;
 
 /// Where the local system keeps everything: `.djinn`, or where `DJINN_HOME` says.
 fn home_dir() -> PathBuf {
-    let elsewhere = environment_vars()("DJINN_HOME").filter(|path| !path.is_empty());
+    let elsewhere = HOME.find_text(&environment_vars());
     workspace::root().join(elsewhere.as_deref().unwrap_or(".djinn"))
 }
 
@@ -33,6 +36,7 @@ fn home_dir() -> PathBuf {
 /// # Errors
 /// What to do about it, in a sentence.
 pub(crate) fn run(DevArguments { command, port, ui }: DevArguments) -> Result<()> {
+    check_names(environment_names())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     match command {
         None => runtime.block_on(serve_system(port, ui)),
@@ -62,9 +66,14 @@ fn system_options() -> Result<SystemOptions> {
     let key = link_key::of(&home_dir())?;
     let var: Var = Box::new(move |name| {
         let given = environment_vars()(name);
-        given.or_else(|| (name == link_key::NAME).then(|| key.clone()))
+        given.or_else(|| (name == LINK_KEY.name).then(|| key.clone()))
     });
     Ok(SystemOptions { dir: Some(home_dir()), var, ..SystemOptions::default() })
+}
+
+/// The names that the environment has, whatever their values.
+fn environment_names() -> impl Iterator<Item = String> {
+    std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())
 }
 
 fn environment_vars() -> Var {
@@ -74,8 +83,8 @@ fn environment_vars() -> Var {
 
 /// Logs what is at least a warning, or of the level that `DJINN_LOG` names.
 fn start_log() {
-    let level = environment_vars()("DJINN_LOG");
-    djinn_local::log_to_stderr(level.as_deref().unwrap_or("warn"));
+    let level = LOG.read_text(&environment_vars());
+    djinn_local::log_to_stderr(&level.unwrap_or_default());
 }
 
 fn welcome_text(url: &str, scripted: bool) -> String {

@@ -52,7 +52,7 @@ enum TaskCommand {
 }
 
 fn main() -> ExitCode {
-    let outcome = match std::env::var_os(verify::rustdoc::ACTIVE) {
+    let outcome = match std::env::var_os(djinn_settings::table::contributor::RUSTDOC.name) {
         Some(_) => {
             let words: Vec<String> = std::env::args().skip(1).collect();
             verify::rustdoc::run_rustdoc(&words.iter().map(String::as_str).collect::<Vec<_>>())
@@ -107,6 +107,14 @@ mod tests {
             assert_eq!(help.kind(), clap::error::ErrorKind::DisplayHelp);
             assert!(help.to_string().contains("Usage: cargo"), "{help}");
         }
+    }
+
+    #[test]
+    fn the_help_of_dev_lists_the_settings() {
+        let long = CommandLine::try_parse_from(["cargo", "dev", "--help"]).err().unwrap();
+        assert!(long.to_string().contains("DJINN_MAX_STEPS"), "{long}");
+        let short = CommandLine::try_parse_from(["cargo", "dev", "-h"]).err().unwrap();
+        assert!(!short.to_string().contains("DJINN_MAX_STEPS"), "{short}");
     }
 
     #[test]

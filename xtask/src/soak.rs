@@ -8,6 +8,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
+use djinn_settings::table::contributor;
 
 use crate::process;
 use crate::steps::{CheckStep, StepArguments, StepCommand};
@@ -63,20 +64,24 @@ pub(crate) fn run(arguments: &StepArguments) -> Result<()> {
 
 fn run_seeds() -> Result<()> {
     let test = ["test", "--package", "djinn-runtime", "--test", "it", "seed::"];
-    process::run(process::cargo_command(&test).env("DJINN_SEEDS", "10000"))
+    process::run(process::cargo_command(&test).env(contributor::SEEDS.name, "10000"))
 }
 
 fn run_crowd() -> Result<()> {
     let test = ["test", "--package", "djinn-tests", "--test", "it", "crowd::"];
-    process::run(process::cargo_command(&test).env("DJINN_CROWD", "1000"))
+    process::run(process::cargo_command(&test).env(contributor::CROWD.name, "1000"))
 }
 
 fn run_lambdasim() -> Result<()> {
-    process::run(verify::lambdasim_tests()?.env("DJINN_SOAK", "1"))
+    process::run(verify::lambdasim_tests()?.env(contributor::SOAK.name, "1"))
 }
 
 fn run_kills() -> Result<()> {
-    process::run(verify::kills_tests()?.env("DJINN_KILLS", "10000").env("DJINN_SOAK", "1"))
+    process::run(
+        verify::kills_tests()?
+            .env(contributor::KILLS.name, "10000")
+            .env(contributor::SOAK.name, "1"),
+    )
 }
 
 /// `sam build` with the template's own build method: cargo-lambda, with zig as the linker. Needs the

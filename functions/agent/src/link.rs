@@ -17,7 +17,9 @@ use std::time::Duration;
 use axum::http::request::Parts;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_runtime::port::secret::Secrets;
-use djinn_runtime::settings::{InvalidSetting, parse_number, to_millis};
+use djinn_runtime::settings::to_millis;
+use djinn_settings::table::agent::{LINK_KEY, LINK_TTL_S, LINK_URL};
+use djinn_settings::{InvalidSetting, VarLookup};
 use percent_encoding::percent_decode_str;
 
 use crate::cached_secret::CachedSecret;
@@ -25,13 +27,6 @@ use crate::cached_secret::CachedSecret;
 pub(crate) use sign::ConnectTime;
 use token::is_well_formed;
 pub use token::{AnswerGrant, BadLink, FileGrant, LinkGrant, LinkKeys, MIN_KEY};
-
-const KEY: &str = "DJINN_LINK_KEY";
-const TTL: &str = "DJINN_LINK_TTL_S";
-const URL: &str = "DJINN_LINK_URL";
-
-const WEEK_S: u64 = 7 * 24 * 60 * 60;
-const YEAR_S: u64 = 366 * 24 * 60 * 60;
 
 /// Where people answer; a link's token follows.
 const ANSWERS: &str = "/answer/";
@@ -63,30 +58,25 @@ pub enum LinkKey {
 }
 
 impl LinkSettings {
-    /// Reads `DJINN_LINK_KEY`, `DJINN_LINK_TTL_S` (60 to a year, a week unless given) and
-    /// `DJINN_LINK_URL`. Without a key there are no links.
+    /// Reads what links are signed with, how long they count and where they lead. Without a key there are
+    /// no links.
     ///
     /// # Errors
     /// [`InvalidSetting`] names the variable, and never repeats a key.
-    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, InvalidSetting> {
-        let ttl = Duration::from_secs(parse_number(var, TTL, 60..=YEAR_S)?.unwrap_or(WEEK_S));
-        let url = var(URL).filter(|url| !url.trim().is_empty());
+    pub fn from_vars(var: VarLookup<'_>) -> Result<Option<Self>, InvalidSetting> {
+        let ttl = Duration::from_secs(LINK_TTL_S.read_number(var)?);
+        let url = LINK_URL.find_text(var);
         let url = url.map(|url| url.trim().trim_end_matches('/').to_owned());
         if let Some(url) = url.as_ref().filter(|url| !url.starts_with("http")) {
-            return Err(InvalidSetting::new(
-                URL,
-                "a URL that starts with https:// or http://",
-                url,
-            ));
+            return Err(LINK_URL.refuse(url));
         }
-        let Some(text) = var(KEY).filter(|text| !text.trim().is_empty()) else { return Ok(None) };
+        let Some(text) = LINK_KEY.find_text(var) else { return Ok(None) };
         let key = match text.trim().strip_prefix("secret:").map(str::trim) {
             Some("") => Err("secret:".to_owned()),
             Some(name) => Ok(LinkKey::Secret(name.to_owned())),
             None => LinkKeys::parse(&text).map(LinkKey::Inline),
         };
-        let wanted = "keys of at least 32 bytes with commas between them, or secret:NAME of a secret that holds them";
-        let key = key.map_err(|found| InvalidSetting::new(KEY, wanted, found))?;
+        let key = key.map_err(|found| LINK_KEY.refuse_described(&found))?;
         Ok(Some(Self { key, ttl, url }))
     }
 }
@@ -197,22 +187,29 @@ mod tests {
     #[test]
     fn without_a_key_there_are_no_links_and_a_bad_one_is_not_repeated() {
         assert_eq!(read(&[]), Ok(None));
-        assert_eq!(read(&[(KEY, " "), (TTL, "60")]), Ok(None));
+        assert_eq!(read(&[(LINK_KEY.name, " "), (LINK_TTL_S.name, "60")]), Ok(None));
         let key = "k".repeat(MIN_KEY);
-        let settings = read(&[(KEY, &key), (URL, "https://a.example/live/")]).unwrap().unwrap();
+        let settings = read(&[(LINK_KEY.name, &key), (LINK_URL.name, "https://a.example/live/")])
+            .unwrap()
+            .unwrap();
         assert_eq!(settings.ttl, Duration::from_secs(604_800));
         assert_eq!(settings.url.as_deref(), Some("https://a.example/live"));
         assert!(!format!("{settings:?}").contains(&key), "{settings:?}");
-        let stored = read(&[(KEY, "secret:djinn/links"), (TTL, "31622400")]).unwrap().unwrap();
+        let stored = read(&[(LINK_KEY.name, "secret:djinn/links"), (LINK_TTL_S.name, "31622400")])
+            .unwrap()
+            .unwrap();
         assert_eq!(stored.key, LinkKey::Secret("djinn/links".to_owned()));
-        assert_eq!(stored.ttl, Duration::from_secs(YEAR_S));
+        assert_eq!(stored.ttl, Duration::from_secs(31_622_400));
         let short = "0123456789abcdef";
         for (vars, part) in [
-            (&[(KEY, short)][..], "DJINN_LINK_KEY must be keys of at least 32 bytes"),
-            (&[(KEY, "secret: ")], "got `secret:`"),
-            (&[(TTL, "59")], "DJINN_LINK_TTL_S must be a whole number from 60 to 31622400"),
-            (&[(TTL, "31622401")], "DJINN_LINK_TTL_S must be"),
-            (&[(URL, "answers.example.org")], "DJINN_LINK_URL must be a URL"),
+            (&[(LINK_KEY.name, short)][..], "DJINN_LINK_KEY must be keys of at least 32 bytes"),
+            (&[(LINK_KEY.name, "secret: ")], "got `secret:`"),
+            (
+                &[(LINK_TTL_S.name, "59")],
+                "DJINN_LINK_TTL_S must be a whole number from 60 to 31622400",
+            ),
+            (&[(LINK_TTL_S.name, "31622401")], "DJINN_LINK_TTL_S must be"),
+            (&[(LINK_URL.name, "answers.example.org")], "DJINN_LINK_URL must be a URL"),
         ] {
             let problem = read(vars).unwrap_err();
             assert!(problem.contains(part) && !problem.contains(short), "{problem}");
@@ -253,7 +250,7 @@ mod tests {
 
     #[tokio::test]
     async fn keys_may_be_in_a_secret() {
-        let settings = read(&[(KEY, "secret:djinn/links")]).unwrap().unwrap();
+        let settings = read(&[(LINK_KEY.name, "secret:djinn/links")]).unwrap().unwrap();
         let keys = SignedLinks::new(&settings, Store(true)).load_keys(1).await.unwrap();
         assert_eq!(*keys, LinkKeys::parse(&["n".repeat(32), "o".repeat(40)].join(",")).unwrap());
         assert_eq!(SignedLinks::new(&settings, Store(false)).load_keys(1).await, None);

@@ -8,7 +8,9 @@ use djinn_core::budget::Budget;
 use djinn_core::human::HumanSettings;
 use djinn_core::language::Language;
 use djinn_core::settings::{ContextSettings, Mode, PlanSettings, Role, RunSettings, SummaryPolicy};
-use djinn_runtime::settings::{InvalidSetting, MAX_USD_VAR, parse_micro_usd, parse_number};
+use djinn_settings::table::agent as row;
+use djinn_settings::table::runtime::{LOCAL, MAX_USD};
+use djinn_settings::{InvalidSetting, VarLookup};
 
 use crate::identity::Auth;
 use crate::link::LinkSettings;
@@ -42,60 +44,34 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_TOOL_CALLS`, `DJINN_MAX_TOKENS`, `DJINN_MAX_USD`, `DJINN_MAX_SECONDS`,
-    /// `DJINN_MAX_PARALLEL_TOOL_CALLS`, `DJINN_MAX_PARALLEL_PER_TOOL`, `DJINN_MAX_OBSERVE`, `DJINN_COMPACT_AT`,
-    /// `DJINN_KEEP_TURNS`, `DJINN_SUMMARY`, `DJINN_COMPRESS_URLS`, `DJINN_MASK_PII`, `DJINN_BASE_PROMPT`, `DJINN_LOCAL`,
-    /// `DJINN_PUBLIC_URL`, `DJINN_HUMAN_FEEDBACK`, what plans may do (see `plan`), how callers are told apart
-    /// (see [`Auth`]), whose pages may call (see [`LocalOrigins`]), how many are streamed to (see
-    /// [`StreamLimits`]) and links for answers (see [`LinkSettings`]).
+    /// Reads everything that the agent alone is told, and what a run may cost.
     ///
     /// # Errors
     /// [`InvalidSetting`] names the variable.
-    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, InvalidSetting> {
-        let defaults = RunSettings::default();
-        let small = |name, range| -> Result<Option<u32>, InvalidSetting> {
-            Ok(parse_number(var, name, range)?.and_then(|number| u32::try_from(number).ok()))
-        };
-        let budget = Budget {
-            steps: small("DJINN_MAX_STEPS", 1..=1_000)?.unwrap_or(defaults.budget.steps),
-            tool_calls: small("DJINN_MAX_TOOL_CALLS", 1..=100_000)?
-                .unwrap_or(defaults.budget.tool_calls),
-            tokens: parse_number(var, "DJINN_MAX_TOKENS", 1_000..=1_000_000_000_000)?
-                .unwrap_or(defaults.budget.tokens),
-            micro_usd: parse_micro_usd(var, MAX_USD_VAR)?,
-            wall_ms: parse_number(var, "DJINN_MAX_SECONDS", 1..=7 * 24 * 60 * 60)?
-                .map_or(defaults.budget.wall_ms, |seconds| seconds * 1000),
-        };
-        let context = ContextSettings {
-            compact_at_percent: small("DJINN_COMPACT_AT", 50..=95)?
-                .unwrap_or(defaults.context.compact_at_percent),
-            keep_turns: small("DJINN_KEEP_TURNS", 1..=100)?.unwrap_or(defaults.context.keep_turns),
-            ..defaults.context.clone()
-        };
+    pub fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
         let (everywhere, feedback) = feedback::from_vars(var)?;
+        let employees = parse_employees(var)?;
         let run = RunSettings {
-            context,
+            context: parse_context(var)?,
             language: parse_language(var)?,
-            budget,
+            budget: parse_budget(var)?,
             summary_policy: Some(parse_summary(var)?),
-            plan: parse_plan(var)?,
+            plan: parse_plan(var, employees == EmployeePolicy::Always)?,
             human: everywhere,
-            compress_urls: parse_switch(var, "DJINN_COMPRESS_URLS")?.unwrap_or(true),
-            mask_pii: parse_switch(var, "DJINN_MASK_PII")?.unwrap_or(false),
-            max_parallel_tool_calls: small("DJINN_MAX_PARALLEL_TOOL_CALLS", 1..=64)?
-                .unwrap_or(defaults.max_parallel_tool_calls),
+            compress_urls: row::COMPRESS_URLS.read_switch(var)?,
+            mask_pii: row::MASK_PII.read_switch(var)?,
+            max_parallel_tool_calls: row::MAX_PARALLEL_TOOL_CALLS.read_number(var)?,
             max_parallel_per_tool: parse_per_tool(var)?,
-            max_result_chars: small("DJINN_MAX_OBSERVE", 1_000..=1_000_000)?
-                .unwrap_or(defaults.max_result_chars),
-            ..defaults
+            max_result_chars: row::MAX_OBSERVE.read_number(var)?,
+            ..RunSettings::default()
         };
-        let local = var("DJINN_LOCAL").as_deref() == Some("1");
-        let public_url = var("DJINN_PUBLIC_URL").filter(|url| !url.is_empty());
+        let local = LOCAL.read_switch(var)?;
+        let public_url = row::PUBLIC_URL.find_text(var);
         Ok(Self {
             run,
             feedback,
-            base_prompt: var("DJINN_BASE_PROMPT").unwrap_or_default(),
-            joyagent_employees: parse_employees(var)? != EmployeePolicy::Never,
+            base_prompt: row::BASE_PROMPT.find_text(var).unwrap_or_default(),
+            joyagent_employees: employees != EmployeePolicy::Never,
             local,
             origins: LocalOrigins::from_vars(var)?,
             auth: Auth::from_vars(var, local)?,
@@ -121,36 +97,41 @@ impl Settings {
     }
 }
 
-/// Reads `DJINN_MAX_PLAN_STEPS`, `DJINN_MAX_PARALLEL_TASKS`, `DJINN_MAX_ROUNDS`,
-/// `DJINN_MAX_TASK_STEPS`, `DJINN_MAX_RUN_STEPS`, `DJINN_CLOSE_UPDATE`,
-/// `DJINN_CLEAR_TOOL_CONTEXT` and `DJINN_DIGITAL_EMPLOYEES`.
-fn parse_plan(var: &dyn Fn(&str) -> Option<String>) -> Result<PlanSettings, InvalidSetting> {
-    let defaults = PlanSettings::default();
-    let small = |name, most, default| -> Result<u32, InvalidSetting> {
-        let given =
-            parse_number(var, name, 1..=most)?.and_then(|number| u32::try_from(number).ok());
-        Ok(given.unwrap_or(default))
-    };
-    Ok(PlanSettings {
-        max_steps: small("DJINN_MAX_PLAN_STEPS", 1_000, defaults.max_steps)?,
-        max_parallel_tasks: small("DJINN_MAX_PARALLEL_TASKS", 1_000, defaults.max_parallel_tasks)?,
-        max_rounds: small("DJINN_MAX_ROUNDS", 100, defaults.max_rounds)?,
-        max_task_turns: small("DJINN_MAX_TASK_STEPS", 1_000, defaults.max_task_turns)?,
-        max_run_turns: small("DJINN_MAX_RUN_STEPS", 100_000, defaults.max_run_turns)?,
-        ends_when_complete: parse_switch(var, "DJINN_CLOSE_UPDATE")?
-            .unwrap_or(defaults.ends_when_complete),
-        clear_tool_context: parse_switch(var, "DJINN_CLEAR_TOOL_CONTEXT")?
-            .unwrap_or(defaults.clear_tool_context),
-        employees: parse_employees(var)? == EmployeePolicy::Always,
+fn parse_budget(var: VarLookup<'_>) -> Result<Budget, InvalidSetting> {
+    let seconds: u64 = row::MAX_SECONDS.read_number(var)?;
+    Ok(Budget {
+        steps: row::MAX_STEPS.read_number(var)?,
+        tool_calls: row::MAX_TOOL_CALLS.read_number(var)?,
+        tokens: row::MAX_TOKENS.read_number(var)?,
+        micro_usd: MAX_USD.find_micro_usd(var)?,
+        wall_ms: seconds * 1000,
     })
 }
 
-/// Reads `DJINN_MAX_PARALLEL_PER_TOOL`: `file_tool=2, web_fetch=4`.
-fn parse_per_tool(
-    var: &dyn Fn(&str) -> Option<String>,
-) -> Result<BTreeMap<String, u32>, InvalidSetting> {
-    const NAME: &str = "DJINN_MAX_PARALLEL_PER_TOOL";
-    let Some(text) = var(NAME).filter(|text| !text.trim().is_empty()) else {
+fn parse_context(var: VarLookup<'_>) -> Result<ContextSettings, InvalidSetting> {
+    Ok(ContextSettings {
+        compact_at_percent: row::COMPACT_AT.read_number(var)?,
+        keep_turns: row::KEEP_TURNS.read_number(var)?,
+        ..ContextSettings::default()
+    })
+}
+
+fn parse_plan(var: VarLookup<'_>, employees: bool) -> Result<PlanSettings, InvalidSetting> {
+    Ok(PlanSettings {
+        max_steps: row::MAX_PLAN_STEPS.read_number(var)?,
+        max_parallel_tasks: row::MAX_PARALLEL_TASKS.read_number(var)?,
+        max_rounds: row::MAX_ROUNDS.read_number(var)?,
+        max_task_turns: row::MAX_TASK_STEPS.read_number(var)?,
+        max_run_turns: row::MAX_RUN_STEPS.read_number(var)?,
+        ends_when_complete: row::CLOSE_UPDATE.read_switch(var)?,
+        clear_tool_context: row::CLEAR_TOOL_CONTEXT.read_switch(var)?,
+        employees,
+    })
+}
+
+/// Reads bounds of single tools: `file_tool=2, web_fetch=4`.
+fn parse_per_tool(var: VarLookup<'_>) -> Result<BTreeMap<String, u32>, InvalidSetting> {
+    let Some(text) = row::MAX_PARALLEL_PER_TOOL.find_text(var) else {
         return Ok(BTreeMap::new());
     };
     let bound = |pair: &str| {
@@ -159,9 +140,7 @@ fn parse_per_tool(
         Some((tool.trim().to_owned(), bound)).filter(|(tool, _)| !tool.is_empty())
     };
     let bounds: Option<_> = text.split(',').map(bound).collect();
-    let wanted =
-        "tools with the calls that may run at once, 1-64, such as `file_tool=2,web_fetch=4`";
-    bounds.ok_or_else(|| InvalidSetting::new(NAME, wanted, text))
+    bounds.ok_or_else(|| row::MAX_PARALLEL_PER_TOOL.refuse(&text))
 }
 
 /// Whose tasks have digital employees.
@@ -172,44 +151,23 @@ enum EmployeePolicy {
     Never,
 }
 
-fn parse_employees(var: &dyn Fn(&str) -> Option<String>) -> Result<EmployeePolicy, InvalidSetting> {
-    const NAME: &str = "DJINN_DIGITAL_EMPLOYEES";
-    match var(NAME).as_deref() {
-        None | Some("" | "0") => Ok(EmployeePolicy::Never),
-        Some("joyagent") => Ok(EmployeePolicy::JoyAgent),
-        Some("1") => Ok(EmployeePolicy::Always),
-        Some(other) => Err(InvalidSetting::new(NAME, "1, 0 or joyagent", other)),
-    }
+fn parse_employees(var: VarLookup<'_>) -> Result<EmployeePolicy, InvalidSetting> {
+    Ok(match row::DIGITAL_EMPLOYEES.find_choice(var)? {
+        Some("1") => EmployeePolicy::Always,
+        Some("joyagent") => EmployeePolicy::JoyAgent,
+        _ => EmployeePolicy::Never,
+    })
 }
 
-fn parse_language(var: &dyn Fn(&str) -> Option<String>) -> Result<Language, InvalidSetting> {
-    match var("DJINN_LANGUAGE").as_deref() {
-        None | Some("" | "en") => Ok(Language::En),
-        Some("zh") => Ok(Language::Zh),
-        Some(other) => Err(InvalidSetting::new("DJINN_LANGUAGE", "en or zh", other)),
-    }
+fn parse_language(var: VarLookup<'_>) -> Result<Language, InvalidSetting> {
+    let word = row::LANGUAGE.find_choice(var)?;
+    Ok(if word == Some("zh") { Language::Zh } else { Language::En })
 }
 
-fn parse_summary(var: &dyn Fn(&str) -> Option<String>) -> Result<SummaryPolicy, InvalidSetting> {
-    const NAME: &str = "DJINN_SUMMARY";
-    let Some(word) = var(NAME).filter(|word| !word.is_empty()) else {
-        return Ok(SummaryPolicy::default());
-    };
-    let policy = SummaryPolicy::ALL.iter().find(|policy| policy.as_str() == word);
-    policy.copied().ok_or_else(|| InvalidSetting::new(NAME, "when_needed or always", word))
-}
-
-/// A variable that is `1` or `0`; `None` if it is not set or empty.
-fn parse_switch(
-    var: &dyn Fn(&str) -> Option<String>,
-    name: &'static str,
-) -> Result<Option<bool>, InvalidSetting> {
-    match var(name).as_deref() {
-        None | Some("") => Ok(None),
-        Some("1") => Ok(Some(true)),
-        Some("0") => Ok(Some(false)),
-        Some(other) => Err(InvalidSetting::new(name, "1 or 0", other)),
-    }
+fn parse_summary(var: VarLookup<'_>) -> Result<SummaryPolicy, InvalidSetting> {
+    let word = row::SUMMARY.find_choice(var)?;
+    let policy = SummaryPolicy::ALL.iter().find(|policy| Some(policy.as_str()) == word);
+    Ok(policy.copied().unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -220,9 +178,13 @@ mod tests {
     fn settings_have_defaults_and_name_what_is_wrong() {
         let none = Settings::from_vars(&|_| None).unwrap();
         assert_eq!((none.run.budget.steps, none.local), (40, false));
+        assert_eq!(none.run, RunSettings { compress_urls: true, ..RunSettings::default() });
         let set = |name: &'static str, value: &'static str| {
             Settings::from_vars(&move |asked| (asked == name).then(|| value.to_owned()))
         };
+        assert!(set("DJINN_LOCAL", "1").unwrap().local && !set("DJINN_LOCAL", "").unwrap().local);
+        let refused = set("DJINN_LOCAL", "true").unwrap_err().to_string();
+        assert_eq!(refused, "DJINN_LOCAL must be 1 or 0, got `true`");
         assert_eq!(set("DJINN_LANGUAGE", "zh").unwrap().run.language, Language::Zh);
         assert_eq!(
             set("DJINN_LANGUAGE", "fr").unwrap_err().to_string(),
@@ -232,7 +194,6 @@ mod tests {
             set("DJINN_MAX_STEPS", "0").unwrap_err().to_string(),
             "DJINN_MAX_STEPS must be a whole number from 1 to 1000, got `0`"
         );
-        assert_eq!(none.run.summary_policy, Some(SummaryPolicy::WhenNeeded));
         assert_eq!(
             set("DJINN_SUMMARY", "always").unwrap().run.summary_policy,
             Some(SummaryPolicy::Always)

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::settings::{InvalidSetting, parse_number};
+use djinn_settings::table::agent::{STREAM_QUEUE, STREAM_SLOTS};
+use djinn_settings::{InvalidSetting, VarLookup};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Longest that a request waits for a slot.
@@ -36,17 +37,8 @@ impl StreamLimits {
     ///
     /// # Errors
     /// [`InvalidSetting`] names the variable.
-    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, InvalidSetting> {
-        let small = |name, range, default| -> Result<u32, InvalidSetting> {
-            let given =
-                parse_number(var, name, range)?.and_then(|number| u32::try_from(number).ok());
-            Ok(given.unwrap_or(default))
-        };
-        let Self { slots, queue } = Self::default();
-        Ok(Self {
-            slots: small("DJINN_STREAM_SLOTS", 1..=100_000, slots)?,
-            queue: small("DJINN_STREAM_QUEUE", 0..=100_000, queue)?,
-        })
+    pub fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
+        Ok(Self { slots: STREAM_SLOTS.read_number(var)?, queue: STREAM_QUEUE.read_number(var)? })
     }
 }
 

@@ -9,6 +9,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     let var = |name: &str| std::env::var(name).ok();
     djinn_runtime::telemetry::init(var("AWS_LAMBDA_LOG_LEVEL").as_deref(), std::io::stdout);
+    djinn_wiring::check_environment()?;
     let executor = Executor { ports: djinn_wiring::build_lambda_world(&var)? };
     let executor = &executor;
     lambda_runtime::run(service_fn(async |event: LambdaEvent<Value>| {

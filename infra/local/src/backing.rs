@@ -10,6 +10,9 @@ use djinn_runtime::port::alarm::Invoker;
 use djinn_runtime::port::secret::Secret;
 use djinn_runtime::port::{RunKey, StoreError};
 use djinn_scripted::ScriptedModel;
+use djinn_settings::table::agent::PUBLIC_URL;
+use djinn_settings::table::aws;
+use djinn_settings::table::runtime::LOCAL;
 use tokio::task::JoinHandle;
 
 use crate::resume::{take_over_dead_runs, unfinished_runs};
@@ -77,15 +80,15 @@ impl Backing {
         let endpoint = |url: &Option<String>| url.clone().unwrap_or_default();
         let key = settings.endpoints.key.as_ref().map(Secret::reveal).unwrap_or_default();
         let mut variables = vec![
-            ("DJINN_LOCAL", "1".to_owned()),
-            ("DJINN_PUBLIC_URL", self.agent_url()),
-            ("DJINN_TABLE", settings.table.clone()),
-            ("DJINN_BUCKET", settings.bucket.clone()),
-            ("DJINN_EXECUTOR", EXECUTOR.to_owned()),
-            ("DJINN_DYNAMODB_URL", endpoint(&settings.endpoints.dynamodb)),
-            ("DJINN_S3_URL", endpoint(&settings.endpoints.s3)),
-            ("DJINN_STORE_KEY", key.to_owned()),
-            ("DJINN_LAMBDA_URL", self.host.clone()),
+            LOCAL.pair("1"),
+            PUBLIC_URL.pair(self.agent_url()),
+            aws::TABLE_NAME.pair(&settings.table),
+            aws::BUCKET.pair(&settings.bucket),
+            aws::EXECUTOR.pair(EXECUTOR),
+            aws::DYNAMODB_URL.pair(endpoint(&settings.endpoints.dynamodb)),
+            aws::S3_URL.pair(endpoint(&settings.endpoints.s3)),
+            aws::STORE_KEY.pair(key),
+            aws::LAMBDA_URL.pair(&self.host),
             // As in template.yaml: a REST API puts its stage before the path.
             ("AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH", "true".to_owned()),
         ];

@@ -9,8 +9,10 @@ use std::time::Duration;
 use agent::{Agent, LocalOrigins, build_router};
 use djinn_aws::{Aws, RunInvocation};
 use djinn_runtime::port::alarm::{Alarms, Invoker};
-use djinn_runtime::settings::{InvalidSetting, Settings};
+use djinn_runtime::settings::Settings;
 use djinn_scripted::ScriptedModel;
+use djinn_settings::InvalidSetting;
+use djinn_settings::table::runtime::LOCAL;
 use djinn_wiring::{AwsWorld, WiringError, build_world};
 use executor::Executor;
 use tokio::net::TcpListener;
@@ -192,7 +194,7 @@ impl Drop for System {
 fn local_variables(scripted: Option<&ScriptedModel>) -> BTreeMap<&'static str, String> {
     let demo = scripted.map(|scripted| demo::model_variables(&scripted.base_url()));
     let demo = demo.into_iter().flatten();
-    demo.chain([("DJINN_LOCAL", "1".to_owned())]).collect()
+    demo.chain([LOCAL.pair("1")]).collect()
 }
 
 async fn bind_listener(address: SocketAddr) -> Result<(TcpListener, SocketAddr), SystemError> {

@@ -8,6 +8,7 @@ use aws_sdk_lambda::types::InvocationType;
 use djinn_core::id::{RunId, TaskId, TenantId};
 use djinn_runtime::port::alarm::Invoker;
 use djinn_runtime::port::{RunKey, StoreError};
+use djinn_settings::table::aws::EXECUTOR;
 use serde::{Deserialize, Serialize};
 
 use crate::clients::Clients;
@@ -78,7 +79,7 @@ impl LambdaInvoker {
 
     async fn invoke_executor(clients: Arc<Clients>, payload: String) -> Result<(), StoreError> {
         let Some(executor) = &clients.settings.executor else {
-            return Err(StoreError::Unavailable("DJINN_EXECUTOR is not set".to_owned()));
+            return Err(StoreError::Unavailable(format!("{} is not set", EXECUTOR.name)));
         };
         let request = clients
             .lambda()

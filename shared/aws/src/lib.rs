@@ -47,7 +47,7 @@ pub use invoke::{LambdaInvoker, RunInvocation};
 pub use secret::AwsSecrets;
 pub use settings::{
     Endpoints, LOCAL_ACCESS_KEY, LOCAL_REGION, LOCAL_SECRET_KEY, ScheduleSettings, Settings,
-    SettingsError, Timeouts,
+    Timeouts,
 };
 pub use signature::{SignedRequest, is_signed};
 pub use store::AwsStore;

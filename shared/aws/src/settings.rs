@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use djinn_runtime::port::secret::Secret;
-use djinn_runtime::settings::parse_number;
+use djinn_settings::table::aws::{
+    BUCKET, DYNAMODB_URL, EXECUTOR, LAMBDA_URL, OBJECT_DAYS, S3_URL, SCHEDULE_GROUP,
+    SCHEDULE_ROLE_ARN, STORE_KEY, TABLE_NAME,
+};
+use djinn_settings::{InvalidSetting, Setting, VarLookup};
 
 /// The access key and region of services on a laptop, and the secret key of those that check none.
 pub const LOCAL_ACCESS_KEY: &str = "djinn";
@@ -11,16 +15,6 @@ pub const LOCAL_ACCESS_KEY: &str = "djinn";
 pub const LOCAL_SECRET_KEY: &str = "djinn-local-only";
 /// The region goes into the signature of every request to a local service.
 pub const LOCAL_REGION: &str = "us-east-1";
-
-/// Why the settings cannot be used. Its text names the variable and what it must be.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{variable} {problem}")]
-pub struct SettingsError {
-    /// The name is that of the environment variable, such as `DJINN_TABLE`.
-    pub variable: &'static str,
-    /// What is wrong with it.
-    pub problem: String,
-}
 
 /// The settings name the table, bucket, executor and schedules that a process uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +28,7 @@ pub struct Settings {
     pub executor: Option<String>,
     /// Where alarms are made. `None`: there are none.
     pub schedules: Option<ScheduleSettings>,
-    /// How long the bucket keeps an object after it was written (`DJINN_OBJECT_DAYS`, 750-36500,
-    /// default 800).
+    /// How long the bucket keeps an object after it was written (`DJINN_OBJECT_DAYS`).
     pub object_life: Duration,
     /// Services that are not AWS's own.
     pub endpoints: Endpoints,
@@ -97,10 +90,9 @@ impl Default for Timeouts {
     }
 }
 
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// The default of `ObjectDays` in `template.yaml`.
-const OBJECT_DAYS: u32 = 800;
+/// How long a bucket keeps its objects whose deployment says nothing else: the default of
+/// `DJINN_OBJECT_DAYS`.
+const OBJECT_LIFE: Duration = Duration::from_secs(800 * 24 * 60 * 60);
 
 impl Settings {
     /// Settings for one table and one bucket, with no executor and no schedules.
@@ -111,7 +103,7 @@ impl Settings {
             bucket: bucket.into(),
             executor: None,
             schedules: None,
-            object_life: DAY * OBJECT_DAYS,
+            object_life: OBJECT_LIFE,
             endpoints: Endpoints::default(),
             timeouts: Timeouts::default(),
         }
@@ -121,61 +113,49 @@ impl Settings {
     ///
     /// `DJINN_TABLE`, `DJINN_BUCKET` and `DJINN_EXECUTOR` are needed; `DJINN_SCHEDULE_GROUP` and
     /// `DJINN_SCHEDULE_ROLE_ARN` too, unless `DJINN_LAMBDA_URL` is set. An empty variable counts as
-    /// missing. `DJINN_OBJECT_DAYS` may be.
+    /// missing.
     ///
     /// # Errors
-    /// [`SettingsError`] for the first variable that is missing or unusable.
-    pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
-        let find = |name: &str| var(name).filter(|value| !value.trim().is_empty());
-        let need = |variable: &'static str| {
-            find(variable).ok_or_else(|| SettingsError { variable, problem: "is not set".into() })
-        };
-        let endpoint = |variable: &'static str| match find(variable) {
-            Some(url) if !url.starts_with("http://") && !url.starts_with("https://") => {
-                let problem = format!("must be a URL that starts with http://, got `{url}`");
-                Err(SettingsError { variable, problem })
-            }
-            found => Ok(found),
-        };
-        let executor = need("DJINN_EXECUTOR")?;
+    /// [`InvalidSetting`] for the first variable that is missing or unusable.
+    pub fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
+        let executor = EXECUTOR.require_text(var)?;
         let endpoints = Endpoints {
-            dynamodb: endpoint("DJINN_DYNAMODB_URL")?,
-            s3: endpoint("DJINN_S3_URL")?,
-            lambda: endpoint("DJINN_LAMBDA_URL")?,
-            key: find("DJINN_STORE_KEY").map(|key| Secret::new(&key)),
+            dynamodb: read_endpoint(&DYNAMODB_URL, var)?,
+            s3: read_endpoint(&S3_URL, var)?,
+            lambda: read_endpoint(&LAMBDA_URL, var)?,
+            key: STORE_KEY.find_text(var).map(|key| Secret::new(&key)),
         };
         let schedules = match endpoints.lambda {
-            Some(_) if find("DJINN_SCHEDULE_GROUP").is_none() => None,
+            Some(_) if SCHEDULE_GROUP.find_text(var).is_none() => None,
             _ => Some(ScheduleSettings {
-                group: need("DJINN_SCHEDULE_GROUP")?,
-                role_arn: need("DJINN_SCHEDULE_ROLE_ARN")?,
+                group: SCHEDULE_GROUP.require_text(var)?,
+                role_arn: SCHEDULE_ROLE_ARN.require_text(var)?,
                 executor_arn: parse_executor_arn(&executor)?,
             }),
         };
-        let defaults = Self::new(need("DJINN_TABLE")?, need("DJINN_BUCKET")?);
-        let object_life = parse_object_life(&find)?.unwrap_or(defaults.object_life);
+        let defaults = Self::new(TABLE_NAME.require_text(var)?, BUCKET.require_text(var)?);
+        let object_days: u64 = OBJECT_DAYS.read_number(var)?;
+        let object_life = Duration::from_secs(object_days * 24 * 60 * 60);
         Ok(Self { executor: Some(executor), schedules, object_life, endpoints, ..defaults })
     }
 }
 
-/// The bucket's lifecycle, if it is told.
-fn parse_object_life(
-    var: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<Duration>, SettingsError> {
-    let days = parse_number(var, "DJINN_OBJECT_DAYS", 750..=36_500).map_err(|bad| {
-        let problem = format!("must be {}, got `{}`", bad.wanted, bad.got);
-        SettingsError { variable: bad.name, problem }
-    })?;
-    Ok(days.and_then(|days| u32::try_from(days).ok()).map(|days| DAY * days))
+/// The URL of a stand-in, if there is one.
+fn read_endpoint(setting: &Setting, var: VarLookup<'_>) -> Result<Option<String>, InvalidSetting> {
+    match setting.find_text(var) {
+        Some(url) if !url.starts_with("http://") && !url.starts_with("https://") => {
+            Err(setting.refuse(&url))
+        }
+        found => Ok(found),
+    }
 }
 
 /// The executor as a schedule's target.
-fn parse_executor_arn(executor: &str) -> Result<String, SettingsError> {
-    if executor.starts_with("arn:") {
-        return Ok(executor.to_owned());
+fn parse_executor_arn(executor: &str) -> Result<String, InvalidSetting> {
+    match executor.starts_with("arn:") {
+        true => Ok(executor.to_owned()),
+        false => Err(EXECUTOR.refuse(executor)),
     }
-    let problem = format!("must be the ARN of the function that continues runs, got `{executor}`");
-    Err(SettingsError { variable: "DJINN_EXECUTOR", problem })
 }
 
 #[cfg(test)]
@@ -191,15 +171,16 @@ mod tests {
         ("DJINN_SCHEDULE_ROLE_ARN", "arn:aws:iam::1:role/r"),
     ];
 
-    fn read(vars: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+    fn read(vars: &[(&str, &str)]) -> Result<Settings, InvalidSetting> {
         let vars: BTreeMap<_, _> = vars.iter().copied().collect();
-        Settings::from_vars(|name| vars.get(name).map(|value| (*value).to_owned()))
+        Settings::from_vars(&|name| vars.get(name).map(|value| (*value).to_owned()))
     }
 
     #[test]
     fn a_deployment_needs_all_five_and_the_error_names_the_one_that_is_missing() {
         let settings = read(&DEPLOYED).unwrap();
         assert_eq!(settings.table, "t");
+        assert_eq!(settings.object_life, Settings::new("t", "b").object_life);
         assert_eq!(settings.schedules.unwrap().executor_arn, settings.executor.unwrap());
         for (missing, _) in DEPLOYED {
             let others: Vec<_> =

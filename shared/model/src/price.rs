@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use djinn_core::budget::Price;
+use djinn_settings::VarLookup;
+use djinn_settings::table::model::PRICES;
 
 use crate::settings::SettingsError;
 
@@ -21,16 +23,12 @@ pub(crate) struct Prices(PriceTable);
 impl Prices {
     /// Reads `DJINN_PRICES`: a JSON object of the form of `prices.json`, whose entries come before
     /// ours.
-    pub(crate) fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
-        const NAME: &str = "DJINN_PRICES";
-        let Some(json) = var(NAME).filter(|json| !json.trim().is_empty()) else {
-            return Ok(Self::default());
-        };
-        let wanted = "must be an object of models, each with `input`, `cached_input` and `output` \
-            in whole millionths of a dollar per million tokens";
+    pub(crate) fn from_vars(var: VarLookup<'_>) -> Result<Self, SettingsError> {
+        let Some(json) = PRICES.find_text(var) else { return Ok(Self::default()) };
+        let wrong = |error| format!("must be {}: {error}", PRICES.kind);
         serde_json::from_str(&json)
             .map(Self)
-            .map_err(|error| SettingsError::new(NAME, format!("{wanted}: {error}")))
+            .map_err(|error: serde_json::Error| SettingsError::new(PRICES.name, wrong(error)))
     }
 
     /// The price of a model by its provider's name; one with a date at its end has the price of the

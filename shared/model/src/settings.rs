@@ -1,6 +1,6 @@
 //! Which models there are and which role has which.
 //!
-//! README.md holds the same as a table; a test compares the two.
+//! `djinn_settings::table::model` has a row for each; a test compares the two.
 
 mod object_reader;
 mod provider;

@@ -3,11 +3,16 @@
 mod test_settings;
 mod user;
 
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use djinn_core::run::Run;
+use djinn_settings::VarLookup;
+use djinn_settings::table::runtime::{
+    HAND_OVER_MARGIN_SECONDS, IDLE_STREAM_SECONDS, RETENTION_DAYS,
+};
 
+/// What makes of a variable, also of one of a deployment's own tools, a reason not to start.
+pub use djinn_settings::InvalidSetting;
 pub use user::UserLimits;
 
 /// The driver's periods and bounds. Tests shorten them; a deployment changes the margin and the
@@ -65,93 +70,24 @@ pub struct Settings {
     pub hand_over_after_record: bool,
 }
 
-/// A setting that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name} must be {wanted}, got `{got}`")]
-pub struct InvalidSetting {
-    /// The name of the environment variable.
-    pub name: &'static str,
-    /// What it must be.
-    pub wanted: String,
-    /// The value that the variable has.
-    pub got: String,
-}
-
-impl InvalidSetting {
-    /// A setting whose value is none of those it may have.
-    #[must_use]
-    pub fn new(name: &'static str, wanted: impl Into<String>, got: impl Into<String>) -> Self {
-        Self { name, wanted: wanted.into(), got: got.into() }
-    }
-}
-
-/// The whole number of a variable; `None` if it is not set or empty.
-///
-/// # Errors
-/// [`InvalidSetting`] for anything else, and for numbers out of range.
-pub fn parse_number(
-    var: &dyn Fn(&str) -> Option<String>,
-    name: &'static str,
-    range: RangeInclusive<u64>,
-) -> Result<Option<u64>, InvalidSetting> {
-    let Some(text) = var(name).filter(|text| !text.trim().is_empty()) else { return Ok(None) };
-    let number = text.trim().parse().ok().filter(|number| range.contains(number));
-    let wanted = || format!("a whole number from {} to {}", range.start(), range.end());
-    number.map(Some).ok_or_else(|| InvalidSetting::new(name, wanted(), text))
-}
-
-/// What a run may cost, in US dollars; the agent reads it, and whoever wires prices looks whether it
-/// is set.
-pub const MAX_USD_VAR: &str = "DJINN_MAX_USD";
-
-/// The amount of US dollars of a variable, in millionths: `2`, `0.25`, at most a million. `None` if it
-/// is not set or empty.
-///
-/// # Errors
-/// [`InvalidSetting`] for anything else.
-pub fn parse_micro_usd(
-    var: &dyn Fn(&str) -> Option<String>,
-    name: &'static str,
-) -> Result<Option<u64>, InvalidSetting> {
-    let Some(text) = var(name).filter(|text| !text.trim().is_empty()) else { return Ok(None) };
-    let wanted = "an amount of US dollars from 0.000001 to 1000000 with at most 6 decimals";
-    let (whole, part) = text.trim().split_once('.').unwrap_or((text.trim(), "0"));
-    let digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
-    let amount = (digits(whole) && digits(part) && part.len() <= 6).then(|| {
-        let whole: u64 = whole.parse().ok()?;
-        whole.checked_mul(1_000_000)?.checked_add(format!("{part:0<6}").parse().ok()?)
-    });
-    let amount = amount.flatten().filter(|amount| (1..=1_000_000_000_000).contains(amount));
-    amount.map(Some).ok_or_else(|| InvalidSetting::new(name, wanted, text))
-}
-
-/// What `DJINN_IDLE_STREAM_SECONDS` may be.
-const IDLE_STREAM_RANGE_S: RangeInclusive<u64> = 10..=MAX_IDLE_STREAM.as_secs();
-
 /// What is left of a function's fifteen minutes less the margin of the hand-over, rounded down.
 const MAX_IDLE_STREAM: Duration = Duration::from_secs(840);
 
 impl Settings {
-    /// The settings of a deployment: `DJINN_HAND_OVER_MARGIN_SECONDS` (1-300, default 30),
-    /// `DJINN_IDLE_STREAM_SECONDS` (10-840, default 120), `DJINN_RETENTION_DAYS` (1-365, default 30), and
-    /// those of [`UserLimits`]. On a laptop, where `DJINN_LOCAL` is 1, tests change others through
-    /// `DJINN_TEST_SETTINGS`; anywhere else that is refused.
+    /// The settings of a deployment, of which the rest are the defaults. On a laptop, where `DJINN_LOCAL` is
+    /// 1, tests change others through `DJINN_TEST_SETTINGS`; anywhere else that is refused.
     ///
     /// # Errors
     /// [`InvalidSetting`] names the variable.
-    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, InvalidSetting> {
-        let mut settings = Self::default();
-        if let Some(seconds) = parse_number(var, "DJINN_HAND_OVER_MARGIN_SECONDS", 1..=300)? {
-            settings.hand_over_margin = Duration::from_secs(seconds);
-        }
-        if let Some(seconds) = parse_number(var, "DJINN_IDLE_STREAM_SECONDS", IDLE_STREAM_RANGE_S)?
-        {
-            settings.idle_stream = Duration::from_secs(seconds);
-        }
-        if let Some(days) = parse_number(var, "DJINN_RETENTION_DAYS", 1..=365)? {
-            settings.retention = Duration::from_secs(days * 24 * 60 * 60);
-        }
-        settings.user = UserLimits::from_vars(var)?;
+    pub fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
+        let days: u64 = RETENTION_DAYS.read_number(var)?;
+        let mut settings = Self {
+            hand_over_margin: Duration::from_secs(HAND_OVER_MARGIN_SECONDS.read_number(var)?),
+            idle_stream: Duration::from_secs(IDLE_STREAM_SECONDS.read_number(var)?),
+            retention: Duration::from_secs(days * 24 * 60 * 60),
+            user: UserLimits::from_vars(var)?,
+            ..Self::default()
+        };
         test_settings::apply_test_settings(&mut settings, var)?;
         Ok(settings)
     }
@@ -302,20 +238,6 @@ mod tests {
         let error = read("9").unwrap_err().to_string();
         let sentence = "DJINN_IDLE_STREAM_SECONDS must be a whole number from 10 to 840, got `9`";
         assert_eq!(error, sentence);
-    }
-
-    #[test]
-    fn amounts_are_read_to_the_millionth() {
-        let read = |text: &'static str| parse_micro_usd(&|_| Some(text.to_owned()), MAX_USD_VAR);
-        for (text, amount) in [("2", 2_000_000), (" 0.25 ", 250_000), ("0.000001", 1)] {
-            assert_eq!(read(text), Ok(Some(amount)), "{text}");
-        }
-        assert_eq!((read(""), read("1000000")), (Ok(None), Ok(Some(1_000_000_000_000))));
-        for bad in ["0", "7.", ".5", "-1", "1,5", "$2", "1e3", "0.0000001", "1000000.01", ".", "+1"]
-        {
-            let error = read(bad).unwrap_err().to_string();
-            assert!(error.starts_with("DJINN_MAX_USD must be an amount of US dollars"), "{error}");
-        }
     }
 
     #[test]

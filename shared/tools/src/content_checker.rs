@@ -12,7 +12,11 @@ use djinn_runtime::port::checker::{
 };
 use djinn_runtime::port::secret::{Secret, SecretError, Secrets};
 use djinn_runtime::port::tool::BoxFuture;
-use djinn_runtime::settings::{InvalidSetting, parse_number};
+use djinn_settings::table::tools::{
+    CONTENT_CHECKER, CONTENT_CHECKER_FAILS, CONTENT_CHECKER_KEY, CONTENT_CHECKER_TIMEOUT_MS,
+    DENY_LIST,
+};
+use djinn_settings::{InvalidSetting, VarLookup};
 use djinn_text::deny::DenyList;
 use reqwest::{Client, StatusCode, Url, redirect};
 use serde::Deserialize;
@@ -25,52 +29,33 @@ const MAX_ANSWER: usize = 512 * 1024;
 /// Bytes of a text in the place of another.
 const MAX_TEXT: usize = 64 * 1024;
 
-/// How long the checker may take, unless a deployment says otherwise.
-const TIMEOUT_MS: u64 = 3_000;
-
-/// What a deployment says of content: `DJINN_DENY_LIST`, `DJINN_CONTENT_CHECKER`,
-/// `DJINN_CONTENT_CHECKER_KEY`, `DJINN_CONTENT_CHECKER_TIMEOUT_MS` and `DJINN_CONTENT_CHECKER_FAILS`.
+/// What a deployment says of content: phrases, and a checker of its own.
 ///
 /// # Errors
 /// [`InvalidSetting`] names the variable.
 pub fn parse_content_policy<S: Secrets + 'static>(
-    var: &dyn Fn(&str) -> Option<String>,
+    var: VarLookup<'_>,
     secrets: S,
 ) -> Result<ContentPolicy, InvalidSetting> {
-    let given = |name| var(name).filter(|text: &String| !text.trim().is_empty());
-    let deny = parse_deny_list(given("DJINN_DENY_LIST"))?;
-    let timeout_ms =
-        parse_number(var, "DJINN_CONTENT_CHECKER_TIMEOUT_MS", 100..=10_000)?.unwrap_or(TIMEOUT_MS);
-    let fails_open = match given("DJINN_CONTENT_CHECKER_FAILS").as_deref() {
-        None | Some("closed") => false,
-        Some("open") => true,
-        Some(other) => {
-            return Err(InvalidSetting::new(
-                "DJINN_CONTENT_CHECKER_FAILS",
-                "closed or open",
-                other,
-            ));
-        }
-    };
-    let key = parse_key(var, given("DJINN_CONTENT_CHECKER_KEY"))?;
-    let Some(url) = given("DJINN_CONTENT_CHECKER") else {
+    let deny = parse_deny_list(var)?;
+    let timeout = Duration::from_millis(CONTENT_CHECKER_TIMEOUT_MS.read_number(var)?);
+    let fails_open = CONTENT_CHECKER_FAILS.find_choice(var)? == Some("open");
+    let key = parse_key(var)?;
+    let Some(url) = CONTENT_CHECKER.find_text(var) else {
         return Ok(ContentPolicy { deny, check_policy: None });
     };
-    let url = parse_url(&url)?;
-    let checker = HttpChecker::new(url, key, secrets, Duration::from_millis(timeout_ms))?;
+    let checker = HttpChecker::new(parse_url(&url)?, key, secrets, timeout)?;
     Ok(ContentPolicy {
         deny,
         check_policy: Some(CheckPolicy { checker: std::sync::Arc::new(checker), fails_open }),
     })
 }
 
-fn parse_deny_list(text: Option<String>) -> Result<DenyList, InvalidSetting> {
-    let Some(text) = text else { return Ok(DenyList::default()) };
-    // The text holds what nobody is to read: it is not repeated.
-    let wrong = |wanted: String| InvalidSetting::new("DJINN_DENY_LIST", wanted, "another text");
-    let phrases: Vec<String> =
-        serde_json::from_str(&text).map_err(|_| wrong("a JSON list of phrases".to_owned()))?;
-    DenyList::new(&phrases).map_err(|bad| wrong(format!("a JSON list of {bad}")))
+fn parse_deny_list(var: VarLookup<'_>) -> Result<DenyList, InvalidSetting> {
+    let Some(text) = DENY_LIST.find_text(var) else { return Ok(DenyList::default()) };
+    let phrases: Vec<String> = serde_json::from_str(&text).map_err(|_| DENY_LIST.refuse(&text))?;
+    let wrong = |bad| DENY_LIST.refuse_for(&format!("a JSON list of {bad}"), &text);
+    DenyList::new(&phrases).map_err(wrong)
 }
 
 fn parse_url(text: &str) -> Result<Url, InvalidSetting> {
@@ -78,8 +63,7 @@ fn parse_url(text: &str) -> Result<Url, InvalidSetting> {
         let is_plain = url.username().is_empty() && url.password().is_none();
         matches!(url.scheme(), "http" | "https") && url.has_host() && is_plain
     });
-    let wanted = "an http or https URL without a user or a password";
-    url.ok_or_else(|| InvalidSetting::new("DJINN_CONTENT_CHECKER", wanted, "another text"))
+    url.ok_or_else(|| CONTENT_CHECKER.refuse(text))
 }
 
 /// Where the key is that the checker is sent.
@@ -90,20 +74,18 @@ enum CheckerKey {
     Stored(String),
 }
 
-fn parse_key(
-    var: &dyn Fn(&str) -> Option<String>,
-    text: Option<String>,
-) -> Result<CheckerKey, InvalidSetting> {
-    // The text may be a key: it is not repeated.
-    let wrong = |wanted| InvalidSetting::new("DJINN_CONTENT_CHECKER_KEY", wanted, "another text");
-    let Some(text) = text else { return Ok(CheckerKey::None) };
+fn parse_key(var: VarLookup<'_>) -> Result<CheckerKey, InvalidSetting> {
+    let Some(text) = CONTENT_CHECKER_KEY.find_text(var) else { return Ok(CheckerKey::None) };
     match text.split_once(':') {
         Some(("env", name)) if !name.is_empty() => match var(name) {
             Some(secret) => Ok(CheckerKey::Inline(Secret::new(&secret))),
-            None => Err(wrong("`env:NAME` of a variable that is set")),
+            None => {
+                let wanted = "`env:NAME` of a variable that is set";
+                Err(CONTENT_CHECKER_KEY.refuse_for(wanted, &text))
+            }
         },
         Some(("secret", name)) if !name.is_empty() => Ok(CheckerKey::Stored(name.to_owned())),
-        Some(_) | None => Err(wrong("`env:NAME` or `secret:NAME`")),
+        Some(_) | None => Err(CONTENT_CHECKER_KEY.refuse(&text)),
     }
 }
 
@@ -144,9 +126,7 @@ impl<S: Secrets> HttpChecker<S> {
             .redirect(redirect::Policy::none())
             .user_agent(concat!("djinn/", env!("CARGO_PKG_VERSION")))
             .build()
-            .map_err(|_| {
-                InvalidSetting::new("DJINN_CONTENT_CHECKER", "reachable over HTTP", "it")
-            })?;
+            .map_err(|_| InvalidSetting::new(CONTENT_CHECKER.name, "reachable over HTTP", "it"))?;
         Ok(Self { http, url, key, cached_key: Mutex::default(), secrets, timeout })
     }
 

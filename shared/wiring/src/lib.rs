@@ -3,6 +3,8 @@
 //! Every function and the local system are wired by [`build_world`]; they differ in who makes alarms and
 //! invokes the executor. Nothing here does I/O: clients connect when they are first used.
 
+mod environment;
+
 use std::sync::Arc;
 
 use djinn_aws::{Aws, AwsSecrets, AwsStore, LambdaInvoker, SchedulerAlarms};
@@ -10,8 +12,12 @@ use djinn_model::Models;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::SystemClock;
 use djinn_runtime::prompt::Prompts;
-use djinn_runtime::settings::{InvalidSetting, MAX_USD_VAR, Settings, parse_micro_usd};
+use djinn_runtime::settings::Settings;
 use djinn_runtime::world::World;
+use djinn_settings::InvalidSetting;
+use djinn_settings::table::runtime::MAX_USD;
+
+pub use environment::check_environment;
 
 /// A world whose runs are kept by AWS, or by what stands in for it on a laptop.
 pub type AwsWorld<A, I> = World<AwsStore, Models<AwsSecrets>, A, I, SystemClock>;
@@ -22,13 +28,10 @@ pub type LambdaWorld = AwsWorld<SchedulerAlarms, LambdaInvoker>;
 /// A variable that is missing or cannot be used. Its text names it, never a secret's value.
 #[derive(Debug, thiserror::Error)]
 pub enum WiringError {
-    /// The variable says where AWS's services or their stand-ins are, as `djinn_aws` reads it.
-    #[error(transparent)]
-    Aws(#[from] djinn_aws::SettingsError),
     /// Which models there are.
     #[error(transparent)]
     Models(#[from] djinn_model::SettingsError),
-    /// How long things may take.
+    /// Where everything lies, how long things may take, what may be said.
     #[error(transparent)]
     Settings(#[from] InvalidSetting),
     /// There is a budget in money, and models whose calls cost nobody knows what.
@@ -64,7 +67,7 @@ pub fn build_world<A: Alarms, I: Invoker>(
     let settings = Settings::from_vars(var)?;
     check_prices(
         &models,
-        parse_micro_usd(var, MAX_USD_VAR)?.is_some() || settings.user.day_micro_usd.is_some(),
+        MAX_USD.find_micro_usd(var)?.is_some() || settings.user.day_micro_usd.is_some(),
     )?;
     let models = Models::new(models, aws.secrets());
     Ok(World {

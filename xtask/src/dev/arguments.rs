@@ -10,7 +10,7 @@ pub(super) const PORT: u16 = 9000;
 
 /// Without a command the system runs on this machine.
 #[derive(Args)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(args_conflicts_with_subcommands = true, after_long_help = djinn_settings::write_help())]
 pub(crate) struct DevArguments {
     #[command(subcommand)]
     pub(super) command: Option<DevCommand>,

@@ -8,9 +8,6 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use djinn_core::id::encode_hex;
 
-/// The variable that the key goes into, unless the environment has one.
-pub(super) const NAME: &str = "DJINN_LINK_KEY";
-
 const BYTES: usize = 32;
 
 /// The key of the system over `home`, made when there is none.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use djinn_local::{Backing, BackingOptions};
+use djinn_settings::table::agent::LINK_KEY;
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
@@ -53,8 +54,8 @@ fn start_host(port: u16, backing: &Backing) -> Result<Child> {
     let arguments = [&arguments[..], &["--invoke-port", &port, "--concurrency", INSTANCES]];
     let mut host = venv::ensure_venv()?.program_command("cargo-lambda", &arguments.concat())?;
     host.envs(backing.variables());
-    if environment_vars()(link_key::NAME).is_none() {
-        host.env(link_key::NAME, link_key::of(&home_dir())?);
+    if environment_vars()(LINK_KEY.name).is_none() {
+        host.env(LINK_KEY.name, link_key::of(&home_dir())?);
     }
     let child = Command::from(host).kill_on_drop(true).spawn();
     child.context("cargo lambda watch could not be started")

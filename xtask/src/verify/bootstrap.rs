@@ -4,6 +4,7 @@ use std::env::consts::{ARCH, OS};
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use djinn_settings::table::contributor::{BUILT, RIE};
 
 use super::built_programs::BuiltPrograms;
 use crate::process::{command_output, run};
@@ -23,5 +24,5 @@ pub(super) fn run_tests() -> Result<()> {
     let emulator = Path::new(&samcli).join(format!("local/rapid/aws-lambda-rie-{architecture}"));
     ensure!(emulator.is_file(), "aws-sam-cli has no emulator for {ARCH}");
     let mut tests = BuiltPrograms::new()?.ignored_test_command("tests", "rie", &[])?;
-    run(tests.env("DJINN_RIE", emulator).env("DJINN_BUILT", workspace::profile_dir("debug")))
+    run(tests.env(RIE.name, emulator).env(BUILT.name, workspace::profile_dir("debug")))
 }

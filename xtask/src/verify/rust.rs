@@ -5,9 +5,9 @@ use std::process::Command;
 use std::thread::available_parallelism;
 
 use anyhow::Result;
+use djinn_settings::table::contributor::{ALWAYS_HAND_OVER, RUSTDOC};
 
 use super::built_programs::{BuiltPrograms, workspace_cargo};
-use super::rustdoc;
 use crate::process::{cargo_command, run};
 use crate::{venv, workspace};
 
@@ -25,7 +25,7 @@ pub(super) fn build_all() -> Result<()> {
 pub(super) fn build_docs() -> Result<()> {
     // Not the program that runs: a build since then has put another in its place.
     let ours = workspace::profile_dir("debug").join("xtask");
-    run(workspace_cargo(&["test", "--doc"]).env("RUSTDOC", ours).env(rustdoc::ACTIVE, "1"))
+    run(workspace_cargo(&["test", "--doc"]).env("RUSTDOC", ours).env(RUSTDOC.name, "1"))
 }
 
 /// Every test that is not `#[ignore]`d. All of them run even if one fails: a second run costs more
@@ -110,7 +110,7 @@ const ONCE: &[&str] = &[
 pub(super) fn run_hand_over() -> Result<()> {
     let mut command = BuiltPrograms::new()?.test_command("tests", "it", &[])?;
     command.args(ONCE.iter().flat_map(|name| ["--skip", name]));
-    run(command.env("DJINN_ALWAYS_HAND_OVER", "1").env("INSTA_UPDATE", "no"))
+    run(command.env(ALWAYS_HAND_OVER.name, "1").env("INSTA_UPDATE", "no"))
 }
 
 /// The tests that run the built functions, one at a time: they watch clocks.

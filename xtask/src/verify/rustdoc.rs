@@ -8,9 +8,6 @@ use anyhow::Result;
 use crate::process::run;
 use crate::workspace;
 
-/// The variable that makes of this program rustdoc.
-pub(crate) const ACTIVE: &str = "DJINN_RUSTDOC";
-
 /// Options of `rustdoc --test` alone, each with a value.
 const OF_TESTS: [&str; 3] = ["--test-run-directory", "--test-args", "--test-runtool"];
 

@@ -1,13 +1,10 @@
 //! `DJINN_AUTH`: how callers are told apart.
 
 use djinn_core::api_key::KeyHolder;
-use djinn_runtime::settings::InvalidSetting;
+use djinn_settings::table::agent::{API_KEYS, AUTH, IAM_USER};
+use djinn_settings::{InvalidSetting, VarLookup};
 
 use super::token::TokenSettings;
-
-const AUTH: &str = "DJINN_AUTH";
-const KEYS: &str = "DJINN_API_KEYS";
-const IAM_USER: &str = "DJINN_IAM_USER";
 
 /// How callers are told apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,49 +41,40 @@ pub enum KeyList {
 impl Auth {
     /// Reads `DJINN_AUTH`, and `DJINN_IAM_USER` for `iam`, `DJINN_API_KEYS` for `key`, `DJINN_JWT_…` for
     /// `jwt`. Unset it is `iam`, and `none` on a laptop, the only place where that may be asked for.
-    pub(crate) fn from_vars(
-        var: &dyn Fn(&str) -> Option<String>,
-        local: bool,
-    ) -> Result<Self, InvalidSetting> {
-        let given = |name| var(name).filter(|text: &String| !text.trim().is_empty());
-        match (given(AUTH).as_deref(), local) {
-            (Some("none") | None, true) => Ok(Self::None),
-            (Some("iam"), _) | (None, false) => {
-                parse_iam_user(given(IAM_USER).as_deref()).map(Self::Iam)
-            }
-            (Some("key"), _) => parse_key_list(&given(KEYS).unwrap_or_default()).map(Self::Key),
-            (Some("jwt"), _) => TokenSettings::from_vars(var, local).map(Self::Jwt),
-            (Some(other), true) => Err(InvalidSetting::new(AUTH, "iam, key, jwt or none", other)),
-            (Some("none"), false) => {
+    pub(crate) fn from_vars(var: VarLookup<'_>, local: bool) -> Result<Self, InvalidSetting> {
+        if local && AUTH.find_text(var).is_none() {
+            return Ok(Self::None);
+        }
+        match (AUTH.find_choice(var), local) {
+            (Ok(Some("none")), true) => Ok(Self::None),
+            (Ok(Some("none")), false) => {
                 let wanted =
                     "iam, key or jwt where DJINN_LOCAL is not 1, or everybody may do everything";
-                Err(InvalidSetting::new(AUTH, wanted, "none"))
+                Err(AUTH.refuse_for(wanted, "none"))
             }
-            (Some(other), false) => Err(InvalidSetting::new(AUTH, "iam, key or jwt", other)),
+            (Ok(Some("key")), _) => parse_key_list(&API_KEYS.find_text(var).unwrap_or_default()),
+            (Ok(Some("jwt")), _) => TokenSettings::from_vars(var, local).map(Self::Jwt),
+            (Ok(_), _) => parse_iam_user(var).map(Self::Iam),
+            (Err(refused), true) => Err(refused),
+            (Err(_), false) => {
+                let found = AUTH.find_text(var).unwrap_or_default();
+                Err(AUTH.refuse_for("iam, key or jwt", &found))
+            }
         }
     }
 }
 
-fn parse_iam_user(word: Option<&str>) -> Result<IamUser, InvalidSetting> {
-    match word {
-        None | Some("session") => Ok(IamUser::Session),
-        Some("role") => Ok(IamUser::Role),
-        Some(other) => Err(InvalidSetting::new(IAM_USER, "session or role", other)),
-    }
+fn parse_iam_user(var: VarLookup<'_>) -> Result<IamUser, InvalidSetting> {
+    Ok(if IAM_USER.find_choice(var)? == Some("role") { IamUser::Role } else { IamUser::Session })
 }
 
-fn parse_key_list(text: &str) -> Result<KeyList, InvalidSetting> {
-    match text.trim().strip_prefix("secret:").map(str::trim) {
-        Some("") => Err(InvalidSetting::new(KEYS, expected_key_list(), "secret:")),
+fn parse_key_list(text: &str) -> Result<Auth, InvalidSetting> {
+    let list = match text.trim().strip_prefix("secret:").map(str::trim) {
+        Some("") => Err("secret:".to_owned()),
         Some(name) => Ok(KeyList::Secret(name.to_owned())),
-        None => parse_key_holders(text)
-            .map(KeyList::Inline)
-            .map_err(|place| InvalidSetting::new(KEYS, expected_key_list(), place)),
-    }
-}
-
-fn expected_key_list() -> String {
-    "a JSON list of what `cargo xtask key` prints, or secret:NAME of one that holds it".to_owned()
+        None => parse_key_holders(text).map(KeyList::Inline),
+    };
+    list.map(Auth::Key).map_err(|place| API_KEYS.refuse_described(&place))
 }
 
 /// Reads a list of keys' hashes and holders. What is wrong is told by its place only: somebody may

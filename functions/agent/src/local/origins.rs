@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use axum::http::uri::{Authority, Scheme};
 use axum::http::{HeaderValue, Uri};
-use djinn_runtime::settings::InvalidSetting;
+use djinn_settings::table::agent::{LOCAL_ORIGINS, PUBLIC_URL};
+use djinn_settings::{InvalidSetting, VarLookup};
 
 /// Those of the laptop itself, under any port, and named ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,15 +27,13 @@ impl LocalOrigins {
     ///
     /// # Errors
     /// [`InvalidSetting`] for what is no origin.
-    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, InvalidSetting> {
-        const NAME: &str = "DJINN_LOCAL_ORIGINS";
-        let given = var(NAME).unwrap_or_default();
+    pub fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
+        let given = LOCAL_ORIGINS.find_text(var).unwrap_or_default();
         let texts = given.split(',').map(str::trim).filter(|text| !text.is_empty());
         let named = texts.map(|text| Origin::parse(text).ok_or(text));
-        let mut named = named.collect::<Result<Vec<_>, _>>().map_err(|text| {
-            InvalidSetting::new(NAME, "origins such as https://chat.example.org, with commas", text)
-        })?;
-        named.extend(var("DJINN_PUBLIC_URL").and_then(|url| Origin::of(&url)));
+        let named = named.collect::<Result<Vec<_>, _>>();
+        let mut named = named.map_err(|text| LOCAL_ORIGINS.refuse(text))?;
+        named.extend(PUBLIC_URL.find_text(var).and_then(|url| Origin::of(&url)));
         Ok(Self { origins: named })
     }
 

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use djinn_core::human::{HumanSettings, HumanSettingsChange};
 use djinn_core::settings::Mode;
-use djinn_runtime::settings::InvalidSetting;
+use djinn_settings::table::agent::HUMAN_FEEDBACK;
+use djinn_settings::{InvalidSetting, VarLookup};
 use serde_json::Value;
-
-const NAME: &str = "DJINN_HUMAN_FEEDBACK";
 
 /// Where the changes of single agents stand in it.
 const AGENTS: &str = "agents";
@@ -15,12 +14,12 @@ const AGENTS: &str = "agents";
 /// Reads a JSON object with the members of [`HumanSettingsChange`], and under `agents` such an object for
 /// `react` or `plan_solve`.
 pub(super) fn from_vars(
-    var: &dyn Fn(&str) -> Option<String>,
+    var: VarLookup<'_>,
 ) -> Result<(HumanSettings, BTreeMap<Mode, HumanSettings>), InvalidSetting> {
-    let Some(text) = var(NAME).filter(|text| !text.trim().is_empty()) else {
+    let Some(text) = HUMAN_FEEDBACK.find_text(var) else {
         return Ok((HumanSettings::default(), BTreeMap::new()));
     };
-    let bad = |problem: String| InvalidSetting::new(NAME, "a JSON object as README says", problem);
+    let bad = |problem: String| HUMAN_FEEDBACK.refuse(&problem);
     let mut given: Value = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
     let agents = given.as_object_mut().and_then(|members| members.remove(AGENTS));
     let everywhere = parse_change(given).map_err(bad)?.apply_to(HumanSettings::default());
@@ -48,7 +47,7 @@ mod tests {
     use djinn_core::tool::Risk;
 
     fn set(text: &str) -> Result<(HumanSettings, BTreeMap<Mode, HumanSettings>), InvalidSetting> {
-        from_vars(&|name| (name == NAME).then(|| text.to_owned()))
+        from_vars(&|name| (name == HUMAN_FEEDBACK.name).then(|| text.to_owned()))
     }
 
     #[test]
@@ -85,7 +84,10 @@ mod tests {
             (r#"{"risk": "huge"}"#, "unknown variant `huge`"),
         ] {
             let error = set(text).unwrap_err().to_string();
-            assert!(error.starts_with(NAME) && error.contains(part), "{text}: {error}");
+            assert!(
+                error.starts_with(HUMAN_FEEDBACK.name) && error.contains(part),
+                "{text}: {error}"
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Reading a JSON object member by member, so that every complaint names its place.
 
+use djinn_settings::{Setting, ValueKind};
 use serde_json::{Map, Value};
 
 use super::SettingsError;
@@ -29,55 +30,51 @@ impl ObjectReader {
         Ok(Self { path: path.to_owned(), members, known_keys: Vec::new() })
     }
 
-    pub(super) fn path_of(&self, key: &str) -> String {
-        join_path(&self.path, key)
+    pub(super) fn path_of(&self, row: &Setting) -> String {
+        join_path(&self.path, row.name)
     }
 
     /// The value of a member, whatever it is.
-    pub(super) fn take(&mut self, key: &'static str) -> Option<Value> {
-        self.known_keys.push(key);
-        self.members.remove(key)
+    pub(super) fn take(&mut self, row: &Setting) -> Option<Value> {
+        self.known_keys.push(row.name);
+        self.members.remove(row.name)
     }
 
-    pub(super) fn take_text(&mut self, key: &'static str) -> Result<Option<String>, SettingsError> {
-        match self.take(key) {
+    pub(super) fn take_text(&mut self, row: &Setting) -> Result<Option<String>, SettingsError> {
+        match self.take(row) {
             None => Ok(None),
             Some(Value::String(text)) if !text.trim().is_empty() => {
                 Ok(Some(text.trim().to_owned()))
             }
-            Some(other) => Err(SettingsError::wrong_value(self.path_of(key), "a text", &other)),
+            Some(other) => Err(SettingsError::wrong_value(self.path_of(row), "a text", &other)),
         }
     }
 
-    /// A whole number within `from..=to`.
-    pub(super) fn take_integer(
-        &mut self,
-        key: &'static str,
-        from: u64,
-        to: u64,
-    ) -> Result<Option<u64>, SettingsError> {
-        let Some(value) = self.take(key) else {
+    /// A whole number within the bounds of its row.
+    pub(super) fn take_integer(&mut self, row: &Setting) -> Result<Option<u64>, SettingsError> {
+        let Some(value) = self.take(row) else {
             return Ok(None);
         };
-        match value.as_u64() {
-            Some(number) if (from..=to).contains(&number) => Ok(Some(number)),
-            Some(_) => Err(SettingsError::wrong_value(
-                self.path_of(key),
-                &format!("between {from} and {to}"),
-                &value,
-            )),
-            None => Err(SettingsError::wrong_value(self.path_of(key), "a whole number", &value)),
+        let wrong = |wanted: &str| SettingsError::wrong_value(self.path_of(row), wanted, &value);
+        match (value.as_u64(), row.kind) {
+            (Some(number), ValueKind::Number { least, most })
+                if number < least || number > most =>
+            {
+                Err(wrong(&format!("between {least} and {most}")))
+            }
+            (Some(number), _) => Ok(Some(number)),
+            (None, _) => Err(wrong("a whole number")),
         }
     }
 
     pub(super) fn take_object(
         &mut self,
-        key: &'static str,
+        row: &Setting,
     ) -> Result<Option<Map<String, Value>>, SettingsError> {
-        match self.take(key) {
+        match self.take(row) {
             None => Ok(None),
             Some(Value::Object(members)) => Ok(Some(members)),
-            Some(other) => Err(SettingsError::wrong_value(self.path_of(key), "an object", &other)),
+            Some(other) => Err(SettingsError::wrong_value(self.path_of(row), "an object", &other)),
         }
     }
 

@@ -7,6 +7,13 @@ use std::time::Duration;
 
 use djinn_core::settings::Role;
 use djinn_runtime::port::secret::Secret;
+use djinn_settings::table::model::member;
+use djinn_settings::table::model::whole::{self, FALLBACK, ROLES};
+use djinn_settings::table::model::{
+    ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL, MODELS, OPENAI_API_KEY,
+    OPENAI_BASE_URL, OPENAI_MODEL,
+};
+use djinn_settings::{Setting, VarLookup};
 use reqwest::Url;
 use sampling::{read_temperature, read_thinking};
 use serde_json::{Map, Value};
@@ -18,46 +25,42 @@ use super::{
 };
 
 /// Roles of agents that are still to come: a configuration may name them already.
-const LATER_ROLES: &[&str] = &["report", "search", "code", "analysis"];
+pub(super) const LATER_ROLES: &[&str] = &["report", "search", "code", "analysis", "data"];
 
 /// Members of the body that the client itself depends on.
 const RESERVED_MEMBERS: &[&str] = &["messages", "model", "stream", "system", "tools"];
 
-type VarLookup<'a> = &'a dyn Fn(&str) -> Option<String>;
-
 pub(super) fn read_settings(var: VarLookup<'_>) -> Result<Settings, SettingsError> {
     let set = |name: &str| var(name).filter(|value| !value.trim().is_empty());
-    match set("DJINN_MODELS") {
+    match MODELS.find_text(var) {
         Some(json) => from_json(&json, &set),
-        None => from_keys(&set),
+        None => from_keys(var),
     }
 }
 
 fn from_keys(var: VarLookup<'_>) -> Result<Settings, SettingsError> {
-    let from = |key: &str, url: &str, name: &str, provider, model: &str| {
-        let Some(secret) = var(key) else {
+    let from = |key: &Setting, url: &Setting, name: &Setting, provider: Provider| {
+        let Some(secret) = key.find_text(var) else {
             return Ok(None);
         };
-        let model = var(name).unwrap_or_else(|| model.to_owned());
+        let model = name.read_text(var).unwrap_or_default();
         let mut settings = ModelSettings::new(provider, model.trim());
         settings.key = ModelKey::Value(Secret::new(&secret));
-        settings.base_url = match var(url) {
-            Some(text) => Some(normalize_base_url(url, &text, provider.stream_format(&model))?),
+        settings.base_url = match url.find_text(var) {
+            Some(text) => {
+                Some(normalize_base_url(url.name, &text, provider.stream_format(&model))?)
+            }
             None => None,
         };
         Ok(Some(Settings::single("default", settings)))
     };
-    let openai =
-        from("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", Provider::OPENAI, "gpt-4.1")?;
+    let openai = from(&OPENAI_API_KEY, &OPENAI_BASE_URL, &OPENAI_MODEL, Provider::OPENAI)?;
     let settings = match openai {
         Some(settings) => Some(settings),
-        None => from(
-            "ANTHROPIC_API_KEY",
-            "ANTHROPIC_BASE_URL",
-            "ANTHROPIC_MODEL",
-            Provider::ANTHROPIC,
-            "claude-sonnet-5",
-        )?,
+        None => {
+            let provider = Provider::ANTHROPIC;
+            from(&ANTHROPIC_API_KEY, &ANTHROPIC_BASE_URL, &ANTHROPIC_MODEL, provider)?
+        }
     };
     Ok(settings.unwrap_or_default())
 }
@@ -65,18 +68,18 @@ fn from_keys(var: VarLookup<'_>) -> Result<Settings, SettingsError> {
 fn from_json(json: &str, var: VarLookup<'_>) -> Result<Settings, SettingsError> {
     let value: Value = serde_json::from_str(json).map_err(|error| {
         SettingsError::new(
-            "DJINN_MODELS",
+            MODELS.name,
             format!("is not JSON: line {}, column {}", error.line(), error.column()),
         )
     })?;
     if !value.is_object() {
-        return Err(SettingsError::wrong_value("DJINN_MODELS", "an object", &value));
+        return Err(SettingsError::wrong_value(MODELS.name, "an object", &value));
     }
     let mut fields = ObjectReader::new("", value)?;
-    let default = fields.take_text("default")?;
-    let roles = fields.take_object("roles")?.unwrap_or_default();
-    let fallback = fields.take("fallback");
-    let models = fields.take_object("models")?.unwrap_or_default();
+    let default = fields.take_text(&whole::DEFAULT)?;
+    let roles = fields.take_object(&ROLES)?.unwrap_or_default();
+    let fallback = fields.take(&FALLBACK);
+    let models = fields.take_object(&whole::MODELS)?.unwrap_or_default();
     fields.reject_unknown()?;
 
     let models = models
@@ -87,7 +90,7 @@ fn from_json(json: &str, var: VarLookup<'_>) -> Result<Settings, SettingsError> 
         })
         .collect::<Result<BTreeMap<_, _>, _>>()?;
     if models.is_empty() {
-        return Err(SettingsError::new("models", "must name at least one model"));
+        return Err(SettingsError::new(whole::MODELS.name, "must name at least one model"));
     }
     let known = |path: &str, name: String| match models.contains_key(&name) {
         true => Ok(name),
@@ -98,15 +101,15 @@ fn from_json(json: &str, var: VarLookup<'_>) -> Result<Settings, SettingsError> 
         )),
     };
     let default = match default {
-        Some(name) => Some(known("default", name)?),
+        Some(name) => Some(known(whole::DEFAULT.name, name)?),
         None if models.len() == 1 => models.keys().next().cloned(),
         None => None,
     };
-    let own = read_roles("roles", roles, &known)?;
+    let own = read_roles(ROLES.name, roles, &known)?;
     for role in Role::ALL.iter().filter(|role| inherited_role(**role).is_none()) {
         if default.is_none() && !own.contains_key(role.as_str()) {
             return Err(SettingsError::new(
-                "default",
+                whole::DEFAULT.name,
                 format!(
                     "is missing: there are several models and the role {} has none",
                     role.as_str()
@@ -125,7 +128,7 @@ fn read_fallback(
     primary: &RoleModels,
     known: &impl Fn(&str, String) -> Result<String, SettingsError>,
 ) -> Result<RoleModels, SettingsError> {
-    const PATH: &str = "fallback";
+    let role_path = |role: Role| format!("{}.{}", FALLBACK.name, role.as_str());
     let same = |path: &str, name: &str| {
         SettingsError::wrong_value(
             path,
@@ -136,24 +139,24 @@ fn read_fallback(
     match value {
         None => Ok(RoleModels::default()),
         Some(Value::String(name)) => {
-            let name = known(PATH, name)?;
+            let name = known(FALLBACK.name, name)?;
             if Role::ALL.iter().all(|role| primary.of(*role) == Some(&name)) {
-                return Err(same(PATH, &name));
+                return Err(same(FALLBACK.name, &name));
             }
             Ok(RoleModels { default: Some(name), by_role: BTreeMap::new() })
         }
         Some(Value::Object(roles)) => {
-            let own = read_roles(PATH, roles, known)?;
+            let own = read_roles(FALLBACK.name, roles, known)?;
             for role in Role::ALL {
                 let name = own.get(role.as_str()).filter(|name| primary.of(*role) == Some(*name));
                 if let Some(name) = name {
-                    return Err(same(&format!("{PATH}.{}", role.as_str()), name));
+                    return Err(same(&role_path(*role), name));
                 }
             }
             Ok(RoleModels { default: None, by_role: own })
         }
         Some(other) => {
-            Err(SettingsError::wrong_value(PATH, "a model's name, or an object of roles", &other))
+            Err(SettingsError::wrong_value(FALLBACK.name, &FALLBACK.kind.to_string(), &other))
         }
     }
 }
@@ -196,30 +199,31 @@ fn read_model(
     let mut fields = ObjectReader::new(path, value)?;
     let provider = read_provider(&mut fields)?;
     let name = fields
-        .take_text("model")?
-        .ok_or_else(|| SettingsError::new(fields.path_of("model"), "is missing"))?;
+        .take_text(&member::MODEL)?
+        .ok_or_else(|| SettingsError::new(fields.path_of(&member::MODEL), "is missing"))?;
     let mut model = ModelSettings::new(provider, &name);
     let shape = provider.stream_format(&name);
-    if let Some(text) = fields.take_text("base_url")? {
-        model.base_url = Some(normalize_base_url(&fields.path_of("base_url"), &text, shape)?);
+    if let Some(text) = fields.take_text(&member::BASE_URL)? {
+        model.base_url =
+            Some(normalize_base_url(&fields.path_of(&member::BASE_URL), &text, shape)?);
     }
     model.key = read_key(&mut fields, provider, model.base_url.is_some(), var)?;
-    if let Some(tokens) = fields.take_integer("max_tokens", 1, 1_000_000)? {
+    if let Some(tokens) = fields.take_integer(&member::MAX_TOKENS)? {
         model.max_tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
     }
-    if let Some(tokens) = fields.take_integer("max_input_tokens", 1_000, 100_000_000)? {
+    if let Some(tokens) = fields.take_integer(&member::MAX_INPUT_TOKENS)? {
         model.max_input_tokens = tokens;
     }
     model.temperature = read_temperature(&mut fields)?;
     model.thinking = read_thinking(&mut fields, provider.thinking_style(&name))?;
     model.function_call_type = read_call_type(&mut fields, provider)?;
     model.extra = read_extra(&mut fields, provider)?;
-    for (key, timeout) in [
-        ("first_byte_timeout_s", &mut model.first_byte_timeout),
-        ("chunk_timeout_s", &mut model.chunk_timeout),
-        ("call_timeout_s", &mut model.call_timeout),
+    for (row, timeout) in [
+        (&member::FIRST_BYTE_TIMEOUT_S, &mut model.first_byte_timeout),
+        (&member::CHUNK_TIMEOUT_S, &mut model.chunk_timeout),
+        (&member::CALL_TIMEOUT_S, &mut model.call_timeout),
     ] {
-        if let Some(seconds) = fields.take_integer(key, 1, 900)? {
+        if let Some(seconds) = fields.take_integer(row)? {
             *timeout = Duration::from_secs(seconds);
         }
     }
@@ -229,11 +233,11 @@ fn read_model(
 
 fn read_provider(fields: &mut ObjectReader) -> Result<Provider, SettingsError> {
     let word = fields
-        .take_text("provider")?
-        .ok_or_else(|| SettingsError::new(fields.path_of("provider"), "is missing"))?;
+        .take_text(&member::PROVIDER)?
+        .ok_or_else(|| SettingsError::new(fields.path_of(&member::PROVIDER), "is missing"))?;
     Provider::parse(&word).ok_or_else(|| {
         SettingsError::wrong_value(
-            fields.path_of("provider"),
+            fields.path_of(&member::PROVIDER),
             &list_choices(Provider::all().map(Provider::as_str)),
             &Value::String(word),
         )
@@ -246,8 +250,8 @@ fn read_key(
     has_base_url: bool,
     var: VarLookup<'_>,
 ) -> Result<ModelKey, SettingsError> {
-    let path = fields.path_of("key");
-    let Some(text) = fields.take_text("key")? else {
+    let path = fields.path_of(&member::KEY);
+    let Some(text) = fields.take_text(&member::KEY)? else {
         return if provider.is_keyless(has_base_url) {
             Ok(ModelKey::None)
         } else {
@@ -312,20 +316,20 @@ fn read_call_type(
     fields: &mut ObjectReader,
     provider: Provider,
 ) -> Result<FunctionCallType, SettingsError> {
-    let kind = match fields.take_text("function_call_type")?.as_deref() {
+    let kind = match fields.take_text(&member::FUNCTION_CALL_TYPE)?.as_deref() {
         None | Some("function_call") => FunctionCallType::FunctionCall,
         Some("struct_parse") => FunctionCallType::StructParse,
         Some(other) => {
             return Err(SettingsError::wrong_value(
-                fields.path_of("function_call_type"),
-                "function_call or struct_parse",
+                fields.path_of(&member::FUNCTION_CALL_TYPE),
+                &member::FUNCTION_CALL_TYPE.kind.to_string(),
                 &Value::String(other.to_owned()),
             ));
         }
     };
     if kind == FunctionCallType::FunctionCall && !provider.accepts_tools() {
         return Err(SettingsError::new(
-            fields.path_of("function_call_type"),
+            fields.path_of(&member::FUNCTION_CALL_TYPE),
             format!(
                 "must be struct_parse: tools cannot be offered to {} otherwise",
                 provider.as_str()
@@ -339,8 +343,8 @@ fn read_extra(
     fields: &mut ObjectReader,
     provider: Provider,
 ) -> Result<Map<String, Value>, SettingsError> {
-    let extra = fields.take_object("extra")?.unwrap_or_default();
-    let path = fields.path_of("extra");
+    let extra = fields.take_object(&member::EXTRA)?.unwrap_or_default();
+    let path = fields.path_of(&member::EXTRA);
     if !extra.is_empty() && !provider.accepts_extra() {
         return Err(SettingsError::new(path, format!("cannot be sent to {}", provider.as_str())));
     }

@@ -1,7 +1,9 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use djinn_core::settings::Role;
+use djinn_settings::SettingsTable;
+use djinn_settings::table::model::{member, whole};
 use serde_json::{Value, json};
 
 use super::*;
@@ -145,7 +147,7 @@ fn what_is_wrong_is_said_with_its_place() {
     );
     assert_eq!(
         whole(json!({"models": {"a": ok}, "roles": {"critic": "a"}})),
-        "roles.critic is no role; there are react, summary, planner, executor, compactor, employees, report, search, code, analysis"
+        "roles.critic is no role; there are react, summary, planner, executor, compactor, employees, report, search, code, analysis, data"
     );
     assert_eq!(
         whole(json!({"models": {"a": ok}, "roles": {"react": 1}})),
@@ -201,7 +203,7 @@ fn a_fallback_is_another_model_of_every_role_or_of_those_that_are_named() {
             json!({}),
             json!({"critic": "b"}),
             "fallback.critic is no role; there are react, summary, planner, executor, compactor, \
-             employees, report, search, code, analysis",
+             employees, report, search, code, analysis, data",
         ),
     ] {
         assert_eq!(wrong(roles, fallback), problem);
@@ -344,37 +346,34 @@ fn null_is_a_temperature_that_is_never_sent() {
     assert_eq!(one(&json!({"temperature": 1})).unwrap().temperature, Temperature::Fixed(1.0));
 }
 
-/// README's chapter on models holds every key, and no other.
+/// The rows are what is read, in docs/settings.md, and nothing else; their defaults are those of the code.
 #[test]
-fn the_table_of_settings_is_complete() {
-    let readme = include_str!("../../../../README.md");
-    let (_, rest) = readme.split_once("\n## Models\n").unwrap();
-    let (table, _) = rest.split_once("\n## ").unwrap();
-    let mut listed: Vec<&str> = table
-        .lines()
-        .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
-        .map(|(key, _)| key)
-        .filter(|key| key.chars().all(|c| !c.is_ascii_uppercase()))
-        .collect();
+fn every_member_that_is_read_has_a_row() {
     let known = |problem: String| -> Vec<String> {
         let (_, keys) = problem.split_once("there are ").unwrap();
         keys.split(", ").map(ToOwned::to_owned).collect()
     };
+    let rows = |table: &SettingsTable| -> BTreeSet<String> {
+        table.rows.iter().map(|row| row.name.to_owned()).collect()
+    };
     let ok = json!({"provider": "openai", "model": "m", "key": "env:SOME_KEY"});
-    let mut keys = known(read_json(&json!({"?": 1, "models": {"a": ok}})).unwrap_err());
-    keys.extend(known(one(&json!({"?": 1})).unwrap_err()));
-    keys.sort();
-    listed.sort_unstable();
-    assert_eq!(listed, keys);
-    for variable in [
-        "DJINN_MODELS",
-        "OPENAI_API_KEY",
-        "OPENAI_BASE_URL",
-        "OPENAI_MODEL",
-        "ANTHROPIC_API_KEY",
-        "ANTHROPIC_BASE_URL",
-        "ANTHROPIC_MODEL",
+    let keys = known(read_json(&json!({"?": 1, "models": {"a": ok}})).unwrap_err());
+    assert_eq!(BTreeSet::from_iter(keys), rows(&whole::TABLE));
+    let keys = known(one(&json!({"?": 1})).unwrap_err());
+    assert_eq!(BTreeSet::from_iter(keys), rows(&member::TABLE));
+
+    let model = ModelSettings::new(Provider::OPENAI, "m");
+    for (row, value) in [
+        (&member::MAX_TOKENS, u64::from(model.max_tokens)),
+        (&member::MAX_INPUT_TOKENS, model.max_input_tokens),
+        (&member::FIRST_BYTE_TIMEOUT_S, model.first_byte_timeout.as_secs()),
+        (&member::CHUNK_TIMEOUT_S, model.chunk_timeout.as_secs()),
+        (&member::CALL_TIMEOUT_S, model.call_timeout.as_secs()),
     ] {
-        assert!(table.contains(&format!("`{variable}`")), "{variable}");
+        assert_eq!(row.default, Some(value.to_string().as_str()), "{}", row.name);
     }
+    let roles = Role::ALL.iter().map(|role| role.as_str()).chain(read::LATER_ROLES.iter().copied());
+    let missing: Vec<_> =
+        roles.filter(|role| !whole::ROLES.meaning.contains(&format!("`{role}`"))).collect();
+    assert!(missing.is_empty(), "docs/settings.md does not name the roles {missing:?}");
 }

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
+use djinn_settings::table::runtime::{LOCAL, TEST_SETTINGS};
+use djinn_settings::{InvalidSetting, VarLookup};
 use serde::Deserialize;
 
-use super::{InvalidSetting, Settings};
-
-/// The variable. No deployment may set it.
-const TEST_SETTINGS_VAR: &str = "DJINN_TEST_SETTINGS";
+use super::Settings;
 
 /// What the variable holds, as JSON; what is not named stays as it is.
 #[derive(Debug, Default, Deserialize)]
@@ -26,16 +25,14 @@ struct TestSettings {
 /// Changes what `DJINN_TEST_SETTINGS` names, if it is set.
 pub(super) fn apply_test_settings(
     settings: &mut Settings,
-    var: &dyn Fn(&str) -> Option<String>,
+    var: VarLookup<'_>,
 ) -> Result<(), InvalidSetting> {
-    let Some(json) = var(TEST_SETTINGS_VAR).filter(|json| !json.trim().is_empty()) else {
-        return Ok(());
-    };
-    if var("DJINN_LOCAL").as_deref() != Some("1") {
-        return Err(InvalidSetting::new(TEST_SETTINGS_VAR, "unset unless DJINN_LOCAL is 1", json));
+    let Some(json) = TEST_SETTINGS.find_text(var) else { return Ok(()) };
+    if !LOCAL.read_switch(var)? {
+        return Err(TEST_SETTINGS.refuse_for("unset unless DJINN_LOCAL is 1", &json));
     }
     let of_tests: TestSettings = serde_json::from_str(&json).map_err(|error| {
-        InvalidSetting::new(TEST_SETTINGS_VAR, format!("such settings as JSON ({error})"), json)
+        TEST_SETTINGS.refuse_for(&format!("{} ({error})", TEST_SETTINGS.kind), &json)
     })?;
     for (changed, ms) in [
         (&mut settings.lease, of_tests.lease_ms),
@@ -61,7 +58,7 @@ mod tests {
     fn read(local: &'static str, json: &'static str) -> Result<Settings, InvalidSetting> {
         let var = |name: &str| match name {
             "DJINN_LOCAL" => Some(local.to_owned()),
-            TEST_SETTINGS_VAR => Some(json.to_owned()),
+            "DJINN_TEST_SETTINGS" => Some(json.to_owned()),
             _ => None,
         };
         Settings::from_vars(&var)

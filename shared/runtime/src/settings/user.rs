@@ -1,6 +1,9 @@
 //! What one user may do.
 
-use super::{InvalidSetting, parse_micro_usd, parse_number};
+use djinn_settings::table::runtime::{
+    USER_DAY_TOKENS, USER_DAY_USD, USER_RUNS_AT_ONCE, USER_RUNS_PER_MINUTE, USER_STREAMS,
+};
+use djinn_settings::{InvalidSetting, VarLookup};
 
 /// What one user of a tenant may do; without a bound as much as they like.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -18,21 +21,17 @@ pub struct UserLimits {
 }
 
 impl UserLimits {
-    /// Reads `DJINN_USER_RUNS_PER_MINUTE`, `DJINN_USER_RUNS_AT_ONCE`, `DJINN_USER_STREAMS`,
-    /// `DJINN_USER_DAY_TOKENS` and `DJINN_USER_DAY_USD`.
+    /// Reads the bounds of a deployment.
     ///
     /// # Errors
     /// [`InvalidSetting`] names the variable.
-    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, InvalidSetting> {
-        let small = |name, range| -> Result<Option<u32>, InvalidSetting> {
-            Ok(parse_number(var, name, range)?.and_then(|number| u32::try_from(number).ok()))
-        };
+    pub fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
         Ok(Self {
-            runs_per_minute: small("DJINN_USER_RUNS_PER_MINUTE", 1..=100_000)?,
-            runs_at_once: small("DJINN_USER_RUNS_AT_ONCE", 1..=1_000)?,
-            streams: small("DJINN_USER_STREAMS", 1..=1_000)?,
-            day_tokens: parse_number(var, "DJINN_USER_DAY_TOKENS", 1_000..=1_000_000_000_000)?,
-            day_micro_usd: parse_micro_usd(var, "DJINN_USER_DAY_USD")?,
+            runs_per_minute: USER_RUNS_PER_MINUTE.find_number(var)?,
+            runs_at_once: USER_RUNS_AT_ONCE.find_number(var)?,
+            streams: USER_STREAMS.find_number(var)?,
+            day_tokens: USER_DAY_TOKENS.find_number(var)?,
+            day_micro_usd: USER_DAY_USD.find_micro_usd(var)?,
         })
     }
 

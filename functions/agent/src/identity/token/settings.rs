@@ -1,13 +1,10 @@
 //! Whose tokens are accepted: `DJINN_JWT_…`.
 
-use djinn_runtime::settings::InvalidSetting;
+use djinn_settings::table::agent::{
+    JWT_AUDIENCE, JWT_ISSUER, JWT_JWKS, JWT_TENANT_CLAIM, JWT_USER_CLAIM,
+};
+use djinn_settings::{InvalidSetting, Setting, VarLookup};
 use reqwest::Url;
-
-const ISSUER: &str = "DJINN_JWT_ISSUER";
-const AUDIENCE: &str = "DJINN_JWT_AUDIENCE";
-const KEYS_URL: &str = "DJINN_JWT_JWKS";
-const TENANT_CLAIM: &str = "DJINN_JWT_TENANT_CLAIM";
-const USER_CLAIM: &str = "DJINN_JWT_USER_CLAIM";
 
 /// Whose tokens are accepted, and what they say of their holders.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,35 +22,33 @@ pub struct TokenSettings {
 }
 
 impl TokenSettings {
-    /// Reads `DJINN_JWT_ISSUER`, `DJINN_JWT_AUDIENCE`, `DJINN_JWT_JWKS`, `DJINN_JWT_TENANT_CLAIM` and
-    /// `DJINN_JWT_USER_CLAIM`. On a laptop keys may come without TLS.
+    /// Reads whose tokens count. On a laptop keys may come without TLS.
     pub(in crate::identity) fn from_vars(
-        var: &dyn Fn(&str) -> Option<String>,
+        var: VarLookup<'_>,
         local: bool,
     ) -> Result<Self, InvalidSetting> {
-        let given = |name| {
-            let text = var(name).unwrap_or_default();
-            Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+        let read = |setting: &Setting| {
+            let text = setting.read_text(var).unwrap_or_default();
+            text.trim().to_owned()
         };
-        let issuer = given(ISSUER).ok_or_else(|| {
-            InvalidSetting::new(ISSUER, "what your issuer's tokens have as their `iss`", "")
-        })?;
-        let audiences: Vec<String> = given(AUDIENCE)
-            .unwrap_or_default()
+        let issuer = read(&JWT_ISSUER);
+        if issuer.is_empty() {
+            return Err(JWT_ISSUER.refuse(""));
+        }
+        let audiences: Vec<String> = read(&JWT_AUDIENCE)
             .split(',')
             .map(|audience| audience.trim().to_owned())
             .filter(|audience| !audience.is_empty())
             .collect();
         if audiences.is_empty() {
-            let wanted = "what tokens for this deployment have as their `aud`, several with commas";
-            return Err(InvalidSetting::new(AUDIENCE, wanted, ""));
+            return Err(JWT_AUDIENCE.refuse(""));
         }
         Ok(Self {
-            keys_url: parse_keys_url(given(KEYS_URL), &issuer, local)?,
+            keys_url: parse_keys_url(JWT_JWKS.find_text(var), &issuer, local)?,
             issuer,
             audiences,
-            tenant_claim: given(TENANT_CLAIM).unwrap_or_else(|| "tenant".to_owned()),
-            user_claim: given(USER_CLAIM).unwrap_or_else(|| "sub".to_owned()),
+            tenant_claim: read(&JWT_TENANT_CLAIM),
+            user_claim: read(&JWT_USER_CLAIM),
         })
     }
 }
@@ -65,18 +60,14 @@ fn parse_keys_url(
     local: bool,
 ) -> Result<String, InvalidSetting> {
     let derived = || format!("{}/.well-known/jwks.json", issuer.trim_end_matches('/'));
-    let text = given.unwrap_or_else(derived);
+    let text = given.map_or_else(derived, |url| url.trim().to_owned());
     let is_usable = |url: &Url| {
         let is_safe = url.scheme() == "https" || (local && url.scheme() == "http");
         is_safe && url.has_host() && url.username().is_empty() && url.password().is_none()
     };
     match Url::parse(&text).ok().filter(is_usable) {
         Some(_) => Ok(text),
-        None => {
-            let wanted = "an https URL of the issuer's keys (JWKS), or unset if it is the issuer's \
-                          with /.well-known/jwks.json";
-            Err(InvalidSetting::new(KEYS_URL, wanted, text))
-        }
+        None => Err(JWT_JWKS.refuse(&text)),
     }
 }
 
@@ -94,22 +85,22 @@ mod tests {
 
     #[test]
     fn issuer_and_audience_are_needed_and_the_rest_has_defaults() {
-        let least = [(ISSUER, "https://issuer/"), (AUDIENCE, "djinn")];
+        let least = [(JWT_ISSUER.name, "https://issuer/"), (JWT_AUDIENCE.name, "djinn")];
         let known = settings(&least, false).unwrap();
         assert_eq!(known.issuer, "https://issuer/");
         assert_eq!(known.keys_url, "https://issuer/.well-known/jwks.json");
         assert_eq!((known.tenant_claim.as_str(), known.user_claim.as_str()), ("tenant", "sub"));
-        for (missing, left) in [(AUDIENCE, &least[..1]), (ISSUER, &least[1..])] {
+        for (missing, left) in [(JWT_AUDIENCE.name, &least[..1]), (JWT_ISSUER.name, &least[1..])] {
             let error = settings(left, true).unwrap_err();
             assert!(error.starts_with(&format!("{missing} must be")), "{error}");
         }
-        assert!(settings(&[(ISSUER, "i"), (AUDIENCE, " , ")], true).is_err());
+        assert!(settings(&[(JWT_ISSUER.name, "i"), (JWT_AUDIENCE.name, " , ")], true).is_err());
         let all = [
-            (ISSUER, "https://issuer"),
-            (AUDIENCE, "web, mobile"),
-            (KEYS_URL, "https://issuer/certs"),
-            (TENANT_CLAIM, "custom:tenant"),
-            (USER_CLAIM, "email"),
+            (JWT_ISSUER.name, "https://issuer"),
+            (JWT_AUDIENCE.name, "web, mobile"),
+            (JWT_JWKS.name, "https://issuer/certs"),
+            (JWT_TENANT_CLAIM.name, "custom:tenant"),
+            (JWT_USER_CLAIM.name, "email"),
         ];
         let known = settings(&all, false).unwrap();
         assert_eq!(known.audiences, ["web", "mobile"]);
@@ -123,7 +114,8 @@ mod tests {
     #[test]
     fn keys_come_over_tls_or_on_a_laptop() {
         let with = |url, local| {
-            let vars = [(ISSUER, "acme"), (AUDIENCE, "djinn"), (KEYS_URL, url)];
+            let vars =
+                [(JWT_ISSUER.name, "acme"), (JWT_AUDIENCE.name, "djinn"), (JWT_JWKS.name, url)];
             settings(&vars, local).map(|settings| settings.keys_url)
         };
         assert_eq!(with("https://i/k", false).as_deref(), Ok("https://i/k"));

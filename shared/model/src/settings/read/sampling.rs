@@ -1,19 +1,20 @@
 //! How a model samples and thinks, as `DJINN_MODELS` says it.
 
+use djinn_settings::table::model::member::{TEMPERATURE, THINKING};
 use serde_json::Value;
 
 use crate::settings::object_reader::ObjectReader;
 use crate::settings::{SettingsError, Temperature, Thinking, ThinkingStyle};
 
 pub(super) fn read_temperature(fields: &mut ObjectReader) -> Result<Temperature, SettingsError> {
-    match fields.take("temperature") {
+    match fields.take(&TEMPERATURE) {
         None => Ok(Temperature::Default),
         Some(Value::Null) => Ok(Temperature::Never),
         Some(value) => match value.as_f64() {
             Some(number) if (0.0..=2.0).contains(&number) => Ok(Temperature::Fixed(number)),
             Some(_) | None => Err(SettingsError::wrong_value(
-                fields.path_of("temperature"),
-                "a number between 0 and 2, or null to send none",
+                fields.path_of(&TEMPERATURE),
+                &TEMPERATURE.kind.to_string(),
                 &value,
             )),
         },
@@ -24,7 +25,7 @@ pub(super) fn read_thinking(
     fields: &mut ObjectReader,
     style: ThinkingStyle,
 ) -> Result<Option<Thinking>, SettingsError> {
-    let Some(value) = fields.take("thinking") else {
+    let Some(value) = fields.take(&THINKING) else {
         return Ok(None);
     };
     let tokens = value
@@ -42,14 +43,14 @@ pub(super) fn read_thinking(
         _ => None,
     };
     let expected = match style {
-        ThinkingStyle::Budget => "off, low, medium, high or a number of tokens",
+        ThinkingStyle::Budget => THINKING.kind.to_string(),
         ThinkingStyle::Effort
         | ThinkingStyle::Level
         | ThinkingStyle::Switch
-        | ThinkingStyle::SwitchAndEffort => "off, low, medium or high for this provider",
+        | ThinkingStyle::SwitchAndEffort => "off, low, medium or high for this provider".to_owned(),
     };
     match thinking {
         Some(thinking) => Ok(Some(thinking)),
-        None => Err(SettingsError::wrong_value(fields.path_of("thinking"), expected, &value)),
+        None => Err(SettingsError::wrong_value(fields.path_of(&THINKING), &expected, &value)),
     }
 }
