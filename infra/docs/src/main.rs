@@ -6,6 +6,7 @@ mod openapi;
 mod operation;
 mod request_shape;
 mod route_list;
+mod settings_list;
 
 use std::fs;
 use std::path::Path;
@@ -30,6 +31,7 @@ fn make_documents() -> Result<Vec<Document>> {
         ("errors.md", error_list::write_error_list()?),
         ("events.schema.json", event_schema::write_event_schema()?),
         ("openapi.json", openapi::write_openapi()?),
+        ("settings.md", settings_list::write_settings_list()?),
     ])
 }
 

@@ -1,0 +1,84 @@
+//! `settings.md`: every variable, what it may be, and what gives it to a deployment.
+
+use std::fmt::Write as _;
+
+use anyhow::{Result, ensure};
+use djinn_settings::table::TABLES;
+use djinn_settings::table::model::{member, whole};
+use djinn_settings::{Setting, SettingSource, SettingsTable};
+
+const HEAD: &str = "\
+# Settings
+
+This page is written by `cargo xtask docs` from the code.
+
+Settings are environment variables, read once at the start.
+One that is empty or blank counts as not set.
+A stack gives what is required.
+One that has a value it may not have stops the start, with a sentence that names it.
+So does a name that begins with `DJINN_` and is not here: whoever wrote it meant another.
+
+**Secret** values are repeated in no error and no log.
+**From** says what gives the variable to the functions of a deployment: a parameter of `template.yaml`, the stack itself, or nothing.
+Where a deployment has another default than the code, both are here.
+";
+
+const MODEL_HEAD: &str = "
+### Members of `DJINN_MODELS`
+
+[Models](../README.md#models) shows a whole object.
+An unknown member, a wrong type or a value out of range is refused with its path.
+";
+
+pub(crate) fn write_settings_list() -> Result<String> {
+    let mut text = HEAD.to_owned();
+    for table in TABLES {
+        let SettingsTable { name, meaning, rows } = table;
+        write!(text, "\n## {name}\n\n{meaning}\n\n")?;
+        writeln!(text, "| Variable | Value | Default | Meaning | Secret | From |")?;
+        writeln!(text, "|---|---|---|---|---|---|")?;
+        for row in *rows {
+            writeln!(text, "{}", write_row(row)?)?;
+        }
+        if *name == "model" {
+            text.push_str(MODEL_HEAD);
+            write_members(&mut text, &whole::TABLE)?;
+            write_members(&mut text, &member::TABLE)?;
+        }
+    }
+    Ok(text)
+}
+
+fn write_row(row: &Setting) -> Result<String> {
+    let Setting { name, kind, meaning, .. } = row;
+    ensure!(meaning.split_whitespace().count() >= 4, "{name} has no sentence");
+    let default = match row.deployed_default {
+        Some(deployed) => format!("{}; deployed `{deployed}`", quote_default(row)),
+        None => quote_default(row),
+    };
+    let secret = if row.is_secret { "yes" } else { "no" };
+    let source = match row.source {
+        SettingSource::Parameter(parameter) => format!("`{parameter}`"),
+        SettingSource::Stack => "the stack".to_owned(),
+        SettingSource::Nothing(reason) => format!("nothing: {reason}"),
+    };
+    Ok(format!("| `{name}` | {kind} | {default} | {meaning} | {secret} | {source} |"))
+}
+
+fn write_members(text: &mut String, table: &SettingsTable) -> Result<()> {
+    write!(text, "\n{}\n\n", table.meaning)?;
+    writeln!(text, "| Member | Value | Default | Meaning |\n|---|---|---|---|")?;
+    for row in table.rows {
+        let Setting { name, kind, meaning, .. } = row;
+        writeln!(text, "| `{name}` | {kind} | {} | {meaning} |", quote_default(row))?;
+    }
+    Ok(())
+}
+
+fn quote_default(row: &Setting) -> String {
+    match row.default {
+        Some(value) => format!("`{value}`"),
+        None if row.is_required => "required".to_owned(),
+        None => "none".to_owned(),
+    }
+}
