@@ -37,11 +37,6 @@ BREAKAGES = {
         ("RecursiveLoop: Allow", "RecursiveLoop: Terminate", "RecursiveLoop"),
         ("LogFormat: JSON", "LogFormat: Text", "LogFormat"),
     ],
-    rules.drivers_are_told_where_everything_lies: [
-        ("DJINN_TABLE:", "DJINN_TABEL:", "no variable DJINN_TABLE"),
-        ("          DJINN_MAX_STEPS: !Ref MaxSteps\n", "", "no variable DJINN_MAX_STEPS"),
-        ("        DJINN_TABLE:", "        DJINN_LINK_KEY: x\n        DJINN_TABLE:", "Executor has the var"),
-    ],
     rules.users_are_bounded_by_default: [
         ('Default: "20000000"', 'Default: ""', "parameter UserDayTokens"),
         ('Default: "30"', 'Default: ""', "parameter UserRunsPerMinute"),

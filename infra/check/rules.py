@@ -1,4 +1,5 @@
-"""What must be true of the transformed template.
+"""What must be true of the transformed template, besides its settings: tests/it/settings.rs compares
+those with the tables of shared/settings.
 
     rules.py target/template.json
 
@@ -38,74 +39,6 @@ DRIVER_ACTIONS = {
     "sqs:SendMessage",
     "xray:PutTelemetryRecords",
     "xray:PutTraceSegments",
-}
-
-# What the settings of both functions are read from (`from_vars` in shared/).
-DRIVER_VARIABLES = {
-    "DJINN_BUCKET",
-    "DJINN_CONTENT_CHECKER",
-    "DJINN_CONTENT_CHECKER_FAILS",
-    "DJINN_CONTENT_CHECKER_KEY",
-    "DJINN_CONTENT_CHECKER_TIMEOUT_MS",
-    "DJINN_DENY_LIST",
-    "DJINN_EXECUTOR",
-    "DJINN_HAND_OVER_MARGIN_SECONDS",
-    "DJINN_MAX_USD",
-    "DJINN_MODELS",
-    "DJINN_OBJECT_DAYS",
-    "DJINN_PRICES",
-    "DJINN_RETENTION_DAYS",
-    "DJINN_SCHEDULE_GROUP",
-    "DJINN_SCHEDULE_ROLE_ARN",
-    "DJINN_TABLE",
-    "DJINN_USER_DAY_TOKENS",
-    "DJINN_USER_DAY_USD",
-    "DJINN_USER_RUNS_AT_ONCE",
-}
-
-# What only the agent reads (`from_vars` in functions/agent/, and what bounds the start of a run).
-AGENT_VARIABLES = {
-    "AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH",
-    "DJINN_API_KEYS",
-    "DJINN_AUTH",
-    "DJINN_BASE_PROMPT",
-    "DJINN_CLEAR_TOOL_CONTEXT",
-    "DJINN_CLOSE_UPDATE",
-    "DJINN_COMPACT_AT",
-    "DJINN_COMPRESS_URLS",
-    "DJINN_DIGITAL_EMPLOYEES",
-    "DJINN_HUMAN_FEEDBACK",
-    "DJINN_IAM_USER",
-    "DJINN_IDLE_STREAM_SECONDS",
-    "DJINN_JWT_AUDIENCE",
-    "DJINN_JWT_ISSUER",
-    "DJINN_JWT_JWKS",
-    "DJINN_JWT_TENANT_CLAIM",
-    "DJINN_JWT_USER_CLAIM",
-    "DJINN_KEEP_TURNS",
-    "DJINN_LANGUAGE",
-    "DJINN_LINK_KEY",
-    "DJINN_LINK_TTL_S",
-    "DJINN_LINK_URL",
-    "DJINN_MASK_PII",
-    "DJINN_MAX_OBSERVE",
-    "DJINN_MAX_PARALLEL_PER_TOOL",
-    "DJINN_MAX_PARALLEL_TASKS",
-    "DJINN_MAX_PARALLEL_TOOL_CALLS",
-    "DJINN_MAX_PLAN_STEPS",
-    "DJINN_MAX_ROUNDS",
-    "DJINN_MAX_RUN_STEPS",
-    "DJINN_MAX_SECONDS",
-    "DJINN_MAX_STEPS",
-    "DJINN_MAX_TASK_STEPS",
-    "DJINN_MAX_TOKENS",
-    "DJINN_MAX_TOOL_CALLS",
-    "DJINN_PUBLIC_URL",
-    "DJINN_STREAM_QUEUE",
-    "DJINN_STREAM_SLOTS",
-    "DJINN_SUMMARY",
-    "DJINN_USER_RUNS_PER_MINUTE",
-    "DJINN_USER_STREAMS",
 }
 
 # What JoyAgent's page asks for in a preflight and what a page's key comes in, besides what a request
@@ -170,16 +103,6 @@ def drivers_run_as_they_must(template):
             "LoggingConfig.LogFormat": "JSON",
         }.items():
             yield from expect(name, function, path, wanted)
-
-
-def drivers_are_told_where_everything_lies(template):
-    for name in DRIVERS:
-        variables = value(properties(template, name), "Environment.Variables") or {}
-        needed = DRIVER_VARIABLES | (AGENT_VARIABLES if name == "Agent" else set())
-        for variable in sorted(needed - set(variables)):
-            yield f"{name} has no variable {variable}"
-        for variable in sorted(set(variables) - needed):
-            yield f"{name} has the variable {variable}, which rules.py does not know it to need"
 
 
 def users_are_bounded_by_default(template):
@@ -490,7 +413,6 @@ def the_bucket_is_kept_and_private(template):
 
 RULES = (
     drivers_run_as_they_must,
-    drivers_are_told_where_everything_lies,
     users_are_bounded_by_default,
     concurrency_is_bounded_if_asked_for,
     nothing_is_local,

@@ -56,6 +56,7 @@ mod repeats;
 mod restart;
 mod safety;
 mod session;
+mod settings;
 mod shares;
 mod stop;
 mod story;

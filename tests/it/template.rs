@@ -36,23 +36,6 @@ fn the_drivers_and_the_stores_are_in_the_template() {
     }
 }
 
-#[test]
-fn every_setting_that_the_readme_names_is_one_of_the_functions() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let (_, settings) = readme.split_once("\n## Settings\n").unwrap();
-    let settings = settings.split_once("\n## ").map_or(settings, |(section, _)| section);
-    let named = settings.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
-    let template = transformed();
-    let variables = &template["Resources"]["Agent"]["Properties"]["Environment"]["Variables"];
-    // The level of the log is a property of a function of its own, and what is local is for laptops.
-    let missing: Vec<_> = named
-        .filter(|name| name.starts_with("DJINN_") && *name != "DJINN_LOG")
-        .filter(|name| !name.starts_with("DJINN_LOCAL"))
-        .filter(|name| variables.get(*name).is_none())
-        .collect();
-    assert!(missing.is_empty(), "template.yaml has no parameter for {missing:?}");
-}
-
 /// What a deployment may be told, so that all else of it is looked up too.
 fn deployed(name: &str) -> Option<String> {
     let value = match name {
