@@ -49,6 +49,7 @@ mod people;
 mod plan_forms;
 mod plan_solve;
 mod planner;
+mod progress;
 mod prompts;
 mod race;
 mod refused;

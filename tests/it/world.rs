@@ -9,6 +9,7 @@ mod function;
 mod growth;
 mod issuer;
 mod plan;
+mod reporting;
 mod shown;
 mod slow;
 mod stream;
@@ -38,6 +39,7 @@ pub(crate) use issuer::{AUDIENCE, Issuer, SigningKey, encoded, signed_with_secre
 pub(crate) use plan::{
     COMPARE, REGIONS, employees, planner, script_plan, step, summary, task, task_of,
 };
+pub(crate) use reporting::Reporting;
 pub(crate) use shown::{model_sees, shown};
 pub(crate) use slow::Slow;
 pub(crate) use stream::{Frame, Stream};

@@ -1,7 +1,7 @@
 //! `events.schema.json`: what stands in `data:` of each event of our own protocol.
 
 use anyhow::Result;
-use djinn_protocol::event::{PublicEntry, PublicPreview};
+use djinn_protocol::event::{PublicCallProgress, PublicEntry, PublicPreview};
 use djinn_protocol::native::HandedOver;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ pub(crate) fn write_event_schema() -> Result<String> {
     let kinds: Vec<Value> = [
         generator.subschema_for::<PublicEntry<'static>>(),
         generator.subschema_for::<PublicPreview<'static>>(),
+        generator.subschema_for::<PublicCallProgress<'static>>(),
         generator.subschema_for::<HandedOver>(),
     ]
     .into_iter()
@@ -20,8 +21,9 @@ pub(crate) fn write_event_schema() -> Result<String> {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Events of a run",
         "description": "What stands in `data:` of an event of Djinn's own protocol: an event of the \
-                        run's history, a piece of a message (`event: preview`), or the word that this \
-                        response ends before its run (`event: run.handed_over`).",
+                        run's history, a piece of a message (`event: preview`), what a tool says \
+                        while it works (`event: progress`), or the word that this response ends \
+                        before its run (`event: run.handed_over`).",
         "anyOf": kinds,
         "$defs": generator.take_definitions(true),
     });

@@ -7,6 +7,7 @@ pub mod agent_loop;
 pub mod api_key;
 pub mod audit;
 pub mod budget;
+pub mod call_progress;
 pub mod conversation;
 mod crash;
 pub mod effect;

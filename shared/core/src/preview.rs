@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::call_progress::CallProgress;
 use crate::entry::Entry;
 use crate::id::{MessageId, MessageKey, TaskId};
 
@@ -37,8 +38,8 @@ pub struct Preview {
     pub at_ms: i64,
 }
 
-/// What viewers are shown before the journal they read has it. May be lost; what follows in the
-/// journal of the run holds all of it.
+/// What viewers are shown before the journal they read has it, or beside it. May be lost; what follows in
+/// the journal of the run holds all that matters of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Live {
@@ -46,6 +47,8 @@ pub enum Live {
     Entry(Box<EarlyEntry>),
     /// A piece of an unfinished message.
     Preview(Preview),
+    /// What a tool says while it works.
+    Progress(CallProgress),
 }
 
 impl Live {
@@ -55,6 +58,7 @@ impl Live {
         match self {
             Self::Entry(early) => early.entry.child.as_ref(),
             Self::Preview(preview) => preview.child.as_ref(),
+            Self::Progress(progress) => progress.child.as_ref(),
         }
     }
 }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::call_tracker::CallTracker;
 use crate::cursor::Cursor;
 use crate::lanes::Lanes;
+use djinn_core::call_progress::CallProgress;
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{RunId, TaskId};
 use djinn_core::journal::Record;
@@ -29,6 +31,11 @@ pub trait Projection: Send {
     fn project_entry(&mut self, entry: &Entry) -> Vec<Frame>;
     /// What it is sent for a piece of an unfinished message.
     fn project_preview(&mut self, preview: &Preview) -> Vec<Frame>;
+    /// What it is sent for what a tool says while it works; nothing unless the protocol has a place for it.
+    fn project_progress(&mut self, progress: &CallProgress) -> Vec<Frame> {
+        let _ = progress;
+        Vec::new()
+    }
     /// What keeps its connection open while nothing happens.
     fn heartbeat(&self) -> Frame;
     /// What it is sent when this response ends before the run does: how to go on.
@@ -58,6 +65,7 @@ pub struct Connection {
     shows_previews: bool,
     has_ended: bool,
     lanes: Lanes,
+    calls: CallTracker,
     /// Of a record that is being sent in parts: how many more entries of each task were sent early.
     early: Option<BTreeMap<TaskId, u64>>,
 }
@@ -74,6 +82,7 @@ impl Connection {
             shows_previews: previews,
             has_ended: false,
             lanes,
+            calls: CallTracker::default(),
             early: None,
         }
     }
@@ -143,7 +152,7 @@ impl Connection {
         frames
     }
 
-    /// The frames of a piece of text that is shown before it is in the journal. One whose turn has not
+    /// The frames of a piece of text that is shown before it is in the journal, or beside it. One whose turn has not
     /// come waits, and so does every entry of a task at work until [`Self::render_next_ready`] gives
     /// it: its place in the history is where the task ends, where it is not sent again.
     pub fn render_live(&mut self, live: &Live) -> Vec<String> {
@@ -151,9 +160,13 @@ impl Connection {
             return Vec::new();
         }
         let frames = match live {
-            Live::Preview(_) if !self.shows_previews => Vec::new(),
+            Live::Preview(_) | Live::Progress(_) if !self.shows_previews => Vec::new(),
             Live::Preview(preview) => match self.lanes.admit_preview(preview) {
                 Some(preview) => self.projection.project_preview(&preview),
+                None => Vec::new(),
+            },
+            Live::Progress(progress) => match self.calls.admit_progress(progress) {
+                Some(progress) => self.projection.project_progress(&progress),
                 None => Vec::new(),
             },
             Live::Entry(early) => {
@@ -171,21 +184,24 @@ impl Connection {
         }
         let frames = match self.lanes.take_next_entry() {
             Some(entry) => self.project_entry(&entry),
-            None => {
-                let ready = self.lanes.take_ready_previews();
-                if ready.is_empty() {
-                    return None;
-                }
-                ready.iter().flat_map(|preview| self.projection.project_preview(preview)).collect()
-            }
+            None => self.project_ready()?,
         };
         Some(frames.iter().map(|frame| self.encode_frame(frame)).collect())
+    }
+
+    fn project_ready(&mut self) -> Option<Vec<Frame>> {
+        let ready = self.lanes.take_ready_previews();
+        if ready.is_empty() {
+            let progress = self.calls.take_ready_progress()?;
+            return Some(self.projection.project_progress(&progress));
+        }
+        Some(ready.iter().flat_map(|preview| self.projection.project_preview(preview)).collect())
     }
 
     /// Whether [`Self::render_next_ready`] has something to give.
     #[must_use]
     pub fn has_ready(&self) -> bool {
-        self.can_show_early() && self.lanes.has_ready()
+        self.can_show_early() && (self.lanes.has_ready() || self.calls.has_ready())
     }
 
     /// The tasks at work of which something is missing that is known to be there, and the place of the
@@ -245,6 +261,7 @@ impl Connection {
     fn project_entry(&mut self, entry: &Entry) -> Vec<Frame> {
         self.has_ended |= matches!(entry.event, Event::RunEnded(_));
         self.lanes.apply_entry(entry);
+        self.calls.apply_entry(entry);
         self.projection.project_entry(entry)
     }
 

@@ -9,6 +9,7 @@ mod human;
 mod plan;
 mod plan_problem;
 mod preview;
+mod progress;
 mod result;
 mod spending;
 
@@ -31,6 +32,7 @@ pub use human::{
 pub use plan::{PublicPlan, PublicStep};
 pub use plan_problem::PublicPlanProblem;
 pub use preview::PublicPreview;
+pub use progress::PublicCallProgress;
 pub use result::{PublicFullOutput, PublicResultView, PublicToolResult};
 pub use spending::{PublicEstimate, PublicSpending, PublicUsage};
 

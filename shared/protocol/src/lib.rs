@@ -4,6 +4,7 @@
 //! protocol's strings appear in its file and nowhere else.
 
 pub mod body;
+mod call_tracker;
 pub mod connection;
 pub mod cursor;
 pub mod event;

@@ -1,16 +1,18 @@
-//! Djinn's own protocol: the public events, and pieces of messages with their offsets.
+//! Djinn's own protocol: the public events, pieces of messages with their offsets, and what tools say while
+//! they work.
 //!
-//! `event:` is the event's name, or `preview`, or `run.handed_over`; `data:` is one JSON object.
+//! `event:` is the event's name, or `preview`, `progress` or `run.handed_over`; `data:` is one JSON object.
 //! A client keeps previews by (message, attempt, kind, offset) and replaces them by the
 //! `message.completed` that follows.
 
+use djinn_core::call_progress::CallProgress;
 use djinn_core::entry::Entry;
 use djinn_core::preview::Preview;
 use serde::Serialize;
 
 use crate::connection::{Frame, Projection};
 use crate::cursor::Cursor;
-use crate::event::{PublicEntry, PublicPreview};
+use crate::event::{PublicCallProgress, PublicEntry, PublicPreview};
 use crate::link::SessionLinks;
 
 /// The native projection: public events as JSON, with links to their files.
@@ -64,6 +66,11 @@ impl Projection for NativeProjection {
     fn project_preview(&mut self, preview: &Preview) -> Vec<Frame> {
         let data = to_json(&PublicPreview::new(preview));
         vec![Frame::Data { event: Some("preview"), data }]
+    }
+
+    fn project_progress(&mut self, progress: &CallProgress) -> Vec<Frame> {
+        let data = to_json(&PublicCallProgress::new(progress));
+        vec![Frame::Data { event: Some("progress"), data }]
     }
 
     fn heartbeat(&self) -> Frame {

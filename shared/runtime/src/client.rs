@@ -3,11 +3,12 @@
 //! No driver waits for a slow client. Previews are hints: they fill a quarter of the buffer at most, and
 //! what has no room there waits, merged with what follows it, until there is room or its entry comes,
 //! which says all of it. What tasks show early waits for the same room, in its order. Entries have the
-//! rest. A record is sent whole, however large it is, as long as the buffer is not full: else a client
+//! rest. What tools say while they work waits like previews, until its call is answered. A record is sent whole, however large it is, as long as the buffer is not full: else a client
 //! would come back to the same place for ever. Where it is full, the response ends there, and its last
 //! frame, which says how to go on, passes the bound.
 
 mod waiting_previews;
+mod waiting_progress;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use djinn_core::preview::Live;
 use djinn_protocol::connection::Connection;
 use tokio::sync::{Notify, mpsc};
 use waiting_previews::WaitingPreviews;
+use waiting_progress::WaitingProgress;
 
 /// The part of the buffer that previews and what tasks show early may fill: one in so many.
 const PREVIEW_PART: usize = 4;
@@ -30,6 +32,7 @@ const PREVIEW_PART: usize = 4;
 pub struct ClientStream {
     connection: Box<Connection>,
     previews: WaitingPreviews,
+    progress: WaitingProgress,
     sender: Option<mpsc::UnboundedSender<String>>,
     buffered: Arc<BufferState>,
     buffer_size: usize,
@@ -75,6 +78,7 @@ impl ClientStream {
         let stream = Self {
             connection: Box::new(connection),
             previews: WaitingPreviews::default(),
+            progress: WaitingProgress::default(),
             sender,
             buffered,
             buffer_size,
@@ -199,7 +203,7 @@ impl ClientStream {
             self.hand_over(now_ms);
             return;
         }
-        tasks.iter().chain(&record.entries).for_each(|entry| self.previews.discard_covered(entry));
+        tasks.iter().chain(&record.entries).for_each(|entry| self.discard_covered(entry));
         let frames = self.connection.render_record(record, tasks);
         self.send_content(frames, now_ms);
         self.send_early_entries(now_ms);
@@ -208,7 +212,7 @@ impl ClientStream {
     /// Sends a part of what the tasks did that end with the record that the client needs next; see
     /// [`Connection::render_child_entries`]. There must be room.
     pub fn send_child_entries(&mut self, entries: &[Entry], now_ms: i64) {
-        entries.iter().for_each(|entry| self.previews.discard_covered(entry));
+        entries.iter().for_each(|entry| self.discard_covered(entry));
         let frames = self.connection.render_child_entries(entries);
         self.send_content(frames, now_ms);
     }
@@ -217,14 +221,15 @@ impl ClientStream {
     /// in its record.
     pub fn send_live<'a>(&mut self, news: impl IntoIterator<Item = &'a Live>, now_ms: i64) {
         if !self.is_open() {
-            self.previews.clear();
+            self.drop_waiting();
             return;
         }
         for live in news {
             match live {
                 Live::Preview(piece) => self.previews.add_piece(piece),
+                Live::Progress(piece) => self.progress.add_piece(piece),
                 Live::Entry(early) => {
-                    self.previews.discard_covered(&early.entry);
+                    self.discard_covered(&early.entry);
                     self.connection.render_live(live);
                 }
             }
@@ -236,7 +241,7 @@ impl ClientStream {
     /// there is room.
     pub fn send_previews(&mut self, now_ms: i64) {
         if !self.is_open() {
-            self.previews.clear();
+            self.drop_waiting();
         }
         self.send_early_entries(now_ms);
         while self.has_preview_room()
@@ -245,6 +250,22 @@ impl ClientStream {
             let frames = self.connection.render_live(&Live::Preview(piece));
             self.send_content(frames, now_ms);
         }
+        while self.has_preview_room()
+            && let Some(piece) = self.progress.take_piece()
+        {
+            let frames = self.connection.render_live(&Live::Progress(piece));
+            self.send_content(frames, now_ms);
+        }
+    }
+
+    fn discard_covered(&mut self, entry: &Entry) {
+        self.previews.discard_covered(entry);
+        self.progress.discard_covered(entry);
+    }
+
+    fn drop_waiting(&mut self) {
+        self.previews.clear();
+        self.progress.clear();
     }
 
     fn send_early_entries(&mut self, now_ms: i64) {
@@ -279,7 +300,9 @@ impl ClientStream {
     /// Returns when what has no room now has some, or nobody can read it any more; never if nothing
     /// waits for room.
     pub fn wait_for_preview_room(&self) -> impl Future<Output = ()> + use<> {
-        let any = self.previews.next_at_ms().is_some() || self.connection.has_ready();
+        let any = self.previews.next_at_ms().is_some()
+            || !self.progress.is_empty()
+            || self.connection.has_ready();
         let waits = any && !self.has_preview_room();
         let sender = self.sender.clone().filter(|_| waits);
         let (buffered, most) = (Arc::clone(&self.buffered), self.buffer_size / PREVIEW_PART);
@@ -320,7 +343,7 @@ impl ClientStream {
             self.send_frames(frames, now_ms);
         }
         self.sender = None;
-        self.previews.clear();
+        self.drop_waiting();
     }
 
     fn send_content(&mut self, frames: Vec<String>, now_ms: i64) {

@@ -5,6 +5,7 @@ mod missing_entries;
 
 use std::collections::{BTreeMap, VecDeque};
 
+use djinn_core::call_progress::CallProgress;
 use djinn_core::id::TaskId;
 use djinn_core::preview::{Live, Preview};
 use missing_entries::MissingEntries;
@@ -92,6 +93,10 @@ fn live_id(live: &Live) -> String {
         Live::Preview(Preview { child: within, message, attempt, kind, offset, text, .. }) => {
             let within = within.as_ref().map(ToString::to_string).unwrap_or_default();
             format!("{within}/{message}/{attempt}/{kind:?}/{offset}+{}", text.len())
+        }
+        Live::Progress(CallProgress { child: within, call, began_at_ms, offset, text, .. }) => {
+            let within = within.as_ref().map(ToString::to_string).unwrap_or_default();
+            format!("{within}/{call}/{began_at_ms}/{offset}+{}", text.len())
         }
     }
 }

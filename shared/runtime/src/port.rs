@@ -22,6 +22,7 @@ pub mod secret;
 pub mod share;
 pub mod stream;
 pub mod tool;
+pub mod tool_progress;
 
 use std::fmt;
 

@@ -8,6 +8,7 @@ mod json;
 
 use std::collections::BTreeMap;
 
+use djinn_core::call_progress::CallProgress;
 use djinn_core::conversation::Reasoning;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::{
@@ -21,6 +22,7 @@ use json::member_texts;
 use crate::port::file::NewFile;
 use crate::port::model::ModelError;
 use crate::port::tool::ToolError;
+use crate::port::tool_progress::MAX_PROGRESS;
 use crate::prompt::truncate_text;
 use crate::question::UserQuestion;
 
@@ -366,6 +368,16 @@ impl HasTexts for Result<ToolOutput, ToolError> {
                 ])
             }
         }
+    }
+}
+
+/// What a tool says while it works. It is masked like its result and passes the deny list on its way: no
+/// model makes anything of it.
+impl HasTexts for CallProgress {
+    fn texts(&mut self) -> Vec<ContentText<'_>> {
+        // Labels and numbers, but for its text.
+        let Self { child: _, call: _, began_at_ms: _, offset: _, text, is_cut: _, at_ms: _ } = self;
+        without_empty([ContentText::from_words("text", text, TextBound::Bytes(MAX_PROGRESS))])
     }
 }
 

@@ -83,6 +83,7 @@ impl Screen {
                 );
             }
             "call.requested" => self.show_call(data),
+            "progress" => self.show_progress(data),
             "call.completed" => self.show_result(data),
             "plan.changed" => self.show_plan(data),
             "child.started" => self.print_child_line(data, "▶", text_at(data, "/description")),
@@ -220,6 +221,14 @@ impl Screen {
         let title = format!("{} {}", text_at(data, "/tool"), about.join(" ").trim());
         self.print_lane_line(data, &format!("  … {title}"));
         self.calls.insert(call_key(data), (title, Instant::now()));
+    }
+
+    /// The newest line of what a call says.
+    fn show_progress(&mut self, data: &Value) {
+        let newest = text_at(data, "/text").trim_end().rsplit('\n').next().unwrap_or_default();
+        if self.calls.contains_key(&call_key(data)) && !newest.is_empty() {
+            self.print_lane_line(data, &format!("    {newest}"));
+        }
     }
 
     fn show_result(&mut self, data: &Value) {

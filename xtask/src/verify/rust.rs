@@ -87,6 +87,8 @@ const ONCE: &[&str] = &[
     // Show every preview, and a driver without a client writes few.
     "answer::the_demos_answer_is_streamed",
     "story::the_story_in",
+    // Wait for what a call says at its moment, and a hand-over has it made again elsewhere.
+    "progress::",
     // Names the epoch of the driver that resumes.
     "restart::the_same_request_in_the_next_process",
     "restart::whoever_comes_back_to_a_run_that_nobody_drives",

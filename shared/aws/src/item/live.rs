@@ -1,4 +1,5 @@
-//! `LIVE#<run>#<shard>` / `<time>#<writer>#<offset>`: previews, and the entries of tasks at work.
+//! `LIVE#<run>#<shard>` / `<time>#<writer>#<offset>`: previews, the progress of calls, and the entries of
+//! tasks at work.
 
 use djinn_core::preview::Live;
 use djinn_runtime::port::live::LIVE_RETENTION;
@@ -29,6 +30,7 @@ impl LiveItem {
     pub(crate) fn key(run: &RunKey, writer: &str, at_ms: i64, pieces: &[Live]) -> ItemKey {
         let offset = pieces.first().map_or(0, |first| match first {
             Live::Preview(piece) => piece.offset,
+            Live::Progress(piece) => piece.offset,
             Live::Entry(early) => early.index,
         });
         let sk = format!("{}#{writer}#{offset:010}", live_moment(at_ms));

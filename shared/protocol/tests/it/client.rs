@@ -116,6 +116,8 @@ impl NativeState {
                     text.push_str(piece.get(text.len() - offset..).unwrap_or_default());
                 }
             }
+            // Shown while it comes, and kept nowhere.
+            "progress" => {}
             event => {
                 match event {
                     "message.completed" | "message.reset" => {

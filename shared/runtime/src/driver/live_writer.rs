@@ -1,14 +1,18 @@
-//! What is being written right now: for a stop's last words, and for viewers other than our client.
+//! What is being written right now, and what tools say: for a stop's last words, and for viewers other than
+//! our client.
 
+mod open_calls;
 mod pace;
 
 use std::collections::{BTreeMap, VecDeque};
 
+use djinn_core::call_progress::CallProgress;
 use djinn_core::entry::Event;
 use djinn_core::id::{MessageId, TaskId};
 use djinn_core::input::PartialMessage;
 use djinn_core::journal::Record;
 use djinn_core::preview::{EarlyEntry, Live, OpenText, Preview, TextKind};
+use open_calls::OpenCalls;
 use pace::Pace;
 use tokio::sync::mpsc;
 
@@ -36,6 +40,7 @@ pub(super) struct LiveWriter {
     task: Option<TaskId>,
     pace: Pace,
     open_messages: BTreeMap<MessageId, OpenMessage>,
+    open_calls: OpenCalls,
     entries: VecDeque<EarlyEntry>,
     watched_until_ms: i64,
     next_at_ms: i64,
@@ -61,6 +66,7 @@ impl LiveWriter {
             sender,
             pace: Pace::of(every_ms, task.map_or(1, |task| task.concurrent_tasks)),
             open_messages: BTreeMap::new(),
+            open_calls: OpenCalls::default(),
             entries: VecDeque::new(),
             watched_until_ms: if task.is_some() { i64::MAX } else { i64::MIN },
             task: task.map(|task| task.task.clone()),
@@ -87,23 +93,26 @@ impl LiveWriter {
         std::iter::from_fn(|| self.receiver.try_recv().ok()).collect()
     }
 
-    /// Takes what was written here. A task's previews are for viewers of its run, and are returned as
+    /// Takes what was written here. A task's previews and progress are for viewers of its run, and are returned as
     /// those see them.
     pub(super) fn add_news(&mut self, news: &[Live]) -> Vec<Live> {
         let mut early = Vec::new();
-        for live in news {
-            // A task that is driven here writes to the live log by itself.
-            if let Live::Preview(preview) = live
-                && preview.child.is_none()
-            {
-                self.add_preview(preview);
-                if let Some(task) = &self.task {
-                    let child = Some(task.clone());
+        // A task that is driven here writes to the live log by itself.
+        for live in news.iter().filter(|live| live.child().is_none()) {
+            let child = self.task.clone();
+            match live {
+                Live::Preview(preview) => {
+                    self.add_preview(preview);
                     early.push(Live::Preview(Preview { child, ..preview.clone() }));
                 }
+                Live::Progress(progress) => {
+                    self.open_calls.add_piece(progress);
+                    early.push(Live::Progress(CallProgress { child, ..progress.clone() }));
+                }
+                Live::Entry(_) => {}
             }
         }
-        early
+        if self.task.is_none() { Vec::new() } else { early }
     }
 
     /// Takes a piece of a message, and forgets an earlier attempt at it.
@@ -125,11 +134,14 @@ impl LiveWriter {
                 Event::MessageCompleted { message, .. } | Event::MessageReset { message, .. } => {
                     self.open_messages.remove(message);
                 }
-                Event::RunResumed { .. } | Event::RunEnded(_) => self.open_messages.clear(),
+                Event::RunResumed { .. } | Event::RunEnded(_) => {
+                    self.open_messages.clear();
+                    self.open_calls.clear();
+                }
+                Event::CallCompleted { call, .. } => self.open_calls.remove_call(call),
                 Event::RunStarted { .. }
                 | Event::ModelChanged(_)
                 | Event::CallRequested { .. }
-                | Event::CallCompleted { .. }
                 | Event::FileAdded { .. }
                 | Event::ContextCompacted { .. }
                 | Event::EmployeesNamed { .. }
@@ -183,7 +195,8 @@ impl LiveWriter {
         let news = self.open_messages.values().any(|open| open.unlogged_texts().next().is_some());
         let watched =
             self.open_messages.values().any(|open| open.last_at_ms <= self.watched_until_ms);
-        let any = (news && watched) || !self.entries.is_empty();
+        let says = self.open_calls.has_unlogged(self.watched_until_ms);
+        let any = (news && watched) || says || !self.entries.is_empty();
         (any && !self.is_writing).then_some(self.next_at_ms)
     }
 
@@ -221,6 +234,7 @@ impl LiveWriter {
         // The texts that are open come after all entries.
         if self.entries.is_empty() {
             written.extend(self.take_texts(&mut room, now_ms));
+            written.extend(self.open_calls.take_pieces(&mut room, self.task.as_ref(), now_ms));
         }
         if written.is_empty() {
             return None;

@@ -34,7 +34,7 @@ pub(super) struct EffectStarter<'a, P: Ports> {
     pub(super) lease: &'a HeldLease,
     pub(super) costs: &'a RunCosts,
     pub(super) hand_over: &'a HandOver,
-    /// Where pieces of text go, and what a task does that is driven here.
+    /// Where pieces of text and progress go, and what a task does that is driven here.
     pub(super) live_sender: &'a mpsc::UnboundedSender<Live>,
     pub(super) alarm: &'a mut RunAlarm,
     pub(super) children: &'a mut Children,
@@ -142,7 +142,8 @@ impl<P: Ports> EffectStarter<'_, P> {
         let (id, PreparedCall { invocation, timeout }) = (call.effect_id(), call);
         let (class, deadline) = (invocation.class, self.hand_over.deadline());
         let (ports, key) = (self.run.ports().clone(), self.run.key().clone());
-        let call = ToolExecution::of(ports, key, self.run.state(), invocation, timeout, deadline);
+        let (run, live_sender) = (self.run.state(), self.live_sender.clone());
+        let call = ToolExecution::of(ports, key, run, invocation, timeout, deadline, live_sender);
         self.background.spawn_effect(id, class, call.perform());
     }
 

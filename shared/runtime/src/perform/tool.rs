@@ -1,5 +1,7 @@
 //! A tool call: checked, run within its time, and its result cut to what the model can use.
 
+mod progress_feed;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,11 +9,14 @@ use djinn_core::effect::ToolInvocation;
 use djinn_core::file::media_type_of;
 use djinn_core::id::{CallId, FileName};
 use djinn_core::input::{Input, InterruptTarget};
+use djinn_core::preview::Live;
 use djinn_core::run::Run;
 use djinn_core::tool::{
     EffectClass, FullOutput, ToolArguments, ToolFailure, ToolOutput, ToolResult,
 };
+use progress_feed::ProgressFeed;
 use serde_json::Map;
+use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
 use crate::awake_time::AwakeTime;
@@ -19,6 +24,7 @@ use crate::deadline::Deadline;
 use crate::port::clock::{Clock, elapsed_ms};
 use crate::port::file::{Files, NewFile};
 use crate::port::tool::{Tool, ToolAudience, ToolContext, ToolError};
+use crate::port::tool_progress::{ReportReader, ToolProgress};
 use crate::port::{RunKey, SessionKey};
 use crate::prompt;
 use crate::texts::HasTexts as _;
@@ -40,6 +46,9 @@ pub struct ToolExecution<P: Ports> {
     pub timeout: Duration,
     /// Until when it may be made again.
     pub deadline: Deadline,
+    /// Where goes what it says while it works.
+    live_sender: mpsc::UnboundedSender<Live>,
+    reports: ReportReader,
 }
 
 /// How a call came to no result.
@@ -60,8 +69,10 @@ impl<P: Ports> ToolExecution<P> {
         invocation: ToolInvocation,
         timeout: Duration,
         deadline: Deadline,
+        live_sender: mpsc::UnboundedSender<Live>,
     ) -> Self {
         let asked = run.spec();
+        let (progress, reports) = ToolProgress::with_reader();
         let context = ToolContext {
             run: key.run.clone(),
             task: key.task.clone(),
@@ -73,9 +84,10 @@ impl<P: Ports> ToolExecution<P> {
             language: asked.settings.language,
             max_observe: asked.settings.max_result_chars,
             mask_pii: asked.settings.mask_pii,
+            progress,
         };
         let audience = ToolAudience::of(asked);
-        Self { ports, key, context, audience, invocation, timeout, deadline }
+        Self { ports, key, context, audience, invocation, timeout, deadline, live_sender, reports }
     }
 
     /// Makes the call. Whatever happens is a result that the model sees. No input at all means that
@@ -92,7 +104,7 @@ impl<P: Ports> ToolExecution<P> {
         async {
             let clock = self.ports.clock();
             let started_ms = clock.now_ms();
-            let mut came = match self.run_with_retries().await {
+            let mut came = match self.run_and_show_progress().await {
                 Ok(observation) => Ok(observation),
                 Err(ToolExecutionError::Final(failure)) => Err(failure),
                 Err(ToolExecutionError::OutOfTime) => return Vec::new(),
@@ -121,6 +133,13 @@ impl<P: Ports> ToolExecution<P> {
         }
         .instrument(span)
         .await
+    }
+
+    async fn run_and_show_progress(&self) -> Result<ToolOutput, ToolExecutionError> {
+        let (clock, deny) = (self.ports.clock(), &self.ports.content().deny);
+        let feed = ProgressFeed::new(clock, &self.context, &self.reports, &self.live_sender, deny);
+        // In a box, since what watches it would hold room for it twice.
+        feed.show_while(Box::pin(self.run_with_retries())).await
     }
 
     /// What a call failed of while its process stood still, others may have had no part in: their side

@@ -16,6 +16,7 @@ pub use source::{ToolAudience, ToolSource, ToolSourceError};
 pub use toolbox::{AvailableTools, Toolbox};
 
 use super::SessionKey;
+use super::tool_progress::ToolProgress;
 
 /// Bytes of a text that are masked while others wait.
 const MAX_INLINE_MASK: usize = 256 * 1024;
@@ -46,6 +47,8 @@ pub struct ToolContext {
     pub max_observe: u32,
     /// Whether what identifies a person is masked in what it answers.
     pub mask_pii: bool,
+    /// Where it says how far it is while it works.
+    pub progress: ToolProgress,
 }
 
 impl ToolContext {

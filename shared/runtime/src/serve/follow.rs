@@ -116,7 +116,7 @@ impl<P: Ports> Follower<'_, P> {
         // The record that completes a text must not come before its pieces, nor what a task does
         // before the record that begins it.
         let (pieces, entries): (Vec<Live>, Vec<Live>) =
-            live.into_iter().partition(|live| matches!(live, Live::Preview(_)));
+            live.into_iter().partition(|live| !matches!(live, Live::Entry(_)));
         self.client.send_live(&pieces, now_ms);
         let is_behind = !self.catch_up().await?;
         self.client.send_live(&entries, now_ms);

@@ -20,6 +20,7 @@ impl State {
         if let Some(first) = pieces.first() {
             let place = match first {
                 Live::Preview(piece) => piece.offset,
+                Live::Progress(piece) => piece.offset,
                 Live::Entry(early) => early.index,
             };
             let position = format!("{:013}#{writer}#{place:010}", at_ms.max(0));

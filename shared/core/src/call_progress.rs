@@ -1,0 +1,144 @@
+//! What a tool says while it works: not journaled, may be lost, followed by the result of its call.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{CallId, TaskId};
+
+/// A piece of what a call says while it is at work. A call that is made again, by another
+/// process or after a person, begins anew.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallProgress {
+    /// The task whose call it is, if it is not one of the run itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<TaskId>,
+    /// The call that says it.
+    pub call: CallId,
+    /// When the call was made that says it, Unix milliseconds.
+    pub began_at_ms: i64,
+    /// Where the piece starts in what the call says, in bytes of UTF-8.
+    pub offset: u64,
+    /// The text that the piece adds at `offset`, whole lines as the tool says them.
+    pub text: String,
+    /// Whether the call said more than is kept: nothing follows.
+    #[serde(default)]
+    pub is_cut: bool,
+    /// When it was said, Unix milliseconds.
+    pub at_ms: i64,
+}
+
+/// A call among those of a run and its tasks.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CallKey {
+    /// The task whose call it is, if it is not one of the run itself.
+    pub child: Option<TaskId>,
+    /// The id of the call, unique within its run or its task only.
+    pub call: CallId,
+}
+
+/// How much a reader knows of what a call says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProgressMark {
+    began_at_ms: i64,
+    end: u64,
+    is_cut: bool,
+}
+
+impl CallProgress {
+    /// The call among those of the run that viewers look at.
+    #[must_use]
+    pub fn call_key(&self) -> CallKey {
+        CallKey { child: self.child.clone(), call: self.call.clone() }
+    }
+
+    /// What is known after this piece.
+    #[must_use]
+    pub fn mark(&self) -> ProgressMark {
+        let end = self.offset.saturating_add(self.text.len() as u64);
+        ProgressMark { began_at_ms: self.began_at_ms, end, is_cut: self.is_cut }
+    }
+
+    /// What it says beyond what is known; `None` if that is nothing.
+    #[must_use]
+    pub fn news_after(&self, known: &ProgressMark) -> Option<Self> {
+        if self.began_at_ms != known.began_at_ms {
+            return (self.began_at_ms > known.began_at_ms).then(|| self.clone());
+        }
+        let overlap = usize::try_from(known.end.saturating_sub(self.offset)).unwrap_or(usize::MAX);
+        let text = self.text.get(overlap..).unwrap_or_default().to_owned();
+        let is_news = !text.is_empty() || (self.is_cut && !known.is_cut);
+        is_news.then(|| Self { offset: self.offset.max(known.end), text, ..self.clone() })
+    }
+
+    /// Adds a later piece of the same call. What was lost in between is left out with all before it.
+    pub fn append(&mut self, later: &Self) {
+        let known = self.mark();
+        match later.news_after(&known) {
+            None => {}
+            Some(news) if news.began_at_ms == self.began_at_ms && news.offset == known.end => {
+                self.text.push_str(&news.text);
+                (self.is_cut, self.at_ms) = (news.is_cut, news.at_ms);
+            }
+            Some(news) => *self = news,
+        }
+    }
+
+    /// The first part of it, of so many bytes at most; `None` if not even a character fits.
+    #[must_use]
+    pub fn first_part(mut self, max_bytes: usize) -> Option<Self> {
+        let end = self.text.floor_char_boundary(max_bytes);
+        self.is_cut &= end == self.text.len();
+        self.text.truncate(end);
+        (!self.text.is_empty() || self.is_cut).then_some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(began_at_ms: i64, offset: u64, text: &str) -> CallProgress {
+        let (call, text) = (CallId::new("t1.c1").unwrap(), text.to_owned());
+        CallProgress { child: None, call, began_at_ms, offset, text, is_cut: false, at_ms: 0 }
+    }
+
+    #[test]
+    fn a_reader_is_told_each_line_once_and_all_of_a_call_that_begins_anew() {
+        let known = piece(1, 0, "one\ntwo\n").mark();
+        for (piece, news) in [
+            (piece(1, 0, "one\n"), None),
+            (piece(1, 4, "two\nthree\n"), Some(piece(1, 8, "three\n"))),
+            (piece(1, 8, "three\n"), Some(piece(1, 8, "three\n"))),
+            (piece(1, 14, "lost before\n"), Some(piece(1, 14, "lost before\n"))),
+            (piece(0, 8, "of an earlier one\n"), None),
+            (piece(2, 0, "anew\n"), Some(piece(2, 0, "anew\n"))),
+        ] {
+            assert_eq!(piece.news_after(&known), news, "{piece:?}");
+        }
+        let cut = CallProgress { is_cut: true, ..piece(1, 8, "") };
+        assert_eq!(cut.news_after(&known), Some(cut.clone()));
+        assert_eq!(cut.news_after(&cut.mark()), None);
+    }
+
+    #[test]
+    fn pieces_that_wait_are_one_and_a_gap_leaves_out_what_is_before_it() {
+        let mut waits = piece(1, 0, "one\n");
+        waits.append(&piece(1, 4, "two\n"));
+        waits.append(&piece(1, 0, "one\ntwo\n"));
+        assert_eq!(waits, piece(1, 0, "one\ntwo\n"));
+        waits.append(&piece(1, 20, "nine\n"));
+        assert_eq!(waits, piece(1, 20, "nine\n"));
+        waits.append(&piece(2, 0, "anew\n"));
+        assert_eq!(waits, piece(2, 0, "anew\n"));
+    }
+
+    #[test]
+    fn only_the_last_part_of_a_piece_says_that_nothing_follows() {
+        let cut = |offset, text| CallProgress { is_cut: true, ..piece(1, offset, text) };
+        let long = cut(4, "two\n三\n");
+        assert_eq!(long.clone().first_part(8), Some(long.clone()));
+        let first = long.clone().first_part(6).unwrap();
+        assert_eq!(first, piece(1, 4, "two\n"));
+        assert_eq!(long.news_after(&first.mark()), Some(cut(8, "三\n")));
+        assert_eq!(piece(1, 8, "三\n").first_part(2), None);
+    }
+}

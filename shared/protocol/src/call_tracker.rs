@@ -1,0 +1,75 @@
+//! The calls that one connection was shown, and how much of what they say while they work.
+//!
+//! What a call says may come before the call itself, since the two come from several logs: it waits. What
+//! comes after the result is dropped.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use djinn_core::call_progress::{CallKey, CallProgress, ProgressMark};
+use djinn_core::entry::{Entry, Event};
+use djinn_core::id::TaskId;
+
+/// Bytes that wait for calls which were not shown; what comes beyond is dropped.
+const MAX_WAITING_BYTES: usize = 64 * 1024;
+
+/// The calls of a run and its tasks, as one connection knows them.
+#[derive(Default)]
+pub(super) struct CallTracker {
+    /// The calls at work.
+    open: BTreeMap<CallKey, ProgressMark>,
+    completed: BTreeSet<CallKey>,
+    ended_tasks: BTreeSet<TaskId>,
+    waiting: BTreeMap<CallKey, CallProgress>,
+}
+
+impl CallTracker {
+    /// Takes an entry that is being shown.
+    pub(super) fn apply_entry(&mut self, entry: &Entry) {
+        if let Event::CallRequested { call, .. } = &entry.event {
+            let key = CallKey { child: entry.child.clone(), call: call.clone() };
+            self.open.entry(key).or_default();
+        } else if let Event::CallCompleted { call, .. } = &entry.event {
+            let key = CallKey { child: entry.child.clone(), call: call.clone() };
+            self.open.remove(&key);
+            self.waiting.remove(&key);
+            self.completed.insert(key);
+        } else if let Event::ChildEnded { task, .. } = &entry.event {
+            let is_other = |key: &CallKey| key.child.as_ref() != Some(task);
+            self.open.retain(|key, _| is_other(key));
+            self.waiting.retain(|key, _| is_other(key));
+            self.completed.retain(is_other);
+            self.ended_tasks.insert(task.clone());
+        }
+    }
+
+    /// What a piece says that was not shown, if its call is at work. That of a call which was not shown
+    /// yet waits.
+    pub(super) fn admit_progress(&mut self, piece: &CallProgress) -> Option<CallProgress> {
+        let key = piece.call_key();
+        if let Some(known) = self.open.get_mut(&key) {
+            let news = piece.news_after(known)?;
+            *known = news.mark();
+            return Some(news);
+        }
+        let has_ended = piece.child.as_ref().is_some_and(|task| self.ended_tasks.contains(task));
+        let waiting_bytes: usize = self.waiting.values().map(|waits| waits.text.len()).sum();
+        let has_room = waiting_bytes + piece.text.len() <= MAX_WAITING_BYTES;
+        if !has_ended && !self.completed.contains(&key) && has_room {
+            let waits = self.waiting.entry(key);
+            waits.and_modify(|waits| waits.append(piece)).or_insert_with(|| piece.clone());
+        }
+        None
+    }
+
+    /// What has waited for its call, which was shown meanwhile.
+    pub(super) fn take_ready_progress(&mut self) -> Option<CallProgress> {
+        let key = self.waiting.keys().find(|key| self.open.contains_key(*key)).cloned()?;
+        let piece = self.waiting.remove(&key)?;
+        self.admit_progress(&piece)
+    }
+
+    /// Whether anything that waited can be shown now.
+    pub(super) fn has_ready(&self) -> bool {
+        self.waiting.keys().any(|key| self.open.contains_key(key))
+    }
+}

@@ -1,0 +1,210 @@
+//! What a call says while it works, on its way to viewers: together, a few times a second, and nothing
+//! that they may not see.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use djinn_core::call_progress::CallProgress;
+use djinn_core::preview::Live;
+use djinn_text::deny::{DenyFilter, DenyList};
+use tokio::sync::mpsc;
+
+use crate::port::clock::Clock;
+use crate::port::tool::ToolContext;
+use crate::port::tool_progress::{ReportReader, Reports};
+use crate::texts::HasTexts as _;
+
+/// How often what a call says is shown while it works. With the last piece, when it ends, that makes four
+/// within a second at most.
+const PROGRESS_EVERY: Duration = Duration::from_millis(334);
+
+/// Shows what one call says.
+pub(super) struct ProgressFeed<'a, C> {
+    clock: &'a C,
+    context: &'a ToolContext,
+    reader: &'a ReportReader,
+    sender: &'a mpsc::UnboundedSender<Live>,
+    /// Holds back what may be the beginning of a denied phrase.
+    gate: DenyFilter,
+    began_at_ms: i64,
+    shown_bytes: u64,
+}
+
+impl<'a, C: Clock> ProgressFeed<'a, C> {
+    /// Nothing of what holds a phrase of `deny` is shown from that phrase on.
+    pub(super) fn new(
+        clock: &'a C,
+        context: &'a ToolContext,
+        reader: &'a ReportReader,
+        sender: &'a mpsc::UnboundedSender<Live>,
+        deny: &DenyList,
+    ) -> Self {
+        let gate = DenyFilter::new(deny.clone());
+        let began_at_ms = clock.now_ms();
+        Self { clock, context, reader, sender, gate, began_at_ms, shown_bytes: 0 }
+    }
+
+    /// What comes of the call, after all that it said has been shown.
+    pub(super) async fn show_while<T>(mut self, call: impl Future<Output = T>) -> T {
+        let done = tokio::select! {
+            biased;
+            done = call => done,
+            never = self.show_reports() => match never {},
+        };
+        let reports = self.reader.take_reports();
+        self.show_lines(reports, true).await;
+        done
+    }
+
+    async fn show_reports(&mut self) -> Infallible {
+        loop {
+            self.reader.wait_for_report().await;
+            let reports = self.reader.take_reports();
+            self.show_lines(reports, false).await;
+            self.clock.sleep(PROGRESS_EVERY).await;
+        }
+    }
+
+    /// Masked by whole lines, so that nothing that identifies a person is cut in two.
+    async fn show_lines(&mut self, reports: Reports, is_last: bool) {
+        let mut piece = CallProgress {
+            child: None,
+            call: self.context.call.clone(),
+            began_at_ms: self.began_at_ms,
+            offset: self.shown_bytes,
+            text: reports.text,
+            is_cut: reports.is_cut,
+            at_ms: self.clock.now_ms(),
+        };
+        for text in piece.texts() {
+            let readable = self.context.mask_text(text.to_readable()).await;
+            text.replace_with(readable);
+        }
+        piece.text = self.gate.push(&piece.text);
+        if is_last {
+            piece.text.push_str(&self.gate.finish());
+        }
+        if !piece.text.is_empty() || piece.is_cut {
+            self.shown_bytes += piece.text.len() as u64;
+            // Nobody listens any more when the driver has gone; the result still counts.
+            let _ = self.sender.send(Live::Progress(piece));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use djinn_core::id::{CallId, RunId, SessionId, TenantId, UserId};
+    use djinn_core::language::Language;
+
+    use super::*;
+    use crate::port::SessionKey;
+    use crate::port::tool_progress::ToolProgress;
+
+    /// The clock of a runtime whose time is paused.
+    struct TestClock(std::sync::atomic::AtomicI64);
+
+    impl Clock for TestClock {
+        fn now_ms(&self) -> i64 {
+            self.0.load(std::sync::atomic::Ordering::Relaxed)
+        }
+
+        async fn sleep(&self, duration: Duration) {
+            let until_ms = self.now_ms() + i64::try_from(duration.as_millis()).unwrap();
+            while self.now_ms() < until_ms {
+                tokio::task::yield_now().await;
+            }
+        }
+
+        fn jitter(&self) -> f64 {
+            0.5
+        }
+    }
+
+    fn context(progress: ToolProgress) -> ToolContext {
+        ToolContext {
+            run: RunId::new(format!("run_{}", "0".repeat(32))).unwrap(),
+            task: None,
+            session: SessionKey {
+                tenant: TenantId::new("t").unwrap(),
+                owner: UserId::new("u").unwrap(),
+                session: SessionId::new("s").unwrap(),
+            },
+            files: Vec::new(),
+            call: CallId::new("t1.c1").unwrap(),
+            attempt: 1,
+            interrupts: 0,
+            language: Language::En,
+            max_observe: 100,
+            mask_pii: true,
+            progress,
+        }
+    }
+
+    /// What viewers are shown, and when, of a tool that reports each of these at its moment, in order, and
+    /// then ends.
+    async fn shown(deny: &[&str], reports: &[(i64, &str)]) -> Vec<(i64, u64, String)> {
+        let (progress, reader) = ToolProgress::with_reader();
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        let (context, clock) = (context(progress), TestClock(0.into()));
+        let deny = DenyList::new(deny).unwrap();
+        let feed = ProgressFeed::new(&clock, &context, &reader, &sender, &deny);
+        let tool = async {
+            for (at_ms, text) in reports {
+                while clock.now_ms() < *at_ms {
+                    clock.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    tokio::task::yield_now().await;
+                }
+                context.progress.report(text);
+            }
+        };
+        feed.show_while(tool).await;
+        let mut pieces = Vec::new();
+        while let Ok(Live::Progress(piece)) = receiver.try_recv() {
+            pieces.push((piece.at_ms, piece.offset, piece.text));
+        }
+        pieces
+    }
+
+    fn of(pieces: &[(i64, u64, &str)]) -> Vec<(i64, u64, String)> {
+        pieces.iter().map(|(at_ms, offset, text)| (*at_ms, *offset, (*text).to_owned())).collect()
+    }
+
+    #[tokio::test]
+    async fn the_first_report_is_shown_at_once_later_ones_together_and_the_last_at_the_end() {
+        let reports =
+            [(0, "a"), (1, "b"), (333, "c"), (334, "d"), (600, "e"), (700, "f"), (701, "g")];
+        let pieces = [(1, 0, "a\n"), (335, 2, "b\nc\nd\n"), (669, 8, "e\n"), (701, 10, "f\ng\n")];
+        assert_eq!(shown(&[], &reports).await, of(&pieces));
+        assert_eq!(shown(&[], &[]).await, []);
+        assert_eq!(shown(&[], &[(5_000, "late")]).await, of(&[(5_000, 0, "late\n")]));
+    }
+
+    #[tokio::test]
+    async fn no_second_has_more_than_four_pieces() {
+        let reports: Vec<(i64, &str)> = (0..5_000).map(|at_ms| (at_ms, ".")).collect();
+        for until in [1, 700, 990, 1_001, 5_000] {
+            let pieces = shown(&[], &reports[..until]).await;
+            let text: String = pieces.iter().map(|(_, _, text)| text.as_str()).collect();
+            assert_eq!(text, ".\n".repeat(until));
+            for first in &pieces {
+                let second = first.0..first.0 + 1_000;
+                let count = pieces.iter().filter(|piece| second.contains(&piece.0)).count();
+                assert!(count <= 4, "{count} from {} on of {until}", first.0);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_piece_is_masked_and_says_nothing_from_a_denied_phrase_on() {
+        let masked =
+            shown(&[], &[(0, "to anna@exam"), (0, "ple.com"), (0, "to anna@example.com\u{7}")]);
+        let text: String = masked.await.into_iter().map(|(_, _, text)| text).collect();
+        assert_eq!(text, "to anna@exam\nple.com\nto ****@*******.***\n");
+        let reports =
+            [(0, "the grey"), (400, "owl"), (800, "the grey"), (1_200, "heron"), (1_600, "x")];
+        let shown = shown(&["grey heron"], &reports).await;
+        let text: String = shown.into_iter().map(|(_, _, text)| text).collect();
+        assert_eq!(text, "the grey\nowl\nthe ");
+    }
+}
