@@ -1,7 +1,7 @@
 //! Callers who are known by a key (`DJINN_AUTH=key`).
 
 use agent::{Auth, KeyList};
-use djinn_core::api_key::{KeyHash, KeyHolder, format_key};
+use agent::{KeyHash, KeyHolder, format_key};
 use djinn_core::id::{TenantId, UserId};
 use djinn_scripted::ScriptedModel;
 use reqwest::Method;

@@ -20,7 +20,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use agent::{Auth, KeyList};
-use djinn_core::api_key::{KEY_BYTES, KeyHash, KeyHolder, format_key};
+use agent::{KEY_BYTES, KeyHash, KeyHolder, format_key};
 use djinn_core::id::{TenantId, UserId};
 use djinn_scripted::ScriptedModel;
 use it::world::{Door, KEY, Protocol, QUESTION, Question, SALES, World, script};

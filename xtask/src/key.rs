@@ -1,7 +1,7 @@
 //! `cargo xtask key`: makes an API key.
 
+use agent::{KEY_BYTES, KeyHash, KeyHolder, format_key};
 use anyhow::{Context as _, Result};
-use djinn_core::api_key::{KEY_BYTES, KeyHash, KeyHolder, format_key};
 use djinn_core::id::{TenantId, UserId};
 
 use crate::terminal::print_line;

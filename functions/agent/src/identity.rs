@@ -4,6 +4,7 @@
 //! asks an [`Authenticator`] who the caller is and leaves a [`Caller`] behind, or refuses. Routes can get one
 //! from nowhere else. A signed link to a file passes without one.
 
+mod api_key;
 mod auth;
 mod credentials;
 mod keys;
@@ -21,6 +22,7 @@ use djinn_runtime::port::secret::{Secret, Secrets};
 
 use crate::api_error::ApiError;
 
+pub use api_key::{BadKeyHash, KEY_BYTES, KeyHash, KeyHolder, format_key};
 pub use auth::{Auth, IamUser, KeyList};
 pub(crate) use credentials::Credentials;
 use keys::ApiKeys;

@@ -44,7 +44,9 @@ use slots::StreamSlots;
 
 pub use agent::{Agent, AgentPorts, SharedAgent};
 pub use fields::MAX_BODY;
-pub use identity::{Auth, IamUser, KeyList, TokenSettings};
+pub use identity::{
+    Auth, BadKeyHash, IamUser, KEY_BYTES, KeyHash, KeyHolder, KeyList, TokenSettings, format_key,
+};
 pub use link::{
     AnswerGrant, BadLink, FileGrant, LinkGrant, LinkKey, LinkKeys, LinkSettings, MIN_KEY,
 };

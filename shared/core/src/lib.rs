@@ -4,7 +4,6 @@
 //! (what a run can owe), [`agent_loop`] and [`run`] (how it decides), [`journal`] (how it is kept).
 
 pub mod agent_loop;
-pub mod api_key;
 pub mod audit;
 pub mod budget;
 pub mod call_progress;
@@ -16,14 +15,15 @@ pub mod error_code;
 pub mod estimate;
 pub mod file;
 pub mod human;
-pub mod id;
 pub mod input;
 pub mod journal;
 pub mod language;
-pub mod plan;
 pub mod preview;
 pub mod run;
 pub mod session;
 pub mod settings;
 pub mod status;
 pub mod tool;
+
+pub use djinn_ids as id;
+pub use djinn_plan as plan;

@@ -1,4 +1,4 @@
-//! Four crates are pure: no I/O, no clock, no randomness, no async. Ids and times come in with
+//! Some crates are pure: no I/O, no clock, no randomness, no async. Ids and times come in with
 //! inputs.
 
 use super::source::{Source, sources};
@@ -6,8 +6,14 @@ use super::word::{Word, words};
 use super::{none, one};
 
 /// The sources of the pure crates.
-const PURE: [&str; 4] =
-    ["shared/settings/src/", "shared/text/src/", "shared/core/src/", "shared/protocol/src/"];
+const PURE: [&str; 6] = [
+    "shared/settings/src/",
+    "shared/ids/src/",
+    "shared/text/src/",
+    "shared/plan/src/",
+    "shared/core/src/",
+    "shared/protocol/src/",
+];
 
 /// Names that they have no use for, wherever they come from.
 const NAMES: [&str; 9] = [

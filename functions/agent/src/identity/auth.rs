@@ -1,9 +1,9 @@
 //! `DJINN_AUTH`: how callers are told apart.
 
-use djinn_core::api_key::KeyHolder;
 use djinn_settings::table::agent::{API_KEYS, AUTH, IAM_USER};
 use djinn_settings::{InvalidSetting, VarLookup};
 
+use super::api_key::KeyHolder;
 use super::token::TokenSettings;
 
 /// How callers are told apart.
@@ -88,7 +88,7 @@ pub(super) fn parse_key_holders(text: &str) -> Result<Vec<KeyHolder>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use djinn_core::api_key::{KeyHash, format_key};
+    use crate::identity::api_key::{KeyHash, format_key};
     use djinn_core::id::{TenantId, UserId};
 
     fn auth(vars: &[(&str, &str)], local: bool) -> Result<Auth, String> {

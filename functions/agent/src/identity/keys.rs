@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use djinn_core::api_key::{KeyHash, KeyHolder};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_runtime::port::secret::Secrets;
 
 use super::Caller;
+use super::api_key::{KeyHash, KeyHolder};
 use super::auth::{KeyList, parse_key_holders};
 use crate::cached_secret::CachedSecret;
 
@@ -55,7 +55,7 @@ impl<S: Secrets> ApiKeys<S> {
 mod tests {
     use super::*;
     use crate::cached_secret::{MAX_AGE_MS, RETRY_MS, STALE_MS};
-    use djinn_core::api_key::format_key;
+    use crate::identity::api_key::format_key;
     use djinn_core::id::{TenantId, UserId};
     use djinn_runtime::port::secret::{Secret, SecretError};
     use std::collections::VecDeque;

@@ -1,8 +1,17 @@
 //! Ids are read back as they were written, and whatever is read is written as it was.
 
-use djinn_core::id::{
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test that cannot go on has failed"
+)]
+
+use djinn_ids::{
     CallId, CallName, EntryId, EntryName, FileName, HumanRequestId, LocalName, MessageId,
-    MessageName, Path, RequestName, Scoped, StepId, TaskId,
+    MessageName, Path, RequestName, RunId, Scoped, StepId, TaskId,
 };
 use proptest::prelude::*;
 
@@ -156,4 +165,24 @@ fn nothing_that_could_be_a_path_of_a_store_is_an_id() {
         assert!(CallId::new(bad).is_err(), "{bad}");
         assert!(FileName::new(bad).is_err() || !bad.contains('/'), "{bad}");
     }
+}
+
+#[test]
+fn ids_we_make_are_read_back_and_others_are_refused() {
+    assert!(MessageId::new("t12").is_ok() && MessageId::new("summary").is_ok());
+    assert!(CallId::new("t12.c3").is_ok());
+    assert_eq!(TaskId::new("s3.1"), Ok(TaskId::of(3, 1)));
+    let compaction = MessageId::for_turn(7).to_compaction().unwrap();
+    assert_eq!(MessageId::new("t7.compact"), Ok(compaction));
+    assert_eq!(MessageId::new("employees"), Ok(MessageId::employees()));
+    for bad in ["", "t0", "t", "t-1", "t+1", "t01", "x1", "t1.c1", "summary.compact", "s1.t1"] {
+        assert!(MessageId::new(bad).is_err(), "{bad}");
+    }
+    for bad in ["t1", "t1.c0", "t1.c", "c1", "t1.c1.c1x", ".t1.c1", "t1..c1", "t1/c1"] {
+        assert!(CallId::new(bad).is_err(), "{bad}");
+    }
+    for bad in ["", "t1/c1", "budget.", "budget.0", "s1.1/result", "steps.1", "t1.again", "x"] {
+        assert!(HumanRequestId::new(bad).is_err(), "{bad}");
+    }
+    assert!(serde_json::from_str::<RunId>("\"run_zz\"").is_err());
 }

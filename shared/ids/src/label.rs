@@ -1,36 +1,17 @@
-//! Typed ids, checked where they enter.
-//!
-//! Ids that clients choose (`SessionId`, `RequestId`) are labels; ids that we make carry a prefix or
-//! count turns and calls of their own run, so that a record inserted between two others shifts none.
+//! Ids that are texts: labels that clients choose, names that deployments and users have, and those
+//! that we make at random or of a hash.
 
-mod entry;
-mod human_request;
-mod message;
-mod path;
 mod session_name;
-mod task;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-pub use entry::{EntryId, EntryName};
-pub use human_request::{HumanRequestId, RequestName};
-pub use message::{CallId, CallName, MessageId, MessageKey, MessageName};
-pub use path::{LocalName, Path, PathSegment, Scoped};
 pub use session_name::SessionName;
-pub use task::{StepId, TaskId};
 
-/// Why a text is not an id of the wanted kind.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} must be {rule}")]
-pub struct BadId {
-    /// What was being read, in the words of the API: `session id`, `file name`.
-    pub what: &'static str,
-    /// What it must look like.
-    pub rule: &'static str,
-}
+use crate::bad_id::BadId;
+use crate::hash::encode_hex;
 
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident, $what:literal, $rule:literal, $check:path) => {
@@ -139,23 +120,6 @@ impl RunId {
     }
 }
 
-/// Bytes as lower-case hexadecimal digits.
-#[must_use]
-pub fn encode_hex(bytes: &[u8]) -> String {
-    use fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing into a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-/// The SHA-256 of some bytes, as 64 hexadecimal digits: how contents are named and compared.
-#[must_use]
-pub fn sha256_hex(bytes: &[u8]) -> String {
-    encode_hex(&Sha256::digest(bytes))
-}
-
 fn is_label(text: &str) -> bool {
     (1..=128).contains(&text.len()) && text.bytes().all(is_label_byte)
 }
@@ -193,11 +157,6 @@ fn is_run_id(text: &str) -> bool {
 
 fn is_32_hex_digits(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-/// A number as ids hold it: from 1, without a zero before it.
-fn parse_count(text: &str) -> Option<u32> {
-    text.parse().ok().filter(|count: &u32| *count > 0 && !text.starts_with(['0', '+']))
 }
 
 fn is_file_name(text: &str) -> bool {
@@ -268,25 +227,5 @@ mod tests {
         let handle = format!("shr_{}", "0".repeat(32));
         assert_ne!(known, run("t", "u", &handle, "r"), "in a session that is shared");
         assert_eq!(RunId::new(known.as_str()), Ok(known));
-    }
-
-    #[test]
-    fn ids_we_make_are_read_back_and_others_are_refused() {
-        assert!(MessageId::new("t12").is_ok() && MessageId::new("summary").is_ok());
-        assert!(CallId::new("t12.c3").is_ok());
-        assert_eq!(TaskId::new("s3.1"), Ok(TaskId::of(3, 1)));
-        let compaction = MessageId::for_turn(7).to_compaction().unwrap();
-        assert_eq!(MessageId::new("t7.compact"), Ok(compaction));
-        assert_eq!(MessageId::new("employees"), Ok(MessageId::employees()));
-        for bad in ["", "t0", "t", "t-1", "t+1", "t01", "x1", "t1.c1", "summary.compact", "s1.t1"] {
-            assert!(MessageId::new(bad).is_err(), "{bad}");
-        }
-        for bad in ["t1", "t1.c0", "t1.c", "c1", "t1.c1.c1x", ".t1.c1", "t1..c1", "t1/c1"] {
-            assert!(CallId::new(bad).is_err(), "{bad}");
-        }
-        for bad in ["", "t1/c1", "budget.", "budget.0", "s1.1/result", "steps.1", "t1.again", "x"] {
-            assert!(HumanRequestId::new(bad).is_err(), "{bad}");
-        }
-        assert!(serde_json::from_str::<RunId>("\"run_zz\"").is_err());
     }
 }

@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{BadId, parse_count};
+use crate::bad_id::BadId;
+use crate::count::parse_count;
 
 /// Names a step within its run: `s3`. A plan that drops a step does not give its id to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -52,7 +53,7 @@ impl TaskId {
     }
 
     /// Reads an id; `None` if the text is none.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let (step, attempt) = text.strip_prefix('s')?.split_once('.')?;
         Some(Self::of(parse_count(step)?, parse_count(attempt)?))
     }

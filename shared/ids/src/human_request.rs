@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use super::message::{CallName, MessageName};
-use super::path::{LocalName, Path, PathSegment, Scoped};
-use super::{CallId, MessageId, StepId, TaskId, parse_count};
+use crate::count::parse_count;
+use crate::message::{CallId, CallName, MessageId, MessageName};
+use crate::path::{LocalName, Path, PathSegment, Scoped};
+use crate::task::{StepId, TaskId};
 
 /// Something that a person is asked, or a group of such: the call, message or step it is about, after the
 /// task it came up in. `t3.c1`, `s2.1.t3.c1`; all that is asked about the calls of a turn is `t3`.

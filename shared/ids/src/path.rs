@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{BadId, TaskId, parse_count};
+use crate::bad_id::BadId;
+use crate::count::parse_count;
+use crate::task::TaskId;
 
 /// The way from a run to one below it: the tasks and calls that lead there, as `s2.1` or
 /// `s2.1.t3.c1`. Empty for the run itself.

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::path::{LocalName, Scoped};
-use super::{TaskId, parse_count};
+use crate::count::parse_count;
+use crate::path::{LocalName, Scoped};
+use crate::task::TaskId;
 
 /// One reply of a model: `t3` for the third turn, `t3.compact` for what sums up older turns before it,
 /// `summary` for the closing one.

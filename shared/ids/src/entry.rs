@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use super::human_request::RequestName;
-use super::message::{CallName, MessageName};
-use super::path::{LocalName, Path, Scoped};
-use super::{CallId, HumanRequestId, MessageId, StepId, TaskId, parse_count};
+use crate::count::parse_count;
+use crate::human_request::{HumanRequestId, RequestName};
+use crate::message::{CallId, CallName, MessageId, MessageName};
+use crate::path::{LocalName, Path, Scoped};
+use crate::task::{StepId, TaskId};
 
 /// An entry of a run's history, unique within it: `t3`, `t3.c1`, `t3.c1.result`, `end`; `s2.1.t3` in a
 /// task.

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::StepId;
+use djinn_ids::StepId;
 use djinn_text::truncate::truncate_text;
 
 pub use command::{PLANNING_TOOL, PlanCommand};
@@ -163,7 +163,7 @@ impl Plan {
     }
 
     /// Its title, and the words and notes of its steps.
-    pub(crate) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+    pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let Self { title, steps, ids: _ } = self;
         let of_steps =
             steps.iter_mut().flat_map(|Step { stage, details, note, .. }| [stage, details, note]);

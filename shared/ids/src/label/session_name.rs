@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{BadId, SHARE_PREFIX, SessionId, ShareHandle};
+use super::{SHARE_PREFIX, SessionId, ShareHandle};
+use crate::bad_id::BadId;
 
 /// A session as one user names it. A label is always this user's own session; no label begins as a
 /// handle does, so neither can be taken for the other.

@@ -3,10 +3,9 @@
 use std::fmt;
 use std::hint::black_box;
 
+use djinn_core::id::{TenantId, UserId, encode_hex};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-
-use crate::id::{TenantId, UserId, encode_hex};
 
 /// What every key begins with, so that one that leaked can be told from other texts.
 const PREFIX: &str = "djinn_";

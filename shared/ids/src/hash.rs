@@ -1,0 +1,21 @@
+//! Hashes, and how bytes are written.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+
+/// Bytes as lower-case hexadecimal digits.
+#[must_use]
+pub fn encode_hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing into a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// The SHA-256 of some bytes, as 64 hexadecimal digits: how contents are named and compared.
+#[must_use]
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    encode_hex(&Sha256::digest(bytes))
+}

@@ -1,0 +1,25 @@
+//! Typed ids, checked where they enter.
+//!
+//! Ids that clients choose (`SessionId`, `RequestId`) are labels; ids that we make carry a prefix or
+//! count turns and calls of their own run, so that a record inserted between two others shifts none.
+
+mod bad_id;
+mod count;
+mod entry;
+mod hash;
+mod human_request;
+mod label;
+mod message;
+mod path;
+mod task;
+
+pub use bad_id::BadId;
+pub use entry::{EntryId, EntryName};
+pub use hash::{encode_hex, sha256_hex};
+pub use human_request::{HumanRequestId, RequestName};
+pub use label::{
+    FileName, RequestId, RunId, SessionId, SessionName, ShareHandle, TenantId, UserId, WriteId,
+};
+pub use message::{CallId, CallName, MessageId, MessageKey, MessageName};
+pub use path::{LocalName, Path, PathSegment, Scoped};
+pub use task::{StepId, TaskId};
