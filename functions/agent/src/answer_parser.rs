@@ -3,6 +3,7 @@
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::{HumanResponse, TextResponse, trim_end_marks};
 use djinn_core::language::Language;
+use djinn_messages::Wording;
 use serde_json::{Map, Value};
 
 use crate::json;
@@ -31,12 +32,7 @@ fn parse_command(
     }
     let word = canonical_word(words);
     if word == Some("modify") && arguments.is_none() {
-        let how = match language {
-            Language::En => {
-                r#"modify needs `parameters`: the arguments. In a chat: modify {"name": "value"}"#
-            }
-            Language::Zh => r#"修改需要给出参数 `parameters`。在对话中：修改 {"参数名": "值"}"#,
-        };
+        let how = Wording::ChangeNeedsParameters.text(language);
         return Err(Failure::new(ErrorCode::InvalidField, how));
     }
     HumanResponse::parse(word.unwrap_or(words), arguments)

@@ -9,6 +9,7 @@ use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId};
 use djinn_core::language::Language;
 use djinn_protocol::body::ErrorBody;
+use djinn_protocol::refusal::{http_status, retry_after_s};
 use djinn_runtime::port::StoreError;
 use djinn_runtime::serve::store_failure;
 
@@ -76,7 +77,7 @@ impl ApiError {
     }
 
     pub(crate) fn status(&self) -> StatusCode {
-        StatusCode::from_u16(self.failure.code.http_status())
+        StatusCode::from_u16(http_status(self.failure.code))
             .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
@@ -97,7 +98,7 @@ impl ApiError {
         };
         let challenge = challenge.map(|words| (WWW_AUTHENTICATE, HeaderValue::from_static(words)));
         headers.extend(challenge);
-        headers.extend(self.failure.retry_after_s().map(|s| (RETRY_AFTER, HeaderValue::from(s))));
+        headers.extend(retry_after_s(&self.failure).map(|s| (RETRY_AFTER, HeaderValue::from(s))));
         headers
     }
 }

@@ -139,7 +139,7 @@ mod tests {
         assert!((&mut waiting).now_or_never().is_none());
         let refused = slots.acquire(&clock).now_or_never().unwrap().unwrap_err();
         assert_eq!(refused, Failure::new(ErrorCode::TooManyStreams, "2"));
-        assert_eq!(refused.retry_after_s(), Some(5));
+        assert_eq!(djinn_protocol::refusal::retry_after_s(&refused), Some(5));
         clock.advance(MAX_WAIT - Duration::from_millis(1));
         assert!((&mut waiting).now_or_never().is_none());
         clock.advance(Duration::from_millis(1));

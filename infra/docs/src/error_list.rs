@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, ensure};
-use djinn_core::error_code::{Consequence, ErrorCode};
+use djinn_core::error_code::ErrorCode;
 use djinn_core::language::Language;
+use djinn_messages::find_error_template;
+use djinn_protocol::refusal::{Consequence, http_status, is_retryable};
 use schemars::schema_for;
 use serde_json::Value;
 
@@ -50,9 +52,11 @@ pub(crate) fn write_error_list() -> Result<String> {
         let name = code.as_str();
         let meaning = meanings.get(name).with_context(|| format!("{name} has no sentence"))?;
         ensure!(meaning.split_whitespace().count() >= 4, "{name} has no sentence");
-        let retry = if code.is_retryable() { "yes" } else { "no" };
-        let said = code.sentence(Language::En).replace("{}", "…");
-        let (status, then) = (code.http_status(), consequence_word(code.consequence()));
+        let retry = if is_retryable(*code) { "yes" } else { "no" };
+        let said = find_error_template(name, Language::En)
+            .with_context(|| format!("{name} has no sentence for people"))?
+            .replace("{detail}", "…");
+        let (status, then) = (http_status(*code), consequence_word(Consequence::of(*code)));
         writeln!(text, "| `{name}` | {status} | {meaning} | {said} | {retry} | {then} |")?;
     }
     Ok(text)
@@ -72,7 +76,7 @@ fn read_meanings() -> Result<BTreeMap<String, String>> {
 }
 
 fn group_title(code: ErrorCode) -> &'static str {
-    match (code.consequence(), code.http_status()) {
+    match (Consequence::of(code), http_status(code)) {
         (Consequence::RunEnded | Consequence::RunWaits, _) => "How runs end badly",
         (Consequence::Nothing | Consequence::Unknown, 500..) => "What the deployment cannot do now",
         (Consequence::Nothing | Consequence::Unknown, _) => "Requests that are refused",

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, ensure};
 use djinn_core::error_code::ErrorCode;
 use djinn_protocol::body;
+use djinn_protocol::refusal::http_status;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
@@ -123,7 +124,7 @@ fn codes_by_status(operation: &Operation) -> BTreeMap<u16, BTreeSet<ErrorCode>> 
         if matches!(operation.request, RequestContent::Nothing) { &[][..] } else { ANY_BODY };
     let mut codes: BTreeMap<u16, BTreeSet<ErrorCode>> = BTreeMap::new();
     for code in any.iter().chain(body).chain(operation.codes) {
-        codes.entry(code.http_status()).or_default().insert(*code);
+        codes.entry(http_status(*code)).or_default().insert(*code);
     }
     codes
 }

@@ -17,7 +17,6 @@ pub mod file;
 pub mod human;
 pub mod input;
 pub mod journal;
-pub mod language;
 pub mod preview;
 pub mod run;
 pub mod session;
@@ -26,4 +25,5 @@ pub mod status;
 pub mod tool;
 
 pub use djinn_ids as id;
+pub use djinn_messages::language;
 pub use djinn_plan as plan;

@@ -32,6 +32,7 @@ use djinn_core::input::FinishReason;
 use djinn_core::language::Language;
 use djinn_core::plan::Plan;
 use djinn_core::settings::{Mode, OutputStyle};
+use djinn_messages::Wording;
 pub use event::AgentResponse;
 pub use human_request::ToolSchemas;
 pub use raw::JoyAgent;
@@ -193,10 +194,7 @@ impl Translator {
     /// What is said when the response ends before the run.
     #[must_use]
     pub fn hand_over(&self, at_ms: i64) -> AgentResponse {
-        let still_working = match self.language {
-            Language::En => "Still working; send `continue` to follow.",
-            Language::Zh => "仍在处理中；发送“继续”即可跟进。",
-        };
+        let still_working = Wording::StillWorking.text(self.language);
         let mut event = self.new_event("hand_over", "result", at_ms);
         event.result = Some(self.open_questions().unwrap_or_else(|| still_working.to_owned()));
         event.finish = true;

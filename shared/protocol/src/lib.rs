@@ -14,5 +14,6 @@ pub mod joyagent_ui;
 mod lanes;
 pub mod link;
 pub mod native;
+pub mod refusal;
 mod text_tracker;
 mod turn_tracker;

@@ -9,14 +9,18 @@ use super::{none, one};
 
 /// By crate, in the order of the layers: which of ours it may depend on. `functions/*` stands for
 /// each function.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("djinn-settings", &[]),
     ("djinn-ids", &[]),
+    ("djinn-messages", &[]),
     ("djinn-text", &[]),
     ("djinn-plan", &["djinn-ids", "djinn-text"]),
-    ("djinn-core", &["djinn-ids", "djinn-plan", "djinn-text"]),
-    ("djinn-protocol", &["djinn-core"]),
-    ("djinn-runtime", &["djinn-core", "djinn-protocol", "djinn-settings", "djinn-text"]),
+    ("djinn-core", &["djinn-ids", "djinn-messages", "djinn-plan", "djinn-text"]),
+    ("djinn-protocol", &["djinn-core", "djinn-messages"]),
+    (
+        "djinn-runtime",
+        &["djinn-core", "djinn-messages", "djinn-protocol", "djinn-settings", "djinn-text"],
+    ),
     ("djinn-aws", &["djinn-core", "djinn-runtime", "djinn-settings"]),
     ("djinn-model", &["djinn-core", "djinn-runtime", "djinn-settings"]),
     ("djinn-tools", &["djinn-core", "djinn-runtime", "djinn-settings", "djinn-text"]),
@@ -36,6 +40,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
         &[
             "djinn-aws",
             "djinn-core",
+            "djinn-messages",
             "djinn-model",
             "djinn-protocol",
             "djinn-runtime",
@@ -89,15 +94,16 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "functions/*",
         ],
     ),
-    ("djinn-docs", &["djinn-core", "djinn-protocol", "djinn-settings"]),
+    ("djinn-docs", &["djinn-core", "djinn-messages", "djinn-protocol", "djinn-settings"]),
     ("djinn-tests", &[]),
     ("xtask", &["djinn-core", "djinn-local", "djinn-scripted", "djinn-settings", "functions/*"]),
 ];
 
 /// The crates that are pure, and all libraries that each may depend on.
-const PURE: [(&str, &[&str]); 6] = [
+const PURE: [(&str, &[&str]); 7] = [
     ("djinn-settings", &["thiserror"]),
     ("djinn-ids", &["serde", "sha2", "thiserror"]),
+    ("djinn-messages", &["serde"]),
     (
         "djinn-text",
         &["aho-corasick", "icu_normalizer", "icu_properties", "serde", "serde_json", "thiserror"],

@@ -9,11 +9,12 @@ use super::source::{Source, sources};
 use super::{none, one};
 
 /// The crates whose modules can be read one after the other.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 9] = [
     "functions/agent",
     "shared/aws",
     "shared/core",
     "shared/ids",
+    "shared/messages",
     "shared/plan",
     "shared/protocol",
     "shared/runtime",

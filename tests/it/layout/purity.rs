@@ -6,9 +6,10 @@ use super::word::{Word, words};
 use super::{none, one};
 
 /// The sources of the pure crates.
-const PURE: [&str; 6] = [
+const PURE: [&str; 7] = [
     "shared/settings/src/",
     "shared/ids/src/",
+    "shared/messages/src/",
     "shared/text/src/",
     "shared/plan/src/",
     "shared/core/src/",

@@ -20,6 +20,7 @@ use djinn_core::error_code::Failure;
 use djinn_core::human::{HumanRequest, Resolution, Subject};
 use djinn_core::id::FileName;
 use djinn_core::language::Language;
+use djinn_protocol::refusal;
 use djinn_runtime::serve::ResponseStatus;
 use sha2::{Digest as _, Sha256};
 use time::OffsetDateTime;
@@ -300,7 +301,8 @@ fn format_utc(at_ms: i64) -> String {
 }
 
 fn http_status(problem: &Failure) -> StatusCode {
-    StatusCode::from_u16(problem.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    StatusCode::from_u16(refusal::http_status(problem.code))
+        .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 /// A page without anything but its title.

@@ -16,6 +16,7 @@ use djinn_core::human::{HumanRequest, HumanResponse, ResponseChannel, ResponseRe
 use djinn_core::id::FileName;
 use djinn_core::language::Language;
 use djinn_protocol::link::SessionLinks as Urls;
+use djinn_protocol::refusal::http_status;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::file::Files;
@@ -85,7 +86,7 @@ pub(crate) async fn answer_request<P: Ports>(
     match given {
         Ok((given, word)) => page::receipt_page(given, word, linked.language),
         // Somebody or something else was first.
-        Err(failure) if failure.code.http_status() == 409 || is_gone(&failure) => {
+        Err(failure) if http_status(failure.code) == 409 || is_gone(&failure) => {
             match load_request(&agent, &mut linked.run, &linked.grant).await {
                 Ok(now) => linked.request = now,
                 Err(failure) => return page::problem_page(&failure, linked.language),
@@ -166,7 +167,7 @@ async fn load_request<P: Ports>(
 
 /// What a link tells of a run that it cannot show: no more than that, unless the fault is ours.
 fn hide_failure(failure: Failure) -> Failure {
-    if failure.code.http_status() >= 500 { failure } else { ErrorCode::LinkNotFound.into() }
+    if http_status(failure.code) >= 500 { failure } else { ErrorCode::LinkNotFound.into() }
 }
 
 fn is_gone(failure: &Failure) -> bool {

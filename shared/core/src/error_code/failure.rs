@@ -1,5 +1,6 @@
 //! An error as a client gets it.
 
+use djinn_messages::write_error_sentence;
 use serde::{Deserialize, Serialize};
 
 use super::ErrorCode;
@@ -8,7 +9,7 @@ use crate::language::Language;
 
 /// An error as a client gets it: a code and what it is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{}: {}", code.as_str(), self.sentence(Language::En))]
+#[error("{}: {detail}", code.as_str())]
 pub struct Failure {
     /// The code that clients branch on.
     pub code: ErrorCode,
@@ -24,7 +25,7 @@ pub struct Failure {
     pub run: Option<RunId>,
     /// Seconds after which a request that comes too early may be sent again.
     #[serde(skip)]
-    again_in_s: Option<u32>,
+    pub again_in_s: Option<u32>,
 }
 
 impl Failure {
@@ -53,53 +54,15 @@ impl Failure {
         Self { field: Some(field), ..self }
     }
 
-    /// Seconds after which to try again, if it is known that it is too early now.
-    #[must_use]
-    pub fn retry_after_s(&self) -> Option<u32> {
-        const RUN_MAY_END_S: u32 = 10;
-        const STREAM_MAY_END_S: u32 = 5;
-        const UPLOAD_MAY_ARRIVE_S: u32 = 30;
-        if self.again_in_s.is_some() {
-            self.again_in_s
-        } else if self.code == ErrorCode::TooManyRuns {
-            Some(RUN_MAY_END_S)
-        } else if self.code == ErrorCode::TooManyUploads {
-            Some(UPLOAD_MAY_ARRIVE_S)
-        } else {
-            let streams = [ErrorCode::TooManyStreams, ErrorCode::TooManyUserStreams];
-            streams.contains(&self.code).then_some(STREAM_MAY_END_S)
-        }
-    }
-
     /// The whole sentence for a user.
     #[must_use]
     pub fn sentence(&self, language: Language) -> String {
-        match self.code.sentence(language).split_once("{}") {
-            None => self.code.sentence(language).to_owned(),
-            // A fact that is a sentence of its own brings no second full stop.
-            Some((before, after)) if after.starts_with(['.', '。']) => {
-                format!("{before}{}{after}", self.detail.trim_end_matches(['.', '。']))
-            }
-            Some((before, after)) => format!("{before}{}{after}", self.detail),
-        }
+        write_error_sentence(self.code.as_str(), &self.detail, language)
     }
 }
 
 impl From<ErrorCode> for Failure {
     fn from(code: ErrorCode) -> Self {
         Self::new(code, "")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_failure_reads_as_one_sentence_with_its_fact() {
-        let failure = Failure::new(ErrorCode::StepsUsedUp, "40");
-        assert!(failure.sentence(Language::En).starts_with("The step budget of 40 is used up."));
-        let failure = Failure::new(ErrorCode::InvalidJson, "expected `:`.");
-        assert_eq!(failure.sentence(Language::En), "The body is not valid JSON: expected `:`.");
     }
 }

@@ -7,6 +7,7 @@ use djinn_core::language::Language;
 use serde::Serialize;
 
 use crate::event::PublicPlan;
+use crate::refusal::{is_retryable, retry_after_s};
 
 /// Why a request was refused or failed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -37,8 +38,8 @@ impl ErrorBody {
             message: failure.sentence(language),
             field,
             detail: failure.detail.clone(),
-            retryable: failure.code.is_retryable(),
-            retry_after: failure.retry_after_s(),
+            retryable: is_retryable(failure.code),
+            retry_after: retry_after_s(failure),
             run: failure.run.as_ref().map(ToString::to_string),
         }
     }

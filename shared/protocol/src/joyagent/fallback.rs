@@ -3,7 +3,7 @@
 use super::{AgentResponse, Translator};
 use djinn_core::entry::Entry;
 use djinn_core::input::ModelChanged;
-use djinn_core::language::Language;
+use djinn_messages::Wording;
 
 impl Translator {
     /// Says that a fallback answers, and why, as a thought: the protocol has no other place for it. It is
@@ -20,10 +20,8 @@ impl Translator {
             return Vec::new();
         }
         let why = failure.sentence(self.language);
-        let text = match self.language {
-            Language::En => format!("The model {to} answers in place of {from}. {why}"),
-            Language::Zh => format!("改由模型 {to} 代替 {from} 回答。{why}"),
-        };
+        let values = [("to", to.as_str()), ("from", from), ("why", &why)];
+        let text = Wording::FallbackAnswers.fill(self.language, &values);
         // Its id names its task, where there is one.
         vec![self.lane_thought(entry.child.as_ref(), &entry.id.to_string(), &text, entry.at_ms)]
     }

@@ -12,6 +12,7 @@ use djinn_core::human::{HumanRequest, HumanResponse, ResponseRecord, Subject};
 use djinn_core::id::{CallId, TaskId};
 use djinn_core::language::Language;
 use djinn_core::tool::Risk;
+use djinn_messages::Wording;
 
 /// Finds the JSON Schema of a tool's arguments, which says what each is for.
 #[derive(Clone)]
@@ -145,18 +146,18 @@ impl Translator {
     }
 
     fn option_labels(&self, about: &Subject) -> Value {
-        let (confirm, modify, skip, stop) = match self.language {
-            Language::En => ("Go ahead", "Change the parameters", "Skip it", "Stop the run"),
-            Language::Zh => ("确认执行", "修改参数", "跳过此步骤", "停止执行"),
-        };
-        let (keep, reword) = match self.language {
-            Language::En => ("Yes, go on with it", "Change the text"),
-            Language::Zh => ("是的，继续", "修改内容"),
-        };
-        let (more, amount, sum_up) = match self.language {
-            Language::En => ("Go on with more", "Change the amount", "Sum up what there is"),
-            Language::Zh => ("追加并继续", "修改额度", "总结现有结果"),
-        };
+        let [confirm, modify, skip, stop, keep, reword, more, amount, sum_up] = [
+            Wording::OptionConfirm,
+            Wording::OptionModify,
+            Wording::OptionSkip,
+            Wording::OptionStop,
+            Wording::OptionKeep,
+            Wording::OptionReword,
+            Wording::OptionMore,
+            Wording::OptionAmount,
+            Wording::OptionSumUp,
+        ]
+        .map(|option| option.text(self.language));
         match about {
             Subject::Call { .. } | Subject::StepReview { .. } => {
                 json!({"confirm": confirm, "modify": modify, "skip": skip, "stop": stop})
@@ -269,15 +270,12 @@ fn json_type(value: &Value) -> &'static str {
 
 /// What the parameters of what is no call are for.
 fn parameter_description(name: &str, language: Language) -> &'static str {
-    match (name, language) {
-        ("details", Language::En) => "what the step is to do",
-        ("details", Language::Zh) => "步骤要做的事情",
-        ("text", Language::En) => "what is to stand in the place of the result",
-        ("text", Language::Zh) => "用来替换结果的内容",
-        ("tokens", Language::En) => "tokens more, at most what is offered",
-        ("tokens", Language::Zh) => "追加的令牌数，不超过所提供的额度",
-        ("micro_usd", Language::En) => "millionths of a dollar more, at most what is offered",
-        ("micro_usd", Language::Zh) => "追加的金额（百万分之一美元），不超过所提供的额度",
-        _ => "",
-    }
+    let description = match name {
+        "details" => Wording::ParameterDetails,
+        "text" => Wording::ParameterText,
+        "tokens" => Wording::ParameterTokens,
+        "micro_usd" => Wording::ParameterMicroUsd,
+        _ => return "",
+    };
+    description.text(language)
 }

@@ -7,9 +7,9 @@ use super::human_request::changeable_parameters;
 use djinn_core::budget::format_dollars;
 use djinn_core::human::{ASK_USER, HumanRequest, Subject, TopUp, parse_questions};
 use djinn_core::id::FileName;
-use djinn_core::language::Language;
 use djinn_core::plan::{PLANNING_TOOL, PlanCommand};
 use djinn_core::tool::Risk;
+use djinn_messages::Wording;
 
 /// Characters of a call's arguments in the question that a chat shows.
 const MAX_SHOWN: usize = 300;
@@ -30,22 +30,13 @@ impl Translator {
         let one_can_change = self.open_requests.len() == 1
             && can_change.all(|ask| changeable_parameters(&ask.subject).is_some())
             && !all_are_questions;
-        let mut hint = match (all_are_questions, self.language) {
-            (true, Language::En) => "Waiting for you: just answer. `skip` goes on without an answer.",
-            (true, Language::Zh) => "正在等待您的答复：请直接回复；回复“跳过”则不作答继续。",
-            (false, Language::En) => {
-                "Waiting for you. Answer with `confirm`, `skip` or `stop`, or say what to do instead."
-            }
-            (false, Language::Zh) => {
-                "正在等待您的答复：请回复“同意”“跳过”或“停止”，或直接说明应如何处理。"
-            }
-        }
-        .to_owned();
+        let how = match all_are_questions {
+            true => Wording::JustAnswer,
+            false => Wording::AnswerByWord,
+        };
+        let mut hint = how.text(self.language).to_owned();
         if one_can_change {
-            hint.push_str(match self.language {
-                Language::En => " `modify {\"name\": \"value\"}` changes a parameter.",
-                Language::Zh => "回复“修改 {\"参数名\": \"值\"}”可修改参数。",
-            });
+            hint.push_str(Wording::ChangeByWord.text(self.language));
         }
         hint
     }
@@ -74,17 +65,11 @@ impl Translator {
                 self.budget_line(&used_up.detail, *more)
             }
             Subject::StepReview { step, details } => {
-                let question = match self.language {
-                    Language::En => "may this step begin?",
-                    Language::Zh => "是否开始此步骤？",
-                };
+                let question = Wording::MayStepBegin.text(self.language);
                 format!("- {step} {details}: {question}")
             }
             Subject::ResultReview { step, details, text, files } => {
-                let question = match self.language {
-                    Language::En => "Is this what you wanted?",
-                    Language::Zh => "这是您想要的结果吗？",
-                };
+                let question = Wording::IsResultWanted.text(self.language);
                 let files: Vec<&str> = files.iter().map(FileName::as_str).collect();
                 let files = if files.is_empty() {
                     String::new()
@@ -99,36 +84,24 @@ impl Translator {
     /// A plan that is to be looked at, a line a step; `None` for arguments that make none.
     fn plan_lines(&self, arguments: &serde_json::Map<String, Value>) -> Option<String> {
         let plan = PlanCommand::parse(arguments).ok()?.apply_to(None, usize::MAX).ok()?;
-        let title = match self.language {
-            Language::En => format!("Is this plan right: {}", plan.title),
-            Language::Zh => format!("请确认计划：{}", plan.title),
-        };
+        let title = Wording::IsPlanRight.fill(self.language, &[("title", &plan.title)]);
         let steps =
             plan.steps().iter().zip(1..).map(|(step, nth)| format!("{nth}. {}", step.label()));
         Some([title].into_iter().chain(steps).collect::<Vec<_>>().join("\n"))
     }
 
     fn risk_label(&self, risk: Risk) -> &'static str {
-        match (risk, self.language) {
-            (Risk::Low, Language::En) => "low risk",
-            (Risk::Medium, Language::En) => "medium risk",
-            (Risk::High, Language::En) => "high risk",
-            (Risk::Low, Language::Zh) => "低风险",
-            (Risk::Medium, Language::Zh) => "中风险",
-            (Risk::High, Language::Zh) => "高风险",
-        }
+        let risk = match risk {
+            Risk::Low => Wording::LowRisk,
+            Risk::Medium => Wording::MediumRisk,
+            Risk::High => Wording::HighRisk,
+        };
+        risk.text(self.language)
     }
 
     fn budget_line(&self, spent: &str, more: TopUp) -> String {
-        let (tokens, dollars) = (more.tokens, format_dollars(more.micro_usd));
-        match self.language {
-            Language::En => format!(
-                "- The budget of {spent} is used up. Go on with {tokens} more tokens and {dollars} \
-                 more dollars?"
-            ),
-            Language::Zh => {
-                format!("- 预算（{spent}）已用完。是否追加 {tokens} 个令牌和 {dollars} 美元？")
-            }
-        }
+        let (tokens, dollars) = (more.tokens.to_string(), format_dollars(more.micro_usd));
+        let values = [("spent", spent), ("tokens", &tokens), ("dollars", &dollars)];
+        Wording::ExtendBudget.fill(self.language, &values)
     }
 }

@@ -7,6 +7,7 @@ use djinn_core::language::Language;
 use djinn_core::plan::{MAX_TITLE, PLANNING_TOOL, PlanCommand};
 use djinn_core::run::Run;
 use djinn_core::settings::RunSettings;
+use djinn_messages::Wording;
 use serde_json::Value;
 
 use super::{LoadedRun, store_failure};
@@ -171,11 +172,8 @@ async fn check_response<P: Ports>(
         let tools = ports.tools().list_tools(ports.clock(), audience).await;
         let found = tools.find_tool(tool).map(|found| found.check_arguments(arguments));
         if let Some(Err(problem)) = found {
-            let of = match settings.language {
-                Language::En => "`parameters` do not fit",
-                Language::Zh => "`parameters` 不符合",
-            };
-            return Err(bad(format!("{of} `{tool}`: {problem}")));
+            let values = [("tool", tool), ("problem", problem.as_str())];
+            return Err(bad(Wording::ParametersRefused.fill(settings.language, &values)));
         }
     }
     Ok(())

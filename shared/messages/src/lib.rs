@@ -1,0 +1,11 @@
+//! What people are told, in their languages. The texts are `messages/en.toml` and `messages/zh.toml`;
+//! the code names them by their keys.
+
+mod catalog;
+mod failure;
+pub mod language;
+mod wording;
+
+pub use catalog::{find_text, keys};
+pub use failure::{find_error_template, write_error_sentence};
+pub use wording::Wording;

@@ -1,0 +1,218 @@
+//! What an answer says of an error code besides its sentence.
+
+use djinn_core::error_code::{ErrorCode as Code, Failure};
+
+/// The codes by the HTTP status of an answer that carries one before a stream has started.
+const STATUSES: [(u16, &[Code]); 15] = [
+    (
+        400,
+        &[
+            Code::InvalidJson,
+            Code::InvalidField,
+            Code::QueryMissing,
+            Code::QueryTooLong,
+            Code::TooLong,
+            Code::UnknownAgent,
+            Code::UnknownStyle,
+            Code::BadId,
+            Code::BadFileName,
+            Code::BadCursor,
+        ],
+    ),
+    (401, &[Code::CredentialsMissing, Code::CredentialsRefused]),
+    (
+        403,
+        &[
+            Code::OriginRefused,
+            Code::HostRefused,
+            Code::SessionReadOnly,
+            Code::OwnerOnly,
+            Code::AskerOnly,
+            Code::ShareEnded,
+        ],
+    ),
+    (
+        404,
+        &[
+            Code::RunNotFound,
+            Code::SessionNotFound,
+            Code::ShareNotFound,
+            Code::FileNotFound,
+            Code::RouteNotFound,
+            Code::FeedbackNotFound,
+            Code::LinkNotFound,
+        ],
+    ),
+    (405, &[Code::MethodNotAllowed]),
+    (
+        409,
+        &[
+            Code::TooManyShares,
+            Code::RequestIdReused,
+            Code::SessionBusy,
+            Code::NothingToContinue,
+            Code::FeedbackAnswered,
+            Code::FeedbackStale,
+            Code::FeedbackOver,
+            Code::RunEnded,
+            Code::NoPlan,
+            Code::PlanChanged,
+        ],
+    ),
+    (410, &[Code::LinkExpired, Code::RunExpired]),
+    (413, &[Code::BodyTooLarge, Code::TooLarge]),
+    (415, &[Code::UnsupportedBody]),
+    (422, &[Code::ContentRefused]),
+    (
+        429,
+        &[
+            Code::RateLimited,
+            Code::TooManyRuns,
+            Code::TooManyUploads,
+            Code::TooManyStreams,
+            Code::TooManyUserStreams,
+            Code::BudgetUsedUp,
+        ],
+    ),
+    (
+        500,
+        &[
+            Code::Internal,
+            Code::StepsUsedUp,
+            Code::ToolCallsUsedUp,
+            Code::RepeatedCalls,
+            Code::TokensUsedUp,
+            Code::MoneyUsedUp,
+            Code::RoundsUsedUp,
+            Code::TimeUsedUp,
+            Code::HopLimit,
+            Code::Crashed,
+            Code::Interrupted,
+            Code::Stopped,
+        ],
+    ),
+    (501, &[Code::DataUnavailable]),
+    (
+        502,
+        &[
+            Code::ModelKeyRefused,
+            Code::ModelNoBalance,
+            Code::ModelUnknown,
+            Code::ContextTooLong,
+            Code::ModelUnreachable,
+            Code::ModelOverloaded,
+            Code::ModelRefused,
+            Code::ModelUnreadable,
+            Code::EmptyAnswer,
+        ],
+    ),
+    (
+        503,
+        &[
+            Code::ContentUnchecked,
+            Code::NoIdentity,
+            Code::IdentityUnavailable,
+            Code::StoreUnavailable,
+            Code::NoModel,
+            Code::ModelKeyMissing,
+        ],
+    ),
+];
+
+/// The HTTP status of an answer that carries a code before a stream has started.
+#[must_use]
+pub fn http_status(code: Code) -> u16 {
+    let found = STATUSES.iter().find(|(_, codes)| codes.contains(&code));
+    found.map_or(500, |(status, _)| *status)
+}
+
+/// Whether the same request may succeed later, unchanged.
+#[must_use]
+pub fn is_retryable(code: Code) -> bool {
+    matches!(
+        code,
+        Code::IdentityUnavailable
+            | Code::StoreUnavailable
+            | Code::SessionBusy
+            | Code::RateLimited
+            | Code::TooManyRuns
+            | Code::TooManyUploads
+            | Code::TooManyStreams
+            | Code::TooManyUserStreams
+            | Code::ModelUnreachable
+            | Code::ModelOverloaded
+            | Code::ModelUnreadable
+            | Code::ContentUnchecked
+            | Code::Internal
+    )
+}
+
+/// Seconds after which to try again, if it is known that it is too early now.
+#[must_use]
+pub fn retry_after_s(failure: &Failure) -> Option<u32> {
+    const RUN_MAY_END_S: u32 = 10;
+    const STREAM_MAY_END_S: u32 = 5;
+    const UPLOAD_MAY_ARRIVE_S: u32 = 30;
+    if failure.again_in_s.is_some() {
+        failure.again_in_s
+    } else if failure.code == Code::TooManyRuns {
+        Some(RUN_MAY_END_S)
+    } else if failure.code == Code::TooManyUploads {
+        Some(UPLOAD_MAY_ARRIVE_S)
+    } else {
+        let streams = [Code::TooManyStreams, Code::TooManyUserStreams];
+        streams.contains(&failure.code).then_some(STREAM_MAY_END_S)
+    }
+}
+
+/// What has happened by the time an error code is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Consequence {
+    /// The request changed nothing.
+    Nothing,
+    /// It may have been carried out; the same request id is carried out once.
+    Unknown,
+    /// The run is over, and what it wrote and found is kept.
+    RunEnded,
+    /// The run keeps its place and goes on later.
+    RunWaits,
+}
+
+impl Consequence {
+    /// What has happened by the time the code is seen.
+    #[must_use]
+    pub fn of(code: Code) -> Self {
+        if code == Code::BudgetUsedUp {
+            Self::RunWaits
+        } else if matches!(code, Code::StoreUnavailable | Code::Internal) {
+            Self::Unknown
+        } else if code >= Code::NoModel {
+            Self::RunEnded
+        } else {
+            Self::Nothing
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_one_status() {
+        for code in Code::ALL {
+            let statuses = STATUSES.iter().filter(|(_, codes)| codes.contains(code));
+            assert_eq!(statuses.count(), 1, "{code:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_refused_changed_nothing_and_what_ends_a_run_ended_it() {
+        for code in Code::ALL {
+            let refused = http_status(*code) < 500 && *code != Code::BudgetUsedUp;
+            assert!(!refused || Consequence::of(*code) == Consequence::Nothing, "{code:?}");
+        }
+        assert_eq!(Consequence::of(Code::Stopped), Consequence::RunEnded);
+        assert_eq!(Consequence::of(Code::NoIdentity), Consequence::Nothing);
+    }
+}
