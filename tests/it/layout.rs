@@ -10,10 +10,12 @@ mod prompt;
 mod purity;
 mod settings;
 mod size;
+mod small_core;
 mod source;
 mod vocabulary;
 mod walls;
 mod word;
+mod wordings;
 
 pub(crate) use source::{files_below, root};
 

@@ -1,9 +1,10 @@
 //! Answers as people write them, in the words of their languages.
 
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::human::{HumanResponse, TextResponse, trim_end_marks};
+use djinn_core::human::HumanResponse;
 use djinn_core::language::Language;
 use djinn_messages::Wording;
+use djinn_runtime::text_response::{TextResponse, parse_response, trim_end_marks};
 use serde_json::{Map, Value};
 
 use crate::json;
@@ -35,7 +36,7 @@ fn parse_command(
         let how = Wording::ChangeNeedsParameters.text(language);
         return Err(Failure::new(ErrorCode::InvalidField, how));
     }
-    HumanResponse::parse(word.unwrap_or(words), arguments)
+    parse_response(word.unwrap_or(words), arguments)
         .map_err(|(code, problem)| Failure::new(code, problem))
 }
 

@@ -12,6 +12,7 @@ mod cached_secret;
 mod cors;
 mod dialect;
 mod fields;
+mod human_settings_change;
 mod identity;
 mod json;
 mod link;

@@ -1,8 +1,8 @@
 //! What calls of tools came to: an item a tool.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use djinn_core::estimate::CallSample;
 use djinn_runtime::port::StoreError;
+use djinn_runtime::port::call_history::CallSample;
 use djinn_runtime::port::call_history::{CallHistory, KEPT_SAMPLES, ToolKey};
 
 use crate::change::{ItemChange, number, values};

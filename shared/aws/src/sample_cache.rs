@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use djinn_core::estimate::CallSample;
+use djinn_runtime::port::call_history::CallSample;
 use djinn_runtime::port::call_history::ToolKey;
 
 /// How long what was seen is good enough. Estimates do not change within minutes.

@@ -4,18 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{Price, Usage};
 
-/// Calls from which an estimate is made; with fewer, what the tool declares counts.
-pub const MIN_SAMPLES: usize = 20;
-
-/// What a call came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CallSample {
-    /// Milliseconds that it took.
-    pub ms: u64,
-    /// Tokens that its result added to the conversation, counted as bytes.
-    pub tokens: u64,
-}
-
 /// What a call, or several, may cost: the usual and, where known, the 95th percentile.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -60,23 +48,6 @@ impl Estimate {
         let money = price.map(|price| price.cost_of(&read));
         Self { micro_usd: add_money(self.micro_usd, money), ..self }
     }
-
-    /// What a call of a tool may cost as far as earlier ones tell: their median and 95th percentile (by
-    /// nearest rank). Calls to others and money are as declared. With fewer than [`MIN_SAMPLES`], all is.
-    #[must_use]
-    pub fn from_samples(declared: Self, samples: &[CallSample]) -> Self {
-        if samples.len() < MIN_SAMPLES {
-            return declared;
-        }
-        let of = |part: fn(&CallSample) -> u64| {
-            let mut values: Vec<u64> = samples.iter().map(part).collect();
-            values.sort_unstable();
-            (nearest_rank(&values, 50), nearest_rank(&values, 95))
-        };
-        let ((ms, ms_p95), (tokens, tokens_p95)) = (of(|call| call.ms), of(|call| call.tokens));
-        let samples = u32::try_from(samples.len()).unwrap_or(u32::MAX);
-        Self { tokens, ms, ms_p95, tokens_p95, samples, ..declared }
-    }
 }
 
 /// What of two amounts is known.
@@ -85,10 +56,4 @@ fn add_money(one: Option<u64>, other: Option<u64>) -> Option<u64> {
         (Some(one), Some(other)) => Some(one.saturating_add(other)),
         (known, None) | (None, known) => known,
     }
-}
-
-/// The smallest of sorted values that so many of 100 are not above.
-fn nearest_rank(sorted: &[u64], percent: usize) -> u64 {
-    let rank = (sorted.len() * percent).div_ceil(100).max(1);
-    sorted.get(rank - 1).copied().unwrap_or_default()
 }

@@ -7,7 +7,6 @@ mod questions;
 mod response_channel;
 mod settings;
 mod subject;
-mod text_response;
 mod top_up;
 
 use serde::{Deserialize, Serialize};
@@ -15,14 +14,10 @@ use serde_json::{Map, Value};
 
 pub use questions::parse_questions;
 pub use response_channel::ResponseChannel;
-pub use settings::{
-    CostThreshold, HumanSettings, HumanSettingsChange, MAX_TIMEOUT_S, TimeoutAction,
-};
+pub use settings::{CostThreshold, HumanSettings, TimeoutAction};
 pub use subject::Subject;
-pub use text_response::{TextResponse, trim_end_marks};
 pub use top_up::TopUp;
 
-use crate::error_code::ErrorCode;
 use crate::estimate::Estimate;
 use crate::id::{HumanRequestId, TaskId, UserId, sha256_hex};
 use crate::plan::PLANNING_TOOL;
@@ -139,44 +134,6 @@ impl HumanResponse {
             Self::Skip => "skip",
             Self::Stop => "stop",
             Self::Say { .. } => "say",
-        }
-    }
-
-    /// Reads what a client sends: a few words are commands, all else is told to the model. Only `modify`
-    /// takes `arguments`. What people write in their languages is read before, where it comes in.
-    ///
-    /// # Errors
-    /// `invalid_field` for `modify` without arguments, for arguments with other words, and for words that are
-    /// empty; `too_long`.
-    pub fn parse(
-        words: &str,
-        arguments: Option<Map<String, Value>>,
-    ) -> Result<Self, (ErrorCode, &'static str)> {
-        let word = words.trim().to_lowercase();
-        Ok(match (word.as_str(), arguments) {
-            ("confirm" | "yes" | "y" | "proceed" | "continue", None) => Self::Confirm,
-            ("skip", None) => Self::Skip,
-            ("stop" | "cancel" | "abort", None) => Self::Stop,
-            ("modify", None) => {
-                return Err((ErrorCode::InvalidField, "modify needs `parameters`: the arguments"));
-            }
-            ("modify", Some(arguments)) => Self::Modify { arguments },
-            (_, Some(_)) => {
-                return Err((ErrorCode::InvalidField, "only modify takes `parameters`"));
-            }
-            (_, None) => return Self::from_text(words),
-        })
-    }
-
-    /// Words as they are.
-    ///
-    /// # Errors
-    /// `invalid_field` for words that are empty, `too_long`.
-    pub fn from_text(words: &str) -> Result<Self, (ErrorCode, &'static str)> {
-        match words.len() {
-            _ if words.trim().is_empty() => Err((ErrorCode::InvalidField, "`feedback` is empty")),
-            0..=MAX_RESPONSE_BYTES => Ok(Self::Say { text: words.to_owned() }),
-            _ => Err((ErrorCode::TooLong, "`feedback`, at most 16384 bytes")),
         }
     }
 }

@@ -4,7 +4,6 @@
 //! (what a run can owe), [`agent_loop`] and [`run`] (how it decides), [`journal`] (how it is kept).
 
 pub mod agent_loop;
-pub mod audit;
 pub mod budget;
 pub mod call_progress;
 pub mod conversation;

@@ -3,6 +3,7 @@
 //! A projection is a pure fold over the entries and previews of one connection, in one file; a
 //! protocol's strings appear in its file and nowhere else.
 
+pub mod audit;
 pub mod body;
 mod call_tracker;
 pub mod connection;

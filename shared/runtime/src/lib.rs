@@ -24,5 +24,6 @@ pub mod serve;
 pub mod settings;
 pub mod sleep;
 pub mod telemetry;
+pub mod text_response;
 pub mod texts;
 pub mod world;

@@ -1,13 +1,14 @@
 //! A question as it comes in, before there is a run.
 
 use djinn_core::error_code::Failure;
-use djinn_core::human::{HumanResponse, trim_end_marks};
+use djinn_core::human::HumanResponse;
 use djinn_core::id::{RequestId, RunId, SessionId, SessionName, TenantId, UserId, sha256_hex};
 use djinn_core::session::SharedSession;
 use djinn_core::settings::{OutputStyle, RunSettings};
 use serde_json::json;
 
 use crate::port::{RunKey, SessionKey};
+use crate::text_response::trim_end_marks;
 
 /// The words that go on with a run instead of asking something. They never begin one.
 const CONTINUE_WORDS: [&str; 2] = ["continue", "继续"];
@@ -29,7 +30,7 @@ pub struct UserQuestion {
     /// What is asked; not empty.
     pub text: String,
     /// What the text says as an answer to what a run asks, in the words of whoever reads it for us.
-    /// `None`: in those of [`HumanResponse::parse`].
+    /// `None`: in those of [`crate::text_response::parse_response`].
     pub parsed_response: Option<Result<HumanResponse, Failure>>,
     /// The form the answer should take.
     pub output_style: Option<OutputStyle>,

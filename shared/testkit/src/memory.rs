@@ -17,9 +17,9 @@ use std::time::Duration;
 
 use catalog::StoredUser;
 use day::StoredDay;
-use djinn_core::estimate::CallSample;
 use djinn_core::id::{SessionName, ShareHandle, TenantId};
 use djinn_runtime::port::budget::DayKey;
+use djinn_runtime::port::call_history::CallSample;
 use djinn_runtime::port::call_history::ToolKey;
 use djinn_runtime::port::share::SessionShare;
 use djinn_runtime::port::tool::BoxFuture;

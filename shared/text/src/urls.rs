@@ -106,6 +106,27 @@ impl Urls {
         Cow::Owned(shown)
     }
 
+    /// Learns the URLs of JSON's names and texts, in their order. `end_of` says whether a text was cut.
+    pub fn register_members(
+        &mut self,
+        members: &Map<String, Value>,
+        end_of: &impl Fn(&str) -> TextEnd,
+    ) {
+        for (name, value) in members {
+            self.register_urls(name, TextEnd::Whole);
+            self.register_value(value, end_of);
+        }
+    }
+
+    fn register_value(&mut self, value: &Value, end_of: &impl Fn(&str) -> TextEnd) {
+        match value {
+            Value::String(text) => self.register_urls(text, end_of(text)),
+            Value::Array(items) => items.iter().for_each(|item| self.register_value(item, end_of)),
+            Value::Object(members) => self.register_members(members, end_of),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
     /// Arguments as the model sees them.
     #[must_use]
     pub fn compress_members(&self, members: &Map<String, Value>) -> Map<String, Value> {

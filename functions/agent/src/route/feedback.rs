@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use djinn_core::error_code::ErrorCode;
-use djinn_core::human::{HumanResponse, ResponseRecord, TextResponse};
+use djinn_core::human::{HumanResponse, ResponseRecord};
 use djinn_core::id::{HumanRequestId, RequestId, RunId, SessionName};
 use djinn_core::language::Language;
 use djinn_protocol::body::{FeedbackBody, FeedbackReceipt, FeedbackState, PendingBody};
@@ -16,6 +16,7 @@ use djinn_runtime::serve::{
     AccessLevel, LoadedRun, Permission, ResponseStatus, RunAccess, authorize_run, list_requests,
     submit_response,
 };
+use djinn_runtime::text_response::TextResponse;
 use djinn_runtime::texts::check_bounds;
 use djinn_runtime::world::Ports;
 

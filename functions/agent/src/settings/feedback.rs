@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use djinn_core::human::{HumanSettings, HumanSettingsChange};
+use djinn_core::human::HumanSettings;
 use djinn_core::settings::Mode;
 use djinn_settings::table::agent::HUMAN_FEEDBACK;
 use djinn_settings::{InvalidSetting, VarLookup};
 use serde_json::Value;
+
+use crate::human_settings_change::HumanSettingsChange;
 
 /// Where the changes of single agents stand in it.
 const AGENTS: &str = "agents";

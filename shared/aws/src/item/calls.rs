@@ -1,7 +1,7 @@
 //! `TOOL#<hash of user>#<tool>` / `CALLS`: what the newest calls of a tool came to.
 
-use djinn_core::estimate::CallSample;
 use djinn_runtime::port::StoreError;
+use djinn_runtime::port::call_history::CallSample;
 use djinn_runtime::port::call_history::ToolKey;
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::deliverables::{Deliverables, select_listed, select_named};
+use djinn_text::deliverables::{Deliverables, find_names, split_list};
+
 use crate::file::{FileList, ProductFile};
 
 /// Files that a run made which its next tasks are told of: what each starts with must not grow with the
@@ -65,7 +66,7 @@ impl RunFiles {
 
     /// The names of all files.
     pub(super) fn deliverables(&self) -> Deliverables {
-        Deliverables::of(&self.readable)
+        Deliverables::of(self.readable.all().iter().map(|file| file.name.to_string()).collect())
     }
 
     /// The files the run wrote that a user is offered, newest first.
@@ -73,16 +74,36 @@ impl RunFiles {
         self.produced.deliverable_files()
     }
 
-    /// The files that a summary lists, in its order, as in `growth.md、growth.csv`. Without a match, every
+    /// The files that a summary lists, in its order, as in `growth.md, growth.csv`. Without a match, every
     /// file that a user would be offered, newest first.
     pub(super) fn find_listed(&self, names: &str) -> Vec<ProductFile> {
-        select_listed(names, self.list_offered(), &self.readable)
+        let offered = self.list_offered();
+        let mut files: Vec<ProductFile> = Vec::new();
+        for (part, name) in split_list(names) {
+            let exactly = offered.iter().find(|file| file.name.as_str() == name);
+            let named = exactly.map_or_else(|| self.names_in(part), |_| Vec::new());
+            let named = offered.iter().filter(|file| named.contains(&file.name.as_str()));
+            for file in exactly.into_iter().chain(named) {
+                if !files.contains(file) {
+                    files.push(file.clone());
+                }
+            }
+        }
+        if files.is_empty() { offered } else { files }
     }
 
     /// The files the run wrote that a text names, newest first. Without any, every file that a user would
     /// be offered.
     pub(super) fn find_named(&self, text: &str) -> Vec<ProductFile> {
-        select_named(text, self.list_offered(), &self.readable)
+        let (offered, named) = (self.list_offered(), self.names_in(text));
+        let is_named = |file: &&ProductFile| named.contains(&file.name.as_str());
+        let files: Vec<ProductFile> = offered.iter().filter(is_named).cloned().collect();
+        if files.is_empty() { offered } else { files }
+    }
+
+    /// The names of readable files that a text holds.
+    fn names_in(&self, text: &str) -> Vec<&str> {
+        find_names(text, self.readable.all().iter().map(|file| file.name.as_str()).collect())
     }
 
     /// The same files with other words about them: as the model sees them.

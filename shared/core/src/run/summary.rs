@@ -1,6 +1,7 @@
 //! The closing phase: one model call that writes the answer.
 
-use super::Deliverables;
+use djinn_text::deliverables::Deliverables;
+
 use crate::agent_loop::Attempts;
 use crate::effect::{Effect, ToolChoice};
 use crate::entry::Event;

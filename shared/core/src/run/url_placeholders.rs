@@ -205,20 +205,9 @@ fn register_argument_urls(urls: &mut Urls, arguments: &ToolArguments, bytes: usi
     }
 }
 
+/// Members whose texts may have been cut to so many bytes each.
 fn register_member_urls(urls: &mut Urls, members: &Map<String, Value>, bytes: usize) {
-    for (name, value) in members {
-        urls.register_urls(name, TextEnd::Whole);
-        register_value_urls(urls, value, bytes);
-    }
-}
-
-fn register_value_urls(urls: &mut Urls, value: &Value, bytes: usize) {
-    match value {
-        Value::String(text) => urls.register_urls(text, detect_cut(text, bytes)),
-        Value::Array(items) => items.iter().for_each(|item| register_value_urls(urls, item, bytes)),
-        Value::Object(members) => register_member_urls(urls, members, bytes),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
+    urls.register_members(members, &|text| detect_cut(text, bytes));
 }
 
 fn replace_urls(urls: &Urls, text: &mut String) {

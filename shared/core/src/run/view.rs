@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use super::child::ChildContext;
 use super::time_limit::TimeLimits;
-use super::{Deliverables, Phase, Run};
+use djinn_text::deliverables::Deliverables;
+
+use super::{Phase, Run};
 use crate::budget::{Budget, Spending};
 use crate::conversation::{CompactionRange, Conversation};
 use crate::effect::{Delivery, Effect, Limit};

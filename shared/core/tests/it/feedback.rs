@@ -1,22 +1,20 @@
 //! What people are asked: `feedback.txt` as a table, and what decides whether they are.
 
-use djinn_core::audit::{AuditLine, AuditLog};
 use djinn_core::conversation::ConversationItem;
 use djinn_core::effect::Effect;
 use djinn_core::entry::Event;
-use djinn_core::estimate::{CallSample, Estimate};
+use djinn_core::estimate::Estimate;
 use djinn_core::human::{
     ASK_USER, HumanResponse, HumanSettings, Reason, TimeoutAction, approval_reasons, call_risk,
 };
-use djinn_core::id::{StepId, sha256_hex};
+use djinn_core::id::StepId;
 use djinn_core::input::Input;
-use djinn_core::journal::Record;
 use djinn_core::plan::StepEdit;
 use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{
     EffectClass, OfferedTool, ResultView, Risk, SafeArguments, ToolFailure, ToolOutput, ToolPolicy,
-    ToolResult, canonical_json,
+    ToolResult,
 };
 use serde_json::{Map, Value, json};
 
@@ -178,44 +176,6 @@ fn while_people_are_asked_no_time_passes() {
     assert_eq!(run.wall_time_deadline_ms(), before + month_ms);
 }
 
-fn audited(records: &[Record]) -> Vec<AuditLine> {
-    let mut audit = AuditLog::default();
-    records.iter().for_each(|record| audit.add_record(&story::run_id(), record));
-    audit.into_lines()
-}
-
-#[test]
-fn an_audit_vouches_for_what_was_decided() {
-    let told = vec![
-        with_declared(story::replied("t1", "I write.", &[("file_tool", json!({"of": 1}))])),
-        Input::HumanResponded(Box::new(answered("t1.c1", HumanResponse::Skip))),
-        story::stop(),
-    ];
-    let (_, records) = story::journal_of(asked_with_approval("why?"), told);
-    let lines = audited(&records);
-    let what: Vec<_> = lines.iter().map(|line| line.what).collect();
-    let expected = ["started", "human.requested", "human.resolved", "stop.requested", "run.ended"];
-    assert_eq!(what, expected);
-    assert_eq!(lines[2].detail["by"], "you");
-    assert_eq!(lines[2].detail["answer"], "skip");
-    let mut previous = "0".repeat(64);
-    for line in &lines {
-        assert_eq!(line.previous, previous);
-        let mut text = json!(line);
-        text.as_object_mut().unwrap().remove("hash");
-        assert_eq!(sha256_hex(canonical_json(&text).as_bytes()), line.hash);
-        previous.clone_from(&line.hash);
-    }
-    let mut changed = records;
-    let Input::HumanResponded(_) = &changed[2].inputs[0] else { panic!("{changed:?}") };
-    let Event::HumanResolved(answered) = &mut changed[2].entries[0].event else {
-        panic!("{changed:?}")
-    };
-    answered.answer = HumanResponse::Confirm;
-    let other = audited(&changed);
-    assert!(lines[1].hash == other[1].hash && lines[4].hash != other[4].hash);
-}
-
 #[test]
 fn a_users_message_is_read_at_the_next_turn_and_keeps_the_run_from_ending() {
     let (mut run, _) = Run::start(story::asked("why?"), 0);
@@ -360,48 +320,4 @@ fn a_change_that_makes_no_plan_changes_nothing() {
         assert!(is_none || name == "none", "{name}");
         assert_eq!(changed.running_tasks().len(), 1, "{name}");
     }
-}
-
-#[test]
-fn answers_are_read_as_people_write_them() {
-    let parameters = changed();
-    let cases = [
-        ("confirm", None, Ok("confirm")),
-        (" YES ", None, Ok("confirm")),
-        ("proceed", None, Ok("confirm")),
-        ("继续", None, Ok("say")),
-        ("cancel", None, Ok("stop")),
-        ("Abort", None, Ok("stop")),
-        ("skip", None, Ok("skip")),
-        ("modify", Some(parameters.clone()), Ok("modify")),
-        ("confirm", Some(parameters.clone()), Err(())),
-        ("no, don't", Some(parameters), Err(())),
-        ("modify", None, Err(())),
-        ("  ", None, Err(())),
-        ("Use the other file.", None, Ok("say")),
-    ];
-    for (words, arguments, expected) in cases {
-        let read = HumanResponse::parse(words, arguments);
-        assert_eq!(read.as_ref().map(HumanResponse::as_str).map_err(|_| ()), expected, "{words:?}");
-    }
-    assert!(HumanResponse::parse(&"x".repeat(20_000), None).is_err());
-}
-
-#[test]
-fn an_estimate_is_made_of_twenty_calls_or_more_and_declared_before() {
-    let declared =
-        Estimate { tokens: 1_000, ms: 500, calls: 2, micro_usd: Some(7), ..Estimate::default() };
-    let samples = |n: u64| -> Vec<CallSample> {
-        (1..=n).rev().map(|nth| CallSample { ms: nth * 10, tokens: nth }).collect()
-    };
-    for few in [0, 1, 19] {
-        assert_eq!(Estimate::from_samples(declared, &samples(few)), declared);
-    }
-    let of = |n| Estimate::from_samples(declared, &samples(n));
-    let of_20 =
-        Estimate { ms: 100, ms_p95: 190, tokens: 10, tokens_p95: 19, samples: 20, ..declared };
-    assert_eq!(of(20), of_20);
-    let of_100 =
-        Estimate { ms: 500, ms_p95: 950, tokens: 50, tokens_p95: 95, samples: 100, ..declared };
-    assert_eq!(of(100), of_100);
 }

@@ -10,6 +10,7 @@
 )]
 
 mod asks;
+mod audit;
 mod client;
 mod early;
 mod lanes;

@@ -1,6 +1,6 @@
 //! What calls of each tool came to, from which the next ones are estimated.
 
-use djinn_core::estimate::CallSample;
+use serde::{Deserialize, Serialize};
 
 use super::{StoreError, UserKey};
 
@@ -15,6 +15,15 @@ pub struct ToolKey {
     pub user: UserKey,
     /// The name of the tool, as models call it.
     pub tool: String,
+}
+
+/// What a call came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallSample {
+    /// Milliseconds that it took.
+    pub ms: u64,
+    /// Tokens that its result added to the conversation, counted as bytes.
+    pub tokens: u64,
 }
 
 /// Samples of calls: `dynamodb:GetItem`, `dynamodb:UpdateItem`.

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use djinn_core::entry::Event;
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::human::{HumanRequest, HumanResponse, ResponseRecord, TextResponse};
+use djinn_core::human::{HumanRequest, HumanResponse, ResponseRecord};
 use djinn_core::id::{HumanRequestId, UserId};
 use djinn_core::journal::Record;
 
 use super::human_request::submit_response;
 use super::{LoadedRun, store_failure};
 use crate::question::is_continue;
+use crate::text_response::{TextResponse, parse_response};
 use crate::world::Ports;
 
 /// A message of a chat.
@@ -104,8 +105,9 @@ fn parse_responses(
     let read = match words.parsed_response {
         _ if is_continue(words.text) => Ok(HumanResponse::Confirm),
         Some(read) => read.clone(),
-        None => HumanResponse::parse(words.text, None)
-            .map_err(|(code, problem)| Failure::new(code, problem)),
+        None => {
+            parse_response(words.text, None).map_err(|(code, problem)| Failure::new(code, problem))
+        }
     };
     let written = TextResponse { text: words.text.to_owned(), parsed: read };
     let mut answers = Vec::with_capacity(asks.len());

@@ -1,6 +1,5 @@
 //! What people are asked about a run, and what they answer.
 
-use djinn_core::audit::{AuditLine, AuditLog};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::{HumanRequest, HumanResponse, Resolution, ResponseError, ResponseRecord};
 use djinn_core::language::Language;
@@ -8,6 +7,7 @@ use djinn_core::plan::{MAX_TITLE, PLANNING_TOOL, PlanCommand};
 use djinn_core::run::Run;
 use djinn_core::settings::RunSettings;
 use djinn_messages::Wording;
+use djinn_protocol::audit::{AuditLine, AuditLog};
 use serde_json::Value;
 
 use super::{LoadedRun, store_failure};

@@ -1,7 +1,7 @@
 //! What calls of tools came to.
 
-use djinn_core::estimate::CallSample;
 use djinn_core::id::{TenantId, UserId};
+use djinn_runtime::port::call_history::CallSample;
 use djinn_runtime::port::call_history::{KEPT_SAMPLES, ToolKey};
 use djinn_runtime::port::{Store, UserKey};
 

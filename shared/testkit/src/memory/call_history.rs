@@ -1,7 +1,7 @@
 //! What calls of tools came to.
 
-use djinn_core::estimate::CallSample;
 use djinn_runtime::port::StoreError;
+use djinn_runtime::port::call_history::CallSample;
 use djinn_runtime::port::call_history::{CallHistory, KEPT_SAMPLES, ToolKey};
 
 use super::{MemoryStore, OpKind, State};

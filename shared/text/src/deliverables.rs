@@ -1,7 +1,4 @@
-//! The files that a run hands over with its answer.
-
-use crate::file::{FileList, ProductFile};
-use crate::id::FileName;
+//! The files that an answer hands over: their names in the texts of models.
 
 /// What separates the summary's text from the names of the files it hands over.
 const FILE_LIST_MARK: &str = "$$$";
@@ -15,12 +12,13 @@ const MAX_EXTRA_TEXT: usize = 24;
 
 /// The names of a run's files, by which the end of a summary that lists some is told from its text.
 #[derive(Debug, Clone, Default)]
-pub struct Deliverables(Vec<FileName>);
+pub struct Deliverables(Vec<String>);
 
 impl Deliverables {
-    /// The names of these files.
-    pub(super) fn of(files: &FileList) -> Self {
-        Self(files.all().iter().map(|file| file.name.clone()).collect())
+    /// The files of these names.
+    #[must_use]
+    pub fn of(names: Vec<String>) -> Self {
+        Self(names)
     }
 
     /// The text of a summary, and the list of files behind it. A mark that none follows is part of the
@@ -73,15 +71,15 @@ impl Deliverables {
     /// beside it, or one whose name is a single word.
     fn is_list_part(&self, part: &str) -> bool {
         let name = strip_decoration(part);
-        if part.trim().is_empty() || self.0.iter().any(|known| known.as_str() == name) {
+        if part.trim().is_empty() || self.0.iter().any(|known| known == name) {
             return true;
         }
         if part.len() > MAX_LISTED || part.trim_start().starts_with([')', '）', ']', '】']) {
             return false;
         }
         let is_word = !name.contains(char::is_whitespace) && has_extension(name);
-        let named = find_names(part, self.0.iter().collect());
-        let named_bytes: usize = named.iter().map(|name| name.as_str().len()).sum();
+        let named = find_names(part, self.0.iter().map(String::as_str).collect());
+        let named_bytes: usize = named.iter().map(|name| name.len()).sum();
         is_word || (!named.is_empty() && part.trim().len() <= named_bytes + MAX_EXTRA_TEXT)
     }
 }
@@ -101,51 +99,21 @@ fn has_extension(name: &str) -> bool {
     })
 }
 
-/// The files among `offered` that a summary lists, in its order. Without a match, all of them. Names are
-/// looked for among those of all `known` files.
-pub(super) fn select_listed(
-    names: &str,
-    offered: Vec<ProductFile>,
-    known: &FileList,
-) -> Vec<ProductFile> {
-    let mut files: Vec<ProductFile> = Vec::new();
-    for part in names.split(SEPARATORS).filter(|part| !part.trim().is_empty()) {
-        let exactly = offered.iter().find(|file| file.name.as_str() == strip_decoration(part));
-        let named = match exactly {
-            Some(_) => Vec::new(),
-            None => find_names(part, known.all().iter().map(|file| &file.name).collect()),
-        };
-        let named = offered.iter().filter(|file| named.contains(&&file.name));
-        for file in exactly.into_iter().chain(named) {
-            if !files.contains(file) {
-                files.push(file.clone());
-            }
-        }
-    }
-    if files.is_empty() { offered } else { files }
-}
-
-/// The files among `offered` that a text names, in the order of `offered`. Without any, all of them.
-/// Names are looked for among those of all `known` files.
-pub(super) fn select_named(
-    text: &str,
-    offered: Vec<ProductFile>,
-    known: &FileList,
-) -> Vec<ProductFile> {
-    let named = find_names(text, known.all().iter().map(|file| &file.name).collect());
-    let files: Vec<ProductFile> =
-        offered.iter().filter(|file| named.contains(&&file.name)).cloned().collect();
-    if files.is_empty() { offered } else { files }
+/// The names of a list, each as it is written and without what stands around it.
+pub fn split_list(list: &str) -> impl Iterator<Item = (&str, &str)> {
+    let parts = list.split(SEPARATORS).filter(|part| !part.trim().is_empty());
+    parts.map(|part| (part, strip_decoration(part)))
 }
 
 /// Which of these names a text holds. Where one is a part of another, as `a.md` of `data.md`, the longer
 /// one counts.
-fn find_names<'a>(text: &str, mut names: Vec<&'a FileName>) -> Vec<&'a FileName> {
-    names.sort_by_key(|name| std::cmp::Reverse(name.as_str().len()));
+#[must_use]
+pub fn find_names<'a>(text: &str, mut names: Vec<&'a str>) -> Vec<&'a str> {
+    names.sort_by_key(|name| std::cmp::Reverse(name.len()));
     let mut taken: Vec<std::ops::Range<usize>> = Vec::new();
     let mut found = Vec::new();
     for name in names {
-        let places = text.match_indices(name.as_str()).map(|(at, part)| at..at + part.len());
+        let places = text.match_indices(name).map(|(at, part)| at..at + part.len());
         let is_free = |place: &std::ops::Range<usize>| {
             let apart = |other: &std::ops::Range<usize>| {
                 place.end <= other.start || other.end <= place.start
@@ -176,7 +144,7 @@ mod tests {
     use super::*;
 
     fn deliverables(names: &[&str]) -> Deliverables {
-        Deliverables(names.iter().map(|name| FileName::new(*name).unwrap()).collect())
+        Deliverables::of(names.iter().map(|name| (*name).to_owned()).collect())
     }
 
     #[test]
@@ -221,7 +189,6 @@ mod tests {
     #[test]
     fn names_are_found_whole_in_any_language() {
         let names = ["a.md", "data.md", "增长.md", "growth report.csv"];
-        let names: Vec<FileName> = names.map(|name| FileName::new(name).unwrap()).into();
         for (text, wanted) in [
             ("It is in a.md.", vec!["a.md"]),
             ("See `data.md`, please.", vec!["data.md"]),
@@ -231,8 +198,7 @@ mod tests {
             ("beta.md, a.mdx and ra.md-old", vec![]),
             ("No file.", vec![]),
         ] {
-            let mut found: Vec<_> =
-                find_names(text, names.iter().collect()).iter().map(|name| name.as_str()).collect();
+            let mut found = find_names(text, names.to_vec());
             found.sort_unstable();
             let mut wanted = wanted;
             wanted.sort_unstable();

@@ -3,11 +3,11 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::entry::Event;
-use crate::id::{RunId, sha256_hex};
-use crate::input::Input;
-use crate::journal::Record;
-use crate::tool::canonical_json;
+use djinn_core::entry::Event;
+use djinn_core::id::{RunId, sha256_hex};
+use djinn_core::input::Input;
+use djinn_core::journal::Record;
+use djinn_core::tool::canonical_json;
 
 /// One line. Whoever changes, drops or inserts one has to change all that follow.
 #[derive(Debug, Clone, PartialEq, Serialize)]

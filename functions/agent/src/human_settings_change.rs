@@ -1,0 +1,141 @@
+//! What deployments and requests change of when people are asked.
+
+use std::collections::BTreeSet;
+
+use djinn_core::human::{CostThreshold, HumanSettings, TimeoutAction};
+use djinn_core::tool::Risk;
+use serde::Deserialize;
+
+/// What somebody changes of the settings: a deployment, for one of its agents or all, or a request.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct HumanSettingsChange {
+    enabled: Option<bool>,
+    /// Seconds, at most a year; 0 waits for ever.
+    timeout: Option<u64>,
+    #[serde(alias = "onTimeout")]
+    on_timeout: Option<TimeoutAction>,
+    #[serde(alias = "autoConfirmTools", alias = "auto-confirm-tools")]
+    auto_confirm_tools: Option<BTreeSet<String>>,
+    #[serde(alias = "requireConfirmationTools", alias = "require-confirmation-tools")]
+    require_confirmation_tools: Option<BTreeSet<String>>,
+    #[serde(alias = "highRiskTools", alias = "high-risk-tools")]
+    high_risk_tools: Option<BTreeSet<String>>,
+    risk: Option<Risk>,
+    #[serde(alias = "costThreshold", alias = "cost-threshold")]
+    cost_threshold: Option<CostThreshold>,
+    guard: Option<bool>,
+    #[serde(alias = "confirmPlan", alias = "confirm-plan")]
+    confirm_plan: Option<bool>,
+    #[serde(alias = "confirmSteps", alias = "confirm-steps")]
+    confirm_steps: Option<BTreeSet<String>>,
+    #[serde(alias = "confirmResults", alias = "confirm-results")]
+    confirm_results: Option<bool>,
+    clarify: Option<bool>,
+}
+
+/// The longest time-out, in seconds: a year.
+const MAX_TIMEOUT_S: u64 = 31_536_000;
+
+/// Names in one list of tools.
+const MAX_LIST_ITEMS: usize = 100;
+
+/// Bytes of one of them.
+const MAX_TOOL_BYTES: usize = 200;
+
+impl HumanSettingsChange {
+    /// What is out of range, if anything is.
+    pub(crate) fn find_problem(&self) -> Option<&'static str> {
+        let lists =
+            [&self.auto_confirm_tools, &self.require_confirmation_tools, &self.high_risk_tools];
+        if self.timeout.is_some_and(|seconds| seconds > MAX_TIMEOUT_S) {
+            Some("`timeout` is 0 to 31536000 seconds")
+        } else if !lists.into_iter().flatten().all(is_valid_tool_list) {
+            Some("a list of tools has at most 100 names, each of at most 200 bytes")
+        } else if self.confirm_steps.as_ref().is_some_and(|steps| !is_valid_step_list(steps)) {
+            Some("`confirm_steps` are at most 100, each of 1 to 200 characters")
+        } else {
+            None
+        }
+    }
+
+    /// The settings with this change, as whoever runs the deployment wants it.
+    pub(crate) fn apply_to(self, to: HumanSettings) -> HumanSettings {
+        HumanSettings {
+            enabled: self.enabled.unwrap_or(to.enabled),
+            timeout_s: self.timeout.unwrap_or(to.timeout_s),
+            on_timeout: self.on_timeout.unwrap_or(to.on_timeout),
+            auto_confirm: self.auto_confirm_tools.unwrap_or(to.auto_confirm),
+            require: self.require_confirmation_tools.unwrap_or(to.require),
+            high_risk: self.high_risk_tools.unwrap_or(to.high_risk),
+            risk: self.risk.unwrap_or(to.risk),
+            cost: self.cost_threshold.unwrap_or(to.cost),
+            guard: self.guard.unwrap_or(to.guard),
+            confirm_plan: self.confirm_plan.unwrap_or(to.confirm_plan),
+            confirm_steps: self.confirm_steps.unwrap_or(to.confirm_steps),
+            confirm_results: self.confirm_results.unwrap_or(to.confirm_results),
+            clarify: self.clarify.unwrap_or(to.clarify),
+        }
+    }
+
+    /// The settings with this change, as whoever asks a question wants it: where the deployment asks
+    /// people, a request may have them asked about more, and not about less.
+    pub(crate) fn tighten_settings(self, of: HumanSettings) -> HumanSettings {
+        let guard = of.guard || self.guard.unwrap_or_default();
+        let confirm_plan = of.confirm_plan || self.confirm_plan.unwrap_or_default();
+        let confirm_results = of.confirm_results || self.confirm_results.unwrap_or_default();
+        let clarify = self.clarify.unwrap_or(of.clarify);
+        let with = |known: &BTreeSet<String>, more: Option<BTreeSet<String>>| {
+            known.iter().cloned().chain(more.into_iter().flatten()).collect()
+        };
+        let confirm_steps = with(&of.confirm_steps, self.confirm_steps.clone());
+        // Nobody's silence is made consent by a request.
+        let on_timeout = self.on_timeout.filter(|own| *own != TimeoutAction::Confirm);
+        let on_timeout = on_timeout.unwrap_or(of.on_timeout);
+        let timeout_s = match on_timeout {
+            TimeoutAction::Confirm => of.timeout_s,
+            TimeoutAction::Skip | TimeoutAction::Stop => self.timeout.unwrap_or(of.timeout_s),
+        };
+        if !of.enabled {
+            let own = self.apply_to(of);
+            return HumanSettings {
+                guard,
+                confirm_plan,
+                confirm_steps,
+                confirm_results,
+                on_timeout,
+                timeout_s,
+                ..own
+            };
+        }
+        let (cost, own) = (of.cost, self.cost_threshold.unwrap_or(of.cost));
+        HumanSettings {
+            enabled: true,
+            timeout_s,
+            on_timeout,
+            auto_confirm: of.auto_confirm,
+            require: with(&of.require, self.require_confirmation_tools),
+            high_risk: with(&of.high_risk, self.high_risk_tools),
+            risk: self.risk.map_or(of.risk, |own| own.min(of.risk)),
+            cost: CostThreshold {
+                token: cost.token.min(own.token),
+                time: cost.time.min(own.time),
+                api: cost.api.min(own.api),
+            },
+            guard,
+            confirm_plan,
+            confirm_steps,
+            confirm_results,
+            clarify,
+        }
+    }
+}
+
+fn is_valid_tool_list(named: &BTreeSet<String>) -> bool {
+    named.len() <= MAX_LIST_ITEMS && named.iter().all(|name| name.len() <= MAX_TOOL_BYTES)
+}
+
+fn is_valid_step_list(named: &BTreeSet<String>) -> bool {
+    named.len() <= MAX_LIST_ITEMS
+        && named.iter().all(|step| (1..=200).contains(&step.chars().count()))
+}

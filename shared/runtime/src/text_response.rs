@@ -1,0 +1,152 @@
+//! Answers as people write them.
+
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::human::{HumanResponse, MAX_RESPONSE_BYTES, Subject};
+use serde_json::{Map, Value};
+
+/// What somebody wrote as an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TextResponse {
+    /// The answer word for word.
+    pub text: String,
+    /// What they are read as, wherever words may be a command.
+    pub parsed: Result<HumanResponse, Failure>,
+}
+
+impl TextResponse {
+    /// The answer to all of these. To a question of the model's all is an answer that neither skips it
+    /// nor stops the run: its own words, as they are.
+    ///
+    /// # Errors
+    /// Those of [`parse_response`].
+    pub fn response_to<'a>(
+        &self,
+        asked: impl IntoIterator<Item = &'a Subject>,
+    ) -> Result<HumanResponse, Failure> {
+        let mut asked = asked.into_iter().peekable();
+        let are_questions = asked.peek().is_some() && asked.all(Subject::is_question);
+        match &self.parsed {
+            Ok(HumanResponse::Skip | HumanResponse::Stop) => self.parsed.clone(),
+            Ok(
+                HumanResponse::Confirm | HumanResponse::Modify { .. } | HumanResponse::Say { .. },
+            )
+            | Err(_)
+                if are_questions =>
+            {
+                say_words(&self.text).map_err(|(code, problem)| Failure::new(code, problem))
+            }
+            read => read.clone(),
+        }
+    }
+}
+
+/// Reads what a client sends: a few words are commands, all else is told to the model. Only `modify`
+/// takes `arguments`. What people write in their languages is read before, where it comes in.
+///
+/// # Errors
+/// `invalid_field` for `modify` without arguments, for arguments with other words, and for words that are
+/// empty; `too_long`.
+pub fn parse_response(
+    words: &str,
+    arguments: Option<Map<String, Value>>,
+) -> Result<HumanResponse, (ErrorCode, &'static str)> {
+    let word = words.trim().to_lowercase();
+    Ok(match (word.as_str(), arguments) {
+        ("confirm" | "yes" | "y" | "proceed" | "continue", None) => HumanResponse::Confirm,
+        ("skip", None) => HumanResponse::Skip,
+        ("stop" | "cancel" | "abort", None) => HumanResponse::Stop,
+        ("modify", None) => {
+            return Err((ErrorCode::InvalidField, "modify needs `parameters`: the arguments"));
+        }
+        ("modify", Some(arguments)) => HumanResponse::Modify { arguments },
+        (_, Some(_)) => {
+            return Err((ErrorCode::InvalidField, "only modify takes `parameters`"));
+        }
+        (_, None) => return say_words(words),
+    })
+}
+
+/// Words as they are, if there are any and not too many.
+fn say_words(words: &str) -> Result<HumanResponse, (ErrorCode, &'static str)> {
+    match words.len() {
+        _ if words.trim().is_empty() => Err((ErrorCode::InvalidField, "`feedback` is empty")),
+        0..=MAX_RESPONSE_BYTES => Ok(HumanResponse::Say { text: words.to_owned() }),
+        _ => Err((ErrorCode::TooLong, "`feedback`, at most 16384 bytes")),
+    }
+}
+
+/// Words without the marks that end a sentence: as they are compared with those we know.
+#[must_use]
+pub fn trim_end_marks(words: &str) -> &str {
+    words.trim().trim_end_matches(['.', '!', '。', '！', '．', '…', '~', '～']).trim_end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use djinn_core::human::ASK_USER;
+    use djinn_core::id::CallId;
+    use serde_json::json;
+
+    fn call(tool: &str) -> Subject {
+        let (call, tool) = (CallId::new("t1.c1").unwrap(), tool.to_owned());
+        Subject::Call { call, tool, arguments: Map::new() }
+    }
+
+    #[test]
+    fn every_text_answers_a_question_but_those_that_skip_or_stop() {
+        let (question, other) = (call(ASK_USER), call("file_tool"));
+        let arguments = json!({"region": "East"}).as_object().unwrap().clone();
+        let refused = || Err(Failure::new(ErrorCode::InvalidField, "needs parameters"));
+        for (words, read) in [
+            ("yes", Ok(HumanResponse::Confirm)),
+            ("修改", refused()),
+            (r#"{"region": "East"}"#, Ok(HumanResponse::Modify { arguments })),
+            ("East.", Ok(HumanResponse::Say { text: "East.".to_owned() })),
+        ] {
+            let written = TextResponse { text: words.to_owned(), parsed: read.clone() };
+            assert_eq!(
+                written.response_to([&question]),
+                Ok(HumanResponse::Say { text: words.to_owned() })
+            );
+            for asked in [&[&other][..], &[&question, &other], &[]] {
+                assert_eq!(written.response_to(asked.iter().copied()), read, "{words}");
+            }
+        }
+        for read in [HumanResponse::Skip, HumanResponse::Stop] {
+            let written = TextResponse { text: "x".to_owned(), parsed: Ok(read.clone()) };
+            assert_eq!(written.response_to([&question]), Ok(read));
+        }
+        let empty = TextResponse { text: " ".to_owned(), parsed: refused() };
+        assert_eq!(empty.response_to([&question]).unwrap_err().detail, "`feedback` is empty");
+    }
+
+    #[test]
+    fn answers_are_read_as_people_write_them() {
+        let parameters = json!({"a": 1}).as_object().unwrap().clone();
+        let cases = [
+            ("confirm", None, Ok("confirm")),
+            (" YES ", None, Ok("confirm")),
+            ("proceed", None, Ok("confirm")),
+            ("继续", None, Ok("say")),
+            ("cancel", None, Ok("stop")),
+            ("Abort", None, Ok("stop")),
+            ("skip", None, Ok("skip")),
+            ("modify", Some(parameters.clone()), Ok("modify")),
+            ("confirm", Some(parameters.clone()), Err(())),
+            ("no, don't", Some(parameters), Err(())),
+            ("modify", None, Err(())),
+            ("  ", None, Err(())),
+            ("Use the other file.", None, Ok("say")),
+        ];
+        for (words, arguments, expected) in cases {
+            let read = parse_response(words, arguments);
+            assert_eq!(
+                read.as_ref().map(HumanResponse::as_str).map_err(|_| ()),
+                expected,
+                "{words:?}"
+            );
+        }
+        assert!(parse_response(&"x".repeat(20_000), None).is_err());
+    }
+}

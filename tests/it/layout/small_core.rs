@@ -1,0 +1,68 @@
+//! The core is small, and names neither how it is asked nor what people read: HTTP and the sentences
+//! lie above and below it.
+
+use super::source::{Source, sources};
+use super::{none, one};
+
+/// The most lines of the core's code. It is lowered where the core became smaller, and not raised.
+const LINES: usize = 7_050;
+
+const CORE: &str = "shared/core/src/";
+
+#[test]
+fn the_core_is_small() {
+    let files: Vec<_> =
+        sources().into_iter().filter(|source| source.path.starts_with(CORE)).collect();
+    let count: usize = files.iter().map(count_code_lines).sum();
+    assert!((1_000..=LINES).contains(&count), "{count} lines, and {LINES} are the most");
+}
+
+/// The lines of code: without blank ones, those that are comments alone, and those of tests. Modules
+/// that are built for tests alone, such as `foo_tests.rs`, are not among the sources at all.
+fn count_code_lines(source: &Source) -> usize {
+    let is_code = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
+    let lines = source.text.lines().zip(1..);
+    lines.filter(|(line, number)| is_code(line) && !source.is_test(*number)).count()
+}
+
+#[test]
+fn the_core_names_neither_http_nor_chinese() {
+    none(sources().iter().filter(|source| source.path.starts_with(CORE)).flat_map(strange_words));
+}
+
+fn strange_words(source: &Source) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for (line, number) in source.text.lines().zip(1..).filter(|(_, at)| !source.is_test(*at)) {
+        let path = &source.path;
+        if line.to_lowercase().contains("http") {
+            complaints.push(format!(
+                "{path}:{number} names HTTP: what an answer says of it is shared/protocol's"
+            ));
+        }
+        if let Some(character) = line.chars().find(|character| is_chinese(*character)) {
+            complaints.push(format!(
+                "{path}:{number} has `{character}`: what people read is in messages/, and what \
+                 they write is read outside"
+            ));
+        }
+    }
+    complaints
+}
+
+/// Chinese characters and their punctuation, full-width forms included.
+fn is_chinese(character: char) -> bool {
+    matches!(character, '\u{3000}'..='\u{303f}' | '\u{3400}'..='\u{9fff}' | '\u{ff00}'..='\u{ffef}')
+}
+
+#[test]
+fn lines_of_code_are_counted_and_strange_words_noticed() {
+    let count = |text| count_code_lines(&Source::parse("a.rs", text));
+    let text = "//! Doc.\n\nuse a;\n// Why.\nfn f() {\n    g();\n}\n";
+    assert_eq!(count(text), 4);
+    assert_eq!(count(&(text.to_owned() + "#[cfg(test)]\nmod tests {\n    use b;\n}\n")), 4);
+    let found = |text| strange_words(&Source::parse("a.rs", text));
+    one(found("fn http_status() -> u16 {\n    404\n}\n"), "a.rs:1 names HTTP");
+    one(found("const A: &str = \"停止\";"), "a.rs:1 has `停`");
+    one(found("/// As in `a.md、b.md`.\nfn f() {}"), "a.rs:1 has `、`");
+    none(found("#[cfg(test)]\nmod tests {\n    const A: &str = \"停止\";\n}\n"));
+}
