@@ -70,7 +70,8 @@ async fn a_plan_goes_on_as_a_person_lets_its_steps_begin_and_likes_their_results
     let refused = world.post(&format!("/api/feedback/{run}"), &wrong).await;
     assert_eq!((refused.status, &refused.json()["code"]), (400, &json!("invalid_field")));
     let parameters = json!({"details": "Post the price on the intranet"});
-    let changed = json!({"feedback": "modify", "parameters": parameters});
+    let comment = "Only staff may read it.";
+    let changed = json!({"feedback": "modify", "parameters": parameters, "comment": comment});
     let ask = answered(&world, &run, "steps.s2", changed).await;
     assert_eq!(
         (&ask["about"], &ask["details"]),
@@ -78,8 +79,15 @@ async fn a_plan_goes_on_as_a_person_lets_its_steps_begin_and_likes_their_results
     );
 
     next_stop(&world, &run, 4).await;
-    answered(&world, &run, "s2.1.result", json!({"feedback": "confirm"})).await;
+    let parameters = json!({"text": "It is posted on page 2."});
+    let comment = "I moved it.";
+    let changed = json!({"feedback": "modify", "parameters": parameters, "comment": comment});
+    answered(&world, &run, "s2.1.result", changed).await;
     let frames = next_stop(&world, &run, 5).await;
     assert_eq!(frames.last().unwrap().json()["answer"], "Gold is 55 euros, as staff can read.");
+    let planner = world.model.requests();
+    let sees = |text: &str| planner.iter().any(|request| request.text().contains(text));
+    assert!(sees("reworded s2; keep to that. They say of it:\n\nOnly staff may read it."));
+    assert!(sees("Done. The user changed its text and says:\n\nI moved it.\n"));
     world.model.assert_done();
 }

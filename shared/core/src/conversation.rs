@@ -99,6 +99,9 @@ pub struct ChildReport {
     /// Whether it was not carried out because a person did not want it: `text` is what they say of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skipped: bool,
+    /// What a person says who changed the text; may be empty. `None`: it is the agent's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit_comment: Option<String>,
     /// Whether its agent was cut off before it had said all of the text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
@@ -128,6 +131,8 @@ pub enum ConversationItem {
     Nudge(Nudge),
     /// What the user said while the run was at work.
     UserMessage(String),
+    /// A person changed the plan while the planner did not have the word.
+    PlanEdited(Box<PlanChange>),
     /// What came of a round of tasks, in the plan's order, and the plan after it.
     Round {
         /// The reports of the round's tasks, in the plan's order.
@@ -135,6 +140,18 @@ pub enum ConversationItem {
         /// The plan as the round left it.
         plan: Plan,
     },
+}
+
+/// A plan before and after people changed it: its titles, steps, and what waits for what. How far steps
+/// have come is no part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanChange {
+    /// The plan as the planner knew it.
+    pub before: Plan,
+    /// The plan as people want it.
+    pub after: Plan,
+    /// What they say of it; may be empty.
+    pub comment: String,
 }
 
 /// What stands for the oldest part of a conversation since it was summed up.
@@ -196,6 +213,7 @@ impl Conversation {
                 ConversationItem::Turn(_)
                 | ConversationItem::Nudge(_)
                 | ConversationItem::UserMessage(_)
+                | ConversationItem::PlanEdited(_)
                 | ConversationItem::Round { .. } => None,
             })
             .or(self.compacted.as_ref().map(|compacted| compacted.last_text.as_str()))
@@ -271,15 +289,19 @@ impl Conversation {
 /// How many turns and rounds there are among some items.
 #[must_use]
 pub fn count_turns(items: &[ConversationItem]) -> usize {
-    items
-        .iter()
-        .filter(|item| {
-            !matches!(item, ConversationItem::Nudge(_) | ConversationItem::UserMessage(_))
-        })
-        .count()
+    items.iter().filter(|item| item.is_turn_or_round()).count()
 }
 
 impl ConversationItem {
+    /// Whether it stands for itself; all others belong to the turn or round before them.
+    #[must_use]
+    pub fn is_turn_or_round(&self) -> bool {
+        match self {
+            Self::Turn(_) | Self::Round { .. } => true,
+            Self::Nudge(_) | Self::UserMessage(_) | Self::PlanEdited(_) => false,
+        }
+    }
+
     /// The files that it tells of.
     fn file_names(&self) -> Vec<&FileName> {
         match self {
@@ -289,7 +311,7 @@ impl ConversationItem {
             Self::Round { reports, .. } => {
                 reports.iter().flat_map(|report| &report.files).collect()
             }
-            Self::Nudge(_) | Self::UserMessage(_) => Vec::new(),
+            Self::Nudge(_) | Self::UserMessage(_) | Self::PlanEdited(_) => Vec::new(),
         }
     }
 }

@@ -140,6 +140,8 @@ fragments! {
     NOTE_REPEATED = "note/repeated", 1_000;
     /// What the user said while the run was at work.
     NOTE_SAID = "note/said", 20_000;
+    /// What a person changed of the plan while its steps were at work.
+    NOTE_PLAN_EDITED = "note/plan_edited", 60_000;
     /// Older turns did not fit.
     NOTE_LEFT_OUT = "note/left_out", 1_000;
     /// What placeholders stand for.

@@ -6,6 +6,7 @@ mod external;
 mod fitting;
 mod group;
 mod plan;
+mod plan_change;
 mod summary;
 mod tool_result;
 mod transcript;
@@ -132,7 +133,7 @@ fn can_ask_user(run: &Run) -> bool {
     let is_first = |item: &ConversationItem| match item {
         ConversationItem::Turn(turn) => turn.calls.iter().all(|(call, _)| call.tool == ASK_USER),
         ConversationItem::Nudge(_) | ConversationItem::UserMessage(_) => true,
-        ConversationItem::Round { .. } => false,
+        ConversationItem::Round { .. } | ConversationItem::PlanEdited(_) => false,
     };
     let items = &run.conversation().items;
     run.spec().settings.human.clarify

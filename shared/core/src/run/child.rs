@@ -65,7 +65,8 @@ fn list_reports(conversation: &Conversation) -> Vec<ChildReport> {
         ConversationItem::Round { reports, .. } => reports.as_slice(),
         ConversationItem::Turn(_)
         | ConversationItem::Nudge(_)
-        | ConversationItem::UserMessage(_) => &[],
+        | ConversationItem::UserMessage(_)
+        | ConversationItem::PlanEdited(_) => &[],
     });
     reports.cloned().collect()
 }

@@ -208,12 +208,7 @@ fn find_older_range(conversation: &Conversation, keep: usize, room: u64) -> Comp
     while start > 0 {
         // A note belongs to the turn before it.
         let earlier = items.get(..start).unwrap_or_default();
-        let turn = earlier
-            .iter()
-            .rposition(|item| {
-                !matches!(item, ConversationItem::Nudge(_) | ConversationItem::UserMessage(_))
-            })
-            .unwrap_or(0);
+        let turn = earlier.iter().rposition(ConversationItem::is_turn_or_round).unwrap_or(0);
         used += earlier.iter().skip(turn).map(tokens_of_item).sum::<u64>();
         if kept > 0 && !has_room(kept, used) {
             return CompactionRange { exchanges: conversation.history.len(), items: start };

@@ -61,6 +61,7 @@ impl Ending {
             files: files.iter().skip(newest).map(|file| file.name.clone()).collect(),
             done: is_finished,
             skipped: false,
+            edit_comment: None,
             truncated: is_finished && last_finish != FinishReason::Done,
         };
         let keeps_turns = !settings.plan.clear_tool_context;

@@ -231,7 +231,7 @@ impl Phase {
             (
                 Self::PlanSolving(solving),
                 Subject::StepReview { .. } | Subject::ResultReview { .. },
-            ) => solving.resolve_step_request(request, &response.answer, settings),
+            ) => solving.resolve_step_request(request, response, settings),
             _ => None,
         }
     }

@@ -262,6 +262,11 @@ fn replace_item_urls(urls: &Urls, item: &mut ConversationItem) {
         ConversationItem::Turn(turn) => replace_turn_urls(urls, turn),
         ConversationItem::Nudge(_) => {}
         ConversationItem::UserMessage(text) => replace_urls(urls, text),
+        ConversationItem::PlanEdited(change) => {
+            replace_plan_urls(urls, &mut change.before);
+            replace_plan_urls(urls, &mut change.after);
+            replace_urls(urls, &mut change.comment);
+        }
         ConversationItem::Round { reports, plan } => {
             reports.iter_mut().for_each(|report| replace_report_urls(urls, report));
             replace_plan_urls(urls, plan);
@@ -298,6 +303,7 @@ fn replace_turn_urls(urls: &Urls, turn: &mut Turn) {
 fn replace_report_urls(urls: &Urls, report: &mut ChildReport) {
     replace_urls(urls, &mut report.description);
     replace_urls(urls, &mut report.text);
+    report.edit_comment.iter_mut().for_each(|comment| replace_urls(urls, comment));
 }
 
 fn replace_plan_urls(urls: &Urls, plan: &mut Plan) {

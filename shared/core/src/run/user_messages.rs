@@ -2,18 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use crate::conversation::ConversationItem;
+use crate::conversation::{ConversationItem, PlanChange};
 use crate::entry::Event;
 use crate::id::{EntryId, EntryName};
 use crate::input::{PlanEdit, UserMessage};
+use crate::plan::Plan;
 
 /// Messages that wait to be read; more are not taken.
 const MAX_PENDING_MESSAGES: usize = 100;
 
-/// What was said and has not joined the conversation.
+/// What was said or changed and has not joined the conversation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PendingMessages {
     texts: Vec<String>,
+    plan_change: Option<Box<PlanChange>>,
     seen_ids: BTreeSet<String>,
     /// What people wrote into the plan.
     plan_texts: BTreeSet<String>,
@@ -51,6 +53,19 @@ impl PendingMessages {
         is_new
     }
 
+    /// The planner is to be told of this change of its plan; later ones join it.
+    pub(super) fn add_plan_change(&mut self, before: Plan, after: Plan, comment: &str) {
+        let fresh =
+            || Box::new(PlanChange { before, after: after.clone(), comment: String::new() });
+        let change = self.plan_change.get_or_insert_with(fresh);
+        change.after = after;
+        if !comment.is_empty() {
+            let gap = if change.comment.is_empty() { "" } else { "\n\n" };
+            change.comment.push_str(gap);
+            change.comment.push_str(comment);
+        }
+    }
+
     /// A person wrote this into the plan.
     pub(super) fn add_plan_text(&mut self, text: &str) {
         if !text.is_empty() {
@@ -64,8 +79,13 @@ impl PendingMessages {
     }
 
     /// The messages that join the conversation now.
-    pub(super) fn take_items(&mut self) -> Vec<ConversationItem> {
+    pub(super) fn take_messages(&mut self) -> Vec<ConversationItem> {
         let texts = std::mem::take(&mut self.texts);
         texts.into_iter().map(ConversationItem::UserMessage).collect()
+    }
+
+    /// What people changed of the plan; joins the conversation before their messages.
+    pub(super) fn take_plan_change(&mut self) -> Option<ConversationItem> {
+        self.plan_change.take().map(ConversationItem::PlanEdited)
     }
 }

@@ -102,6 +102,7 @@ fn ended(
             files: Vec::new(),
             done: status == RunStatus::Finished,
             skipped: false,
+            edit_comment: None,
             truncated: false,
         },
         status,

@@ -138,6 +138,7 @@ pub(crate) fn task_ended(task: &str, status: RunStatus, text: &str) -> Input {
             files: Vec::new(),
             done,
             skipped: false,
+            edit_comment: None,
             truncated: false,
         },
         status,

@@ -146,6 +146,7 @@ impl<P: Ports> ChildExecution<P> {
             files: Vec::new(),
             done: false,
             skipped: false,
+            edit_comment: None,
             truncated: false,
         };
         Some(Box::new(ChildEnded {

@@ -28,8 +28,11 @@ pub(super) fn external_texts(run: &Run) -> Vec<String> {
                 turn.calls.iter().for_each(|(call, _)| collect_changed(call, &mut texts));
             }
             ConversationItem::UserMessage(text) => texts.push(text.clone()),
+            // What people wrote into the plan stands above.
+            ConversationItem::PlanEdited(change) => texts.push(change.comment.clone()),
             ConversationItem::Round { reports, .. } => {
                 texts.extend(reports.iter().filter_map(report_text));
+                texts.extend(reports.iter().filter_map(|report| report.edit_comment.clone()));
             }
             ConversationItem::Nudge(_) => {}
         }

@@ -13,6 +13,7 @@ use djinn_text::shorten::{ShortenedText, find_cut_level, shorten_text};
 use serde_json::{Value, json};
 
 use super::plan;
+use super::plan_change::plan_change_text;
 use super::tool_result::{Framing, tool_result_text};
 use crate::port::model::{Message, PastCall, ToolResultMessage};
 use crate::prompt::{self, Prompts};
@@ -200,9 +201,14 @@ pub(super) fn group_conversation(
                 let messages = vec![Message::User(format!("{round}\n\n{next}"))];
                 groups.push(MessageGroup::new(GroupKind::Turn, "round", messages));
             }
-            // Both belong to the turn before them.
+            // These belong to the turn before them.
             ConversationItem::Nudge(note) => {
                 add_to_newest(&mut groups, Message::User(note_text(prompts, language, *note)));
+            }
+            ConversationItem::PlanEdited(change) => {
+                if let Some(text) = plan_change_text(prompts, language, change) {
+                    add_to_newest(&mut groups, Message::User(text));
+                }
             }
             ConversationItem::UserMessage(text) => {
                 let said = prompts.render(language, prompt::NOTE_SAID, json!({"text": text}));

@@ -156,7 +156,8 @@ fn report_values(report: &ChildReport, language: Language) -> Value {
     json!({
         "task": report.task, "words": report.description, "text": report.full_text(language),
         "files": report.files, "done": report.done, "left_out": report.skipped,
-        "cut": report.truncated,
+        "cut": report.truncated, "changed": report.edit_comment.is_some(),
+        "comment": report.edit_comment.as_deref().unwrap_or_default(),
     })
 }
 

@@ -8,6 +8,7 @@ use djinn_core::tool::ToolArguments;
 use serde::Serialize;
 use serde_json::json;
 
+use super::plan_change::plan_change_text;
 use super::tool_result::{Framing, tool_result_text};
 use crate::prompt::Prompts;
 
@@ -64,6 +65,11 @@ pub(super) fn item_entries(
                 continue;
             }
             ConversationItem::Nudge(_) => continue,
+            ConversationItem::PlanEdited(change) => {
+                let text = plan_change_text(prompts, language, change);
+                entries.extend(text.map(|text| TranscriptEntry::new("user", &text)));
+                continue;
+            }
             ConversationItem::UserMessage(said) => {
                 entries.push(TranscriptEntry::new("user", said));
                 continue;

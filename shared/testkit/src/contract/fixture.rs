@@ -103,6 +103,7 @@ impl RunFixture {
             files: Vec::new(),
             done: true,
             skipped: false,
+            edit_comment: None,
             truncated: false,
         };
         let task = TaskId::of(step, 1);

@@ -57,6 +57,7 @@ fn child_ended(text: &str) -> FixtureResult<ChildEnded> {
         files: files.iter().map(|file| file.name.clone()).collect(),
         done: true,
         skipped: false,
+        edit_comment: None,
         truncated: false,
     };
     let (spent, turns) = (Spending::default(), Vec::new());

@@ -22,6 +22,7 @@ pub(in crate::run) fn select_turns(conversation: &Conversation) -> Vec<Turn> {
         ConversationItem::Turn(_)
         | ConversationItem::Nudge(_)
         | ConversationItem::UserMessage(_)
+        | ConversationItem::PlanEdited(_)
         | ConversationItem::Round { .. } => None,
     });
     let mut left = MAX_JOINED_TURNS;

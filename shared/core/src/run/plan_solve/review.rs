@@ -6,7 +6,7 @@ use crate::agent_loop::TurnUpdate;
 use crate::conversation::ChildReport;
 use crate::entry::Event;
 use crate::estimate::Estimate;
-use crate::human::{HumanRequest, HumanResponse, Reason, Subject, digest_call};
+use crate::human::{HumanRequest, HumanResponse, Reason, ResponseRecord, Subject, digest_call};
 use crate::id::{EntryId, EntryName, HumanRequestId};
 use crate::input::{ChildEnded, Revision};
 use crate::settings::RunSettings;
@@ -17,17 +17,18 @@ impl PlanSolve {
     pub(in crate::run) fn resolve_step_request(
         &mut self,
         ask: &HumanRequest,
-        answer: &HumanResponse,
+        response: &ResponseRecord,
         settings: &RunSettings,
     ) -> Option<Progress> {
+        let answer = &response.answer;
         let place = self.tasks.iter().position(|task| is_waiting_for(task, ask))?;
         let mut task = self.tasks.remove(place);
         let stage = std::mem::replace(&mut task.stage, TaskStage::Queued);
         let mut observed = TurnUpdate::default();
         let mut is_reworded = false;
         let next = match (stage, answer) {
-            (TaskStage::InReview(ended), answer) => {
-                self.resolve_review(&task, *ended, (ask, answer), place, settings, &mut observed)
+            (TaskStage::InReview(ended), _) => {
+                self.resolve_review(&task, *ended, (ask, response), place, settings, &mut observed)
             }
             (_, HumanResponse::Confirm) => {
                 observed.events.push(task.start_event());
@@ -75,6 +76,7 @@ impl PlanSolve {
             files: Vec::new(),
             done: false,
             skipped: true,
+            edit_comment: None,
             truncated: false,
         };
         self.finish_step(StepResult { report, turns: Vec::new() }, settings, observed)
@@ -85,17 +87,18 @@ impl PlanSolve {
         &mut self,
         of: &Task,
         mut ended: ChildEnded,
-        (ask, answer): (&HumanRequest, &HumanResponse),
+        (ask, response): (&HumanRequest, &ResponseRecord),
         place: usize,
         settings: &RunSettings,
         observed: &mut TurnUpdate,
     ) -> Next {
-        match answer {
+        match &response.answer {
             // Done work is not lost because nobody looked at it.
             HumanResponse::Confirm | HumanResponse::Skip | HumanResponse::Stop => {}
             HumanResponse::Modify { arguments } => {
                 if let Ok(text) = ask.subject.parse_text(arguments) {
                     ended.report.text = text;
+                    ended.report.edit_comment = Some(response.comment.clone());
                 }
             }
             HumanResponse::Say { text: words } => {

@@ -52,14 +52,16 @@ impl Transition<'_> {
         }
     }
 
-    /// Items join the conversation, and after a complete turn what people said meanwhile. Whether there
-    /// was something of that.
+    /// Items join the conversation, and after a complete turn what people changed and said meanwhile.
+    /// Whether they said something.
     fn append_items(&mut self, items: Vec<ConversationItem>) -> bool {
         if items.is_empty() {
             return false;
         }
         self.extend_conversation(items);
-        let messages = self.run.messages.take_items();
+        let change = self.run.messages.take_plan_change();
+        self.extend_conversation(change.into_iter().collect());
+        let messages = self.run.messages.take_messages();
         let has_messages = !messages.is_empty();
         self.extend_conversation(messages);
         has_messages

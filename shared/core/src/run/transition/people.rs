@@ -7,6 +7,7 @@ use crate::human::{
 };
 use crate::id::{EntryId, EntryName, HumanRequestId};
 use crate::input::{ChildRequest, InterruptTarget, PlanEdit, UserMessage};
+use crate::plan::Plan;
 
 impl Transition<'_> {
     /// Something stopped that can go on once a person has seen to it.
@@ -85,12 +86,23 @@ impl Transition<'_> {
                     let text = subject.parse_text(arguments).unwrap_or_default();
                     self.run.messages.add_plan_text(&text);
                 }
+                let before = self.run.phase.plan().cloned();
                 let settings = &self.run.spec.settings;
                 if let Some(progress) = self.run.phase.resolve_request(request, response, settings)
                 {
+                    if matches!(subject, Subject::StepReview { .. }) && progress.has_replanned {
+                        self.note_plan_change(before, &response.comment);
+                    }
                     self.settle(progress);
                 }
             }
+        }
+    }
+
+    /// The planner is told at its next turn what a person made of its plan.
+    fn note_plan_change(&mut self, before: Option<Plan>, comment: &str) {
+        if let (Some(before), Some(after)) = (before, self.run.phase.plan().cloned()) {
+            self.run.messages.add_plan_change(before, after, comment);
         }
     }
 
@@ -116,7 +128,9 @@ impl Transition<'_> {
         let is_newest = edit.version == self.run.plan_version();
         (is_newest && self.run.messages.add_plan_edit(edit)).then_some(())?;
         let id = EntryId::local(EntryName::PlanEdit(edit.id.clone()));
+        let before = self.run.phase.plan().cloned();
         let progress = self.run.phase.replace_plan(plan, id, &self.run.spec.settings)?;
+        self.note_plan_change(before, "");
         self.settle(progress);
         Some(())
     }
