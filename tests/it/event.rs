@@ -91,7 +91,7 @@ fn the_variables_are_the_templates_and_enough_to_start_with() {
     }
     // It gives what it cannot make out as an empty text.
     let var = |name: &str| Some(given.get(name).map_or("", |value| value.as_str().unwrap()).into());
-    djinn_wiring::build_lambda_world(&var).map(drop).unwrap();
+    djinn_wiring::build_lambda_world(&djinn_wiring::Djinn::new(), &var).map(drop).unwrap();
     agent::Settings::from_vars(&var).map(drop).unwrap();
 }
 

@@ -61,7 +61,7 @@ async fn the_executor_is_told_what_it_reads_and_nothing_else() {
         read.borrow_mut().insert(name.to_owned());
         deployed(name)
     };
-    drop(djinn_wiring::build_lambda_world(&var).unwrap());
+    drop(djinn_wiring::build_lambda_world(&djinn_wiring::Djinn::new(), &var).unwrap());
     let (agent, executor, read) = (told("Agent"), told("Executor"), read.into_inner());
     let unread: Vec<_> = executor.difference(&read).collect();
     assert!(unread.is_empty(), "the executor does not read {unread:?}");

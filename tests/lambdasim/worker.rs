@@ -1,19 +1,17 @@
-//! The agent and the executor, as their `main.rs` wire them, with tools that leave a mark on the
+//! The agent and the executor of a deployment whose tools leave a mark on the
 //! world: a line in the file `DJINN_LEDGER`, written at once. Which of the two it is, it is told by
 //! Lambda.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use agent::{Agent, Settings, build_router};
 use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ToolOutput, ToolPolicy, ToolSpec};
-use djinn_runtime::port::secret::NoSecrets;
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
-use executor::Executor;
-use lambda_runtime::{LambdaEvent, service_fn};
+use djinn_wiring::Djinn;
 use serde_json::{Map, Value, json};
 
 /// The tools, and what a repeat of each does.
@@ -79,26 +77,15 @@ impl Tool for Marking {
     }
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), lambda_runtime::Error> {
+fn main() -> Result<(), agent::FunctionError> {
     #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     let var = |name: &str| std::env::var(name).ok();
-    djinn_runtime::telemetry::init(var("AWS_LAMBDA_LOG_LEVEL").as_deref(), std::io::stdout);
     let ledger = PathBuf::from(var("DJINN_LEDGER").ok_or("there is no ledger")?);
-    let mut ports = djinn_wiring::build_lambda_world(&var)?;
-    for (name, effect) in TOOLS {
-        ports.tools = ports.tools.with_tool(Marking { name, effect, ledger: ledger.clone() });
+    let djinn = TOOLS.into_iter().fold(Djinn::new(), |djinn, (name, effect)| {
+        djinn.with_dyn_tool(Arc::new(Marking { name, effect, ledger: ledger.clone() }))
+    });
+    match var("AWS_LAMBDA_FUNCTION_NAME").as_deref() {
+        Some("agent") => agent::run_function(&djinn),
+        Some(_) | None => executor::run_function(&djinn),
     }
-    if var("AWS_LAMBDA_FUNCTION_NAME").as_deref() == Some("agent") {
-        let settings = Settings::from_vars(&var)?.with_models(ports.model.settings().model_names());
-        let http = ports.model.http();
-        let app = build_router(Agent { ports, settings }, NoSecrets, http);
-        return lambda_http::run_with_streaming_response(app).await;
-    }
-    let executor = &Executor { ports };
-    lambda_runtime::run(service_fn(async |event: LambdaEvent<Value>| {
-        let deadline_ms = i64::try_from(event.context.deadline).ok();
-        executor.handle(event.payload, deadline_ms).await.map_err(lambda_runtime::Error::from)
-    }))
-    .await
 }

@@ -1,8 +1,8 @@
 //! The front door: HTTP routes that start, join, stop, stream and show runs, and keep their
 //! sessions and files.
 //!
-//! `router` is the whole function: `main` puts it behind Lambda's runtime, `infra/local` behind a
-//! plain HTTP server.
+//! [`build_router`] is the whole function: [`run_function`] puts it behind Lambda's runtime, `infra/local`
+//! behind a plain HTTP server.
 
 mod access;
 mod agent;
@@ -37,6 +37,7 @@ use axum::routing::{delete, get, patch, post};
 use axum::{Extension, Router};
 use djinn_model::Http;
 use djinn_runtime::port::secret::Secrets;
+use djinn_wiring::Djinn;
 
 use identity::Authenticator;
 use link::SignedLinks;
@@ -54,6 +55,29 @@ pub use link::{
 pub use local::LocalOrigins;
 pub use settings::Settings;
 pub use slots::StreamLimits;
+
+/// Why the function ends: a variable or a tool that it cannot work with, or Lambda's runtime.
+pub use lambda_http::Error as FunctionError;
+
+/// Runs the function of a deployment behind Lambda's runtime, until the process is ended. It reads its
+/// variables, makes an asynchronous runtime of its own and logs to standard output.
+///
+/// # Errors
+/// [`FunctionError`], whose text names the variable or the tool.
+pub fn run_function(djinn: &Djinn) -> Result<(), FunctionError> {
+    #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    let var = |name: &str| std::env::var(name).ok();
+    djinn_runtime::telemetry::init(var("AWS_LAMBDA_LOG_LEVEL").as_deref(), std::io::stdout);
+    djinn_wiring::check_environment()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let ports = djinn_wiring::build_lambda_world(djinn, &var)?;
+        let settings = Settings::from_vars(&var)?.with_models(ports.model.settings().model_names());
+        let (secrets, http) = (ports.model.secrets().clone(), ports.model.http());
+        let router = build_router(Agent { ports, settings }, secrets, http);
+        lambda_http::run_with_streaming_response(router).await
+    })
+}
 
 /// Every route of the function. `secrets` is asked for the list of API keys and for the keys of links,
 /// if these are in it, and the keys of an issuer of tokens are read over `http`.

@@ -10,7 +10,34 @@ use djinn_runtime::port::StoreError;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::serve::{ServeContext, continue_run};
 use djinn_runtime::world::Ports;
+use djinn_wiring::Djinn;
+use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
+
+/// Why the function ends: a variable or a tool that it cannot work with, or Lambda's runtime.
+pub use lambda_runtime::Error as FunctionError;
+
+/// Runs the function of a deployment behind Lambda's runtime, until the process is ended. It reads its
+/// variables, makes an asynchronous runtime of its own and logs to standard output.
+///
+/// # Errors
+/// [`FunctionError`], whose text names the variable or the tool.
+pub fn run_function(djinn: &Djinn) -> Result<(), FunctionError> {
+    #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    let var = |name: &str| std::env::var(name).ok();
+    djinn_runtime::telemetry::init(var("AWS_LAMBDA_LOG_LEVEL").as_deref(), std::io::stdout);
+    djinn_wiring::check_environment()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let executor = Executor { ports: djinn_wiring::build_lambda_world(djinn, &var)? };
+        let executor = &executor;
+        lambda_runtime::run(service_fn(async |event: LambdaEvent<Value>| {
+            let deadline_ms = i64::try_from(event.context.deadline).ok();
+            executor.handle(event.payload, deadline_ms).await.map_err(FunctionError::from)
+        }))
+        .await
+    })
+}
 
 /// What the function works with.
 pub struct Executor<P> {

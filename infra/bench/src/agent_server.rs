@@ -73,7 +73,13 @@ impl AgentServer {
         };
         let aws = Aws::new(backend.store.clone());
         let (dispatch, invocations) = LocalDispatch::new(ALARM_EVERY);
-        let mut ports = djinn_wiring::build_world(&var, &aws, dispatch.clone(), dispatch)?;
+        let mut ports = djinn_wiring::build_world(
+            &djinn_wiring::Djinn::new(),
+            &var,
+            &aws,
+            dispatch.clone(),
+            dispatch,
+        )?;
         ports.tools = changes.tools;
         if let Some(settings) = changes.settings {
             ports.settings = Arc::new(settings);

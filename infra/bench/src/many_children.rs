@@ -104,7 +104,13 @@ fn executor_world(backend: &BackendAddress) -> Result<djinn_local::LocalWorld> {
     let aws = Aws::new(backend.store.clone());
     // Whom tasks kick: nobody, for each ends under its first driver. Their run is driven elsewhere.
     let (dispatch, _) = LocalDispatch::new(ALARM_EVERY);
-    let mut ports = djinn_wiring::build_world(&var, &aws, dispatch.clone(), dispatch)?;
+    let mut ports = djinn_wiring::build_world(
+        &djinn_wiring::Djinn::new(),
+        &var,
+        &aws,
+        dispatch.clone(),
+        dispatch,
+    )?;
     ports.tools = Toolbox::default().with_tool(NoteTool(EffectClass::Read));
     Ok(ports)
 }

@@ -13,7 +13,7 @@ use djinn_runtime::settings::Settings;
 use djinn_scripted::ScriptedModel;
 use djinn_settings::InvalidSetting;
 use djinn_settings::table::runtime::LOCAL;
-use djinn_wiring::{AwsWorld, WiringError, build_world};
+use djinn_wiring::{AwsWorld, Djinn, WiringError, build_world};
 use executor::Executor;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -33,6 +33,8 @@ pub type Var = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// How the local system is started.
 pub struct SystemOptions {
+    /// The deployment that is run: its tools.
+    pub djinn: Djinn,
     /// Where it keeps everything; `None` keeps nothing.
     pub dir: Option<PathBuf>,
     /// Where it listens; port 0 chooses a free one.
@@ -55,6 +57,7 @@ pub struct SystemOptions {
 impl Default for SystemOptions {
     fn default() -> Self {
         Self {
+            djinn: Djinn::new(),
             dir: None,
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             ui: None,
@@ -116,7 +119,7 @@ impl System {
         let var = |name: &str| ours.get(name).cloned().or_else(|| (options.var)(name));
         let aws = Aws::new(stores.settings().clone());
         let (dispatch, invocations) = LocalDispatch::new(options.alarm_every);
-        let mut ports = build_world(&var, &aws, dispatch.clone(), dispatch)?;
+        let mut ports = build_world(&options.djinn, &var, &aws, dispatch.clone(), dispatch)?;
         if let Some(settings) = options.settings {
             ports.settings = Arc::new(settings);
         }

@@ -1,22 +1,23 @@
 //! `file_tool`: reads and writes the text files of a session.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use djinn_core::estimate::Estimate;
 use djinn_core::file::{ProductFile, has_rows, media_type_of};
 use djinn_core::id::FileName;
 use djinn_core::language::Language;
-use djinn_core::tool::{
-    EffectClass, ResultView, Risk, SafeArguments, ToolOutput, ToolPolicy, ToolSpec,
-};
+use djinn_core::tool::{EffectClass, ResultView, Risk, SafeArguments, ToolOutput, ToolPolicy};
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::{Files, NewFile};
-use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
+use djinn_runtime::port::tool::{ToolContext, ToolError};
 use djinn_runtime::prompt::{self, Fragment, Prompts};
 use djinn_runtime::texts::MAX_DESCRIPTION;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
-use crate::schema::ArgumentSchema;
+use crate::typed_tool::{ToolDefinition, TypedTool};
 
 /// Bytes of a file that are looked at; what lies behind them cannot be read here.
 const MAX_READ: u64 = 10_000_000;
@@ -30,30 +31,45 @@ const FRAME_CHARS: usize = 600;
 pub struct FileTool<F> {
     files: Arc<F>,
     prompts: Arc<Prompts>,
-    schema: ArgumentSchema,
+}
+
+/// The arguments of a call. What the model is told about each is in `prompts/`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct FileArguments {
+    command: FileCommand,
+    filename: String,
+    description: Option<String>,
+    content: Option<String>,
+    offset: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum FileCommand {
+    Get,
+    Upload,
 }
 
 impl<F: Files + Send + Sync> FileTool<F> {
     /// Keeps files in `files`.
     #[must_use]
     pub fn new(files: Arc<F>, prompts: Arc<Prompts>) -> Self {
-        let schema = ArgumentSchema::new(&build_schema(&prompts, Language::En));
-        Self { files, prompts, schema }
+        Self { files, prompts }
     }
 
     async fn upload_file(
         &self,
         context: &ToolContext,
-        arguments: &Map<String, Value>,
+        arguments: &FileArguments,
     ) -> Result<ToolOutput, ToolError> {
-        let name = with_extension(text_argument(arguments, "filename"));
+        let name = with_extension(&arguments.filename);
         let refused = |problem: &str| {
             let values = json!({"problem": problem, "name": prompt::truncate_text(&name, 100),
                 "limit": MAX_WRITE});
             self.render_error(context, prompt::FILE_REFUSED, values)
         };
         let file_name = FileName::new(name.as_str()).map_err(|_| refused("bad_name"))?;
-        let Some(content) = arguments.get("content").and_then(Value::as_str) else {
+        let Some(content) = &arguments.content else {
             return Err(refused("no_content"));
         };
         if content.len() > MAX_WRITE {
@@ -63,7 +79,7 @@ impl<F: Files + Send + Sync> FileTool<F> {
             media_type: media_type_of(file_name.as_str()).to_owned(),
             name: file_name,
             description: prompt::truncate_text(
-                text_argument(arguments, "description"),
+                arguments.description.as_deref().unwrap_or_default(),
                 MAX_DESCRIPTION,
             ),
             internal: false,
@@ -82,10 +98,9 @@ impl<F: Files + Send + Sync> FileTool<F> {
     async fn get_file(
         &self,
         context: &ToolContext,
-        arguments: &Map<String, Value>,
+        arguments: &FileArguments,
     ) -> Result<ToolOutput, ToolError> {
-        let asked = text_argument(arguments, "filename");
-        let file = self.find_file(context, asked).await?;
+        let file = self.find_file(context, &arguments.filename).await?;
         let bytes = self.files.read_file(&context.session, &file, MAX_READ).await;
         let bytes = bytes.map_err(|error| self.unavailable_error(context, &error))?;
         let Some(content) = decode_text(&bytes) else {
@@ -94,7 +109,7 @@ impl<F: Files + Send + Sync> FileTool<F> {
         };
         let has_rows = file.has_rows.or_else(|| has_rows(&file.media_type, &bytes));
         let file = ProductFile { has_rows, ..file };
-        let offset = arguments.get("offset").and_then(Value::as_u64).unwrap_or_default();
+        let offset = arguments.offset.unwrap_or_default();
         let content = context.mask_text(content.to_owned()).await;
         let part = TextPart::of(&content, offset, context.max_observe as usize);
         let values = json!({
@@ -136,34 +151,29 @@ impl<F: Files + Send + Sync> FileTool<F> {
     }
 }
 
-impl<F: Files + Send + Sync> Tool for FileTool<F> {
-    fn spec(&self, language: Language) -> ToolSpec {
-        ToolSpec {
+impl<F: Files + Send + Sync> TypedTool for FileTool<F> {
+    type Arguments = FileArguments;
+
+    fn definition(&self, language: Language) -> ToolDefinition {
+        ToolDefinition {
             name: "file_tool".to_owned(),
-            description: self.prompts.describe_tool(language, prompt::TOOL_FILE).description,
-            schema: build_schema(&self.prompts, language),
+            words: self.prompts.describe_tool(language, prompt::TOOL_FILE),
             effect: EffectClass::Idempotent,
             policy: tool_policy(),
-            timeout_ms: 30_000,
+            timeout: Duration::from_secs(30),
             visible: false,
         }
     }
 
-    fn run<'a>(
-        &'a self,
-        context: &'a ToolContext,
-        arguments: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            match text_argument(arguments, "command") {
-                "upload" => self.upload_file(context, arguments).await,
-                _ => self.get_file(context, arguments).await,
-            }
-        })
-    }
-
-    fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String> {
-        self.schema.check_arguments(arguments)
+    async fn run(
+        &self,
+        context: &ToolContext,
+        arguments: FileArguments,
+    ) -> Result<ToolOutput, ToolError> {
+        match arguments.command {
+            FileCommand::Get => self.get_file(context, &arguments).await,
+            FileCommand::Upload => self.upload_file(context, &arguments).await,
+        }
     }
 }
 
@@ -176,28 +186,6 @@ fn tool_policy() -> ToolPolicy {
         estimate: Estimate { tokens: 1_000, ms: 500, calls: 1, ..Estimate::default() },
         ..ToolPolicy::default()
     }
-}
-
-fn build_schema(prompts: &Prompts, language: Language) -> Value {
-    let mut words = prompts.describe_tool(language, prompt::TOOL_FILE).parameters;
-    let mut about = |name: &str| words.remove(name).unwrap_or_default();
-    json!({
-        "type": "object",
-        "properties": {
-            "command": {
-                "type": "string", "enum": ["get", "upload"], "description": about("command"),
-            },
-            "filename": {"type": "string", "description": about("filename")},
-            "description": {"type": "string", "description": about("description")},
-            "content": {"type": "string", "description": about("content")},
-            "offset": {"type": "integer", "minimum": 0, "description": about("offset")},
-        },
-        "required": ["command", "filename"],
-    })
-}
-
-fn text_argument<'a>(arguments: &'a Map<String, Value>, name: &str) -> &'a str {
-    arguments.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// A name without an ending is a text file's.
@@ -244,20 +232,91 @@ impl<'a> TextPart<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::typed_tool::ToolAdapter;
+    use djinn_runtime::port::SessionKey;
+    use djinn_runtime::port::tool::Tool as _;
+
+    /// A store that cannot be reached.
+    struct NoFiles;
+
+    fn unreachable<T>() -> Result<T, StoreError> {
+        Err(StoreError::Unavailable("there is none".to_owned()))
+    }
+
+    impl Files for NoFiles {
+        async fn write_file(
+            &self,
+            _: &SessionKey,
+            _: &NewFile,
+            _: &[u8],
+        ) -> Result<ProductFile, StoreError> {
+            unreachable()
+        }
+
+        async fn find_file(
+            &self,
+            _: &SessionKey,
+            _: &FileName,
+        ) -> Result<Option<ProductFile>, StoreError> {
+            unreachable()
+        }
+
+        async fn find_arrived(
+            &self,
+            _: &SessionKey,
+            _: &[ProductFile],
+        ) -> Result<Vec<ProductFile>, StoreError> {
+            unreachable()
+        }
+
+        async fn list_files(&self, _: &SessionKey) -> Result<Vec<ProductFile>, StoreError> {
+            unreachable()
+        }
+
+        async fn read_file(
+            &self,
+            _: &SessionKey,
+            _: &ProductFile,
+            _: u64,
+        ) -> Result<Vec<u8>, StoreError> {
+            unreachable()
+        }
+    }
+
+    fn file_tool() -> ToolAdapter<FileTool<NoFiles>> {
+        ToolAdapter::new(FileTool::new(Arc::new(NoFiles), Arc::new(Prompts::default())))
+    }
 
     #[test]
-    fn the_schema_compiles_and_names_what_is_wrong() {
-        let prompts = Prompts::default();
+    fn the_model_sees_the_schema_that_it_always_saw() {
+        let tool = file_tool();
         for language in [Language::En, Language::Zh] {
-            let schema = build_schema(&prompts, language);
-            assert!(ArgumentSchema::new(&schema).is_valid());
-            for (name, parameter) in schema["properties"].as_object().unwrap() {
-                assert!(!parameter["description"].as_str().unwrap().is_empty(), "{name}");
-            }
+            let mut words =
+                Prompts::default().describe_tool(language, prompt::TOOL_FILE).parameters;
+            let mut about = |name: &str| words.remove(name).unwrap();
+            let schema = json!({
+                "type": "object",
+                "properties": {
+                    "command": {
+                        "type": "string", "enum": ["get", "upload"], "description": about("command"),
+                    },
+                    "filename": {"type": "string", "description": about("filename")},
+                    "description": {"type": "string", "description": about("description")},
+                    "content": {"type": "string", "description": about("content")},
+                    "offset": {"type": "integer", "minimum": 0, "description": about("offset")},
+                },
+                "required": ["command", "filename"],
+            });
+            assert_eq!(tool.spec(language).schema, schema);
+            assert!(words.is_empty(), "of nothing: {words:?}");
         }
-        let schema = ArgumentSchema::new(&build_schema(&prompts, Language::En));
-        let check = |arguments: Value| schema.check_arguments(arguments.as_object().unwrap());
-        assert_eq!(check(json!({"command": "get", "filename": "a.md"})), Ok(()));
+    }
+
+    #[test]
+    fn bad_arguments_are_named() {
+        let tool = file_tool();
+        let check = |arguments: Value| tool.check_arguments(arguments.as_object().unwrap());
+        assert_eq!(check(json!({"command": "get", "filename": "a.md", "offset": 3.0})), Ok(()));
         let error = check(json!({"command": "delete", "filename": 3})).unwrap_err();
         assert!(error.contains("/command") && error.contains("/filename"), "{error}");
         assert!(check(json!({})).unwrap_err().contains("required"));

@@ -1,20 +1,25 @@
-//! The tools of an agent: each one a file, registered in [`build_toolbox`]. Beside them, what checks content.
+//! What tools are made of, and our own. A tool is a file with a [`TypedTool`]; a [`ToolRegistry`] checks what is
+//! registered. Beside them, what checks content.
+//!
+//! Whoever brings a tool of their own finds all that it needs in this crate's root.
 
+mod argument_struct;
 pub mod content_checker;
 pub mod file_tool;
+pub mod registry;
 pub mod schema;
+pub mod typed_tool;
 
-use std::sync::Arc;
+pub use djinn_core::estimate::Estimate;
+pub use djinn_core::language::Language;
+pub use djinn_core::tool::{
+    EffectClass, ResultView, Risk, SafeArguments, ToolOutput, ToolPolicy, ToolSpec,
+};
+pub use djinn_runtime::port::file::Files;
+pub use djinn_runtime::port::secret::Secrets;
+pub use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
+pub use djinn_runtime::prompt::ToolDescription;
+pub use djinn_settings::InvalidSetting;
 
-use djinn_runtime::port::file::Files;
-use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::prompt::Prompts;
-
-/// The tools of a deployment. A new tool is one line here.
-#[must_use]
-pub fn build_toolbox<F: Files + Send + Sync + 'static>(
-    files: Arc<F>,
-    prompts: Arc<Prompts>,
-) -> Toolbox {
-    Toolbox::default().with_tool(file_tool::FileTool::new(files, prompts))
-}
+pub use registry::{RegistrationError, ToolRegistry};
+pub use typed_tool::{ToolAdapter, ToolDefinition, TypedTool};

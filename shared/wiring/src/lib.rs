@@ -2,7 +2,9 @@
 //!
 //! Every function and the local system are wired by [`build_world`]; they differ in who makes alarms and
 //! invokes the executor. Nothing here does I/O: clients connect when they are first used.
+//! Which tools there are says a [`Djinn`].
 
+mod djinn;
 mod environment;
 
 use std::sync::Arc;
@@ -17,6 +19,7 @@ use djinn_runtime::world::World;
 use djinn_settings::InvalidSetting;
 use djinn_settings::table::runtime::MAX_USD;
 
+pub use djinn::{Djinn, ToolParts, ToolSetupError};
 pub use environment::check_environment;
 
 /// A world whose runs are kept by AWS, or by what stands in for it on a laptop.
@@ -34,6 +37,9 @@ pub enum WiringError {
     /// Where everything lies, how long things may take, what may be said.
     #[error(transparent)]
     Settings(#[from] InvalidSetting),
+    /// A tool of the deployment.
+    #[error(transparent)]
+    Tools(#[from] ToolSetupError),
     /// There is a budget in money, and models whose calls cost nobody knows what.
     #[error("there is a budget in US dollars, but DJINN_PRICES has no price of {0}")]
     Unpriced(String),
@@ -42,20 +48,22 @@ pub enum WiringError {
 /// The world of a function on Lambda. `var` looks an environment variable up.
 ///
 /// # Errors
-/// [`WiringError`] for the first variable that is missing or unusable.
+/// [`WiringError`] for the first variable that is missing or unusable, or a tool that is.
 pub fn build_lambda_world(
+    djinn: &Djinn,
     var: &dyn Fn(&str) -> Option<String>,
 ) -> Result<LambdaWorld, WiringError> {
     let aws = Aws::new(djinn_aws::Settings::from_vars(var)?);
     let (alarms, invoker) = (aws.alarms(), aws.invoker());
-    build_world(var, &aws, alarms, invoker)
+    build_world(djinn, var, &aws, alarms, invoker)
 }
 
 /// A world over `aws` in which `alarms` and `invoker` bring runs back.
 ///
 /// # Errors
-/// [`WiringError`] for the first variable that is unusable.
+/// [`WiringError`] for the first variable or tool that is unusable.
 pub fn build_world<A: Alarms, I: Invoker>(
+    djinn: &Djinn,
     var: &dyn Fn(&str) -> Option<String>,
     aws: &Aws,
     alarms: A,
@@ -70,8 +78,14 @@ pub fn build_world<A: Alarms, I: Invoker>(
         MAX_USD.find_micro_usd(var)?.is_some() || settings.user.day_micro_usd.is_some(),
     )?;
     let models = Models::new(models, aws.secrets());
+    let parts = ToolParts {
+        var,
+        files: Arc::clone(&store),
+        prompts: Arc::clone(&prompts),
+        secrets: aws.secrets(),
+    };
     Ok(World {
-        tools: djinn_tools::build_toolbox(Arc::clone(&store), Arc::clone(&prompts)),
+        tools: djinn.build_toolbox(&parts)?,
         content: Arc::new(djinn_tools::content_checker::parse_content_policy(var, aws.secrets())?),
         settings: Arc::new(settings),
         model: Arc::new(models),

@@ -62,7 +62,14 @@ impl Door {
         let vars: Vec<_> = vars.into_iter().chain([local]).collect();
         let var = |name: &str| found(&vars, name);
         let (dispatch, mut invocations) = LocalDispatch::new(djinn_local::ALARM_EVERY);
-        let mut ports = djinn_wiring::build_world(&var, &aws, dispatch.clone(), dispatch).unwrap();
+        let mut ports = djinn_wiring::build_world(
+            &djinn_wiring::Djinn::new(),
+            &var,
+            &aws,
+            dispatch.clone(),
+            dispatch,
+        )
+        .unwrap();
         ports.settings = Arc::new(quick());
         let settings = agent::Settings::from_vars(&var).unwrap();
         let mut parts = Parts { ports, settings };

@@ -5,6 +5,7 @@ mod source_cache;
 mod toolbox;
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use djinn_core::human::Interrupt;
 use djinn_core::id::{CallId, FileName, RunId, TaskId};
@@ -13,7 +14,7 @@ use djinn_core::tool::{ToolFailure, ToolOutput, ToolSpec};
 use djinn_text::masking::mask_pii;
 use serde_json::{Map, Value};
 pub use source::{ToolAudience, ToolSource, ToolSourceError};
-pub use toolbox::{AvailableTools, Toolbox};
+pub use toolbox::{AvailableTools, RESERVED_NAMES, Toolbox};
 
 use super::SessionKey;
 use super::tool_progress::ToolProgress;
@@ -116,4 +117,23 @@ pub trait Tool: Send + Sync {
 
     /// What is wrong with these arguments, if anything is.
     fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String>;
+}
+
+/// A tool that others hold, too.
+impl<T: Tool + ?Sized> Tool for Arc<T> {
+    fn spec(&self, language: Language) -> ToolSpec {
+        (**self).spec(language)
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        (**self).run(context, arguments)
+    }
+
+    fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String> {
+        (**self).check_arguments(arguments)
+    }
 }

@@ -14,8 +14,9 @@ use super::source::{ToolAudience, ToolSource};
 use super::source_cache::SourceCache;
 use crate::port::clock::Clock;
 
-/// The names of tools that a run answers itself: no source can offer others in their place.
-const RESERVED_NAMES: [&str; 2] = [ASK_USER, PLANNING_TOOL];
+/// The names of tools that a run answers itself: neither a deployment nor a source can offer others in
+/// their place.
+pub const RESERVED_NAMES: [&str; 2] = [ASK_USER, PLANNING_TOOL];
 
 /// The tools of a deployment, by name, and the sources of more. Copies share what sources answered.
 #[derive(Clone, Default)]

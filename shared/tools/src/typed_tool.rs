@@ -1,0 +1,248 @@
+//! Tools whose arguments are a struct: the schema is derived from it, and every call is read into it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use djinn_core::language::Language;
+use djinn_core::tool::{EffectClass, Risk, ToolFailure, ToolOutput, ToolPolicy, ToolSpec};
+use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
+use djinn_runtime::prompt::ToolDescription;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::argument_struct::{derive_schema, describe_parameters, read_arguments};
+use crate::schema::ArgumentSchema;
+
+/// How long a call may take, unless its tool says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A tool whose arguments are a struct.
+///
+/// ```
+/// use djinn_tools::{EffectClass, Language, ToolContext, ToolDefinition, ToolError, ToolOutput, TypedTool};
+///
+/// struct Dice;
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct DiceArguments {
+///     /// How many sides the dice has.
+///     sides: u32,
+/// }
+///
+/// impl TypedTool for Dice {
+///     type Arguments = DiceArguments;
+///
+///     fn definition(&self, _language: Language) -> ToolDefinition {
+///         ToolDefinition::new("dice", "Says which numbers a dice shows.", EffectClass::Read)
+///     }
+///
+///     async fn run(&self, _: &ToolContext, arguments: DiceArguments) -> Result<ToolOutput, ToolError> {
+///         Ok(ToolOutput::from_text(format!("1 to {}", arguments.sides)))
+///     }
+/// }
+/// ```
+pub trait TypedTool: Send + Sync {
+    /// The arguments of a call. The doc comment of each member is what the model is told about it,
+    /// where the definition says nothing; a member that is an `Option` may be left out.
+    type Arguments: DeserializeOwned + JsonSchema + Send;
+
+    /// What the tool is, in this language. Its name is the same in all.
+    fn definition(&self, language: Language) -> ToolDefinition;
+
+    /// Makes one call, which may be a repeat: see [`ToolContext::idempotency_key`].
+    ///
+    /// # Errors
+    /// [`ToolError::from_detail`] is what the model is told.
+    fn run(
+        &self,
+        context: &ToolContext,
+        arguments: Self::Arguments,
+    ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
+}
+
+/// What a tool is, apart from its arguments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolDefinition {
+    /// What the model calls it by; [`ToolRegistry`](crate::registry::ToolRegistry) says which names there may be.
+    pub name: String,
+    /// What the model is told about it, and about single arguments instead of their doc comments.
+    pub words: ToolDescription,
+    /// What a second call with the same arguments does. It decides what becomes of a call whose
+    /// function died: choose [`EffectClass::Once`] where you are not sure.
+    pub effect: EffectClass,
+    /// What its calls can do to others, and what they cost.
+    pub policy: ToolPolicy,
+    /// How long one call may take; it must fit into an invocation (900 s) less the hand-over margin.
+    pub timeout: Duration,
+    /// Whether the user is shown its raw result.
+    pub visible: bool,
+}
+
+impl ToolDefinition {
+    /// A tool that has 30 s and whose raw results users do not see. Its risk is as high as its effect lets
+    /// one fear: low for `read`, medium for `idempotent`, high for `once`.
+    #[must_use]
+    pub fn new(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        effect: EffectClass,
+    ) -> Self {
+        let risk = match effect {
+            EffectClass::Read => Risk::Low,
+            EffectClass::Idempotent => Risk::Medium,
+            EffectClass::Once => Risk::High,
+        };
+        Self {
+            name: name.into(),
+            words: ToolDescription { description: description.into(), parameters: BTreeMap::new() },
+            effect,
+            policy: ToolPolicy { risk, ..ToolPolicy::default() },
+            timeout: TIMEOUT,
+            visible: false,
+        }
+    }
+}
+
+/// A [`TypedTool`] as drivers call it.
+pub struct ToolAdapter<T> {
+    tool: T,
+    /// The schema with the words of doc comments.
+    schema: Value,
+    compiled: ArgumentSchema,
+}
+
+impl<T: TypedTool> ToolAdapter<T> {
+    /// Derives and compiles the schema of the tool's arguments.
+    #[must_use]
+    pub fn new(tool: T) -> Self {
+        let schema = derive_schema::<T::Arguments>();
+        let compiled = ArgumentSchema::new(&schema);
+        Self { tool, schema, compiled }
+    }
+}
+
+impl<T: TypedTool> Tool for ToolAdapter<T> {
+    fn spec(&self, language: Language) -> ToolSpec {
+        let definition = self.tool.definition(language);
+        ToolSpec {
+            name: definition.name,
+            description: definition.words.description,
+            schema: describe_parameters(self.schema.clone(), definition.words.parameters),
+            effect: definition.effect,
+            policy: definition.policy,
+            timeout_ms: u64::try_from(definition.timeout.as_millis()).unwrap_or(u64::MAX),
+            visible: definition.visible,
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let refused = |detail| ToolError::Failed { reason: ToolFailure::BadArguments, detail };
+            let arguments = read_arguments(arguments).map_err(refused)?;
+            self.tool.run(context, arguments).await
+        })
+    }
+
+    /// The schema comes first: it says up to three things at once, and what was allowed instead. What it
+    /// lets through and the struct does not is said by serde.
+    fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String> {
+        self.compiled.check_arguments(arguments)?;
+        read_arguments::<T::Arguments>(arguments).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schemars::JsonSchema;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    /// Sends a letter, for tests.
+    struct Post;
+
+    #[derive(Deserialize, JsonSchema)]
+    struct Letter {
+        /// Who gets it.
+        to: Address,
+        pages: Option<u8>,
+        #[serde(default)]
+        copies: Vec<Address>,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    struct Address {
+        city: String,
+        /// Its code has five digits.
+        #[serde(deserialize_with = "five_digits")]
+        #[schemars(with = "String")]
+        code: String,
+    }
+
+    fn five_digits<'de, D: serde::Deserializer<'de>>(digits: D) -> Result<String, D::Error> {
+        let code = String::deserialize(digits)?;
+        match code.len() {
+            5 => Ok(code),
+            _ => Err(serde::de::Error::custom("a code has five digits")),
+        }
+    }
+
+    impl TypedTool for Post {
+        type Arguments = Letter;
+
+        fn definition(&self, language: Language) -> ToolDefinition {
+            let mut definition = ToolDefinition::new("post", "Sends a letter.", EffectClass::Once);
+            if language == Language::Zh {
+                definition.words.description = "寄信。".to_owned();
+                definition.words.parameters.insert("to".to_owned(), "收信人。".to_owned());
+            }
+            definition
+        }
+
+        async fn run(&self, _: &ToolContext, letter: Letter) -> Result<ToolOutput, ToolError> {
+            let pages = letter.pages.unwrap_or(1);
+            let all = 1 + letter.copies.len();
+            let Address { city, code } = letter.to;
+            Ok(ToolOutput::from_text(format!("{all} × {pages} to {code} {city}")))
+        }
+    }
+
+    fn check(arguments: &Value) -> Result<(), String> {
+        ToolAdapter::new(Post).check_arguments(arguments.as_object().unwrap())
+    }
+
+    #[test]
+    fn a_spec_speaks_the_language_and_falls_back_to_doc_comments() {
+        let tool = ToolAdapter::new(Post);
+        let (en, zh) = (tool.spec(Language::En), tool.spec(Language::Zh));
+        let about = |spec: &ToolSpec| spec.schema["properties"]["to"]["description"].clone();
+        assert_eq!((about(&en), about(&zh)), (json!("Who gets it."), json!("收信人。")));
+        assert_eq!((en.name.as_str(), zh.description.as_str()), ("post", "寄信。"));
+        assert_eq!((en.policy.risk, en.timeout_ms, en.visible), (Risk::High, 30_000, false));
+        assert_eq!(en.schema["required"], json!(["to"]));
+    }
+
+    #[test]
+    fn what_the_schema_lets_through_is_refused_with_its_path() {
+        let berlin = json!({"city": "Berlin", "code": "10115"});
+        assert_eq!(check(&json!({"to": berlin, "pages": 2.0})), Ok(()));
+        let short = json!({"to": berlin, "copies": [berlin, {"city": "Bonn", "code": "531"}]});
+        assert_eq!(check(&short), Err("/copies/1/code: a code has five digits".to_owned()));
+    }
+
+    #[test]
+    fn the_schema_names_several_faults_at_once() {
+        let error = check(&json!({"to": {"city": 3}, "pages": 300})).unwrap_err();
+        assert!(
+            error.contains("/to/city: 3 is not of type") && error.contains("/pages:"),
+            "{error}"
+        );
+        assert!(error.contains("\"code\" is a required property"), "{error}");
+        assert!(check(&json!({})).unwrap_err().contains("\"to\" is a required property"));
+    }
+}

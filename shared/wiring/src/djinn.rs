@@ -1,0 +1,167 @@
+//! What a deployment is made of besides variables: its tools.
+
+use std::sync::Arc;
+
+use djinn_aws::{AwsSecrets, AwsStore};
+use djinn_runtime::port::tool::{Tool, Toolbox};
+use djinn_runtime::prompt::Prompts;
+use djinn_settings::InvalidSetting;
+use djinn_tools::file_tool::FileTool;
+use djinn_tools::{RegistrationError, ToolAdapter, ToolRegistry, TypedTool};
+
+/// A deployment: Djinn with its own tools, and those of whoever deploys it.
+///
+/// Agent and executor both run tools, so both are started with the same one: `agent::run_function(djinn)` and
+/// `executor::run_function(djinn)`.
+#[derive(Clone)]
+pub struct Djinn {
+    factories: Vec<ToolFactory>,
+}
+
+/// Makes a tool, out of the parts of the world that is being built.
+type ToolFactory =
+    Arc<dyn Fn(&ToolParts<'_>) -> Result<Arc<dyn Tool>, InvalidSetting> + Send + Sync>;
+
+/// What a tool of a deployment can be made of.
+#[non_exhaustive]
+pub struct ToolParts<'a> {
+    /// Looks an environment variable up. Names that begin with `DJINN_` are ours.
+    pub var: &'a dyn Fn(&str) -> Option<String>,
+    /// The files of sessions, as [`djinn_tools::Files`] has them.
+    pub files: Arc<AwsStore>,
+    /// The templates in `prompts/`.
+    pub prompts: Arc<Prompts>,
+    /// Secrets that the function may read, as [`djinn_tools::Secrets`] has them.
+    pub secrets: AwsSecrets,
+}
+
+/// Why a deployment's tools cannot be offered. Its text says what to change.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolSetupError {
+    /// A variable that a tool is made with.
+    #[error(transparent)]
+    Setting(#[from] InvalidSetting),
+    /// A name, a description or a schema.
+    #[error(transparent)]
+    Registration(#[from] RegistrationError),
+}
+
+impl Default for Djinn {
+    fn default() -> Self {
+        Self { factories: Vec::new() }.with_tool_of(|parts: &ToolParts<'_>| {
+            Ok(FileTool::new(Arc::clone(&parts.files), Arc::clone(&parts.prompts)))
+        })
+    }
+}
+
+impl Djinn {
+    /// With our own tools: `file_tool`.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With this tool, too.
+    #[must_use]
+    pub fn with_tool(self, tool: impl TypedTool + 'static) -> Self {
+        self.with_dyn_tool(Arc::new(ToolAdapter::new(tool)))
+    }
+
+    /// With a tool that is made of the deployment's parts, too.
+    #[must_use]
+    pub fn with_tool_of<T: TypedTool + 'static>(
+        self,
+        make: impl Fn(&ToolParts<'_>) -> Result<T, InvalidSetting> + Send + Sync + 'static,
+    ) -> Self {
+        self.with_factory(Arc::new(move |parts| Ok(Arc::new(ToolAdapter::new(make(parts)?)))))
+    }
+
+    /// With a tool that reads its arguments by itself, too.
+    #[must_use]
+    pub fn with_dyn_tool(self, tool: Arc<dyn Tool>) -> Self {
+        self.with_factory(Arc::new(move |_| Ok(Arc::clone(&tool))))
+    }
+
+    fn with_factory(mut self, factory: ToolFactory) -> Self {
+        self.factories.push(factory);
+        self
+    }
+
+    /// Makes all tools, and checks them.
+    pub(crate) fn build_toolbox(&self, parts: &ToolParts<'_>) -> Result<Toolbox, ToolSetupError> {
+        let mut registry = ToolRegistry::default();
+        for factory in &self.factories {
+            registry.register_tool(factory(parts)?)?;
+        }
+        Ok(registry.into_toolbox())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build_lambda_world;
+    use djinn_tools::{EffectClass, Language, ToolContext, ToolDefinition, ToolError, ToolOutput};
+
+    /// Says what a variable said when it was made.
+    struct Greeter(String);
+
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct NoArguments {}
+
+    impl TypedTool for Greeter {
+        type Arguments = NoArguments;
+
+        fn definition(&self, _: Language) -> ToolDefinition {
+            ToolDefinition::new(self.0.clone(), "Says hello.", EffectClass::Read)
+        }
+
+        async fn run(&self, _: &ToolContext, _: NoArguments) -> Result<ToolOutput, ToolError> {
+            Ok(ToolOutput::from_text("hello"))
+        }
+    }
+
+    /// A greeter whose name is that of a variable.
+    fn make_greeter(parts: &ToolParts<'_>) -> Result<Greeter, InvalidSetting> {
+        let name = (parts.var)("GREETER");
+        name.map(Greeter).ok_or_else(|| InvalidSetting::new("GREETER", "a name", ""))
+    }
+
+    /// Which of these tools a deployment has, where `GREETER` is as given.
+    fn build(djinn: &Djinn, greeter: Option<&str>, tools: [&str; 2]) -> Result<[bool; 2], String> {
+        let var = |name: &str| match name {
+            "GREETER" => greeter.map(str::to_owned),
+            "DJINN_EXECUTOR" => Some("arn:aws:lambda:eu-west-1:1:function:executor".to_owned()),
+            "DJINN_SCHEDULE_ROLE_ARN" => Some("arn:aws:iam::1:role/djinn".to_owned()),
+            "DJINN_TABLE" | "DJINN_BUCKET" | "DJINN_SCHEDULE_GROUP" => Some("djinn".to_owned()),
+            _ => None,
+        };
+        let world = build_lambda_world(djinn, &var).map_err(|error| error.to_string())?;
+        Ok(tools.map(|name| world.tools.find_tool(name).is_some()))
+    }
+
+    #[test]
+    fn a_deployment_has_our_tools_and_its_own() {
+        let tools = ["file_tool", "greeter"];
+        assert_eq!(build(&Djinn::new(), None, tools), Ok([true, false]));
+        let own = Djinn::new().with_tool(Greeter("greeter".to_owned()));
+        assert_eq!(build(&own, None, tools), Ok([true, true]));
+        let of_parts = Djinn::new().with_tool_of(make_greeter);
+        assert_eq!(build(&of_parts, Some("greeter"), tools), Ok([true, true]));
+        let untyped = Arc::new(ToolAdapter::new(Greeter("greeter".to_owned())));
+        assert_eq!(build(&Djinn::new().with_dyn_tool(untyped), None, tools), Ok([true, true]));
+    }
+
+    #[test]
+    fn a_tool_that_cannot_be_offered_ends_the_start() {
+        let djinn = Djinn::new().with_tool_of(make_greeter);
+        for (name, says) in [
+            (None, "GREETER must be a name, got ``"),
+            (Some("file_tool"), "two tools are called `file_tool`: give one of them another name"),
+            (Some("no name"), "a tool cannot be called `no name`: use 1 to 64 letters"),
+        ] {
+            let error = build(&djinn, name, ["a", "b"]).unwrap_err();
+            assert!(error.starts_with(says), "{error}");
+        }
+    }
+}
