@@ -46,7 +46,7 @@ enum TaskCommand {
     /// Makes an API key, and the line that `DJINN_API_KEYS` keeps of it.
     #[command(override_usage = "cargo xtask key --tenant TENANT --user USER")]
     Key(key::KeyArguments),
-    /// Checks template.yaml and writes target/template.json.
+    /// Checks template.yaml, and writes target/template.json and the example's template.
     #[command(override_usage = "cargo xtask template")]
     Template,
 }

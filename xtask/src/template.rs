@@ -1,32 +1,114 @@
 //! `cargo xtask template`: checks `template.yaml` without the network and writes what SAM makes of
-//! it to `target/template.json`, for tests to read.
+//! it to `target/template.json`, for tests to read. The example's template is made from it and checked, too.
 //!
 //! `sam validate --lint` knows SAM's own properties but passes wrong values of what it hands on, so
 //! its output is linted too; `infra/check/rules.py` then holds it against what this product needs.
 
-use anyhow::Result;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, ensure};
 
 use crate::process;
-use crate::venv;
+use crate::venv::{self, Venv};
+use crate::workspace;
 
 const SOURCE: &str = "template.yaml";
 const TRANSFORMED: &str = "target/template.json";
 
-/// Runs the checks.
+/// The template of a deployment with a tool of its own.
+const EXAMPLE: &str = "examples/own-tool/template.yaml";
+const TRANSFORMED_EXAMPLE: &str = "target/own-tool.json";
+
+/// All in which the example's template differs from ours: each piece, which there is once, and what is in its place.
+const DIFFERENCES: [(&str, &str); 4] = [
+    (
+        "Description: Djinn, a serverless multi-agent backend.\n",
+        "Description: Djinn, a serverless multi-agent backend, with a tool of its own.\n\n\
+         # `cargo xtask template` makes this from the template.yaml of Djinn, of which two names of binaries\n\
+         # differ.\n",
+    ),
+    (
+        " `cargo xtask template`\n# checks it offline; infra/check/rules.py lists what must stay true.\n",
+        "\n",
+    ),
+    ("        Binary: agent\n", "        Binary: own-tool-agent\n"),
+    ("        Binary: executor\n", "        Binary: own-tool-executor\n"),
+];
+
+/// Writes the example's template and runs the checks of both.
 ///
 /// # Errors
-/// The first one that fails.
+/// The first check that fails.
 pub(crate) fn run() -> Result<()> {
+    let (path, template) = make_example()?;
+    fs::write(&path, template).with_context(|| format!("{EXAMPLE} cannot be written"))?;
+    run_checks()
+}
+
+/// Runs the checks of both, if the example's template is what would be written.
+///
+/// # Errors
+/// The first check that fails.
+pub(crate) fn check() -> Result<()> {
+    let (path, template) = make_example()?;
+    let is_made = fs::read_to_string(path).is_ok_and(|found| found == template);
+    ensure!(is_made, "{EXAMPLE} is not what is made of {SOURCE}: run cargo xtask template");
+    run_checks()
+}
+
+fn run_checks() -> Result<()> {
     let venv = venv::ensure_venv()?;
-    let checks: [(&str, &[&str]); 5] = [
-        ("sam", &["validate", "--lint", "--template", SOURCE]),
-        ("python", &["infra/check/transform.py", SOURCE, TRANSFORMED]),
-        ("cfn-lint", &[TRANSFORMED]),
-        ("python", &["infra/check/rules.py", TRANSFORMED]),
-        ("python", &["infra/check/breakages.py", SOURCE]),
-    ];
-    for (program, arguments) in checks {
-        process::run(&mut venv.program_command(program, arguments)?)?;
+    check_template(&venv, SOURCE, TRANSFORMED)?;
+    run_tool(&venv, "python", &["infra/check/breakages.py", SOURCE])?;
+    check_template(&venv, EXAMPLE, TRANSFORMED_EXAMPLE)
+}
+
+fn check_template(venv: &Venv, source: &str, transformed: &str) -> Result<()> {
+    run_tool(venv, "sam", &["validate", "--lint", "--template", source])?;
+    run_tool(venv, "python", &["infra/check/transform.py", source, transformed])?;
+    run_tool(venv, "cfn-lint", &[transformed])?;
+    run_tool(venv, "python", &["infra/check/rules.py", transformed])
+}
+
+fn run_tool(venv: &Venv, program: &str, arguments: &[&str]) -> Result<()> {
+    process::run(&mut venv.program_command(program, arguments)?)
+}
+
+/// The example's template as it has to be, and where it lies.
+fn make_example() -> Result<(PathBuf, String)> {
+    let source = fs::read_to_string(workspace::root().join(SOURCE))
+        .with_context(|| format!("{SOURCE} cannot be read"))?;
+    Ok((workspace::root().join(EXAMPLE), derive_example(&source)?))
+}
+
+fn derive_example(source: &str) -> Result<String> {
+    DIFFERENCES.iter().try_fold(source.to_owned(), |template, (ours, theirs)| {
+        let found = template.matches(ours).count();
+        ensure!(found == 1, "{SOURCE} has `{}` {found} times, not once", ours.trim());
+        Ok(template.replacen(ours, theirs, 1))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_differs_in_its_binaries_and_what_is_said_of_it() {
+        let source = fs::read_to_string(workspace::root().join(SOURCE)).unwrap();
+        let example = derive_example(&source).unwrap();
+        let lines = |text: &str| -> Vec<String> { text.lines().map(str::to_owned).collect() };
+        let ours = lines(&source);
+        let differs = |line: &&String| !line.starts_with(['#', 'D']) && !ours.contains(line);
+        let own: Vec<_> =
+            lines(&example).iter().filter(differs).map(|l| l.trim().to_owned()).collect();
+        assert_eq!(own, ["Binary: own-tool-agent", "Binary: own-tool-executor"]);
     }
-    Ok(())
+
+    #[test]
+    fn a_template_without_the_pieces_is_refused() {
+        let error = derive_example("Description: another\n").unwrap_err().to_string();
+        assert!(error.contains("0 times, not once"), "{error}");
+    }
 }

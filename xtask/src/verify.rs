@@ -42,9 +42,9 @@ const STEPS: &[CheckStep] = &[
     },
     CheckStep {
         name: "template",
-        description: "template.yaml, what SAM makes of it, and that the checks can fail",
-        run: template::run,
-        remedy: "change template.yaml; a rule itself is in infra/check/rules.py",
+        description: "template.yaml and the example's, what SAM makes of them, and that the checks can fail",
+        run: template::check,
+        remedy: "change template.yaml, then cargo xtask template; a rule itself is in infra/check/rules.py",
     },
     CheckStep {
         name: "build",
@@ -72,7 +72,7 @@ const STEPS: &[CheckStep] = &[
     },
     CheckStep {
         name: "examples",
-        description: "the clients in examples/, through a line that breaks; client.ts has the types it says",
+        description: "the clients in examples/, through a line that breaks, and cargo own-tool; the types of client.ts",
         run: examples::run_tests,
         remedy: "try it by hand: cargo dev, and examples/client.py in a second terminal",
     },

@@ -9,7 +9,7 @@ use super::{none, one};
 
 /// By crate, in the order of the layers: which of ours it may depend on. `functions/*` stands for
 /// each function.
-const ARROWS: [(&str, &[&str]); 20] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("djinn-settings", &[]),
     ("djinn-ids", &[]),
     ("djinn-messages", &[]),
@@ -49,6 +49,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
             "djinn-wiring",
         ],
     ),
+    ("own-tool", &["djinn-tools", "djinn-wiring", "functions/*"]),
     ("djinn-scripted", &[]),
     (
         "djinn-local",

@@ -10,7 +10,7 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, Expr, ImplItem, Item, ItemMod, Lit, Meta};
 
 /// The directories that hold crates.
-const CRATES: [&str; 5] = ["functions", "infra", "shared", "tests", "xtask"];
+const CRATES: [&str; 6] = ["examples", "functions", "infra", "shared", "tests", "xtask"];
 
 /// One Rust file: its text and its syntax tree.
 pub(super) struct Source {

@@ -107,6 +107,16 @@ impl BuiltPrograms {
         Ok(command)
     }
 
+    /// A function or an example of the package in this directory.
+    pub(crate) fn program_command(&self, package: &str, target: &str) -> Result<Command> {
+        let directory = workspace::root().join(package);
+        let found = self.programs.iter().find(|program| {
+            !program.is_test && program.name == target && program.package == directory
+        });
+        let found = found.with_context(|| format!("{package} has no program {target}"))?;
+        Ok(program_in(&directory, &found.path))
+    }
+
     /// The same of `#[ignore]`d tests, one at a time: they take long, or need what a step brings.
     pub(crate) fn ignored_test_command(
         &self,
@@ -158,5 +168,9 @@ mod tests {
         assert_eq!(words, ["--ignored", "--test-threads", "1", "kills::"]);
         let error = built.test_command("functions/agent", "agent", &[]).unwrap_err().to_string();
         assert_eq!(error, "functions/agent has no tests agent");
+        let agent = built.program_command("functions/agent", "agent").unwrap();
+        assert_eq!(agent.get_program(), "/built/agent");
+        let error = built.program_command("tests", "it").unwrap_err().to_string();
+        assert_eq!(error, "tests has no program it");
     }
 }

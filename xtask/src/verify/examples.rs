@@ -1,11 +1,12 @@
-//! The clients in `examples/`, run as people run them.
+//! What is in `examples/`, run as people run it: the clients, and the deployment with a tool of its own.
 
 use std::fs;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
+use djinn_settings::table::model::{ANTHROPIC_API_KEY, MODELS, OPENAI_API_KEY};
 
 use super::built_programs::BuiltPrograms;
-use crate::process::run;
+use crate::process::{command_output, run};
 use crate::terminal::print_line;
 use crate::venv::{self, Venv};
 use crate::workspace;
@@ -13,13 +14,30 @@ use crate::workspace;
 /// The compiler of TypeScript and what it has to know, by version and hash.
 const PACKAGES: &str = "infra/check/node";
 
-/// Checks the types of `client.ts`, and has each client talk to a system.
+/// What the scripted model makes of the tool's result.
+const OWN_ANSWER: &str = "The tool answers: 22 working days from 2026-12-01 to 2026-12-31";
+
+/// Asks the deployment with a tool of its own, checks the types of `client.ts`, and has each client talk to a system.
 pub(super) fn run_tests() -> Result<()> {
     let venv = venv::ensure_venv()?;
     check_types(&venv)?;
-    let tests = BuiltPrograms::new()?.ignored_test_command("tests", "examples", &[])?;
+    let built = BuiltPrograms::new()?;
+    ask_own_tool(&built)?;
+    let tests = built.ignored_test_command("tests", "examples", &[])?;
     // `node` and `python3` are those of the environment.
     run(&mut venv.with_venv(tests)?)
+}
+
+/// What `cargo own-tool` does where no model is configured.
+fn ask_own_tool(built: &BuiltPrograms) -> Result<()> {
+    let mut ask = built.program_command("examples/own-tool", "ask")?;
+    for setting in [&ANTHROPIC_API_KEY, &MODELS, &OPENAI_API_KEY] {
+        ask.env_remove(setting.name);
+    }
+    let shown = command_output(&mut ask)?;
+    let is_answered = shown.lines().next_back() == Some(OWN_ANSWER);
+    ensure!(is_answered, "cargo own-tool does not end with `{OWN_ANSWER}`:\n{shown}");
+    Ok(())
 }
 
 /// Node runs TypeScript without a look at its types.

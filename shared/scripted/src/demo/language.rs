@@ -32,6 +32,20 @@ impl DemoLanguage {
         }
     }
 
+    pub(super) fn calling_notice(self, tool: &str) -> String {
+        match self {
+            English => format!("I call {tool}, as the question says."),
+            Chinese => format!("我按问题所说调用 {tool}。"),
+        }
+    }
+
+    pub(super) fn tool_answer(self, result: &str) -> String {
+        match self {
+            English => format!("The tool answers: {result}"),
+            Chinese => format!("工具的回答：{result}"),
+        }
+    }
+
     pub(super) fn writing_notice(self, report: &str) -> String {
         match self {
             English => format!("I work out how much each region grew and write it to {report}."),

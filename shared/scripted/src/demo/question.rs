@@ -73,7 +73,7 @@ pub(super) fn detect_language(question: &str) -> DemoLanguage {
 
 /// The user's own words. A loop repeats them inside its instructions in the last message: the
 /// newest message before it that stands within it is the question.
-fn question_text(request: &RecordedRequest) -> &str {
+pub(super) fn question_text(request: &RecordedRequest) -> &str {
     let last = request.last_user_text();
     let mut asked = request
         .messages()

@@ -2,10 +2,10 @@
 
 use djinn_scripted::{Script, ScriptedModel};
 use genai::adapter::AdapterKind;
-use genai::chat::{ChatMessage, ChatRequest};
+use genai::chat::{ChatMessage, ChatRequest, ToolResponse};
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, Client, Prompts};
+use crate::agent::{Agent, Client, Prompts, tool};
 use crate::client::{anthropic_question, ask, post};
 
 const SALES: &str = include_str!("../../../../examples/sales.csv");
@@ -205,6 +205,27 @@ async fn a_second_question_in_a_session_is_worked_on_anew() {
 }
 
 #[tokio::test]
+async fn it_makes_the_call_that_a_question_names() {
+    let server = demo().await;
+    let client = Client::new(&server, AdapterKind::OpenAI);
+    let question = "How far? Try {} of\n`measure {\"from\": {\"city\": \"Bonn\"}} please`";
+    let mut request = ChatRequest::new(vec![ChatMessage::user(question)])
+        .with_tools(vec![tool("other"), tool("measure")]);
+    let reply = client.ask(request.clone()).await.unwrap();
+    assert_eq!(reply.text, "I call measure, as the question says.");
+    let call = &reply.calls[0];
+    let arguments = json!({"from": {"city": "Bonn"}});
+    assert_eq!((call.fn_name.as_str(), &call.fn_arguments), ("measure", &arguments));
+    let result = ToolResponse::new(call.call_id.clone(), "<untrusted>\n3 km\n</untrusted>");
+    request = request.append_message(reply.calls.clone()).append_message(result);
+    assert_eq!(client.ask(request).await.unwrap().text, "The tool answers: 3 km");
+    // A tool that is not offered is not called.
+    let request = ChatRequest::new(vec![ChatMessage::user(question)]);
+    assert!(client.ask(request).await.is_err());
+    server.assert_done();
+}
+
+#[tokio::test]
 async fn a_question_without_a_script_is_refused() {
     let server = demo().await;
     let response = ask(&server, "Who wrote Faust?").await;
@@ -213,7 +234,7 @@ async fn a_question_without_a_script_is_refused() {
     let error = serde_json::json!({
         "message": "this is the scripted demo model; set OPENAI_API_KEY to use a real one (it only \
                     knows questions about the growth of regions in a CSV file with the columns \
-                    region,year,sales)",
+                    region,year,sales, and makes a call that a question names: TOOL {\"ARGUMENT\": …})",
         "type": "scripted_demo",
         "code": "no_script",
     });

@@ -1,0 +1,33 @@
+//! A question that names a call, `working_days {"from": "2026-12-01"}`: it is made, and its result is the
+//! answer. So a tool of one's own can be tried where there is no model.
+
+use serde_json::{Deserializer, Value};
+
+use super::question::{detect_language, question_text};
+use crate::request::RecordedRequest;
+use crate::response::ScriptedResponse;
+
+/// Makes the call that the question names, or answers with what came of it.
+pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
+    let question = question_text(request);
+    let (tool, arguments) = find_call(question, request)?;
+    let words = detect_language(question);
+    let results = request.answered_calls().filter(|(call, _)| call.tool == tool);
+    Some(match results.last() {
+        None => ScriptedResponse::default().say(words.calling_notice(tool)).call(tool, arguments),
+        Some((_, result)) => ScriptedResponse::default().reply(words.tool_answer(&result.text)),
+    })
+}
+
+/// The first tool on offer that stands in the text with a JSON object behind it.
+fn find_call<'a>(text: &str, request: &'a RecordedRequest) -> Option<(&'a str, Value)> {
+    let names = request.tools().iter().map(|tool| tool.name.as_str());
+    names.filter(|name| request.offers_tool(name)).find_map(|name| {
+        let arguments = text.match_indices(name).find_map(|(at, name)| {
+            let rest = text.get(at + name.len()..)?.trim_start();
+            let object = rest.starts_with('{').then_some(rest)?;
+            Deserializer::from_str(object).into_iter::<Value>().next()?.ok()
+        })?;
+        Some((name, arguments))
+    })
+}
