@@ -160,7 +160,7 @@ async fn what_has_not_begun_of_a_plan_is_changed_and_a_stale_change_is_shown_the
     let circle = patch(1, json!([{"id": "x", "details": "x", "depends_on": ["x"]}])).await;
     assert_eq!((circle.status, &circle.json()["code"]), (400, &json!("invalid_field")));
     let odd = patch(1, json!([{"detail": "x"}])).await;
-    assert_eq!((odd.status, &odd.json()["field"]), (400, &json!("steps")));
+    assert_eq!((odd.status, &odd.json()["field"]), (400, &json!("steps[0].detail")));
     let changed = patch(1, steps.clone()).await;
     assert_eq!((changed.status, &changed.json()["version"]), (200, &json!(2)), "{}", changed.text);
     let words = |plan: &Value| {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use djinn_core::human::{CostThreshold, HumanSettings, TimeoutAction};
 use djinn_core::tool::Risk;
+use djinn_protocol::request::HumanFeedbackRequest;
 use serde::Deserialize;
 
 /// What somebody changes of the settings: a deployment, for one of its agents or all, or a request.
@@ -131,6 +132,26 @@ impl HumanSettingsChange {
     }
 }
 
+impl From<HumanFeedbackRequest> for HumanSettingsChange {
+    fn from(request: HumanFeedbackRequest) -> Self {
+        Self {
+            enabled: request.enabled,
+            timeout: request.timeout,
+            on_timeout: request.on_timeout.map(TimeoutAction::from),
+            auto_confirm_tools: request.auto_confirm_tools.map(BTreeSet::from_iter),
+            require_confirmation_tools: request.require_confirmation_tools.map(BTreeSet::from_iter),
+            high_risk_tools: request.high_risk_tools.map(BTreeSet::from_iter),
+            risk: request.risk.map(Risk::from),
+            cost_threshold: request.cost_threshold.map(CostThreshold::from),
+            guard: request.guard,
+            confirm_plan: request.confirm_plan,
+            confirm_steps: request.confirm_steps.map(BTreeSet::from_iter),
+            confirm_results: request.confirm_results,
+            clarify: request.clarify,
+        }
+    }
+}
+
 fn is_valid_tool_list(named: &BTreeSet<String>) -> bool {
     named.len() <= MAX_LIST_ITEMS && named.iter().all(|name| name.len() <= MAX_TOOL_BYTES)
 }
@@ -138,4 +159,30 @@ fn is_valid_tool_list(named: &BTreeSet<String>) -> bool {
 fn is_valid_step_list(named: &BTreeSet<String>) -> bool {
     named.len() <= MAX_LIST_ITEMS
         && named.iter().all(|step| (1..=200).contains(&step.chars().count()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_request_says_when_people_are_asked_in_the_words_of_a_deployment() {
+        for said in [
+            json!({}),
+            json!({
+                "enabled": true, "timeout": 60, "on_timeout": "stop", "auto_confirm_tools": ["a"],
+                "require_confirmation_tools": ["b"], "high_risk_tools": ["c"], "risk": "high",
+                "cost_threshold": {"token": 5}, "guard": false, "confirm_plan": true,
+                "confirm_steps": ["*"], "confirm_results": true, "clarify": true,
+            }),
+            json!({"onTimeout": "confirm", "autoConfirmTools": ["a"], "confirmPlan": false,
+                "confirm-steps": ["s1"], "cost-threshold": {"api": 1, "time": 2}, "risk": "low"}),
+            json!({"on_timeout": "skip", "risk": "medium", "highRiskTools": [], "guard": true}),
+        ] {
+            let request: HumanFeedbackRequest = serde_json::from_value(said.clone()).unwrap();
+            let change: HumanSettingsChange = serde_json::from_value(said).unwrap();
+            assert_eq!(HumanSettingsChange::from(request), change);
+        }
+    }
 }

@@ -8,15 +8,16 @@ mod access;
 mod agent;
 mod answer_parser;
 mod api_error;
+mod body;
 mod cached_secret;
 mod cors;
 mod dialect;
-mod fields;
 mod human_settings_change;
 mod identity;
 mod json;
 mod link;
 mod local;
+mod member_reader;
 mod middleware;
 mod origin;
 mod path;
@@ -27,6 +28,7 @@ mod run_stream;
 mod session_links;
 mod settings;
 mod slots;
+mod unknown;
 mod user_stream;
 
 use std::sync::Arc;
@@ -45,7 +47,7 @@ use middleware::{refuse_others, require_caller, require_utf8_path};
 use slots::StreamSlots;
 
 pub use agent::{Agent, AgentPorts, SharedAgent};
-pub use fields::MAX_BODY;
+pub use body::MAX_BODY;
 pub use identity::{
     Auth, BadKeyHash, IamUser, KEY_BYTES, KeyHash, KeyHolder, KeyList, TokenSettings, format_key,
 };

@@ -7,7 +7,7 @@ use djinn_core::id::{BadId, RequestId, RunId, SessionName, ShareHandle};
 use djinn_runtime::port::RunKey;
 
 use crate::api_error::ApiError;
-use crate::fields::parse_id;
+use crate::body::parse_id;
 use crate::identity::Caller;
 
 /// An id that a segment of the path is.

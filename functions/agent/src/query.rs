@@ -11,6 +11,7 @@ use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::{RunPosition, SessionPosition};
 
 use crate::api_error::ApiError;
+use crate::unknown::unknown_name;
 
 /// Things on one page of a list unless the request says otherwise, and at most.
 const PAGE_SIZE: usize = 20;
@@ -25,9 +26,6 @@ const STATUSES: [RunStatus; 6] = [
     RunStatus::Failed,
     RunStatus::Stopped,
 ];
-
-/// Characters of an unknown name that are said again.
-pub(crate) const MAX_NAME: usize = 64;
 
 /// The parameters of one of our own routes: those it knows, each once, and no others.
 pub(crate) struct UrlQuery<T>(pub(crate) T);
@@ -182,14 +180,4 @@ impl Parameters {
 /// A place as clients hand it back.
 pub(crate) fn format_cursor(at_ms: i64, label: &impl std::fmt::Display) -> String {
     format!("{at_ms}.{label}")
-}
-
-/// The refusal of a parameter or a member that a route does not know, which would have no effect.
-pub(crate) fn unknown_name(name: &str, kind: &str, known: &[&str]) -> ApiError {
-    let name: String = name.chars().take(MAX_NAME).collect();
-    let problem = match known {
-        [] => format!("has no effect here: this takes no {kind}s"),
-        known => format!("has no effect here: the {kind}s are {}", known.join(", ")),
-    };
-    ApiError::invalid_field(name, &problem)
 }

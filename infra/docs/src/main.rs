@@ -4,7 +4,6 @@ mod error_list;
 mod event_schema;
 mod openapi;
 mod operation;
-mod request_shape;
 mod route_list;
 mod settings_list;
 

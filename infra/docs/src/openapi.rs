@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, ensure};
 use djinn_core::error_code::ErrorCode;
-use djinn_protocol::body;
 use djinn_protocol::refusal::http_status;
+use djinn_protocol::{body, request};
+use schemars::Schema;
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
 use serde_json::{Map, Value, json};
 
 use crate::operation::{AnswerContent, Operation, RequestContent, RouteAnswer, RouteParameter};
-use crate::request_shape as shape;
 use crate::route_list::{ANY_BODY, ANY_ROUTE, list_operations};
 
 const ABOUT: &str = "\
@@ -144,11 +145,19 @@ fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
+/// A member that may be absent is null by default; its type says so.
+fn remove_null_default(schema: &mut Schema) {
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.remove("default");
+    }
+}
+
 /// The shapes that requests and answers name, and those that these name.
 fn make_schemas() -> Map<String, Value> {
     let settings = || {
         SchemaSettings::draft2020_12().with(|settings| {
             settings.definitions_path = "/components/schemas".into();
+            settings.transforms.push(Box::new(RecursiveTransform(remove_null_default)));
         })
     };
     let mut answers = settings().for_serialize().into_generator();
@@ -171,19 +180,19 @@ fn make_schemas() -> Map<String, Value> {
     answers.subschema_for::<body::UploadBody>();
     answers.subschema_for::<body::UploadTargetBody>();
     let mut requests = settings().for_deserialize().into_generator();
-    requests.subschema_for::<shape::AnnounceRequest>();
-    requests.subschema_for::<shape::DataRequest>();
-    requests.subschema_for::<shape::FeedbackRequest>();
-    requests.subschema_for::<shape::FileListRequest>();
-    requests.subschema_for::<shape::FileRequest>();
-    requests.subschema_for::<shape::JoyAgentRequest>();
-    requests.subschema_for::<shape::MessageRequest>();
-    requests.subschema_for::<shape::PageRequest>();
-    requests.subschema_for::<shape::PlanRequest>();
-    requests.subschema_for::<shape::RunRequest>();
-    requests.subschema_for::<shape::ShareRequest>();
-    requests.subschema_for::<shape::TitleRequest>();
-    requests.subschema_for::<shape::UploadRequest>();
+    requests.subschema_for::<request::AnnounceRequest>();
+    requests.subschema_for::<request::DataRequest>();
+    requests.subschema_for::<request::FeedbackRequest>();
+    requests.subschema_for::<request::FileListRequest>();
+    requests.subschema_for::<request::FileRequest>();
+    requests.subschema_for::<request::JoyAgentRequest>();
+    requests.subschema_for::<request::MessageRequest>();
+    requests.subschema_for::<request::PageRequest>();
+    requests.subschema_for::<request::PlanRequest>();
+    requests.subschema_for::<request::RunRequest>();
+    requests.subschema_for::<request::ShareRequest>();
+    requests.subschema_for::<request::TitleRequest>();
+    requests.subschema_for::<request::UploadRequest>();
     let mut schemas = answers.take_definitions(true);
     schemas.extend(requests.take_definitions(true));
     schemas

@@ -16,5 +16,6 @@ mod lanes;
 pub mod link;
 pub mod native;
 pub mod refusal;
+pub mod request;
 mod text_tracker;
 mod turn_tracker;

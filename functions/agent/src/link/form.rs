@@ -10,7 +10,7 @@ use djinn_runtime::texts::MAX_COMMENT;
 use serde_json::{Map, Value};
 
 use crate::answer_parser;
-use crate::fields::read_bytes_up_to;
+use crate::body::read_bytes_up_to;
 use crate::json;
 
 /// Bytes of a form: arguments as long as the page shows them, each letter of them encoded, and words.

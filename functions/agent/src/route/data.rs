@@ -6,13 +6,14 @@ use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_protocol::body::ModelListBody;
 use djinn_protocol::joyagent_data;
+use djinn_protocol::request::DataRequest;
 use djinn_runtime::texts::MAX_QUESTION;
 use djinn_runtime::world::Ports;
 
 use super::ask::is_blank;
 use crate::agent::SharedAgent;
 use crate::api_error::ApiError;
-use crate::fields::BodyFields;
+use crate::body::LenientBody;
 use crate::reply::{JsonReply, ReplyResult};
 
 /// Where the UI asks them; it reads nothing but their events.
@@ -25,18 +26,17 @@ const CONTENT: &str = "content";
 /// of one.
 pub(crate) async fn ask_data<P: Ports>(
     State(agent): State<SharedAgent<P>>,
-    fields: BodyFields,
+    LenientBody { request, .. }: LenientBody<DataRequest>,
 ) -> Result<Response, ApiError> {
-    check_question(&fields)?;
+    check_question(request.content.as_deref().unwrap_or_default())?;
     let stream = HeaderValue::from_static("text/event-stream");
     let why = ErrorCode::DataUnavailable.into();
     let body = joyagent_data::refusal_stream(&why, agent.settings.run.language);
     Ok(([(CONTENT_TYPE, stream)], body).into_response())
 }
 
-/// Reads a question, which may be wrong all the same.
-fn check_question(fields: &BodyFields) -> Result<(), ApiError> {
-    let question = fields.text(CONTENT)?.unwrap_or_default();
+/// Checks a question, which may be wrong all the same.
+fn check_question(question: &str) -> Result<(), ApiError> {
     let failure = match question {
         blank if is_blank(blank) => Failure::new(ErrorCode::QueryMissing, CONTENT),
         long if long.len() > MAX_QUESTION => {

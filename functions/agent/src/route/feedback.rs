@@ -9,6 +9,7 @@ use djinn_core::id::{HumanRequestId, RequestId, RunId, SessionName};
 use djinn_core::language::Language;
 use djinn_protocol::body::{FeedbackBody, FeedbackReceipt, FeedbackState, PendingBody};
 use djinn_protocol::event::PublicHumanRequest;
+use djinn_protocol::request::{FeedbackRequest, FeedbackWords};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
@@ -24,14 +25,11 @@ use crate::access::require_access;
 use crate::agent::{Agent, SharedAgent};
 use crate::answer_parser;
 use crate::api_error::{ApiError, member_error};
-use crate::fields::{BodyFields, parse_id};
+use crate::body::{LenientBody, parse_id};
 use crate::identity::Caller;
 use crate::link::{ConnectTime, SignedLinks};
 use crate::origin::request_origin;
 use crate::reply::{JsonReply, ReplyResult};
-
-/// The members of an answer.
-const MEMBERS: [&str; 5] = ["feedbackId", "feedback", "parameters", "comment", "digest"];
 
 /// `POST /api/feedback/{request}`: an answer. 200 once the run has taken it, 202 if the run has not
 /// been heard of within a few seconds.
@@ -39,10 +37,10 @@ pub(crate) async fn give_feedback<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
     Path(label): Path<String>,
-    fields: BodyFields,
+    LenientBody { request, unknown }: LenientBody<FeedbackRequest>,
 ) -> ReplyResult {
     let language = agent.settings.run.language;
-    let (feedback, written, answered) = read_answer(&fields, caller.clone(), language)?;
+    let (feedback, written, answered) = read_answer(request, caller.clone(), language)?;
     let mut run = find_run(&agent, &caller, &label).await?;
     let asked = list_requests(&agent.ports, &mut run).await?;
     let meant = asked.iter().filter(|ask| ask.is_addressed_by(&feedback)).map(|ask| &ask.subject);
@@ -52,7 +50,7 @@ pub(crate) async fn give_feedback<P: Ports>(
     let mut answered = answered(answer);
     check_bounds(&mut answered)?;
     let reply = submit_answer(&agent, &mut run, answered).await?;
-    Ok(reply.with_ignored(&fields.ignored_names(&MEMBERS)))
+    Ok(reply.with_ignored(&unknown.header_names()))
 }
 
 /// `DELETE /api/feedback/{request}/{feedback}`: nobody is to answer that; it is as if skipped.
@@ -130,30 +128,36 @@ async fn submit_answer<P: Ports>(
 /// Reads an answer as the design has it: `feedbackId`, `feedback`, and `parameters` for changed ones,
 /// which may stand in `feedback` too. Returns what it answers, what it says, and what makes an answer of that.
 fn read_answer(
-    fields: &BodyFields,
+    request: FeedbackRequest,
     caller: Caller,
     language: Language,
 ) -> Result<
     (HumanRequestId, TextResponse, impl FnOnce(HumanResponse) -> ResponseRecord + use<>),
     ApiError,
 > {
-    let feedback: HumanRequestId = fields.required_id("feedbackId")?;
-    let written = match (fields.object("parameters")?, fields.is_object("feedback")) {
-        (None, true) => {
-            let arguments = fields.object("feedback")?.unwrap_or_default();
+    let FeedbackRequest { feedback_id, feedback, parameters, comment, digest } = request;
+    let about: HumanRequestId = parse_id("feedbackId", &feedback_id)?;
+    let must_be = |what| ApiError::invalid_field("feedback", what);
+    let words = match &feedback {
+        Some(FeedbackWords::Words(words)) => Some(words.as_str()).filter(|words| !words.is_empty()),
+        Some(FeedbackWords::Parameters(_)) | None => None,
+    };
+    let written = match (parameters, feedback.clone()) {
+        (None, Some(FeedbackWords::Parameters(arguments))) => {
             answer_parser::parse_answer("modify", Some(arguments), language)
         }
-        (None, false) => {
-            answer_parser::parse_answer(fields.required_text("feedback")?, None, language)
+        (Some(_), Some(FeedbackWords::Parameters(_))) => {
+            return Err(must_be("must be a string where there are `parameters`"));
         }
-        (parameters @ Some(_), _) => {
-            let words = fields.text("feedback")?.unwrap_or("modify");
-            answer_parser::parse_answer(words, parameters, language)
+        (None, Some(FeedbackWords::Words(_)) | None) => {
+            let words = words.ok_or_else(|| must_be("must be a non-empty string"))?;
+            answer_parser::parse_answer(words, None, language)
+        }
+        (parameters @ Some(_), Some(FeedbackWords::Words(_)) | None) => {
+            answer_parser::parse_answer(words.unwrap_or("modify"), parameters, language)
         }
     };
-    let comment = fields.text("comment")?.unwrap_or_default();
-    let digest = fields.text("digest")?.map(str::to_owned);
-    let (about, comment) = (feedback.clone(), comment.to_owned());
+    let (feedback, comment) = (about.clone(), comment.unwrap_or_default());
     let answered = move |answer| {
         let (id, by) = (new_answer_id(), Some(caller.user));
         ResponseRecord { request: about, id, by, answer, comment, digest, via: None }

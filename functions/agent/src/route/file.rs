@@ -15,6 +15,7 @@ use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, SessionName};
 use djinn_protocol::body::{FileListBody, FileLocationBody};
 use djinn_protocol::link::SessionLinks;
+use djinn_protocol::request::{FileListRequest, FileRequest, WholeNumber};
 use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::journal::Journals;
@@ -24,7 +25,7 @@ use djinn_runtime::world::Ports;
 use crate::access::require_access;
 use crate::agent::{Agent, SharedAgent};
 use crate::api_error::ApiError;
-use crate::fields::BodyFields;
+use crate::body::{LenientBody, parse_id};
 use crate::identity::Caller;
 use crate::reply::{JsonReply, ReplyResult};
 use crate::session_links::session_links;
@@ -42,14 +43,15 @@ pub(crate) async fn get_file<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
     parts: Parts,
-    fields: BodyFields,
+    LenientBody { request, unknown }: LenientBody<FileRequest>,
 ) -> ReplyResult {
-    let access = find_named_session(&agent, &caller, &fields, Permission::Read).await?;
-    let name: FileName = fields.required_id("fileName")?;
+    let label = &request.request_id;
+    let access = find_named_session(&agent, &caller, label, Permission::Read).await?;
+    let name: FileName = parse_id("fileName", &request.file_name)?;
     let file = find_file(&agent, &access.session, &name).await?;
     let links = file_links(&agent, &parts, &access).await;
-    let reply = JsonReply::json(&file_location(&links, &fields, &file))?;
-    Ok(reply.with_ignored(&fields.ignored_names(&[SESSION, "fileName"])))
+    let reply = JsonReply::json(&FileLocationBody::new(&file, &links, Some(label)))?;
+    Ok(reply.with_ignored(&unknown.header_names()))
 }
 
 /// `POST /v1/file_tool/get_file_list` answers with one page of a session's files in `results`, and
@@ -58,28 +60,30 @@ pub(crate) async fn get_file_list<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
     parts: Parts,
-    fields: BodyFields,
+    LenientBody { request, unknown }: LenientBody<FileListRequest>,
 ) -> ReplyResult {
-    let access = find_named_session(&agent, &caller, &fields, Permission::Read).await?;
-    let page = fields.number("page")?.unwrap_or(1).max(1);
-    let size = fields.number("pageSize")?.unwrap_or(PAGE_SIZE).clamp(1, MAX_PAGE_SIZE);
+    let label = &request.request_id;
+    let access = find_named_session(&agent, &caller, label, Permission::Read).await?;
+    let page = request.page.map_or(1, |WholeNumber(page)| page).max(1);
+    let size = request.page_size.map_or(PAGE_SIZE, |WholeNumber(size)| size);
+    let size = size.clamp(1, MAX_PAGE_SIZE);
     let files = agent.ports.store().list_files(&access.session).await?;
     let links = file_links(&agent, &parts, &access).await;
     let from = usize::try_from((page - 1).saturating_mul(size)).unwrap_or(usize::MAX);
     let shown = files.iter().skip(from).take(usize::try_from(size).unwrap_or_default());
-    let results = shown.map(|file| file_location(&links, &fields, file)).collect();
+    let results = shown.map(|file| FileLocationBody::new(file, &links, Some(label))).collect();
     let reply = JsonReply::json(&FileListBody { results, total_size: files.len() })?;
-    Ok(reply.with_ignored(&fields.ignored_names(&[SESSION, "page", "pageSize"])))
+    Ok(reply.with_ignored(&unknown.header_names()))
 }
 
 /// The session that a request about files names, if the caller may do this in it.
 async fn find_named_session<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
-    fields: &BodyFields,
+    label: &str,
     right: Permission,
 ) -> Result<SessionAccess, ApiError> {
-    find_session(agent, caller, fields.required_id(SESSION)?, right).await
+    find_session(agent, caller, parse_id(SESSION, label)?, right).await
 }
 
 /// The session that a handle names, or a label of the caller's: the one in which the request of that id
@@ -123,13 +127,4 @@ async fn file_links<P: Ports>(
     access: &SessionAccess,
 ) -> SessionLinks {
     session_links(agent, parts, &access.session, access.session_name(), None).await
-}
-
-/// Where a file is, as every answer about one says it.
-fn file_location(
-    links: &SessionLinks,
-    fields: &BodyFields,
-    file: &ProductFile,
-) -> FileLocationBody {
-    FileLocationBody::new(file, links, fields.text(SESSION).ok().flatten())
 }

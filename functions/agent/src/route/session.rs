@@ -6,6 +6,7 @@ use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{SessionName, UserId};
 use djinn_protocol::body::{SessionBody, SessionListBody, SessionSummaryBody, TitleBody, TurnBody};
 use djinn_protocol::event::PublicFile;
+use djinn_protocol::request::TitleRequest;
 use djinn_runtime::port::catalog::{
     Catalog, RunPosition, SessionDeletion, SessionPosition, SessionSummary, SessionTurn,
 };
@@ -20,7 +21,7 @@ use super::share;
 use crate::access::require_access;
 use crate::agent::SharedAgent;
 use crate::api_error::ApiError;
-use crate::fields::BodyFields;
+use crate::body::OwnBody;
 use crate::identity::Caller;
 use crate::path::PathId;
 use crate::query::{NoParameters, PageQuery, UrlQuery, format_cursor};
@@ -100,9 +101,9 @@ pub(crate) async fn name_session<P: Ports>(
     caller: Caller,
     PathId(name): PathId<SessionName>,
     _: UrlQuery<NoParameters>,
-    fields: BodyFields,
+    OwnBody(request): OwnBody<TitleRequest>,
 ) -> ReplyResult {
-    let mut titled = parse_title(&fields)?;
+    let mut titled = parse_title(&request)?;
     let access = require_access(&agent, &caller, name, Permission::Own).await?;
     let (named, key) = (access.session_name(), &access.session);
     let Caller { tenant, user, .. } = &caller;
@@ -115,10 +116,9 @@ pub(crate) async fn name_session<P: Ports>(
     }
 }
 
-fn parse_title(fields: &BodyFields) -> Result<SessionTitle, ApiError> {
-    fields.require_known(&["title"])?;
-    let text = fields.text("title")?.unwrap_or_default();
-    let mut title = SessionTitle { title: text.split_whitespace().collect::<Vec<_>>().join(" ") };
+fn parse_title(request: &TitleRequest) -> Result<SessionTitle, ApiError> {
+    let words: Vec<_> = request.title.split_whitespace().collect();
+    let mut title = SessionTitle { title: words.join(" ") };
     check_bounds(&mut title)?;
     match title.title.is_empty() {
         true => {

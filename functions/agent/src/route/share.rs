@@ -6,17 +6,17 @@ use axum::http::StatusCode;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{SessionName, ShareHandle, UserId, encode_hex};
 use djinn_protocol::body::{AudienceBody, ShareBody, TenantWord};
+use djinn_protocol::request::{AudienceRequest, NamedUser, ShareRequest};
 use djinn_runtime::port::catalog::Catalog;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::share::{Audience, MAX_SHARES, SessionShare, ShareResult, Shares};
 use djinn_runtime::serve::{self, Permission, SessionAccess};
 use djinn_runtime::world::Ports;
-use serde_json::Value;
 
 use crate::access::require_access;
 use crate::agent::SharedAgent;
 use crate::api_error::ApiError;
-use crate::fields::BodyFields;
+use crate::body::OwnBody;
 use crate::identity::Caller;
 use crate::path::PathId;
 use crate::query::{NoParameters, UrlQuery};
@@ -34,11 +34,9 @@ pub(crate) async fn share_session<P: Ports>(
     caller: Caller,
     PathId(name): PathId<SessionName>,
     _: UrlQuery<NoParameters>,
-    fields: BodyFields,
+    OwnBody(ShareRequest { with, write }): OwnBody<ShareRequest>,
 ) -> ReplyResult {
-    fields.require_known(&[WITH, "write"])?;
-    let audience = parse_audience(&fields, &caller)?;
-    let can_write = fields.flag("write")?.unwrap_or(false);
+    let audience = parse_audience(&with, &caller)?;
     let SessionAccess { session, .. } =
         require_access(&agent, &caller, name, Permission::Own).await?;
     let store = agent.ports.store();
@@ -49,7 +47,7 @@ pub(crate) async fn share_session<P: Ports>(
         session,
         session_started_at_ms: found.started_at_ms,
         audience,
-        can_write,
+        can_write: write.unwrap_or(false),
         created_at_ms: agent.ports.clock().now_ms(),
     };
     match store.add_share(&share).await? {
@@ -83,21 +81,13 @@ pub(crate) async fn end_share<P: Ports>(
 }
 
 /// Whom a request names: a user, or `tenant` for all of them. One who is called so is `{"user": "tenant"}`.
-fn parse_audience(fields: &BodyFields, caller: &Caller) -> Result<Audience, ApiError> {
-    let named = match fields.value(WITH) {
-        Some(Value::String(word)) if word == TENANT => return Ok(Audience::Tenant),
-        Some(Value::String(user)) => Some(user.as_str()),
-        Some(Value::Object(members)) if members.len() == 1 => {
-            members.get("user").and_then(Value::as_str)
-        }
-        Some(_) | None => None,
+fn parse_audience(with: &AudienceRequest, caller: &Caller) -> Result<Audience, ApiError> {
+    let user = match with {
+        AudienceRequest::Word(word) if word == TENANT => return Ok(Audience::Tenant),
+        AudienceRequest::Word(user) | AudienceRequest::User(NamedUser { user }) => user,
     };
-    let user = named.and_then(|user| UserId::new(user).ok()).ok_or_else(|| {
-        ApiError::invalid_field(
-            WITH,
-            "must be a user's id, {\"user\": …} with one, or `tenant` for every user of yours",
-        )
-    })?;
+    let user = UserId::new(user.as_str())
+        .map_err(|error| ApiError::invalid_field(WITH, &format!("must name a user: a {error}")))?;
     match user == caller.user {
         true => Err(ApiError::invalid_field(WITH, "must be somebody else: the session is yours")),
         false => Ok(Audience::User(user)),

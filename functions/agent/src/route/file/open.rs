@@ -20,7 +20,7 @@ use djinn_runtime::serve::{Permission, SessionAccess, store_failure};
 use super::{find_file, find_session};
 use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::ApiError;
-use crate::fields::parse_id;
+use crate::body::parse_id;
 use crate::identity::Caller;
 use crate::link::{FileGrant, SignedLinks, is_token, page};
 use crate::route::link::preferred_language;

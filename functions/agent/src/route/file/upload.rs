@@ -9,8 +9,8 @@ use axum::http::Request;
 use axum::http::request::Parts;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::file::media_type_of;
-use djinn_core::id::FileName;
 use djinn_protocol::body::{UploadBody, UploadTargetBody};
+use djinn_protocol::request::{AnnounceRequest, UploadRequest};
 use djinn_runtime::port::checker::ContentOwner;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::file::{Files, NewFile};
@@ -25,7 +25,7 @@ use djinn_runtime::world::Ports;
 use super::{SESSION, file_links, find_named_session, find_session};
 use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::ApiError;
-use crate::fields::{BodyFields, parse_id, read_bytes, unsupported_body};
+use crate::body::{LenientBody, parse_id, read_bytes, unsupported_body};
 use crate::identity::Caller;
 use crate::reply::{JsonReply, ReplyResult};
 
@@ -39,11 +39,13 @@ pub(crate) async fn upload_url<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
     parts: Parts,
-    fields: BodyFields,
+    LenientBody { request, unknown }: LenientBody<AnnounceRequest>,
 ) -> ReplyResult {
-    let access = find_named_session(&agent, &caller, &fields, Permission::Write).await?;
-    let mut file = new_file(&fields)?;
-    let size = fields.number("fileSize")?.filter(|size| (1..=MAX_UPLOAD).contains(size));
+    let AnnounceRequest { request_id, file_name, file_size, description, is_internal_file } =
+        request;
+    let access = find_named_session(&agent, &caller, &request_id, Permission::Write).await?;
+    let mut file = new_file("fileName", &file_name, description, is_internal_file)?;
+    let size = Some(file_size.0).filter(|size| (1..=MAX_UPLOAD).contains(size));
     let size = size.and_then(|size| u64::try_from(size).ok()).ok_or_else(|| {
         let problem = format!("must be the file's size in bytes, 1 to {MAX_UPLOAD}");
         ApiError::invalid_field("fileSize", &problem)
@@ -61,7 +63,7 @@ pub(crate) async fn upload_url<P: AgentPorts>(
         headers: put.headers.into_iter().collect(),
         expires_in_seconds: UPLOAD_LIFE.as_secs(),
     })?;
-    Ok(reply.with_ignored(&ignored_names(&fields, "fileSize")))
+    Ok(reply.with_ignored(&unknown.header_names()))
 }
 
 /// `POST /v1/file_tool/upload_file`: a text in the request itself.
@@ -69,14 +71,15 @@ pub(crate) async fn upload_file<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
     parts: Parts,
-    fields: BodyFields,
+    LenientBody { request, unknown }: LenientBody<UploadRequest>,
 ) -> ReplyResult {
-    let access = find_named_session(&agent, &caller, &fields, Permission::Write).await?;
-    let mut file = new_file(&fields)?;
-    let content = fields.text("content")?.unwrap_or_default();
+    let UploadRequest { request_id, file_name, content, description, is_internal_file } = request;
+    let access = find_named_session(&agent, &caller, &request_id, Permission::Write).await?;
+    let mut file = new_file("fileName", &file_name, description, is_internal_file)?;
+    let content = content.unwrap_or_default();
     screen_file(&agent, &caller, &access, &mut file).await?;
     let reply = write_upload(&agent, &parts, &access, &file, content.as_bytes()).await?;
-    Ok(reply.with_ignored(&ignored_names(&fields, "content")))
+    Ok(reply.with_ignored(&unknown.header_names()))
 }
 
 /// `POST /v1/file_tool/upload_file_data`: a multipart form with `requestId` and `file`.
@@ -88,19 +91,13 @@ pub(crate) async fn upload_file_data<P: Ports>(
 ) -> ReplyResult {
     let label = parse_id(SESSION, &form.label)?;
     let access = find_session(&agent, &caller, label, Permission::Write).await?;
-    let name: FileName = parse_id("file", &form.name)?;
-    let mut file = new_named_file(name, &form.description, false);
+    let mut file = new_file("file", &form.name, Some(form.description), None)?;
     let let_in = screen_file(&agent, &caller, &access, &mut file).await;
     let_in.map_err(|refusal| match refusal.field() {
         Some("fileName") => refusal.with_member_name("file"),
         Some(_) | None => refusal,
     })?;
     write_upload(&agent, &parts, &access, &file, &form.content).await
-}
-
-/// What has no effect on a file that is uploaded, whose content or size is this member.
-fn ignored_names(fields: &BodyFields, content: &str) -> Vec<String> {
-    fields.ignored_names(&[SESSION, "fileName", "description", "isInternalFile", content])
 }
 
 /// Lets a file's name and description in.
@@ -145,19 +142,19 @@ async fn notify_active_run<P: Ports>(
     Ok(())
 }
 
-fn new_file(fields: &BodyFields) -> Result<NewFile, ApiError> {
-    let name: FileName = fields.required_id("fileName")?;
-    let description = fields.text("description")?.unwrap_or_default();
-    Ok(new_named_file(name, description, fields.flag("isInternalFile")?.unwrap_or(false)))
-}
-
-fn new_named_file(name: FileName, description: &str, internal: bool) -> NewFile {
-    NewFile {
-        media_type: media_type_of(name.as_str()).to_owned(),
-        name,
-        description: description.to_owned(),
-        internal,
-    }
+/// A file as a request describes it, which names it in this member.
+fn new_file(
+    member: &'static str,
+    name: &str,
+    description: Option<String>,
+    internal: Option<bool>,
+) -> Result<NewFile, ApiError> {
+    Ok(NewFile {
+        name: parse_id(member, name)?,
+        media_type: media_type_of(name).to_owned(),
+        description: description.unwrap_or_default(),
+        internal: internal.unwrap_or(false),
+    })
 }
 
 /// The parts of an upload form that are read.

@@ -5,11 +5,11 @@ use axum::http::StatusCode;
 use djinn_core::error_code::ErrorCode;
 use djinn_core::human::MAX_RESPONSE_BYTES;
 use djinn_core::input::{PlanEdit, UserMessage};
-use djinn_core::plan::StepEdit;
 use djinn_protocol::body::{
     MessageBody, MessageState, PlanConflictBody, PlanEditState, PlanVersionBody, PlanWaitingBody,
 };
 use djinn_protocol::event::PublicPlan;
+use djinn_protocol::request::{MessageRequest, PlanRequest, WholeNumber};
 use djinn_runtime::serve::{MessageStatus, PlanEditStatus, send_message, send_plan_edit};
 use djinn_runtime::texts::check_bounds;
 use djinn_runtime::world::Ports;
@@ -17,7 +17,7 @@ use djinn_runtime::world::Ports;
 use super::{find_own_run, step_request};
 use crate::agent::SharedAgent;
 use crate::api_error::{ApiError, member_error};
-use crate::fields::BodyFields;
+use crate::body::OwnBody;
 use crate::identity::Caller;
 use crate::path::RunPath;
 use crate::query::{NoParameters, UrlQuery};
@@ -29,10 +29,8 @@ pub(crate) async fn post_message<P: Ports>(
     caller: Caller,
     RunPath(run): RunPath,
     _: UrlQuery<NoParameters>,
-    fields: BodyFields,
+    OwnBody(MessageRequest { text }): OwnBody<MessageRequest>,
 ) -> ReplyResult {
-    fields.require_known(&["text"])?;
-    let text = fields.required_text("text")?.to_owned();
     if text.trim().is_empty() {
         let problem = format!("must have 1 to {MAX_RESPONSE_BYTES} bytes");
         return Err(ApiError::invalid_field("text", &problem));
@@ -58,9 +56,9 @@ pub(crate) async fn patch_plan<P: Ports>(
     caller: Caller,
     RunPath(run): RunPath,
     _: UrlQuery<NoParameters>,
-    fields: BodyFields,
+    OwnBody(request): OwnBody<PlanRequest>,
 ) -> ReplyResult {
-    let mut edit = parse_edit(&fields, &caller)?;
+    let mut edit = parse_edit(request, &caller)?;
     check_bounds(&mut edit)?;
     let mut run = find_own_run(&agent, &caller, &run).await?;
     let edited = send_plan_edit(&agent.ports, &mut run, edit).await;
@@ -81,21 +79,12 @@ pub(crate) async fn patch_plan<P: Ports>(
     Ok(reply.about_run(&run.key().run))
 }
 
-fn parse_edit(fields: &BodyFields, caller: &Caller) -> Result<PlanEdit, ApiError> {
-    fields.require_known(&["title", "version", "steps"])?;
-    let title = fields.text("title")?.unwrap_or_default().to_owned();
-    let version = fields.number("version")?.and_then(|number| u32::try_from(number).ok());
-    let version =
-        version.ok_or_else(|| ApiError::invalid_field("version", "must be the plan's version"))?;
-    let steps = parse_steps(fields)?;
+fn parse_edit(request: PlanRequest, caller: &Caller) -> Result<PlanEdit, ApiError> {
+    let PlanRequest { version: WholeNumber(version), title, steps } = request;
+    let version = u32::try_from(version)
+        .map_err(|_| ApiError::invalid_field("version", "must be the plan's version"))?;
+    let (title, steps) = (title.unwrap_or_default(), step_request::parse_steps(&steps)?);
     Ok(PlanEdit { id: new_id(), by: caller.user.clone(), version, title, steps })
-}
-
-fn parse_steps(fields: &BodyFields) -> Result<Vec<StepEdit>, ApiError> {
-    let Some(given) = fields.list("steps")? else {
-        return Err(ApiError::invalid_field("steps", "must be a list of steps"));
-    };
-    step_request::parse_steps(given)
 }
 
 fn new_id() -> String {

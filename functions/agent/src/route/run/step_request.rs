@@ -4,85 +4,66 @@ use std::collections::BTreeSet;
 
 use djinn_core::id::StepId;
 use djinn_core::plan::StepEdit;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::Value;
+use djinn_protocol::request::StepRequest;
 
 use crate::api_error::ApiError;
 
 /// The member of the request that holds the steps.
 const FIELD: &str = "steps";
 
-/// A step as a client sends it.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StepRequest {
-    /// The step that it is. Of a new one, none, or a name that others may depend on.
-    #[serde(default)]
-    id: Option<String>,
-    #[serde(default)]
-    stage: String,
-    details: String,
-    /// The steps that must be completed before, by their ids.
-    #[serde(default)]
-    depends_on: Vec<String>,
-    /// Shown with every step of a plan, and the run's to change.
-    #[serde(default)]
-    status: Option<IgnoredAny>,
-    #[serde(default)]
-    note: Option<IgnoredAny>,
-}
+/// Characters of an unknown id that are said again.
+const MAX_NAME: usize = 64;
 
 /// The steps as they are to be.
-pub(super) fn parse_steps(given: Vec<Value>) -> Result<Vec<StepEdit>, ApiError> {
-    let given: Vec<StepRequest> = serde_json::from_value(Value::Array(given)).map_err(|error| {
-        ApiError::invalid_field(
-            FIELD,
-            &format!("must be a list of steps as a plan shows them: {error}"),
-        )
-    })?;
+pub(super) fn parse_steps(given: &[StepRequest]) -> Result<Vec<StepEdit>, ApiError> {
     let names: Vec<Option<&str>> = given.iter().map(|step| step.id.as_deref()).collect();
     let known: BTreeSet<&str> = names.iter().flatten().copied().collect();
     if known.len() < names.iter().flatten().count() {
         return Err(ApiError::invalid_field(FIELD, "must have an id each of its own"));
     }
-    given.iter().map(|step| step_edit(step, &names)).collect()
+    let edits = given.iter().enumerate();
+    edits.map(|(index, step)| step_edit(index, step, &names)).collect()
 }
 
-fn step_edit(step: &StepRequest, names: &[Option<&str>]) -> Result<StepEdit, ApiError> {
-    let place = |name: &String| {
+fn step_edit(
+    index: usize,
+    step: &StepRequest,
+    names: &[Option<&str>],
+) -> Result<StepEdit, ApiError> {
+    let invalid = |member: &str, problem: &str| {
+        ApiError::invalid_field(format!("{FIELD}[{index}]{member}"), problem)
+    };
+    let place = |(at, name): (usize, &String)| {
         let index = names.iter().position(|known| *known == Some(name.as_str()));
         index.map(|index| index + 1).ok_or_else(|| {
-            ApiError::invalid_field(
-                FIELD,
-                &format!("must depend on ids of the list, and has no {name}"),
-            )
+            let name: String = name.chars().take(MAX_NAME).collect();
+            let problem = format!("must be an id of the list, which has no {name}");
+            invalid(&format!(".depends_on[{at}]"), &problem)
         })
     };
     // A name that no step of a plan can have is one of this request's alone.
     let id = step.id.as_ref().and_then(|id| id.parse::<StepId>().ok());
     if id.is_none() && (step.status.is_some() || step.note.is_some()) {
-        return Err(ApiError::invalid_field(
-            FIELD,
-            "must have no status and no note where they are new",
-        ));
+        return Err(invalid("", "must have no status and no note, since it is new"));
     }
+    let depends_on = step.depends_on.iter().flatten().enumerate();
     Ok(StepEdit {
         id,
-        stage: step.stage.clone(),
+        stage: step.stage.clone().unwrap_or_default(),
         details: step.details.clone(),
-        depends_on: step.depends_on.iter().map(place).collect::<Result<_, _>>()?,
+        depends_on: depends_on.map(place).collect::<Result<_, _>>()?,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    fn parse(steps: Value) -> Result<Vec<StepEdit>, String> {
-        let Value::Array(steps) = steps else { unreachable!("a list of steps") };
-        parse_steps(steps).map_err(|error| error.failure.detail)
+    fn parse(steps: Value) -> Result<Vec<StepEdit>, (String, String)> {
+        let steps: Vec<StepRequest> = serde_json::from_value(steps).unwrap();
+        parse_steps(&steps)
+            .map_err(|error| (error.field().unwrap_or_default().to_owned(), error.failure.detail))
     }
 
     #[test]
@@ -101,12 +82,18 @@ mod tests {
 
     #[test]
     fn ids_that_are_unknown_or_doubled_are_refused_by_name() {
-        let unknown = parse(json!([{"details": "a", "depends_on": ["s9"]}]));
-        assert!(unknown.unwrap_err().contains("no s9"));
-        let twice = parse(json!([{"id": "s1", "details": "a"}, {"id": "s1", "details": "b"}]));
-        assert!(twice.unwrap_err().contains("an id each"));
-        assert!(parse(json!([{"details": "a", "depends_on": [1]}])).is_err());
-        assert!(parse(json!([{"details": "a", "by": "me"}])).is_err());
-        assert!(parse(json!([{"details": "a", "status": "completed"}])).is_err());
+        for (steps, field, problem) in [
+            (json!([{"details": "a", "depends_on": ["s9"]}]), "steps[0].depends_on[0]", "no s9"),
+            (
+                json!([{"id": "s1", "details": "a"}, {"id": "s1", "details": "b"}]),
+                "steps",
+                "an id each",
+            ),
+            (json!([{"details": "a", "status": "completed"}]), "steps[0]", "no status"),
+        ] {
+            let (about, sentence) = parse(steps).unwrap_err();
+            assert_eq!(about, field);
+            assert!(sentence.contains(problem), "{sentence}");
+        }
     }
 }

@@ -1,0 +1,188 @@
+//! Reading the body of a request: its bytes, the JSON that they are, and the request that this is.
+
+use axum::body::{Body, to_bytes};
+use axum::extract::FromRequest;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
+use axum::http::{HeaderMap, Request};
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::id::BadId;
+use http_body_util::LengthLimitError;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::api_error::ApiError;
+use crate::json;
+use crate::member_reader::read_members;
+use crate::unknown::UnknownMembers;
+
+/// The most bytes of a request body: a function URL carries binary bodies as base64, and 6 MB in
+/// all.
+pub const MAX_BODY: usize = 4 * 1024 * 1024;
+
+/// The members of a JSON object, as they were sent.
+pub(crate) struct JsonMembers(Map<String, Value>);
+
+/// The request of one of our own routes, which takes no member that it does not know.
+pub(crate) struct OwnBody<T>(pub(crate) T);
+
+/// The request of a route whose clients cannot change: what has no effect is named, and not refused.
+pub(crate) struct LenientBody<T> {
+    pub(crate) request: T,
+    pub(crate) unknown: UnknownMembers,
+}
+
+impl<S: Sync> FromRequest<S> for JsonMembers {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request<Body>, _: &S) -> Result<Self, ApiError> {
+        let (parts, body) = request.into_parts();
+        Self::read_body(&parts.headers, body).await
+    }
+}
+
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for OwnBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request<Body>, state: &S) -> Result<Self, ApiError> {
+        let members = JsonMembers::from_request(request, state).await?;
+        let (request, unknown) = members.parse_request();
+        unknown.require_none()?;
+        request.map(Self)
+    }
+}
+
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for LenientBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request<Body>, state: &S) -> Result<Self, ApiError> {
+        let members = JsonMembers::from_request(request, state).await?;
+        let (request, unknown) = members.parse_request();
+        Ok(Self { request: request?, unknown })
+    }
+}
+
+impl JsonMembers {
+    /// Reads a body of at most [`MAX_BODY`] bytes, whose headers call it JSON and nothing else. A page of
+    /// another site needs leave to send such a one.
+    async fn read_body(headers: &HeaderMap, body: Body) -> Result<Self, ApiError> {
+        let says_json = |kind: &HeaderValue| kind.to_str().is_ok_and(is_json);
+        let mut kinds = headers.get_all(CONTENT_TYPE).iter().map(says_json).peekable();
+        if kinds.peek().is_none() || kinds.any(|is_json| !is_json) {
+            return Err(unsupported_body(
+                "send JSON in UTF-8, with `Content-Type: application/json`",
+            ));
+        }
+        let bytes = read_bytes(headers, body).await?;
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+        let value = json::parse_strict(text)
+            .map_err(|error| Failure::new(ErrorCode::InvalidJson, error.to_string()))?;
+        let Value::Object(members) = value else {
+            return Err(Failure::new(ErrorCode::InvalidJson, "it must be an object").into());
+        };
+        Ok(Self(members))
+    }
+
+    /// The request that they are, and the members that it does not have.
+    pub(crate) fn parse_request<T: DeserializeOwned>(
+        self,
+    ) -> (Result<T, ApiError>, UnknownMembers) {
+        read_members(self.0)
+    }
+
+    /// A text among them, whatever else is wrong; absent and empty are the same.
+    pub(crate) fn peek_text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+    }
+}
+
+/// Whether a media type is one of JSON in UTF-8.
+fn is_json(media_type: &str) -> bool {
+    let mut parts = media_type.split(';').map(|part| part.trim().to_ascii_lowercase());
+    let name = parts.next().unwrap_or_default();
+    let is_utf8 = |parameter: String| match parameter.strip_prefix("charset=") {
+        Some(charset) => matches!(charset.trim_matches('"'), "utf-8" | "utf8"),
+        None => true,
+    };
+    (name == "application/json" || name.ends_with("+json")) && parts.all(is_utf8)
+}
+
+/// The bytes of a body of at most [`MAX_BODY`], which must have come as they are.
+pub(crate) async fn read_bytes(
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<axum::body::Bytes, ApiError> {
+    read_bytes_up_to(headers, body, MAX_BODY).await
+}
+
+/// The same with a bound of its own.
+pub(crate) async fn read_bytes_up_to(
+    headers: &HeaderMap,
+    body: Body,
+    most: usize,
+) -> Result<axum::body::Bytes, ApiError> {
+    let as_it_is = |coding: &[u8]| coding.eq_ignore_ascii_case(b"identity");
+    if !headers.get_all(CONTENT_ENCODING).iter().all(|coding| as_it_is(coding.as_bytes())) {
+        return Err(unsupported_body("send the body as it is, without a `Content-Encoding`"));
+    }
+    to_bytes(body, most).await.map_err(|error| {
+        let error = error.into_inner();
+        let failure = match error.is::<LengthLimitError>() {
+            true => Failure::new(ErrorCode::BodyTooLarge, most.to_string()),
+            false => Failure::new(ErrorCode::InvalidField, format!("the body broke off: {error}")),
+        };
+        failure.into()
+    })
+}
+
+/// A body that the route does not read.
+pub(crate) fn unsupported_body(sentence: &str) -> ApiError {
+    Failure::new(ErrorCode::UnsupportedBody, sentence).into()
+}
+
+/// An id from a path or a member.
+pub(crate) fn parse_id<T>(name: &'static str, text: &str) -> Result<T, ApiError>
+where
+    T: TryFrom<String, Error = BadId>,
+{
+    T::try_from(text.to_owned()).map_err(|error| {
+        let is_file_name = error.what == "file name";
+        let code = if is_file_name { ErrorCode::BadFileName } else { ErrorCode::BadId };
+        ApiError::from(Failure::new(code, format!("`{name}`: a {error}"))).with_field(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::stream;
+    use std::io::{Error, ErrorKind};
+
+    #[tokio::test]
+    async fn only_a_body_that_is_too_large_is_called_so() {
+        let refused = |body| async move {
+            let refusal = read_bytes(&HeaderMap::new(), body).await.unwrap_err();
+            refusal.status().as_u16()
+        };
+        assert_eq!(refused(Body::from(vec![0; MAX_BODY + 1])).await, 413);
+        let broken = [Ok("{\"query\":"), Err(Error::from(ErrorKind::ConnectionReset))];
+        assert_eq!(refused(Body::from_stream(stream::iter(broken))).await, 400);
+    }
+
+    #[test]
+    fn json_goes_by_several_names() {
+        for good in [
+            "application/json",
+            "Application/JSON ; charset=UTF-8",
+            "application/json;charset=\"utf-8\"",
+            "application/problem+json",
+            "application/json; profile=x",
+        ] {
+            assert!(is_json(good), "{good}");
+        }
+        for bad in
+            ["", "text/plain", "application/jsonp", "json", "application/json; charset=latin1"]
+        {
+            assert!(!is_json(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What a question says, and how each endpoint names it.
+
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::settings::{Mode, OutputStyle};
+use djinn_protocol::joyagent::{PLAN_SOLVE, REACT};
+use djinn_protocol::request::WholeNumber;
+use djinn_runtime::texts::QUESTION;
+
+use crate::api_error::ApiError;
+use crate::unknown::UnknownMembers;
+
+/// How one endpoint names the members of a question.
+pub(super) struct MemberNames {
+    pub(super) question: &'static str,
+    pub(super) session: &'static str,
+    pub(super) request: &'static str,
+    pub(super) style: &'static str,
+    /// Whether its clients cannot change: what has no effect is named, and not refused.
+    pub(super) lenient: bool,
+    pub(super) base_prompt: &'static str,
+    pub(super) feedback: &'static str,
+    /// Whether its events have a place for digital employees.
+    pub(super) employees: bool,
+}
+
+/// The members of `POST /AutoAgent` and of JoyAgent's UI.
+pub(super) const JOYAGENT: MemberNames = MemberNames {
+    question: "query",
+    session: "sessionId",
+    request: "requestId",
+    style: "outputStyle",
+    lenient: true,
+    base_prompt: "basePrompt",
+    feedback: "humanFeedback",
+    employees: true,
+};
+
+pub(super) const NATIVE: MemberNames = MemberNames {
+    question: "question",
+    session: "session_id",
+    request: "request_id",
+    style: "output_style",
+    lenient: false,
+    base_prompt: "base_prompt",
+    feedback: "human_feedback",
+    employees: false,
+};
+
+/// What a question says at every endpoint, whatever its members are called there.
+pub(super) struct QuestionMembers {
+    pub(super) text: Option<String>,
+    pub(super) session: Option<String>,
+    pub(super) style: Option<String>,
+    pub(super) base_prompt: Option<String>,
+}
+
+impl MemberNames {
+    /// A refusal with the member of the request as this endpoint names it. A question may be an answer.
+    pub(super) fn rename_member(&self, refusal: ApiError) -> ApiError {
+        match refusal.field() {
+            Some(QUESTION | "feedback" | "parameters") => refusal.with_member_name(self.question),
+            Some("base_prompt") => refusal.with_member_name(self.base_prompt),
+            Some(_) | None => refusal,
+        }
+    }
+
+    /// The members of a question that have no effect, among them its style if it is none of ours.
+    ///
+    /// # Errors
+    /// `invalid_field` about the first of them, where clients can change.
+    pub(super) fn ignored(
+        &self,
+        unknown: &UnknownMembers,
+        is_unknown_style: bool,
+    ) -> Result<Vec<String>, ApiError> {
+        if !self.lenient {
+            unknown.require_none()?;
+        }
+        let mut ignored = unknown.header_names();
+        ignored.extend(is_unknown_style.then(|| self.style.to_owned()));
+        Ok(ignored)
+    }
+
+    /// The style of this name, if it is one of ours.
+    pub(super) fn parse_style(&self, word: Option<&str>) -> Result<Option<OutputStyle>, ApiError> {
+        let Some(word) = word else { return Ok(None) };
+        match OutputStyle::parse(word) {
+            None if !self.lenient => {
+                Err(ApiError::from(ErrorCode::UnknownStyle).with_field(self.style))
+            }
+            style => Ok(style),
+        }
+    }
+}
+
+/// JoyAgent's number of an agent.
+pub(super) fn parse_agent_type(wanted: Option<WholeNumber>) -> Result<Mode, ApiError> {
+    let wanted = wanted.map_or(i64::from(REACT), |WholeNumber(wanted)| wanted);
+    if wanted == i64::from(REACT) {
+        Ok(Mode::React)
+    } else if wanted == i64::from(PLAN_SOLVE) {
+        Ok(Mode::PlanSolve)
+    } else {
+        let there_are = format!("there are {PLAN_SOLVE} (Plan-Solve) and {REACT} (ReAct)");
+        let unknown = Failure::new(ErrorCode::UnknownAgent, there_are);
+        Err(ApiError::from(unknown).with_field("agentType"))
+    }
+}
+
+pub(super) fn parse_mode(word: Option<&str>) -> Result<Mode, ApiError> {
+    match word {
+        None | Some("react") => Ok(Mode::React),
+        Some("plan_solve") => Ok(Mode::PlanSolve),
+        Some(_) => {
+            let there_are = "there are `react` and `plan_solve`";
+            let unknown = Failure::new(ErrorCode::UnknownAgent, there_are);
+            Err(ApiError::from(unknown).with_field("mode"))
+        }
+    }
+}
