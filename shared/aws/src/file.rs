@@ -8,9 +8,9 @@ mod presign;
 use std::time::Duration;
 
 use bytes::Bytes;
-use djinn_core::file::{ProductFile, has_rows};
+use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, sha256_hex};
-use djinn_runtime::port::file::{Files, NewFile};
+use djinn_runtime::port::file::{Files, NewFile, has_rows};
 use djinn_runtime::port::file_url::Folder;
 use djinn_runtime::port::{SessionKey, StoreError};
 use djinn_runtime::settings::to_millis;

@@ -3,6 +3,7 @@
 mod create;
 mod end;
 mod record;
+mod round_start;
 mod session;
 
 pub(crate) use create::run_spec;

@@ -1,7 +1,6 @@
 //! The live log is kept as items in several shards per run, and read in order of position.
 
-use djinn_core::preview::Live;
-use djinn_runtime::port::live::{LiveFrom, LiveLog};
+use djinn_runtime::port::live::{Live, LiveFrom, LiveLog};
 use djinn_runtime::port::{RunKey, StoreError};
 use futures::future::try_join_all;
 

@@ -24,13 +24,6 @@ pub struct ProductFile {
     pub has_rows: Option<bool>,
 }
 
-/// Whether a file of this media type has a row below its header; `None` for what is no CSV.
-#[must_use]
-pub fn has_rows(media_type: &str, bytes: &[u8]) -> Option<bool> {
-    let is_row = |line: &[u8]| !line.trim_ascii().is_empty();
-    (media_type == "text/csv").then(|| bytes.split(|byte| *byte == b'\n').skip(1).any(is_row))
-}
-
 /// The files of a session in the order they were last written, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileList(Vec<ProductFile>);
@@ -105,20 +98,6 @@ mod tests {
             object: format!("o-{name}"),
             has_rows: None,
         }
-    }
-
-    #[test]
-    fn a_table_has_rows_below_its_header() {
-        for (bytes, has) in [
-            ("", false),
-            ("a,b", false),
-            ("a,b\r\n\n  \n", false),
-            ("a,b\n1,2", true),
-            ("a\n\n1", true),
-        ] {
-            assert_eq!(has_rows("text/csv", bytes.as_bytes()), Some(has), "{bytes:?}");
-        }
-        assert_eq!(has_rows("text/plain", b"a\nb"), None);
     }
 
     #[test]

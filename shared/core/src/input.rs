@@ -3,7 +3,6 @@
 mod attempt_failed;
 mod human;
 mod model_changed;
-mod round_start;
 mod run_spec;
 
 use serde::{Deserialize, Serialize};
@@ -20,7 +19,6 @@ use crate::tool::{OfferedTool, ToolArguments, ToolResult, ToolSetRef};
 pub use attempt_failed::AttemptFailed;
 pub use human::{ChildRequest, InterruptTarget, PlanEdit, UserMessage};
 pub use model_changed::ModelChanged;
-pub use round_start::RoundStart;
 pub use run_spec::RunSpec;
 
 /// Something a run is told.

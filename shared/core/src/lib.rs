@@ -5,7 +5,6 @@
 
 pub mod agent_loop;
 pub mod budget;
-pub mod call_progress;
 pub mod conversation;
 mod crash;
 pub mod effect;
@@ -16,7 +15,6 @@ pub mod file;
 pub mod human;
 pub mod input;
 pub mod journal;
-pub mod preview;
 pub mod run;
 pub mod session;
 pub mod settings;

@@ -8,8 +8,7 @@ mod token_counts;
 use djinn_core::budget::Usage;
 use djinn_core::conversation::Reasoning;
 use djinn_core::input::{FinishReason, Reply};
-use djinn_core::preview::TextKind;
-use djinn_runtime::port::model::Delta;
+use djinn_runtime::port::model::{Delta, TextKind};
 
 use crate::fault::ModelFault;
 use crate::settings::FunctionCallType;

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use djinn_core::call_progress::{CallKey, CallProgress, ProgressMark};
+use crate::call_progress::{CallKey, CallProgress, ProgressMark};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::TaskId;
 

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::call_progress::CallProgress;
 use crate::call_tracker::CallTracker;
 use crate::cursor::Cursor;
 use crate::lanes::Lanes;
-use djinn_core::call_progress::CallProgress;
+use crate::preview::{Live, Preview};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{RunId, TaskId};
 use djinn_core::journal::Record;
-use djinn_core::preview::{Live, Preview};
 
 /// One frame of a server-sent event stream, before its id.
 #[derive(Debug, Clone, PartialEq, Eq)]

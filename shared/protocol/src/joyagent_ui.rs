@@ -11,11 +11,11 @@ use serde_json::{Map, Value, json};
 use super::cursor::Cursor;
 use super::joyagent::{AgentResponse, REACT, Translator};
 use crate::connection::{Frame, Projection};
+use crate::preview::Preview;
 use djinn_core::entry::{Entry, Event};
 use djinn_core::error_code::Failure;
 use djinn_core::id::TaskId;
 use djinn_core::language::Language;
-use djinn_core::preview::Preview;
 
 /// The UI's projection. In ReAct all events share one task id and there are no `task` events: the
 /// UI shows the first group only. In Plan-Solve each task has a group of its own, opened by its

@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::turn_tracker::TurnTracker;
+use crate::preview::{EarlyEntry, OpenText, Preview, TextKind};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{MessageId, MessageKey, TaskId};
-use djinn_core::preview::{EarlyEntry, OpenText, Preview, TextKind};
 
 /// Bytes of early entries that wait for one before them, or for room. Of more, those that are furthest
 /// from their turn are dropped, and missing then.

@@ -5,6 +5,7 @@
 
 pub mod audit;
 pub mod body;
+pub mod call_progress;
 mod call_tracker;
 pub mod connection;
 pub mod cursor;
@@ -15,6 +16,7 @@ pub mod joyagent_ui;
 mod lanes;
 pub mod link;
 pub mod native;
+pub mod preview;
 pub mod refusal;
 pub mod request;
 mod text_tracker;

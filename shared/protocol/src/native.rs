@@ -5,15 +5,15 @@
 //! A client keeps previews by (message, attempt, kind, offset) and replaces them by the
 //! `message.completed` that follows.
 
-use djinn_core::call_progress::CallProgress;
 use djinn_core::entry::Entry;
-use djinn_core::preview::Preview;
 use serde::Serialize;
 
+use crate::call_progress::CallProgress;
 use crate::connection::{Frame, Projection};
 use crate::cursor::Cursor;
 use crate::event::{PublicCallProgress, PublicEntry, PublicPreview};
 use crate::link::SessionLinks;
+use crate::preview::Preview;
 
 /// The native projection: public events as JSON, with links to their files.
 pub struct NativeProjection {

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::preview::{OpenText, Preview, TextChange, TextKind};
 use djinn_core::id::{MessageKey, TaskId};
-use djinn_core::preview::{OpenText, Preview, TextChange, TextKind};
 
 /// The texts that one client is being sent.
 #[derive(Debug, Default)]

@@ -33,7 +33,7 @@ mod writer;
 use djinn_core::effect::{Delivery, EffectId, Limit};
 use djinn_core::input::Input;
 use djinn_core::journal::Record;
-use djinn_core::preview::Live;
+use djinn_protocol::preview::Live;
 
 use crate::port::clock::Clock;
 use crate::sleep::SleepResult;

@@ -5,9 +5,9 @@ mod missing_entries;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use djinn_core::call_progress::CallProgress;
 use djinn_core::id::TaskId;
-use djinn_core::preview::{Live, Preview};
+use djinn_protocol::call_progress::CallProgress;
+use djinn_protocol::preview::{Live, Preview};
 use missing_entries::MissingEntries;
 
 use crate::port::clock::Clock;

@@ -8,7 +8,6 @@ mod json;
 
 use std::collections::BTreeMap;
 
-use djinn_core::call_progress::CallProgress;
 use djinn_core::conversation::Reasoning;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::{
@@ -17,6 +16,7 @@ use djinn_core::human::{
 use djinn_core::input::{PartialMessage, PlanEdit, Reply, RequestedCall, UserMessage};
 use djinn_core::plan::{self, MAX_STEP, StepEdit};
 use djinn_core::tool::{ToolArguments, ToolOutput};
+use djinn_protocol::call_progress::CallProgress;
 use json::member_texts;
 
 use crate::port::file::NewFile;

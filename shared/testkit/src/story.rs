@@ -7,9 +7,9 @@ use std::time::Duration;
 use djinn_core::budget::{Price, Usage};
 use djinn_core::error_code::ErrorCode;
 use djinn_core::input::{Reply, RequestedCall};
-use djinn_core::preview::TextKind;
 use djinn_core::settings::{ModelChoice, Role};
 use djinn_core::tool::ToolArguments;
+use djinn_protocol::preview::TextKind;
 use djinn_runtime::port::model::{
     Delta, Message, Model, ModelError, ModelErrorKind, ModelLimits, ModelRequest,
 };

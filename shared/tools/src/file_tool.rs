@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use djinn_core::estimate::Estimate;
-use djinn_core::file::{ProductFile, has_rows, media_type_of};
+use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::FileName;
 use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ResultView, Risk, SafeArguments, ToolOutput, ToolPolicy};
 use djinn_runtime::port::StoreError;
-use djinn_runtime::port::file::{Files, NewFile};
+use djinn_runtime::port::file::{Files, NewFile, has_rows};
 use djinn_runtime::port::tool::{ToolContext, ToolError};
 use djinn_runtime::prompt::{self, Fragment, Prompts};
 use djinn_runtime::texts::MAX_DESCRIPTION;

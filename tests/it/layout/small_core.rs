@@ -5,7 +5,7 @@ use super::source::{Source, sources};
 use super::{none, one};
 
 /// The most lines of the core's code. It is lowered where the core became smaller, and not raised.
-const LINES: usize = 7_050;
+const LINES: usize = 6_900;
 
 const CORE: &str = "shared/core/src/";
 

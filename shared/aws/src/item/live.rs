@@ -1,8 +1,7 @@
 //! `LIVE#<run>#<shard>` / `<time>#<writer>#<offset>`: previews, the progress of calls, and the entries of
 //! tasks at work.
 
-use djinn_core::preview::Live;
-use djinn_runtime::port::live::LIVE_RETENTION;
+use djinn_runtime::port::live::{LIVE_RETENTION, Live};
 use djinn_runtime::port::{RunKey, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -66,7 +65,8 @@ mod tests {
     use crate::item::sample;
     use crate::table::TableItem;
     use djinn_core::id::MessageId;
-    use djinn_core::preview::{Preview, TextKind};
+    use djinn_runtime::port::live::Preview;
+    use djinn_runtime::port::model::TextKind;
     use proptest::prelude::*;
 
     fn piece(offset: u64, text: &str) -> Live {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 use djinn_core::entry::Entry;
-use djinn_core::input::{Input, RoundStart, RunSpec};
+use djinn_core::input::{Input, RunSpec};
 use djinn_core::journal::{FORMAT, Record};
 use djinn_runtime::port::journal::AppendResult;
 use djinn_runtime::port::page::{Page, PageSize};
@@ -13,6 +13,7 @@ use djinn_runtime::port::{RunKey, StoreError};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
+use super::round_start::RoundStart;
 use crate::body::{MAX_INLINE_ROUND_START, Pointer};
 use crate::change::attribute_names;
 use crate::error::store_error;

@@ -26,7 +26,6 @@ use djinn_core::input::{
 };
 use djinn_core::journal::{Journal, Record};
 use djinn_core::plan::PLANNING_TOOL;
-use djinn_core::preview::{Preview, TextKind};
 use djinn_core::settings::{Mode, Role, RunSettings};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{
@@ -315,18 +314,6 @@ pub(crate) fn stop() -> Input {
 
 pub(crate) fn usage() -> Usage {
     Usage { input_tokens: 100, output_tokens: 10, cached_tokens: 40, took_ms: 250, micro_usd: 0 }
-}
-
-pub(crate) fn piece(message: &str, attempt: u32, offset: usize, text: &str) -> Preview {
-    Preview {
-        child: None,
-        message: MessageId::new(message).unwrap(),
-        attempt,
-        kind: TextKind::Text,
-        offset: offset as u64,
-        text: text.to_owned(),
-        at_ms: 1_000,
-    }
 }
 
 /// Tells a journal these inputs, one record each; what is ignored leaves none.

@@ -1,6 +1,6 @@
 //! Thoughts that a model writes into its answer, `<think>…</think>`, kept apart from it.
 
-use djinn_core::preview::TextKind;
+use djinn_runtime::port::model::TextKind;
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";

@@ -5,11 +5,10 @@ use std::net::SocketAddr;
 use djinn_core::effect::ToolChoice;
 use djinn_core::input::Reply;
 use djinn_core::language::Language;
-use djinn_core::preview::TextKind;
 use djinn_core::settings::{ModelChoice, Role};
 use djinn_core::tool::{EffectClass, ToolPolicy, ToolSpec};
 use djinn_model::{FunctionCallType, ModelKey, ModelSettings, Models, Provider, Settings};
-use djinn_runtime::port::model::{Message, Model as _, ModelError, ModelRequest};
+use djinn_runtime::port::model::{Message, Model as _, ModelError, ModelRequest, TextKind};
 use djinn_runtime::port::secret::{NoSecrets, Secret};
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! Pieces of unfinished messages, as clients see them.
 
-use djinn_core::preview::{Preview, TextKind};
+use crate::preview::{Preview, TextKind};
 use serde::Serialize;
 
 /// A piece of a message that a model is writing. It is in no history: who comes late gets the message

@@ -1,6 +1,6 @@
 //! What tools say while they work, as clients see it.
 
-use djinn_core::call_progress::CallProgress;
+use crate::call_progress::CallProgress;
 use serde::Serialize;
 
 /// A piece of what a tool says while it works, in whole lines. It is in no history: who comes late is told

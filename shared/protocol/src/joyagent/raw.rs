@@ -5,8 +5,8 @@ use serde_json::json;
 use super::{AgentResponse, Translator};
 use crate::connection::{Frame, Projection};
 use crate::cursor::Cursor;
+use crate::preview::Preview;
 use djinn_core::entry::Entry;
-use djinn_core::preview::Preview;
 
 /// The raw projection: one JoyAgent event a frame, without the UI's envelope.
 pub struct JoyAgent(Translator);

@@ -2,11 +2,11 @@
 
 use super::notices::{mark_cut, see_below_notice, void_notice};
 use super::{AgentResponse, Translator};
+use crate::preview::{Preview, TextKind};
 use crate::text_tracker::TextEdit;
 use djinn_core::entry::Entry;
 use djinn_core::id::{MessageId, MessageKey, TaskId};
 use djinn_core::input::FinishReason;
-use djinn_core::preview::{Preview, TextKind};
 use djinn_core::settings::Mode;
 
 /// The newest reply of a lane.

@@ -6,8 +6,8 @@ use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{MessageId, TaskId};
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
-use djinn_core::preview::{EarlyEntry, Live, Preview, TextKind};
 use djinn_protocol::connection::Connection;
+use djinn_protocol::preview::{EarlyEntry, Live, Preview, TextKind};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

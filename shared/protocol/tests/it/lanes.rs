@@ -7,14 +7,14 @@ use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{MessageId, TaskId};
 use djinn_core::input::Input;
 use djinn_core::journal::Record;
-use djinn_core::preview::{EarlyEntry, Live, Preview, TextKind};
 use djinn_core::tool::{ToolFailure, ToolResult};
 use djinn_protocol::connection::Connection;
+use djinn_protocol::preview::{EarlyEntry, Live, Preview, TextKind};
 use proptest::prelude::*;
 use serde_json::json;
 
 use crate::page::{Chip, Page};
-use crate::projection::{PROTOCOLS, Protocol, connection, live, page, show};
+use crate::projection::{PROTOCOLS, Protocol, connection, live, page, piece, show};
 use crate::story;
 
 const TASKS: u32 = 12;
@@ -233,12 +233,12 @@ fn the_text_of_a_void_attempt_is_neither_left_nor_an_empty_box() {
         for protocol in [Protocol::Ui, Protocol::Raw] {
             let mut connection = connection(protocol, true);
             let mut frames = show(&mut connection, &records[0], &[]);
-            let half = Live::Preview(story::piece("t1", 1, 0, "I think that"));
+            let half = Live::Preview(piece("t1", 1, 0, "I think that"));
             frames.extend(live(&mut connection, &half));
             for record in &records[1..] {
                 frames.extend(show(&mut connection, record, &[]));
                 // What the first attempt wrote may be read late.
-                let late = story::piece("t1", 1, 12, " it is 5");
+                let late = piece("t1", 1, 12, " it is 5");
                 frames.extend(live(&mut connection, &Live::Preview(late)));
                 let page = shown(protocol, false, &frames);
                 assert_eq!(page.problems(), [""; 0], "{name}");
@@ -259,21 +259,19 @@ fn thoughts_are_shown_and_an_attempt_that_starts_over_keeps_none_of_its_texts() 
     let (_, records) = story::journal("why?", inputs);
     let reasons = |attempt, text: &str| Preview {
         kind: TextKind::Reasoning,
-        ..story::piece("t1", attempt, 0, text)
+        ..piece("t1", attempt, 0, text)
     };
     for protocol in [Protocol::Ui, Protocol::Raw] {
         let mut connection = connection(protocol, true);
         let mut frames = show(&mut connection, &records[0], &[]);
-        for piece in
-            [reasons(1, "Is it"), story::piece("t1", 1, 0, "It is 5"), reasons(2, "Is it 4? ")]
-        {
+        for piece in [reasons(1, "Is it"), piece("t1", 1, 0, "It is 5"), reasons(2, "Is it 4? ")] {
             frames.extend(live(&mut connection, &Live::Preview(piece)));
         }
         let page = shown(protocol, false, &frames);
         page.check();
         let first = page.lanes().swap_remove(0);
         assert!(!first.chips.iter().any(|chip| chip.text.contains('5')), "{first:#?}");
-        frames.extend(live(&mut connection, &Live::Preview(story::piece("t1", 2, 0, "It is"))));
+        frames.extend(live(&mut connection, &Live::Preview(piece("t1", 2, 0, "It is"))));
         for record in &records[1..] {
             frames.extend(show(&mut connection, record, &[]));
         }
@@ -291,7 +289,7 @@ fn all_that_the_planner_thinks_is_kept() {
     let mut frames = Vec::new();
     for record in &records {
         if record.number == 4 {
-            frames.extend(live(&mut connection, &Live::Preview(story::piece("t2", 1, 0, "I p"))));
+            frames.extend(live(&mut connection, &Live::Preview(piece("t2", 1, 0, "I p"))));
             let page = shown(Protocol::Ui, true, &frames);
             assert_eq!(page.thought, "I plan.\n\nI p");
         }

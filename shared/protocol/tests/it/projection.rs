@@ -3,10 +3,9 @@
 
 use djinn_core::entry::Entry;
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::id::TaskId;
+use djinn_core::id::{MessageId, TaskId};
 use djinn_core::journal::Record;
 use djinn_core::language::Language;
-use djinn_core::preview::{Live, Preview};
 use djinn_core::settings::SummaryPolicy;
 use djinn_protocol::connection::{Connection, Projection};
 use djinn_protocol::cursor::Cursor;
@@ -14,6 +13,7 @@ use djinn_protocol::joyagent::{JoyAgent, Translator};
 use djinn_protocol::joyagent_ui::{JoyAgentUi, refusal_frame};
 use djinn_protocol::link::SessionLinks;
 use djinn_protocol::native::NativeProjection;
+use djinn_protocol::preview::{Live, Preview, TextKind};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -76,6 +76,18 @@ pub(crate) fn send(connection: &mut Connection, step: &Step) -> Vec<String> {
     }
 }
 
+pub(crate) fn piece(message: &str, attempt: u32, offset: usize, text: &str) -> Preview {
+    Preview {
+        child: None,
+        message: MessageId::new(message).unwrap(),
+        attempt,
+        kind: TextKind::Text,
+        offset: offset as u64,
+        text: text.to_owned(),
+        at_ms: 1_000,
+    }
+}
+
 /// The story of most tests with its text arriving in pieces, an attempt that fails and a heartbeat.
 fn steps() -> Vec<Step> {
     let mut inputs = story::growth();
@@ -84,20 +96,20 @@ fn steps() -> Vec<Step> {
     let (_, records) = story::journal("Which region grew fastest?", inputs);
     let mut steps = vec![Step::Record(records[0].clone())];
     steps.extend([
-        Step::Piece(story::piece("t1", 1, 0, "I rea")),
+        Step::Piece(piece("t1", 1, 0, "I rea")),
         Step::Heartbeat,
         Step::Record(records[1].clone()),
-        Step::Piece(story::piece("t1", 2, 0, "I read ")),
-        Step::Piece(story::piece("t1", 2, 7, "the sales.")),
+        Step::Piece(piece("t1", 2, 0, "I read ")),
+        Step::Piece(piece("t1", 2, 7, "the sales.")),
     ]);
     steps.extend(records[2..5].iter().cloned().map(Step::Record));
-    steps.push(Step::Piece(story::piece("t2", 1, 0, "North grew")));
+    steps.push(Step::Piece(piece("t2", 1, 0, "North grew")));
     steps.push(Step::Record(records[5].clone()));
-    steps.push(Step::Piece(story::piece("t2", 2, 0, "North ")));
+    steps.push(Step::Piece(piece("t2", 2, 0, "North ")));
     let (answer, before) = records[6..].split_last().unwrap();
     steps.extend(before.iter().cloned().map(Step::Record));
-    steps.push(Step::Piece(story::piece("t3", 1, 0, "North grew fastest,")));
-    steps.push(Step::Piece(story::piece("t3", 1, 19, " by 12 %")));
+    steps.push(Step::Piece(piece("t3", 1, 0, "North grew fastest,")));
+    steps.push(Step::Piece(piece("t3", 1, 19, " by 12 %")));
     steps.push(Step::Record(answer.clone()));
     steps
 }
@@ -158,12 +170,12 @@ fn plan_steps() -> Vec<Step> {
     };
     let mut records = records.into_iter().map(Step::Record);
     let mut steps: Vec<Step> = records.by_ref().take(1).collect();
-    steps.push(Step::Piece(story::piece("t1", 1, 0, "I pl")));
+    steps.push(Step::Piece(piece("t1", 1, 0, "I pl")));
     steps.extend(records.by_ref().take(1));
     steps.extend([
-        within("s1.1", story::piece("t1", 1, 0, "Gold ")),
-        within("s2.1", story::piece("t1", 1, 0, "Silver ")),
-        within("s1.1", story::piece("t1", 1, 5, "is dear.")),
+        within("s1.1", piece("t1", 1, 0, "Gold ")),
+        within("s2.1", piece("t1", 1, 0, "Silver ")),
+        within("s1.1", piece("t1", 1, 5, "is dear.")),
     ]);
     steps.extend(records);
     steps

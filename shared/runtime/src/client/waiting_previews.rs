@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::MessageKey;
-use djinn_core::preview::Preview;
+use djinn_protocol::preview::Preview;
 
 use crate::settings::to_millis;
 
@@ -129,7 +129,7 @@ fn append_piece(waits: &mut Preview, piece: &Preview) {
 mod tests {
     use super::*;
     use djinn_core::id::{MessageId, TaskId};
-    use djinn_core::preview::{OpenText, TextKind};
+    use djinn_protocol::preview::{OpenText, TextKind};
     use proptest::prelude::*;
 
     fn piece(attempt: u32, kind: TextKind, offset: usize, text: &str) -> Preview {

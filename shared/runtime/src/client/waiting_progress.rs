@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use djinn_core::call_progress::{CallKey, CallProgress};
 use djinn_core::entry::{Entry, Event};
+use djinn_protocol::call_progress::{CallKey, CallProgress};
 
 /// The pieces that wait, by their calls. Each says no more than a call may.
 #[derive(Debug, Default)]

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use djinn_core::effect::EffectId;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::input::Input;
-use djinn_core::preview::Live;
 use djinn_core::run::Run;
 use djinn_core::tool::{EffectClass, ToolFailure, ToolResult};
+use djinn_protocol::preview::Live;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tracing::Instrument as _;
 

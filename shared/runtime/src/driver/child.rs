@@ -7,8 +7,8 @@ use djinn_core::conversation::ChildReport;
 use djinn_core::id::WriteId;
 use djinn_core::input::{ChildEnded, ChildSpec, Input, RunSpec};
 use djinn_core::journal::Journal;
-use djinn_core::preview::Live;
 use djinn_core::status::RunStatus;
+use djinn_protocol::preview::Live;
 use tokio::sync::mpsc;
 
 use super::continuation::continue_task;

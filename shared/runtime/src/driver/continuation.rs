@@ -1,6 +1,6 @@
 //! Continuing a run or task that nobody drives.
 
-use djinn_core::preview::Live;
+use djinn_protocol::preview::Live;
 use tokio::sync::mpsc;
 
 use super::{DriveParams, drive_run};

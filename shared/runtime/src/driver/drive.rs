@@ -1,7 +1,7 @@
 //! Driving a run: what that begins with, and why it stops.
 
 use djinn_core::journal::{Journal, Record};
-use djinn_core::preview::Live;
+use djinn_protocol::preview::Live;
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
 

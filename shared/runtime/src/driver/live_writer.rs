@@ -6,12 +6,12 @@ mod pace;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use djinn_core::call_progress::CallProgress;
 use djinn_core::entry::Event;
 use djinn_core::id::{MessageId, TaskId};
 use djinn_core::input::PartialMessage;
 use djinn_core::journal::Record;
-use djinn_core::preview::{EarlyEntry, Live, OpenText, Preview, TextKind};
+use djinn_protocol::call_progress::CallProgress;
+use djinn_protocol::preview::{EarlyEntry, Live, OpenText, Preview, TextKind};
 use open_calls::OpenCalls;
 use pace::Pace;
 use tokio::sync::mpsc;

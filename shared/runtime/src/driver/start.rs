@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use djinn_core::effect::{ChildDispatch, Delivery, Effect, EffectId, ModelCall, ToolInvocation};
 use djinn_core::input::Input;
-use djinn_core::preview::Live;
 use djinn_core::tool::EffectClass;
+use djinn_protocol::preview::Live;
 use tokio::sync::mpsc;
 
 use super::alarm::RunAlarm;

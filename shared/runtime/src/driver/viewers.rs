@@ -2,7 +2,7 @@
 
 use djinn_core::id::TaskId;
 use djinn_core::journal::Record;
-use djinn_core::preview::Live;
+use djinn_protocol::preview::Live;
 use tokio::sync::mpsc;
 
 use super::driven_run::DrivenRun;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use djinn_core::id::TaskId;
 use djinn_core::journal::Record;
-use djinn_core::preview::{EarlyEntry, Live};
+use djinn_protocol::preview::{EarlyEntry, Live};
 use tokio::task::JoinSet;
 
 use super::MAX_LATENESS_MS;

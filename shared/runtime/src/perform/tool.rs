@@ -9,11 +9,11 @@ use djinn_core::effect::ToolInvocation;
 use djinn_core::file::media_type_of;
 use djinn_core::id::{CallId, FileName};
 use djinn_core::input::{Input, InterruptTarget};
-use djinn_core::preview::Live;
 use djinn_core::run::Run;
 use djinn_core::tool::{
     EffectClass, FullOutput, ToolArguments, ToolFailure, ToolOutput, ToolResult,
 };
+use djinn_protocol::preview::Live;
 use progress_feed::ProgressFeed;
 use serde_json::Map;
 use tokio::sync::mpsc;

@@ -18,6 +18,13 @@ pub struct NewFile {
     pub media_type: String,
 }
 
+/// Whether a file of this media type has a row below its header; `None` for what is no CSV.
+#[must_use]
+pub fn has_rows(media_type: &str, bytes: &[u8]) -> Option<bool> {
+    let is_row = |line: &[u8]| !line.trim_ascii().is_empty();
+    (media_type == "text/csv").then(|| bytes.split(|byte| *byte == b'\n').skip(1).any(is_row))
+}
+
 /// Files of sessions. Needs `dynamodb:GetItem`, `Query`, `PutItem` and `DeleteItem` on the table,
 /// `s3:GetObject`, `PutObject` under the tenants' `files/` and `uploads/`, and `s3:ListBucket`.
 pub trait Files {
@@ -64,4 +71,23 @@ pub trait Files {
         file: &ProductFile,
         limit: u64,
     ) -> impl Future<Output = Result<Vec<u8>, StoreError>> + Send;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_has_rows_below_its_header() {
+        for (bytes, has) in [
+            ("", false),
+            ("a,b", false),
+            ("a,b\r\n\n  \n", false),
+            ("a,b\n1,2", true),
+            ("a\n\n1", true),
+        ] {
+            assert_eq!(has_rows("text/csv", bytes.as_bytes()), Some(has), "{bytes:?}");
+        }
+        assert_eq!(has_rows("text/plain", b"a\nb"), None);
+    }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use djinn_core::preview::Live;
+pub use djinn_protocol::preview::{Live, Preview};
 
 use super::{RunKey, StoreError};
 

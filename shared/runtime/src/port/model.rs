@@ -10,9 +10,9 @@ use djinn_core::human::Interrupt;
 use djinn_core::id::CallId;
 use djinn_core::input::Reply;
 use djinn_core::language::Language;
-use djinn_core::preview::TextKind;
 use djinn_core::settings::{ModelChoice, Role};
 use djinn_core::tool::ToolSpec;
+pub use djinn_protocol::preview::TextKind;
 use serde_json::{Map, Value};
 
 /// A request to a model, without anything a provider knows.

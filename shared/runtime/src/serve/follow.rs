@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use djinn_core::journal::Record;
-use djinn_core::preview::Live;
 use djinn_core::status::RunStatus;
+use djinn_protocol::preview::Live;
 
 use crate::client::ClientStream;
 use crate::history::{ChildHistory, child_histories, show_record};

@@ -11,11 +11,11 @@ use djinn_core::id::{
 };
 use djinn_core::input::{ChildSpec, Input, ModelReplied, Reply, RunSpec};
 use djinn_core::journal::{FORMAT, Journal, Record};
-use djinn_core::preview::{EarlyEntry, Live, Preview, TextKind};
 use djinn_core::session::SharedSession;
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{ToolOutput, ToolResult};
+use djinn_protocol::preview::{EarlyEntry, Live, Preview, TextKind};
 use djinn_runtime::port::admission::Admission;
 use djinn_runtime::port::file::NewFile;
 use djinn_runtime::port::journal::{Lease, NewRun, RunEnd};

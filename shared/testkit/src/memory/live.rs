@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use djinn_core::preview::Live;
+use djinn_protocol::preview::Live;
 use djinn_runtime::port::live::LiveFrom;
 use djinn_runtime::port::{RunKey, StoreError};
 

@@ -3,8 +3,8 @@
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, RunId, SessionName};
 use djinn_core::journal::Record;
-use djinn_core::preview::Live;
 use djinn_core::status::RunStatus;
+use djinn_protocol::preview::Live;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::journal::{
     AppendResult, CreateResult, Journals, Lease, NewRun, RunEnd, RunMeta, SessionView,

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use djinn_core::file::{ProductFile, has_rows};
+use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, RequestId, RunId, SessionId, SessionName, UserId, sha256_hex};
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::RunPosition;
-use djinn_runtime::port::file::NewFile;
+use djinn_runtime::port::file::{NewFile, has_rows};
 use djinn_runtime::port::journal::{EndedRun, SessionView};
 use djinn_runtime::port::{SessionKey, StoreError, UserKey};
 

@@ -5,14 +5,14 @@ use std::time::Duration;
 use djinn_aws::{Aws, AwsStore, Settings, Timeouts};
 use djinn_core::id::MessageId;
 use djinn_core::input::UserMessage;
-use djinn_core::preview::{Live, Preview, TextKind};
 use djinn_core::status::RunStatus;
 use djinn_local::{Stores, StoresOptions};
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::journal::{AppendResult, CreateResult, Journals, Lease};
 use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal, Leases};
-use djinn_runtime::port::live::{LiveFrom, LiveLog};
+use djinn_runtime::port::live::{Live, LiveFrom, LiveLog, Preview};
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
+use djinn_runtime::port::model::TextKind;
 use djinn_runtime::port::stream::Streams as _;
 use djinn_runtime::port::{StoreError, UserKey};
 

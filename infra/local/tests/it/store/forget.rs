@@ -7,7 +7,6 @@ use djinn_aws::{Aws, AwsStore};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{EntryId, TaskId};
 use djinn_core::input::UserMessage;
-use djinn_core::preview::{Live, Preview, TextKind};
 use djinn_core::status::RunStatus;
 use djinn_local::{Stores, StoresOptions};
 use djinn_runtime::port::UserKey;
@@ -15,8 +14,9 @@ use djinn_runtime::port::catalog::{Catalog, SessionDeletion};
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::file_url::FileUrls as _;
 use djinn_runtime::port::journal::Journals;
-use djinn_runtime::port::live::LiveLog;
+use djinn_runtime::port::live::{Live, LiveLog, Preview};
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
+use djinn_runtime::port::model::TextKind;
 use dynoxide::Database;
 
 use super::fault::{behind, objects_under};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use djinn_core::call_progress::{CallProgress, ProgressMark};
 use djinn_core::id::{CallId, TaskId};
-use djinn_core::preview::Live;
+use djinn_protocol::call_progress::{CallProgress, ProgressMark};
+use djinn_protocol::preview::Live;
 
 /// The calls at work that have said something.
 #[derive(Default)]

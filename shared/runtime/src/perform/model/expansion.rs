@@ -2,8 +2,8 @@
 
 use djinn_core::conversation::Reasoning;
 use djinn_core::input::{FinishReason, Reply, RequestedCall};
-use djinn_core::preview::TextKind;
 use djinn_core::tool::ToolArguments;
+use djinn_protocol::preview::TextKind;
 use djinn_text::urls::{TextEnd, Urls};
 
 /// The reply as the journal, clients and tools see it.

@@ -3,8 +3,8 @@
 use djinn_core::effect::ModelCall;
 use djinn_core::id::MessageId;
 use djinn_core::input::Reply;
-use djinn_core::preview::{Preview, TextKind};
 use djinn_core::settings::Role;
+use djinn_protocol::preview::{Preview, TextKind};
 use djinn_text::deliverables::Deliverables;
 use djinn_text::deny::{DenyFilter, DenyList};
 use djinn_text::urls::{UrlExpander, Urls};

@@ -4,8 +4,8 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use djinn_core::call_progress::CallProgress;
-use djinn_core::preview::Live;
+use djinn_protocol::call_progress::CallProgress;
+use djinn_protocol::preview::Live;
 use djinn_text::deny::{DenyFilter, DenyList};
 use tokio::sync::mpsc;
 

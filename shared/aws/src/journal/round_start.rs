@@ -1,14 +1,13 @@
 //! What all tasks of a round start from, so that it need not be stored with each of them.
 
+use djinn_core::conversation::{ChildReport, CompactedContext, Exchange};
+use djinn_core::input::RunSpec;
 use serde::{Deserialize, Serialize};
-
-use super::{ChildReport, RunSpec};
-use crate::conversation::{CompactedContext, Exchange};
 
 /// The conversation at the start of a round. Two rounds of different runs never have the same one:
 /// it says when its run was asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RoundStart {
+pub(super) struct RoundStart {
     question: String,
     base_prompt: String,
     history: Vec<Exchange>,
@@ -19,7 +18,7 @@ pub struct RoundStart {
 
 impl RoundStart {
     /// Takes it out of what a task starts with; [`Self::restore_into`] puts it back. `None` for a run.
-    pub fn take_from(asked: &mut RunSpec) -> Option<Self> {
+    pub(super) fn take_from(asked: &mut RunSpec) -> Option<Self> {
         let task = asked.child.as_mut()?;
         Some(Self {
             earlier_rounds: std::mem::take(&mut task.earlier_rounds),
@@ -32,7 +31,7 @@ impl RoundStart {
     }
 
     /// Puts it back into the task that it was taken from.
-    pub fn restore_into(self, asked: &mut RunSpec) {
+    pub(super) fn restore_into(self, asked: &mut RunSpec) {
         let Self {
             question,
             base_prompt,

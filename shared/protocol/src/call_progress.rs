@@ -1,8 +1,7 @@
 //! What a tool says while it works: not journaled, may be lost, followed by the result of its call.
 
+use djinn_core::id::{CallId, TaskId};
 use serde::{Deserialize, Serialize};
-
-use crate::id::{CallId, TaskId};
 
 /// A piece of what a call says while it is at work. A call that is made again, by another
 /// process or after a person, begins anew.

@@ -1,10 +1,10 @@
 //! Text as it is being written: not journaled, may be lost, always followed by the whole.
 
+use djinn_core::entry::Entry;
+use djinn_core::id::{MessageId, MessageKey, TaskId};
 use serde::{Deserialize, Serialize};
 
 use crate::call_progress::CallProgress;
-use crate::entry::Entry;
-use crate::id::{MessageId, MessageKey, TaskId};
 
 /// What kind of text a preview is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
