@@ -17,7 +17,9 @@ pub use djinn_core::tool::{
 };
 pub use djinn_runtime::port::file::Files;
 pub use djinn_runtime::port::secret::Secrets;
-pub use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
+pub use djinn_runtime::port::tool::{
+    BoxFuture, Tool, ToolAudience, ToolContext, ToolError, ToolSource, ToolSourceError,
+};
 pub use djinn_runtime::prompt::ToolDescription;
 pub use djinn_settings::InvalidSetting;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use djinn_aws::{AwsSecrets, AwsStore};
-use djinn_runtime::port::tool::{Tool, Toolbox};
+use djinn_runtime::port::tool::{Tool, ToolSource, Toolbox};
 use djinn_runtime::prompt::Prompts;
 use djinn_settings::InvalidSetting;
 use djinn_tools::file_tool::FileTool;
@@ -16,6 +16,7 @@ use djinn_tools::{RegistrationError, ToolAdapter, ToolRegistry, TypedTool};
 #[derive(Clone)]
 pub struct Djinn {
     factories: Vec<ToolFactory>,
+    sources: Vec<Arc<dyn ToolSource>>,
 }
 
 /// Makes a tool, out of the parts of the world that is being built.
@@ -48,7 +49,7 @@ pub enum ToolSetupError {
 
 impl Default for Djinn {
     fn default() -> Self {
-        Self { factories: Vec::new() }.with_tool_of(|parts: &ToolParts<'_>| {
+        Self { factories: Vec::new(), sources: Vec::new() }.with_tool_of(|parts: &ToolParts<'_>| {
             Ok(FileTool::new(Arc::clone(&parts.files), Arc::clone(&parts.prompts)))
         })
     }
@@ -82,6 +83,14 @@ impl Djinn {
         self.with_factory(Arc::new(move |_| Ok(Arc::clone(&tool))))
     }
 
+    /// With the tools that this source lists, too: other ones for each tenant, user, mode and output style.
+    /// It is asked when runs are offered tools, never at the start.
+    #[must_use]
+    pub fn with_tool_source(mut self, source: impl ToolSource + 'static) -> Self {
+        self.sources.push(Arc::new(source));
+        self
+    }
+
     fn with_factory(mut self, factory: ToolFactory) -> Self {
         self.factories.push(factory);
         self
@@ -93,7 +102,8 @@ impl Djinn {
         for factory in &self.factories {
             registry.register_tool(factory(parts)?)?;
         }
-        Ok(registry.into_toolbox())
+        let sources = self.sources.iter().map(Arc::clone);
+        Ok(sources.fold(registry.into_toolbox(), Toolbox::with_source))
     }
 }
 
@@ -101,7 +111,10 @@ impl Djinn {
 mod tests {
     use super::*;
     use crate::build_lambda_world;
-    use djinn_tools::{EffectClass, Language, ToolContext, ToolDefinition, ToolError, ToolOutput};
+    use djinn_tools::{
+        BoxFuture, EffectClass, Language, ToolAudience, ToolContext, ToolDefinition, ToolError,
+        ToolOutput, ToolSourceError,
+    };
 
     /// Says what a variable said when it was made.
     struct Greeter(String);
@@ -127,14 +140,22 @@ mod tests {
         name.map(Greeter).ok_or_else(|| InvalidSetting::new("GREETER", "a name", ""))
     }
 
+    /// The variables without which no function starts.
+    fn find_variable(name: &str) -> Option<String> {
+        let value = match name {
+            "DJINN_EXECUTOR" => "arn:aws:lambda:eu-west-1:1:function:executor",
+            "DJINN_SCHEDULE_ROLE_ARN" => "arn:aws:iam::1:role/djinn",
+            "DJINN_TABLE" | "DJINN_BUCKET" | "DJINN_SCHEDULE_GROUP" => "djinn",
+            _ => return None,
+        };
+        Some(value.to_owned())
+    }
+
     /// Which of these tools a deployment has, where `GREETER` is as given.
     fn build(djinn: &Djinn, greeter: Option<&str>, tools: [&str; 2]) -> Result<[bool; 2], String> {
         let var = |name: &str| match name {
             "GREETER" => greeter.map(str::to_owned),
-            "DJINN_EXECUTOR" => Some("arn:aws:lambda:eu-west-1:1:function:executor".to_owned()),
-            "DJINN_SCHEDULE_ROLE_ARN" => Some("arn:aws:iam::1:role/djinn".to_owned()),
-            "DJINN_TABLE" | "DJINN_BUCKET" | "DJINN_SCHEDULE_GROUP" => Some("djinn".to_owned()),
-            _ => None,
+            name => find_variable(name),
         };
         let world = build_lambda_world(djinn, &var).map_err(|error| error.to_string())?;
         Ok(tools.map(|name| world.tools.find_tool(name).is_some()))
@@ -150,6 +171,30 @@ mod tests {
         assert_eq!(build(&of_parts, Some("greeter"), tools), Ok([true, true]));
         let untyped = Arc::new(ToolAdapter::new(Greeter("greeter".to_owned())));
         assert_eq!(build(&Djinn::new().with_dyn_tool(untyped), None, tools), Ok([true, true]));
+    }
+
+    /// Lists nothing.
+    struct Catalogue;
+
+    impl ToolSource for Catalogue {
+        fn name(&self) -> &'static str {
+            "catalogue"
+        }
+
+        fn list_tools<'a>(
+            &'a self,
+            _: &'a ToolAudience,
+        ) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolSourceError>> {
+            Box::pin(async { Ok(Vec::new()) })
+        }
+    }
+
+    #[test]
+    fn the_sources_of_a_deployment_are_asked_for_tools() {
+        let djinn = Djinn::new().with_tool_source(Catalogue);
+        let world = build_lambda_world(&djinn, &find_variable).unwrap();
+        let names: Vec<_> = world.tools.sources().map(|source| source.name()).collect();
+        assert_eq!(names, ["catalogue"]);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::tool::{
     AvailableTools, BoxFuture, Tool, ToolAudience, ToolSource, ToolSourceError, Toolbox,
 };
+use djinn_runtime::settings::Settings;
 use djinn_testkit::clock::ManualClock;
 use djinn_testkit::point::{Fate, Points};
 use djinn_testkit::sim::Sim;
@@ -152,6 +153,20 @@ async fn a_set_stands_once_in_a_journal_wherever_a_process_dies() {
         assert!(replies(&records).iter().all(|reply| reply.tool_set.is_some()));
         assert!(Journal::fold(&records).is_ok());
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_set_stands_once_in_a_journal_that_is_handed_over() {
+    let mut sim = hundred_tools(Points::new());
+    sim.invocation = Some(Duration::from_secs(3));
+    let hand_over_margin = Duration::from_secs(1);
+    sim.ports.settings = Settings { hand_over_margin, ..Settings::default() }.into();
+    sim.run_to_end(&sim.make_question(RunSettings::default())).await.unwrap();
+    let kicks = sim.points.point_names().iter().filter(|name| *name == "after kick").count();
+    assert!(kicks >= 2, "only {kicks} hand-overs");
+    let records = records(&sim).await;
+    let held: Vec<usize> = replies(&records).iter().map(|reply| reply.offered.len()).collect();
+    assert_eq!(held, [100, 0, 0]);
 }
 
 /// `look`, which is another after each call of `deploy`.
