@@ -33,6 +33,7 @@ mod files;
 mod identity;
 mod idle;
 mod ignored;
+mod images;
 mod join;
 mod joyagent;
 mod keys;

@@ -1,5 +1,6 @@
 //! A whole system and a model that a test scripts, spoken to over HTTP.
 
+mod camera;
 mod client;
 mod contract;
 mod door;
@@ -29,6 +30,7 @@ use djinn_runtime::settings::{RetryPolicy, Settings};
 use djinn_scripted::ScriptedModel;
 use serde_json::{Value, json};
 
+pub(crate) use camera::Camera;
 pub(crate) use client::{Answer, Client, Protocol, Question};
 pub(crate) use contract::check_answer;
 pub(crate) use door::{Door, Parts, caller_v1, caller_v2, not_local};

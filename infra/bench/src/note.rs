@@ -40,6 +40,7 @@ impl Tool for NoteTool {
                 full_output: None,
                 view: ResultView::Text,
                 files: Vec::new(),
+                images: Vec::new(),
             })
         })
     }

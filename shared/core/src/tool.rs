@@ -222,8 +222,8 @@ impl ToolResult {
                 | ResultView::UserAnswer
                 | ResultView::Plan { .. } => None,
             };
-            let written = observation.files.iter().map(|file| &file.name);
-            written.chain(read).chain(observation.full_output.as_ref().map(|whole| &whole.file))
+            let told = observation.files.iter().chain(&observation.images).map(|file| &file.name);
+            told.chain(read).chain(observation.full_output.as_ref().map(|whole| &whole.file))
         })
     }
 }
@@ -239,13 +239,18 @@ pub struct ToolOutput {
     pub view: ResultView,
     /// The files it wrote.
     pub files: Vec<ProductFile>,
+    /// Images for the model, if it can see: files that it wrote or read, at most 20. Their bytes are read when a
+    /// request is made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<ProductFile>,
 }
 
 impl ToolOutput {
     /// A plain answer without files.
     #[must_use]
     pub fn from_text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), full_output: None, view: ResultView::Text, files: Vec::new() }
+        let (text, view) = (text.into(), ResultView::Text);
+        Self { text, full_output: None, view, files: Vec::new(), images: Vec::new() }
     }
 }
 

@@ -151,6 +151,7 @@ impl<S: Secrets> Model for Models<S> {
             max_output_tokens: max_tokens(model, model.thinking).into(),
             price: self.settings.price(model),
             call_timeout: model.call_timeout,
+            sees_images: model.sees_images,
         })
     }
 

@@ -111,7 +111,7 @@ fn past_tools(messages: &[Message]) -> impl Iterator<Item = &str> {
         .iter()
         .flat_map(|message| match message {
             Message::Assistant { calls, .. } => calls.as_slice(),
-            Message::User(_) | Message::ToolResults(_) => &[],
+            Message::User(_) | Message::ToolResults(_) | Message::Images { .. } => &[],
         })
         .map(|call| call.tool.as_str())
 }

@@ -5,6 +5,7 @@
 mod object_reader;
 mod provider;
 mod read;
+mod sight;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -64,6 +65,8 @@ pub struct ModelSettings {
     pub thinking: Option<Thinking>,
     /// How it calls tools.
     pub function_call_type: FunctionCallType,
+    /// Whether it sees images; by its name where nothing is said.
+    pub sees_images: bool,
     /// Members that are merged into every request body, over ours.
     pub extra: Map<String, Value>,
     /// Longest wait for the first byte of a reply's body, 1-900 s, default 60 s.
@@ -148,6 +151,7 @@ impl ModelSettings {
             temperature: Temperature::Default,
             thinking: None,
             function_call_type: FunctionCallType::FunctionCall,
+            sees_images: sight::sees_images_by_name(model),
             extra: Map::new(),
             first_byte_timeout: Duration::from_secs(60),
             chunk_timeout: Duration::from_secs(30),

@@ -100,6 +100,8 @@ fragments! {
     OUTCOME_CUT = "outcome/cut", 1_200_000;
     /// A long text of which the beginning and the end are shown.
     OUTCOME_SHORTENED = "outcome/shortened", 1_200_000;
+    /// Names the images of a result, behind its text.
+    OUTCOME_IMAGES = "outcome/images", 1_200_000;
     /// A tool that does not exist.
     OUTCOME_UNKNOWN_TOOL = "outcome/unknown_tool", 8_000;
     /// A tool that is another than was offered.
@@ -142,6 +144,10 @@ fragments! {
     NOTE_SAID = "note/said", 20_000;
     /// What a person changed of the plan while its steps were at work.
     NOTE_PLAN_EDITED = "note/plan_edited", 60_000;
+    /// What images of a result are, in the message that holds them.
+    NOTE_IMAGES = "note/images", 10_000;
+    /// An image that cannot be read.
+    NOTE_IMAGE_MISSING = "note/image_missing", 1_000;
     /// Older turns did not fit.
     NOTE_LEFT_OUT = "note/left_out", 1_000;
     /// What placeholders stand for.

@@ -5,6 +5,7 @@ mod employees;
 mod external;
 mod fitting;
 mod group;
+mod images;
 mod plan;
 mod plan_change;
 mod summary;
@@ -27,7 +28,7 @@ use group::{MessageGroup, group_conversation};
 pub(crate) use plan::planning_tool;
 use serde::Serialize;
 use serde_json::json;
-pub use window::ContextTooLong;
+pub use window::{ContextTooLong, RequestBounds};
 
 use crate::port::model::{Message, ModelRequest};
 use crate::prompt::{self, Fragment, Prompts};
@@ -66,7 +67,7 @@ impl RenderedRequest {
     pub fn token_bound(&self) -> u64 {
         let texts = self.request.to_texts();
         let most = |text: &String| estimate_tokens(text.len() as u64) + TEXT_OVERHEAD;
-        texts.iter().map(most).sum::<u64>().max(self.tokens)
+        (texts.iter().map(most).sum::<u64>() + self.request.image_tokens()).max(self.tokens)
     }
 }
 
@@ -78,8 +79,8 @@ struct RequestBody {
     tokens: u64,
 }
 
-/// Renders the request of a model call so that it fits into `limit` tokens. `tools` are those of the
-/// agents that do the work.
+/// Renders the request of a model call so that it keeps its bounds. `tools` are those of the agents that do
+/// the work.
 ///
 /// # Errors
 /// [`ContextTooLong`] when even the instructions and the question do not fit.
@@ -89,9 +90,10 @@ pub fn render_request(
     run: &Run,
     call: &ModelCall,
     call_name: String,
-    limit: u64,
+    bounds: RequestBounds,
     count: impl Fn(&str) -> u64,
 ) -> Result<RenderedRequest, ContextTooLong> {
+    let limit = bounds.tokens;
     let run = &*run.model_view();
     let language = run.spec().settings.language;
     let asks = || can_ask_user(run).then(|| plan::ask_user_tool(prompts, language));
@@ -105,7 +107,7 @@ pub fn render_request(
     let said = match call.role {
         Role::React | Role::Planner | Role::Executor => {
             let words = LoopPrompts::of(prompts, call.role, run, tools, limit);
-            render_loop(prompts, words, &own, run, limit, count)?
+            render_loop(prompts, words, &own, run, bounds, count)?
         }
         Role::Summary => summary::render_summary(prompts, run, limit, count)?,
         Role::Compactor => compaction::render_compaction(prompts, run, limit, count)?,
@@ -179,7 +181,7 @@ fn render_loop(
     words: LoopPrompts,
     tools: &[ToolSpec],
     run: &Run,
-    limit: u64,
+    bounds: RequestBounds,
     count: impl Fn(&str) -> u64,
 ) -> Result<RequestBody, ContextTooLong> {
     let settings = &run.spec().settings;
@@ -189,14 +191,14 @@ fn render_loop(
         .iter()
         .map(|tool| format!("{}{}{}", tool.name, tool.description, tool.schema))
         .collect();
-    let mut groups = group_conversation(prompts, run, &question, limit);
+    let mut groups = group_conversation(prompts, run, &question, bounds);
     if !groups.last().is_some_and(MessageGroup::ends_with_user) {
         groups.push(MessageGroup::new_fixed("next_step", vec![Message::User(next_step)]));
     }
     let fixed: FixedTexts<'_> =
         [system.as_str()].into_iter().chain(tool_words.iter().map(String::as_str)).collect();
     let keep = u64::from(settings.context.keep_turns);
-    let room = ContextWindow { prompts, language, limit, keep_turns: keep };
+    let room = ContextWindow { prompts, language, limit: bounds.tokens, keep_turns: keep };
     let (messages, fitted) = room.fit_messages(&fixed, groups, count)?;
     Ok(RequestBody { system, messages, dropped: fitted.dropped, tokens: fitted.tokens })
 }

@@ -41,7 +41,8 @@ pub use bench::Bench;
 pub use bench::plan::PlanBench;
 pub use gate::ChunkGate;
 pub use request::{
-    MessageRole, RecordedCall, RecordedMessage, RecordedRequest, RecordedResult, RequestTool,
+    MessageRole, RecordedCall, RecordedImage, RecordedMessage, RecordedRequest, RecordedResult,
+    RequestTool,
 };
 pub use response::{STAMP, ScriptedResponse};
 pub use rule::Rule;

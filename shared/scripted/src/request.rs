@@ -45,6 +45,17 @@ pub struct RecordedMessage {
     pub calls: Vec<RecordedCall>,
     /// What came of earlier calls.
     pub results: Vec<RecordedResult>,
+    /// The images that it shows.
+    pub images: Vec<RecordedImage>,
+}
+
+/// An image of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedImage {
+    /// Its media type; empty for Ollama, which is not told.
+    pub media_type: String,
+    /// Its content in base64, as it was sent.
+    pub content: String,
 }
 
 /// Who said a message.
@@ -226,6 +237,11 @@ impl RecordedRequest {
     pub fn results_for(&self, tool: &str) -> impl Iterator<Item = &RecordedResult> {
         let results = self.messages().iter().flat_map(|message| &message.results);
         results.filter(move |result| result.tool == tool)
+    }
+
+    /// Every image that it shows, oldest first.
+    pub fn images(&self) -> impl Iterator<Item = &RecordedImage> {
+        self.messages().iter().flat_map(|message| &message.images)
     }
 
     /// Whether it holds a result of this tool.

@@ -178,6 +178,7 @@ impl Model for StoryModel {
             max_output_tokens: 1_000,
             price: self.price,
             call_timeout,
+            sees_images: false,
         })
     }
 
@@ -260,6 +261,7 @@ fn count_tokens(text: &str) -> u64 {
 fn request_tokens(request: &ModelRequest) -> u64 {
     let said = |message: &Message| match message {
         Message::User(text) => count_tokens(text),
+        Message::Images { text, .. } => count_tokens(text) + message.image_tokens(),
         Message::Assistant { text, calls, .. } => {
             let calls = calls.iter().map(|call| count_tokens(&json!(call.arguments).to_string()));
             count_tokens(text) + calls.sum::<u64>()

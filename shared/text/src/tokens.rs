@@ -8,6 +8,13 @@
 /// `djinn-model` measures them.
 const BYTES_PER_TOKEN: u64 = 3;
 
+/// Bytes of text that an image is taken for.
+pub const IMAGE_BYTES: usize = 4_800;
+
+/// Tokens that an image is taken to have: what Anthropic counts for 1 500 by 800 pixels, and more than OpenAI and
+/// Gemini do for one of that size.
+pub const IMAGE_TOKENS: u64 = IMAGE_BYTES as u64 / BYTES_PER_TOKEN;
+
 /// Tokens of a text of so many bytes, rounded up: rather too many than too few.
 #[must_use]
 pub fn estimate_tokens(bytes: u64) -> u64 {

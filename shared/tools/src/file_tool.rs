@@ -92,6 +92,7 @@ impl<F: Files + Send + Sync> FileTool<F> {
             full_output: None,
             view: ResultView::FileWritten { file: file.clone() },
             files: vec![file],
+            images: Vec::new(),
         })
     }
 
@@ -121,6 +122,7 @@ impl<F: Files + Send + Sync> FileTool<F> {
             full_output: None,
             view: ResultView::FileRead { file },
             files: Vec::new(),
+            images: Vec::new(),
         })
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use djinn_core::language::Language;
-use djinn_core::tool::{EffectClass, ResultView, ToolOutput, ToolPolicy, ToolSpec};
+use djinn_core::tool::{EffectClass, ToolOutput, ToolPolicy, ToolSpec};
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
 use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
@@ -42,8 +42,7 @@ impl Tool for Slow {
         Box::pin(async move {
             self.started.add_permits(1);
             self.go_on.acquire().await.unwrap().forget();
-            let (text, view) = ("It worked.".to_owned(), ResultView::Text);
-            Ok(ToolOutput { text, full_output: None, view, files: Vec::new() })
+            Ok(ToolOutput::from_text("It worked."))
         })
     }
 

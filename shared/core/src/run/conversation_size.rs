@@ -3,6 +3,7 @@
 use crate::conversation::{CompactionRange, Conversation, ConversationItem, Exchange, Turn};
 use crate::plan::Plan;
 use crate::tool::{ResultView, ToolArguments, ToolOutput, ToolResult};
+use djinn_text::tokens::IMAGE_BYTES;
 
 /// Tokens of the oldest part of a conversation.
 pub(super) fn tokens_of_range(conversation: &Conversation, part: CompactionRange) -> u64 {
@@ -57,7 +58,7 @@ fn bytes_of_turn(turn: &Turn) -> usize {
             ToolResult::Done(ToolOutput { view: ResultView::Plan { plan }, .. }) => {
                 bytes_of_plan(plan)
             }
-            ToolResult::Done(observation) => observation.text.len(),
+            ToolResult::Done(output) => output.text.len() + output.images.len() * IMAGE_BYTES,
             ToolResult::Failed { detail, .. } => detail.len(),
             ToolResult::PlanRefused { error } => error.to_string().len(),
         };

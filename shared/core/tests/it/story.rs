@@ -245,6 +245,7 @@ pub(crate) fn wrote(call: &str, name: &str) -> Input {
             full_output: None,
             view: ResultView::FileWritten { file: file.clone() },
             files: vec![file],
+            images: Vec::new(),
         }),
     )
 }
@@ -358,6 +359,7 @@ pub(crate) fn growth() -> Vec<Input> {
                 full_output: None,
                 view: ResultView::FileRead { file: file("sales.csv") },
                 files: Vec::new(),
+                images: Vec::new(),
             }),
         ),
         replied(

@@ -1,7 +1,11 @@
 //! A conversation as genai takes it.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use djinn_core::conversation::Reasoning;
-use djinn_runtime::port::model::{Message, ModelRequest, PastCall, ToolResultMessage};
+use djinn_runtime::port::model::{
+    Message, ModelRequest, PastCall, RequestImage, ToolResultMessage,
+};
 use djinn_runtime::prompt::Prompts;
 use genai::chat::{
     CacheControl, ChatMessage, ContentPart, MessageContent, MessageOptions, ToolCall, ToolResponse,
@@ -26,6 +30,7 @@ pub(super) fn native_messages(
     for message in &request.messages {
         match message {
             Message::User(text) => messages.push(ChatMessage::user(text.clone())),
+            Message::Images { text, images } => messages.push(user_message(text.clone(), images)),
             Message::Assistant { text, reasoning, calls } => {
                 let kept = reasoning.as_ref().and_then(|reasoning| {
                     Some((
@@ -76,10 +81,15 @@ fn tool_message(parts: impl Into<MessageContent>) -> ChatMessage {
 /// With calls and results as text; neighbours from the user become one message, since the models
 /// that need this often insist on alternating roles.
 pub(super) fn text_messages(request: &ModelRequest, prompts: &Prompts) -> Vec<ChatMessage> {
-    let mut said: Vec<(bool, String)> = Vec::with_capacity(request.messages.len());
+    let mut said: Vec<(bool, String, Vec<&RequestImage>)> =
+        Vec::with_capacity(request.messages.len());
     for message in &request.messages {
+        let images = match message {
+            Message::Images { images, .. } => images.as_slice(),
+            Message::User(_) | Message::Assistant { .. } | Message::ToolResults(_) => &[],
+        };
         let (is_user, text) = match message {
-            Message::User(text) => (true, text.clone()),
+            Message::User(text) | Message::Images { text, .. } => (true, text.clone()),
             Message::Assistant { text, calls, .. } => {
                 (false, struct_parse::format_past_reply(text, calls))
             }
@@ -89,20 +99,36 @@ pub(super) fn text_messages(request: &ModelRequest, prompts: &Prompts) -> Vec<Ch
         };
         match said.last_mut() {
             _ if text.trim().is_empty() => {}
-            Some((last, before)) if *last == is_user => {
+            Some((last, before, shown)) if *last == is_user => {
                 before.push_str("\n\n");
                 before.push_str(&text);
+                shown.extend(images);
             }
-            Some(_) | None => said.push((is_user, text)),
+            Some(_) | None => said.push((is_user, text, images.iter().collect())),
         }
     }
     said.into_iter()
         .map(
-            |(is_user, text)| {
-                if is_user { ChatMessage::user(text) } else { ChatMessage::assistant(text) }
+            |(is_user, text, images)| {
+                if is_user { user_message(text, images) } else { ChatMessage::assistant(text) }
             },
         )
         .collect()
+}
+
+/// A user's message: its text, and then its images.
+fn user_message<'a>(
+    text: String,
+    images: impl IntoIterator<Item = &'a RequestImage>,
+) -> ChatMessage {
+    let images = images.into_iter().map(|image| {
+        let content = STANDARD.encode(&image.bytes);
+        let name = image.file.name.to_string();
+        ContentPart::from_binary_base64(image.file.media_type.clone(), content, Some(name))
+    });
+    let parts: Vec<ContentPart> =
+        [ContentPart::from_text(text)].into_iter().chain(images).collect();
+    ChatMessage::user(MessageContent::from_parts(parts))
 }
 
 fn reply_parts(

@@ -69,7 +69,10 @@ pub(super) fn can_think(model: &ModelSettings, request: &ModelRequest) -> bool {
         {
             Some((reasoning, !calls.is_empty()))
         }
-        Message::Assistant { .. } | Message::User(_) | Message::ToolResults(_) => None,
+        Message::Assistant { .. }
+        | Message::User(_)
+        | Message::ToolResults(_)
+        | Message::Images { .. } => None,
     });
     let is_foreign = newest.is_some_and(|(reasoning, has_calls)| {
         let signature = reasoning.as_ref().and_then(|reasoning| reasoning.signature.as_deref());

@@ -50,6 +50,16 @@ impl ObjectReader {
         }
     }
 
+    pub(super) fn take_bool(&mut self, row: &Setting) -> Result<Option<bool>, SettingsError> {
+        match self.take(row) {
+            None => Ok(None),
+            Some(Value::Bool(value)) => Ok(Some(value)),
+            Some(other) => {
+                Err(SettingsError::wrong_value(self.path_of(row), &row.kind.to_string(), &other))
+            }
+        }
+    }
+
     /// A whole number within the bounds of its row.
     pub(super) fn take_integer(&mut self, row: &Setting) -> Result<Option<u64>, SettingsError> {
         let Some(value) = self.take(row) else {

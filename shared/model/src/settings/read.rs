@@ -217,6 +217,7 @@ fn read_model(
     model.temperature = read_temperature(&mut fields)?;
     model.thinking = read_thinking(&mut fields, provider.thinking_style(&name))?;
     model.function_call_type = read_call_type(&mut fields, provider)?;
+    model.sees_images = fields.take_bool(&member::IMAGES)?.unwrap_or(model.sees_images);
     model.extra = read_extra(&mut fields, provider)?;
     for (row, timeout) in [
         (&member::FIRST_BYTE_TIMEOUT_S, &mut model.first_byte_timeout),

@@ -78,7 +78,7 @@ fn everything_can_be_set() {
                 "provider": "anthropic", "model": "claude-sonnet-4-6", "base_url": "https://gate.example/anthropic/v1",
                 "key": "secret:arn:aws:secretsmanager:eu-west-1:1:secret:x", "max_tokens": 1000,
                 "max_input_tokens": 2000, "temperature": 0.5, "thinking": 2048,
-                "function_call_type": "struct_parse", "extra": {"top_k": 3},
+                "function_call_type": "struct_parse", "images": false, "extra": {"top_k": 3},
                 "first_byte_timeout_s": 1, "chunk_timeout_s": 2, "call_timeout_s": 3
             },
             "small": {"provider": "openai", "model": "gpt-4.1-mini", "key": "env:SOME_KEY"}
@@ -96,6 +96,7 @@ fn everything_can_be_set() {
         temperature: Temperature::Fixed(0.5),
         thinking: Some(Thinking::Tokens(2048)),
         function_call_type: FunctionCallType::StructParse,
+        sees_images: false,
         extra: json!({"top_k": 3}).as_object().unwrap().clone(),
         first_byte_timeout: Duration::from_secs(1),
         chunk_timeout: Duration::from_secs(2),
@@ -265,6 +266,7 @@ fn what_is_wrong_with_a_model_is_said_with_its_place() {
             json!({"provider": "cohere"}),
             "models.main.function_call_type must be struct_parse: tools cannot be offered to cohere otherwise",
         ),
+        (json!({"images": 1}), "models.main.images must be true or false, got `1`"),
         (json!({"extra": []}), "models.main.extra must be an object, got `[]`"),
         (json!({"extra": {"stream": false}}), "models.main.extra.stream must not be replaced"),
         (

@@ -2,6 +2,7 @@
 
 mod expansion;
 mod fallback;
+mod images;
 mod reply_previews;
 mod silent_attempts;
 
@@ -19,6 +20,7 @@ use djinn_core::settings::Role;
 use djinn_core::tool::{OfferedTool, ToolSetRef};
 use djinn_protocol::preview::Live;
 use expansion::expand_urls;
+use images::load_images;
 use reply_previews::ReplyPreviews;
 use silent_attempts::SilentAttempts;
 use tokio::sync::mpsc;
@@ -32,7 +34,7 @@ use crate::port::checker::ContentOwner;
 use crate::port::clock::Clock;
 use crate::port::model::{Delta, Model, ModelError, ModelErrorKind, ModelLimits};
 use crate::port::tool::{AvailableTools, ToolAudience};
-use crate::render::{self, RenderedRequest};
+use crate::render::{self, RenderedRequest, RequestBounds};
 use crate::world::Ports;
 
 /// A model call to be made.
@@ -170,7 +172,8 @@ impl<P: Ports> ModelExecution<P> {
         let tools = self.list_tools().await;
         let request = self.render_request(&tools, limits.max_input_tokens).ok()?.request;
         let count = |text: &str| self.ports.model().count_tokens(role, choice, text);
-        let input_tokens = request.to_texts().iter().map(|text| count(text)).sum();
+        let texts: u64 = request.to_texts().iter().map(|text| count(text)).sum();
+        let input_tokens = texts + request.image_tokens();
         let spent = self.run.spending();
         let calls = u64::from(spent.model_calls.max(1));
         let output_tokens = spent.usage.output_tokens.div_ceil(calls);
@@ -193,10 +196,11 @@ impl<P: Ports> ModelExecution<P> {
             self.account.add_written_bytes(&self.call, delta.text.len());
             pieces.push_delta(delta, clock.now_ms()).into_iter().for_each(send);
         };
+        let request = load_images(&self.ports, &self.run, &rendered.request).await;
         self.account.begin_attempt(&self.call);
         let mut time = AwakeTime::new(clock);
         // In a box, since what watches it would hold room for it twice.
-        let called = Box::pin(self.ports.model().call(&rendered.request, &mut on_delta));
+        let called = Box::pin(self.ports.model().call(&request, &mut on_delta));
         match time.run_to_end(called).await {
             Ok(mut reply) => {
                 reply.usage = reply.usage.priced_at(price);
@@ -238,13 +242,16 @@ impl<P: Ports> ModelExecution<P> {
         let name = format!("{}/{task}{}/{}", self.key.run, self.call.message, self.call.attempt);
         let tools = tools.specs(language);
         let count = |text: &str| self.ports.model().count_tokens(role, choice, text);
+        let limits = self.ports.model().limits(role, choice);
+        let sees_images = limits.is_ok_and(|limits| limits.sees_images);
+        let bounds = RequestBounds { tokens: limit, sees_images };
         render::render_request(
             self.ports.prompts(),
             &tools,
             &self.run,
             &self.call,
             name,
-            limit,
+            bounds,
             count,
         )
         .map_err(|error| Failure::new(ErrorCode::ContextTooLong, error.to_string()))

@@ -23,12 +23,16 @@ use crate::awake_time::AwakeTime;
 use crate::deadline::Deadline;
 use crate::port::clock::{Clock, elapsed_ms};
 use crate::port::file::{Files, NewFile};
+use crate::port::model::RequestImage;
 use crate::port::tool::{Tool, ToolAudience, ToolContext, ToolError};
 use crate::port::tool_progress::{ReportReader, ToolProgress};
 use crate::port::{RunKey, SessionKey};
 use crate::prompt;
 use crate::texts::HasTexts as _;
 use crate::world::Ports;
+
+/// Images of one result that are kept.
+const MAX_RESULT_IMAGES: usize = 20;
 
 /// A tool call to be made.
 pub struct ToolExecution<P: Ports> {
@@ -224,8 +228,11 @@ impl<P: Ports> ToolExecution<P> {
         }
     }
 
-    /// What of a result the model and the journal get; the whole goes into an internal file.
+    /// What of a result the model and the journal get: the images that it can be shown, and a text whose
+    /// whole goes into an internal file.
     async fn shorten_output(&self, mut observation: ToolOutput) -> ToolOutput {
+        observation.images.retain(RequestImage::can_show);
+        observation.images.truncate(MAX_RESULT_IMAGES);
         let max = self.context.max_observe as usize;
         let characters = observation.text.chars().count();
         if characters > max {

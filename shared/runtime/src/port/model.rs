@@ -1,11 +1,13 @@
 //! Language models, as a run asks them: one request, one streamed reply.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use djinn_core::budget::{Price, Usage};
 use djinn_core::conversation::Reasoning;
 use djinn_core::effect::ToolChoice;
 use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::file::ProductFile;
 use djinn_core::human::Interrupt;
 use djinn_core::id::CallId;
 use djinn_core::input::Reply;
@@ -13,6 +15,7 @@ use djinn_core::language::Language;
 use djinn_core::settings::{ModelChoice, Role};
 use djinn_core::tool::ToolSpec;
 pub use djinn_protocol::preview::TextKind;
+use djinn_text::tokens::IMAGE_TOKENS;
 use serde_json::{Map, Value};
 
 /// A request to a model, without anything a provider knows.
@@ -46,7 +49,7 @@ impl ModelRequest {
         let mut texts = vec![self.system.clone()];
         for message in &self.messages {
             match message {
-                Message::User(text) => texts.push(text.clone()),
+                Message::User(text) | Message::Images { text, .. } => texts.push(text.clone()),
                 Message::Assistant { text, calls, .. } => {
                     texts.push(text.clone());
                     let called = |call: &PastCall| {
@@ -62,6 +65,12 @@ impl ModelRequest {
         let told = |tool: &ToolSpec| format!("{}{}{}", tool.name, tool.description, tool.schema);
         texts.extend(self.tools.iter().map(told));
         texts
+    }
+
+    /// The tokens that its images are taken to have.
+    #[must_use]
+    pub fn image_tokens(&self) -> u64 {
+        self.messages.iter().map(Message::image_tokens).sum()
     }
 }
 
@@ -81,6 +90,45 @@ pub enum Message {
     },
     /// What came of those calls, in their order.
     ToolResults(Vec<ToolResultMessage>),
+    /// Images of the results before it, as a message of the user's: no provider takes them elsewhere.
+    Images {
+        /// Which they are, and what they are of.
+        text: String,
+        /// The images, in the order that the text names them.
+        images: Vec<RequestImage>,
+    },
+}
+
+impl Message {
+    /// The tokens that its images are taken to have.
+    #[must_use]
+    pub fn image_tokens(&self) -> u64 {
+        match self {
+            Self::Images { images, .. } => images.len() as u64 * IMAGE_TOKENS,
+            Self::User(_) | Self::Assistant { .. } | Self::ToolResults(_) => 0,
+        }
+    }
+}
+
+/// An image of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestImage {
+    /// The file that it is.
+    pub file: ProductFile,
+    /// Its content; empty before the request is made.
+    pub bytes: Arc<[u8]>,
+}
+
+impl RequestImage {
+    /// Largest image that a model is shown, in bytes.
+    pub const MAX_BYTES: u64 = 5 * 1024 * 1024;
+
+    /// Whether every model that sees images can be shown this file.
+    #[must_use]
+    pub fn can_show(file: &ProductFile) -> bool {
+        let types = ["image/png", "image/jpeg", "image/webp", "image/gif"];
+        types.contains(&file.media_type.as_str()) && file.size <= Self::MAX_BYTES
+    }
 }
 
 /// A call that was made.
@@ -116,6 +164,8 @@ pub struct ModelLimits {
     pub price: Option<Price>,
     /// Longest a call may take, from the request to the last byte.
     pub call_timeout: Duration,
+    /// Whether it can be shown images.
+    pub sees_images: bool,
 }
 
 /// A piece of a reply as it arrives.

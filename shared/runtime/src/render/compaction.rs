@@ -38,10 +38,12 @@ pub(super) fn render_compaction(
 
     let mut entries: Vec<TranscriptEntry> =
         entries.into_iter().map(|entry| entry.into_framed(prompts)).collect();
-    let mut pieces = vec![RequestPart { label: "compact", texts: vec![&frame], pinned: true }];
+    let mut pieces =
+        vec![RequestPart { label: "compact", texts: vec![&frame], image_tokens: 0, pinned: true }];
     pieces.extend(entries.iter().map(|entry| RequestPart {
         label: "history",
         texts: vec![&entry.role, &entry.text],
+        image_tokens: 0,
         pinned: false,
     }));
     let FittedParts { kept, dropped, tokens } = fit_parts(&pieces, limit, count)?;

@@ -25,7 +25,8 @@ pub(super) fn render_employees(
     let values = json!({"query": prompt::truncate_text(&asked.question, MAX_WORDS),
         "words": prompt::truncate_text(words, MAX_WORDS), "tools": to_listed_tools(tools)});
     let text = prompts.render(asked.settings.language, prompt::TASK_EMPLOYEES, values);
-    let piece = RequestPart { label: "employees", texts: vec![&text], pinned: true };
+    let piece =
+        RequestPart { label: "employees", texts: vec![&text], image_tokens: 0, pinned: true };
     let FittedParts { dropped, tokens, .. } = fit_parts(&[piece], limit, count)?;
     let messages = vec![Message::User(text)];
     Ok(RequestBody { system: String::new(), messages, dropped, tokens })

@@ -130,5 +130,5 @@ fn to_pieces<'a>(fixed: &FixedTexts<'a>, groups: &'a [MessageGroup]) -> Vec<Requ
 }
 
 fn fixed_piece<'a>(fixed: &FixedTexts<'a>) -> RequestPart<'a> {
-    RequestPart { label: "system", texts: fixed.clone(), pinned: true }
+    RequestPart { label: "system", texts: fixed.clone(), image_tokens: 0, pinned: true }
 }

@@ -2,8 +2,9 @@
 //! can be shortened.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::window::RequestPart;
+use super::window::{RequestBounds, RequestPart};
 use djinn_core::conversation::{CompactedContext, ConversationItem, Exchange, Nudge, Turn};
 use djinn_core::id::{CallId, FileName};
 use djinn_core::language::Language;
@@ -12,10 +13,11 @@ use djinn_core::tool::{ToolArguments, ToolCall, ToolResult};
 use djinn_text::shorten::{ShortenedText, find_cut_level, shorten_text};
 use serde_json::{Value, json};
 
+use super::images::{ShownImages, select_images};
 use super::plan;
 use super::plan_change::plan_change_text;
-use super::tool_result::{Framing, tool_result_text};
-use crate::port::model::{Message, PastCall, ToolResultMessage};
+use super::tool_result::{Framing, file_names, tool_result_text};
+use crate::port::model::{Message, PastCall, RequestImage, ToolResultMessage};
 use crate::prompt::{self, Prompts};
 
 /// Tokens of the words that stand for what was left out of a text, at most.
@@ -73,7 +75,8 @@ impl MessageGroup {
     pub(super) fn to_piece(&self) -> RequestPart<'_> {
         let arguments = self.arguments.iter().map(String::as_str);
         let texts = self.messages.iter().flat_map(message_texts).chain(arguments).collect();
-        RequestPart { label: &self.label, texts, pinned: self.pinned }
+        let image_tokens = self.messages.iter().map(Message::image_tokens).sum();
+        RequestPart { label: &self.label, texts, image_tokens, pinned: self.pinned }
     }
 
     /// Shortens its longest texts, all to the same length, so that it takes up at most `tokens`. The
@@ -106,7 +109,7 @@ impl MessageGroup {
 
 fn message_texts(message: &Message) -> Vec<&str> {
     match message {
-        Message::User(text) => vec![text],
+        Message::User(text) | Message::Images { text, .. } => vec![text],
         Message::Assistant { text, reasoning, calls } => {
             let thoughts = reasoning.iter().map(|reasoning| reasoning.text.as_str());
             let names = calls.iter().map(|call| call.tool.as_str());
@@ -123,7 +126,7 @@ fn message_arguments(message: &Message) -> Vec<String> {
         Message::Assistant { calls, .. } => {
             calls.iter().map(|call| json!(call.arguments).to_string()).collect()
         }
-        Message::User(_) | Message::ToolResults(_) => Vec::new(),
+        Message::User(_) | Message::ToolResults(_) | Message::Images { .. } => Vec::new(),
     }
 }
 
@@ -137,6 +140,7 @@ fn long_texts<'a>(
     let mut texts = Vec::new();
     for message in messages {
         match message {
+            Message::Images { .. } => {}
             Message::User(text) => texts.push((text, None)),
             Message::Assistant { text, calls, .. } => {
                 texts.push((text, None));
@@ -164,15 +168,16 @@ fn collect_strings<'a>(value: &'a mut Value, strings: &mut Vec<LongText<'a>>) {
     }
 }
 
-/// A conversation, oldest first. The newest turn is pinned.
+/// A conversation, oldest first, with its newest images if the model sees any. The newest turn is pinned.
 pub(super) fn group_conversation(
     prompts: &Prompts,
     run: &Run,
     question: &str,
-    limit: u64,
+    bounds: RequestBounds,
 ) -> Vec<MessageGroup> {
     let (asked, conversation) = (run.spec(), run.conversation());
     let language = asked.settings.language;
+    let images = if bounds.sees_images { select_images(conversation) } else { ShownImages::new() };
     let earlier = conversation.compacted.iter().map(|compacted| {
         let text = earlier_text(prompts, language, compacted, Framing::Each);
         MessageGroup::new(GroupKind::Earlier, "earlier", vec![Message::User(text)])
@@ -188,10 +193,12 @@ pub(super) fn group_conversation(
     let mut groups: Vec<MessageGroup> = earlier.chain(history).chain([question]).collect();
     for item in &conversation.items {
         match item {
-            ConversationItem::Turn(turn) => groups.push(turn_group(prompts, language, turn)),
+            ConversationItem::Turn(turn) => {
+                groups.push(turn_group(prompts, language, turn, &images));
+            }
             // The planner is asked for its next step together with what came of the tasks.
             ConversationItem::Round { reports, plan } => {
-                let reports = plan::cap_reports(reports, limit);
+                let reports = plan::cap_reports(reports, bounds.tokens);
                 let round = plan::round_text(prompts, language, &reports, plan);
                 let next = prompts.render(
                     language,
@@ -249,8 +256,14 @@ fn others_exchange_text(prompts: &Prompts, language: Language, exchange: &Exchan
     prompts.render(language, prompt::OF_ANOTHER, values)
 }
 
-fn turn_group(prompts: &Prompts, language: Language, turn: &Turn) -> MessageGroup {
-    let messages = turn_messages(prompts, language, turn);
+fn turn_group(
+    prompts: &Prompts,
+    language: Language,
+    turn: &Turn,
+    images: &ShownImages<'_>,
+) -> MessageGroup {
+    let mut messages = turn_messages(prompts, language, turn);
+    messages.extend(image_messages(prompts, language, turn, images));
     let whole = |(call, outcome): &(ToolCall, ToolResult)| match outcome {
         ToolResult::Done(observation) => {
             Some((call.id.clone(), observation.full_output.clone()?.file))
@@ -281,6 +294,23 @@ fn turn_messages(prompts: &Prompts, language: Language, turn: &Turn) -> Vec<Mess
         messages.push(Message::ToolResults(results.collect()));
     }
     messages
+}
+
+/// The images of a turn's results, a message for each call that brought some.
+fn image_messages(
+    prompts: &Prompts,
+    language: Language,
+    turn: &Turn,
+    images: &ShownImages<'_>,
+) -> Vec<Message> {
+    let message = |(nth, (call, _)): (usize, &(ToolCall, ToolResult))| {
+        let files: Vec<_> = images.get(&call.id)?.iter().copied().cloned().collect();
+        let values = json!({"nth": nth + 1, "tool": call.tool, "files": file_names(&files)});
+        let text = prompts.render(language, prompt::NOTE_IMAGES, values);
+        let unread = |file| RequestImage { file, bytes: Arc::default() };
+        Some(Message::Images { text, images: files.into_iter().map(unread).collect() })
+    };
+    turn.calls.iter().enumerate().filter_map(message).collect()
 }
 
 fn to_past_call(call: &ToolCall) -> PastCall {

@@ -27,11 +27,13 @@ pub(super) fn render_summary(
     let mut entries = summary_entries(prompts, run, limit);
     let frame = render_message(prompts, run, &[]);
     let cap = prompt::REACT_SUMMARY.max_chars.saturating_sub(frame.chars().count()) as u64;
-    let mut pieces = vec![RequestPart { label: "summary", texts: vec![&frame], pinned: true }];
+    let mut pieces =
+        vec![RequestPart { label: "summary", texts: vec![&frame], image_tokens: 0, pinned: true }];
     let earlier = usize::from(run.conversation().compacted.is_some());
     pieces.extend(entries.iter().enumerate().map(|(place, entry)| RequestPart {
         label: "history",
         texts: vec![&entry.role, &entry.text],
+        image_tokens: 0,
         pinned: place < earlier,
     }));
     let FittedParts { kept, dropped, tokens } = fit_parts(&pieces, limit, count)?;

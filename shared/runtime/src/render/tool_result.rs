@@ -1,5 +1,6 @@
 //! What a model reads of an outcome.
 
+use djinn_core::file::ProductFile;
 use djinn_core::human::ASK_USER;
 use djinn_core::language::Language;
 use djinn_core::tool::{
@@ -31,6 +32,14 @@ pub(super) fn tool_result_text(
     frames: Framing,
 ) -> String {
     let text = unchanged_result_text(prompts, language, call, outcome, frames);
+    let text = match outcome {
+        ToolResult::Done(ToolOutput { images, .. }) if !images.is_empty() => {
+            let bare = frames == Framing::Enclosing;
+            let values = json!({"text": text, "files": file_names(images), "bare": bare});
+            prompts.render(language, prompt::OUTCOME_IMAGES, values)
+        }
+        ToolResult::Done(_) | ToolResult::Failed { .. } | ToolResult::PlanRefused { .. } => text,
+    };
     match &call.edit_comment {
         None => text,
         Some(changed) => {
@@ -39,6 +48,11 @@ pub(super) fn tool_result_text(
             format!("{text}\n\n{changed}")
         }
     }
+}
+
+/// The names of files, as a model reads them.
+pub(super) fn file_names(files: &[ProductFile]) -> String {
+    files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn unchanged_result_text(

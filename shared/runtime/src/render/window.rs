@@ -6,6 +6,15 @@ use djinn_text::tokens::estimate_tokens;
 /// Tokens that a provider adds around a message or a call, rounded up.
 const OVERHEAD: u64 = 8;
 
+/// What limits the request of a model call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestBounds {
+    /// Tokens that it may have.
+    pub tokens: u64,
+    /// Whether its model can be shown images.
+    pub sees_images: bool,
+}
+
 /// A part of a request that is kept or dropped as a whole: the instructions, a question with its
 /// answer, a turn with its outcomes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +23,8 @@ pub(crate) struct RequestPart<'a> {
     pub(crate) label: &'a str,
     /// The texts whose tokens are counted, in the order in which they are sent.
     pub(crate) texts: Vec<&'a str>,
+    /// The tokens of what is no text.
+    pub(crate) image_tokens: u64,
     /// Never dropped: the instructions, the question, the newest turn.
     pub(crate) pinned: bool,
 }
@@ -54,7 +65,9 @@ pub(crate) fn fit_parts(
     let bytes: u64 = pieces.iter().map(|piece| piece.total_weight(|text| text.len() as u64)).sum();
     if bytes <= limit / 2 {
         let kept = vec![true; pieces.len()];
-        return Ok(FittedParts { kept, dropped: None, tokens: estimate_tokens(bytes) });
+        let images: u64 = pieces.iter().map(|piece| piece.image_tokens).sum();
+        let tokens = estimate_tokens(bytes.saturating_sub(images)).saturating_add(images);
+        return Ok(FittedParts { kept, dropped: None, tokens });
     }
     let tokens: Vec<u64> = pieces.iter().map(|piece| piece.total_weight(&count)).collect();
     let tokens_before = tokens.iter().sum();
@@ -89,9 +102,10 @@ pub(crate) fn fit_parts(
 }
 
 impl RequestPart<'_> {
-    /// Its texts, weighed, with what a provider adds.
+    /// Its texts, weighed, with what a provider adds, and its images.
     pub(crate) fn total_weight(&self, weigh: impl Fn(&str) -> u64) -> u64 {
-        self.texts.iter().map(|text| weigh(text) + OVERHEAD).sum()
+        let texts: u64 = self.texts.iter().map(|text| weigh(text) + OVERHEAD).sum();
+        texts.saturating_add(self.image_tokens)
     }
 }
 
@@ -101,7 +115,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn piece(label: &'static str, text: &'static str, pinned: bool) -> RequestPart<'static> {
-        RequestPart { label, texts: vec![text], pinned }
+        RequestPart { label, texts: vec![text], image_tokens: 0, pinned }
     }
 
     /// A tokenizer that counts four bytes as a token.
@@ -116,6 +130,16 @@ mod tests {
         assert_eq!(fitted, Ok(FittedParts { kept: vec![true, true], dropped: None, tokens: 10 }));
         let fitted = fit_parts(&pieces, 30, quarter);
         assert_eq!(fitted, Ok(FittedParts { kept: vec![true, true], dropped: None, tokens: 20 }));
+    }
+
+    #[test]
+    fn images_take_their_room() {
+        let image = RequestPart { image_tokens: 60, ..piece("t1", "an image", false) };
+        let pieces = [piece("system", "be kind", true), image, piece("question", "why?", true)];
+        let fitted = fit_parts(&pieces, 400, |_| panic!("counted")).unwrap();
+        assert_eq!(fitted.tokens, 75);
+        assert!(fit_parts(&pieces, 100, quarter).unwrap().dropped.is_none());
+        assert_eq!(fit_parts(&pieces, 80, quarter).unwrap().kept, [true, false, true]);
     }
 
     #[test]
@@ -151,7 +175,7 @@ mod tests {
         ) {
             let texts: Vec<String> = sizes.iter().map(|(size, _)| "x".repeat(*size)).collect();
             let pieces: Vec<RequestPart<'_>> = sizes.iter().zip(&texts)
-                .map(|((_, pinned), text)| RequestPart { label: "p", texts: vec![text], pinned: *pinned })
+                .map(|((_, pinned), text)| RequestPart { label: "p", texts: vec![text], image_tokens: 0, pinned: *pinned })
                 .collect();
             if let Ok(FittedParts { kept, .. }) = fit_parts(&pieces, limit, quarter) {
                 let used: u64 = pieces.iter().zip(&kept).filter(|(_, kept)| **kept)

@@ -59,7 +59,9 @@ async fn told(sim: &mut Sim, mode: Mode) -> Vec<Entry> {
 
 fn texts(request: &ModelRequest) -> String {
     let text = |message: &Message| match message {
-        Message::User(text) | Message::Assistant { text, .. } => text.clone(),
+        Message::User(text) | Message::Assistant { text, .. } | Message::Images { text, .. } => {
+            text.clone()
+        }
         Message::ToolResults(results) => {
             results.iter().map(|result| result.text.as_str()).collect::<Vec<_>>().join("\n")
         }

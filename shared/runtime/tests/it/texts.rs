@@ -283,6 +283,8 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
                 full_output: _,
                 view: shown,
                 files: written,
+                // Each is a file that was written or read.
+                images: _,
             }) => {
                 let plan = match shown {
                     ResultView::Plan { plan } => Some(("a call", format!("{plan:?}"))),

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::{ParsedRequest, content_text, items_at, string_at};
 use crate::request::{
-    MessageRole, RecordedCall, RecordedMessage, RecordedRequest, RecordedResult, RequestTool,
+    MessageRole, RecordedCall, RecordedImage, RecordedMessage, RecordedRequest, RecordedResult,
+    RequestTool,
 };
 use crate::response::{ReplyPart, ScriptedReply};
 
@@ -48,6 +49,10 @@ fn parse_message(message: &Value) -> Result<RecordedMessage, String> {
                 id: string_at(block, "/tool_use_id"),
                 tool: String::new(),
                 text: content_text(block.get("content")),
+            }),
+            "image" => read.images.push(RecordedImage {
+                media_type: string_at(block, "/source/media_type"),
+                content: string_at(block, "/source/data"),
             }),
             "text" => texts.push(string_at(block, "/text")),
             other => texts.push(format!("[{other}]")),

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{ParsedRequest, content_text, function_tools, items_at, string_at};
-use crate::request::{MessageRole, RecordedCall, RecordedMessage, RecordedRequest, RecordedResult};
+use crate::request::{
+    MessageRole, RecordedCall, RecordedImage, RecordedMessage, RecordedRequest, RecordedResult,
+};
 use crate::response::{ReplyPart, ScriptedReply};
 
 pub(super) fn parse_request(body: &Value) -> Result<ParsedRequest, String> {
@@ -16,7 +18,16 @@ pub(super) fn parse_request(body: &Value) -> Result<ParsedRequest, String> {
         match string_at(message, "/role").as_str() {
             "system" => system.push(content),
             "user" => {
-                messages.push(RecordedMessage { text: content, ..RecordedMessage::default() });
+                let images = items_at(message, "images").iter().filter_map(Value::as_str);
+                let image = |content: &str| RecordedImage {
+                    media_type: String::new(),
+                    content: content.to_owned(),
+                };
+                messages.push(RecordedMessage {
+                    text: content,
+                    images: images.map(image).collect(),
+                    ..RecordedMessage::default()
+                });
             }
             "assistant" => messages.push(RecordedMessage {
                 role: MessageRole::Assistant,
@@ -30,7 +41,7 @@ pub(super) fn parse_request(body: &Value) -> Result<ParsedRequest, String> {
                         arguments: call.pointer("/function/arguments").cloned().unwrap_or_default(),
                     })
                     .collect(),
-                results: Vec::new(),
+                ..RecordedMessage::default()
             }),
             "tool" => messages.push(RecordedMessage {
                 role: MessageRole::Tool,

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{ParsedRequest, content_text, function_tools, items_at, string_at};
-use crate::request::{MessageRole, RecordedCall, RecordedMessage, RecordedRequest, RecordedResult};
+use crate::request::{
+    MessageRole, RecordedCall, RecordedImage, RecordedMessage, RecordedRequest, RecordedResult,
+};
 use crate::response::{ReplyPart, ReportedUsage, ScriptedCall, ScriptedReply};
 
 pub(super) fn parse_request(body: &Value) -> Result<ParsedRequest, String> {
@@ -14,14 +16,19 @@ pub(super) fn parse_request(body: &Value) -> Result<ParsedRequest, String> {
         match string_at(message, "/role").as_str() {
             "system" | "developer" => system.push(content),
             "user" => {
-                messages.push(RecordedMessage { text: content, ..RecordedMessage::default() });
+                let images = items_at(message, "content").iter().filter_map(parse_image).collect();
+                messages.push(RecordedMessage {
+                    text: content,
+                    images,
+                    ..RecordedMessage::default()
+                });
             }
             "assistant" => messages.push(RecordedMessage {
                 role: MessageRole::Assistant,
                 text: content,
                 reasoning: string_at(message, "/reasoning_content"),
                 calls: items_at(message, "tool_calls").iter().map(parse_call).collect(),
-                results: Vec::new(),
+                ..RecordedMessage::default()
             }),
             "tool" => messages.push(RecordedMessage {
                 role: MessageRole::Tool,
@@ -45,6 +52,13 @@ pub(super) fn parse_request(body: &Value) -> Result<ParsedRequest, String> {
         }),
         temperature: body.get("temperature").and_then(Value::as_f64),
     })
+}
+
+/// The image of a part whose URL is `data:image/png;base64,…`.
+fn parse_image(part: &Value) -> Option<RecordedImage> {
+    let url = string_at(part, "/image_url/url");
+    let (media_type, content) = url.strip_prefix("data:")?.split_once(";base64,")?;
+    Some(RecordedImage { media_type: media_type.to_owned(), content: content.to_owned() })
 }
 
 fn parse_call(call: &Value) -> RecordedCall {

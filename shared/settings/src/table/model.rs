@@ -86,6 +86,11 @@ pub mod member {
             Setting::choice("function_call_type", &["function_call", "struct_parse"])
                 .with_default("function_call").without_parameter(MEMBER);
 
+        /// Whether it sees images that tools answer with; one that does not is told their names. Without this
+        /// member it does if its name is of a family that is known to (GPT-4o, GPT-4.1 and GPT-5, Claude from
+        /// 3 on, Gemini, `…-vl…` and others).
+        IMAGES = Setting::form("images", "true or false").without_parameter(MEMBER);
+
         /// Members merged into every request body, over ours. Not `messages`, `model`, `stream`, `system` or
         /// `tools`; not for `bedrock`, `bedrock_api`, `cohere`, `ollama` and `ollama_cloud`.
         EXTRA = Setting::form("extra", "an object").with_default("{}").without_parameter(MEMBER);
