@@ -173,7 +173,7 @@ impl AgentLoop {
         open.result = Some(outcome.clone());
         let mut observed = TurnUpdate::default();
         observed.events.push(result_event(&open.call, outcome));
-        self.tainted |= outcome.is_untrusted(open.untrusted);
+        self.tainted |= outcome.is_untrusted(open.policy.untrusted);
         self.close_turn_if_complete(FinishReason::Done, &mut observed);
         Some(observed)
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error_code::Failure;
 use crate::id::{CallId, HumanRequestId, MessageId, TaskId};
 use crate::settings::{ModelChoice, Role};
-use crate::tool::{EffectClass, ToolCall};
+use crate::tool::{EffectClass, ToolCall, ToolPolicy};
 
 /// Something owed: it stays due until the input that answers or cancels it.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,6 +111,8 @@ pub struct ToolInvocation {
     pub call: ToolCall,
     /// SHA-256 of the schema that its tool was offered with: only such a tool is run.
     pub schema_hash: String,
+    /// What was known of its tool's calls when people and the guard let it be made.
+    pub policy: ToolPolicy,
     /// What a repeat does.
     pub class: EffectClass,
     /// Milliseconds it may take.

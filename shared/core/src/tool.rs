@@ -74,10 +74,12 @@ impl ToolSpec {
 }
 
 impl OfferedTool {
-    /// Whether a call that was offered with this schema and effect class is still what the model meant.
+    /// Whether it is what a call was offered: of that schema, effect class and policy, whatever its calls
+    /// are taken to cost by now.
     #[must_use]
-    pub fn is_callable_as(&self, schema_hash: &str, effect: EffectClass) -> bool {
-        self.schema_hash == schema_hash && self.effect == effect
+    pub fn is_callable_as(&self, schema: &str, effect: EffectClass, policy: &ToolPolicy) -> bool {
+        let policy = ToolPolicy { estimate: self.policy.estimate, ..policy.clone() };
+        self.schema_hash == schema && self.effect == effect && self.policy == policy
     }
 }
 
@@ -363,6 +365,29 @@ pub fn canonical_json(value: &Value) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_call_is_made_as_people_were_told_of_it() {
+        let spec = ToolSpec {
+            name: "look".to_owned(),
+            description: String::new(),
+            schema: json!({}),
+            effect: EffectClass::Read,
+            policy: ToolPolicy::default(),
+            timeout_ms: 0,
+            visible: false,
+        };
+        let (now, offered) = (spec.to_offered(), spec.to_offered());
+        let hash = offered.schema_hash.as_str();
+        assert!(now.is_callable_as(hash, offered.effect, &offered.policy));
+        let dearer = Estimate { tokens: 5, ..Estimate::default() };
+        let dearer = ToolPolicy { estimate: dearer, ..ToolPolicy::default() };
+        assert!(now.is_callable_as(hash, offered.effect, &dearer));
+        let sends_out = ToolPolicy { sends_out: true, ..ToolPolicy::default() };
+        assert!(!now.is_callable_as(hash, offered.effect, &sends_out));
+        assert!(!now.is_callable_as("other", offered.effect, &offered.policy));
+        assert!(!now.is_callable_as(hash, EffectClass::Once, &offered.policy));
+    }
 
     #[test]
     fn canonical_json_ignores_the_order_of_keys_and_nothing_else() {

@@ -4,7 +4,7 @@ use crate::conversation::Reasoning;
 use crate::effect::{Effect, ToolInvocation};
 use crate::entry::Event;
 use crate::id::{EntryId, EntryName, HumanRequestId, MessageId};
-use crate::tool::{EffectClass, OfferedTool, ToolArguments, ToolCall, ToolResult};
+use crate::tool::{EffectClass, OfferedTool, ToolArguments, ToolCall, ToolPolicy, ToolResult};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OpenTurn {
@@ -20,8 +20,7 @@ pub(super) struct OpenCall {
     pub(super) schema_hash: String,
     pub(super) class: EffectClass,
     pub(super) timeout_ms: u64,
-    /// Whether its result is text that anybody may have written.
-    pub(super) untrusted: bool,
+    pub(super) policy: ToolPolicy,
     pub(super) crashes: u32,
     pub(super) started: bool,
     /// How often its tool interrupted it.
@@ -42,7 +41,7 @@ impl OpenCall {
             schema_hash: tool.map_or_else(String::new, |tool| tool.schema_hash.clone()),
             class: tool.map_or(EffectClass::Read, |tool| tool.effect),
             timeout_ms: tool.map_or(0, |tool| tool.timeout_ms),
-            untrusted: tool.is_some_and(|tool| tool.policy.untrusted),
+            policy: tool.map_or_else(ToolPolicy::default, |tool| tool.policy.clone()),
             crashes: 0,
             started: false,
             interrupts: 0,
@@ -65,6 +64,7 @@ impl OpenCall {
             Effect::RunTool(ToolInvocation {
                 call: self.call.clone(),
                 schema_hash: self.schema_hash.clone(),
+                policy: self.policy.clone(),
                 class: self.class,
                 timeout_ms: self.timeout_ms,
                 attempt: 1 + self.crashes,

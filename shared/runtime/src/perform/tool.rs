@@ -205,8 +205,9 @@ impl<P: Ports> ToolExecution<P> {
         let language = self.context.language;
         match tools.find_tool(&self.invocation.call.tool) {
             Some(tool) => {
-                let ToolInvocation { schema_hash, class, .. } = &self.invocation;
-                match tool.spec(language).to_offered().is_callable_as(schema_hash, *class) {
+                let ToolInvocation { schema_hash, class, policy, .. } = &self.invocation;
+                let now = tool.spec(language).to_offered();
+                match now.is_callable_as(schema_hash, *class, policy) {
                     true => Ok(tool),
                     false => failed(ToolFailure::Changed, String::new()),
                 }
