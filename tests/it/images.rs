@@ -10,11 +10,23 @@ use crate::world::{Camera, Door, KEY, Protocol, Question, models, settled};
 
 /// A system with a camera, whose model is set so besides.
 fn door(model: &ScriptedModel, more: &Value, loses_them: bool) -> Door {
+    door_with(model, more, loses_them, &[])
+}
+
+/// The same with more variables.
+fn door_with(
+    model: &ScriptedModel,
+    more: &Value,
+    loses_them: bool,
+    variables: &[(&'static str, &str)],
+) -> Door {
     let stores = Stores::start(StoresOptions::default()).unwrap();
     let aws = stores.settings().clone();
     let mut settings = json!({"key": "env:OPENAI_API_KEY"});
     settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let vars = vec![("OPENAI_API_KEY", KEY.to_owned()), ("DJINN_MODELS", models(model, &settings))];
+    let more = variables.iter().map(|(name, value)| (*name, (*value).to_owned()));
+    let vars = vars.into_iter().chain(more).collect();
     Door::onto(stores, aws, vars, |parts| {
         let camera = Camera { store: parts.ports.store.clone(), loses_them };
         parts.ports.tools = parts.ports.tools.clone().with_tool(camera);
@@ -83,6 +95,16 @@ async fn a_model_that_does_not_see_is_told_their_names() {
     let told = requests[1].results_for("camera").next().unwrap().text.clone();
     assert!(told.contains("Click.") && told.contains("Images of this result:"), "{told}");
     assert!(told.contains("cat.png"), "{told}");
+}
+
+#[tokio::test]
+async fn a_run_whose_results_are_masked_shows_no_images() {
+    let model = ScriptedModel::start().await.unwrap();
+    let masked = [("DJINN_MASK_PII", "1")];
+    let mut door = door_with(&model, &json!({"images": true}), false, &masked);
+    let (requests, _) = look(&model, &mut door, &["cat.png"]).await;
+    assert_eq!(requests[1].images().count(), 0);
+    assert!(requests[1].results_for("camera").next().unwrap().text.contains("cat.png"));
 }
 
 #[tokio::test]

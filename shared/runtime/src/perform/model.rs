@@ -243,7 +243,9 @@ impl<P: Ports> ModelExecution<P> {
         let tools = tools.specs(language);
         let count = |text: &str| self.ports.model().count_tokens(role, choice, text);
         let limits = self.ports.model().limits(role, choice);
-        let sees_images = limits.is_ok_and(|limits| limits.sees_images);
+        // Nothing masks what identifies a person in an image.
+        let is_masked = self.run.spec().settings.mask_pii;
+        let sees_images = limits.is_ok_and(|limits| limits.sees_images) && !is_masked;
         let bounds = RequestBounds { tokens: limit, sees_images };
         render::render_request(
             self.ports.prompts(),

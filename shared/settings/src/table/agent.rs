@@ -146,7 +146,8 @@ settings_table! {
     COMPRESS_URLS = Setting::switch("DJINN_COMPRESS_URLS")
         .with_default("1").with_parameter("CompressUrls");
 
-    /// Whether e-mail addresses, phone, ID and bank-card numbers are masked in tool results.
+    /// Whether e-mail addresses, phone, ID and bank-card numbers are masked in tool results. Models are shown no
+    /// images then: nothing masks these.
     MASK_PII = Setting::switch("DJINN_MASK_PII").with_default("0").with_parameter("MaskPii");
 
     /// When people are asked, everywhere and under `agents` by kind of agent: README has its members. Unset:
