@@ -33,8 +33,11 @@ pub(super) fn tokens_of_item(item: &ConversationItem) -> u64 {
         ConversationItem::Turn(turn) => bytes_of_turn(turn),
         ConversationItem::Nudge(_) => 0,
         ConversationItem::UserMessage(text) => text.len(),
-        // What changed is at most the whole.
-        ConversationItem::PlanEdited(change) => bytes_of_plan(&change.after) + change.comment.len(),
+        // A sentence that names steps.
+        ConversationItem::PlanEdited(change) => {
+            let steps = change.before.steps().len() + change.after.steps().len();
+            200 + 12 * steps + change.comment.len()
+        }
         ConversationItem::Round { reports, plan } => {
             let reports = reports.iter().map(|report| report.description.len() + report.text.len());
             reports.sum::<usize>() + bytes_of_plan(plan)
