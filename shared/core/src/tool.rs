@@ -297,7 +297,7 @@ pub enum ResultView {
 pub enum ToolFailure {
     /// No tool of that name was offered, or there is none any more.
     UnknownTool,
-    /// The tool of that name is another than was offered: its schema or effect class is. It was not run.
+    /// The tool of that name is another than was offered: its schema, effect class or policy is. It was not run.
     Changed,
     /// The arguments cannot be read or break the tool's schema.
     BadArguments,

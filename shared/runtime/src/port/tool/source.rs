@@ -37,7 +37,7 @@ pub struct ToolSourceError(pub String);
 ///
 /// It is asked before each turn and each call, at most every five seconds for each audience. What takes
 /// longer than that to answer counts as failed; the last good answer holds then. A tool that has another
-/// schema or effect class than a turn was offered is not run by a call of that turn.
+/// schema, effect class or policy than a turn was offered is not run by a call of that turn.
 pub trait ToolSource: Send + Sync {
     /// What logs call it by.
     fn name(&self) -> &str;
