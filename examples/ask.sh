@@ -45,7 +45,7 @@ begin_message() {
 }
 
 show_piece() {
-  case $1 in *'"child":"'* | *'"kind":"reasoning"'*) return 0 ;; esac
+  case $1 in *'"path":"'* | *'"kind":"reasoning"'*) return 0 ;; esac
   read_member "$1" message
   number=${1#*'"attempt":'}
   number=${number%%[!0-9]*}
@@ -63,7 +63,7 @@ show_piece() {
 }
 
 show_message() {
-  case $1 in *'"child":"'*) return 0 ;; esac
+  case $1 in *'"path":"'*) return 0 ;; esac
   read_member "$1" message
   [ "$member" = "$message" ] || begin_message
   read_member "$1" text

@@ -113,7 +113,7 @@ class Screen:
 
     def piece(self, piece):
         """Pieces of the run's own messages are shown as they come; those of its tasks, which speak at once, when whole."""
-        key = (piece.get("child"), piece["message"], piece["kind"])
+        key = (piece.get("path"), piece["message"], piece["kind"])
         attempt, data, shown = self.drafts.get(key, (0, b"", 0))
         if piece["attempt"] > attempt:
             attempt, data, shown = piece["attempt"], b"", 0
@@ -121,7 +121,7 @@ class Screen:
                 self.close()
         if piece["attempt"] == attempt and piece["offset"] <= len(data):
             data = data[: piece["offset"]] + piece["text"].encode()
-            if not piece.get("child") and len(data) > shown:
+            if not piece.get("path") and len(data) > shown:
                 if self.open != key:
                     self.close()
                     if piece["kind"] == "reasoning" and not shown:
@@ -132,7 +132,7 @@ class Screen:
         self.drafts[key] = attempt, data, shown
 
     def message(self, event):
-        child = event.get("child")
+        child = event.get("path")
         for kind, whole in (("reasoning", event.get("reasoning")), ("text", event["text"])):
             key = (child, event["message"], kind)
             _, data, shown = self.drafts.pop(key, (0, b"", 0))
@@ -153,7 +153,7 @@ class Screen:
             self.line(f"  [{MARKS[step['status']]}] {step['id']} {step['details']}{after}{note}")
 
     def result(self, event):
-        result, child = event["result"], event.get("child")
+        result, child = event["result"], event.get("path")
         if result["status"] != "done":
             self.line(f"  = {result['status']} {result.get('reason', '')} {result.get('detail', '')}".rstrip(), child)
         elif result["view"]["kind"] == "file_written":
@@ -163,7 +163,7 @@ class Screen:
             self.line(f"  = {result['text']}", child)
 
     def show(self, event):
-        child = event.get("child")
+        child = event.get("path")
         match event["type"]:
             case "message.completed":
                 self.message(event)
@@ -184,9 +184,9 @@ class Screen:
                         step.update(status=event["status"], note=event.get("note", step["note"]))
                 self.plan()
             case "child.started":
-                self.line(f"begins: {event['description']}", event["task"])
+                self.line(f"begins: {event['description']}", event["child"])
             case "child.ended":
-                self.line(f"ends: {event['status']}", event["task"])
+                self.line(f"ends: {event['status']}", event["child"])
             case "human.resolved":
                 self.line(f"{event['request']}: {event['answer']} ({event.get('by') or 'nobody in time'})")
             case "user_message.added":

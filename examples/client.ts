@@ -33,7 +33,7 @@ type Result =
   | { status: "done"; text: string; view: { kind: "file_written"; file: File } }
   | { status: "failed"; reason: string; detail: string }
   | { status: "plan_refused" };
-type RunEvent = { id: string; child?: string } & (
+type RunEvent = { id: string; path?: string } & (
   | { type: "run.started"; question: string }
   | { type: "message.completed"; message: string; text: string; reasoning?: string }
   | { type: "message.reset"; message: string; attempt: number; failure: Failure }
@@ -41,15 +41,15 @@ type RunEvent = { id: string; child?: string } & (
   | { type: "call.completed"; call: string; result: Result }
   | { type: "plan.changed"; plan: { title: string; steps: Step[] } }
   | { type: "step.changed"; step: string; status: Status; note?: string }
-  | { type: "child.started"; task: string; description: string }
-  | { type: "child.ended"; task: string; status: string; text: string }
+  | { type: "child.started"; child: string; description: string; agent?: string }
+  | { type: "child.ended"; child: string; status: string; text: string }
   | { type: "human.requested"; reasoning: string; requests: Request[] }
   | { type: "human.resolved"; request: string; by?: string; answer: string }
   | { type: "user_message.added"; by?: string; text: string }
   | { type: "run.resumed"; epoch: number }
   | { type: "run.ended"; status: string; answer: string; files: File[]; failure?: Failure }
 );
-type Piece = { message: string; attempt: number; kind: "text" | "reasoning"; offset: number; text: string; child?: string };
+type Piece = { message: string; attempt: number; kind: "text" | "reasoning"; offset: number; text: string; path?: string };
 type Frame = { cursor?: string; event: string; data: string };
 
 // The wire.
@@ -151,7 +151,7 @@ class Screen {
 
   // Agents write side by side: the pieces of the run itself are shown as they come, those of a task when they are whole.
   piece(piece: Piece): void {
-    const key = [piece.child ?? "", piece.message, piece.kind].join(" ");
+    const key = [piece.path ?? "", piece.message, piece.kind].join(" ");
     let draft = this.drafts.get(key);
     if (!draft || piece.attempt > draft.attempt) {
       draft = { attempt: piece.attempt, bytes: Buffer.alloc(0), shown: 0 };
@@ -160,7 +160,7 @@ class Screen {
     }
     if (piece.attempt < draft.attempt || piece.offset > draft.bytes.length) return;
     draft.bytes = Buffer.concat([draft.bytes.subarray(0, piece.offset), Buffer.from(piece.text)]);
-    if (piece.child || draft.bytes.length <= draft.shown) return;
+    if (piece.path || draft.bytes.length <= draft.shown) return;
     if (this.open !== key) {
       this.close();
       if (piece.kind === "reasoning" && draft.shown === 0) this.line("(thinks)");
@@ -173,7 +173,7 @@ class Screen {
   // The whole message is shown where its pieces are not all of it.
   private message(event: RunEvent & { type: "message.completed" }): void {
     for (const kind of ["reasoning", "text"] as const) {
-      const key = [event.child ?? "", event.message, kind].join(" ");
+      const key = [event.path ?? "", event.message, kind].join(" ");
       const draft = this.drafts.get(key);
       const whole = Buffer.from(event[kind] ?? "");
       const shown = draft ? draft.bytes.subarray(0, draft.shown) : Buffer.alloc(0);
@@ -181,11 +181,11 @@ class Screen {
       if (goesOn && (this.open === key || shown.length === whole.length)) {
         process.stdout.write(whole.subarray(shown.length));
       } else if (whole.length > 0) {
-        this.line(kind === "reasoning" ? `(thinks)\n${whole}` : whole.toString(), event.child);
+        this.line(kind === "reasoning" ? `(thinks)\n${whole}` : whole.toString(), event.path);
       }
     }
     this.close();
-    this.forget(event.child, event.message);
+    this.forget(event.path, event.message);
   }
 
   private forget(child?: string, message?: string): void {
@@ -212,12 +212,12 @@ class Screen {
       case "message.completed":
         return this.message(event);
       case "message.reset":
-        this.forget(event.child, event.message);
-        return this.line(`(begins again: ${event.failure.code})`, event.child);
+        this.forget(event.path, event.message);
+        return this.line(`(begins again: ${event.failure.code})`, event.path);
       case "call.requested":
-        return this.line(`* ${event.tool} ${JSON.stringify(event.arguments)}`, event.child);
+        return this.line(`* ${event.tool} ${JSON.stringify(event.arguments)}`, event.path);
       case "call.completed":
-        return this.result(event.result, event.child);
+        return this.result(event.result, event.path);
       case "plan.changed":
         this.steps = event.plan.steps;
         this.line(`Plan: ${event.plan.title}`);
@@ -229,9 +229,9 @@ class Screen {
         }
         return this.plan();
       case "child.started":
-        return this.line(`begins: ${event.description}`, event.task);
+        return this.line(`begins: ${event.description}`, event.child);
       case "child.ended":
-        return this.line(`ends: ${event.status}`, event.task);
+        return this.line(`ends: ${event.status}`, event.child);
       case "human.resolved":
         return this.line(`${event.request}: ${event.answer} (${event.by ?? "nobody in time"})`);
       case "user_message.added":

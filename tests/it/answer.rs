@@ -185,9 +185,9 @@ async fn an_attempt_at_a_step_that_says_nothing_fails_and_the_next_is_told() {
     let question = Question::of("What is it?", "s1").deep();
     let frames = world.ask(Protocol::Native, &question).await.rest().await;
     let ended: Vec<Value> = entries(&frames, "child.ended").collect();
-    assert_eq!((&ended[0]["task"], &ended[0]["status"]), (&json!("s1.1"), &json!("failed")));
+    assert_eq!((&ended[0]["child"], &ended[0]["status"]), (&json!("s1.1"), &json!("failed")));
     assert_eq!(ended[0]["failure"]["code"], "empty_answer");
-    assert_eq!((&ended[1]["task"], &ended[1]["status"]), (&json!("s1.2"), &json!("finished")));
+    assert_eq!((&ended[1]["child"], &ended[1]["status"]), (&json!("s1.2"), &json!("finished")));
     let told = |request: &RecordedRequest| request.text().contains("gave no answer");
     assert!(world.model.requests().iter().any(told), "the next attempt is not told why");
     world.model.assert_done();

@@ -225,7 +225,7 @@ async fn a_planner_that_never_finishes_has_forty_rounds_and_a_summary_of_what_th
     let question = Question::of("Is it done?", "s1").deep();
     let frames = world.ask(Protocol::Native, &question).await.rest().await;
     let ended = frames.iter().filter(|frame| frame.event() == "child.ended");
-    let tasks: Vec<Value> = ended.map(|frame| frame.json()["task"].clone()).collect();
+    let tasks: Vec<Value> = ended.map(|frame| frame.json()["child"].clone()).collect();
     let expected: Vec<Value> = (1..=40).map(|n| json!(format!("s{n}.1"))).collect();
     assert_eq!(tasks, expected);
     let ending = frames.last().unwrap().json();

@@ -39,8 +39,8 @@ async fn tokens_that_the_tasks_use_up_end_the_run_with_what_there_is() {
     let frames = told(&world).await;
     gate.open();
     let tasks: Vec<_> = ends(&frames, "child.ended").collect();
-    assert_eq!((&tasks[0]["task"], &tasks[0]["status"]), (&json!("s2.1"), &json!("finished")));
-    assert_eq!((&tasks[1]["task"], &tasks[1]["status"]), (&json!("s1.1"), &json!("stopped")));
+    assert_eq!((&tasks[0]["child"], &tasks[0]["status"]), (&json!("s2.1"), &json!("finished")));
+    assert_eq!((&tasks[1]["child"], &tasks[1]["status"]), (&json!("s1.1"), &json!("stopped")));
     let ending = ends(&frames, "run.ended").next().unwrap();
     assert_eq!(ending["failure"], json!({"code": "tokens_used_up", "detail": "3000"}));
     assert_eq!(
@@ -71,7 +71,7 @@ async fn a_task_that_uses_up_its_share_of_the_turns_ends_and_the_planner_sees_it
     summary(&world.model).reply("One of two was found.");
     let frames = told(&world).await;
     let ended: Vec<_> = ends(&frames, "child.ended").collect();
-    let first = ended.iter().find(|json| json["task"] == "s1.1").unwrap();
+    let first = ended.iter().find(|json| json["child"] == "s1.1").unwrap();
     assert_eq!(first["failure"], json!({"code": "steps_used_up", "detail": "3"}));
     assert_eq!(first["spent"]["steps"], 3);
     assert_eq!(ended.len(), 2, "it was not tried again");

@@ -172,7 +172,7 @@ async fn who_looks_an_ended_run_up_reads_its_metadata_and_its_last_words() {
         (&shown["question"], &shown["answer"]),
         (&json!("Write it all down."), &json!("Done."))
     );
-    assert_eq!((&shown["status"], &shown["tasks"]), (&json!("finished"), &json!([])));
+    assert_eq!((&shown["status"], &shown["children"]), (&json!("finished"), &json!([])));
     assert_eq!(shown["files"].as_array().unwrap().len(), LONG_TURNS);
     assert_eq!(shown["budget"]["steps"]["spent"], LONG_TURNS + 1);
     let mut made = door.aws.request_counter().take_counts();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use djinn_core::conversation::MAX_REPORT;
 use djinn_core::entry::Event;
-use djinn_core::id::{RunId, TaskId, TenantId};
+use djinn_core::id::{ChildId, RunId, TenantId};
 use djinn_core::journal::Record;
 use djinn_core::status::RunStatus;
 use djinn_local::{LocalWorld, Stores, StoresOptions};
@@ -51,7 +51,7 @@ fn script(
 
 /// How often each of these tasks is meant.
 fn once(tasks: usize) -> BTreeMap<String, usize> {
-    (1..=tasks).map(|n| (TaskId::of(u32::try_from(n).unwrap(), 1).to_string(), 1)).collect()
+    (1..=tasks).map(|n| (ChildId::for_step(u32::try_from(n).unwrap(), 1).to_string(), 1)).collect()
 }
 
 fn count(tasks: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
@@ -64,9 +64,9 @@ fn count(tasks: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
 fn joined_once(records: &[Record], tasks: usize) {
     let mut ended = Vec::new();
     for entry in records.iter().flat_map(|record| &record.entries) {
-        if let Event::ChildEnded { task, status, failure, .. } = &entry.event {
-            assert_eq!(*status, RunStatus::Finished, "{task}: {failure:?}");
-            ended.push(task.to_string());
+        if let Event::ChildEnded { child, status, failure, .. } = &entry.event {
+            assert_eq!(*status, RunStatus::Finished, "{child}: {failure:?}");
+            ended.push(child.to_string());
         }
         if let Some(end) = entry.event.run_result() {
             assert_eq!(end.status, RunStatus::Finished, "{end:?}");
@@ -85,8 +85,8 @@ fn told_once(frames: &[Frame], tasks: usize) {
         let frames = frames.iter().filter(move |frame| frame.event() == event);
         count(frames.filter_map(move |frame| frame.json()[member].as_str().map(str::to_owned)))
     };
-    assert_eq!(named("child.ended", "task"), once(tasks));
-    assert_eq!(named("message.completed", "child"), once(tasks));
+    assert_eq!(named("child.ended", "child"), once(tasks));
+    assert_eq!(named("message.completed", "path"), once(tasks));
     let last = frames.last().unwrap().json();
     assert_eq!((&last["status"], &last["answer"]), (&json!("finished"), &json!("All is written.")));
 }

@@ -1,7 +1,7 @@
 //! Digital employees over HTTP: the events of a task's tools carry the roles that a model gave them.
 
 use djinn_core::entry::Event;
-use djinn_core::id::{RunId, TaskId, TenantId};
+use djinn_core::id::{ChildId, RunId, TenantId};
 use djinn_core::journal::Record;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals as _;
@@ -66,7 +66,7 @@ fn roles(rule: Rule, gate: ChunkGate) -> Rule {
 async fn named(world: &World, run: &str) {
     let key = RunKey::new(TenantId::new("local").unwrap(), RunId::new(run).unwrap());
     for step in [1, 2] {
-        let task = key.with_task(TaskId::of(step, 1));
+        let task = key.with_child(ChildId::for_step(step, 1));
         while !has_employees(&world.system.ports().store.read_from(&task, 0).await.unwrap()) {
             tokio::task::yield_now().await;
         }

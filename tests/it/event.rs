@@ -69,9 +69,9 @@ async fn payloads_are_those_of_a_run_that_is_planned_handed_over_and_woken() {
     function.invoke(event("run.json")).await;
     assert_eq!(function.host.alarms(), [event("alarm.json")]);
     let tasks = function.host.kicks();
-    assert_eq!(tasks.first(), Some(&event("task.json")));
+    assert_eq!(tasks.first(), Some(&event("child.json")));
 
-    function.invoke(event("task.json")).await;
+    function.invoke(event("child.json")).await;
     function.invoke(tasks[1].clone()).await;
     function.invoke(event("alarm.json")).await;
     let meta = executor.ports.store.find_meta(&run).await.unwrap().unwrap();

@@ -3,7 +3,7 @@
 
 use djinn_core::entry::Event;
 use djinn_core::error_code::ErrorCode;
-use djinn_core::id::TaskId;
+use djinn_core::id::ChildId;
 use djinn_core::run::MAX_HOPS;
 use djinn_core::settings::Mode;
 use djinn_core::status::RunStatus;
@@ -64,7 +64,7 @@ async fn what_leads_nowhere_is_logged_and_has_no_effect() {
     let function = planner();
     let run = function.accept(Mode::PlanSolve).await;
     function.invoke(payload(&run, 0)).await;
-    let tasks = [TaskId::of(1, 1), TaskId::of(2, 1)].map(|task| run.with_task(task));
+    let tasks = [ChildId::for_step(1, 1), ChildId::for_step(2, 1)].map(|task| run.with_child(task));
     assert_eq!(function.host.kicks(), tasks.clone().map(|task| payload(&task, 0)));
     let keys = [run.clone(), tasks[0].clone(), tasks[1].clone()];
     let before = everything(&function, &keys).await;
@@ -88,13 +88,13 @@ async fn what_leads_nowhere_is_logged_and_has_no_effect() {
         ("hops below 0", with(ours.clone(), "hops", json!(-1)), NOT_OURS),
         ("a run that cannot be one", with(ours.clone(), "run", json!("s1#x")), NOT_OURS),
         ("a tenant that cannot be one", with(ours.clone(), "tenant", json!("")), NOT_OURS),
-        ("a task that cannot be one", with(ours.clone(), "task", json!("#")), NOT_OURS),
+        ("a path that cannot be one", with(ours.clone(), "path", json!("#")), NOT_OURS),
         ("a newer format", with(ours.clone(), "v", json!(2)), TOO_FAR),
         ("a hop too many", payload(&run, MAX_HOPS + 1), TOO_FAR),
         ("as many hops as can be written", payload(&run, u32::MAX), TOO_FAR),
         ("an unknown run", with(ours.clone(), "run", json!(format!("run_{:032x}", 1))), NOTHING),
         ("an unknown tenant", with(ours.clone(), "tenant", json!("999999999999")), NOTHING),
-        ("an unknown task", payload(&run.with_task(TaskId::of(9, 1)), 0), NOTHING),
+        ("an unknown task", payload(&run.with_child(ChildId::for_step(9, 1)), 0), NOTHING),
     ];
     for (what, payload, said) in rows {
         let log = Logged::start();
@@ -111,8 +111,8 @@ async fn what_leads_nowhere_is_logged_and_has_no_effect() {
 async fn an_ended_task_puts_its_outcome_again_and_an_ended_run_does_nothing() {
     let function = planner();
     let run = function.accept(Mode::PlanSolve).await;
-    let task = run.with_task(TaskId::of(1, 1));
-    let other = run.with_task(TaskId::of(2, 1));
+    let task = run.with_child(ChildId::for_step(1, 1));
+    let other = run.with_child(ChildId::for_step(2, 1));
     function.invoke(payload(&run, 0)).await;
     function.invoke(payload(&task, 0)).await;
     assert_eq!(status(&function, &task).await, RunStatus::Finished);

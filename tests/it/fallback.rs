@@ -333,6 +333,6 @@ async fn a_tasks_model_is_replaced_within_the_task() {
     assert_eq!(frames.last().unwrap().json()["answer"], ANSWER);
     let changed = of(&frames, "model.changed");
     assert_eq!(changed.len(), 1, "{changed:?}");
-    assert_eq!((&changed[0]["child"], &changed[0]["message"]), (&json!("s1.1"), &json!("t1")));
+    assert_eq!((&changed[0]["path"], &changed[0]["message"]), (&json!("s1.1"), &json!("t1")));
     assert_eq!(changed[0]["from"], "worker");
 }

@@ -102,7 +102,7 @@ async fn two_tasks_at_once_hand_over_120_long_described_files_each() {
     let ends = frames.iter().filter(|frame| frame.event() == "child.ended").map(Frame::json);
     // One that ended a response is sent once more.
     let ends: BTreeMap<String, Value> =
-        ends.map(|end| (end["task"].to_string(), end["status"].clone())).collect();
+        ends.map(|end| (end["child"].to_string(), end["status"].clone())).collect();
     assert_eq!(ends.into_values().collect::<Vec<_>>(), ["finished", "finished"]);
     let end = frames.last().unwrap().json();
     assert_eq!((&end["status"], &end["answer"]), (&json!("finished"), &json!("Both are known.")));

@@ -43,7 +43,7 @@ async fn a_run_is_shown_at_work_and_when_it_has_ended() {
     assert_eq!(at_work["status"], "running");
     assert_eq!((&at_work["question"], &at_work["mode"]), (&json!("What lasts?"), &json!("react")));
     assert_eq!((&at_work["session"], &at_work["request"]), (&json!("s1"), &json!("r1")));
-    assert_eq!((&at_work["plan"], &at_work["tasks"]), (&Value::Null, &json!([])));
+    assert_eq!((&at_work["plan"], &at_work["children"]), (&Value::Null, &json!([])));
     assert_eq!(at_work["budget"]["steps"], json!({"limit": limit.steps, "spent": 1}));
     assert_eq!(at_work["budget"]["tokens"], json!({"limit": limit.tokens, "spent": 110}));
     assert_eq!(at_work["budget"]["wall_ms"]["limit"], limit.wall_ms);
@@ -87,11 +87,11 @@ async fn a_plan_is_shown_with_its_steps_and_the_tasks_at_work() {
     let statuses = each(&plan["steps"], "status");
     assert_eq!(statuses, ["completed", "in_progress", "not_started"]);
     assert_eq!(plan["steps"][2]["depends_on"], json!(["s1", "s2"]));
-    assert_eq!(at_work["tasks"], json!([{"task": "s2.1", "words": steps[1]}]));
+    assert_eq!(at_work["children"], json!([{"child": "s2.1", "description": steps[1]}]));
     assert_eq!(world.stop(&run).await.status, 202);
     stream.rest().await;
     let ended = shown(&world, &run).await;
-    assert_eq!((&ended["status"], &ended["tasks"]), (&json!("stopped"), &json!([])));
+    assert_eq!((&ended["status"], &ended["children"]), (&json!("stopped"), &json!([])));
     assert_eq!(ended["plan"]["steps"][0]["status"], "completed");
 }
 
@@ -252,7 +252,7 @@ async fn a_session_is_deleted_with_all_that_is_in_it_but_not_while_it_answers() 
             assert_eq!((answer.status, &answer.json()["code"]), (404, &json!("run_not_found")));
         }
         let key = RunKey::new(tenant.clone(), RunId::new(run.as_str()).unwrap());
-        let task = key.with_task(djinn_core::id::TaskId::of(1, 1));
+        let task = key.with_child(djinn_core::id::ChildId::for_step(1, 1));
         for key in [key, task] {
             assert!(ports.store.read_from(&key, 0).await.unwrap().is_empty());
         }

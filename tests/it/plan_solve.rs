@@ -27,7 +27,7 @@ async fn told(protocol: Protocol) -> (World, Vec<Frame>) {
 /// The lane of a native frame: its task, or nothing for the run itself.
 fn lane(frame: &Frame) -> String {
     let json = frame.json();
-    let task = if json["type"] == "child.ended" { &json["task"] } else { &json["child"] };
+    let task = if json["type"] == "child.ended" { &json["child"] } else { &json["path"] };
     match (json["type"].as_str(), json["step"].as_str()) {
         (Some("step.changed"), Some(step)) => format!("{step}.1"),
         _ => task.as_str().unwrap_or_default().to_owned(),
@@ -129,7 +129,7 @@ async fn all_three_tasks_are_at_work_at_once() {
     while let Some(frame) = stream.next().await {
         if frame.event() == "child.ended" {
             assert_eq!(frame.json()["status"], "finished");
-            ended.insert(frame.json()["task"].as_str().unwrap().to_owned());
+            ended.insert(frame.json()["child"].as_str().unwrap().to_owned());
         }
     }
     assert_eq!(ended, ["s1.1", "s2.1", "s3.1"].map(str::to_owned).into());

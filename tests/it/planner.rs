@@ -100,7 +100,7 @@ async fn what_the_planner_sees_before_and_after_a_round() {
 fn groups(frames: &[Frame]) -> Vec<BTreeSet<String>> {
     let (mut groups, mut at_work): (Vec<BTreeSet<String>>, _) = (Vec::new(), BTreeSet::new());
     for frame in frames {
-        let task = || frame.json()["task"].as_str().unwrap().to_owned();
+        let task = || frame.json()["child"].as_str().unwrap().to_owned();
         match frame.event() {
             "child.started" => {
                 if at_work.is_empty() {

@@ -117,7 +117,7 @@ async fn what_tasks_tools_say_reaches_viewers_of_the_run_in_their_lanes() {
     while tasks.len() < 2 {
         let (piece, _) = next_piece(&mut stream).await;
         assert_eq!((&piece["call"], &piece["text"]), (&json!("t1.c1"), &json!("reading\n")));
-        tasks.push(piece["child"].as_str().unwrap().to_owned());
+        tasks.push(piece["path"].as_str().unwrap().to_owned());
     }
     tasks.sort();
     assert_eq!(tasks, ["s1.1", "s2.1"]);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use djinn_core::id::{RunId, TaskId, TenantId};
+use djinn_core::id::{ChildId, RunId, TenantId};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals;
 use djinn_scripted::ScriptedModel;
@@ -191,7 +191,7 @@ async fn a_stop_reaches_fifty_executors_in_the_middle_of_their_replies() {
             );
         };
         if frame.event() == "preview" {
-            speaking.extend(frame.json()["child"].as_str().map(str::to_owned));
+            speaking.extend(frame.json()["path"].as_str().map(str::to_owned));
         }
     }
     assert_eq!(client.stop(&stream.run()).await.status, 202);
@@ -226,7 +226,7 @@ async fn a_stop_reaches_fifty_executors_in_the_middle_of_their_tools() {
     // Each task ends its own journal while its call is still held, and what it had done is kept.
     let key = RunKey::new(TenantId::new("local").unwrap(), RunId::new(run).unwrap());
     for step in 1..=TASKS {
-        let task = key.with_task(TaskId::of(u32::try_from(step).unwrap(), 1));
+        let task = key.with_child(ChildId::for_step(u32::try_from(step).unwrap(), 1));
         while !door.ports.store.find_meta(&task).await.unwrap().unwrap().status.has_ended() {
             tokio::task::yield_now().await;
         }
@@ -234,7 +234,7 @@ async fn a_stop_reaches_fifty_executors_in_the_middle_of_their_tools() {
     slow.go_on.add_permits(2 * TASKS);
     let said = frames
         .iter()
-        .filter(|f| f.event() == "message.completed" && f.json()["child"] != json!(null));
+        .filter(|f| f.event() == "message.completed" && f.json()["path"] != json!(null));
     assert_eq!(said.count(), TASKS);
     assert_eq!(slow.started.available_permits(), 0, "another tool was started");
     assert_eq!(model.requests().len(), 1 + TASKS, "somebody asked again");

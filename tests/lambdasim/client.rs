@@ -161,7 +161,7 @@ impl Seen {
     pub(crate) fn resumed(&self) -> usize {
         let mut by_task: BTreeMap<&str, usize> = BTreeMap::new();
         for entry in self.state.entries.iter().filter(|entry| entry["type"] == "run.resumed") {
-            *by_task.entry(entry["child"].as_str().unwrap_or_default()).or_default() += 1;
+            *by_task.entry(entry["path"].as_str().unwrap_or_default()).or_default() += 1;
         }
         by_task.into_values().max().unwrap_or_default()
     }
@@ -185,7 +185,7 @@ impl Seen {
         if is_entry {
             let is_new = self.on_this_connection.insert(value["id"].to_string());
             let is_known = self.state.entries.iter().any(|known| known["id"] == value["id"]);
-            if !is_new || (is_known && value["child"].is_null()) {
+            if !is_new || (is_known && value["path"].is_null()) {
                 self.again.push(value["id"].to_string());
             }
         }

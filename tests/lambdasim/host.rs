@@ -149,7 +149,7 @@ impl Host {
     /// The pid of the environment that works on a task.
     pub(crate) fn works_on(&self, task: &str) -> u32 {
         let running = self.lambda.running_invocations();
-        let mut given = running.iter().filter(|invocation| invocation.payload["task"] == task);
+        let mut given = running.iter().filter(|invocation| invocation.payload["path"] == task);
         given.next_back().expect("somebody works on it").pid
     }
 

@@ -35,7 +35,7 @@ async fn three_steps_at_once_run_in_three_processes() {
     assert_eq!(seen.count("child.ended"), 4);
     assert_eq!(host.returned().len(), 3);
     let mut dispatched = host.invocations("executor");
-    dispatched.retain(|invocation| invocation.payload["task"].is_string());
+    dispatched.retain(|invocation| invocation.payload["path"].is_string());
     assert_eq!(dispatched.len(), 3, "one that starts up was dispatched again");
 }
 

@@ -87,7 +87,7 @@ fn a_built_function_with_a_misspelt_variable_says_so_and_does_not_start() {
 async fn the_built_executor_leaves_what_it_does_not_know() {
     let (backing, dir) = (backing().await, tempfile::tempdir().unwrap());
     let executor = Emulator::start("executor", &backing, dir.path());
-    for name in ["run.json", "task.json", "alarm.json"] {
+    for name in ["run.json", "child.json", "alarm.json"] {
         assert_eq!(executor.invoke(&event(name)).await, "null");
     }
     let logged = executor.logged();

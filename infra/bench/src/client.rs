@@ -190,8 +190,8 @@ impl RunStream {
             rest.split_once('"').map(|(text, _)| text.to_owned())
         };
         if frame.contains("event: child.started\n") {
-            self.children.entry(text("task").unwrap_or_default()).or_insert((now, None));
-        } else if let Some(task) = text("child")
+            self.children.entry(text("child").unwrap_or_default()).or_insert((now, None));
+        } else if let Some(task) = text("path")
             && let Some((_, heard)) = self.children.get_mut(&task)
         {
             heard.get_or_insert(now);

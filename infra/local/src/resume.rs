@@ -24,8 +24,8 @@ pub(crate) async fn unfinished_runs(store: &AwsStore) -> Result<Vec<RunKey>, Sto
 }
 
 /// Ends the leases of processes that are gone, and returns the runs they drove. Only one process
-/// uses the local stores at a time, so when it starts, every lease is a dead one's, those of the tasks
-/// of a plan too. A lease is not released but made to lapse, so that the next driver records that the
+/// uses the local stores at a time, so when it starts, every lease is a dead one's, those of all runs
+/// below too. A lease is not released but made to lapse, so that the next driver records that the
 /// last one died.
 pub(crate) async fn take_over_dead_runs(store: &AwsStore) -> Result<Vec<RunKey>, StoreError> {
     let mut keys = Vec::new();
@@ -33,10 +33,11 @@ pub(crate) async fn take_over_dead_runs(store: &AwsStore) -> Result<Vec<RunKey>,
         if store.find_meta(&key).await?.is_none_or(|meta| meta.status.has_ended()) {
             continue;
         }
-        for task in running_children(store, &key).await? {
-            end_lease(store, &task).await?;
+        let mut tree = vec![key.clone()];
+        while let Some(run) = tree.pop() {
+            tree.extend(running_children(store, &run).await?);
+            end_lease(store, &run).await?;
         }
-        end_lease(store, &key).await?;
         keys.push(key);
     }
     Ok(keys)
@@ -45,8 +46,8 @@ pub(crate) async fn take_over_dead_runs(store: &AwsStore) -> Result<Vec<RunKey>,
 async fn running_children(store: &AwsStore, key: &RunKey) -> Result<Vec<RunKey>, StoreError> {
     // A journal that cannot be folded is left to the driver, which says so.
     let journal = Journal::fold(&store.read_from(key, 0).await?).ok();
-    let tasks = journal.map(|journal| journal.run().running_tasks()).unwrap_or_default();
-    Ok(tasks.into_iter().map(|task| key.with_task(task)).collect())
+    let children = journal.map(|journal| journal.run().running_children()).unwrap_or_default();
+    Ok(children.into_iter().map(|child| key.with_child(child)).collect())
 }
 
 async fn end_lease(store: &AwsStore, key: &RunKey) -> Result<(), StoreError> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws_sdk_lambda::primitives::Blob;
 use aws_sdk_lambda::types::InvocationType;
-use djinn_core::id::{RunId, TaskId, TenantId};
+use djinn_core::id::{Path, RunId, TenantId};
 use djinn_runtime::port::alarm::Invoker;
 use djinn_runtime::port::{RunKey, StoreError};
 use djinn_settings::table::aws::EXECUTOR;
@@ -21,11 +21,11 @@ pub struct RunInvocation {
     pub v: u16,
     /// Whose run it is.
     pub tenant: TenantId,
-    /// The run to continue.
+    /// The run of a user's.
     pub run: RunId,
-    /// The task of it, if it is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskId>,
+    /// The way from there to the run to continue.
+    #[serde(default, skip_serializing_if = "Path::is_root")]
+    pub path: Path,
     /// How often the run was handed over so far. An alarm does not know and says 0.
     pub hops: u32,
 }
@@ -37,15 +37,15 @@ impl RunInvocation {
     /// The payload that continues a run.
     #[must_use]
     pub fn new(key: &RunKey, hops: u32) -> Self {
-        let RunKey { tenant, run, task } = key.clone();
-        Self { v: Self::FORMAT, tenant, run, task, hops }
+        let RunKey { tenant, run, path } = key.clone();
+        Self { v: Self::FORMAT, tenant, run, path, hops }
     }
 
-    /// The run or task.
+    /// The run to continue.
     #[must_use]
     pub fn key(&self) -> RunKey {
-        let Self { tenant, run, task, .. } = self.clone();
-        RunKey { tenant, run, task }
+        let Self { tenant, run, path, .. } = self.clone();
+        RunKey { tenant, run, path }
     }
 
     pub(crate) fn to_json(&self) -> Result<String, StoreError> {
@@ -132,10 +132,10 @@ mod tests {
         let run = sample::run().run;
         assert_eq!(json, format!(r#"{{"v":1,"tenant":"t","run":"{run}","hops":3}}"#));
         assert_eq!(serde_json::from_str::<RunInvocation>(&json).unwrap().key(), sample::run());
-        let task = sample::run().with_task(TaskId::of(2, 1));
-        let json = RunInvocation::new(&task, 0).to_json().unwrap();
-        assert!(json.ends_with(r#","task":"s2.1","hops":0}"#), "{json}");
-        assert_eq!(serde_json::from_str::<RunInvocation>(&json).unwrap().key(), task);
+        let child = RunKey { path: "s2.1.t3.c1".parse().unwrap(), ..sample::run() };
+        let json = RunInvocation::new(&child, 0).to_json().unwrap();
+        assert!(json.ends_with(r#","path":"s2.1.t3.c1","hops":0}"#), "{json}");
+        assert_eq!(serde_json::from_str::<RunInvocation>(&json).unwrap().key(), child);
         let bad = r#"{"v":1,"tenant":"t","run":"x","hops":0}"#;
         assert!(serde_json::from_str::<RunInvocation>(bad).is_err());
     }

@@ -42,11 +42,11 @@ impl ItemKey {
     }
 }
 
-/// The partition of a run or a task: its META, journal and mailbox.
+/// The partition of a run: its META, journal and mailbox.
 pub(crate) fn run_partition(run: &RunKey) -> String {
-    match &run.task {
-        None => format!("{}#RUN#{}", run.tenant, run.run),
-        Some(task) => format!("{}#CHILD#{}#{task}", run.tenant, run.run),
+    match run.is_root() {
+        true => format!("{}#RUN#{}", run.tenant, run.run),
+        false => format!("{}#CHILD#{}#{}", run.tenant, run.run, run.path),
     }
 }
 

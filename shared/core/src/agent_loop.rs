@@ -3,12 +3,18 @@
 //! A turn is one reply of the model and the outcomes of the calls it made. The loop owns the turn
 //! being worked on; a complete turn moves into the conversation.
 
+mod agent_calls;
 mod attempts;
+mod call_bounds;
 mod held_calls;
 mod open_turn;
 mod repeats;
 
+pub(crate) use agent_calls::describe_call;
+use agent_calls::{no_run_event, stop_event};
 pub use attempts::Attempts;
+use call_bounds::CallBounds;
+pub use open_turn::AgentShare;
 use open_turn::{OpenCall, OpenTurn, requested_event, result_event};
 use repeats::{RepeatDetector, Repetition};
 
@@ -18,9 +24,9 @@ use crate::effect::{Effect, ToolChoice};
 use crate::entry::Event;
 use crate::human::HumanRequest;
 use crate::id::{CallId, EntryId, EntryName, MessageId};
-use crate::input::{FinishReason, ModelReplied, RequestedCall};
+use crate::input::{FinishReason, ModelReplied};
 use crate::settings::{Role, RunSettings};
-use crate::tool::{ArgumentProblem, OfferedTool, ToolArguments, ToolCall, ToolFailure, ToolResult};
+use crate::tool::{ToolCall, ToolFailure, ToolResult};
 
 /// How often in a row the model is asked to go on after a reply without calls that cannot be its
 /// last word.
@@ -39,6 +45,8 @@ pub struct AgentLoop {
     nudges: u32,
     /// Whether it has been told text that anybody may have written.
     tainted: bool,
+    /// How many levels its run is below the root of its tree.
+    depth: usize,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +64,8 @@ pub struct TurnUpdate {
     pub items: Vec<ConversationItem>,
     /// Whether the model has nothing left to do.
     pub done: bool,
+    /// What is wrong with the last words as an answer, although the agent was told so.
+    pub answer_problem: Option<String>,
     /// What people are to be asked.
     pub requests: Vec<HumanRequest>,
     /// The tool whose call brings the same again and again, although the model was told so: the work ends.
@@ -63,11 +73,12 @@ pub struct TurnUpdate {
 }
 
 impl AgentLoop {
-    /// A loop that has not begun.
+    /// A loop that has not begun, of a run so many levels below the root of its tree.
     #[must_use]
-    pub fn new(role: Role) -> Self {
+    pub fn new(role: Role, depth: usize) -> Self {
         let stage = LoopStage::Thinking(Attempts::default());
-        Self { role, turn: 1, stage, repeats: RepeatDetector::default(), nudges: 0, tainted: false }
+        let repeats = RepeatDetector::default();
+        Self { role, turn: 1, stage, repeats, nudges: 0, tainted: false, depth }
     }
 
     /// What the loop owes: the model's next reply, or the calls of the open turn.
@@ -129,6 +140,7 @@ impl AgentLoop {
             },
         ));
         let mut calls = Vec::with_capacity(reply.calls.len());
+        let mut bounds = CallBounds::new(most, self.depth);
         for (index, asked) in reply.calls.iter().enumerate() {
             let call = ToolCall {
                 id: CallId::nth_of(&message, index + 1),
@@ -137,7 +149,7 @@ impl AgentLoop {
                 edit_comment: None,
             };
             let tool = replied.offered.iter().find(|tool| tool.name == asked.tool);
-            let refused = refuse_call(index, asked, &replied.offered, most);
+            let refused = bounds.refuse_call(asked, &replied.offered);
             let outcome = refused.or_else(|| answer(&call));
             observed.events.push(requested_event(&call, tool));
             if let Some(outcome) = &outcome {
@@ -150,6 +162,7 @@ impl AgentLoop {
             text: reply.text.clone(),
             reasoning: reply.reasoning.clone(),
             calls,
+            answer_problem: replied.answer_problem.clone(),
         });
         observed.requests = self.hold_calls(&replied.offered, settings);
         self.close_turn_if_complete(reply.finish, &mut observed);
@@ -172,6 +185,7 @@ impl AgentLoop {
         let open = self.open_call(call).filter(|open| open.is_due())?;
         open.result = Some(outcome.clone());
         let mut observed = TurnUpdate::default();
+        observed.events.extend(no_run_event(open));
         observed.events.push(result_event(&open.call, outcome));
         self.tainted |= outcome.is_untrusted(open.policy.untrusted);
         self.close_turn_if_complete(FinishReason::Done, &mut observed);
@@ -190,6 +204,11 @@ impl AgentLoop {
             }
             LoopStage::Acting(turn) => {
                 for open in turn.calls.iter_mut().filter(|open| open.is_due()) {
+                    if let Some(child) = open.child_id() {
+                        // What it did is counted in its own journal, where it is given up.
+                        open.crashes += u32::from(ran.has_child(&child));
+                        continue;
+                    }
                     open.crashes += u32::from(ran.has_call(&open.call.id));
                     let reason = match (open.is_started_once(), open.crashes >= MAX_CRASHES) {
                         (true, _) => ToolFailure::Uncertain,
@@ -212,18 +231,15 @@ impl AgentLoop {
         let LoopStage::Acting(turn) = &self.stage else {
             return Vec::new();
         };
-        turn.calls
-            .iter()
-            .filter(|open| open.result.is_none())
-            .map(|open| {
-                let reason = if open.is_started_once() {
-                    ToolFailure::Uncertain
-                } else {
-                    ToolFailure::Stopped
-                };
-                result_event(&open.call, &ToolResult::Failed { reason, detail: String::new() })
-            })
-            .collect()
+        let open = turn.calls.iter().filter(|open| open.result.is_none());
+        open.flat_map(|open| {
+            let stopped = stop_event(open);
+            let reason =
+                if open.is_started_once() { ToolFailure::Uncertain } else { ToolFailure::Stopped };
+            let result = ToolResult::Failed { reason, detail: String::new() };
+            stopped.into_iter().chain([result_event(&open.call, &result)])
+        })
+        .collect()
     }
 
     /// A person has told the agent something: whether it repeats itself shows from here on.
@@ -253,12 +269,16 @@ impl AgentLoop {
         let note = match (turn.calls.is_empty(), finish) {
             (true, FinishReason::Length) => Some(Nudge::CutOff),
             (true, FinishReason::Done) if is_empty => Some(Nudge::Empty),
+            (true, _) if turn.answer_problem.is_some() => {
+                turn.answer_problem.clone().map(Nudge::BadAnswer)
+            }
             (true, FinishReason::Done | FinishReason::Filtered) | (false, _) => None,
         };
         let most = if is_empty { MAX_NUDGES_WHEN_EMPTY } else { MAX_NUDGES };
         let note = note.filter(|_| self.nudges < most);
-        self.nudges = note.map_or(0, |_| self.nudges + 1);
+        self.nudges = if note.is_some() { self.nudges + 1 } else { 0 };
         observed.done = turn.calls.is_empty() && note.is_none();
+        observed.answer_problem = turn.answer_problem.filter(|_| observed.done);
         let calls = turn.calls.into_iter().filter_map(|open| Some((open.call, open.result?)));
         let calls: Vec<(ToolCall, ToolResult)> = calls.collect();
         let repetition = self.repeats.observe_calls(&calls);
@@ -276,29 +296,5 @@ impl AgentLoop {
         }
         self.turn += 1;
         self.stage = LoopStage::Thinking(Attempts::default());
-    }
-}
-
-/// Why a call is answered without being run, if it is.
-fn refuse_call(
-    index: usize,
-    asked: &RequestedCall,
-    offered: &[OfferedTool],
-    most: u32,
-) -> Option<ToolResult> {
-    let failed = |reason, detail| Some(ToolResult::Failed { reason, detail });
-    if !offered.iter().any(|tool| tool.name == asked.tool) {
-        let names: Vec<_> = offered.iter().map(|tool| tool.name.as_str()).collect();
-        return failed(ToolFailure::UnknownTool, names.join(", "));
-    }
-    if index >= most as usize {
-        return failed(ToolFailure::TooMany, most.to_string());
-    }
-    match &asked.arguments {
-        ToolArguments::Parsed(_) => None,
-        ToolArguments::Malformed { raw, problem: ArgumentProblem::Refused } => {
-            failed(ToolFailure::BadArguments, raw.clone())
-        }
-        ToolArguments::Malformed { .. } => failed(ToolFailure::BadArguments, String::new()),
     }
 }

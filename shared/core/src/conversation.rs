@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::error_code::Failure;
-use crate::id::{FileName, MessageId, TaskId, UserId};
+use crate::id::{ChildId, FileName, MessageId, StepId, TaskId, UserId};
 use crate::language::Language;
 use crate::plan::Plan;
 use crate::tool::{ToolCall, ToolResult};
@@ -64,7 +64,7 @@ pub struct Turn {
 }
 
 /// Something the loop tells the model between two turns. Its words come from `prompts/`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Nudge {
     /// The reply was cut off at the output limit: go on.
     CutOff,
@@ -72,6 +72,8 @@ pub enum Nudge {
     Empty,
     /// The planner made no plan: make one, or answer if none is needed.
     NoPlan,
+    /// The answer has not the form that the agent's file names, as this says: give it in that form.
+    BadAnswer(String),
     /// A call has brought the same result too often: do something else, or the work ends.
     Repeated,
 }
@@ -83,7 +85,8 @@ pub const MAX_REPORT: usize = 4 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildReport {
     /// The id of the task, as in its [`crate::input::ChildSpec`].
-    pub task: TaskId,
+    #[serde(alias = "task")]
+    pub child: ChildId,
     /// The step as one line, `stage: details`.
     pub description: String,
     /// What came of it in its agent's words, at most [`MAX_REPORT`] bytes; of a failed task, what there
@@ -108,6 +111,12 @@ pub struct ChildReport {
 }
 
 impl ChildReport {
+    /// The step that it tells of; `None` for an agent that was called.
+    #[must_use]
+    pub fn step_id(&self) -> Option<StepId> {
+        self.child.task().map(TaskId::step_id)
+    }
+
     /// What came of it, for a model or a person: of a failed task the sentence of its failure, and then
     /// what there was.
     #[must_use]

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use crate::effect::{Effect, EffectId};
-use crate::id::{CallId, MessageId, TaskId};
+use crate::id::{CallId, ChildId, MessageId};
 use crate::tool::EffectClass;
 
 /// How often a driver may die over one effect before it is given up.
@@ -37,6 +37,7 @@ impl ActiveEffects {
             Effect::Wait { .. }
             | Effect::AwaitHuman(_)
             | Effect::SavePlan { .. }
+            | Effect::SaveAnswer(_)
             | Effect::Deliver(_) => false,
         });
         Self::Only(ran.map(|effect| effect.id().without_interrupts().clone()).collect())
@@ -50,9 +51,9 @@ impl ActiveEffects {
         self.contains(|| EffectId::Model(message.clone()))
     }
 
-    /// Older journals count none against a task, whose own journal counts what it did.
-    pub(crate) fn has_task(&self, task: &TaskId) -> bool {
-        matches!(self, Self::Only(ran) if ran.contains(&EffectId::Child(task.clone())))
+    /// Older journals count none against a child, whose own journal counts what it did.
+    pub(crate) fn has_child(&self, child: &ChildId) -> bool {
+        matches!(self, Self::Only(ran) if ran.contains(&EffectId::Child(child.clone())))
     }
 
     fn contains(&self, id: impl FnOnce() -> EffectId) -> bool {
@@ -78,6 +79,7 @@ pub(crate) fn isolate_suspect(due: &mut [Effect]) {
             Effect::Wait { .. }
             | Effect::AwaitHuman(_)
             | Effect::SavePlan { .. }
+            | Effect::SaveAnswer(_)
             | Effect::Deliver(_) => {}
         }
     }
@@ -92,6 +94,7 @@ fn crash_count(effect: &Effect) -> u32 {
         Effect::Wait { .. }
         | Effect::AwaitHuman(_)
         | Effect::SavePlan { .. }
+        | Effect::SaveAnswer(_)
         | Effect::Deliver(_) => 0,
     }
 }

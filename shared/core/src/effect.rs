@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::error_code::Failure;
-use crate::id::{CallId, HumanRequestId, MessageId, TaskId};
+use crate::id::{CallId, ChildId, FileName, HumanRequestId, MessageId};
 use crate::settings::{ModelChoice, Role};
 use crate::tool::{EffectClass, ToolCall, ToolPolicy};
 
@@ -34,15 +34,27 @@ pub enum Effect {
         /// Which version, from 1.
         version: u32,
     },
+    /// Keep a run's answer as a file, before its caller is told of it. Answered by `AnswerSaved`.
+    SaveAnswer(AnswerFile),
     /// Deliver what is owed to others when work ends. Answered by `Delivered`.
     Deliver(Delivery),
+}
+
+/// An answer that is kept as a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerFile {
+    /// Its name, where the answer is to be a file. One that is only too long to be told whole has an
+    /// internal file, named after its run.
+    pub name: Option<FileName>,
+    /// All of the answer.
+    pub text: String,
 }
 
 /// A task that is owed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChildDispatch {
     /// The id of the task, by which its journal and its lease are found.
-    pub task: TaskId,
+    pub child: ChildId,
     /// Whether it is the only one: it may be driven where the run is.
     pub alone: bool,
     /// How often its run's driver died while it was at work.
@@ -164,7 +176,7 @@ pub enum Delivery {
     /// The task's outcome is to be put into its run's mailbox.
     ChildResult,
     /// This task of the run's is to be told to stop: nobody waits for it any more.
-    StopChild(TaskId),
+    StopChild(ChildId),
     /// What this task asks is to be put into its run's mailbox, as of this version or newer.
     ChildRequest(u32),
     /// This answer is to be put into the mailbox of the task that asked.
@@ -179,7 +191,7 @@ pub enum EffectId {
     /// The tool call with this id.
     Tool(CallId),
     /// The work on this task.
-    Child(TaskId),
+    Child(ChildId),
     /// Waiting for this limit.
     Wait(Limit),
     /// The same, made again after so many interrupts: to those that perform it, another effect.
@@ -188,6 +200,8 @@ pub enum EffectId {
     Human(HumanRequestId),
     /// Keeping this version of the plan.
     Plan(u32),
+    /// Keeping the answer as a file.
+    Answer,
     /// The delivery that this value names.
     Deliver(Delivery),
 }
@@ -205,8 +219,9 @@ impl Effect {
             }
             Self::AwaitHuman(ask) => EffectId::Human(ask.request.clone()),
             Self::Wait { limit, .. } => EffectId::Wait(*limit),
-            Self::RunChild(dispatch) => EffectId::Child(dispatch.task.clone()),
+            Self::RunChild(dispatch) => EffectId::Child(dispatch.child.clone()),
             Self::SavePlan { version } => EffectId::Plan(*version),
+            Self::SaveAnswer(_) => EffectId::Answer,
             Self::Deliver(delivery) => EffectId::Deliver(delivery.clone()),
         }
     }
@@ -218,9 +233,11 @@ impl Effect {
             Self::CallModel(call) => call.waits,
             Self::RunTool(run) => run.waits,
             Self::RunChild(dispatch) => dispatch.waits,
-            Self::Wait { .. } | Self::AwaitHuman(_) | Self::SavePlan { .. } | Self::Deliver(_) => {
-                false
-            }
+            Self::Wait { .. }
+            | Self::AwaitHuman(_)
+            | Self::SavePlan { .. }
+            | Self::SaveAnswer(_)
+            | Self::Deliver(_) => false,
         }
     }
 }
@@ -251,6 +268,7 @@ impl fmt::Display for EffectId {
             Self::Repeated(first, round) => write!(f, "{first}+{round}"),
             Self::Human(request) => write!(f, "human:{request}"),
             Self::Plan(version) => write!(f, "plan:{version}"),
+            Self::Answer => f.write_str("answer"),
             Self::Deliver(Delivery::AlarmRemoval) => f.write_str("deliver:alarm_removal"),
             Self::Deliver(Delivery::ChildResult) => f.write_str("deliver:child_result"),
             Self::Deliver(Delivery::StopChild(task)) => write!(f, "deliver:stop_child:{task}"),

@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::budget::{Spending, Usage};
-use crate::error_code::Failure;
+use crate::error_code::{ErrorCode, Failure};
 use crate::estimate::Estimate;
 use crate::file::ProductFile;
 use crate::human::{HumanRequest, ResponseRecord};
 use crate::id::{
-    CallId, EntryId, HumanRequestId, MessageId, MessageKey, RequestId, SessionId, StepId, TaskId,
-    UserId,
+    CallId, ChildId, EntryId, HumanRequestId, MessageId, MessageKey, Path, RequestId, SessionId,
+    StepId, UserId,
 };
-use crate::input::{FinishReason, ModelChanged, RunSpec};
+use crate::input::{ChildEnded, FinishReason, ModelChanged, RunSpec};
 use crate::plan::{Plan, StepStatus};
 use crate::settings::{Mode, OutputStyle};
 use crate::status::RunStatus;
@@ -24,12 +24,12 @@ use crate::tool::{Risk, ToolResult};
 /// that record; its id names it across viewers and retries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Unique within the run: `t3`, `t3.c1`, `t3.c1.result`, `end`. Of an entry of a task it begins with
-    /// the task: `s2.1.t3`.
+    /// Unique within the run: `t3`, `t3.c1`, `t3.c1.result`, `end`. Of an entry of a run below it begins
+    /// with the path: `s2.1.t3`.
     pub id: EntryId,
-    /// The task it happened in; the ids in its event are that task's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub child: Option<TaskId>,
+    /// The way to the run it happened in; the ids in its event are that run's own.
+    #[serde(default, skip_serializing_if = "Path::is_root")]
+    pub path: Path,
     /// When it was recorded, Unix milliseconds. Informative: order is the journal's.
     pub at_ms: i64,
     /// The event, whose fields stand beside those of the entry on the wire.
@@ -166,19 +166,24 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         note: String,
     },
-    /// A step is being worked on.
+    /// A step is being worked on, or an agent that was called.
     #[serde(rename = "child.started")]
     ChildStarted {
-        /// The id of the task: its step, and which attempt at it.
-        task: TaskId,
-        /// The step as one line, `stage: details`.
+        /// The run one level down: its step and which attempt at it, or the call that it answers.
+        #[serde(alias = "task")]
+        child: ChildId,
+        /// What it is to do, as one line: of a step `stage: details`.
         description: String,
+        /// The agent that works on it; none for a step that names none.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        agent: String,
     },
-    /// A task came to its end.
+    /// What was being worked on came to its end.
     #[serde(rename = "child.ended")]
     ChildEnded {
-        /// The id of the task, as at its start.
-        task: TaskId,
+        /// The run one level down, as at its start.
+        #[serde(alias = "task")]
+        child: ChildId,
         /// How: `finished`, `failed` or `stopped`.
         status: RunStatus,
         /// What came of it.
@@ -267,13 +272,14 @@ impl Entry {
     /// A message that its event speaks of.
     #[must_use]
     pub fn message_key(&self, message: &MessageId) -> MessageKey {
-        MessageKey { child: self.child.clone(), message: message.clone() }
+        MessageKey { path: self.path.clone(), message: message.clone() }
     }
 
-    /// An entry of a task's journal as it stands in the history of its run.
+    /// An entry of the journal that this way leads to, as it stands in the history of the run where the way
+    /// begins.
     #[must_use]
-    pub fn into_parent_entry(self, task: &TaskId) -> Self {
-        Self { id: self.id.in_task(task), child: Some(task.clone()), ..self }
+    pub fn below(self, way: &Path) -> Self {
+        Self { id: self.id.below(way), path: self.path.below(way), ..self }
     }
 }
 
@@ -289,6 +295,41 @@ impl Event {
             output_style: spec.output_style,
             ignored: spec.ignored.clone(),
         }
+    }
+
+    /// What viewers see of the end of a run below another one.
+    #[must_use]
+    pub fn child_ended(ended: &ChildEnded) -> Self {
+        Self::ChildEnded {
+            child: ended.report.child.clone(),
+            status: ended.status,
+            text: ended.report.text.clone(),
+            files: ended.files.iter().rev().filter(|file| !file.internal).cloned().collect(),
+            failure: ended.report.failure.clone(),
+            spent: ended.spent,
+        }
+    }
+
+    /// The same of one that nobody waits for any more, since the run above it has ended.
+    #[must_use]
+    pub fn child_stopped(child: ChildId) -> Self {
+        Self::ChildEnded {
+            child,
+            status: RunStatus::Stopped,
+            text: String::new(),
+            files: Vec::new(),
+            failure: Some(ErrorCode::Stopped.into()),
+            spent: Spending::default(),
+        }
+    }
+
+    /// The end of a run below another one, as one that came about so and has nothing to say.
+    #[must_use]
+    pub fn with_child_status(mut self, ended_as: RunStatus) -> Self {
+        if let Self::ChildEnded { status, failure, .. } = &mut self {
+            (*status, *failure) = (ended_as, None);
+        }
+        self
     }
 
     /// The event's name on the wire.

@@ -19,7 +19,7 @@ pub use subject::Subject;
 pub use top_up::TopUp;
 
 use crate::estimate::Estimate;
-use crate::id::{HumanRequestId, TaskId, UserId, sha256_hex};
+use crate::id::{ChildId, HumanRequestId, UserId, sha256_hex};
 use crate::plan::PLANNING_TOOL;
 use crate::tool::{EffectClass, OfferedTool, Risk, canonical_json};
 
@@ -39,7 +39,8 @@ pub struct HumanRequest {
     pub id: HumanRequestId,
     /// The task that it came up in; the ids in `subject` are that task's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskId>,
+    #[serde(alias = "task")]
+    pub child: Option<ChildId>,
     /// What it is about.
     #[serde(flatten)]
     pub subject: Subject,

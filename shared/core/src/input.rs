@@ -6,16 +6,18 @@ mod model_changed;
 mod run_spec;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
+use crate::agent::AgentSpec;
 use crate::budget::{Spending, Usage};
 use crate::conversation::{ChildReport, Reasoning, Turn};
 use crate::effect::{Delivery, Limit};
 use crate::error_code::Failure;
 use crate::file::ProductFile;
 use crate::human::{Interrupt, ResponseRecord};
-use crate::id::{CallId, HumanRequestId, MessageId, TaskId, UserId};
+use crate::id::{CallId, ChildId, HumanRequestId, MessageId, Path, UserId};
 use crate::status::RunStatus;
-use crate::tool::{OfferedTool, ToolArguments, ToolResult, ToolSetRef};
+use crate::tool::{FullOutput, OfferedTool, ToolArguments, ToolResult, ToolSetRef};
 pub use attempt_failed::AttemptFailed;
 pub use human::{ChildRequest, InterruptTarget, PlanEdit, UserMessage};
 pub use model_changed::ModelChanged;
@@ -134,6 +136,13 @@ pub enum Input {
         /// The version of the plan whose file was written, or could not be.
         version: u32,
     },
+    /// The answer was kept as a file, or could not be.
+    #[serde(rename = "answer.saved")]
+    AnswerSaved {
+        /// The file; none where it could not be written.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<ProductFile>,
+    },
     /// Something that was owed to others was delivered.
     #[serde(rename = "delivered")]
     Delivered {
@@ -167,6 +176,7 @@ impl Input {
             | Self::PlanEdited(_)
             | Self::ChildRequested(_)
             | Self::PlanSaved { .. }
+            | Self::AnswerSaved { .. }
             | Self::Delivered { .. } => None,
         }
     }
@@ -194,26 +204,46 @@ impl Input {
             Self::PlanEdited(_) => "plan.edited",
             Self::ChildRequested(_) => "child.requested",
             Self::PlanSaved { .. } => "plan.saved",
+            Self::AnswerSaved { .. } => "answer.saved",
             Self::Delivered { .. } => "delivered",
         }
     }
 }
 
-/// What a task is to do.
+/// What a run below another one is to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildSpec {
-    /// The id of the task: its step, and which attempt at it.
-    pub task: TaskId,
-    /// The step as one line, `stage: details`.
+    /// What the run above calls it: the step that it works on and which attempt at it this is, or the call
+    /// that it answers.
+    #[serde(alias = "task")]
+    pub child: ChildId,
+    /// The way from the root of the tree to the run above.
+    #[serde(default, skip_serializing_if = "Path::is_root")]
+    pub above: Path,
+    /// What it is to do, as one line: of a step `stage: details`.
     pub description: String,
+    /// The agent that works on it; none for a step that names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<AgentSpec>>,
+    /// What the agent was called with.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub arguments: Map<String, Value>,
     /// Reports of the tasks of earlier rounds, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier_rounds: Vec<ChildReport>,
     /// What came of the steps of this round that it builds on, in the plan's order.
     pub current_round: Vec<ChildReport>,
-    /// Tasks that may be at work at the same time; they share what viewers can be sent.
+    /// Runs of its level that may be at work at the same time; they share what viewers can be sent.
+    #[serde(default, alias = "concurrent_tasks")]
+    pub concurrent_children: u32,
+    /// How many runs below it may have invocations of their own at the same time. Without any, it drives
+    /// them itself, one after another.
     #[serde(default)]
-    pub concurrent_tasks: u32,
+    pub places: u32,
+    /// Whether an answer that its caller cannot be shown whole is kept as a file (default no, as in old
+    /// records).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_answer: bool,
     /// When its run needs its outcome at the latest, Unix milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_ms: Option<i64>,
@@ -229,13 +259,19 @@ pub struct ChildSpec {
 }
 
 impl ChildSpec {
+    /// The way from the root of the tree to this run.
+    #[must_use]
+    pub fn path(&self) -> Path {
+        self.above.with_child(self.child.clone())
+    }
+
     /// What came of the tasks before it, oldest round first.
     pub fn reports(&self) -> impl Iterator<Item = &ChildReport> {
         self.earlier_rounds.iter().chain(&self.current_round)
     }
 }
 
-/// How a task ended.
+/// How a run below another one ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChildEnded {
     /// What joins the run's conversation.
@@ -252,6 +288,9 @@ pub struct ChildEnded {
     /// Whether it has read text that anybody may have written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tainted: bool,
+    /// Where the whole of its answer lies, when the report's text was cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_output: Option<FullOutput>,
 }
 
 /// A result that the user wants otherwise.
@@ -284,6 +323,9 @@ pub struct ModelReplied {
     /// How much of the model's window the conversation took up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<WindowUsage>,
+    /// What is wrong with the reply as an answer in the form that the agent's file names, if anything is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_problem: Option<String>,
 }
 
 /// What a model said, after repair.

@@ -211,6 +211,7 @@ fn input_order(input: &Input) -> u8 {
         | Input::ModelFailed { .. }
         | Input::ToolStarted { .. }
         | Input::PlanSaved { .. }
+        | Input::AnswerSaved { .. }
         | Input::ToolReturned { .. }
         | Input::LimitReached { .. }
         | Input::ChildEnded(_)

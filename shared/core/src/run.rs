@@ -5,6 +5,7 @@
 //! follows a step of the work is said in one place (`run/transition/follow_up.rs`). A new part that
 //! nothing of the work waits for implements `Concern` (`run/concern.rs`) and has a line in `run/concerns.rs`.
 
+mod answer_file;
 mod child;
 mod child_stops;
 mod compaction;
@@ -30,6 +31,7 @@ mod url_placeholders;
 mod user_messages;
 mod view;
 
+pub use answer_file::answer_file_name;
 use child_stops::ChildStops;
 use compaction::Compaction;
 use concerns::Concerns;
@@ -50,9 +52,9 @@ use user_messages::PendingMessages;
 
 use crate::conversation::Conversation;
 use crate::crash::isolate_suspect;
-use crate::effect::{Effect, Limit};
+use crate::effect::{AnswerFile, Effect, Limit};
 use crate::entry::{Entry, Event};
-use crate::id::EntryId;
+use crate::id::{EntryId, Path};
 use crate::input::{FinishReason, Input, RunSpec};
 
 /// How often a run may be handed over from one invocation to the next. Lambda itself stops a chain
@@ -116,7 +118,7 @@ impl Run {
         run.compact_if_due();
         // The start of a task is seen in the run that asked for it.
         let event = Event::run_started(&run.spec);
-        let start = Entry { id: EntryId::start(), child: None, at_ms, event };
+        let start = Entry { id: EntryId::start(), path: Path::default(), at_ms, event };
         let entries = if run.is_child() { Vec::new() } else { vec![start] };
         (run, entries)
     }
@@ -132,7 +134,7 @@ impl Run {
             return None;
         };
         self.tool_sets.add_set_of(input);
-        let entry = |(id, event)| Entry { id, child: None, at_ms, event };
+        let entry = |(id, event)| Entry { id, path: Path::default(), at_ms, event };
         Some(events.into_iter().map(entry).collect())
     }
 
@@ -151,6 +153,7 @@ impl Run {
         }
         let mut due: Vec<Effect> = due
             .into_iter()
+            .map(|effect| self.choose_tools(effect))
             .filter(|effect| !self.ledger.is_held(effect))
             .filter_map(|effect| self.human_requests.filter_effect(effect))
             .collect();
@@ -162,6 +165,20 @@ impl Run {
         due.extend(self.next_limit().map(wait));
         isolate_suspect(&mut due);
         due
+    }
+
+    /// Whether the agent's turn may, must or must not call tools, as its file says.
+    fn choose_tools(&self, effect: Effect) -> Effect {
+        match (effect, self.spec.agent()) {
+            (Effect::CallModel(mut call), Some(agent)) => {
+                if let Some(turn) = call.message.turn_number() {
+                    let left = self.ledger.remaining(&self.spec).steps;
+                    call.tool_choice = agent.tool_choice(turn, left);
+                }
+                Effect::CallModel(call)
+            }
+            (effect, _) => effect,
+        }
     }
 
     /// Owes the call that sums up older turns, if the turn that comes next needs it.

@@ -2,14 +2,15 @@
 
 use std::fmt;
 
+use crate::child::ChildId;
 use crate::count::parse_count;
 use crate::human_request::{HumanRequestId, RequestName};
 use crate::message::{CallId, CallName, MessageId, MessageName};
 use crate::path::{LocalName, Path, Scoped};
-use crate::task::{StepId, TaskId};
+use crate::task::StepId;
 
 /// An entry of a run's history, unique within it: `t3`, `t3.c1`, `t3.c1.result`, `end`; `s2.1.t3` in a
-/// task.
+/// child.
 pub type EntryId = Scoped<EntryName>;
 
 /// An entry within its run.
@@ -151,10 +152,10 @@ impl EntryId {
         Self::local(EntryName::End)
     }
 
-    /// Something of a task's, as its run tells of it.
+    /// Something of a child's, as the run above tells of it.
     #[must_use]
-    pub fn of_task(task: &TaskId, name: EntryName) -> Self {
-        Self::at(Path::default().in_task(task), name)
+    pub fn of_child(child: impl Into<ChildId>, name: EntryName) -> Self {
+        Self::at(Path::to(child), name)
     }
 
     /// Something of a message's.

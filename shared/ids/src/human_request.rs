@@ -2,13 +2,14 @@
 
 use std::fmt;
 
+use crate::child::ChildId;
 use crate::count::parse_count;
 use crate::message::{CallId, CallName, MessageId, MessageName};
-use crate::path::{LocalName, Path, PathSegment, Scoped};
+use crate::path::{LocalName, Path, Scoped};
 use crate::task::{StepId, TaskId};
 
 /// Something that a person is asked, or a group of such: the call, message or step it is about, after the
-/// task it came up in. `t3.c1`, `s2.1.t3.c1`; all that is asked about the calls of a turn is `t3`.
+/// way to the run it came up in. `t3.c1`, `s2.1.t3.c1`; all that is asked about the calls of a turn is `t3`.
 pub type HumanRequestId = Scoped<RequestName>;
 
 /// Something that a person is asked, within its run.
@@ -113,7 +114,7 @@ impl HumanRequestId {
     /// Whether what came of this task is what was wanted.
     #[must_use]
     pub fn of_result(task: &TaskId) -> Self {
-        Self::at(Path::default().in_task(task), RequestName::Result)
+        Self::at(Path::to(task.clone()), RequestName::Result)
     }
 
     /// Whether the run may use up more, for the `count`th time.
@@ -133,7 +134,7 @@ impl HumanRequestId {
             RequestName::CallInterrupt(call, _) => RequestName::Call(*call),
             RequestName::ModelInterrupt(message, _) => RequestName::Message(*message),
             RequestName::Result => match path.pop() {
-                Some(PathSegment::Task(task)) => RequestName::Task(task),
+                Some(ChildId::Task(task)) => RequestName::Task(task),
                 _ => return self.clone(),
             },
             RequestName::Budgets
@@ -144,10 +145,11 @@ impl HumanRequestId {
         Self::at(path, name)
     }
 
-    /// The request as the task knows it that it came up in; `None` for one of another task, or of none.
+    /// The request as the child knows it below which it came up; `None` for one of another child, or of
+    /// none.
     #[must_use]
-    pub fn within_task(&self, task: &TaskId) -> Option<Self> {
-        let (first, rest) = self.path().split_task()?;
-        (first == task).then(|| Self::at(rest, self.name().clone()))
+    pub fn within_child(&self, child: &ChildId) -> Option<Self> {
+        let (first, rest) = self.path().split_first()?;
+        (first == child).then(|| Self::at(rest, self.name().clone()))
     }
 }

@@ -4,6 +4,7 @@
 //! count turns and calls of their own run, so that a record inserted between two others shifts none.
 
 mod bad_id;
+mod child;
 mod count;
 mod entry;
 mod hash;
@@ -14,6 +15,7 @@ mod path;
 mod task;
 
 pub use bad_id::BadId;
+pub use child::ChildId;
 pub use entry::{EntryId, EntryName};
 pub use hash::{encode_hex, sha256_hex};
 pub use human_request::{HumanRequestId, RequestName};
@@ -21,5 +23,5 @@ pub use label::{
     FileName, RequestId, RunId, SessionId, SessionName, ShareHandle, TenantId, UserId, WriteId,
 };
 pub use message::{CallId, CallName, MessageId, MessageKey, MessageName};
-pub use path::{LocalName, Path, PathSegment, Scoped};
+pub use path::{LocalName, MAX_DEPTH, Path, Scoped};
 pub use task::{StepId, TaskId};

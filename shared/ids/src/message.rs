@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use crate::child::ChildId;
 use crate::count::parse_count;
-use crate::path::{LocalName, Scoped};
-use crate::task::TaskId;
+use crate::path::{LocalName, Path, Scoped};
 
 /// One reply of a model: `t3` for the third turn, `t3.compact` for what sums up older turns before it,
 /// `summary` for the closing one.
@@ -13,12 +13,12 @@ pub type MessageId = Scoped<MessageName>;
 /// One tool call: `t3.c1` is the first call of the third turn. Also its idempotency key, within the run.
 pub type CallId = Scoped<CallName>;
 
-/// A message among those of a run and its tasks.
+/// A message among those of a tree of runs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MessageKey {
-    /// The task that writes it, if it is not the run itself.
-    pub child: Option<TaskId>,
-    /// The id of the message, unique within its run or its task only.
+    /// The way to the run that writes it.
+    pub path: Path,
+    /// The id of the message, unique within that run only.
     pub message: MessageId,
 }
 
@@ -144,6 +144,23 @@ impl CallId {
     #[must_use]
     pub fn message(&self) -> MessageId {
         MessageId::at(self.path().clone(), self.name().message)
+    }
+
+    /// The run that answers it, if an agent is called, one level below the run that makes the call. `None`
+    /// for a call that no turn of that run made.
+    #[must_use]
+    pub fn to_child(&self) -> Option<ChildId> {
+        let CallName { message: MessageName::Turn(turn), index } = *self.name() else {
+            return None;
+        };
+        self.path().is_root().then_some(ChildId::Call { turn, index })
+    }
+
+    /// The call that a child answers, as the run above names it; `None` for one that works on a step.
+    #[must_use]
+    pub fn of_child(child: &ChildId) -> Option<Self> {
+        let ChildId::Call { turn, index } = *child else { return None };
+        Some(Self::local(CallName { message: MessageName::Turn(turn), index }))
     }
 
     /// Call number `index` (from 1) of a message.

@@ -6,70 +6,124 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::bad_id::BadId;
-use crate::count::parse_count;
-use crate::task::TaskId;
+use crate::child::ChildId;
 
-/// The way from a run to one below it: the tasks and calls that lead there, as `s2.1` or
-/// `s2.1.t3.c1`. Empty for the run itself.
+/// How many levels a tree of runs has below its root.
+pub const MAX_DEPTH: usize = 4;
+
+/// The way from the root of a tree of runs to one below it, or from one to another below that: the tasks
+/// and calls that lead there, as `s2.1` or `s2.1.t3.c1`. Empty for the run itself. An id that is read has
+/// at most [`MAX_DEPTH`] levels.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Path(Vec<PathSegment>);
-
-/// One level of a [`Path`].
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PathSegment {
-    /// A task of the plan above.
-    Task(TaskId),
-    /// A call of the agent above, by its turn and its place in that, both from 1.
-    Call {
-        /// The turn of the agent that made the call.
-        turn: u32,
-        /// The place of the call among those of its turn.
-        index: u32,
-    },
-}
+pub struct Path(Vec<ChildId>);
 
 impl Path {
-    /// The same seen from a level higher, where it begins with this task.
+    /// The way from a run to one right below it.
     #[must_use]
-    pub fn in_task(mut self, task: &TaskId) -> Self {
-        self.0.insert(0, PathSegment::Task(task.clone()));
-        self
+    pub fn to(child: impl Into<ChildId>) -> Self {
+        Self(vec![child.into()])
+    }
+
+    /// Whether it leads nowhere: to the run itself.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many levels it leads down.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The way on to one that is right below where it leads.
+    #[must_use]
+    pub fn with_child(&self, child: impl Into<ChildId>) -> Self {
+        let mut path = self.clone();
+        path.0.push(child.into());
+        path
+    }
+
+    /// The same seen from where this way begins, which leads to where the other one does.
+    #[must_use]
+    pub fn below(&self, way: &Self) -> Self {
+        Self(way.0.iter().chain(&self.0).cloned().collect())
     }
 
     /// Takes the last level off; `None` for the run itself.
-    pub fn pop(&mut self) -> Option<PathSegment> {
+    pub fn pop(&mut self) -> Option<ChildId> {
         self.0.pop()
     }
 
-    /// The task that it begins with, and the rest, which is relative to that task.
+    /// The way to the run above, and what that calls this one; `None` for the run itself.
     #[must_use]
-    pub fn split_task(&self) -> Option<(&TaskId, Self)> {
-        let (PathSegment::Task(task), rest) = self.0.split_first()? else { return None };
-        Some((task, Self(rest.to_vec())))
+    pub fn split_last(&self) -> Option<(Self, &ChildId)> {
+        let (last, above) = self.0.split_last()?;
+        Some((Self(above.to_vec()), last))
+    }
+
+    /// The first level of it, and the rest, which is relative to that; `None` for the run itself.
+    #[must_use]
+    pub fn split_first(&self) -> Option<(&ChildId, Self)> {
+        let (first, rest) = self.0.split_first()?;
+        Some((first, Self(rest.to_vec())))
+    }
+
+    /// Whether it begins as `way` does: it leads there, or below that.
+    #[must_use]
+    pub fn is_within(&self, way: &Self) -> bool {
+        self.0.starts_with(&way.0)
+    }
+
+    /// The name of the run it leads to among those right below the one above it.
+    #[must_use]
+    pub fn last(&self) -> Option<&ChildId> {
+        self.0.last()
     }
 }
 
-impl fmt::Display for PathSegment {
+impl<C: Into<ChildId>> From<C> for Path {
+    fn from(child: C) -> Self {
+        Self::to(child)
+    }
+}
+
+impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Task(task) => write!(f, "{task}"),
-            Self::Call { turn, index } => write!(f, "t{turn}.c{index}"),
+        for (nth, child) in self.0.iter().enumerate() {
+            let dot = if nth == 0 { "" } else { "." };
+            write!(f, "{dot}{child}")?;
         }
+        Ok(())
     }
 }
 
-impl PathSegment {
-    /// Reads the segment that a text begins with, which a dot divides from the rest.
-    fn split_from(text: &str) -> Option<(Self, &str)> {
-        let (first, rest) = text.split_once('.')?;
-        let (second, rest) = rest.split_once('.')?;
-        let segment = if let Some(step) = first.strip_prefix('s').and_then(parse_count) {
-            Self::Task(TaskId::of(step, parse_count(second)?))
-        } else {
-            let turn = first.strip_prefix('t').and_then(parse_count)?;
-            Self::Call { turn, index: second.strip_prefix('c').and_then(parse_count)? }
-        };
-        Some((segment, rest))
+impl FromStr for Path {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        let rule = "child ids with dots between them, of at most four levels";
+        let mut path = Self::default();
+        let dotted = if text.is_empty() { String::new() } else { format!("{text}.") };
+        let mut rest = dotted.as_str();
+        while let Some((child, after)) = ChildId::split_from(rest) {
+            path.0.push(child);
+            rest = after;
+        }
+        let is_read = rest.is_empty() && path.depth() <= MAX_DEPTH;
+        is_read.then_some(path).ok_or(BadId { what: "path", rule })
+    }
+}
+
+impl Serialize for Path {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Path {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -117,10 +171,10 @@ impl<N> Scoped<N> {
         &self.path
     }
 
-    /// The id as it reads in the run that has this task.
+    /// The id as it reads where this way begins, which leads to the run that the id stands in.
     #[must_use]
-    pub fn in_task(self, task: &TaskId) -> Self {
-        Self { path: self.path.in_task(task), name: self.name }
+    pub fn below(self, way: &Path) -> Self {
+        Self { path: self.path.below(way), name: self.name }
     }
 }
 
@@ -136,8 +190,8 @@ impl<N: LocalName> Scoped<N> {
 
 impl<N: fmt::Display> fmt::Display for Scoped<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for segment in &self.path.0 {
-            write!(f, "{segment}.")?;
+        for child in &self.path.0 {
+            write!(f, "{child}.")?;
         }
         write!(f, "{}", self.name)
     }
@@ -158,8 +212,10 @@ impl<N: LocalName> FromStr for Scoped<N> {
         let mut path = Path::default();
         let mut rest = text;
         let mut found = N::parse(rest).map(Self::local);
-        while let Some((segment, after)) = PathSegment::split_from(rest) {
-            path.0.push(segment);
+        while path.depth() < MAX_DEPTH
+            && let Some((child, after)) = ChildId::split_from(rest)
+        {
+            path.0.push(child);
             rest = after;
             found = N::parse(rest).map(|name| Self::at(path.clone(), name)).or(found);
         }

@@ -38,6 +38,7 @@ wordings! {
     CallCrashed = "call_failure"."crashed";
     CallUncertain = "call_failure"."uncertain";
     TooManyCalls = "call_failure"."too_many";
+    CallTooDeep = "call_failure"."too_deep";
     CallStopped = "call_failure"."stopped";
     CallSkipped = "call_failure"."skipped";
     CallAnswered = "call_failure"."answered";

@@ -81,9 +81,24 @@ pub struct Step {
     pub note: String,
     /// The steps that must be completed before.
     pub depends_on: BTreeSet<StepId>,
+    /// The agent that is to do it; empty for any.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent: String,
 }
 
 impl Step {
+    /// The same for the agent that the planner names now, unless it has begun.
+    fn with_agent_of(&self, draft: &StepDraft) -> Self {
+        let agent = match self.status {
+            StepStatus::NotStarted => &draft.agent,
+            StepStatus::InProgress
+            | StepStatus::Completed
+            | StepStatus::Blocked
+            | StepStatus::Skipped => &self.agent,
+        };
+        Self { agent: agent.clone(), ..self.clone() }
+    }
+
     /// The step as one line: `stage: details`.
     #[must_use]
     pub fn label(&self) -> String {
@@ -134,7 +149,7 @@ impl Plan {
                 .iter()
                 .position(|step| step.stage == draft.stage && step.details == draft.details);
             steps.push(match same {
-                Some(place) => known.remove(place).clone(),
+                Some(place) => known.remove(place).with_agent_of(draft),
                 None => {
                     ids += 1;
                     draft.to_step(StepId(ids))

@@ -103,6 +103,7 @@ fn line_of_input(input: &Input) -> Option<(&'static str, Value)> {
         | Input::LimitReached { .. }
         | Input::ChildEnded(_)
         | Input::PlanSaved { .. }
+        | Input::AnswerSaved { .. }
         | Input::Delivered { .. } => None,
     }
 }

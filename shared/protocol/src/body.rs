@@ -15,9 +15,9 @@ pub use file::{FileListBody, FileLocationBody, UploadBody, UploadTargetBody};
 pub use human::{FeedbackBody, FeedbackReceipt, FeedbackState, PendingBody};
 pub use model::ModelListBody;
 pub use run::{
-    AcceptedBody, AmountBody, BudgetBody, EndBody, ExpiredWord, FailureBody, JournalBody,
-    MessageBody, MessageState, PlanEditState, PlanVersionBody, PlanWaitingBody, RunBody,
-    RunListBody, RunState, RunSummaryBody, StopBody, TaskWordsBody, UsageBody,
+    AcceptedBody, AmountBody, BudgetBody, ChildBody, EndBody, ExpiredWord, FailureBody,
+    JournalBody, MessageBody, MessageState, PlanEditState, PlanVersionBody, PlanWaitingBody,
+    RunBody, RunListBody, RunState, RunSummaryBody, StopBody, UsageBody,
 };
 pub use session::{
     AudienceBody, SessionBody, SessionListBody, SessionSummaryBody, ShareBody, TenantWord,

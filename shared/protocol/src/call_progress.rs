@@ -1,15 +1,15 @@
 //! What a tool says while it works: not journaled, may be lost, followed by the result of its call.
 
-use djinn_core::id::{CallId, TaskId};
+use djinn_core::id::{CallId, Path};
 use serde::{Deserialize, Serialize};
 
 /// A piece of what a call says while it is at work. A call that is made again, by another
 /// process or after a person, begins anew.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallProgress {
-    /// The task whose call it is, if it is not one of the run itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub child: Option<TaskId>,
+    /// The way to the run whose call it is.
+    #[serde(default, skip_serializing_if = "Path::is_root")]
+    pub path: Path,
     /// The call that says it.
     pub call: CallId,
     /// When the call was made that says it, Unix milliseconds.
@@ -28,8 +28,8 @@ pub struct CallProgress {
 /// A call among those of a run and its tasks.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CallKey {
-    /// The task whose call it is, if it is not one of the run itself.
-    pub child: Option<TaskId>,
+    /// The way to the run whose call it is.
+    pub path: Path,
     /// The id of the call, unique within its run or its task only.
     pub call: CallId,
 }
@@ -46,7 +46,7 @@ impl CallProgress {
     /// The call among those of the run that viewers look at.
     #[must_use]
     pub fn call_key(&self) -> CallKey {
-        CallKey { child: self.child.clone(), call: self.call.clone() }
+        CallKey { path: self.path.clone(), call: self.call.clone() }
     }
 
     /// What is known after this piece.
@@ -97,7 +97,15 @@ mod tests {
 
     fn piece(began_at_ms: i64, offset: u64, text: &str) -> CallProgress {
         let (call, text) = (CallId::new("t1.c1").unwrap(), text.to_owned());
-        CallProgress { child: None, call, began_at_ms, offset, text, is_cut: false, at_ms: 0 }
+        CallProgress {
+            path: Path::default(),
+            call,
+            began_at_ms,
+            offset,
+            text,
+            is_cut: false,
+            at_ms: 0,
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::call_progress::{CallKey, CallProgress, ProgressMark};
 use djinn_core::entry::{Entry, Event};
-use djinn_core::id::TaskId;
+use djinn_core::id::Path;
 
 /// Bytes that wait for calls which were not shown; what comes beyond is dropped.
 const MAX_WAITING_BYTES: usize = 64 * 1024;
@@ -18,7 +18,7 @@ pub(super) struct CallTracker {
     /// The calls at work.
     open: BTreeMap<CallKey, ProgressMark>,
     completed: BTreeSet<CallKey>,
-    ended_tasks: BTreeSet<TaskId>,
+    ended: BTreeSet<Path>,
     waiting: BTreeMap<CallKey, CallProgress>,
 }
 
@@ -26,19 +26,20 @@ impl CallTracker {
     /// Takes an entry that is being shown.
     pub(super) fn apply_entry(&mut self, entry: &Entry) {
         if let Event::CallRequested { call, .. } = &entry.event {
-            let key = CallKey { child: entry.child.clone(), call: call.clone() };
+            let key = CallKey { path: entry.path.clone(), call: call.clone() };
             self.open.entry(key).or_default();
         } else if let Event::CallCompleted { call, .. } = &entry.event {
-            let key = CallKey { child: entry.child.clone(), call: call.clone() };
+            let key = CallKey { path: entry.path.clone(), call: call.clone() };
             self.open.remove(&key);
             self.waiting.remove(&key);
             self.completed.insert(key);
-        } else if let Event::ChildEnded { task, .. } = &entry.event {
-            let is_other = |key: &CallKey| key.child.as_ref() != Some(task);
+        } else if let Event::ChildEnded { child, .. } = &entry.event {
+            let ended = entry.path.with_child(child.clone());
+            let is_other = |key: &CallKey| !key.path.is_within(&ended);
             self.open.retain(|key, _| is_other(key));
             self.waiting.retain(|key, _| is_other(key));
             self.completed.retain(is_other);
-            self.ended_tasks.insert(task.clone());
+            self.ended.insert(ended);
         }
     }
 
@@ -51,7 +52,7 @@ impl CallTracker {
             *known = news.mark();
             return Some(news);
         }
-        let has_ended = piece.child.as_ref().is_some_and(|task| self.ended_tasks.contains(task));
+        let has_ended = self.ended.iter().any(|ended| piece.path.is_within(ended));
         let waiting_bytes: usize = self.waiting.values().map(|waits| waits.text.len()).sum();
         let has_room = waiting_bytes + piece.text.len() <= MAX_WAITING_BYTES;
         if !has_ended && !self.completed.contains(&key) && has_room {

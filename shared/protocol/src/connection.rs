@@ -8,7 +8,7 @@ use crate::cursor::Cursor;
 use crate::lanes::Lanes;
 use crate::preview::{Live, Preview};
 use djinn_core::entry::{Entry, Event};
-use djinn_core::id::{RunId, TaskId};
+use djinn_core::id::{Path, RunId};
 use djinn_core::journal::Record;
 
 /// One frame of a server-sent event stream, before its id.
@@ -67,7 +67,7 @@ pub struct Connection {
     lanes: Lanes,
     calls: CallTracker,
     /// Of a record that is being sent in parts: how many more entries of each task were sent early.
-    early: Option<BTreeMap<TaskId, u64>>,
+    early: Option<BTreeMap<Path, u64>>,
 }
 
 impl Connection {
@@ -132,8 +132,8 @@ impl Connection {
     pub fn render_child_entries(&mut self, entries: &[Entry]) -> Vec<String> {
         let frames = self.child_frames(entries);
         // Whatever comes early from now on stands in a later part.
-        entries.iter().filter_map(|entry| entry.child.as_ref()).for_each(|task| {
-            self.lanes.close_lane(task);
+        entries.iter().map(|entry| &entry.path).for_each(|path| {
+            self.lanes.close_lane(path);
         });
         frames.iter().map(|frame| self.encode_frame(frame)).collect()
     }
@@ -143,7 +143,7 @@ impl Connection {
         let mut early = self.early.take().unwrap_or_else(|| self.lanes.shown_counts());
         let mut frames = Vec::new();
         for entry in entries {
-            match entry.child.as_ref().and_then(|task| early.get_mut(task)) {
+            match early.get_mut(&entry.path) {
                 Some(shown) if *shown > 0 => *shown -= 1,
                 Some(_) | None => frames.extend(self.project_entry(entry)),
             }
@@ -206,7 +206,7 @@ impl Connection {
 
     /// The tasks at work of which something is missing that is known to be there, and the place of the
     /// first entry that is. It is in the task's journal; [`Self::render_live`] takes it.
-    pub fn missing_entries(&self) -> impl Iterator<Item = (&TaskId, u64)> {
+    pub fn missing_entries(&self) -> impl Iterator<Item = (&Path, u64)> {
         self.lanes.missing_entries().filter(|_| self.can_show_early())
     }
 

@@ -16,7 +16,7 @@ mod spending;
 use std::collections::BTreeMap;
 
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::id::{CallId, HumanRequestId, MessageId, TaskId};
+use djinn_core::id::{CallId, HumanRequestId, MessageId};
 use djinn_core::input::FinishReason;
 use djinn_core::plan::StepStatus;
 use djinn_core::settings::{Mode, OutputStyle};
@@ -42,9 +42,9 @@ pub use spending::{PublicEstimate, PublicSpending, PublicUsage};
 pub struct PublicEntry<'a> {
     /// Its name in the run, and unique there: a client that has an event of this id drops another.
     pub id: String,
-    /// The task in which it happened; absent for what the run itself did.
+    /// The way to the run below in which it happened, as `s2.1.t3.c1`; absent for what the run itself did.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub child: Option<String>,
+    pub path: Option<String>,
     /// When it happened, Unix milliseconds.
     pub at_ms: i64,
     /// What happened, by its `type`.
@@ -197,21 +197,22 @@ pub enum PublicEvent<'a> {
         #[serde(skip_serializing_if = "str::is_empty")]
         note: &'a str,
     },
-    /// An agent begins to work on a step. What it does carries the task as `child`.
+    /// An agent begins to work on a step, or to answer a call. What it does carries `child` as its `path`.
     #[serde(rename = "child.started")]
     ChildStarted {
-        /// The id of the task.
-        #[cfg_attr(feature = "schema", schemars(with = "String"))]
-        task: &'a TaskId,
+        /// The way to the run that it is.
+        child: String,
         /// What it is to do.
         description: &'a str,
+        /// The name of the agent; absent for a step that names none.
+        #[serde(skip_serializing_if = "str::is_empty")]
+        agent: &'a str,
     },
-    /// A task is over.
+    /// What an agent was to do is over.
     #[serde(rename = "child.ended")]
     ChildEnded {
-        /// The id of the task.
-        #[cfg_attr(feature = "schema", schemars(with = "String"))]
-        task: &'a TaskId,
+        /// The way to the run that it was.
+        child: String,
         /// The status it ended with.
         status: RunStatus,
         /// What it found, at most 4 096 bytes.

@@ -27,7 +27,7 @@ use super::turn_tracker::TurnTracker;
 use djinn_core::entry::{Entry, Event, RunResult};
 use djinn_core::error_code::ErrorCode;
 use djinn_core::human::HumanRequest;
-use djinn_core::id::{CallId, HumanRequestId, RequestId, RunId, TaskId};
+use djinn_core::id::{CallId, HumanRequestId, Path, RequestId, RunId, TaskId};
 use djinn_core::input::FinishReason;
 use djinn_core::language::Language;
 use djinn_core::plan::Plan;
@@ -57,13 +57,15 @@ pub struct Translator {
     mode: Mode,
     style: Option<OutputStyle>,
     texts: TextTracker,
-    turns: BTreeMap<Option<TaskId>, TurnTracker>,
-    /// The newest reply of each lane.
-    replies: BTreeMap<Option<TaskId>, LaneReply>,
+    turns: BTreeMap<Path, TurnTracker>,
+    /// The newest reply of each run.
+    replies: BTreeMap<Path, LaneReply>,
     summary_finish: FinishReason,
-    calls: BTreeMap<(Option<TaskId>, CallId), CallView>,
+    calls: BTreeMap<(Path, CallId), CallView>,
     /// The roles of a task's tools.
-    employees: BTreeMap<Option<TaskId>, BTreeMap<String, String>>,
+    employees: BTreeMap<Path, BTreeMap<String, String>>,
+    /// The agents that were called and are at work.
+    agents: BTreeMap<Path, String>,
     /// The plan as this client knows it.
     plan: Option<Plan>,
     /// The tasks at work and what they are to do, in the order they began.
@@ -93,6 +95,7 @@ impl Translator {
             summary_finish: FinishReason::Done,
             calls: BTreeMap::new(),
             employees: BTreeMap::new(),
+            agents: BTreeMap::new(),
             plan: None,
             tasks: Vec::new(),
             open_requests: BTreeMap::new(),
@@ -130,12 +133,20 @@ impl Translator {
 
     /// The events of an entry.
     pub fn translate_entry(&mut self, entry: &Entry) -> Vec<AgentResponse> {
-        self.turns.entry(entry.child.clone()).or_default().apply_event(&entry.event);
+        self.turns.entry(entry.path.clone()).or_default().apply_event(&entry.event);
         let mut events = self.translate_event(entry);
         for event in &mut events {
-            event.lane = event.lane.take().or_else(|| entry.child.clone());
+            self.place_event(event, &entry.path);
         }
         events
+    }
+
+    /// Puts an event where the page shows what happens in the run that a path leads to: in the lane of the
+    /// task at the path's beginning, or the run's own, under the name of the agent that was called.
+    fn place_event(&self, event: &mut AgentResponse, path: &Path) {
+        event.lane = event.lane.take().or_else(|| lane_of(path));
+        event.digital_employee =
+            event.digital_employee.take().or_else(|| self.agents.get(path).cloned());
     }
 
     fn translate_event(&mut self, entry: &Entry) -> Vec<AgentResponse> {
@@ -151,7 +162,7 @@ impl Translator {
             | Event::UserMessageAdded { .. }
             | Event::ContextCompacted { .. } => Vec::new(),
             Event::EmployeesNamed { roles, .. } => {
-                self.employees.insert(entry.child.clone(), roles.clone());
+                self.employees.insert(entry.path.clone(), roles.clone());
                 Vec::new()
             }
             Event::RunResumed { .. } => self.void_entry_texts(entry, None),
@@ -163,12 +174,16 @@ impl Translator {
             }
             Event::CallRequested { call, tool, arguments, visible } => {
                 let requested = CallView::of(tool, arguments, *visible);
-                self.calls.insert((entry.child.clone(), call.clone()), requested);
+                self.calls.insert((entry.path.clone(), call.clone()), requested);
                 Vec::new()
             }
             Event::CallCompleted { call, result: outcome } => {
-                self.forget_requests(entry.child.as_ref(), Some(call));
+                self.forget_requests(&entry.path, Some(call));
                 self.complete_call(entry, call, outcome).into_iter().collect()
+            }
+            // The page has room for one plan.
+            Event::PlanChanged { .. } | Event::StepChanged { .. } if !entry.path.is_root() => {
+                Vec::new()
             }
             Event::PlanChanged { plan } => {
                 self.plan = Some(plan.clone());
@@ -177,11 +192,11 @@ impl Translator {
             Event::StepChanged { step, status, note } => {
                 self.apply_step(entry, *step, *status, note).into_iter().collect()
             }
-            Event::ChildStarted { task, description: words } => self.begin_task(entry, task, words),
-            Event::ChildEnded { task, text, files, failure, .. } => {
-                self.forget_requests(Some(task), None);
-                self.calls.retain(|(lane, _), _| lane.as_ref() != Some(task));
-                self.end_task(entry, task, (text, files), failure.as_ref())
+            Event::ChildStarted { child, description, agent } => {
+                self.begin_child(entry, child, description, agent)
+            }
+            Event::ChildEnded { child, text, files, failure, .. } => {
+                self.end_child(entry, child, (text, files), failure.as_ref())
             }
             Event::HumanRequested { reasoning, risk, estimate, requests: asks, .. } => {
                 self.request_events(entry, reasoning, *risk, *estimate, asks)
@@ -213,7 +228,7 @@ impl Translator {
     }
 
     fn end_run(&mut self, entry: &Entry, ending: &RunResult) -> Vec<AgentResponse> {
-        let (mut events, answer) = self.end_lane(entry, None, &ending.answer);
+        let (mut events, answer) = self.end_lane(entry, &Path::default(), &ending.answer);
         let finish = match answer.finish {
             FinishReason::Done => self.summary_finish,
             finish @ (FinishReason::Length | FinishReason::Filtered) => finish,
@@ -239,4 +254,9 @@ impl Translator {
         event.finish = true;
         event
     }
+}
+
+/// The task in whose lane is shown what happens in the run that this path leads to.
+fn lane_of(path: &Path) -> Option<TaskId> {
+    path.split_first()?.0.task().cloned()
 }

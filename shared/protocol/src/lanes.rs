@@ -1,6 +1,6 @@
-//! What one connection was shown of a run and of each of its tasks, and what waits for its turn.
+//! What one connection was shown of each run of a tree, and what waits for its turn.
 //!
-//! What tasks do comes early from several writers, so it comes in no order, and some of it not at all:
+//! What runs below the root do comes early from several writers, so it comes in no order, and some of it not at all:
 //! entries are shown in theirs, and a piece of a message after all that stands before it. What is known
 //! to be missing is told to whoever can read it where it does not get lost.
 
@@ -9,16 +9,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::turn_tracker::TurnTracker;
 use crate::preview::{EarlyEntry, OpenText, Preview, TextKind};
 use djinn_core::entry::{Entry, Event};
-use djinn_core::id::{MessageId, MessageKey, TaskId};
+use djinn_core::id::{MessageId, MessageKey, Path};
 
 /// Bytes of early entries that wait for one before them, or for room. Of more, those that are furthest
 /// from their turn are dropped, and missing then.
 const MAX_WAITING_BYTES: usize = 1024 * 1024;
 
-/// The lanes of one connection: the run's own, and one of each task.
+/// The lanes of one connection: one of each run of the tree.
 #[derive(Default)]
 pub(super) struct Lanes {
-    lanes: BTreeMap<Option<TaskId>, Lane>,
+    lanes: BTreeMap<Path, Lane>,
     /// Messages whose previews no longer matter.
     completed: BTreeSet<MessageKey>,
     /// Attempts that are void, and all before them.
@@ -67,16 +67,13 @@ struct WaitingText {
 impl Lanes {
     /// Takes an entry that is being shown.
     pub(super) fn apply_entry(&mut self, entry: &Entry) {
-        self.lane_mut(entry.child.as_ref()).turns.apply_event(&entry.event);
+        self.lane_mut(&entry.path).turns.apply_event(&entry.event);
         match &entry.event {
-            Event::ChildStarted { task, .. } => {
-                self.lane_mut(Some(task)).stage = LaneStage::Running;
+            Event::ChildStarted { child, .. } => {
+                self.lane_mut(&entry.path.with_child(child.clone())).stage = LaneStage::Running;
             }
-            Event::ChildEnded { task, .. } => {
-                let ended = Lane { stage: LaneStage::Complete, ..Lane::default() };
-                let lane = std::mem::replace(self.lane_mut(Some(task)), ended);
-                self.waiting_bytes -=
-                    lane.waiting_entries.values().map(|(_, bytes)| bytes).sum::<usize>();
+            Event::ChildEnded { child, .. } => {
+                self.end_lane(&entry.path.with_child(child.clone()), entry.path.is_root());
             }
             Event::MessageCompleted { message, .. } => {
                 let key = entry.message_key(message);
@@ -88,7 +85,7 @@ impl Lanes {
                 self.void_attempts.insert(entry.message_key(message), *attempt);
             }
             Event::RunResumed { .. } => {
-                let of_it = |key: &MessageKey| key.child == entry.child;
+                let of_it = |key: &MessageKey| key.path == entry.path;
                 let seen = self.shown_attempts.iter().filter(|(key, _)| of_it(key));
                 self.void_attempts.extend(seen.map(|(key, attempt)| (key.clone(), *attempt)));
             }
@@ -111,8 +108,10 @@ impl Lanes {
     /// Keeps an entry of a task at work until all before it were shown; one that was shown, or is
     /// shown with its task's end, is dropped.
     pub(super) fn add_early_entry(&mut self, early: &EarlyEntry) {
-        let Some(task) = &early.entry.child else { return };
-        let lane = self.lane_mut(Some(task));
+        if early.entry.path.is_root() {
+            return;
+        }
+        let lane = self.lane_mut(&early.entry.path);
         if lane.stage == LaneStage::Complete || early.index < lane.shown_count {
             return;
         }
@@ -151,31 +150,28 @@ impl Lanes {
     pub(super) fn has_ready(&self) -> bool {
         self.lanes
             .iter()
-            .any(|(task, lane)| lane.has_next() || lane.ready_text(task.is_some()).is_some())
+            .any(|(path, lane)| lane.has_next() || lane.ready_text(!path.is_root()).is_some())
     }
 
     /// The tasks at work that have done more than was told, and the place of the first entry that is
     /// missing.
-    pub(super) fn missing_entries(&self) -> impl Iterator<Item = (&TaskId, u64)> {
-        self.lanes.iter().filter_map(|(task, lane)| {
-            let task = task.as_ref()?;
-            lane.misses_next().then_some((task, lane.shown_count))
-        })
+    pub(super) fn missing_entries(&self) -> impl Iterator<Item = (&Path, u64)> {
+        let below = self.lanes.iter().filter(|(path, _)| !path.is_root());
+        below.filter(|(_, lane)| lane.misses_next()).map(|(path, lane)| (path, lane.shown_count))
     }
 
     /// A task has ended, and what it did is being shown: nothing of it is early any more.
-    pub(super) fn close_lane(&mut self, task: &TaskId) {
-        let lane = self.lane_mut(Some(task));
+    pub(super) fn close_lane(&mut self, path: &Path) {
+        let lane = self.lane_mut(path);
         (lane.stage, lane.waiting_text) = (LaneStage::Complete, None);
         let dropped = std::mem::take(&mut lane.waiting_entries);
         self.waiting_bytes -= dropped.values().map(|(_, bytes)| bytes).sum::<usize>();
     }
 
     /// How many entries of each task at work were shown.
-    pub(super) fn shown_counts(&self) -> BTreeMap<TaskId, u64> {
-        let shown =
-            |(task, lane): (&Option<TaskId>, &Lane)| Some((task.clone()?, lane.shown_count));
-        self.lanes.iter().filter_map(shown).collect()
+    pub(super) fn shown_counts(&self) -> BTreeMap<Path, u64> {
+        let below = self.lanes.iter().filter(|(path, _)| !path.is_root());
+        below.map(|(path, lane)| (path.clone(), lane.shown_count)).collect()
     }
 
     /// The piece, if it can be shown now. One that comes before its turn waits, and one that no longer
@@ -184,8 +180,8 @@ impl Lanes {
         if self.is_late(preview) {
             return None;
         }
-        let lane = self.lane_mut(preview.child.as_ref());
-        if lane.is_ready_for(&preview.message, preview.child.is_some()) {
+        let lane = self.lane_mut(&preview.path);
+        if lane.is_ready_for(&preview.message, !preview.path.is_root()) {
             self.shown_attempts.insert(preview.message_key(), preview.attempt);
             return Some(preview.clone());
         }
@@ -196,8 +192,8 @@ impl Lanes {
     /// The texts that have waited and can be shown now.
     pub(super) fn take_ready_previews(&mut self) -> Vec<Preview> {
         let mut waited = Vec::new();
-        for (task, lane) in &mut self.lanes {
-            if lane.ready_text(task.is_some()).is_some() {
+        for (path, lane) in &mut self.lanes {
+            if lane.ready_text(!path.is_root()).is_some() {
                 waited.extend(lane.waiting_text.take());
             }
         }
@@ -209,15 +205,29 @@ impl Lanes {
     /// end, perhaps on an earlier connection.
     fn is_late(&self, preview: &Preview) -> bool {
         let key = preview.message_key();
-        let lane = preview.child.as_ref().and_then(|task| self.lanes.get(&Some(task.clone())));
+        let lane = self.lanes.get(&preview.path);
         let void = self.void_attempts.get(&key).copied().unwrap_or_default();
         lane.is_some_and(|lane| lane.stage == LaneStage::Complete)
             || self.completed.contains(&key)
             || preview.attempt <= void
     }
 
-    fn lane_mut(&mut self, task: Option<&TaskId>) -> &mut Lane {
-        self.lanes.entry(task.cloned()).or_default()
+    fn lane_mut(&mut self, path: &Path) -> &mut Lane {
+        self.lanes.entry(path.clone()).or_default()
+    }
+
+    /// A run has ended. Of one below a child that is at work it is remembered how much was shown: the rest is
+    /// shown with that child's end. With the end of a child of the root, all below it was shown.
+    fn end_lane(&mut self, ended: &Path, is_last_word: bool) {
+        let below = self.lanes.iter_mut().filter(|(path, _)| path.is_within(ended));
+        for (_, lane) in below {
+            let shown_count = if is_last_word { 0 } else { lane.shown_count };
+            let complete = Lane { stage: LaneStage::Complete, shown_count, ..Lane::default() };
+            let lane = std::mem::replace(lane, complete);
+            self.waiting_bytes -=
+                lane.waiting_entries.values().map(|(_, bytes)| bytes).sum::<usize>();
+        }
+        self.lane_mut(ended).stage = LaneStage::Complete;
     }
 }
 
@@ -267,7 +277,7 @@ impl WaitingText {
     /// All of it, as pieces.
     fn to_previews(&self) -> Vec<Preview> {
         let piece = |kind| Preview {
-            child: self.message.child.clone(),
+            path: self.message.path.clone(),
             message: self.message.message.clone(),
             attempt: self.text.attempt(),
             kind,

@@ -1,7 +1,7 @@
 //! Text as it is being written: not journaled, may be lost, always followed by the whole.
 
 use djinn_core::entry::Entry;
-use djinn_core::id::{MessageId, MessageKey, TaskId};
+use djinn_core::id::{MessageId, MessageKey, Path};
 use serde::{Deserialize, Serialize};
 
 use crate::call_progress::CallProgress;
@@ -21,9 +21,9 @@ pub enum TextKind {
 /// so far extends it, one that starts behind its end is ignored, and a higher attempt starts over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preview {
-    /// The task that writes it, if it is not the run itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub child: Option<TaskId>,
+    /// The way to the run that writes it.
+    #[serde(default, skip_serializing_if = "Path::is_root")]
+    pub path: Path,
     /// The message being written.
     pub message: MessageId,
     /// Which attempt at it, from 1.
@@ -52,13 +52,13 @@ pub enum Live {
 }
 
 impl Live {
-    /// The task it comes from, if it is not the run itself.
+    /// The way to the run that it comes from.
     #[must_use]
-    pub fn child(&self) -> Option<&TaskId> {
+    pub fn path(&self) -> &Path {
         match self {
-            Self::Entry(early) => early.entry.child.as_ref(),
-            Self::Preview(preview) => preview.child.as_ref(),
-            Self::Progress(progress) => progress.child.as_ref(),
+            Self::Entry(early) => &early.entry.path,
+            Self::Preview(preview) => &preview.path,
+            Self::Progress(progress) => &progress.path,
         }
     }
 }
@@ -79,7 +79,7 @@ impl Preview {
     /// The message it is a piece of.
     #[must_use]
     pub fn message_key(&self) -> MessageKey {
-        MessageKey { child: self.child.clone(), message: self.message.clone() }
+        MessageKey { path: self.path.clone(), message: self.message.clone() }
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
 
     fn piece(attempt: u32, offset: usize, text: &str) -> Preview {
         Preview {
-            child: None,
+            path: Path::default(),
             message: MessageId::for_turn(1),
             attempt,
             kind: TextKind::Text,

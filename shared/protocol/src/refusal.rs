@@ -104,6 +104,7 @@ const STATUSES: [(u16, &[Code]); 15] = [
             Code::ModelRefused,
             Code::ModelUnreadable,
             Code::EmptyAnswer,
+            Code::BadAnswer,
         ],
     ),
     (

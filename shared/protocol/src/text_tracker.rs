@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::preview::{OpenText, Preview, TextChange, TextKind};
-use djinn_core::id::{MessageKey, TaskId};
+use djinn_core::id::{MessageKey, Path};
 
 /// The texts that one client is being sent.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub(super) struct TextTracker {
     open_messages: BTreeMap<MessageKey, OpenMessage>,
     /// Messages and tasks of which an earlier connection may have shown a part.
     unknown_messages: BTreeSet<MessageKey>,
-    unknown_tasks: BTreeSet<TaskId>,
+    unknown_paths: BTreeSet<Path>,
 }
 
 /// An unfinished message, and what the client shows of it.
@@ -47,10 +47,10 @@ impl TextTracker {
     pub(super) fn mark_unknown(
         &mut self,
         messages: impl IntoIterator<Item = MessageKey>,
-        tasks: impl IntoIterator<Item = TaskId>,
+        paths: impl IntoIterator<Item = Path>,
     ) {
         self.unknown_messages.extend(messages);
-        self.unknown_tasks.extend(tasks);
+        self.unknown_paths.extend(paths);
     }
 
     /// Takes a piece of a message, and says how each text of it changes.
@@ -94,22 +94,21 @@ impl TextTracker {
     }
 
     fn is_unknown(&self, message: &MessageKey) -> bool {
-        let task = message.child.as_ref();
         self.unknown_messages.contains(message)
-            || task.is_some_and(|task| self.unknown_tasks.contains(task))
+            || self.unknown_paths.iter().any(|path| message.path.is_within(path))
     }
 
     /// What the client must drop because its attempt is void, of a run or task: one message, or all that
     /// are unfinished. `written` is one that an earlier connection may have shown a part of.
     pub(super) fn void_texts(
         &mut self,
-        task: Option<&TaskId>,
+        path: &Path,
         message: Option<&MessageKey>,
         written: Option<&MessageKey>,
     ) -> Vec<(MessageKey, TextKind)> {
         let mut void = Vec::new();
         for (key, open) in &mut self.open_messages {
-            if key.child.as_ref() != task || message.is_some_and(|message| message != key) {
+            if key.path != *path || message.is_some_and(|message| message != key) {
                 continue;
             }
             for (kind, shown) in open.shown.iter_mut().filter(|(_, s)| **s == ShownState::Valid) {

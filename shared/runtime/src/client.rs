@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use djinn_core::entry::Entry;
-use djinn_core::id::TaskId;
+use djinn_core::id::Path;
 use djinn_core::journal::Record;
 use djinn_protocol::connection::Connection;
 use djinn_protocol::preview::Live;
@@ -279,9 +279,9 @@ impl ClientStream {
     /// The tasks of which the client would be shown more if it were told, and the place of the first
     /// entry that is missing; see [`Connection::missing_entries`].
     #[must_use]
-    pub fn missing_entries(&self) -> Vec<(TaskId, u64)> {
+    pub fn missing_entries(&self) -> Vec<(Path, u64)> {
         let missing = self.connection.missing_entries().filter(|_| self.is_open());
-        missing.map(|(task, nth)| (task.clone(), nth)).collect()
+        missing.map(|(path, nth)| (path.clone(), nth)).collect()
     }
 
     /// Whether [`Self::missing_entries`] has any.

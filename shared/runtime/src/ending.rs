@@ -2,7 +2,8 @@
 //! journal, and how a run ends or is retired that nobody drives.
 
 use djinn_core::conversation::Exchange;
-use djinn_core::id::WriteId;
+use djinn_core::effect::{Delivery, Effect};
+use djinn_core::id::{UserId, WriteId};
 use djinn_core::input::Input;
 use djinn_core::journal::Record;
 use djinn_core::run::Run;
@@ -12,8 +13,9 @@ use crate::port::alarm::Alarms;
 use crate::port::clock::Clock;
 use crate::port::journal::{AppendResult, Journals, MAX_OUTLINE_QUESTION, RunEnd, RunOutline};
 use crate::port::mailbox::{Mail, Mailbox};
+use crate::port::tool::BoxFuture;
 use crate::port::{RunKey, SessionKey, StoreError};
-use crate::settings::journal_expiry_s;
+use crate::settings::{expiry_s, journal_expiry_s};
 use crate::world::Ports;
 
 /// What a run's last record changes beside its journal.
@@ -56,21 +58,63 @@ fn run_outline(run: &Run, record: &Record) -> Option<RunOutline> {
     })
 }
 
-/// Ends a task that nobody waits for: whoever works on it finds that out at its next append. Nobody adds
+/// Ends a child that nobody waits for, and all below it: whoever works on it finds that out at its next append. Nobody adds
 /// an entry to its journal after that.
 ///
 /// # Errors
 /// [`StoreError`] when it cannot be read or written.
 pub(crate) async fn close_child<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
+    match close_journal(ports, key).await? {
+        Some(run) => stop_below(ports, key, &run).await,
+        None => Ok(()),
+    }
+}
+
+/// Closes every journal below an ended run that it owes a stop, top down.
+///
+/// # Errors
+/// [`StoreError`] when one cannot be read or written.
+pub(crate) fn stop_below<'a, P: Ports>(
+    ports: &'a P,
+    key: &'a RunKey,
+    run: &'a Run,
+) -> BoxFuture<'a, Result<(), StoreError>> {
+    Box::pin(async move {
+        for effect in run.due() {
+            if let Effect::Deliver(Delivery::StopChild(child)) = effect {
+                stop_child(ports, &key.with_child(child), &run.spec().user).await?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Has a child stop, and all below it: whoever works on one, or creates it after this, finds the message.
+/// Nobody is woken for it.
+///
+/// # Errors
+/// [`StoreError`] when one of them may go on.
+pub(crate) async fn stop_child<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    by: &UserId,
+) -> Result<(), StoreError> {
+    let stop = Mail::Stop { by: by.clone() };
+    let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
+    ports.store().put_mail(key, &stop, expires_at_s).await?;
+    close_child(ports, key).await
+}
+
+/// The run as its journal has it once that is closed; `None` for one that never began, or has expired.
+async fn close_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Option<Run>, StoreError> {
     loop {
         let journal = match read_journal(ports, key).await {
             Ok(journal) => journal,
-            // A journal that never began, or has expired, has no more to tell.
-            Err(StoreError::Unreadable(_)) => return Ok(()),
+            Err(StoreError::Unreadable(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
         if journal.run().status().has_ended() {
-            return Ok(());
+            return Ok(Some(journal.run().clone()));
         }
         let stop = Input::StopRequested { by: journal.run().spec().user.clone(), partial: None };
         let clock = ports.clock();
@@ -78,11 +122,11 @@ pub(crate) async fn close_child<P: Ports>(ports: &P, key: &RunKey) -> Result<(),
         let write =
             WriteId::new(write).map_err(|error| StoreError::Unreadable(error.to_string()))?;
         let decided = journal.decide_record(vec![stop], journal.epoch(), write, clock.now_ms());
-        let Some((after, record)) = decided else { return Ok(()) };
+        let Some((after, record)) = decided else { return Ok(None) };
         let expires_at_s = journal_expiry_s(ports.settings(), after.run());
         let end = run_end(after.run(), &record);
         match ports.store().append_end(key, &record, &end, expires_at_s).await? {
-            AppendResult::Appended => return Ok(()),
+            AppendResult::Appended => return Ok(Some(after.run().clone())),
             // Whoever works on it was faster; the next record may be its last.
             AppendResult::Conflict => {}
         }
@@ -92,7 +136,7 @@ pub(crate) async fn close_child<P: Ports>(ports: &P, key: &RunKey) -> Result<(),
 /// Ends a run or task from outside its journal. The alarm, which only runs have, goes first: what has ended
 /// is not stopped again.
 pub(crate) async fn abandon_run<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
-    if key.task.is_none() {
+    if key.is_root() {
         ports.alarms().remove_alarm(key).await?;
     }
     ports.store().abandon_run(key, ports.clock().now_ms()).await

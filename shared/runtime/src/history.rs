@@ -1,4 +1,4 @@
-//! A run's history: the entries of its records, and of its tasks where they ended.
+//! A run's history: the entries of its records, and of the runs below it where they ended.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -78,12 +78,16 @@ fn collect_entries(
     Ok(())
 }
 
-/// A task that ended with a record, as its entries are read for a viewer.
+/// A run that ended with a record of the one above it, as its entries are read for a viewer.
 pub(crate) struct ChildHistory {
     key: RunKey,
     /// Whether somebody may still be at work on it.
     may_be_running: bool,
     pages: JournalPages,
+    /// Records that were read and not shown.
+    records: VecDeque<Record>,
+    /// The runs that ended with the next of them, whose entries stand before it.
+    below: VecDeque<Self>,
 }
 
 impl ChildHistory {
@@ -93,10 +97,12 @@ impl ChildHistory {
             key,
             may_be_running: is_given_up,
             pages: JournalPages::starting_at(1, PageSize::FOR_VIEWER),
+            records: VecDeque::new(),
+            below: VecDeque::new(),
         }
     }
 
-    /// All of its entries.
+    /// All of its entries, and of those below it.
     async fn read_all_entries<P: Ports>(mut self, ports: &P) -> Result<Vec<Entry>, StoreError> {
         let mut entries = Vec::new();
         self.pages = JournalPages::starting_at(1, PageSize::FOR_FOLD);
@@ -106,7 +112,7 @@ impl ChildHistory {
         Ok(entries)
     }
 
-    /// The next of its entries; `None` behind the last ones.
+    /// The next entries of it and of those below it; `None` behind the last ones.
     ///
     /// # Errors
     /// [`StoreError`] when they cannot be read; the same ones are read next time.
@@ -118,25 +124,53 @@ impl ChildHistory {
             close_child(ports, &self.key).await?;
             self.may_be_running = false;
         }
-        let Some(records) = self.pages.next_page(ports, &self.key).await? else { return Ok(None) };
-        let entries = records.into_iter().flat_map(|record| record.entries);
-        Ok(Some(match &self.key.task {
-            Some(task) => entries.map(|entry| entry.into_parent_entry(task)).collect(),
-            None => entries.collect(),
-        }))
+        loop {
+            if let Some(child) = self.below.front_mut() {
+                // A tree has a bounded depth.
+                match Box::pin(child.next_entries(ports)).await? {
+                    Some(entries) => return Ok(Some(entries)),
+                    None => drop(self.below.pop_front()),
+                }
+                if self.below.is_empty() {
+                    return Ok(Some(self.take_entries(1)));
+                }
+                continue;
+            }
+            if self.records.is_empty() {
+                match self.pages.next_page(ports, &self.key).await? {
+                    Some(records) => self.records.extend(records),
+                    None => return Ok(None),
+                }
+            }
+            let ends_child = |record: &Record| !child_histories(&self.key, record).is_empty();
+            let before = self.records.iter().take_while(|record| !ends_child(record)).count();
+            if before > 0 || self.records.is_empty() {
+                return Ok(Some(self.take_entries(before)));
+            }
+            if let Some(record) = self.records.front() {
+                self.below = child_histories(&self.key, record);
+            }
+        }
+    }
+
+    fn take_entries(&mut self, records: usize) -> Vec<Entry> {
+        let taken = self.records.drain(..records.min(self.records.len()));
+        let entries = taken.flat_map(|record| record.entries);
+        entries.map(|entry| entry.below(&self.key.path)).collect()
     }
 }
 
-/// The tasks that ended with a record, in order. One that its run gave up may still be at work: its
-/// journal is closed before it is read, so that every viewer of the run sees the same of it.
+/// The runs right below that ended with a record, in order. One that was given up may still be at work: its
+/// journal is closed before it is read, so that every viewer sees the same of it.
 pub(crate) fn child_histories(key: &RunKey, record: &Record) -> VecDeque<ChildHistory> {
     let ended = record.entries.iter().filter_map(|entry| {
-        if let Event::ChildEnded { task, .. } = &entry.event { Some(task) } else { None }
+        if let Event::ChildEnded { child, .. } = &entry.event { Some(child) } else { None }
     });
-    let ending = ended.map(|task| {
-        let is_it = |input: &Input| matches!(input, Input::ChildEnded(e) if e.report.task == *task);
+    let ending = ended.map(|child| {
+        let is_it =
+            |input: &Input| matches!(input, Input::ChildEnded(e) if e.report.child == *child);
         let is_given_up = !record.inputs.iter().any(is_it);
-        ChildHistory::new(key.with_task(task.clone()), is_given_up)
+        ChildHistory::new(key.with_child(child.clone()), is_given_up)
     });
     ending.collect()
 }

@@ -5,7 +5,7 @@ mod missing_entries;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use djinn_core::id::TaskId;
+use djinn_core::id::Path;
 use djinn_protocol::call_progress::CallProgress;
 use djinn_protocol::preview::{Live, Preview};
 use missing_entries::MissingEntries;
@@ -48,12 +48,12 @@ impl LiveReader {
         &mut self,
         ports: &P,
         key: &RunKey,
-        misses: &[(TaskId, u64)],
+        misses: &[(Path, u64)],
     ) -> Result<Vec<Live>, StoreError> {
         let now_ms = ports.clock().now_ms();
         let from = self.next_position(now_ms);
         let (mut read, position) = ports.store().read_live(key, &from).await?;
-        self.has_other_writers |= read.iter().any(|live| live.child().is_some());
+        self.has_other_writers |= read.iter().any(|live| !live.path().is_root());
         read.retain(|live| self.seen_ids.insert(live_id(live), now_ms).is_none());
         self.positions.push_back((now_ms, position));
         read.extend(self.missing.read_due(ports, key, misses).await);
@@ -90,13 +90,11 @@ impl LiveReader {
 fn live_id(live: &Live) -> String {
     match live {
         Live::Entry(early) => early.entry.id.to_string(),
-        Live::Preview(Preview { child: within, message, attempt, kind, offset, text, .. }) => {
-            let within = within.as_ref().map(ToString::to_string).unwrap_or_default();
-            format!("{within}/{message}/{attempt}/{kind:?}/{offset}+{}", text.len())
+        Live::Preview(Preview { path, message, attempt, kind, offset, text, .. }) => {
+            format!("{path}/{message}/{attempt}/{kind:?}/{offset}+{}", text.len())
         }
-        Live::Progress(CallProgress { child: within, call, began_at_ms, offset, text, .. }) => {
-            let within = within.as_ref().map(ToString::to_string).unwrap_or_default();
-            format!("{within}/{call}/{began_at_ms}/{offset}+{}", text.len())
+        Live::Progress(CallProgress { path, call, began_at_ms, offset, text, .. }) => {
+            format!("{path}/{call}/{began_at_ms}/{offset}+{}", text.len())
         }
     }
 }

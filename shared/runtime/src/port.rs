@@ -27,7 +27,7 @@ pub mod tool_progress;
 use std::fmt;
 
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::id::{RunId, SessionId, TaskId, TenantId, UserId};
+use djinn_core::id::{ChildId, Path, RunId, SessionId, TenantId, UserId};
 use djinn_core::input::RunSpec;
 
 use budget::Budgets;
@@ -40,43 +40,54 @@ use live::LiveLog;
 use mailbox::Mailbox;
 use share::Shares;
 
-/// A run of a tenant, or one of its tasks: where everything of it is stored.
+/// A run of a tenant, or one below it: where everything of it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunKey {
     /// The tenant whose data it is.
     pub tenant: TenantId,
-    /// The run, or the run of the task.
+    /// The run of a user's, which is the root of its tree.
     pub run: RunId,
-    /// Which task of it, if it is one.
-    pub task: Option<TaskId>,
+    /// The way from there to this one.
+    pub path: Path,
 }
 
 impl RunKey {
-    /// The key of a run itself, of no task.
+    /// The key of a user's run.
     #[must_use]
     pub fn new(tenant: TenantId, run: RunId) -> Self {
-        Self { tenant, run, task: None }
+        Self { tenant, run, path: Path::default() }
     }
 
-    /// One of this run's tasks.
+    /// A run right below this one.
     #[must_use]
-    pub fn with_task(&self, task: TaskId) -> Self {
-        Self { task: Some(task), ..self.clone() }
+    pub fn with_child(&self, child: impl Into<ChildId>) -> Self {
+        Self { path: self.path.with_child(child), ..self.clone() }
     }
 
-    /// The run that this is, or is a task of.
+    /// The run right above this one; `None` for the root.
     #[must_use]
-    pub fn without_task(&self) -> Self {
-        Self { task: None, ..self.clone() }
+    pub fn parent(&self) -> Option<Self> {
+        let (path, _) = self.path.split_last()?;
+        Some(Self { path, ..self.clone() })
+    }
+
+    /// The root of the tree that this run is in.
+    #[must_use]
+    pub fn root(&self) -> Self {
+        Self { path: Path::default(), ..self.clone() }
+    }
+
+    /// Whether it is the root of its tree: a user's run, and nobody's child.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        self.path.is_root()
     }
 }
 
 impl fmt::Display for RunKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.task {
-            None => write!(f, "{}/{}", self.tenant, self.run),
-            Some(task) => write!(f, "{}/{}/{task}", self.tenant, self.run),
-        }
+        write!(f, "{}/{}", self.tenant, self.run)?;
+        if self.is_root() { Ok(()) } else { write!(f, "/{}", self.path) }
     }
 }
 

@@ -66,6 +66,12 @@ fragments! {
     TASK_NEXT_STEP = "task/next_step", 10_000;
     /// Asks for the roles of a task's tools.
     TASK_EMPLOYEES = "task/employees", 40_000;
+    /// The instructions of an agent that others call, around those of its file.
+    AGENT_INSTRUCTIONS = "agent/instructions", 120_000;
+    /// What such an agent is called to do.
+    AGENT_QUESTION = "agent/question", 400_000;
+    /// Closes the last request of such an agent.
+    AGENT_LAST_STEP = "agent/last_step", 1_000;
     /// The output style `html`.
     STYLE_HTML = "style/html", 1_000;
     /// The output style `docs`.
@@ -120,6 +126,8 @@ fragments! {
     OUTCOME_UNCERTAIN = "outcome/uncertain", 2_000;
     /// Too many calls in one reply.
     OUTCOME_TOO_MANY = "outcome/too_many", 1_000;
+    /// A call to an agent from the lowest level.
+    OUTCOME_TOO_DEEP = "outcome/too_deep", 1_000;
     /// A call that was stopped with its run.
     OUTCOME_STOPPED = "outcome/stopped", 1_000;
     /// A call that a person did not want, or did not answer for in time.
@@ -138,6 +146,8 @@ fragments! {
     NOTE_EMPTY = "note/empty", 1_000;
     /// The planner has a plan refused, and answers in words.
     NOTE_NO_PLAN = "note/no_plan", 1_000;
+    /// An agent's answer has not the form that its file names.
+    NOTE_BAD_ANSWER = "note/bad_answer", 4_000;
     /// A call brings the same result again and again.
     NOTE_REPEATED = "note/repeated", 1_000;
     /// What the user said while the run was at work.
@@ -227,6 +237,24 @@ impl Prompts {
             fragment.template(language).trim().to_owned()
         });
         truncate_text(&text, fragment.max_chars)
+    }
+
+    /// Fills the instructions of an agent's file. What does not fit is cut and marked; what cannot be
+    /// rendered stands as it is written, which its reader has tried to rule out.
+    pub fn render_text(
+        &self,
+        template: &str,
+        name: &str,
+        context: impl Serialize,
+        max_chars: usize,
+    ) -> String {
+        let context = minijinja::Value::from(minijinja::value::Serde(context));
+        let rendered = ENVIRONMENT.render_str(template.trim(), context);
+        let text = rendered.unwrap_or_else(|error| {
+            tracing::error!(agent = name, kind = ?error.kind(), "instructions not rendered");
+            template.trim().to_owned()
+        });
+        truncate_text(&text, max_chars)
     }
 
     /// Each turn renders all of a conversation anew: a template is compiled once.

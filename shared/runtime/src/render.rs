@@ -1,5 +1,6 @@
 //! From a run's state to a model request: the instructions, the conversation, and what of it fits.
 
+mod agent;
 mod compaction;
 mod employees;
 mod external;
@@ -21,7 +22,7 @@ use djinn_core::input::DroppedContext;
 use djinn_core::language::Language;
 use djinn_core::run::Run;
 use djinn_core::settings::{OutputStyle, Role};
-use djinn_core::tool::{OfferedTool, ToolSpec};
+use djinn_core::tool::{EffectClass, OfferedTool, ToolSpec};
 use djinn_text::tokens::estimate_tokens;
 use fitting::{ContextWindow, FixedTexts};
 use group::{MessageGroup, group_conversation};
@@ -98,7 +99,11 @@ pub fn render_request(
     let language = run.spec().settings.language;
     let asks = || can_ask_user(run).then(|| plan::ask_user_tool(prompts, language));
     let own = match call.role {
-        Role::Planner => [planning_tool(prompts, language)].into_iter().chain(asks()).collect(),
+        _ if run.spec().agent().is_some() && call.tool_choice == ToolChoice::None => Vec::new(),
+        Role::Planner => {
+            let agents = tools.iter().any(|tool| tool.effect == EffectClass::Agent);
+            [planning_tool(prompts, language, agents)].into_iter().chain(asks()).collect()
+        }
         Role::React => tools.iter().cloned().chain(asks()).collect(),
         Role::Executor | Role::Employees => tools.to_vec(),
         Role::Summary | Role::Compactor => Vec::new(),
@@ -106,7 +111,7 @@ pub fn render_request(
     let offered = own.iter().map(ToolSpec::to_offered).collect();
     let said = match call.role {
         Role::React | Role::Planner | Role::Executor => {
-            let words = LoopPrompts::of(prompts, call.role, run, tools, limit);
+            let words = LoopPrompts::of(prompts, call, run, tools, limit);
             render_loop(prompts, words, &own, run, bounds, count)?
         }
         Role::Summary => summary::render_summary(prompts, run, limit, count)?,
@@ -138,7 +143,8 @@ fn can_ask_user(run: &Run) -> bool {
         ConversationItem::Round { .. } | ConversationItem::PlanEdited(_) => false,
     };
     let items = &run.conversation().items;
-    run.spec().settings.human.clarify
+    !run.is_child()
+        && run.spec().settings.human.clarify
         && items.len() < MAX_USER_QUESTIONS
         && items.iter().all(is_first)
 }
@@ -151,7 +157,13 @@ struct LoopPrompts {
 }
 
 impl LoopPrompts {
-    fn of(prompts: &Prompts, role: Role, run: &Run, tools: &[ToolSpec], limit: u64) -> Self {
+    fn of(prompts: &Prompts, call: &ModelCall, run: &Run, tools: &[ToolSpec], limit: u64) -> Self {
+        if let (Some(child), Some(agent)) = (&run.spec().child, run.spec().agent())
+            && call.role != Role::Planner
+        {
+            return agent::agent_prompts(prompts, run, child, agent, call, limit);
+        }
+        let role = call.role;
         let asked = run.spec();
         let language = asked.settings.language;
         let query = json!({"query": asked.question});
@@ -210,7 +222,7 @@ fn system_text(prompts: &Prompts, fragment: Fragment, run: &Run, tools: &[ToolSp
     let text = prompts.render(
         language,
         fragment,
-        json!({"date": format_date(run.started_at_ms(), language), "files": to_listed_files(run.files().all()), "tools": to_listed_tools(tools), "output_style": style.unwrap_or_default(), "base_prompt": prompt::truncate_text(&asked.base_prompt, MAX_BASE_PROMPT)}),
+        json!({"date": format_date(run.started_at_ms(), language), "files": to_listed_files(run.files().all()), "tools": to_listed_tools(tools, false), "agents": to_listed_tools(tools, true), "output_style": style.unwrap_or_default(), "base_prompt": prompt::truncate_text(&asked.base_prompt, MAX_BASE_PROMPT)}),
     );
     append_notes(prompts, run, text)
 }
@@ -266,8 +278,9 @@ struct ListedTool<'a> {
     description: String,
 }
 
-fn to_listed_tools(tools: &[ToolSpec]) -> Vec<ListedTool<'_>> {
-    let listed = tools.iter().map(|tool| ListedTool {
+fn to_listed_tools(tools: &[ToolSpec], agents: bool) -> Vec<ListedTool<'_>> {
+    let listed = tools.iter().filter(|tool| (tool.effect == EffectClass::Agent) == agents);
+    let listed = listed.map(|tool| ListedTool {
         name: &tool.name,
         description: prompt::truncate_text(&one_line(&tool.description), MAX_TOOL_DESCRIPTION),
     });

@@ -115,7 +115,7 @@ pub async fn wake_run<P: Ports>(
     }
     let undriven = !meta.is_driven(ports.clock().now_ms());
     // One that waits for people has no alarm: the kick must not be all that brings it back.
-    if undriven && key.task.is_none() && meta.status == RunStatus::Paused {
+    if undriven && key.is_root() && meta.status == RunStatus::Paused {
         ports.alarms().set_alarm(key).await?;
     }
     if undriven && let Err(error) = ports.invoker().kick_run(key, 0).await {

@@ -376,7 +376,7 @@ impl HasTexts for Result<ToolOutput, ToolError> {
 impl HasTexts for CallProgress {
     fn texts(&mut self) -> Vec<ContentText<'_>> {
         // Labels and numbers, but for its text.
-        let Self { child: _, call: _, began_at_ms: _, offset: _, text, is_cut: _, at_ms: _ } = self;
+        let Self { path: _, call: _, began_at_ms: _, offset: _, text, is_cut: _, at_ms: _ } = self;
         without_empty([ContentText::from_words("text", text, TextBound::Bytes(MAX_PROGRESS))])
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use djinn_core::agent::AgentSpec;
 use djinn_core::human::Interrupt;
 use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ToolOutput, ToolPolicy, ToolSpec};
@@ -95,8 +96,7 @@ impl Tool for LedgerTool {
         arguments: &'a Map<String, Value>,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let task = context.task.as_ref().map_or_else(String::new, |task| format!("{task}."));
-            let call = format!("{task}{}", context.call);
+            let call = context.call.clone().below(&context.path);
             self.points.pass(format!("before tool {call}")).await;
             tokio::time::sleep(self.duration).await;
             self.points.wait_until_alive().await;
@@ -132,6 +132,7 @@ pub(crate) fn tools_of_process(tools: &Toolbox, points: &Points) -> Toolbox {
     let own = tools.own_tools().fold(Toolbox::default(), |own, tool| {
         own.with_tool(ProcessTool { tool: Arc::clone(tool), points: points.clone() })
     });
+    let own = own.with_offered_agents(tools.offered_agents().clone());
     tools.sources().fold(own, |tools, source| tools.with_source(Arc::clone(source)))
 }
 
@@ -150,5 +151,9 @@ impl Tool for ProcessTool {
 
     fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String> {
         self.tool.check_arguments(arguments)
+    }
+
+    fn agent(&self, language: Language) -> Option<AgentSpec> {
+        self.tool.agent(language)
     }
 }

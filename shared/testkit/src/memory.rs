@@ -82,10 +82,10 @@ pub struct Op {
 }
 
 impl fmt::Display for Op {
-    /// `Append 3`, `s1.1 PutMail`: with the task, if it is about one.
+    /// `Append 3`, `s1.1 PutMail`: with the path, if it is about a run below another.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(task) = self.run.as_ref().and_then(|run| run.task.as_ref()) {
-            write!(f, "{task} ")?;
+        if let Some(run) = self.run.as_ref().filter(|run| !run.is_root()) {
+            write!(f, "{} ", run.path)?;
         }
         write!(f, "{:?}", self.kind)?;
         self.record.map_or(Ok(()), |n| write!(f, " {n}"))

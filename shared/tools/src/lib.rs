@@ -3,6 +3,8 @@
 //!
 //! Whoever brings a tool of their own finds all that it needs in this crate's root.
 
+pub mod agent_source;
+pub mod agent_tool;
 mod argument_struct;
 pub mod content_checker;
 pub mod file_tool;

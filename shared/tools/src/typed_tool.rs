@@ -89,7 +89,7 @@ impl ToolDefinition {
         effect: EffectClass,
     ) -> Self {
         let risk = match effect {
-            EffectClass::Read => Risk::Low,
+            EffectClass::Read | EffectClass::Agent => Risk::Low,
             EffectClass::Idempotent => Risk::Medium,
             EffectClass::Once => Risk::High,
         };

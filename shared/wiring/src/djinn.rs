@@ -1,13 +1,16 @@
 //! What a deployment is made of besides variables: its tools.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use djinn_aws::{AwsSecrets, AwsStore};
-use djinn_runtime::port::tool::{Tool, ToolSource, Toolbox};
+use djinn_runtime::port::tool::{OfferedAgents, Tool, ToolSource, Toolbox};
 use djinn_runtime::prompt::Prompts;
 use djinn_settings::InvalidSetting;
+use djinn_settings::table::tools::{AGENTS, OFFERED_AGENTS};
+use djinn_tools::agent_source::{AgentSetupError, AgentSource};
 use djinn_tools::file_tool::FileTool;
-use djinn_tools::{RegistrationError, ToolAdapter, ToolRegistry, TypedTool};
+use djinn_tools::{Language, RegistrationError, ToolAdapter, ToolRegistry, TypedTool};
 
 /// A deployment: Djinn with its own tools, and those of whoever deploys it.
 ///
@@ -42,6 +45,9 @@ pub enum ToolSetupError {
     /// A variable that a tool is made with.
     #[error(transparent)]
     Setting(#[from] InvalidSetting),
+    /// A file of an agent.
+    #[error(transparent)]
+    Agent(#[from] AgentSetupError),
     /// A name, a description or a schema.
     #[error(transparent)]
     Registration(#[from] RegistrationError),
@@ -103,8 +109,32 @@ impl Djinn {
             registry.register_tool(factory(parts)?)?;
         }
         let sources = self.sources.iter().map(Arc::clone);
-        Ok(sources.fold(registry.into_toolbox(), Toolbox::with_source))
+        let toolbox = sources.fold(registry.into_toolbox(), Toolbox::with_source);
+        with_agents(toolbox, parts.var)
     }
+}
+
+/// Adds the deployment's agents. Without any that is offered or in a folder of its own, none is read.
+fn with_agents(
+    toolbox: Toolbox,
+    var: &dyn Fn(&str) -> Option<String>,
+) -> Result<Toolbox, ToolSetupError> {
+    let folders = AGENTS.find_text(var).unwrap_or_default();
+    let offered = OFFERED_AGENTS.find_text(var).unwrap_or_default();
+    let list = |text: &str, by: char| -> Vec<String> {
+        text.split(by).map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
+    };
+    let folders: Vec<PathBuf> = list(&folders, ':').into_iter().map(PathBuf::from).collect();
+    let offered = match list(&offered, ',') {
+        all if all == ["all"] => OfferedAgents::All,
+        names => OfferedAgents::Named(names.into_iter().collect()),
+    };
+    if folders.is_empty() && offered == OfferedAgents::default() {
+        return Ok(toolbox);
+    }
+    let tools = toolbox.own_tools().map(|tool| tool.spec(Language::En).name).collect();
+    let agents = AgentSource::open(folders, tools)?;
+    Ok(toolbox.with_source(Arc::new(agents)).with_offered_agents(offered))
 }
 
 #[cfg(test)]
@@ -112,8 +142,8 @@ mod tests {
     use super::*;
     use crate::build_lambda_world;
     use djinn_tools::{
-        BoxFuture, EffectClass, Language, ToolAudience, ToolContext, ToolDefinition, ToolError,
-        ToolOutput, ToolSourceError,
+        BoxFuture, EffectClass, ToolAudience, ToolContext, ToolDefinition, ToolError, ToolOutput,
+        ToolSourceError,
     };
 
     /// Says what a variable said when it was made.

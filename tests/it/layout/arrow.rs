@@ -9,21 +9,46 @@ use super::{none, one};
 
 /// By crate, in the order of the layers: which of ours it may depend on. `functions/*` stands for
 /// each function.
-const ARROWS: [(&str, &[&str]); 21] = [
+const ARROWS: [(&str, &[&str]); 25] = [
     ("djinn-settings", &[]),
     ("djinn-ids", &[]),
     ("djinn-messages", &[]),
     ("djinn-text", &[]),
+    ("djinn-budget", &[]),
+    ("djinn-failure", &["djinn-ids", "djinn-messages"]),
     ("djinn-plan", &["djinn-ids", "djinn-text"]),
-    ("djinn-core", &["djinn-ids", "djinn-messages", "djinn-plan", "djinn-text"]),
+    ("djinn-calls", &["djinn-budget", "djinn-ids", "djinn-plan"]),
+    (
+        "djinn-core",
+        &[
+            "djinn-budget",
+            "djinn-calls",
+            "djinn-failure",
+            "djinn-ids",
+            "djinn-messages",
+            "djinn-plan",
+            "djinn-text",
+        ],
+    ),
+    ("djinn-agents", &["djinn-core"]),
     ("djinn-protocol", &["djinn-core", "djinn-messages"]),
     (
         "djinn-runtime",
-        &["djinn-core", "djinn-messages", "djinn-protocol", "djinn-settings", "djinn-text"],
+        &[
+            "djinn-agents",
+            "djinn-core",
+            "djinn-messages",
+            "djinn-protocol",
+            "djinn-settings",
+            "djinn-text",
+        ],
     ),
     ("djinn-aws", &["djinn-core", "djinn-runtime", "djinn-settings"]),
     ("djinn-model", &["djinn-core", "djinn-runtime", "djinn-settings"]),
-    ("djinn-tools", &["djinn-core", "djinn-runtime", "djinn-settings", "djinn-text"]),
+    (
+        "djinn-tools",
+        &["djinn-agents", "djinn-core", "djinn-runtime", "djinn-settings", "djinn-text"],
+    ),
     (
         "djinn-wiring",
         &[

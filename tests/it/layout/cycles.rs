@@ -9,8 +9,9 @@ use super::source::{Source, sources};
 use super::{none, one};
 
 /// The crates whose modules can be read one after the other.
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 10] = [
     "functions/agent",
+    "shared/agents",
     "shared/aws",
     "shared/core",
     "shared/ids",

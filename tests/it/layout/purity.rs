@@ -6,9 +6,13 @@ use super::word::{Word, words};
 use super::{none, one};
 
 /// The sources of the pure crates.
-const PURE: [&str; 7] = [
+const PURE: [&str; 11] = [
     "shared/settings/src/",
     "shared/ids/src/",
+    "shared/agents/src/",
+    "shared/budget/src/",
+    "shared/calls/src/",
+    "shared/failure/src/",
     "shared/messages/src/",
     "shared/text/src/",
     "shared/plan/src/",

@@ -137,7 +137,7 @@ fn working(field: &Field, run: &Run, all: bool, random: &mut fastrand::Rng) -> V
 async fn is_ended_by_the_alarm(field: &Field, run: &Run) {
     let is_its = |known: &Invocation| {
         let payload = &known.payload;
-        payload["run"] == run.id.as_str() && payload["task"].is_null() && known.outcome.is_some()
+        payload["run"] == run.id.as_str() && payload["path"].is_null() && known.outcome.is_some()
     };
     let count = |all: &[Invocation]| all.iter().filter(|known| is_its(known)).count();
     let mut before = 0;

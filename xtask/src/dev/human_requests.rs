@@ -19,6 +19,11 @@ const MAX_SHOWN: usize = 200;
 #[derive(Default)]
 pub(super) struct OpenRequests(BTreeMap<String, Value>);
 
+/// Whether a path leads where another does, or below that.
+fn is_below(path: &str, other: &str) -> bool {
+    path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
 impl OpenRequests {
     /// Takes an event of the run.
     pub(super) fn apply_event(&mut self, event: &StreamEvent) {
@@ -32,14 +37,14 @@ impl OpenRequests {
                 self.0.remove(text_at(&event.data, "/request"));
             }
             "call.completed" => {
-                let (child, call) = (text_at(&event.data, "/child"), text_at(&event.data, "/call"));
+                let (path, call) = (text_at(&event.data, "/path"), text_at(&event.data, "/call"));
                 self.0.retain(|_, ask| {
-                    text_at(ask, "/task") != child || text_at(ask, "/call") != call
+                    text_at(ask, "/path") != path || text_at(ask, "/call") != call
                 });
             }
             "child.ended" => {
-                let task = text_at(&event.data, "/task");
-                self.0.retain(|_, ask| text_at(ask, "/task") != task);
+                let child = text_at(&event.data, "/child");
+                self.0.retain(|_, ask| !is_below(text_at(ask, "/path"), child));
             }
             "run.ended" => self.0.clear(),
             _ => {}
@@ -77,8 +82,8 @@ impl OpenRequests {
 /// What is asked, why, and what it may cost.
 fn show_request(ask: &Value, screen: &mut Screen) {
     let (tool, risk) = (text_at(ask, "/tool"), text_at(ask, "/risk"));
-    let task = text_at(ask, "/task");
-    let of = if task.is_empty() { String::new() } else { format!(" (task {task})") };
+    let path = text_at(ask, "/path");
+    let of = if path.is_empty() { String::new() } else { format!(" ({path})") };
     let (step, details) = (number_at(ask, "/step"), to_printable(text_at(ask, "/details")));
     match (text_at(ask, "/about"), ask.get("interrupt")) {
         ("budget_extension", _) => {

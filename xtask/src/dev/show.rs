@@ -75,7 +75,7 @@ impl Screen {
                 self.print_lane_line(data, &format!("({to} answers in place of {from}: {why})"));
             }
             "run.resumed" => {
-                let lane = format!("{}/", text_at(data, "/child"));
+                let lane = format!("{}/", text_at(data, "/path"));
                 self.drop_messages(|key| key.starts_with(&lane));
                 self.print_lane_line(
                     data,
@@ -139,7 +139,7 @@ impl Screen {
         }
         let added = piece.get(shown - offset..).unwrap_or_default();
         self.shown_bytes.insert(key.clone(), (attempt, shown + added.len()));
-        match text_at(data, "/child") {
+        match text_at(data, "/path") {
             "" => {
                 if shown == 0 {
                     self.start_line();
@@ -161,7 +161,7 @@ impl Screen {
         let whole = text_at(data, "/text");
         let (_, shown) = self.shown_bytes.remove(&key).unwrap_or_default();
         let rest = whole.get(shown..).unwrap_or_default();
-        match text_at(data, "/child") {
+        match text_at(data, "/path") {
             "" => {
                 self.print_text(shown == 0, rest);
                 let left = self.last_text.end_text(whole);
@@ -205,7 +205,7 @@ impl Screen {
 
     /// A line of its own, in the lane of the task it belongs to.
     fn print_lane_line(&mut self, data: &Value, line: &str) {
-        match text_at(data, "/child") {
+        match text_at(data, "/path") {
             "" => self.print_line(line),
             task => self.print_line(&format!("{task} │ {line}")),
         }
@@ -281,7 +281,7 @@ impl Screen {
     }
 
     fn print_child_line(&mut self, data: &Value, mark: &str, line: &str) {
-        self.print_line(&format!("{} {mark} {line}", text_at(data, "/task")));
+        self.print_line(&format!("{} {mark} {line}", text_at(data, "/child")));
     }
 
     fn start_line(&mut self) {
@@ -320,11 +320,11 @@ pub(super) fn to_printable(text: &str) -> String {
 
 /// A message's text of one kind; tasks count their messages by themselves.
 fn message_key(data: &Value, kind: &str) -> String {
-    format!("{}/{}/{kind}", text_at(data, "/child"), text_at(data, "/message"))
+    format!("{}/{}/{kind}", text_at(data, "/path"), text_at(data, "/message"))
 }
 
 fn call_key(data: &Value) -> String {
-    format!("{}/{}", text_at(data, "/child"), text_at(data, "/call"))
+    format!("{}/{}", text_at(data, "/path"), text_at(data, "/call"))
 }
 
 fn step_label(step: &Value) -> String {
@@ -371,22 +371,22 @@ mod tests {
             event(
                 "preview",
                 json!({
-                    "child": task, "message": "t1", "attempt": 1, "kind": "text", "offset": offset,
+                    "path": task, "message": "t1", "attempt": 1, "kind": "text", "offset": offset,
                     "text": piece,
                 }),
             )
         };
         let whole = |task: &str, text: &str| {
-            event("message.completed", json!({"child": task, "message": "t1", "text": text}))
+            event("message.completed", json!({"path": task, "message": "t1", "text": text}))
         };
         let plan = json!({"plan": {"title": "Prices", "steps": [
             {"id": "s1", "stage": "Gold", "details": "look", "status": "in_progress"},
             {"id": "s2", "stage": "", "details": "silver", "status": "not_started"},
         ]}});
-        let started = json!({"task": "s1.1", "description": "Gold: look"});
-        let failed = json!({"task": "s2.1", "status": "failed", "text": "I looked at two mines.",
+        let started = json!({"child": "s1.1", "description": "Gold: look"});
+        let failed = json!({"child": "s2.1", "status": "failed", "text": "I looked at two mines.",
             "failure": {"code": "steps_used_up", "detail": "3"}});
-        let ended = json!({"task": "s1.1", "status": "finished", "files": [{"name": "gold.md"}]});
+        let ended = json!({"child": "s1.1", "status": "finished", "files": [{"name": "gold.md"}]});
         for event in [
             event("plan.changed", plan.clone()),
             event("plan.changed", plan),

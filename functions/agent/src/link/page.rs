@@ -91,8 +91,8 @@ impl AnswerPage<'_> {
         if !self.reasoning.is_empty() {
             terms.push(Term::new(words.reasoning, self.reasoning));
         }
-        if let Some(task) = &request.task {
-            terms.push(Term::new(words.task, task.to_string()));
+        if request.child.is_some() {
+            terms.push(Term::new(words.task, request.id.path().to_string()));
         }
         push_subject(&mut terms, &request.subject, words, self.files, shown);
         terms.push(Term::new(words.risk, texts::risk_text(request.risk, *language)));

@@ -7,13 +7,14 @@
 use std::collections::BTreeSet;
 
 use djinn_core::entry::Event;
-use djinn_core::id::{RunId, SessionId, TaskId};
+use djinn_core::id::{ChildId, RunId, SessionId};
 use djinn_core::session::SharedSession;
 use djinn_runtime::port::catalog::SessionDeletion;
 use djinn_runtime::port::file_url::Folder;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::page::PageSize;
 use djinn_runtime::port::{RunKey, SessionKey, StoreError, UserKey};
+use futures::future::BoxFuture;
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::change::{ItemChange, number, text, values};
@@ -83,13 +84,11 @@ impl AwsStore {
         Ok(())
     }
 
-    /// A run, its tasks, and where lists and labels name it; its metadata last.
+    /// A run, all below it, and where lists and labels name it; its metadata last.
     async fn delete_run(&self, key: &RunKey) -> Result<(), StoreError> {
         let Some(item) = self.get_item(RunItem::key(key)).await? else { return Ok(()) };
         let run = RunItem::from_item(item)?;
-        for task in self.find_children(key).await? {
-            self.delete_partition(run_partition(&key.with_task(task))).await?;
-        }
+        self.delete_children(key).await?;
         for shard in 0..LIVE_SHARDS {
             self.delete_partition(live_partition(key, shard)).await?;
         }
@@ -108,9 +107,21 @@ impl AwsStore {
         self.delete_partition(run_partition(key)).await
     }
 
-    /// The tasks of a run. Of one that cannot be read, they are left to expire.
-    async fn find_children(&self, key: &RunKey) -> Result<BTreeSet<TaskId>, StoreError> {
-        let (mut tasks, mut from, mut size) = (BTreeSet::new(), 0, PageSize::FOR_FOLD);
+    /// All that is below a run, the lowest first: a journal leads to those below it.
+    fn delete_children<'a>(&'a self, key: &'a RunKey) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            for child in self.find_children(key).await? {
+                let child = key.with_child(child);
+                self.delete_children(&child).await?;
+                self.delete_partition(run_partition(&child)).await?;
+            }
+            Ok(())
+        })
+    }
+
+    /// What is right below a run. Of one that cannot be read, it is left to expire.
+    async fn find_children(&self, key: &RunKey) -> Result<BTreeSet<ChildId>, StoreError> {
+        let (mut children, mut from, mut size) = (BTreeSet::new(), 0, PageSize::FOR_FOLD);
         loop {
             let page = match self.read_page(key, from, size).await {
                 Ok(page) => page,
@@ -118,15 +129,15 @@ impl AwsStore {
                 Err(_) => return Ok(BTreeSet::new()),
             };
             size = size.next_size(&page);
-            let Some(last) = page.records.last() else { return Ok(tasks) };
+            let Some(last) = page.records.last() else { return Ok(children) };
             from = last.number + 1;
             let entries = page.records.into_iter().flat_map(|record| record.entries);
-            tasks.extend(entries.filter_map(|entry| {
-                let Event::ChildStarted { task, .. } = entry.event else { return None };
-                Some(task)
+            children.extend(entries.filter_map(|entry| {
+                let Event::ChildStarted { child, .. } = entry.event else { return None };
+                Some(child)
             }));
             if !page.has_more {
-                return Ok(tasks);
+                return Ok(children);
             }
         }
     }

@@ -71,7 +71,7 @@ mod tests {
 
     fn piece(offset: u64, text: &str) -> Live {
         Live::Preview(Preview {
-            child: None,
+            path: djinn_core::id::Path::default(),
             message: MessageId::for_turn(1),
             attempt: 1,
             kind: TextKind::Text,

@@ -73,7 +73,7 @@ impl AwsStore {
         stale: Option<&RunId>,
     ) -> Result<Vec<TransactWriteItem>, StoreError> {
         let Creation { key, spec, session, record, .. } = creation;
-        if key.task.is_some() {
+        if !key.is_root() {
             // Its run holds the session, and is what its user's lists show.
             return Ok(vec![
                 self.transact_create(creation.run_item().to_item(key)?)?,

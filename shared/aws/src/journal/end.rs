@@ -32,7 +32,7 @@ impl AwsStore {
     ) -> Result<AppendResult, StoreError> {
         let mut certain = self.required_items(key, record, end, expires_at_s).await?;
         let mut others = Vec::new();
-        if key.task.is_none() {
+        if key.is_root() {
             certain.push(self.exchange_item(key, end, expires_at_s).await?);
             others = self.optional_items(key, record, end)?;
         }
@@ -102,7 +102,7 @@ impl AwsStore {
             condition: "attribute_exists(#status) AND attribute_not_exists(#ended_at_ms)",
             values: failed().into_iter().chain([end_shown_value()]).collect(),
         };
-        let around = around.into_iter().filter(|_| key.task.is_none());
+        let around = around.into_iter().filter(|_| key.is_root());
         for change in around.chain([itself]) {
             // What is refused is so already, or another run's by now.
             self.update_item(change).await?;

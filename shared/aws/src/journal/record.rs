@@ -100,7 +100,7 @@ impl AwsStore {
         record: &'a Record,
     ) -> Result<(Cow<'a, [Input]>, Option<Pointer>), StoreError> {
         let whole = Cow::Borrowed(record.inputs.as_slice());
-        if record.number > 0 || key.task.is_none() {
+        if record.number > 0 || key.is_root() {
             return Ok((whole, None));
         }
         let mut inputs = record.inputs.clone();

@@ -63,7 +63,7 @@ impl AgentLoop {
             }
             let ask = HumanRequest {
                 id: HumanRequestId::of_call(&open.call.id),
-                task: None,
+                child: None,
                 risk: call_risk(settings, tool, arguments),
                 reasons: why,
                 estimate: tool.policy.estimate,
@@ -98,7 +98,7 @@ impl AgentLoop {
         (open.started, open.crashes) = (false, 0);
         let ask = HumanRequest {
             id: HumanRequestId::of_call_interrupt(call, open.interrupts),
-            task: None,
+            child: None,
             risk: Risk::Low,
             reasons: Vec::new(),
             estimate: Estimate::default(),

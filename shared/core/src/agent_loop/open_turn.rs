@@ -1,9 +1,10 @@
 //! The turn being worked on, and its calls.
 
+use crate::budget::BudgetShare;
 use crate::conversation::Reasoning;
-use crate::effect::{Effect, ToolInvocation};
+use crate::effect::{ChildDispatch, Effect, ToolInvocation};
 use crate::entry::Event;
-use crate::id::{EntryId, EntryName, HumanRequestId, MessageId};
+use crate::id::{ChildId, EntryId, EntryName, HumanRequestId, MessageId};
 use crate::tool::{EffectClass, OfferedTool, ToolArguments, ToolCall, ToolPolicy, ToolResult};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +13,8 @@ pub(super) struct OpenTurn {
     pub(super) text: String,
     pub(super) reasoning: Option<Reasoning>,
     pub(super) calls: Vec<OpenCall>,
+    /// What is wrong with the text as an answer.
+    pub(super) answer_problem: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +30,20 @@ pub(super) struct OpenCall {
     pub(super) interrupts: u32,
     /// What a person has to answer before it is made.
     pub(super) held_for: Option<HumanRequestId>,
+    /// Of a call to an agent: what its run may use up, once that may begin.
+    pub(super) share: Option<AgentShare>,
     pub(super) result: Option<ToolResult>,
+}
+
+/// What an agent that is called may use up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AgentShare {
+    /// Its part of what its caller has left.
+    pub budget: BudgetShare,
+    /// How many runs below it may have invocations of their own.
+    pub places: u32,
+    /// Whether it is driven where its caller is.
+    pub(super) alone: bool,
 }
 
 impl OpenCall {
@@ -46,6 +62,7 @@ impl OpenCall {
             started: false,
             interrupts: 0,
             held_for: None,
+            share: None,
             result: outcome,
         }
     }
@@ -59,7 +76,21 @@ impl OpenCall {
         self.result.is_none() && self.held_for.is_none()
     }
 
+    pub(super) fn is_to_agent(&self) -> bool {
+        self.class == EffectClass::Agent
+    }
+
+    /// The run that answers it, if it is to an agent and may be made.
+    pub(super) fn child_id(&self) -> Option<ChildId> {
+        self.call.id.to_child().filter(|_| self.is_to_agent() && self.is_due())
+    }
+
     pub(super) fn due_effect(&self) -> Option<Effect> {
+        if self.is_to_agent() {
+            let (child, alone) = (self.child_id()?, self.share?.alone);
+            let dispatch = ChildDispatch { child, alone, crashes: self.crashes, waits: false };
+            return Some(Effect::RunChild(dispatch));
+        }
         self.is_due().then(|| {
             Effect::RunTool(ToolInvocation {
                 call: self.call.clone(),

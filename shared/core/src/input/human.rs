@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::human::HumanRequest;
-use crate::id::{CallId, MessageId, TaskId, UserId};
+use crate::id::{CallId, ChildId, MessageId, UserId};
 use crate::plan::StepEdit;
 
 /// The call that an interrupt stopped, of a tool or of a model.
@@ -20,7 +20,8 @@ pub enum InterruptTarget {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChildRequest {
     /// The task whose agent asks.
-    pub task: TaskId,
+    #[serde(alias = "task")]
+    pub child: ChildId,
     /// Which state of it this is, from 1.
     pub version: u32,
     /// What has not been answered.

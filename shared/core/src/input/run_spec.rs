@@ -3,11 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::ChildSpec;
+use crate::agent::{AgentContext, AgentSpec, AnswerFormat, FILE_NAME_ARGUMENT};
+use crate::budget::MAX_PLACES;
 use crate::conversation::{CompactedContext, Exchange};
 use crate::file::ProductFile;
-use crate::id::{RequestId, SessionId, SessionName, TenantId, UserId};
+use crate::id::{Path, RequestId, SessionId, SessionName, TenantId, UserId};
 use crate::session::SharedSession;
-use crate::settings::{OutputStyle, RunSettings};
+use crate::settings::{Mode, OutputStyle, RunSettings};
 
 /// The question and everything that decides how it is worked on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,6 +62,55 @@ impl RunSpec {
     #[must_use]
     pub fn owner(&self) -> &UserId {
         SharedSession::owner_of(self.shared.as_ref(), &self.user)
+    }
+
+    /// The agent that works on it, if one was named.
+    #[must_use]
+    pub fn agent(&self) -> Option<&AgentSpec> {
+        self.child.as_ref()?.agent.as_deref()
+    }
+
+    /// How it is worked on: a task, which names no agent, by thinking and acting.
+    #[must_use]
+    pub fn work_mode(&self) -> Mode {
+        match (&self.child, self.agent()) {
+            (None, _) => self.settings.mode,
+            (Some(_), Some(agent)) => agent.mode,
+            (Some(_), None) => Mode::React,
+        }
+    }
+
+    /// How many runs below it may have invocations of their own.
+    #[must_use]
+    pub fn places(&self) -> u32 {
+        self.child.as_ref().map_or(MAX_PLACES, |child| child.places)
+    }
+
+    /// The same for this agent: what its file says holds until it ends.
+    #[must_use]
+    pub fn with_agent(mut self, agent: AgentSpec) -> Self {
+        let budget = &mut self.settings.budget;
+        budget.steps = budget.steps.min(agent.max_steps);
+        if agent.context != AgentContext::Conversation {
+            (self.history, self.history_tokens, self.earlier) = (Vec::new(), 0, None);
+        }
+        if let Some(child) = &mut self.child {
+            // A step of a plan names no file, and its agent's instructions may.
+            if agent.answer == AnswerFormat::File
+                && !child.arguments.contains_key(FILE_NAME_ARGUMENT)
+            {
+                let name = format!("{}-{}.md", agent.name, child.path());
+                child.arguments.insert(FILE_NAME_ARGUMENT.to_owned(), name.into());
+            }
+            child.agent = Some(Box::new(agent));
+        }
+        self
+    }
+
+    /// The way to it from the root of its tree.
+    #[must_use]
+    pub fn path(&self) -> Path {
+        self.child.as_ref().map(ChildSpec::path).unwrap_or_default()
     }
 
     /// The session as who asked names it.

@@ -1,25 +1,25 @@
-//! Tasks that are to be told to stop.
+//! Children that are to be told to stop.
 
 use std::collections::BTreeSet;
 
 use crate::effect::{Delivery, Effect};
-use crate::id::TaskId;
+use crate::id::ChildId;
 
-/// Tasks that were given up while they were at work, and have not been told so.
+/// Children that were given up while they were at work, and have not been told so.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ChildStops {
-    undelivered: BTreeSet<TaskId>,
+    undelivered: BTreeSet<ChildId>,
 }
 
 impl ChildStops {
     /// Nobody waits for these any more.
-    pub(super) fn add(&mut self, tasks: Vec<TaskId>) {
-        self.undelivered.extend(tasks);
+    pub(super) fn add(&mut self, children: Vec<ChildId>) {
+        self.undelivered.extend(children);
     }
 
     /// Something was delivered. Whether it was one of these.
     pub(super) fn mark_delivered(&mut self, delivery: &Delivery) -> bool {
-        matches!(delivery, Delivery::StopChild(task) if self.undelivered.remove(task))
+        matches!(delivery, Delivery::StopChild(child) if self.undelivered.remove(child))
     }
 
     /// What is owed to them.

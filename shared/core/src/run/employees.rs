@@ -32,7 +32,8 @@ pub(super) struct Employees {
 impl Employees {
     /// Only a task has them, and only where its settings say so.
     pub(super) fn of(spec: &RunSpec) -> Self {
-        let has_employees = spec.child.is_some() && spec.settings.plan.employees;
+        let is_task = spec.child.is_some() && spec.agent().is_none();
+        let has_employees = is_task && spec.settings.plan.employees;
         Self { open: has_employees.then(Attempts::default) }
     }
 

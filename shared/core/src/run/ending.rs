@@ -1,6 +1,7 @@
 //! How a run or a task ends, and what it hands over.
 
 use super::child::select_turns;
+use crate::agent::AnswerFormat;
 use crate::budget::Spending;
 use crate::conversation::{ChildReport, Conversation, MAX_REPORT};
 use crate::entry::RunResult;
@@ -9,10 +10,14 @@ use crate::file::{FileList, ProductFile};
 use crate::input::{ChildEnded, ChildSpec, FinishReason};
 use crate::settings::RunSettings;
 use crate::status::RunStatus;
+use crate::tool::FullOutput;
 use djinn_text::truncate::truncate_text;
 
 /// Files that a task's report names: its newest. All of them are the run's.
 const MAX_REPORT_FILES: usize = 50;
+
+/// Characters of an answer that is a file, in the result of the call.
+const MAX_EXCERPT: usize = 1_000;
 
 /// What came of the work.
 #[derive(Debug)]
@@ -48,15 +53,16 @@ impl Ending {
         conversation: &Conversation,
         produced: &FileList,
         tainted: bool,
+        answer_file: Option<&ProductFile>,
     ) -> ChildEnded {
         let Self { status, answer, failure, last_finish, spent, .. } = self;
         let files = produced.all().to_vec();
         let newest = files.len().saturating_sub(MAX_REPORT_FILES);
         let is_finished = status == RunStatus::Finished;
         let report = ChildReport {
-            task: child.task.clone(),
+            child: child.child.clone(),
             description: child.description.clone(),
-            text: truncate_text(&answer, MAX_REPORT),
+            text: cut_answer(&answer, child, settings),
             failure,
             files: files.iter().skip(newest).map(|file| file.name.clone()).collect(),
             done: is_finished,
@@ -66,6 +72,22 @@ impl Ending {
         };
         let keeps_turns = !settings.plan.clear_tool_context;
         let turns = if keeps_turns { select_turns(conversation) } else { Vec::new() };
-        ChildEnded { report, status, files, spent, turns, tainted }
+        let full_output = answer_file.map(|file| FullOutput {
+            file: file.name.clone(),
+            characters: answer.chars().count() as u64,
+        });
+        ChildEnded { report, status, files, spent, turns, tainted, full_output }
     }
+}
+
+/// What of an answer the run above is told: of a step's as much as joins its conversation, of an agent's
+/// what a result may hold, of a file its beginning.
+fn cut_answer(answer: &str, child: &ChildSpec, settings: &RunSettings) -> String {
+    let most = match &child.agent {
+        None => return truncate_text(answer, MAX_REPORT),
+        Some(agent) if agent.answer == AnswerFormat::File => MAX_EXCERPT,
+        Some(_) => settings.max_result_chars as usize,
+    };
+    let end = answer.char_indices().nth(most).map_or(answer.len(), |(byte, _)| byte);
+    answer.get(..end).unwrap_or(answer).to_owned()
 }

@@ -39,6 +39,7 @@ impl FinalState {
             | Input::ModelFailed { .. }
             | Input::ToolStarted { .. }
             | Input::PlanSaved { .. }
+            | Input::AnswerSaved { .. }
             | Input::ToolReturned { .. }
             | Input::FileAdded { .. }
             | Input::StopRequested { .. }

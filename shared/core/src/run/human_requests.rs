@@ -21,7 +21,7 @@ use crate::human::{
     HumanRequest, HumanResponse, HumanSettings, Interrupt, Reason, Resolution, ResponseError,
     ResponseRecord, TimeoutAction,
 };
-use crate::id::{EntryId, EntryName, HumanRequestId, MessageId, TaskId};
+use crate::id::{ChildId, EntryId, EntryName, HumanRequestId, MessageId, Path};
 use crate::input::ChildRequest;
 
 /// What is asked, and what was.
@@ -120,13 +120,14 @@ impl HumanRequests {
                 Effect::CallModel(call)
             }
             Effect::RunChild(mut dispatch) => {
-                dispatch.waits = self.children.is_waiting(&dispatch.task);
+                dispatch.waits = self.children.is_waiting(&dispatch.child);
                 Effect::RunChild(dispatch)
             }
             Effect::RunTool(_)
             | Effect::AwaitHuman(_)
             | Effect::Wait { .. }
             | Effect::SavePlan { .. }
+            | Effect::SaveAnswer(_)
             | Effect::Deliver(_) => effect,
         })
     }
@@ -193,9 +194,9 @@ impl HumanRequests {
         self.pending.remove(&request.id);
         self.resolved.insert(request.id.clone(), resolution);
         self.response_count += 1;
-        if let Some(task) = request.task.as_ref().filter(|_| response.answer != HumanResponse::Stop)
-        {
-            self.children.queue_response(task, request.id.clone(), response.clone());
+        let is_stop = response.answer == HumanResponse::Stop;
+        if let Some(child) = request.child.as_ref().filter(|_| !is_stop) {
+            self.children.queue_response(child, request.id.clone(), response.clone());
         }
         let event = || Event::HumanResolved(Box::new(response.clone()));
         (!self.is_child).then(|| (EntryId::of_request(&request.id, EntryName::Resolved), event()))
@@ -232,24 +233,24 @@ impl HumanRequests {
         self.children.mark_delivered(delivery)
     }
 
-    /// A task has ended: nobody answers what it asked.
-    pub(super) fn forget_child(&mut self, task: &TaskId) {
-        self.children.forget(task);
-        self.pending.retain(|_, request| request.task.as_ref() != Some(task));
+    /// A child has ended: nobody answers what it asked.
+    pub(super) fn forget_child(&mut self, child: &ChildId) {
+        self.children.forget(child);
+        self.pending.retain(|_, request| request.child.as_ref() != Some(child));
     }
 
     /// An answer that is owed to a task.
     pub(super) fn response_for_child(
         &self,
         request: &HumanRequestId,
-    ) -> Option<(&TaskId, &ResponseRecord)> {
+    ) -> Option<(&ChildId, &ResponseRecord)> {
         self.children.response(request)
     }
 
-    /// What this task asks, as its run is told.
-    pub(super) fn to_child_request(&self, task: &TaskId, reasoning: &str) -> ChildRequest {
+    /// What this child asks, as the run above is told.
+    pub(super) fn to_child_request(&self, child: &ChildId, reasoning: &str) -> ChildRequest {
         ChildRequest {
-            task: task.clone(),
+            child: child.clone(),
             version: self.children.version(),
             requests: self.pending.values().cloned().collect(),
             reasoning: reasoning.to_owned(),
@@ -262,10 +263,11 @@ impl HumanRequests {
     /// `None` if nothing it says is news.
     pub(super) fn take_child_request(&mut self, told: &ChildRequest) -> Option<Vec<HumanRequest>> {
         self.children.update(told).then_some(())?;
-        let task = &told.task;
+        let child = &told.child;
+        let way = Path::to(child.clone());
         let named = told.requests.iter().map(|request| {
-            let id = request.id.clone().in_task(task);
-            HumanRequest { id, task: Some(task.clone()), ..request.clone() }
+            let id = request.id.clone().below(&way);
+            HumanRequest { id, child: Some(child.clone()), ..request.clone() }
         });
         let is_new = |request: &HumanRequest| {
             !self.pending.contains_key(&request.id) && !self.resolved.contains_key(&request.id)

@@ -77,19 +77,21 @@ impl Ledger {
 
     /// What of the budget is left.
     pub(super) fn remaining(&self, spec: &RunSpec) -> BudgetShare {
-        let Budget { steps, tokens, micro_usd, .. } = self.budget(spec);
+        let Budget { steps, tool_calls, tokens, micro_usd, .. } = self.budget(spec);
         let spent = BudgetShare {
             steps: self.spending.steps,
+            tool_calls: self.spending.tool_calls,
             tokens: self.spending.tokens(),
             micro_usd: Some(self.spending.usage.micro_usd),
         };
-        BudgetShare { steps, tokens, micro_usd }.minus(spent)
+        BudgetShare { steps, tool_calls, tokens, micro_usd }.minus(spent)
     }
 
     /// How many calls the next reply of the run's agent may make.
     pub(super) fn max_calls_of_next_reply(&self, spec: &RunSpec) -> u32 {
         let left = self.budget(spec).tool_calls.saturating_sub(self.spending.tool_calls);
-        left.min(spec.settings.max_tool_calls_per_turn)
+        let own = spec.agent().and_then(|agent| agent.max_calls).unwrap_or(u32::MAX);
+        left.min(spec.settings.max_tool_calls_per_turn).min(own)
     }
 
     /// What of the budget is used up, if anything is.
@@ -141,7 +143,7 @@ impl Ledger {
         Some(HumanRequest {
             digest: digest_call(&id.to_string(), &subject.parameters()?),
             id,
-            task: None,
+            child: None,
             subject,
             risk: Risk::Low,
             reasons: vec![Reason::Budget],

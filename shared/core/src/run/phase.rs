@@ -1,6 +1,6 @@
 //! Where a run stands, with what is true only there.
 
-use super::{FinalState, PlanSolve, Progress, SummaryCall};
+use super::{AnswerFile, FinalState, PlanSolve, Progress, SummaryCall};
 use crate::agent_loop::{AgentLoop, Attempts, TurnUpdate};
 use crate::budget::BudgetShare;
 use crate::crash::ActiveEffects;
@@ -8,11 +8,11 @@ use crate::effect::{Effect, ModelCall};
 use crate::entry::Event;
 use crate::error_code::{ErrorCode, Failure};
 use crate::human::{HumanRequest, Interrupt, ResponseRecord, Subject};
-use crate::id::{CallId, EntryId, EntryName, MessageId, TaskId};
+use crate::id::{CallId, ChildId, EntryId, EntryName, MessageId};
 use crate::input::{ChildEnded, ModelReplied, RunSpec};
 use crate::plan::Plan;
 use crate::run::plan_solve::AbandonedWork;
-use crate::settings::{Mode, PlanSettings, Role, RunSettings};
+use crate::settings::{Mode, Role, RunSettings};
 use crate::tool::ToolResult;
 
 /// Where a run stands.
@@ -24,6 +24,8 @@ pub(super) enum Phase {
     PlanSolving(Box<PlanSolve>),
     /// The work is done; the answer is being written.
     Summarizing(SummaryCall),
+    /// The answer is there, and is kept as a file before its caller is told of it.
+    SavingAnswer(AnswerFile),
     /// The final entry is written.
     Ended(FinalState),
 }
@@ -31,10 +33,15 @@ pub(super) enum Phase {
 impl Phase {
     /// Where a run begins.
     pub(super) fn first(spec: &RunSpec) -> Self {
-        match (&spec.child, spec.settings.mode) {
-            (Some(_), _) => Self::Reacting(AgentLoop::new(Role::Executor)),
-            (None, Mode::React) => Self::Reacting(AgentLoop::new(Role::React)),
-            (None, Mode::PlanSolve) => Self::PlanSolving(Box::new(PlanSolve::new())),
+        let depth = spec.path().depth();
+        let role = match (&spec.child, spec.agent()) {
+            (_, Some(agent)) => agent.model,
+            (Some(_), None) => Role::Executor,
+            (None, None) => Role::React,
+        };
+        match spec.work_mode() {
+            Mode::React => Self::Reacting(AgentLoop::new(role, depth)),
+            Mode::PlanSolve => Self::PlanSolving(Box::new(PlanSolve::new(depth))),
         }
     }
 
@@ -44,6 +51,7 @@ impl Phase {
             Self::Reacting(agent) => agent.due(),
             Self::PlanSolving(solving) => solving.due(),
             Self::Summarizing(summary) => vec![summary.due_call()],
+            Self::SavingAnswer(file) => vec![Effect::SaveAnswer(file.clone())],
             Self::Ended(ended) => ended.undelivered.iter().cloned().map(Effect::Deliver).collect(),
         }
     }
@@ -67,7 +75,7 @@ impl Phase {
         match self {
             Self::Reacting(agent) => Some(agent),
             Self::PlanSolving(solving) => solving.active_planner(),
-            Self::Summarizing(_) | Self::Ended(_) => None,
+            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => None,
         }
     }
 
@@ -75,7 +83,7 @@ impl Phase {
     pub(super) fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
         match self {
             Self::Summarizing(summary) => message.is_summary().then_some(&mut summary.attempts),
-            Self::Reacting(_) | Self::PlanSolving(_) | Self::Ended(_) => {
+            Self::Reacting(_) | Self::PlanSolving(_) | Self::SavingAnswer(_) | Self::Ended(_) => {
                 self.active_loop()?.attempts_at(message)
             }
         }
@@ -91,7 +99,7 @@ impl Phase {
         match self {
             Self::Reacting(agent) => agent.open_turn_text(),
             Self::PlanSolving(solving) => solving.request_reasoning(),
-            Self::Summarizing(_) | Self::Ended(_) => "",
+            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => "",
         }
     }
 
@@ -100,7 +108,7 @@ impl Phase {
         match self {
             Self::Reacting(agent) => agent.is_tainted(),
             Self::PlanSolving(solving) => solving.is_tainted(),
-            Self::Summarizing(_) | Self::Ended(_) => false,
+            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => false,
         }
     }
 
@@ -115,10 +123,18 @@ impl Phase {
         Some(solving)
     }
 
-    /// The tasks that somebody may be working on.
-    pub(super) fn running_tasks(&self) -> Vec<TaskId> {
-        let solving = self.plan_solve();
-        solving.map(|solving| solving.running_tasks().cloned().collect()).unwrap_or_default()
+    /// The children that somebody may be working on.
+    pub(super) fn running_children(&self) -> Vec<ChildId> {
+        match self {
+            Self::Reacting(agent) => agent.running_agents().collect(),
+            Self::PlanSolving(solving) => solving.running_children().collect(),
+            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => Vec::new(),
+        }
+    }
+
+    /// Whether an agent that is called waits for a share of what is left.
+    pub(super) fn has_queued_agents(&self) -> bool {
+        matches!(self, Self::Reacting(agent) if agent.has_queued_agents())
     }
 
     /// Why the planner has no further turn, if it has none: its own are used up.
@@ -128,11 +144,20 @@ impl Phase {
         is_used_up.then(|| Failure::new(ErrorCode::StepsUsedUp, turns.to_string()))
     }
 
-    /// Gives every task that can begin its share of what is left.
-    pub(super) fn allocate_shares(&mut self, left: BudgetShare, settings: &PlanSettings) {
-        if let Self::PlanSolving(solving) = self {
-            solving.allocate_shares(left, settings);
+    /// Gives every child that can begin its share of what is left, and says what viewers see of that.
+    pub(super) fn allocate_shares(
+        &mut self,
+        left: BudgetShare,
+        spec: &RunSpec,
+    ) -> Vec<(EntryId, Event)> {
+        match self {
+            Self::Reacting(agent) => return agent.allocate_shares(left, spec.places()),
+            Self::PlanSolving(solving) => {
+                solving.allocate_shares(left, &spec.settings.plan, spec.places());
+            }
+            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => {}
         }
+        Vec::new()
     }
 
     /// A person has told the agent something: whether it repeats itself shows from here on.
@@ -140,7 +165,7 @@ impl Phase {
         match self {
             Self::Reacting(agent) => agent.forget_hint(),
             Self::PlanSolving(solving) => solving.forget_hint(),
-            Self::Summarizing(_) | Self::Ended(_) => {}
+            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => {}
         }
     }
 
@@ -155,6 +180,7 @@ impl Phase {
                     ran.has_message(&MessageId::summary()) && !summary.attempts.record_crash();
                 (!is_given_up).then(TurnUpdate::default)
             }
+            Self::SavingAnswer(_) => Some(TurnUpdate::default()),
             Self::Ended(_) => None,
         };
         update.map(Progress::from)
@@ -175,7 +201,7 @@ impl Phase {
             Self::PlanSolving(solving) => {
                 Some(solving.on_model_replied(replied, settings).with_new_plan())
             }
-            Self::Summarizing(_) | Self::Ended(_) => None,
+            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => None,
         }
     }
 
@@ -204,14 +230,19 @@ impl Phase {
         self.active_loop()?.interrupt_call(call, interrupt)
     }
 
-    /// A task came to its end. `None` if nobody waits for it.
+    /// A child came to its end. `None` if nobody waits for it.
     pub(super) fn on_child_ended(
         &mut self,
         ended: &ChildEnded,
         settings: &RunSettings,
     ) -> Option<Progress> {
-        let Self::PlanSolving(solving) = self else { return None };
-        solving.on_child_ended(ended, settings)
+        match self {
+            Self::Reacting(agent) => {
+                agent.on_child_ended(ended, settings.language).map(Progress::from)
+            }
+            Self::PlanSolving(solving) => solving.on_child_ended(ended, settings),
+            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => None,
+        }
     }
 
     /// Takes a person's answer about a call, a step or a result. `None` if nobody waits for it.
@@ -250,9 +281,15 @@ impl Phase {
     /// The work ends here: what of it is done, and how the rest ends.
     pub(super) fn abandon(&mut self) -> AbandonedWork {
         match self {
-            Self::Reacting(agent) => AbandonedWork::of_events(agent.abandon_open_calls()),
+            Self::Reacting(agent) => AbandonedWork {
+                events: agent.abandon_open_calls(),
+                items: Vec::new(),
+                running: agent.running_agents().collect(),
+            },
             Self::PlanSolving(solving) => solving.abandon_tasks(),
-            Self::Summarizing(_) | Self::Ended(_) => AbandonedWork::of_events(Vec::new()),
+            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => {
+                AbandonedWork { events: Vec::new(), items: Vec::new(), running: Vec::new() }
+            }
         }
     }
 }

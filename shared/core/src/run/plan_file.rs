@@ -16,12 +16,14 @@ pub(super) struct PlanFile {
     /// The version that is being written. A newer one waits: of two writes at once, the older might
     /// be the last.
     due_version: Option<u32>,
+    /// Whether it is kept at all: the file is that of the root's plan.
+    is_kept: bool,
 }
 
 impl PlanFile {
     /// The file of a run that has no plan yet.
-    pub(super) fn of(_: &RunSpec) -> Self {
-        Self::default()
+    pub(super) fn of(spec: &RunSpec) -> Self {
+        Self { is_kept: spec.child.is_none(), ..Self::default() }
     }
 
     /// Takes the plan after a word of the planner.
@@ -29,7 +31,9 @@ impl PlanFile {
         if self.plan.as_ref() != Some(plan) {
             self.plan = Some(plan.clone());
             self.version += 1;
-            self.due_version.get_or_insert(self.version);
+            if self.is_kept {
+                self.due_version.get_or_insert(self.version);
+            }
         }
     }
 

@@ -11,17 +11,15 @@ use std::collections::BTreeMap;
 use planning::{is_plan_creation, run_plan_command};
 use review::{result_review, step_review};
 pub(super) use stage::PreviousAttempt;
-use stage::end_event;
 use stage::{Task, TaskStage};
 
 use super::progress::{Next, Progress};
 use crate::agent_loop::{AgentLoop, TurnUpdate};
-use crate::budget::BudgetShare;
 use crate::conversation::{ChildReport, ConversationItem, Turn};
 use crate::crash::ActiveEffects;
 use crate::effect::{ChildDispatch, Effect};
 use crate::entry::Event;
-use crate::id::{EntryId, EntryName, StepId, TaskId};
+use crate::id::{ChildId, EntryId, EntryName, StepId, TaskId};
 use crate::input::{ChildEnded, ModelReplied};
 use crate::plan::{Plan, Step, StepStatus};
 use crate::settings::{PlanSettings, Role, RunSettings};
@@ -58,6 +56,8 @@ pub(super) struct PlanSolve {
     nudges: u32,
     /// Whether the planner made a plan that was none.
     has_rejected_plan: bool,
+    /// Whether its tasks may have invocations of their own.
+    has_places: bool,
 }
 
 /// What came of a step.
@@ -80,20 +80,13 @@ pub(super) struct AbandonedWork {
     /// What is known of this round.
     pub(super) items: Vec<ConversationItem>,
     /// The tasks that somebody may be working on.
-    pub(super) running: Vec<TaskId>,
-}
-
-impl AbandonedWork {
-    /// Work that leaves nothing but these events.
-    pub(super) fn of_events(events: Vec<(EntryId, Event)>) -> Self {
-        Self { events, items: Vec::new(), running: Vec::new() }
-    }
+    pub(super) running: Vec<ChildId>,
 }
 
 impl PlanSolve {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(depth: usize) -> Self {
         Self {
-            planner: AgentLoop::new(Role::Planner),
+            planner: AgentLoop::new(Role::Planner, depth),
             planner_turns: 0,
             plan: None,
             tasks: Vec::new(),
@@ -103,6 +96,7 @@ impl PlanSolve {
             rounds: 0,
             nudges: 0,
             has_rejected_plan: false,
+            has_places: true,
         }
     }
 
@@ -111,12 +105,12 @@ impl PlanSolve {
         if self.tasks.is_empty() {
             return self.planner.due();
         }
-        let alone = self.tasks.len() == 1;
+        let alone = self.tasks.len() == 1 || !self.has_places;
         let at_work = self.tasks.iter().filter(|task| task.share().is_some());
         at_work
             .map(|task| {
-                let (task, crashes) = (task.id.clone(), task.crashes);
-                Effect::RunChild(ChildDispatch { task, alone, crashes, waits: false })
+                let (child, crashes) = (task.child_id(), task.crashes);
+                Effect::RunChild(ChildDispatch { child, alone, crashes, waits: false })
             })
             .collect()
     }
@@ -148,17 +142,8 @@ impl PlanSolve {
     }
 
     /// The tasks at work.
-    pub(super) fn running_tasks(&self) -> impl Iterator<Item = &TaskId> {
-        self.tasks.iter().filter(|task| task.share().is_some()).map(|task| &task.id)
-    }
-
-    /// What one of them is to do, what it may use up, and what became of the attempt before.
-    pub(super) fn find_running(
-        &self,
-        task: &TaskId,
-    ) -> Option<(&str, BudgetShare, &PreviousAttempt)> {
-        let task = self.tasks.iter().find(|known| known.id == *task)?;
-        Some((task.description.as_str(), task.share()?, &task.previous_attempt))
+    pub(super) fn running_children(&self) -> impl Iterator<Item = ChildId> {
+        self.tasks.iter().filter(|task| task.share().is_some()).map(Task::child_id)
     }
 
     /// What came of this round's steps that a task's step builds on: of those it depends on the whole, of
@@ -214,7 +199,7 @@ impl PlanSolve {
     /// continued from, in which it is counted what it was that it did. One that may have taken its
     /// run's driver down with it, as on a laptop, is never given up here.
     pub(super) fn on_resumed(&mut self, ran: &ActiveEffects) -> Option<TurnUpdate> {
-        for task in self.tasks.iter_mut().filter(|task| ran.has_task(&task.id)) {
+        for task in self.tasks.iter_mut().filter(|task| ran.has_child(&task.child_id())) {
             task.crashes += 1;
         }
         match self.active_planner() {
@@ -226,7 +211,7 @@ impl PlanSolve {
     /// The work ends here.
     pub(super) fn abandon_tasks(&mut self) -> AbandonedWork {
         let events = self.tasks.iter().filter_map(Task::stop_event).collect();
-        let at_work = self.running_tasks().cloned().collect();
+        let at_work = self.running_children().collect();
         for task in &self.tasks {
             // Nobody has said that it is not what was wanted.
             if let TaskStage::InReview(ended) = &task.stage {
@@ -244,7 +229,7 @@ impl PlanSolve {
         ended: &ChildEnded,
         settings: &RunSettings,
     ) -> Option<Progress> {
-        let known = |task: &Task| task.id == ended.report.task && task.share().is_some();
+        let known = |task: &Task| task.child_id() == ended.report.child && task.share().is_some();
         let place = self.tasks.iter().position(known)?;
         let mut task = self.tasks.remove(place);
         let step = task.step;
@@ -252,17 +237,16 @@ impl PlanSolve {
         if ended.tainted {
             self.planner.taint();
         }
-        observed.events.push((EntryId::of_task(&task.id, EntryName::End), end_event(ended)));
+        observed
+            .events
+            .push((EntryId::of_child(task.id.clone(), EntryName::End), Event::child_ended(ended)));
         let attempts = self.attempts.get(&step).copied().unwrap_or(1);
         // A task is only stopped when its run is: that is no failure.
         let failed = !ended.report.done && ended.status != RunStatus::Stopped;
         if failed && attempts < MAX_TASK_ATTEMPTS && !ended.is_out_of_budget() {
             let failed = Some(Box::new(ended.report.clone()));
-            let again = self.next_attempt(
-                step,
-                &task.description,
-                PreviousAttempt { failure: failed, revision: None },
-            );
+            let before = PreviousAttempt { failure: failed, revision: None };
+            let again = self.next_attempt(step, &task.description, &task.agent, before);
             observed.events.push(again.start_event());
             self.tasks.push(again);
             return Some(Progress::going_on(observed));
@@ -273,19 +257,19 @@ impl PlanSolve {
             self.tasks.insert(place, task);
             return Some(Progress::going_on(observed));
         }
-        let next = self.finish_step(StepResult::of(ended), settings, &mut observed);
+        let next = self.finish_step(step, StepResult::of(ended), settings, &mut observed);
         Some(Progress { next, ..Progress::going_on(observed) })
     }
 
     /// Nobody works on a step any more: what waits for it begins, or the round is over.
     fn finish_step(
         &mut self,
+        step: StepId,
         done: StepResult,
         settings: &RunSettings,
         observed: &mut TurnUpdate,
     ) -> Next {
         let StepResult { report, turns } = done;
-        let step = report.task.step_id();
         let (status, note) = match report.done {
             true => (StepStatus::Completed, String::new()),
             false => (StepStatus::Blocked, report.full_text(settings.language).into_owned()),
@@ -295,7 +279,7 @@ impl PlanSolve {
             let _ = plan.set_status(step, status, &note);
         }
         let changed = Event::StepChanged { step, status, note };
-        observed.events.push((EntryId::of_task(&report.task, EntryName::Step), changed));
+        observed.events.push((EntryId::of_child(report.child.clone(), EntryName::Step), changed));
         self.reports.insert(step, report);
         self.child_turns.insert(step, turns);
         self.start_ready_steps(settings, observed);
@@ -344,7 +328,8 @@ impl PlanSolve {
             if let Some(plan) = &mut self.plan {
                 let _ = plan.set_status(step.id, StepStatus::InProgress, "");
             }
-            let mut task = self.next_attempt(step.id, &step.label(), PreviousAttempt::default());
+            let before = PreviousAttempt::default();
+            let mut task = self.next_attempt(step.id, &step.label(), &step.agent, before);
             task.stage = TaskStage::for_step(step, &settings.human);
             match task.stage {
                 TaskStage::AwaitingApproval => observed.requests.extend(step_review(&task)),
@@ -380,7 +365,13 @@ impl PlanSolve {
     }
 
     /// The next attempt at a step.
-    fn next_attempt(&mut self, step: StepId, words: &str, before: PreviousAttempt) -> Task {
+    fn next_attempt(
+        &mut self,
+        step: StepId,
+        words: &str,
+        agent: &str,
+        before: PreviousAttempt,
+    ) -> Task {
         let attempts = self.attempts.entry(step).or_default();
         *attempts += 1;
         let (id, words) = (TaskId::of(step.0, *attempts), words.to_owned());
@@ -388,6 +379,7 @@ impl PlanSolve {
             id,
             step,
             description: words,
+            agent: agent.to_owned(),
             previous_attempt: before,
             crashes: 0,
             stage: TaskStage::Queued,

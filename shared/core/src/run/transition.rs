@@ -27,6 +27,8 @@ pub(super) struct Transition<'r> {
     run: &'r mut Run,
     at_ms: i64,
     events: Vec<(EntryId, Event)>,
+    /// The file that the run's answer was kept as.
+    answer_file: Option<ProductFile>,
 }
 
 /// `None` for an input that answers nothing that is owed, or was had already.
@@ -35,7 +37,7 @@ type Handled = Option<()>;
 impl<'r> Transition<'r> {
     /// A transition at a moment, Unix milliseconds.
     pub(super) fn at(at_ms: i64, run: &'r mut Run) -> Self {
-        Self { run, at_ms, events: Vec::new() }
+        Self { run, at_ms, events: Vec::new(), answer_file: None }
     }
 
     /// Applies an input: what viewers see of it, in order. `None` if it answers nothing that is owed:
@@ -60,9 +62,10 @@ impl<'r> Transition<'r> {
         }
         match &mut self.run.phase {
             Phase::Ended(ended) => ended.take_input(input).then_some(()),
-            Phase::Reacting(_) | Phase::PlanSolving(_) | Phase::Summarizing(_) => {
-                self.take_input_at_work(input)
-            }
+            Phase::Reacting(_)
+            | Phase::PlanSolving(_)
+            | Phase::Summarizing(_)
+            | Phase::SavingAnswer(_) => self.take_input_at_work(input),
         }
     }
 
@@ -98,6 +101,7 @@ impl<'r> Transition<'r> {
             Input::ChildRequested(told) => self.on_child_requested(told),
             Input::UserMessageAdded(message) => self.on_user_message(message),
             Input::PlanEdited(edit) => self.on_plan_edited(edit),
+            Input::AnswerSaved { file } => self.on_answer_saved(file.as_ref()),
         }
     }
 
@@ -209,13 +213,11 @@ impl<'r> Transition<'r> {
                 let answer = if reply.text.is_empty() { last_text() } else { reply.text };
                 self.end(RunStatus::Failed, answer, files, Some(failure));
             }
-            None if !reply.text.is_empty() => {
-                self.end(RunStatus::Finished, reply.text, files, None);
-            }
+            None if !reply.text.is_empty() => self.finish(reply.text, files),
             // What the agent said when it was done is the answer then, if it said anything.
             None => match self.run.conversation.final_text() {
                 text if text.is_empty() => self.fail(ErrorCode::EmptyAnswer.into()),
-                text => self.end(RunStatus::Finished, text, files, None),
+                text => self.finish(text, files),
             },
         }
     }
@@ -237,7 +239,7 @@ impl<'r> Transition<'r> {
             // The work is done and the agent said what came of it: that is the answer then.
             Phase::Summarizing(SummaryCall { failure: None, .. }) if !final_text.is_empty() => {
                 let files = self.run.files.list_offered();
-                self.end(RunStatus::Finished, final_text, files, None);
+                self.finish(final_text, files);
             }
             Phase::Summarizing(SummaryCall { failure: Some(reason), .. }) => {
                 let reason = reason.clone();
@@ -246,6 +248,7 @@ impl<'r> Transition<'r> {
             Phase::Summarizing(_)
             | Phase::Reacting(_)
             | Phase::PlanSolving(_)
+            | Phase::SavingAnswer(_)
             | Phase::Ended(_) => self.fail(failure.clone()),
         }
         Some(())
@@ -272,10 +275,24 @@ impl<'r> Transition<'r> {
         Some(())
     }
 
-    /// A task came to its end. It is only stopped when its run is, which may not have heard of it yet.
+    /// The answer was kept as a file, or could not be: the run's caller is told of it.
+    fn on_answer_saved(&mut self, file: Option<&ProductFile>) -> Handled {
+        let Phase::SavingAnswer(kept) = &self.run.phase else { return None };
+        let (name, text) = (kept.name.clone(), kept.text.clone());
+        self.run.files.add_produced(file.map_or(&[], std::slice::from_ref));
+        self.answer_file = file.cloned();
+        let files = self.run.files.list_offered();
+        // Without the file there is nothing of what its caller wants.
+        let failure = name.filter(|_| file.is_none()).map(|_| ErrorCode::StoreUnavailable.into());
+        let status = if failure.is_some() { RunStatus::Failed } else { RunStatus::Finished };
+        self.end(status, text, files, failure);
+        Some(())
+    }
+
+    /// A child came to its end. It is only stopped when its run is, which may not have heard of it yet.
     fn on_child_ended(&mut self, ended: &ChildEnded) -> Handled {
         let progress = self.run.phase.on_child_ended(ended, &self.run.spec.settings)?;
-        self.run.human_requests.forget_child(&ended.report.task);
+        self.run.human_requests.forget_child(&ended.report.child);
         self.run.files.add_produced(&ended.files);
         self.run.ledger.add_child(&ended.spent);
         self.settle(progress);

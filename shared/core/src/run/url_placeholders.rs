@@ -127,6 +127,7 @@ fn register_input_urls(urls: &mut Urls, input: &Input) {
         | Input::StopRequested { .. }
         | Input::LimitReached { .. }
         | Input::PlanSaved { .. }
+        | Input::AnswerSaved { .. }
         | Input::Delivered { .. } => {}
     }
 }

@@ -12,9 +12,10 @@ use crate::conversation::{CompactionRange, Conversation};
 use crate::effect::{Delivery, Effect, Limit};
 use crate::file::FileList;
 use crate::human::{HumanRequest, Resolution, ResponseError, ResponseRecord};
-use crate::id::{CallId, HumanRequestId, TaskId};
+use crate::id::{CallId, ChildId, HumanRequestId};
 use crate::input::{ChildEnded, ChildRequest, PlanEdit, RunSpec};
 use crate::plan::{Plan, PlanError};
+use crate::settings::Mode;
 use crate::status::RunStatus;
 use crate::tool::ToolSetHash;
 use djinn_text::urls::Urls;
@@ -38,9 +39,10 @@ impl Run {
         match &self.phase {
             Phase::Ended(ended) => ended.status,
             _ if self.human_requests.pause().is_paused() => RunStatus::Paused,
-            Phase::Reacting(_) | Phase::PlanSolving(_) | Phase::Summarizing(_) => {
-                RunStatus::Running
-            }
+            Phase::Reacting(_)
+            | Phase::PlanSolving(_)
+            | Phase::Summarizing(_)
+            | Phase::SavingAnswer(_) => RunStatus::Running,
         }
     }
 
@@ -140,12 +142,13 @@ impl Run {
         let limits = self.time_limits();
         let (limit, at_ms) = match &self.phase {
             Phase::Ended(_) => return None,
-            Phase::Reacting(_) | Phase::PlanSolving(_) if !self.is_child() => {
+            Phase::Reacting(_) | Phase::PlanSolving(_) if self.sums_up() => {
                 (Limit::WorkTime, limits.work_ms())
             }
-            Phase::Reacting(_) | Phase::PlanSolving(_) | Phase::Summarizing(_) => {
-                (Limit::WallTime, limits.wall_ms())
-            }
+            Phase::Reacting(_)
+            | Phase::PlanSolving(_)
+            | Phase::Summarizing(_)
+            | Phase::SavingAnswer(_) => (Limit::WallTime, limits.wall_ms()),
         };
         // While it waits for people, no time passes.
         let is_paused = self.human_requests.pause().is_paused();
@@ -165,15 +168,23 @@ impl Run {
         took_ms.saturating_sub(self.human_requests.pause().total_ms(at_ms))
     }
 
-    /// Whether this is a task of another run's plan.
+    /// Whether a closing call may write its answer: that of a run below another one is its agent's last
+    /// words, unless it plans.
+    #[must_use]
+    pub(super) fn sums_up(&self) -> bool {
+        !self.is_child() || self.spec.work_mode() == Mode::PlanSolve
+    }
+
+    /// Whether this is a run below another one.
     #[must_use]
     pub fn is_child(&self) -> bool {
         self.spec.child.is_some()
     }
 
-    /// What a task that is owed is started with: its share of what is left. `None` for any other.
+    /// What a child that is owed is started with: its share of what is left. `None` for any other. Its agent,
+    /// if it has one, is put in by [`RunSpec::with_agent`].
     #[must_use]
-    pub fn child_spec(&self, task: &TaskId) -> Option<RunSpec> {
+    pub fn child_spec(&self, child: &ChildId) -> Option<RunSpec> {
         let context = ChildContext {
             spec: &self.spec,
             conversation: &self.conversation,
@@ -181,13 +192,31 @@ impl Run {
             deadline_ms: self.time_limits().children_ms(),
             tainted: self.is_tainted(),
         };
-        context.spec_of(task, self.phase.plan_solve()?)
+        match (&self.phase, child) {
+            (Phase::Reacting(agent), _) => context.spec_of_call(child, agent),
+            (Phase::PlanSolving(solving), ChildId::Task(task)) => {
+                context.spec_of_task(task, solving)
+            }
+            _ => None,
+        }
     }
 
-    /// The tasks that somebody may be working on.
+    /// The agent that a child is to be worked on by, if one is named.
     #[must_use]
-    pub fn running_tasks(&self) -> Vec<TaskId> {
-        self.phase.running_tasks()
+    pub fn agent_of(&self, child: &ChildId) -> Option<&str> {
+        match (&self.phase, child) {
+            (Phase::Reacting(agent), _) => {
+                agent.find_agent_call(child).map(|(call, _)| call.tool.as_str())
+            }
+            (Phase::PlanSolving(solving), ChildId::Task(task)) => solving.agent_of(task),
+            _ => None,
+        }
+    }
+
+    /// The children that somebody may be working on.
+    #[must_use]
+    pub fn running_children(&self) -> Vec<ChildId> {
+        self.phase.running_children()
     }
 
     /// What an ended task owes its run.
@@ -214,7 +243,10 @@ impl Run {
     pub fn current_plan(&self) -> Option<&Plan> {
         match &self.phase {
             Phase::PlanSolving(solving) => solving.plan(),
-            Phase::Reacting(_) | Phase::Summarizing(_) | Phase::Ended(_) => self.plan(),
+            Phase::Reacting(_)
+            | Phase::Summarizing(_)
+            | Phase::SavingAnswer(_)
+            | Phase::Ended(_) => self.plan(),
         }
     }
 
@@ -291,8 +323,8 @@ impl Run {
     /// What this task asks, as its run is told.
     #[must_use]
     pub fn child_request(&self) -> Option<ChildRequest> {
-        let task = &self.spec.child.as_ref()?.task;
-        Some(self.human_requests.to_child_request(task, self.phase.request_reasoning()))
+        let child = &self.spec.child.as_ref()?.child;
+        Some(self.human_requests.to_child_request(child, self.phase.request_reasoning()))
     }
 
     /// An answer that is owed to a task, with the name that it has there.
@@ -300,10 +332,10 @@ impl Run {
     pub fn response_for_child(
         &self,
         request: &HumanRequestId,
-    ) -> Option<(&TaskId, ResponseRecord)> {
-        let (task, response) = self.human_requests.response_for_child(request)?;
-        let request = request.within_task(task)?;
-        Some((task, ResponseRecord { request, ..response.clone() }))
+    ) -> Option<(&ChildId, ResponseRecord)> {
+        let (child, response) = self.human_requests.response_for_child(request)?;
+        let request = request.within_child(child)?;
+        Some((child, ResponseRecord { request, ..response.clone() }))
     }
 
     /// Whether all that is owed is a person's answer.
@@ -316,7 +348,10 @@ impl Run {
             Effect::RunChild(dispatch) => dispatch.waits,
             // A task tells its run that it waits: that is no work.
             Effect::Deliver(delivery) => matches!(delivery, Delivery::ChildRequest(_)),
-            Effect::CallModel(_) | Effect::RunTool(_) | Effect::SavePlan { .. } => false,
+            Effect::CallModel(_)
+            | Effect::RunTool(_)
+            | Effect::SavePlan { .. }
+            | Effect::SaveAnswer(_) => false,
         })
     }
 }

@@ -159,7 +159,7 @@ fn a_task_that_says_nothing_fails_and_is_tried_once_more() {
     let create = json!({"command": "create", "title": "t", "steps": ["a"], "depends_on": [[]]});
     let planned = vec![story::planned("t1", &create), Input::ChildEnded(Box::new(outcome))];
     let (run, _) = story::journal_of(story::asked_to_plan("why?"), planned);
-    let tasks: Vec<_> = run.run().running_tasks().iter().map(ToString::to_string).collect();
+    let tasks: Vec<_> = run.run().running_children().iter().map(ToString::to_string).collect();
     assert_eq!(tasks, ["s1.2"]);
 }
 

@@ -7,7 +7,7 @@ use djinn_core::conversation::ChildReport;
 use djinn_core::effect::{Delivery, Effect, Limit};
 use djinn_core::entry::{Event, RunResult};
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::id::{MessageId, TaskId};
+use djinn_core::id::{ChildId, MessageId};
 use djinn_core::input::{AttemptFailed, ChildEnded, Input, RunSpec};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
@@ -63,17 +63,17 @@ impl Told {
         self.tell(input);
     }
 
-    fn ends(&mut self, task: &TaskId, steps: u32, tokens: u64, status: RunStatus) -> Vec<String> {
+    fn ends(&mut self, task: &ChildId, steps: u32, tokens: u64, status: RunStatus) -> Vec<String> {
         self.tell(ended(task, steps, tokens, status, None))
     }
 
     /// The shares of the tasks at work: steps and tokens.
     fn shares(&self) -> BTreeMap<String, (u32, u64)> {
-        let share = |task: &TaskId| {
+        let share = |task: &ChildId| {
             let budget = self.run().child_spec(task).unwrap().settings.budget;
             (task.to_string(), (budget.steps, budget.tokens))
         };
-        self.run().running_tasks().iter().map(share).collect()
+        self.run().running_children().iter().map(share).collect()
     }
 
     fn ending(&self) -> &RunResult {
@@ -86,7 +86,7 @@ impl Told {
 }
 
 fn ended(
-    task: &TaskId,
+    task: &ChildId,
     steps: u32,
     tokens: u64,
     status: RunStatus,
@@ -95,7 +95,7 @@ fn ended(
     let usage = Usage { input_tokens: tokens, ..Usage::default() };
     Input::ChildEnded(Box::new(ChildEnded {
         report: ChildReport {
-            task: task.clone(),
+            child: task.clone(),
             description: "w".to_owned(),
             text: format!("What {task} found."),
             failure,
@@ -110,6 +110,7 @@ fn ended(
         spent: Spending { steps, model_calls: steps, usage, ..Spending::default() },
         turns: Vec::new(),
         tainted: false,
+        full_output: None,
     }))
 }
 
@@ -118,8 +119,8 @@ fn create(steps: &[&str]) -> serde_json::Value {
     json!({"command": "create", "title": "t", "steps": steps, "depends_on": none})
 }
 
-fn task(step: u32, attempt: u32) -> TaskId {
-    TaskId::of(step, attempt)
+fn task(step: u32, attempt: u32) -> ChildId {
+    ChildId::for_step(step, attempt)
 }
 
 #[test]
@@ -357,7 +358,7 @@ proptest! {
         let mut told = Told::of(planned(run_steps, tokens, max_tasks));
         let (mut turn, mut agents) = (0, BTreeSet::from(["planner".to_owned()]));
         for (who, used, call, good) in moves {
-            let at_work = told.run().running_tasks();
+            let at_work = told.run().running_children();
             agents.extend(at_work.iter().map(ToString::to_string));
             match at_work.get(who % at_work.len().max(1)) {
                 Some(task) => {
@@ -368,7 +369,7 @@ proptest! {
                     let status = if good { RunStatus::Finished } else { RunStatus::Failed };
                     told.ends(&task.clone(), steps, spent, status);
                 }
-                None if told.run().running_tasks().is_empty() => {
+                None if told.run().running_children().is_empty() => {
                     turn += 1;
                     let steps: Vec<String> = (0..=who).map(|n| format!("{turn}.{n}")).collect();
                     let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
@@ -406,7 +407,7 @@ proptest! {
         let mut told = Told::of(planned(500, 100_000, 3));
         told.plans(1, &create(&["a", "b", "c", "d", "e"]), 100);
         for (who, used) in moves {
-            let at_work = told.run().running_tasks();
+            let at_work = told.run().running_children();
             let Some(task) = at_work.get(who % at_work.len().max(1)) else { break };
             let (steps, tokens) = told.shares()[&task.to_string()];
             let part = |whole: u64| whole * u64::from(used) / 100;

@@ -2,7 +2,7 @@
 
 use djinn_core::conversation::CompactionRange;
 use djinn_core::effect::{Effect, Limit};
-use djinn_core::id::TaskId;
+use djinn_core::id::ChildId;
 use djinn_core::input::{Input, RunSpec};
 use djinn_core::journal::Journal;
 use djinn_core::run::Run;
@@ -245,7 +245,7 @@ fn the_planner_sums_up_rounds_and_its_tasks_begin_with_the_notes() {
     let update = json!({"command": "update", "steps": ["a", "b"]});
     assert_eq!(tell(&mut journal, plans("t2", 500, update)), ["child:s2.1"]);
 
-    let task = journal.run().child_spec(&TaskId::of(2, 1)).unwrap();
+    let task = journal.run().child_spec(&ChildId::for_step(2, 1)).unwrap();
     assert_eq!((task.history.len(), task.child.as_ref().unwrap().earlier_rounds.len()), (0, 1));
     let earlier = task.earlier.clone().unwrap();
     assert_eq!((earlier.text.as_str(), earlier.exchanges), ("Step a is planned.", 4));

@@ -2,7 +2,7 @@
 
 use djinn_core::conversation::ConversationItem;
 use djinn_core::human::{HumanResponse, HumanSettings, Reason, Subject};
-use djinn_core::id::{StepId, TaskId};
+use djinn_core::id::{ChildId, StepId};
 use djinn_core::input::Input;
 use djinn_core::plan::{StepEdit, StepStatus};
 use djinn_core::run::Run;
@@ -58,7 +58,7 @@ fn people_are_shown_what_they_decide_about() {
 fn a_step_that_is_done_again_knows_what_came_of_it_and_what_the_user_wants() {
     let wants = answer("s1.1.result", says("In euros."));
     let run = told(&[input("plans t1 create a"), input("task_done s1.1"), wants]);
-    let task = run.child_spec(&TaskId::of(1, 2)).unwrap().child.unwrap();
+    let task = run.child_spec(&ChildId::for_step(1, 2)).unwrap().child.unwrap();
     let redo = task.revision.unwrap();
     assert_eq!(
         (redo.previous_result.as_str(), redo.instructions.as_str()),

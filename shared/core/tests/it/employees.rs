@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use djinn_core::budget::Usage;
 use djinn_core::effect::{Delivery, Effect, EffectId};
 use djinn_core::entry::Event;
-use djinn_core::id::{MessageId, TaskId};
+use djinn_core::id::{ChildId, MessageId};
 use djinn_core::input::{Input, RunSpec};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
@@ -111,7 +111,7 @@ fn only_tasks_have_employees_and_only_where_that_is_wanted() {
         wanted(story::asked_to_plan("why?"), true),
         vec![story::prices().swap_remove(0)],
     );
-    assert!(owes_employees(journal.run().child_spec(&TaskId::of(1, 1)).unwrap()));
+    assert!(owes_employees(journal.run().child_spec(&ChildId::for_step(1, 1)).unwrap()));
     let old: PlanSettings = serde_json::from_value(json!({"max_steps": 100})).unwrap();
     assert!(!old.employees);
 }

@@ -209,7 +209,7 @@ fn step(id: Option<u32>, details: &str, on: &[usize]) -> StepEdit {
 #[test]
 fn steps_that_have_not_begun_are_changed_and_those_at_work_are_not() {
     let mut run = planned();
-    assert_eq!((run.plan_version(), run.running_tasks().len()), (1, 1));
+    assert_eq!((run.plan_version(), run.running_children().len()), (1, 1));
     let steps =
         vec![step(Some(1), "other words", &[]), step(Some(3), "c!", &[1]), step(None, "d", &[])];
     assert!(run.apply_input(&edited("e0", 2, steps.clone()), 0).is_none(), "another version");
@@ -220,7 +220,7 @@ fn steps_that_have_not_begun_are_changed_and_those_at_work_are_not() {
     assert_eq!(run.user_plan_texts().collect::<Vec<_>>(), ["c!", "d", "other words"]);
     let ids: Vec<_> = events.iter().map(|entry| entry.id.to_string()).collect();
     assert_eq!(ids, ["edit.e1", "s4.1.start"], "what is ready begins");
-    assert_eq!(run.running_tasks().len(), 2);
+    assert_eq!(run.running_children().len(), 2);
 }
 
 /// A plan that people are shown before it begins.
@@ -232,7 +232,7 @@ fn shown() -> Run {
     run.apply_input(&story::planned("t1", &plan), 0).unwrap();
     assert_eq!(run.status(), RunStatus::Paused);
     assert_eq!(run.pending_requests().next().unwrap().reasons, [Reason::Plan]);
-    assert!(run.plan().is_none() && run.running_tasks().is_empty(), "nothing has begun");
+    assert!(run.plan().is_none() && run.running_children().is_empty(), "nothing has begun");
     run
 }
 
@@ -248,7 +248,7 @@ fn a_plan_is_accepted_changed_or_rejected_before_it_begins() {
     let ids = says(&mut accepted, HumanResponse::Confirm);
     let begun = ["s1.1.start", "s2.1.start"];
     assert_eq!(ids, ["t1.c1.resolved", "t1.c1.result", "t1.c1.resolved.plan", begun[0], begun[1]]);
-    assert_eq!(accepted.running_tasks().len(), 2);
+    assert_eq!(accepted.running_children().len(), 2);
 
     let mut changed = shown();
     let plan = json!({"command": "create", "steps": ["c"]});
@@ -318,6 +318,6 @@ fn a_change_that_makes_no_plan_changes_nothing() {
         let is_none = changed.apply_input(&edited("e1", 1, steps), 0).is_none();
         // Without a step of its own there is still the one at work.
         assert!(is_none || name == "none", "{name}");
-        assert_eq!(changed.running_tasks().len(), 1, "{name}");
+        assert_eq!(changed.running_children().len(), 1, "{name}");
     }
 }

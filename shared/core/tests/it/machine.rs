@@ -67,6 +67,7 @@ pub(crate) fn owed(run: &Run) -> Vec<String> {
         Effect::RunChild(_)
         | Effect::AwaitHuman(_)
         | Effect::SavePlan { .. }
+        | Effect::SaveAnswer(_)
         | Effect::Deliver(_) => Some(effect.id().to_string()),
     });
     due.collect()

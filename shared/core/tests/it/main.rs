@@ -10,6 +10,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod agents;
 mod answer;
 mod budget;
 mod compacting;

@@ -4,7 +4,7 @@ use djinn_core::conversation::MAX_REPORT;
 use djinn_core::effect::{Delivery, Effect, EffectId};
 use djinn_core::entry::Event;
 use djinn_core::error_code::ErrorCode;
-use djinn_core::id::{CallId, EntryId, TaskId};
+use djinn_core::id::{CallId, ChildId, EntryId};
 use djinn_core::journal::Journal;
 use djinn_core::language::Language;
 use djinn_core::plan::PLANNING_TOOL;
@@ -87,25 +87,25 @@ fn the_newest_plan_is_owed_to_its_file_until_it_is_kept() {
 fn a_task_knows_its_step_what_came_before_and_why_it_is_tried_again() {
     let (journal, _) = told(&["plans t1 create a; b<; c<1", "task_done s1.1", "task_failed s2.1"]);
     let run = journal.run();
-    let third = run.child_spec(&TaskId::of(3, 1)).unwrap();
+    let third = run.child_spec(&ChildId::for_step(3, 1)).unwrap();
     let task = third.child.as_ref().unwrap();
     assert_eq!(task.description, "c");
-    let before: Vec<_> = task.current_round.iter().map(|report| report.task.to_string()).collect();
+    let before: Vec<_> = task.current_round.iter().map(|report| report.child.to_string()).collect();
     assert_eq!(before, ["s1.1"]);
     assert!(third.files.iter().any(|file| file.name.as_str() == "s1.1.md"));
-    let again = run.child_spec(&TaskId::of(2, 2)).unwrap().child.unwrap();
+    let again = run.child_spec(&ChildId::for_step(2, 2)).unwrap().child.unwrap();
     assert_eq!(again.current_round, [], "it does not wait for step 1");
     let failed = again.previous_failure.unwrap();
     assert_eq!(failed.text, "It cannot be done.");
     assert_eq!(failed.failure.unwrap().code, ErrorCode::ModelUnreachable);
-    assert_eq!(run.child_spec(&TaskId::of(2, 1)), None);
+    assert_eq!(run.child_spec(&ChildId::for_step(2, 1)), None);
     assert_eq!(run.spending().model_calls, 1 + 2 + 2);
 }
 
 #[test]
 fn a_task_works_like_a_run_and_owes_its_outcome_instead_of_an_end() {
     let (journal, _) = told(&["plans t1 create a"]);
-    let asked = journal.run().child_spec(&TaskId::of(1, 1)).unwrap();
+    let asked = journal.run().child_spec(&ChildId::for_step(1, 1)).unwrap();
     let (mut task, first) = Journal::open(asked, 1, story::write(0), 0);
     assert!(first.entries.is_empty());
     let due = task.run().due();
@@ -136,7 +136,7 @@ fn a_task_works_like_a_run_and_owes_its_outcome_instead_of_an_end() {
 #[test]
 fn a_task_that_uses_up_its_turns_says_so_and_what_it_found() {
     let (journal, _) = told(&["plans t1 create a"]);
-    let mut asked = journal.run().child_spec(&TaskId::of(1, 1)).unwrap();
+    let mut asked = journal.run().child_spec(&ChildId::for_step(1, 1)).unwrap();
     asked.settings.budget.steps = 1;
     let (mut run, _) = Run::start(asked, 0);
     run.apply_input(&story::replied("t1", "So far: 3.", &[("read", json!({"of": "x"}))]), 0)

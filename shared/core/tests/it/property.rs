@@ -6,7 +6,7 @@ use djinn_core::conversation::{CompactionRange, Conversation, count_turns};
 use djinn_core::effect::{Delivery, Effect, EffectId, Limit};
 use djinn_core::entry::Event;
 use djinn_core::human::HumanResponse;
-use djinn_core::id::{CallId, HumanRequestId, MessageId, StepId, TaskId};
+use djinn_core::id::{CallId, ChildId, HumanRequestId, MessageId, StepId};
 use djinn_core::input::{ChildRequest, Input, InterruptTarget, RunSpec};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::plan::StepEdit;
@@ -62,7 +62,7 @@ fn any_feedback() -> impl Strategy<Value = Input> {
             .prop_map(|of| Input::Interrupted { target: of, interrupt: feedback::interrupt() }),
         1 => (1u32..7, 1u32..3, 1u32..4, 0u32..3, any::<bool>()).prop_map(
             |(step, attempt, version, answers, paused)| {
-                task_asks(TaskId::of(step, attempt), version, answers, paused)
+                task_asks(ChildId::for_step(step, attempt), version, answers, paused)
             }
         ),
         1 => (1u32..5).prop_map(|version| {
@@ -76,7 +76,7 @@ fn any_feedback() -> impl Strategy<Value = Input> {
 }
 
 /// A task that asks about one call of each of its turns.
-fn task_asks(task: TaskId, version: u32, answers: u32, paused: bool) -> Input {
+fn task_asks(task: ChildId, version: u32, answers: u32, paused: bool) -> Input {
     let (mut run, _) = Run::start(feedback::asked_with_approval("why?"), 0);
     let reply = story::replied(&format!("t{version}"), "", &[("send", json!({"of": 1}))]);
     for turn in 1..version {
@@ -90,7 +90,7 @@ fn task_asks(task: TaskId, version: u32, answers: u32, paused: bool) -> Input {
     let asks = run.pending_requests().cloned().collect();
     let reasoning = String::new();
     Input::ChildRequested(Box::new(ChildRequest {
-        task,
+        child: task,
         version,
         requests: asks,
         reasoning,
@@ -140,7 +140,7 @@ fn any_input() -> impl Strategy<Value = Input> {
         1 => Just(Input::LimitReached { limit: Limit::WorkTime }),
         1 => Just(Input::Delivered { delivery: Delivery::AlarmRemoval }),
         1 => (1u32..7, 1u32..3).prop_map(|(step, attempt)| {
-            Input::Delivered { delivery: Delivery::StopChild(TaskId::of(step, attempt)) }
+            Input::Delivered { delivery: Delivery::StopChild(ChildId::for_step(step, attempt)) }
         }),
     ]
 }
@@ -208,13 +208,18 @@ fn answer(due: &[Effect], how: u8, tokens: u64) -> Input {
                     story::planned(message, &json!({"command": "update", "steps": steps}))
                 }
                 (_, 2) => story::replied(message, &words, &[]),
+                (_, 3..6) => {
+                    let task = json!({"task": words});
+                    let helped = [("helper", task.clone()), ("read", json!({})), ("helper", task)];
+                    story::replied(message, &words, &helped[..usize::from(how % 3) + 1])
+                }
                 (_, _) => story::replied(message, &words, &[("file_tool", json!({"of": message}))]),
             };
             story::filling(reply, tokens, WINDOW)
         }
         Some(Effect::RunTool(run)) => story::wrote(&run.call.id.to_string(), &format!("{how}.md")),
         Some(Effect::RunChild(dispatch)) => {
-            story::task_ended(&dispatch.task.to_string(), RunStatus::Finished, &words)
+            story::task_ended(&dispatch.child.to_string(), RunStatus::Finished, &words)
         }
         Some(Effect::AwaitHuman(ask)) => match how % 8 {
             1 => Input::HumanRequestExpired { request: ask.request.clone() },
@@ -229,6 +234,7 @@ fn answer(due: &[Effect], how: u8, tokens: u64) -> Input {
             ))),
         },
         Some(Effect::SavePlan { version }) => Input::PlanSaved { version: *version },
+        Some(Effect::SaveAnswer(_)) => Input::AnswerSaved { file: None },
         Some(Effect::Wait { .. } | Effect::Deliver(_)) | None => story::stop(),
     }
 }
@@ -337,14 +343,19 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
             ended.insert(EffectId::Model(message.clone()));
             ended
         }
-        Input::ToolReturned { call, .. } => first(EffectId::Tool(call.clone())),
+        Input::ToolReturned { call, .. } => {
+            let mut answered = first(EffectId::Tool(call.clone()));
+            answered.extend(call.to_child().map(EffectId::Child));
+            answered
+        }
+        Input::AnswerSaved { .. } => BTreeSet::from([EffectId::Answer]),
         Input::StopRequested { .. } | Input::LimitReached { .. } => all(),
         Input::ChildEnded(ended) => {
-            let mut answered = asks(&ended.report.task.to_string());
-            answered.insert(EffectId::Child(ended.report.task.clone()));
+            let mut answered = asks(&ended.report.child.to_string());
+            answered.insert(EffectId::Child(ended.report.child.clone()));
             answered.extend(due.iter().map(Effect::id).filter(|id| match id {
                 EffectId::Deliver(Delivery::HumanResponse(feedback)) => {
-                    feedback.to_string().starts_with(&format!("{}.", ended.report.task))
+                    feedback.to_string().starts_with(&format!("{}.", ended.report.child))
                 }
                 _ => false,
             }));
@@ -368,6 +379,7 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
                 | Effect::AwaitHuman(_)
                 | Effect::RunChild(_)
                 | Effect::SavePlan { .. }
+                | Effect::SaveAnswer(_)
                 | Effect::Deliver(_) => false,
             })
             .map(Effect::id)

@@ -1,7 +1,7 @@
 //! What a run's model sees: placeholders for long URLs, the same ones for as long as the run lasts.
 
 use djinn_core::conversation::{ConversationItem, Exchange, Reasoning};
-use djinn_core::id::TaskId;
+use djinn_core::id::ChildId;
 use djinn_core::input::{Input, Reply, RunSpec};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
@@ -189,7 +189,7 @@ fn a_task_has_placeholders_of_its_own() {
         .map(|name| run.urls().compress_text(&long(name)).into_owned())
         .into();
     assert_eq!(shown, ["https://0", "https://1", "https://2"]);
-    let task = run.child_spec(&TaskId::new("s2.1").unwrap()).unwrap();
+    let task = run.child_spec(&ChildId::new("s2.1").unwrap()).unwrap();
     assert!(format!("{task:?}").contains(&long("report")), "{task:?}");
     let (task, _) = Run::start(task, 0);
     assert!(!format!("{:?}", task.model_view().spec().child).contains("auth_key"));

@@ -16,8 +16,9 @@ use djinn_core::conversation::{ChildReport, Exchange, Reasoning};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::file::{ProductFile, media_type_of};
+use djinn_core::id::Path;
 use djinn_core::id::{
-    CallId, EntryId, FileName, MessageId, RequestId, RunId, SessionId, TaskId, TenantId, UserId,
+    CallId, ChildId, EntryId, FileName, MessageId, RequestId, RunId, SessionId, TenantId, UserId,
     WriteId,
 };
 use djinn_core::input::{
@@ -32,6 +33,7 @@ use djinn_core::tool::{
     EffectClass, OfferedTool, ResultView, ToolArguments, ToolFailure, ToolOutput, ToolPolicy,
     ToolResult,
 };
+use serde_json::Map;
 use serde_json::{Value, json};
 
 pub(crate) fn asked(question: &str) -> RunSpec {
@@ -76,11 +78,16 @@ pub(crate) fn asked_as_a_task(question: &str) -> RunSpec {
     let mut asked = asked_to_plan(question);
     asked.settings.plan.employees = true;
     asked.child = Some(ChildSpec {
-        task: TaskId::of(1, 1),
+        child: ChildId::for_step(1, 1),
+        above: Path::default(),
+        agent: None,
+        arguments: Map::new(),
+        places: 0,
+        keeps_answer: false,
         description: "look it up".to_owned(),
         earlier_rounds: Vec::new(),
         current_round: Vec::new(),
-        concurrent_tasks: 1,
+        concurrent_children: 1,
         deadline_ms: None,
         previous_failure: None,
         revision: None,
@@ -130,7 +137,7 @@ pub(crate) fn task_ended(task: &str, status: RunStatus, text: &str) -> Input {
     let done = status == RunStatus::Finished;
     Input::ChildEnded(Box::new(ChildEnded {
         report: ChildReport {
-            task: TaskId::new(task).unwrap(),
+            child: ChildId::new(task).unwrap(),
             description: "a".to_owned(),
             text: text.to_owned(),
             failure: (!done).then(|| ErrorCode::ModelUnreachable.into()),
@@ -145,6 +152,7 @@ pub(crate) fn task_ended(task: &str, status: RunStatus, text: &str) -> Input {
         spent: Spending { steps: 2, model_calls: 2, ..Spending::default() },
         turns: Vec::new(),
         tainted: false,
+        full_output: None,
     }))
 }
 
@@ -170,6 +178,7 @@ pub(crate) fn offered() -> Vec<OfferedTool> {
         ("read", EffectClass::Read),
         ("file_tool", EffectClass::Idempotent),
         ("send", EffectClass::Once),
+        ("helper", EffectClass::Agent),
     ]
     .into_iter()
     .map(|(name, effect)| OfferedTool {
@@ -210,6 +219,7 @@ pub(crate) fn reply(message: &str, reply: Reply) -> Input {
         tool_set: None,
         dropped: None,
         window: None,
+        answer_problem: None,
     }))
 }
 
@@ -405,9 +415,13 @@ pub(crate) fn entries_of_tasks(record: &Record) -> Vec<Entry> {
             answer: false,
             usage: usage(),
         };
-        let entry =
-            Entry { id: EntryId::new("t1").unwrap(), child: None, at_ms: 1_500, event: said };
-        entries.push(entry.into_parent_entry(&ended.report.task));
+        let entry = Entry {
+            id: EntryId::new("t1").unwrap(),
+            path: Path::default(),
+            at_ms: 1_500,
+            event: said,
+        };
+        entries.push(entry.below(&Path::to(ended.report.child.clone())));
     }
     entries
 }

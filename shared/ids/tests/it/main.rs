@@ -23,17 +23,14 @@ fn task() -> impl Strategy<Value = TaskId> {
     (number(), number()).prop_map(|(step, attempt)| TaskId::of(step, attempt))
 }
 
-/// A way of up to four levels, of tasks and calls.
+/// A way of up to three levels, of tasks and calls: there is room for one more.
 fn path() -> impl Strategy<Value = Path> {
     let segment = prop_oneof![
         task().prop_map(|task| task.to_string()),
         (number(), number()).prop_map(|(turn, index)| format!("t{turn}.c{index}")),
     ];
-    let segments = proptest::collection::vec(segment, 0..=4);
-    segments.prop_map(|segments| {
-        let text = segments.iter().map(|segment| format!("{segment}.")).collect::<String>();
-        MessageId::new(format!("{text}summary")).unwrap().path().clone()
-    })
+    let segments = proptest::collection::vec(segment, 0..=3);
+    segments.prop_map(|segments| segments.join(".").parse().unwrap())
 }
 
 fn message() -> impl Strategy<Value = MessageName> {
@@ -98,7 +95,7 @@ where
     let json = serde_json::to_string(&id).unwrap();
     prop_assert_eq!(&json, &format!("\"{text}\""));
     prop_assert_eq!(&serde_json::from_str::<Scoped<N>>(&json).unwrap(), &id);
-    let outer = id.in_task(&TaskId::of(2, 1));
+    let outer = id.below(&Path::to(TaskId::of(2, 1)));
     prop_assert_eq!(outer.to_string(), format!("s2.1.{text}"));
     prop_assert_eq!(Scoped::new(outer.to_string()).unwrap(), outer);
     Ok(())
@@ -133,9 +130,9 @@ proptest! {
         let is_prefix = id == group || id.to_string().starts_with(&format!("{group}."));
         prop_assert!(is_prefix, "{} of {}", group, id);
         let (task, other) = (TaskId::of(2, 1), TaskId::of(2, 2));
-        let outer = id.clone().in_task(&task);
-        prop_assert_eq!(outer.within_task(&task), Some(id));
-        prop_assert_eq!(outer.within_task(&other), None);
+        let outer = id.clone().below(&Path::to(task.clone()));
+        prop_assert_eq!(outer.within_child(&task.into()), Some(id));
+        prop_assert_eq!(outer.within_child(&other.into()), None);
     }
 
     #[test]

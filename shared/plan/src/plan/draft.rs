@@ -21,6 +21,8 @@ pub struct StepDraft {
     pub details: String,
     /// The numbers (from 1) of the steps in the list that must be completed before.
     pub depends_on: BTreeSet<usize>,
+    /// The agent that is to do it; empty for any.
+    pub agent: String,
 }
 
 impl StepDraft {
@@ -32,6 +34,7 @@ impl StepDraft {
             status: StepStatus::NotStarted,
             note: String::new(),
             depends_on: BTreeSet::new(),
+            agent: self.agent.clone(),
         }
     }
 }
@@ -113,6 +116,7 @@ pub fn parse_drafts(
             stage: stage.clone(),
             details: details.clone(),
             depends_on: on.clone(),
+            agent: String::new(),
         }));
     }
     Ok(drafts)

@@ -60,7 +60,8 @@ impl Plan {
             }
             let depends_on = edit.depends_on.iter().map(|on| on + kept).collect();
             let (stage, details) = (edit.stage.clone(), edit.details.clone());
-            let draft = StepDraft { line: place, stage, details, depends_on };
+            let agent = known.as_ref().map(|step| step.agent.clone()).unwrap_or_default();
+            let draft = StepDraft { line: place, stage, details, depends_on, agent };
             steps.push(match known {
                 Some(step) if begun(&step) => step.clone(),
                 Some(step) => draft.to_step(step.id),
@@ -92,5 +93,5 @@ impl Plan {
 /// What a step that has begun waited for is over.
 fn to_draft((step, line): (&Step, usize)) -> StepDraft {
     let (stage, details) = (step.stage.clone(), step.details.clone());
-    StepDraft { line, stage, details, depends_on: BTreeSet::new() }
+    StepDraft { line, stage, details, depends_on: BTreeSet::new(), agent: step.agent.clone() }
 }

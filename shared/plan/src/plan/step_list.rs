@@ -49,8 +49,25 @@ pub(super) fn read_steps(arguments: &Map<String, Value>) -> Result<Vec<StepDraft
         .map(|(number, step)| ListedStep::parse(step).ok_or(PlanError::BadStep { number }));
     let steps: Vec<ListedStep> = steps.collect::<Result<_, _>>()?;
     let depends_on = parse_dependencies(arguments.get("depends_on"), &steps)?;
+    let agents = read_agents(arguments, &steps);
     let texts: Vec<StepText> = steps.into_iter().map(|step| step.text).collect();
-    parse_drafts(&texts, depends_on.as_deref())
+    let mut drafts = parse_drafts(&texts, depends_on.as_deref())?;
+    for draft in &mut drafts {
+        let agent = draft.line.checked_sub(1).and_then(|place| agents.get(place));
+        draft.agent = agent.cloned().unwrap_or_default();
+    }
+    Ok(drafts)
+}
+
+/// The agent that each step names, by its place: in a list beside the steps, or in the step.
+fn read_agents(arguments: &Map<String, Value>, steps: &[ListedStep]) -> Vec<String> {
+    let listed = arguments.get("agents").and_then(Value::as_array);
+    let named = |place: usize| listed.and_then(|list| list.get(place)?.as_str());
+    let agent = |(place, step): (usize, &ListedStep)| {
+        let name = named(place).or(step.agent.as_deref()).unwrap_or_default().trim();
+        if is_none_word(name) { String::new() } else { name.to_owned() }
+    };
+    steps.iter().enumerate().map(agent).collect()
 }
 
 /// The number of a step: `3`, `3.0`, `"3"`, `"s3"`, `"step 3"`, `"3. title"`.
@@ -90,6 +107,8 @@ struct ListedStep {
     text: StepText,
     /// What it waits for, if it says so itself.
     depends_on: Option<Value>,
+    /// The agent that is to do it, if it names one itself.
+    agent: Option<String>,
 }
 
 impl ListedStep {
@@ -97,7 +116,7 @@ impl ListedStep {
         match value {
             Value::String(_) => {
                 let text = StepText { stage: None, text: parse_text(value)? };
-                Some(Self { id: None, text, depends_on: None })
+                Some(Self { id: None, text, depends_on: None, agent: None })
             }
             Value::Object(members) => Self::from_members(members),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
@@ -126,7 +145,8 @@ impl ListedStep {
             word.map(|word| word.trim().to_lowercase()).or_else(number)
         });
         let depends_on = DEPENDENCIES.iter().find_map(|name| members.get(*name)).cloned();
-        Some(Self { id, text: StepText { stage, text }, depends_on })
+        let agent = members.get("agent").and_then(Value::as_str).map(str::to_owned);
+        Some(Self { id, text: StepText { stage, text }, depends_on, agent })
     }
 }
 

@@ -57,8 +57,8 @@ pub struct JournalBody<'a> {
     pub plan: Option<PublicPlan<'a>>,
     /// The plan's version; 0 where there is none.
     pub plan_version: u32,
-    /// The tasks at work.
-    pub tasks: Vec<TaskWordsBody<'a>>,
+    /// The runs right below it that are at work.
+    pub children: Vec<ChildBody<'a>>,
     /// What it may use up, and has.
     pub budget: BudgetBody,
     /// What its calls of models came to.
@@ -100,14 +100,14 @@ pub enum ExpiredWord {
     Expired,
 }
 
-/// A task that is at work.
+/// A run right below another one, at work.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TaskWordsBody<'a> {
-    /// The id of the task.
-    pub task: String,
+pub struct ChildBody<'a> {
+    /// The step that it works on and which attempt at it this is, or the call that it answers.
+    pub child: String,
     /// What it is to do.
-    pub words: &'a str,
+    pub description: &'a str,
 }
 
 /// What a run and its tasks may use up, and have.

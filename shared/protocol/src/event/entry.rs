@@ -17,9 +17,9 @@ impl<'a> PublicEntry<'a> {
     pub fn new(entry: &'a Entry, links: &SessionLinks) -> Self {
         Self {
             id: entry.id.to_string(),
-            child: entry.child.as_ref().map(ToString::to_string),
+            path: (!entry.path.is_root()).then(|| entry.path.to_string()),
             at_ms: entry.at_ms,
-            event: show_event(&entry.event, links, entry.at_ms),
+            event: show_event(entry, links),
         }
     }
 
@@ -36,8 +36,9 @@ impl<'a> PublicEntry<'a> {
 }
 
 /// What clients see of an event.
-fn show_event<'a>(event: &'a Event, links: &SessionLinks, at_ms: i64) -> Shown<'a> {
-    match event {
+fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
+    let at_ms = entry.at_ms;
+    match &entry.event {
         Event::RunStarted { session, request, question, mode, output_style, ignored } => {
             let (session, request) = (session.as_str(), request.as_str());
             let (mode, output_style) = (*mode, *output_style);
@@ -72,12 +73,16 @@ fn show_event<'a>(event: &'a Event, links: &SessionLinks, at_ms: i64) -> Shown<'
         Event::StepChanged { step, status, note } => {
             Shown::StepChanged { step: step.to_string(), status: *status, note }
         }
-        Event::ChildStarted { task, description } => Shown::ChildStarted { task, description },
-        Event::ChildEnded { task, status, text, files, failure, spent } => {
+        Event::ChildStarted { child, description, agent } => {
+            let child = entry.path.with_child(child.clone()).to_string();
+            Shown::ChildStarted { child, description, agent }
+        }
+        Event::ChildEnded { child, status, text, files, failure, spent } => {
             let (status, files) = (*status, PublicFile::list(files, links));
             let (failure, spent) =
                 (failure.as_ref().map(PublicFailure::new), PublicSpending::new(spent));
-            Shown::ChildEnded { task, status, text, files, failure, spent }
+            let child = entry.path.with_child(child.clone()).to_string();
+            Shown::ChildEnded { child, status, text, files, failure, spent }
         }
         Event::UserMessageAdded { by, text } => {
             Shown::UserMessageAdded { by: Some(UserId::as_str(by)), text }

@@ -15,9 +15,9 @@ use super::{PublicEstimate, PublicFailure};
 pub struct PublicHumanRequest<'a> {
     /// The name by which it is answered.
     pub id: String,
-    /// The task that asks; absent for the run itself.
+    /// The way to the run below that asks; absent for the run itself.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub task: Option<String>,
+    pub path: Option<String>,
     /// What it is about.
     #[serde(flatten)]
     pub subject: PublicSubject<'a>,
@@ -173,7 +173,7 @@ impl<'a> PublicHumanRequest<'a> {
     pub fn new(request: &'a HumanRequest, link: Option<String>) -> Self {
         Self {
             id: request.id.to_string(),
-            task: request.task.as_ref().map(ToString::to_string),
+            path: request.child.as_ref().map(|_| request.id.path().to_string()),
             subject: PublicSubject::new(&request.subject),
             risk: request.risk,
             reasons: &request.reasons,

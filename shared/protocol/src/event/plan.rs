@@ -29,6 +29,9 @@ pub struct PublicStep<'a> {
     pub note: &'a str,
     /// The steps that must be completed before it begins, by their ids.
     pub depends_on: Vec<String>,
+    /// The agent that is to do it; absent for any.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub agent: &'a str,
 }
 
 impl<'a> PublicPlan<'a> {
@@ -48,6 +51,7 @@ impl<'a> PublicStep<'a> {
             status: step.status,
             note: &step.note,
             depends_on: step.depends_on.iter().map(ToString::to_string).collect(),
+            agent: &step.agent,
         }
     }
 }

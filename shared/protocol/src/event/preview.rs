@@ -8,9 +8,9 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicPreview<'a> {
-    /// The task whose message it is; absent for the run's own.
+    /// The way to the run below whose message it is; absent for the run's own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub child: Option<String>,
+    pub path: Option<String>,
     /// The id of the message.
     pub message: String,
     /// The attempt at it, from 1: a piece of a later attempt replaces all of an earlier one.
@@ -30,7 +30,7 @@ impl<'a> PublicPreview<'a> {
     #[must_use]
     pub fn new(preview: &'a Preview) -> Self {
         Self {
-            child: preview.child.as_ref().map(ToString::to_string),
+            path: (!preview.path.is_root()).then(|| preview.path.to_string()),
             message: preview.message.to_string(),
             attempt: preview.attempt,
             kind: preview.kind,

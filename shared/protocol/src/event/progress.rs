@@ -8,9 +8,9 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicCallProgress<'a> {
-    /// The task whose call it is; absent for the run's own.
+    /// The way to the run below whose call it is; absent for the run's own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub child: Option<String>,
+    pub path: Option<String>,
     /// The id of the call, as in its `call.requested`.
     pub call: String,
     /// When the call was made, Unix milliseconds. What a later one says replaces all of an earlier one: the
@@ -31,7 +31,7 @@ impl<'a> PublicCallProgress<'a> {
     #[must_use]
     pub fn new(progress: &'a CallProgress) -> Self {
         Self {
-            child: progress.child.as_ref().map(ToString::to_string),
+            path: (!progress.path.is_root()).then(|| progress.path.to_string()),
             call: progress.call.to_string(),
             began_at_ms: progress.began_at_ms,
             offset: progress.offset,

@@ -37,8 +37,8 @@ impl Translator {
         outcome: &ToolResult,
     ) -> Option<AgentResponse> {
         let (id, at_ms) = (&entry.id.to_string(), entry.at_ms);
-        let requested = self.calls.remove(&(entry.child.clone(), call.clone()))?;
-        let roles = self.employees.get(&entry.child);
+        let requested = self.calls.remove(&(entry.path.clone(), call.clone()))?;
+        let roles = self.employees.get(&entry.path);
         let role = roles.and_then(|roles| roles.get(&requested.tool)).cloned();
         let shown = |event| Some(AgentResponse { digital_employee: role, ..event });
         let text = match outcome {
@@ -52,7 +52,7 @@ impl Translator {
                 ResultView::UserAnswer => {
                     let (tool, reason) = (requested.tool.as_str(), ToolFailure::Answered);
                     let text = failed_call_notice(tool, reason, &observation.text, self.language);
-                    return shown(self.lane_thought(entry.child.as_ref(), id, &text, at_ms));
+                    return shown(self.lane_thought(&entry.path, id, &text, at_ms));
                 }
                 ResultView::Text if requested.visible => observation.text.clone(),
                 // The plan has an event of its own.
@@ -65,12 +65,12 @@ impl Translator {
             }
             ToolResult::PlanRefused { .. } => {
                 let text = refused_plan_notice(&requested.tool, self.language);
-                return shown(self.lane_thought(entry.child.as_ref(), id, &text, at_ms));
+                return shown(self.lane_thought(&entry.path, id, &text, at_ms));
             }
             ToolResult::Failed { reason, detail } => {
                 let detail: String = detail.chars().take(MAX_DETAIL).collect();
                 let text = failed_call_notice(&requested.tool, *reason, &detail, self.language);
-                return shown(self.lane_thought(entry.child.as_ref(), id, &text, at_ms));
+                return shown(self.lane_thought(&entry.path, id, &text, at_ms));
             }
         };
         let mut event = self.new_event(id, "tool_result", at_ms);
@@ -160,6 +160,7 @@ fn is_tool_failure(reason: ToolFailure) -> bool {
         | ToolFailure::Changed
         | ToolFailure::BadArguments
         | ToolFailure::TooMany
+        | ToolFailure::TooDeep
         | ToolFailure::Stopped
         | ToolFailure::Skipped
         | ToolFailure::Answered => false,

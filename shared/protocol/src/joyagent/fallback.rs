@@ -23,6 +23,6 @@ impl Translator {
         let values = [("to", to.as_str()), ("from", from), ("why", &why)];
         let text = Wording::FallbackAnswers.fill(self.language, &values);
         // Its id names its task, where there is one.
-        vec![self.lane_thought(entry.child.as_ref(), &entry.id.to_string(), &text, entry.at_ms)]
+        vec![self.lane_thought(&entry.path, &entry.id.to_string(), &text, entry.at_ms)]
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{AgentResponse, Translator};
+use super::{AgentResponse, Translator, lane_of};
 use djinn_core::entry::Entry;
 use djinn_core::estimate::Estimate;
 use djinn_core::human::{HumanRequest, HumanResponse, ResponseRecord, Subject};
-use djinn_core::id::{CallId, TaskId};
+use djinn_core::id::{CallId, Path};
 use djinn_core::language::Language;
 use djinn_core::tool::Risk;
 use djinn_messages::Wording;
@@ -70,7 +70,7 @@ impl Translator {
                 members.insert("link".to_owned(), link.into());
             }
             let id = format!("{}.ask", ask.id);
-            let lane = ask.task.clone();
+            let lane = ask.child.as_ref().and_then(|_| lane_of(ask.id.path()));
             let event = self.new_event(&id, "human_feedback_request", entry.at_ms);
             events.push(AgentResponse { result_map: request, lane: lane.clone(), ..event });
             if let Some(parameters) = changeable_parameters(&ask.subject) {
@@ -112,11 +112,16 @@ impl Translator {
         AgentResponse { result_map: answer, ..event }
     }
 
-    /// What is over is asked no longer: a call, or all that a task asked.
-    pub(super) fn forget_requests(&mut self, task: Option<&TaskId>, call: Option<&CallId>) {
+    /// What is over is asked no longer: a call, or all that a child asked.
+    pub(super) fn forget_requests(&mut self, path: &Path, call: Option<&CallId>) {
         self.open_requests.retain(|_, ask| {
             let about = ask.subject.call().map(|(about, ..)| about);
-            ask.task.as_ref() != task || (call.is_some() && about != call)
+            let is_there = match (call, &ask.child) {
+                (None, Some(_)) => ask.id.path().is_within(path),
+                (Some(_), Some(_)) => ask.id.path() == path,
+                (_, None) => path.is_root(),
+            };
+            !is_there || (call.is_some() && about != call)
         });
     }
 
@@ -232,7 +237,7 @@ fn cost_to_json(estimate: Estimate) -> Value {
 fn agent_name(ask: &HumanRequest) -> &'static str {
     match &ask.subject {
         Subject::StepReview { .. } | Subject::ResultReview { .. } => "planning",
-        _ if ask.task.is_some() => "executor",
+        _ if ask.child.is_some() => "executor",
         Subject::Call { .. }
         | Subject::CallInterrupt { .. }
         | Subject::ModelInterrupt { .. }

@@ -50,6 +50,7 @@ pub(super) fn failed_call_notice(
         ToolFailure::Crashed => (Wording::CallCrashed, false),
         ToolFailure::Uncertain => (Wording::CallUncertain, false),
         ToolFailure::TooMany => (Wording::TooManyCalls, false),
+        ToolFailure::TooDeep => (Wording::CallTooDeep, false),
         ToolFailure::Stopped => (Wording::CallStopped, false),
         ToolFailure::Skipped => (Wording::CallSkipped, false),
         ToolFailure::Answered => (Wording::CallAnswered, true),

@@ -7,7 +7,7 @@ use super::{AgentResponse, MAX_SHOWN_STEPS, ResultText, Translator};
 use djinn_core::entry::Entry;
 use djinn_core::error_code::Failure;
 use djinn_core::file::ProductFile;
-use djinn_core::id::{StepId, TaskId};
+use djinn_core::id::{ChildId, Path, StepId, TaskId};
 use djinn_core::plan::{Plan, Step, StepStatus};
 
 impl Translator {
@@ -42,12 +42,43 @@ impl Translator {
     }
 
     /// A task begins, and its step is in progress.
-    pub(super) fn begin_task(
+    /// A run below begins: one that works on a step of the plan has a lane of its own.
+    pub(super) fn begin_child(
         &mut self,
         entry: &Entry,
-        task: &TaskId,
-        words: &str,
+        child: &ChildId,
+        description: &str,
+        agent: &str,
     ) -> Vec<AgentResponse> {
+        if !agent.is_empty() {
+            self.agents.insert(entry.path.with_child(child.clone()), agent.to_owned());
+        }
+        match child.task().filter(|_| entry.path.is_root()) {
+            Some(task) => self.begin_task(entry, task, description),
+            None => Vec::new(),
+        }
+    }
+
+    /// A run below has ended. What an agent that was called came to, its caller's call says.
+    pub(super) fn end_child(
+        &mut self,
+        entry: &Entry,
+        child: &ChildId,
+        (text, files): (&str, &[ProductFile]),
+        failure: Option<&Failure>,
+    ) -> Vec<AgentResponse> {
+        let path = entry.path.with_child(child.clone());
+        self.forget_requests(&path, None);
+        self.calls.retain(|(caller, _), _| !caller.is_within(&path));
+        let events = match child.task().filter(|_| entry.path.is_root()) {
+            Some(task) => self.end_task(entry, task, (text, files), failure),
+            None => self.end_lane(entry, &path, text).0,
+        };
+        self.agents.retain(|agent, _| !agent.is_within(&path));
+        events
+    }
+
+    fn begin_task(&mut self, entry: &Entry, task: &TaskId, words: &str) -> Vec<AgentResponse> {
         let step = task.step_id();
         let plan = self.apply_step(entry, step, StepStatus::InProgress, "");
         self.tasks.push((task.clone(), words.to_owned()));
@@ -68,7 +99,7 @@ impl Translator {
     }
 
     /// A lane comes to its result.
-    pub(super) fn end_task(
+    fn end_task(
         &mut self,
         entry: &Entry,
         task: &TaskId,
@@ -82,7 +113,8 @@ impl Translator {
             Some(failure) => failure.sentence(self.language),
             None => text.to_owned(),
         };
-        let (mut events, ResultText { text, finish }) = self.end_lane(entry, Some(task), &text);
+        let (mut events, ResultText { text, finish }) =
+            self.end_lane(entry, &Path::to(task.clone()), &text);
         self.tasks.retain(|(known, _)| known != task);
         let text = match text.trim() {
             "" => no_result_notice(self.language).to_owned(),

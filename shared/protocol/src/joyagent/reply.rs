@@ -5,7 +5,7 @@ use super::{AgentResponse, Translator};
 use crate::preview::{Preview, TextKind};
 use crate::text_tracker::TextEdit;
 use djinn_core::entry::Entry;
-use djinn_core::id::{MessageId, MessageKey, TaskId};
+use djinn_core::id::{MessageId, MessageKey, Path};
 use djinn_core::input::FinishReason;
 use djinn_core::settings::Mode;
 
@@ -89,7 +89,7 @@ impl Translator {
                 false => mark_cut(&reply.text, reply.finish, self.language),
             };
             events.push(self.thought_event(&key, TextKind::Text, &text, true, at_ms));
-            self.replies.insert(key.child.clone(), reply);
+            self.replies.insert(key.path.clone(), reply);
         } else if was_shown.contains(&TextKind::Text) {
             // An attempt before had said something.
             let text = void_notice(self.language);
@@ -103,15 +103,15 @@ impl Translator {
     pub(super) fn end_lane(
         &mut self,
         entry: &Entry,
-        lane: Option<&TaskId>,
+        path: &Path,
         result: &str,
     ) -> (Vec<AgentResponse>, ResultText) {
         let mut events = Vec::new();
         let mut shown = ResultText { text: result.to_owned(), finish: FinishReason::Done };
-        if let Some(reply) = self.replies.remove(&lane.cloned()) {
+        if let Some(reply) = self.replies.remove(path) {
             let said = reply.text.trim();
             // What a task hands back to its run is cut to a bound.
-            let is_cut = lane.is_some() && !result.is_empty() && said.starts_with(result.trim());
+            let is_cut = !path.is_root() && !result.is_empty() && said.starts_with(result.trim());
             if is_cut || result.contains(said) {
                 shown.finish = reply.finish;
                 if !result.contains(said) {
@@ -124,9 +124,9 @@ impl Translator {
                 }
             }
         }
-        events.extend(self.void_lane_texts(lane, None, entry.at_ms));
+        events.extend(self.void_lane_texts(path, None, entry.at_ms));
         for event in &mut events {
-            event.lane = lane.cloned();
+            self.place_event(event, path);
         }
         (events, shown)
     }
@@ -139,20 +139,20 @@ impl Translator {
     ) -> Vec<AgentResponse> {
         let written = match message {
             Some(message) => Some(entry.message_key(message)),
-            None => self.current_message(entry.child.as_ref()),
+            None => self.current_message(&entry.path),
         };
         let key = message.map(|message| entry.message_key(message));
-        let void = self.texts.void_texts(entry.child.as_ref(), key.as_ref(), written.as_ref());
+        let void = self.texts.void_texts(&entry.path, key.as_ref(), written.as_ref());
         self.void_events(&void, entry.at_ms)
     }
 
     fn void_lane_texts(
         &mut self,
-        lane: Option<&TaskId>,
+        path: &Path,
         message: Option<&MessageKey>,
         at_ms: i64,
     ) -> Vec<AgentResponse> {
-        let void = self.texts.void_texts(lane, message, None);
+        let void = self.texts.void_texts(path, message, None);
         self.void_events(&void, at_ms)
     }
 
@@ -163,22 +163,23 @@ impl Translator {
     }
 
     /// The message of a lane that a model may be writing now.
-    fn current_message(&self, lane: Option<&TaskId>) -> Option<MessageKey> {
-        if lane.is_none() && !self.tasks.is_empty() {
+    fn current_message(&self, path: &Path) -> Option<MessageKey> {
+        if path.is_root() && !self.tasks.is_empty() {
             return None;
         }
-        let message = match self.turns.get(&lane.cloned()) {
+        let message = match self.turns.get(path) {
             Some(turns) => turns.current_message()?,
             None => MessageId::for_turn(1),
         };
-        Some(MessageKey { child: lane.cloned(), message })
+        Some(MessageKey { path: path.clone(), message })
     }
 
     /// The client may have had pieces of open messages: see [`crate::connection::Projection::resume`].
     pub fn resume(&mut self) {
-        let summary = MessageKey { child: None, message: MessageId::summary() };
-        let written = self.current_message(None).into_iter().chain([summary]);
-        self.texts.mark_unknown(written, self.tasks.iter().map(|(task, _)| task.clone()));
+        let summary = MessageKey { path: Path::default(), message: MessageId::summary() };
+        let written = self.current_message(&Path::default()).into_iter().chain([summary]);
+        let tasks = self.tasks.iter().map(|(task, _)| Path::to(task.clone()));
+        self.texts.mark_unknown(written, tasks.chain(self.agents.keys().cloned()));
     }
 
     /// What an agent says or thinks while it works; the planner's words are thoughts about the plan.
@@ -194,32 +195,30 @@ impl Translator {
             TextKind::Text => String::new(),
             TextKind::Reasoning => ".reasoning".to_owned(),
         };
-        let id = match &key.child {
-            Some(task) => format!("{task}.{}{of}", key.message),
-            None => format!("{}{of}", key.message),
-        };
-        let event = self.lane_thought(key.child.as_ref(), &id, text, at_ms);
+        let id = format!("{}{of}", key.message.clone().below(&key.path));
+        let event = self.lane_thought(&key.path, &id, text, at_ms);
         AgentResponse { is_final, ..event }
     }
 
     /// A thought of a lane under an id of its own.
     pub(super) fn lane_thought(
         &self,
-        lane: Option<&TaskId>,
+        path: &Path,
         id: &str,
         text: &str,
         at_ms: i64,
     ) -> AgentResponse {
         let text = Some(text.to_owned());
-        let event = match (lane, self.mode) {
-            (None, Mode::PlanSolve) => {
+        let mut event = match self.mode {
+            Mode::PlanSolve if path.is_root() => {
                 AgentResponse { plan_thought: text, ..self.new_event(id, "plan_thought", at_ms) }
             }
-            (Some(_), _) | (None, Mode::React) => {
+            Mode::PlanSolve | Mode::React => {
                 AgentResponse { tool_thought: text, ..self.new_event(id, "tool_thought", at_ms) }
             }
         };
-        AgentResponse { lane: lane.cloned(), ..event }
+        self.place_event(&mut event, path);
+        event
     }
 }
 

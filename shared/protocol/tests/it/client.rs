@@ -126,7 +126,7 @@ impl NativeState {
                     "run.ended" => self.open.clear(),
                     // Its task's texts start over; those of others go on.
                     "run.resumed" => {
-                        let task = value["child"].as_str();
+                        let task = value["path"].as_str();
                         self.open.retain(|key, _| key.rsplit_once('.').map(|it| it.0) != task);
                     }
                     _ => {}
@@ -143,7 +143,7 @@ impl NativeState {
 /// A message of a run or of one of its tasks: both count from `t1`.
 fn key(value: &Value) -> String {
     let message = value["message"].as_str().unwrap();
-    match value["child"].as_str() {
+    match value["path"].as_str() {
         Some(task) => format!("{task}.{message}"),
         None => message.to_owned(),
     }

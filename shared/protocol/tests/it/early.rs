@@ -1,9 +1,10 @@
 //! What tasks do is shown while they are at work, from a log that may lose it, and ends up the same.
 
+use djinn_core::id::Path;
 use std::collections::{BTreeMap, BTreeSet};
 
 use djinn_core::entry::{Entry, Event};
-use djinn_core::id::{MessageId, TaskId};
+use djinn_core::id::{ChildId, MessageId};
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
 use djinn_protocol::connection::Connection;
@@ -18,7 +19,7 @@ use crate::story;
 /// A planned run, and what its tasks did.
 struct Told {
     records: Vec<Record>,
-    tasks: BTreeMap<TaskId, Vec<Entry>>,
+    tasks: BTreeMap<ChildId, Vec<Entry>>,
 }
 
 /// Two tasks at once, the second of which ends first; then the planner is done. The roles of a task's
@@ -38,7 +39,7 @@ fn told() -> Told {
     };
     tell(&mut journal, story::planned("t1", &plan));
     let mut tasks = BTreeMap::new();
-    for task in [TaskId::of(2, 1), TaskId::of(1, 1)] {
+    for task in [ChildId::for_step(2, 1), ChildId::for_step(1, 1)] {
         let asked = journal.run().child_spec(&task).unwrap();
         let inputs = vec![
             story::replied("t1", "I look.", &[("read", json!({"of": "x"}))]),
@@ -55,7 +56,7 @@ fn told() -> Told {
         let ended = of_task.run().child_result().unwrap().clone();
         tasks.insert(
             task.clone(),
-            entries.into_iter().map(|e| e.into_parent_entry(&task)).collect(),
+            entries.into_iter().map(|e| e.below(&Path::to(task.clone()))).collect(),
         );
         tell(&mut journal, Input::ChildEnded(Box::new(ended)));
     }
@@ -68,7 +69,7 @@ impl Told {
     /// A record as whoever shows it does, with what its tasks did.
     fn show(&self, connection: &mut Connection, record: &Record) -> Vec<String> {
         let ended = record.entries.iter().filter_map(|entry| match &entry.event {
-            Event::ChildEnded { task, .. } => self.tasks.get(task),
+            Event::ChildEnded { child, .. } => self.tasks.get(child),
             _ => None,
         });
         let entries: Vec<Entry> = ended.flatten().cloned().collect();
@@ -87,7 +88,7 @@ impl Told {
 /// A piece of what a task says first, as the live log has it for minutes.
 fn piece(told: &Told, task: usize) -> Live {
     Live::Preview(Preview {
-        child: told.tasks.keys().nth(task).cloned(),
+        path: told.tasks.keys().nth(task).cloned().map(Path::to).unwrap_or_default(),
         message: MessageId::for_turn(1),
         attempt: 1,
         kind: TextKind::Text,
@@ -149,7 +150,7 @@ fn an_entry_is_shown_early_once_and_the_next_one_only_after_it() {
     told.show(&mut connection, &told.records[0]);
     assert_eq!(early(&mut connection, 0, 0), "");
     let first = told.show(&mut connection, &told.records[1]).pop().unwrap();
-    assert!(first.contains(r#""id":"s1.1.t1","child":"s1.1""#), "{first}");
+    assert!(first.contains(r#""id":"s1.1.t1","path":"s1.1""#), "{first}");
     // The newest complete record is the cursor: who comes back is told of the task at its end.
     assert!(first.contains(&format!("id: {}:1\n", story::run_id())), "{first}");
     assert_eq!(early(&mut connection, 0, 0), "", "it comes again");

@@ -1,10 +1,11 @@
 //! The lanes of JoyAgent's page: what tasks do at the same time, in whatever order it arrives, and what
 //! becomes of texts whose attempts are void.
 
+use djinn_core::id::Path;
 use std::collections::BTreeMap;
 
 use djinn_core::entry::{Entry, Event};
-use djinn_core::id::{MessageId, TaskId};
+use djinn_core::id::{ChildId, MessageId};
 use djinn_core::input::Input;
 use djinn_core::journal::Record;
 use djinn_core::tool::{ToolFailure, ToolResult};
@@ -22,7 +23,7 @@ const TASKS: u32 = 12;
 /// A run of twelve steps at once, and what each of its tasks did.
 struct Told {
     records: Vec<Record>,
-    tasks: BTreeMap<TaskId, Vec<Entry>>,
+    tasks: BTreeMap<ChildId, Vec<Entry>>,
 }
 
 /// Each looks, writes a file and says that it is done; the last step ends first.
@@ -35,7 +36,7 @@ fn told() -> Told {
     let mut inputs = vec![story::planned("t1", &plan)];
     let (journal, _) = story::journal_of(asked.clone(), inputs.clone());
     let mut tasks = BTreeMap::new();
-    for task in (1..=TASKS).rev().map(|step| TaskId::of(step, 1)) {
+    for task in (1..=TASKS).rev().map(|step| ChildId::for_step(step, 1)) {
         let did = vec![
             story::replied("t1", "I look.", &[("read", json!({"of": "x"}))]),
             story::failed("t1.c1", ToolFailure::Error),
@@ -46,7 +47,10 @@ fn told() -> Told {
         let of_task = journal.run().child_spec(&task).unwrap();
         let (of_task, records) = story::journal_of(of_task, did);
         let entries = records.into_iter().flat_map(|record| record.entries);
-        tasks.insert(task.clone(), entries.map(|entry| entry.into_parent_entry(&task)).collect());
+        tasks.insert(
+            task.clone(),
+            entries.map(|entry| entry.below(&Path::to(task.clone()))).collect(),
+        );
         inputs.push(Input::ChildEnded(Box::new(of_task.run().child_result().unwrap().clone())));
     }
     inputs.push(story::planned("t2", &json!({"command": "finish"})));
@@ -57,14 +61,14 @@ fn told() -> Told {
 impl Told {
     fn show(&self, connection: &mut Connection, record: &Record) -> Vec<String> {
         let ended = record.inputs.iter().filter_map(|input| match input {
-            Input::ChildEnded(ended) => self.tasks.get(&ended.report.task),
+            Input::ChildEnded(ended) => self.tasks.get(&ended.report.child),
             _ => None,
         });
         let entries: Vec<Entry> = ended.flatten().cloned().collect();
         show(connection, record, &entries)
     }
 
-    fn early(&self, task: &TaskId, nth: usize) -> Live {
+    fn early(&self, task: &ChildId, nth: usize) -> Live {
         let (entry, next) = (self.tasks[task][nth].clone(), self.tasks[task].get(nth + 1));
         // Each record has a moment of its own.
         let ends_record = next.is_none_or(|next| next.at_ms != entry.at_ms);
@@ -74,7 +78,7 @@ impl Told {
 
 fn said(task: &str, turn: u32, attempt: u32, kind: TextKind, text: &str) -> Live {
     Live::Preview(Preview {
-        child: Some(TaskId::new(task).unwrap()),
+        path: Path::to(ChildId::new(task).unwrap()),
         message: MessageId::for_turn(turn),
         attempt,
         kind,
@@ -143,7 +147,7 @@ fn twelve_steps_at_once_are_told_each_in_its_lane_and_once() {
 #[test]
 fn a_piece_waits_for_what_stands_before_it_in_its_lane() {
     let told = told();
-    let task = TaskId::of(4, 1);
+    let task = ChildId::for_step(4, 1);
     let mut connection = connection(Protocol::Ui, true);
     let mut frames = told.show(&mut connection, &told.records[0]);
     // Others are faster: what comes first belongs behind the file of the turn before.
@@ -173,7 +177,7 @@ fn a_piece_waits_for_what_stands_before_it_in_its_lane() {
 #[test]
 fn waiting_entries_are_bounded_and_missing_ones_are_named_until_they_come() {
     let mut told = told();
-    let task = TaskId::of(4, 1);
+    let task = ChildId::for_step(4, 1);
     // Of its entries the two results are 700 KB each.
     for entry in told.tasks.get_mut(&task).unwrap() {
         if let Event::CallCompleted { result: outcome, .. } = &mut entry.event {
@@ -188,7 +192,7 @@ fn waiting_entries_are_bounded_and_missing_ones_are_named_until_they_come() {
         let missing = |connection: &Connection| -> Vec<u64> {
             connection
                 .missing_entries()
-                .filter(|(of, _)| **of == task)
+                .filter(|(of, _)| **of == Path::to(task.clone()))
                 .map(|(_, nth)| nth)
                 .collect()
         };
@@ -318,7 +322,7 @@ proptest! {
                 frames.extend(told.show(&mut connection, &told.records[at]));
                 at += 1;
             }
-            let task = TaskId::of([12, 11, 4][task], 1);
+            let task = ChildId::for_step([12, 11, 4][task], 1);
             if entry < told.tasks[&task].len() {
                 frames.extend(live(&mut connection, &told.early(&task, entry)));
             }

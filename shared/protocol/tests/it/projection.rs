@@ -3,7 +3,8 @@
 
 use djinn_core::entry::Entry;
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::id::{MessageId, TaskId};
+use djinn_core::id::Path;
+use djinn_core::id::{ChildId, MessageId};
 use djinn_core::journal::Record;
 use djinn_core::language::Language;
 use djinn_core::settings::SummaryPolicy;
@@ -78,7 +79,7 @@ pub(crate) fn send(connection: &mut Connection, step: &Step) -> Vec<String> {
 
 pub(crate) fn piece(message: &str, attempt: u32, offset: usize, text: &str) -> Preview {
     Preview {
-        child: None,
+        path: Path::default(),
         message: MessageId::new(message).unwrap(),
         attempt,
         kind: TextKind::Text,
@@ -166,7 +167,7 @@ fn each_protocol_shows_the_story_in_its_own_words() {
 fn plan_steps() -> Vec<Step> {
     let (_, records) = story::journal_of(story::asked_to_plan("Gold or silver?"), story::prices());
     let within = |task: &str, piece: Preview| {
-        Step::Piece(Preview { child: Some(TaskId::new(task).unwrap()), ..piece })
+        Step::Piece(Preview { path: Path::to(ChildId::new(task).unwrap()), ..piece })
     };
     let mut records = records.into_iter().map(Step::Record);
     let mut steps: Vec<Step> = records.by_ref().take(1).collect();

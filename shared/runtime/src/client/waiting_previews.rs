@@ -85,11 +85,12 @@ impl WaitingPreviews {
             Event::MessageCompleted { message, .. } | Event::MessageReset { message, .. } => {
                 self.messages.remove(&entry.message_key(message));
             }
-            Event::RunResumed { .. } => self.messages.retain(|key, _| key.child != entry.child),
-            Event::ChildEnded { task, .. } => {
-                self.messages.retain(|key, _| key.child.as_ref() != Some(task));
+            Event::RunResumed { .. } => self.messages.retain(|key, _| key.path != entry.path),
+            Event::ChildEnded { child, .. } => {
+                let ended = entry.path.with_child(child.clone());
+                self.messages.retain(|key, _| !key.path.is_within(&ended));
             }
-            Event::RunEnded(_) if entry.child.is_none() => self.messages.clear(),
+            Event::RunEnded(_) if entry.path.is_root() => self.messages.clear(),
             Event::RunStarted { .. }
             | Event::ModelChanged(_)
             | Event::CallRequested { .. }
@@ -128,13 +129,14 @@ fn append_piece(waits: &mut Preview, piece: &Preview) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use djinn_core::id::{MessageId, TaskId};
+    use djinn_core::id::Path;
+    use djinn_core::id::{ChildId, MessageId};
     use djinn_protocol::preview::{OpenText, TextKind};
     use proptest::prelude::*;
 
     fn piece(attempt: u32, kind: TextKind, offset: usize, text: &str) -> Preview {
         Preview {
-            child: None,
+            path: Path::default(),
             message: MessageId::for_turn(1),
             attempt,
             kind,
@@ -164,8 +166,8 @@ mod tests {
         waiting.add_piece(&piece(1, TextKind::Text, 2, "c"));
         assert_eq!((waiting.next_at_ms(), waiting.take_piece(1_049)), (Some(1_050), None));
         // Another message is not held back by it.
-        let task = Some(TaskId::of(1, 1));
-        waiting.add_piece(&Preview { child: task, ..piece(1, TextKind::Text, 0, "x") });
+        let path = Path::to(ChildId::for_step(1, 1));
+        waiting.add_piece(&Preview { path, ..piece(1, TextKind::Text, 0, "x") });
         assert_eq!(texts(&mut waiting, 1_049), of(&[(0, "x")]));
         assert_eq!(texts(&mut waiting, 1_050), of(&[(1, "bc")]));
         assert_eq!(waiting.next_at_ms(), None);

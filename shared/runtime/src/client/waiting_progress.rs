@@ -29,10 +29,11 @@ impl WaitingProgress {
     /// Drops what nobody needs any more once this entry is shown.
     pub(super) fn discard_covered(&mut self, entry: &Entry) {
         if let Event::CallCompleted { call, .. } = &entry.event {
-            self.0.remove(&CallKey { child: entry.child.clone(), call: call.clone() });
-        } else if let Event::ChildEnded { task, .. } = &entry.event {
-            self.0.retain(|key, _| key.child.as_ref() != Some(task));
-        } else if matches!(entry.event, Event::RunEnded(_)) && entry.child.is_none() {
+            self.0.remove(&CallKey { path: entry.path.clone(), call: call.clone() });
+        } else if let Event::ChildEnded { child, .. } = &entry.event {
+            let ended = entry.path.with_child(child.clone());
+            self.0.retain(|key, _| !key.path.is_within(&ended));
+        } else if matches!(entry.event, Event::RunEnded(_)) && entry.path.is_root() {
             self.0.clear();
         }
     }

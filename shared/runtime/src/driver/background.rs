@@ -199,6 +199,7 @@ impl BackgroundWork {
                 took_ms: 0,
             }],
             EffectId::Plan(version) => vec![Input::PlanSaved { version: *version }],
+            EffectId::Answer => vec![Input::AnswerSaved { file: None }],
             EffectId::Child(_)
             | EffectId::Repeated(..)
             | EffectId::Human(_)

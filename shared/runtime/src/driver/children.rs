@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use djinn_core::effect::Effect;
-use djinn_core::id::TaskId;
+use djinn_core::id::ChildId;
 
 use super::driven_run::DrivenRun;
 use crate::world::Ports;
@@ -11,9 +11,9 @@ use crate::world::Ports;
 /// The tasks of the run that is driven, as far as is known here.
 pub(super) struct Children {
     /// Tasks that somebody has dispatched before.
-    dispatched: BTreeSet<TaskId>,
+    dispatched: BTreeSet<ChildId>,
     /// Tasks that others work on, or that could not be dispatched.
-    remote: BTreeSet<TaskId>,
+    remote: BTreeSet<ChildId>,
     /// When those are looked after, Unix milliseconds.
     redispatch_at_ms: i64,
 }
@@ -21,7 +21,7 @@ pub(super) struct Children {
 impl Children {
     pub(super) fn new<P: Ports>(run: &DrivenRun<P>) -> Self {
         Self {
-            dispatched: run.state().running_tasks().into_iter().collect(),
+            dispatched: run.state().running_children().into_iter().collect(),
             remote: BTreeSet::new(),
             redispatch_at_ms: run.after_ms(run.settings().dispatch_every),
         }
@@ -45,8 +45,8 @@ impl Children {
     }
 
     /// Whether others work on this task.
-    pub(super) fn is_remote(&self, task: &TaskId) -> bool {
-        self.remote.contains(task)
+    pub(super) fn is_remote(&self, child: &ChildId) -> bool {
+        self.remote.contains(child)
     }
 
     /// Whether all that the run owes is to hear of moments and of tasks that others work on: it
@@ -54,28 +54,29 @@ impl Children {
     pub(super) fn is_only_waiting<P: Ports>(&self, run: &DrivenRun<P>) -> bool {
         let waits = |effect: &Effect| match effect {
             Effect::Wait { .. } | Effect::AwaitHuman(_) => true,
-            Effect::RunChild(dispatch) => dispatch.waits || self.is_remote(&dispatch.task),
+            Effect::RunChild(dispatch) => dispatch.waits || self.is_remote(&dispatch.child),
             Effect::CallModel(_)
             | Effect::RunTool(_)
             | Effect::SavePlan { .. }
+            | Effect::SaveAnswer(_)
             | Effect::Deliver(_) => false,
         };
         !run.has_ended() && run.state().due().iter().all(waits)
     }
 
     /// Notes that a task is dispatched. Returns whether somebody may have created it before.
-    pub(super) fn begin_dispatch(&mut self, task: &TaskId) -> bool {
-        !self.dispatched.insert(task.clone())
+    pub(super) fn begin_dispatch(&mut self, child: &ChildId) -> bool {
+        !self.dispatched.insert(child.clone())
     }
 
     /// Leaves a task to others. Returns whether it is the first of those that are.
-    pub(super) fn leave_to_others<P: Ports>(&mut self, task: TaskId, run: &DrivenRun<P>) -> bool {
+    pub(super) fn leave_to_others<P: Ports>(&mut self, child: ChildId, run: &DrivenRun<P>) -> bool {
         let is_first = !self.has_remote(run);
         if is_first {
             // Those that begin together have time to begin before they are looked after.
             self.redispatch_at_ms = run.after_ms(run.settings().dispatch_every);
         }
-        self.remote.insert(task);
+        self.remote.insert(child);
         is_first
     }
 

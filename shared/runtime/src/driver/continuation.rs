@@ -1,4 +1,4 @@
-//! Continuing a run or task that nobody drives.
+//! Continuing a run that nobody drives.
 
 use djinn_protocol::preview::Live;
 use tokio::sync::mpsc;
@@ -24,11 +24,11 @@ pub async fn continue_run<P: Ports>(ports: &P, serving: ServeContext) -> Result<
     continue_with_parent(ports, serving, None).await
 }
 
-/// Continues a task in the invocation that drives its run, which is shown what it does at once.
+/// Continues a child in the invocation that drives its caller, which is shown what it does at once.
 ///
 /// # Errors
-/// [`StoreError`] when the store cannot be reached; the task is dispatched again.
-pub(super) async fn continue_task<P: Ports>(
+/// [`StoreError`] when the store cannot be reached; the child is dispatched again.
+pub(super) async fn continue_child<P: Ports>(
     ports: &P,
     serving: ServeContext,
     parent: mpsc::UnboundedSender<Live>,
@@ -45,24 +45,27 @@ async fn continue_with_parent<P: Ports>(
     let meta = ports.store().find_meta(key).await?;
     let status = meta.as_ref().map(|meta| meta.status);
     let Some(meta) = meta.filter(|meta| !meta.status.has_ended()) else {
-        let task_id = key.task.as_ref().map(tracing::field::display);
-        tracing::info!(run_id = %key.run, task_id, ?status, "there is nothing to drive");
+        let path = (!key.is_root()).then(|| tracing::field::display(&key.path));
+        tracing::info!(run_id = %key.run, path, ?status, "there is nothing to drive");
         let delivered = deliver_owed(ports, key).await;
         // An alarm that was made late would ring for ever, whatever the journal says; but it is what
         // brings the run back while something is owed.
-        if key.task.is_none() && !delivered.as_ref().is_err_and(StoreError::is_retryable) {
+        if key.is_root() && !delivered.as_ref().is_err_and(StoreError::is_retryable) {
             retire(ports, key, true).await?;
         }
         return delivered;
     };
-    if key.task.is_some() && parent.is_none() && has_run_ended(ports, &key.without_task()).await? {
+    let caller = key.parent().filter(|_| parent.is_none());
+    if let Some(caller) = caller
+        && has_run_ended(ports, &caller).await?
+    {
         // Nobody waits for it: it finds this before it does anything.
         let stop = Mail::Stop { by: meta.user };
         let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
         ports.store().put_mail(key, &stop, expires_at_s).await?;
     }
-    // Of a task all is shown once more; of a run whoever watches has read it.
-    let from = if key.task.is_some() { 0 } else { u64::MAX };
+    // Of a child all is shown once more; of a user's run whoever watches has read it.
+    let from = if key.is_root() { u64::MAX } else { 0 };
     if let Some((driving, before)) = take_over(ports, &serving, from).await? {
         let LeasedRun { lease, lapsed, is_new, journal } = *driving;
         let (key, deadline, hops) = (key.clone(), *deadline, *hops);

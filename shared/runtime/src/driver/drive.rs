@@ -69,7 +69,7 @@ pub async fn drive_run<P: Ports>(ports: &P, mut drive: DriveParams) -> DriveEnd 
     let span = tracing::info_span!(
         "run.drive",
         run_id = %drive.key.run,
-        task_id = drive.key.task.as_ref().map(tracing::field::display),
+        path = (!drive.key.is_root()).then(|| tracing::field::display(&drive.key.path)),
         epoch = drive.lease.epoch,
         hops = drive.hops,
     );

@@ -43,7 +43,7 @@ impl<P: Ports> DrivenRun<P> {
 
     /// Whether it is a task of another run.
     pub(super) fn is_task(&self) -> bool {
-        self.key.task.is_some()
+        !self.key.is_root()
     }
 
     /// The run as its journal has it.

@@ -66,7 +66,7 @@ impl HandOver {
         // A hand-over waits for what must not be repeated, so that may use up half of its margin.
         let margin_ms = match class {
             EffectClass::Once => self.deadline.margin_ms() / 2,
-            EffectClass::Read | EffectClass::Idempotent => 0,
+            EffectClass::Read | EffectClass::Idempotent | EffectClass::Agent => 0,
         };
         is_first_effect.then(|| Duration::from_millis(left_ms + margin_ms))
     }

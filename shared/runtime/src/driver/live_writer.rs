@@ -7,7 +7,7 @@ mod pace;
 use std::collections::{BTreeMap, VecDeque};
 
 use djinn_core::entry::Event;
-use djinn_core::id::{MessageId, TaskId};
+use djinn_core::id::{MessageId, Path};
 use djinn_core::input::PartialMessage;
 use djinn_core::journal::Record;
 use djinn_protocol::call_progress::CallProgress;
@@ -36,8 +36,8 @@ pub(super) struct LiveWriter {
     /// What is written here, by this driver's model calls and by a task that is driven here.
     receiver: mpsc::UnboundedReceiver<Live>,
     sender: mpsc::UnboundedSender<Live>,
-    /// The task that writes them, if it is one.
-    task: Option<TaskId>,
+    /// The way to the run that writes them.
+    path: Path,
     pace: Pace,
     open_messages: BTreeMap<MessageId, OpenMessage>,
     open_calls: OpenCalls,
@@ -58,18 +58,19 @@ struct OpenMessage {
 impl LiveWriter {
     /// Nobody knows of a task's viewers, who look at its run: it is always watched.
     pub(super) fn new<P: Ports>(run: &DrivenRun<P>) -> Self {
-        let task = run.state().spec().child.as_ref();
+        let spec = run.state().spec();
+        let child = spec.child.as_ref();
         let every_ms = to_millis(run.settings().live_every);
         let (sender, receiver) = mpsc::unbounded_channel();
         Self {
             receiver,
             sender,
-            pace: Pace::of(every_ms, task.map_or(1, |task| task.concurrent_tasks)),
+            pace: Pace::of(every_ms, child.map_or(1, |child| child.concurrent_children)),
             open_messages: BTreeMap::new(),
             open_calls: OpenCalls::default(),
             entries: VecDeque::new(),
-            watched_until_ms: if task.is_some() { i64::MAX } else { i64::MIN },
-            task: task.map(|task| task.task.clone()),
+            watched_until_ms: if child.is_some() { i64::MAX } else { i64::MIN },
+            path: spec.path(),
             next_at_ms: 0,
             is_writing: false,
         }
@@ -97,22 +98,26 @@ impl LiveWriter {
     /// those see them.
     pub(super) fn add_news(&mut self, news: &[Live]) -> Vec<Live> {
         let mut early = Vec::new();
-        // A task that is driven here writes to the live log by itself.
-        for live in news.iter().filter(|live| live.child().is_none()) {
-            let child = self.task.clone();
+        for live in news {
+            if !live.path().is_root() {
+                // A child that is driven here writes to the live log by itself.
+                early.push(live.clone());
+                continue;
+            }
+            let path = self.path.clone();
             match live {
                 Live::Preview(preview) => {
                     self.add_preview(preview);
-                    early.push(Live::Preview(Preview { child, ..preview.clone() }));
+                    early.push(Live::Preview(Preview { path, ..preview.clone() }));
                 }
                 Live::Progress(progress) => {
                     self.open_calls.add_piece(progress);
-                    early.push(Live::Progress(CallProgress { child, ..progress.clone() }));
+                    early.push(Live::Progress(CallProgress { path, ..progress.clone() }));
                 }
                 Live::Entry(_) => {}
             }
         }
-        if self.task.is_none() { Vec::new() } else { early }
+        if self.path.is_root() { Vec::new() } else { early }
     }
 
     /// Takes a piece of a message, and forgets an earlier attempt at it.
@@ -154,10 +159,12 @@ impl LiveWriter {
                 | Event::ChildEnded { .. } => {}
             }
         }
-        let Some(task) = &self.task else { return Vec::new() };
+        if self.path.is_root() {
+            return Vec::new();
+        }
         let ends_at = nth + record.entries.len() as u64;
         let early = (nth..).zip(&record.entries).map(|(nth, entry)| {
-            let (ends_record, entry) = (nth + 1 == ends_at, entry.clone().into_parent_entry(task));
+            let (ends_record, entry) = (nth + 1 == ends_at, entry.clone().below(&self.path));
             EarlyEntry { index: nth, ends_record, entry }
         });
         let early: Vec<EarlyEntry> = early.collect();
@@ -168,7 +175,7 @@ impl LiveWriter {
 
     /// Somebody watches the run until then.
     pub(super) fn set_watched_until(&mut self, at_ms: i64) {
-        if self.task.is_none() {
+        if self.path.is_root() {
             self.watched_until_ms = at_ms;
         }
     }
@@ -210,7 +217,7 @@ impl LiveWriter {
     ) {
         if let Some(pieces) = self.take_batch(now_ms) {
             let (ports, writer) = (run.ports().clone(), lease.lease().holder.clone());
-            let key = run.key().without_task();
+            let key = run.key().root();
             background.spawn_background(async move {
                 // The live log may lose pieces; the whole text follows in the journal.
                 if let Err(error) = ports.store().write_live(&key, &writer, now_ms, &pieces).await {
@@ -234,7 +241,7 @@ impl LiveWriter {
         // The texts that are open come after all entries.
         if self.entries.is_empty() {
             written.extend(self.take_texts(&mut room, now_ms));
-            written.extend(self.open_calls.take_pieces(&mut room, self.task.as_ref(), now_ms));
+            written.extend(self.open_calls.take_pieces(&mut room, &self.path, now_ms));
         }
         if written.is_empty() {
             return None;
@@ -275,7 +282,7 @@ impl LiveWriter {
                 *room = room.saturating_sub(piece.len());
                 open.logged.insert(kind, end);
                 pieces.push(Live::Preview(Preview {
-                    child: self.task.clone(),
+                    path: self.path.clone(),
                     message: message.clone(),
                     attempt: open.text.attempt(),
                     kind,

@@ -37,6 +37,7 @@ async fn estimate_lost_usage<P: Ports>(starter: &EffectStarter<'_, P>) -> Option
         | Effect::Wait { .. }
         | Effect::RunChild(_)
         | Effect::SavePlan { .. }
+        | Effect::SaveAnswer(_)
         | Effect::Deliver(_) => None,
     });
     let mut total: Option<Usage> = None;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use djinn_core::effect::{ChildDispatch, Delivery, Effect, EffectId, ModelCall, ToolInvocation};
+use djinn_core::effect::{
+    AnswerFile, ChildDispatch, Delivery, Effect, EffectId, ModelCall, ToolInvocation,
+};
 use djinn_core::input::Input;
 use djinn_core::tool::EffectClass;
 use djinn_protocol::preview::Live;
@@ -18,6 +20,7 @@ use super::driven_run::DrivenRun;
 use super::hand_over::HandOver;
 use super::lease::HeldLease;
 use super::store_retry::retry_store_call;
+use crate::perform::answer::AnswerWrite;
 use crate::perform::deliver::{ignore_too_large, make_delivery};
 use crate::perform::model::ModelExecution;
 use crate::perform::plan::PlanWrite;
@@ -79,6 +82,7 @@ impl<P: Ports> EffectStarter<'_, P> {
             }
             Effect::RunChild(dispatch) => self.start_child(dispatch),
             Effect::SavePlan { version } => self.start_plan_write(version),
+            Effect::SaveAnswer(answer) => self.start_answer_write(answer),
             Effect::Deliver(delivery) => self.start_delivery(delivery),
         }
         None
@@ -163,6 +167,7 @@ impl<P: Ports> EffectStarter<'_, P> {
             | Effect::RunChild(_)
             | Effect::AwaitHuman(_)
             | Effect::SavePlan { .. }
+            | Effect::SaveAnswer(_)
             | Effect::Deliver(_) => false,
         };
         let running = self.run.state().due().iter().filter(|effect| is_running(effect)).count();
@@ -176,14 +181,16 @@ impl<P: Ports> EffectStarter<'_, P> {
         if !self.alarm.is_set() || self.background.dispatch_count() >= DISPATCHES_AT_ONCE {
             return;
         }
-        let Some(spec) = self.run.state().child_spec(&dispatch.task) else { return };
+        let Some(spec) = self.run.state().child_spec(&dispatch.child) else { return };
+        let agent = self.run.state().agent_of(&dispatch.child).map(str::to_owned);
         self.costs.settle_in_background(self.run, self.background);
-        let may_exist = self.children.begin_dispatch(&dispatch.task);
-        let id = EffectId::Child(dispatch.task.clone());
+        let may_exist = self.children.begin_dispatch(&dispatch.child);
+        let id = EffectId::Child(dispatch.child.clone());
         let task = ChildExecution {
             ports: self.run.ports().clone(),
-            key: self.run.key().with_task(dispatch.task),
+            key: self.run.key().with_child(dispatch.child),
             spec,
+            agent,
             is_only_child: dispatch.alone,
             may_exist,
             trusts_recent_kick: !self.lease.has_lapsed(),
@@ -197,6 +204,18 @@ impl<P: Ports> EffectStarter<'_, P> {
         let write = PlanWrite::of(self.run.ports().clone(), self.run.state(), version);
         let id = EffectId::Plan(version);
         self.background.spawn_effect(id, EffectClass::Idempotent, write.perform());
+    }
+
+    fn start_answer_write(&mut self, answer: AnswerFile) {
+        let write = AnswerWrite::of(self.run.ports(), self.run.key(), self.run.state(), answer);
+        let ports = self.run.ports().clone();
+        self.background.spawn_effect(EffectId::Answer, EffectClass::Idempotent, async move {
+            let written = retry_store_call(&ports, || write.perform(&ports)).await;
+            if let Err(error) = written {
+                tracing::warn!(%error, "the answer could not be kept");
+            }
+            vec![Input::AnswerSaved { file: write.into_file() }]
+        });
     }
 
     fn start_delivery(&mut self, delivery: Delivery) {

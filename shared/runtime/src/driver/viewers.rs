@@ -1,6 +1,6 @@
 //! Whom a driver shows what happens: its client, and the driver of the run that this is a task of.
 
-use djinn_core::id::TaskId;
+use djinn_core::id::Path;
 use djinn_core::journal::Record;
 use djinn_protocol::preview::Live;
 use tokio::sync::mpsc;
@@ -63,7 +63,7 @@ impl Viewers {
     }
 
     /// What the client has missed of tasks; see [`ClientStream::missing_entries`].
-    pub(super) fn missing_entries(&self) -> Vec<(TaskId, u64)> {
+    pub(super) fn missing_entries(&self) -> Vec<(Path, u64)> {
         self.client.as_ref().map(ClientStream::missing_entries).unwrap_or_default()
     }
 
@@ -108,7 +108,7 @@ impl Viewers {
     /// Shows what tasks in other invocations are writing.
     pub(super) fn show_remote_live(&mut self, read: &Result<Vec<Live>, StoreError>, now_ms: i64) {
         if let Some(client) = &mut self.client {
-            let tasks = read.iter().flatten().filter(|live| live.child().is_some());
+            let tasks = read.iter().flatten().filter(|live| !live.path().is_root());
             client.send_live(tasks, now_ms);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use djinn_core::id::TaskId;
+use djinn_core::id::Path;
 use djinn_core::journal::Record;
 use djinn_protocol::preview::{EarlyEntry, Live};
 use tokio::task::JoinSet;
@@ -24,11 +24,11 @@ const MAX_PAUSE_MS: i64 = 60_000;
 /// The tasks of which something is missing, and those that were read before.
 #[derive(Debug, Default)]
 pub(super) struct MissingEntries {
-    gaps: BTreeMap<TaskId, Gap>,
-    /// Of each task, the records that were read, by the places of their first entries.
-    known_records: BTreeMap<TaskId, BTreeMap<u64, u64>>,
+    gaps: BTreeMap<Path, Gap>,
+    /// Of each path, the records that were read, by the places of their first entries.
+    known_records: BTreeMap<Path, BTreeMap<u64, u64>>,
     /// Tasks whose journals go on behind the page that was read.
-    unfinished: BTreeSet<TaskId>,
+    unfinished: BTreeSet<Path>,
     read_at_ms: i64,
 }
 
@@ -47,81 +47,80 @@ impl MissingEntries {
         &mut self,
         ports: &P,
         key: &RunKey,
-        misses: &[(TaskId, u64)],
+        misses: &[(Path, u64)],
     ) -> Vec<Live> {
         let now_ms = ports.clock().now_ms();
         let mut reading = JoinSet::new();
-        for (task, nth) in self.take_due(misses, now_ms) {
-            let (first, from) = self.start_position(&task, nth);
-            let (ports, key) = (ports.clone(), key.with_task(task.clone()));
-            reading.spawn(async move { (task, first, read_entry_page(&ports, &key, from).await) });
+        for (path, nth) in self.take_due(misses, now_ms) {
+            let (first, from) = self.start_position(&path, nth);
+            let (ports, key) = (ports.clone(), RunKey { path: path.clone(), ..key.clone() });
+            reading.spawn(async move { (path, first, read_entry_page(&ports, &key, from).await) });
         }
         let mut found = Vec::new();
         while let Some(read) = reading.join_next().await {
             match read {
-                Ok((task, first, Ok((records, goes_on)))) => {
-                    found.extend(self.collect_entries(&task, first, &records));
+                Ok((path, first, Ok((records, goes_on)))) => {
+                    found.extend(self.collect_entries(&path, first, &records));
                     if goes_on {
-                        self.unfinished.insert(task);
+                        self.unfinished.insert(path);
                     }
                 }
-                Ok((task, _, Err(error))) => {
-                    tracing::debug!(%error, %task, "what is missing of a task was not read");
+                Ok((path, _, Err(error))) => {
+                    tracing::debug!(%error, %path, "what is missing of a path was not read");
                 }
-                Err(error) => tracing::error!(%error, "what is missing of a task was not read"),
+                Err(error) => tracing::error!(%error, "what is missing of a path was not read"),
             }
         }
         found
     }
 
     /// What is to be read now: it may have been late before.
-    fn take_due(&mut self, misses: &[(TaskId, u64)], now_ms: i64) -> Vec<(TaskId, u64)> {
+    fn take_due(&mut self, misses: &[(Path, u64)], now_ms: i64) -> Vec<(Path, u64)> {
         let before = std::mem::take(&mut self.gaps);
-        for (task, nth) in misses {
+        for (path, nth) in misses {
             let fresh =
                 Gap { nth: *nth, look_at_ms: now_ms + MAX_LATENESS_MS, pause_ms: MAX_LATENESS_MS };
-            let known = before.get(task).filter(|gap| gap.nth == *nth).copied();
+            let known = before.get(path).filter(|gap| gap.nth == *nth).copied();
             let mut gap = known.unwrap_or(fresh);
-            if self.unfinished.remove(task) {
+            if self.unfinished.remove(path) {
                 gap.look_at_ms = now_ms;
             }
-            self.gaps.insert(task.clone(), gap);
+            self.gaps.insert(path.clone(), gap);
         }
         if now_ms < self.read_at_ms {
             return Vec::new();
         }
-        let mut due: Vec<(&TaskId, &mut Gap)> =
+        let mut due: Vec<(&Path, &mut Gap)> =
             self.gaps.iter_mut().filter(|(_, gap)| gap.look_at_ms <= now_ms).collect();
         due.sort_by_key(|(_, gap)| gap.look_at_ms);
         due.truncate(READ_AT_ONCE);
         if !due.is_empty() {
             self.read_at_ms = now_ms + READ_EVERY_MS;
         }
-        let looked = due.into_iter().map(|(task, gap)| {
+        let looked = due.into_iter().map(|(path, gap)| {
             gap.pause_ms = (gap.pause_ms * 2).min(MAX_PAUSE_MS);
             gap.look_at_ms = now_ms + gap.pause_ms;
-            (task.clone(), gap.nth)
+            (path.clone(), gap.nth)
         });
         looked.collect()
     }
 
     /// The newest record known to hold this entry or one before it, and the place of its first entry. A
     /// journal's first record holds what it starts with, which may be long, and no entry.
-    fn start_position(&self, task: &TaskId, nth: u64) -> (u64, u64) {
-        let known = self.known_records.get(task).and_then(|read| read.range(..=nth).next_back());
+    fn start_position(&self, path: &Path, nth: u64) -> (u64, u64) {
+        let known = self.known_records.get(path).and_then(|read| read.range(..=nth).next_back());
         known.map_or((0, 1), |(first, record)| (*first, *record))
     }
 
     /// The entries of records, the first of which has this place.
-    fn collect_entries(&mut self, task: &TaskId, first: u64, records: &[Record]) -> Vec<Live> {
-        let read = self.known_records.entry(task.clone()).or_default();
+    fn collect_entries(&mut self, path: &Path, first: u64, records: &[Record]) -> Vec<Live> {
+        let read = self.known_records.entry(path.clone()).or_default();
         let mut nth = first;
         let mut found = Vec::new();
         for record in records {
             let ends_at = nth + record.entries.len() as u64;
             for entry in &record.entries {
-                let (ends_record, entry) =
-                    (nth + 1 == ends_at, entry.clone().into_parent_entry(task));
+                let (ends_record, entry) = (nth + 1 == ends_at, entry.clone().below(path));
                 found.push(Live::Entry(Box::new(EarlyEntry { index: nth, ends_record, entry })));
                 nth += 1;
             }
@@ -152,11 +151,12 @@ async fn read_entry_page<P: Ports>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use djinn_core::id::ChildId;
 
     #[test]
     fn a_missing_entry_is_read_once_it_can_no_longer_be_late_and_ever_less_often() {
         let mut missing = MissingEntries::default();
-        let task = TaskId::of(1, 1);
+        let task = Path::to(ChildId::for_step(1, 1));
         let mut looked = Vec::new();
         for now_ms in (0..=200_000).step_by(250) {
             if !missing.take_due(&[(task.clone(), 3)], now_ms).is_empty() {
@@ -172,7 +172,8 @@ mod tests {
     #[test]
     fn a_crowd_is_looked_after_a_few_at_a_time_and_each_in_its_turn() {
         let mut missing = MissingEntries::default();
-        let crowd: Vec<(TaskId, u64)> = (1..=20).map(|step| (TaskId::of(step, 1), 0)).collect();
+        let crowd: Vec<(Path, u64)> =
+            (1..=20).map(|step| (Path::to(ChildId::for_step(step, 1)), 0)).collect();
         let mut looked = Vec::new();
         for now_ms in (0..=4_000).step_by(250) {
             looked.extend(

@@ -3,10 +3,11 @@
 use djinn_core::effect::{Delivery, Effect};
 use djinn_core::id::WriteId;
 use djinn_core::input::Input;
+use djinn_core::journal::Journal;
 use djinn_core::run::Run;
 
 use super::plan::PlanWrite;
-use crate::ending::{close_child, retire};
+use crate::ending::{retire, stop_child};
 use crate::pages::JournalReader;
 use crate::port::clock::Clock;
 use crate::port::journal::{AppendResult, Journals};
@@ -29,26 +30,24 @@ pub async fn make_delivery<P: Ports>(
     match delivery {
         Delivery::AlarmRemoval => retire(ports, key, run.has_ever_requested()).await,
         Delivery::ChildResult => put_child_result(ports, key, run).await,
-        Delivery::StopChild(task) => {
-            let stop = Mail::Stop { by: run.spec().user.clone() };
-            let task = key.with_task(task.clone());
-            // Whoever works on it, or creates it after this, finds the message; nobody is woken for it.
-            let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
-            ports.store().put_mail(&task, &stop, expires_at_s).await?;
-            close_child(ports, &task).await
+        Delivery::StopChild(child) => {
+            stop_child(ports, &key.with_child(child.clone()), &run.spec().user).await
         }
         Delivery::ChildRequest(_) => {
             let Some(asks) = run.child_request().map(Box::new) else { return Ok(()) };
             let mail = Mail::ChildRequest { request: asks };
-            wake_run(ports, &key.without_task(), &mail).await.map(drop)
+            match key.parent() {
+                Some(parent) => wake_run(ports, &parent, &mail).await.map(drop),
+                None => Ok(()),
+            }
         }
         Delivery::HumanResponse(feedback) => {
-            let Some((task, answered)) = run.response_for_child(feedback) else { return Ok(()) };
-            let task = key.with_task(task.clone());
+            let Some((child, answered)) = run.response_for_child(feedback) else { return Ok(()) };
+            let child = key.with_child(child.clone());
             let mail = Mail::HumanResponse { response: Box::new(answered) };
             // The run dispatches it after this.
             let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
-            ports.store().put_mail(&task, &mail, expires_at_s).await
+            ports.store().put_mail(&child, &mail, expires_at_s).await
         }
     }
 }
@@ -76,9 +75,9 @@ pub async fn put_child_result<P: Ports>(
     key: &RunKey,
     run: &Run,
 ) -> Result<(), StoreError> {
-    let Some(outcome) = run.child_result() else { return Ok(()) };
-    let mail = Mail::ChildEnded { ended: Box::new(outcome.clone()) };
-    wake_run(ports, &key.without_task(), &mail).await.map(drop)
+    let (Some(result), Some(parent)) = (run.child_result(), key.parent()) else { return Ok(()) };
+    let mail = Mail::ChildEnded { ended: Box::new(result.clone()) };
+    wake_run(ports, &parent, &mail).await.map(drop)
 }
 
 /// Makes the deliveries that an ended run still owes. Needs no lease: each is idempotent, and so is
@@ -93,8 +92,16 @@ pub(crate) async fn deliver_owed<P: Ports>(ports: &P, key: &RunKey) -> Result<()
         tracing::info!(run_id = %key.run, "the journal has expired");
         return Ok(());
     };
-    // Whoever asks for an ended task has not heard of its end.
-    ignore_too_large(put_child_result(ports, key, journal.run()).await)?;
+    make_deliveries(ports, key, &mut journal).await?;
+    // Whoever asks for an ended child has not heard of its end.
+    ignore_too_large(put_child_result(ports, key, journal.run()).await)
+}
+
+async fn make_deliveries<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    journal: &mut Journal,
+) -> Result<(), StoreError> {
     loop {
         let mut inputs = Vec::new();
         for effect in journal.run().due() {
@@ -112,6 +119,7 @@ pub(crate) async fn deliver_owed<P: Ports>(ports: &P, key: &RunKey) -> Result<()
                 | Effect::RunTool(_)
                 | Effect::Wait { .. }
                 | Effect::AwaitHuman(_)
+                | Effect::SaveAnswer(_)
                 | Effect::RunChild(_) => {}
             }
         }
@@ -123,7 +131,7 @@ pub(crate) async fn deliver_owed<P: Ports>(ports: &P, key: &RunKey) -> Result<()
         let expires_at_s = journal_expiry_s(ports.settings(), after.run());
         match ports.store().append(key, &record, expires_at_s).await? {
             // What was owed last may be owed only now.
-            AppendResult::Appended => journal = after,
+            AppendResult::Appended => *journal = after,
             // Somebody else delivered at the same time.
             AppendResult::Conflict => return Ok(()),
         }

@@ -1,5 +1,6 @@
 //! A model call: rendered, fitted, tried, retried.
 
+mod answer_format;
 mod expansion;
 mod fallback;
 mod images;
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use answer_format::find_answer_problem;
 use djinn_core::budget::{Price, Usage};
 use djinn_core::effect::ModelCall;
 use djinn_core::error_code::{ErrorCode, Failure};
@@ -236,11 +238,10 @@ impl<P: Ports> ModelExecution<P> {
         tools: &AvailableTools,
         limit: u64,
     ) -> Result<RenderedRequest, Failure> {
-        let language = self.run.spec().settings.language;
         let (role, choice) = (self.call.role, self.call.model_choice());
-        let task = self.key.task.as_ref().map_or_else(String::new, |task| format!("{task}."));
-        let name = format!("{}/{task}{}/{}", self.key.run, self.call.message, self.call.attempt);
-        let tools = tools.specs(language);
+        let message = self.call.message.clone().below(&self.key.path);
+        let name = format!("{}/{message}/{}", self.key.run, self.call.attempt);
+        let tools = tools.specs_for(self.run.spec());
         let count = |text: &str| self.ports.model().count_tokens(role, choice, text);
         let limits = self.ports.model().limits(role, choice);
         // Nothing masks what identifies a person in an image.
@@ -383,7 +384,9 @@ impl<P: Ports> ModelExecution<P> {
         let window = Some(WindowUsage { tokens, limit });
         // What a message cost is what all attempts at it did.
         reply.usage = reply.usage.plus(silent.usage());
-        let replied = ModelReplied { message, reply, offered, tool_set, dropped, window };
+        let answer_problem = find_answer_problem(&self.run, &self.call, &reply);
+        let replied =
+            ModelReplied { message, reply, offered, tool_set, dropped, window, answer_problem };
         Input::ModelReplied(Box::new(replied))
     }
 

@@ -79,7 +79,7 @@ impl<P: Ports> ToolExecution<P> {
         let (progress, reports) = ToolProgress::with_reader();
         let context = ToolContext {
             run: key.run.clone(),
-            task: key.task.clone(),
+            path: key.path.clone(),
             session: SessionKey::of(asked),
             files: run.files().all().iter().map(|file| file.name.clone()).collect(),
             call: invocation.call.id.clone(),
@@ -264,8 +264,5 @@ impl<P: Ports> ToolExecution<P> {
 /// The internal file of a result: unique in its session, the same for every attempt.
 fn result_file_name(key: &RunKey, call: &CallId) -> String {
     let run: String = key.run.as_str().chars().skip(4).take(8).collect();
-    match &key.task {
-        None => format!("result-{run}-{call}.txt"),
-        Some(task) => format!("result-{run}-{task}.{call}.txt"),
-    }
+    format!("result-{run}-{}.txt", call.clone().below(&key.path))
 }

@@ -97,8 +97,7 @@ impl Payer {
     /// Who reserves for a line of calls of a run or a task.
     #[must_use]
     pub fn of(key: &RunKey, line: CallLine) -> Self {
-        let task = key.task.as_ref().map(ToString::to_string).unwrap_or_default();
-        let hash = sha256_hex(format!("{} {task} {}", key.run, line.as_str()).as_bytes());
+        let hash = sha256_hex(format!("{} {} {}", key.run, key.path, line.as_str()).as_bytes());
         Self(hash.chars().take(16).collect())
     }
 
@@ -201,7 +200,7 @@ pub trait Budgets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use djinn_core::id::{RunId, TaskId, TenantId, UserId};
+    use djinn_core::id::{ChildId, RunId, TenantId, UserId};
 
     #[test]
     fn a_day_begins_at_midnight_in_utc() {
@@ -216,7 +215,7 @@ mod tests {
     fn every_line_of_calls_pays_for_itself() {
         let run = RunId::new(format!("run_{}", "0".repeat(32))).unwrap();
         let key = RunKey::new(TenantId::new("t").unwrap(), run);
-        let task = key.with_task(TaskId::of(1, 1));
+        let task = key.with_child(ChildId::for_step(1, 1));
         let lines = [CallLine::Work, CallLine::Beside];
         let of_lines = |key: &RunKey| lines.map(|line| Payer::of(key, line));
         let mut payers = [of_lines(&key), of_lines(&task)].concat();

@@ -64,9 +64,9 @@ impl Mail {
             Self::Stop { .. } => "stop#".to_owned(),
             Self::FileAdded { id, .. } => format!("file#{id}"),
             Self::FileAnnounced { file } => format!("announced#{}", file.object),
-            Self::ChildEnded { ended } => format!("child#{}", ended.report.task),
+            Self::ChildEnded { ended } => format!("child#{}", ended.report.child),
             Self::ChildRequest { request: asks } => {
-                format!("child_request#{}#{}", asks.task, asks.version)
+                format!("child_request#{}#{}", asks.child, asks.version)
             }
             Self::UserMessage { message: said } => format!("user_message#{}", said.id),
             Self::PlanEdited { edit: edited } => format!("edit#{}", edited.id),

@@ -7,14 +7,15 @@ mod toolbox;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use djinn_core::agent::AgentSpec;
 use djinn_core::human::Interrupt;
-use djinn_core::id::{CallId, FileName, RunId, TaskId};
+use djinn_core::id::{CallId, FileName, Path, RunId};
 use djinn_core::language::Language;
 use djinn_core::tool::{ToolFailure, ToolOutput, ToolSpec};
 use djinn_text::masking::mask_pii;
 use serde_json::{Map, Value};
 pub use source::{ToolAudience, ToolSource, ToolSourceError};
-pub use toolbox::{AvailableTools, RESERVED_NAMES, Toolbox};
+pub use toolbox::{AvailableTools, OfferedAgents, RESERVED_NAMES, Toolbox};
 
 use super::SessionKey;
 use super::tool_progress::ToolProgress;
@@ -28,10 +29,10 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Whose call it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolContext {
-    /// The run that the call is of.
+    /// The run of a user's that the call is for.
     pub run: RunId,
-    /// The task of it, if it is one.
-    pub task: Option<TaskId>,
+    /// The way from there to the run that makes the call.
+    pub path: Path,
     /// The session whose files it may touch.
     pub session: SessionKey,
     /// The names of the files the run knows of.
@@ -73,10 +74,7 @@ impl ToolContext {
     pub fn idempotency_key(&self) -> String {
         let round =
             if self.interrupts == 0 { String::new() } else { format!(".{}", self.interrupts) };
-        match &self.task {
-            None => format!("{}.{}{round}", self.run, self.call),
-            Some(task) => format!("{}.{task}.{}{round}", self.run, self.call),
-        }
+        format!("{}.{}{round}", self.run, self.call.clone().below(&self.path))
     }
 }
 
@@ -117,6 +115,12 @@ pub trait Tool: Send + Sync {
 
     /// What is wrong with these arguments, if anything is.
     fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String>;
+
+    /// The agent that it is, if it is one: then it is not run, but answered by a run one level down.
+    fn agent(&self, language: Language) -> Option<AgentSpec> {
+        let _ = language;
+        None
+    }
 }
 
 /// A tool that others hold, too.
@@ -135,5 +139,9 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String> {
         (**self).check_arguments(arguments)
+    }
+
+    fn agent(&self, language: Language) -> Option<AgentSpec> {
+        (**self).agent(language)
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn render_employees(
     let asked = run.spec();
     let words = asked.child.as_ref().map_or("", |task| &task.description);
     let values = json!({"query": prompt::truncate_text(&asked.question, MAX_WORDS),
-        "words": prompt::truncate_text(words, MAX_WORDS), "tools": to_listed_tools(tools)});
+        "words": prompt::truncate_text(words, MAX_WORDS), "tools": to_listed_tools(tools, false)});
     let text = prompts.render(asked.settings.language, prompt::TASK_EMPLOYEES, values);
     let piece =
         RequestPart { label: "employees", texts: vec![&text], image_tokens: 0, pinned: true };

@@ -57,6 +57,7 @@ fn result_text(outcome: &ToolResult) -> Option<String> {
             | ToolFailure::Crashed
             | ToolFailure::Uncertain
             | ToolFailure::TooMany
+            | ToolFailure::TooDeep
             | ToolFailure::Stopped => None,
         },
     }

@@ -210,7 +210,7 @@ pub(super) fn group_conversation(
             }
             // These belong to the turn before them.
             ConversationItem::Nudge(note) => {
-                add_to_newest(&mut groups, Message::User(note_text(prompts, language, *note)));
+                add_to_newest(&mut groups, Message::User(note_text(prompts, language, note)));
             }
             ConversationItem::PlanEdited(change) => {
                 if let Some(text) = plan_change_text(prompts, language, change) {
@@ -329,12 +329,20 @@ fn add_to_newest(groups: &mut Vec<MessageGroup>, message: Message) {
     }
 }
 
-fn note_text(prompts: &Prompts, language: Language, note: Nudge) -> String {
+fn note_text(prompts: &Prompts, language: Language, note: &Nudge) -> String {
     let fragment = match note {
         Nudge::CutOff => prompt::NOTE_CUT_OFF,
         Nudge::Empty => prompt::NOTE_EMPTY,
         Nudge::NoPlan => prompt::NOTE_NO_PLAN,
         Nudge::Repeated => prompt::NOTE_REPEATED,
+        Nudge::BadAnswer(_) => prompt::NOTE_BAD_ANSWER,
     };
-    prompts.render(language, fragment, ())
+    match note {
+        Nudge::BadAnswer(problem) => {
+            prompts.render(language, fragment, serde_json::json!({"problem": problem}))
+        }
+        Nudge::CutOff | Nudge::Empty | Nudge::NoPlan | Nudge::Repeated => {
+            prompts.render(language, fragment, ())
+        }
+    }
 }

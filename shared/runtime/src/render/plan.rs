@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::prompt::{self, Prompts};
 
-/// The planning tool. It is answered by the run itself, where the reply is recorded.
-pub(crate) fn planning_tool(prompts: &Prompts, language: Language) -> ToolSpec {
+/// The planning tool, by which steps may name `agents` where there are any. It is answered by the run itself, where the reply is recorded.
+pub(crate) fn planning_tool(prompts: &Prompts, language: Language, agents: bool) -> ToolSpec {
     let words = prompts.describe_tool(language, prompt::TOOL_PLANNING);
     let parameter = |name: &str, schema: Value| {
         let mut schema = schema;
@@ -23,6 +23,8 @@ pub(crate) fn planning_tool(prompts: &Prompts, language: Language) -> ToolSpec {
         }
         (name.to_owned(), schema)
     };
+    let agents =
+        agents.then(|| parameter("agents", json!({"type": "array", "items": {"type": "string"}})));
     let properties: serde_json::Map<String, Value> = [
         parameter(
             "command",
@@ -43,6 +45,7 @@ pub(crate) fn planning_tool(prompts: &Prompts, language: Language) -> ToolSpec {
         parameter("step_notes", json!({"type": "string"})),
     ]
     .into_iter()
+    .chain(agents)
     .collect();
     ToolSpec {
         name: PLANNING_TOOL.to_owned(),
@@ -90,7 +93,7 @@ pub(super) fn round_text(
     plan: &Plan,
 ) -> String {
     // Why a step is blocked was said just before.
-    let told = |step: &Step| reports.iter().any(|report| report.task.step_id() == step.id);
+    let told = |step: &Step| reports.iter().any(|report| report.step_id() == Some(step.id));
     let reports: Vec<Value> =
         reports.iter().map(|report| report_values(report, language)).collect();
     let values = json!({"reports": reports, "plan": format_plan(plan, |step| !told(step))});
@@ -154,7 +157,7 @@ pub(super) fn task_values(
 
 fn report_values(report: &ChildReport, language: Language) -> Value {
     json!({
-        "task": report.task, "words": report.description, "text": report.full_text(language),
+        "task": report.child, "words": report.description, "text": report.full_text(language),
         "files": report.files, "done": report.done, "left_out": report.skipped,
         "cut": report.truncated, "changed": report.edit_comment.is_some(),
         "comment": report.edit_comment.as_deref().unwrap_or_default(),

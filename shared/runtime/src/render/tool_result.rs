@@ -121,6 +121,7 @@ fn failure_fragment(reason: ToolFailure) -> Fragment {
         ToolFailure::Crashed => prompt::OUTCOME_CRASHED,
         ToolFailure::Uncertain => prompt::OUTCOME_UNCERTAIN,
         ToolFailure::TooMany => prompt::OUTCOME_TOO_MANY,
+        ToolFailure::TooDeep => prompt::OUTCOME_TOO_DEEP,
         ToolFailure::Stopped => prompt::OUTCOME_STOPPED,
         ToolFailure::Skipped => prompt::OUTCOME_SKIPPED,
         ToolFailure::Answered => prompt::OUTCOME_ANSWERED,

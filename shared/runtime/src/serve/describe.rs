@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use djinn_core::budget::{Budget, Spending};
 use djinn_core::entry::{Event, RunResult};
 use djinn_core::error_code::Failure;
-use djinn_core::id::{StepId, TaskId};
+use djinn_core::id::{ChildId, StepId};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::plan::{Plan, StepStatus};
 
@@ -51,8 +51,8 @@ pub struct RunSnapshot {
     pub plan: Option<Plan>,
     /// The version that a change of the plan has to name; 0 without a plan.
     pub plan_version: u32,
-    /// The tasks that have not ended, each with its step's words.
-    pub tasks: BTreeMap<TaskId, String>,
+    /// The runs right below it that have not ended, each with what it is to do.
+    pub children: BTreeMap<ChildId, String>,
     /// How it ended, if it has.
     pub ending: Option<RunResult>,
 }
@@ -121,7 +121,7 @@ impl RunSnapshot {
             wall_ms: ending.wall_ms(),
             plan: None,
             plan_version: 0,
-            tasks: BTreeMap::new(),
+            children: BTreeMap::new(),
             ending: Some(ending),
         }
     }
@@ -131,13 +131,13 @@ impl RunSnapshot {
 #[derive(Default)]
 struct EntryFold {
     plan: Option<Plan>,
-    tasks: BTreeMap<TaskId, String>,
+    children: BTreeMap<ChildId, String>,
     ending: Option<RunResult>,
 }
 
 impl EntryFold {
     fn into_snapshot(self, journal: &Journal, now_ms: i64) -> RunSnapshot {
-        let (run, Self { plan, tasks, ending }) = (journal.run(), self);
+        let (run, Self { plan, children, ending }) = (journal.run(), self);
         let wall_ms = ending.as_ref().map_or_else(|| run.wall_ms(now_ms), RunResult::wall_ms);
         RunSnapshot {
             question: run.spec().question.clone(),
@@ -146,7 +146,7 @@ impl EntryFold {
             wall_ms,
             plan,
             plan_version: run.plan_version(),
-            tasks,
+            children,
             ending,
         }
     }
@@ -162,12 +162,14 @@ impl EntryFold {
         match event {
             Event::PlanChanged { plan } => self.plan = Some(plan.clone()),
             Event::StepChanged { step, status, note } => self.mark_step(*step, *status, note),
-            Event::ChildStarted { task, description: words } => {
-                self.mark_step(task.step_id(), StepStatus::InProgress, "");
-                self.tasks.insert(task.clone(), words.clone());
+            Event::ChildStarted { child, description, .. } => {
+                if let Some(task) = child.task() {
+                    self.mark_step(task.step_id(), StepStatus::InProgress, "");
+                }
+                self.children.insert(child.clone(), description.clone());
             }
-            Event::ChildEnded { task, .. } => {
-                self.tasks.remove(task);
+            Event::ChildEnded { child, .. } => {
+                self.children.remove(child);
             }
             Event::RunEnded(ending) => {
                 self.ending = Some(ending.clone());

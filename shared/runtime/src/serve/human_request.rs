@@ -66,7 +66,7 @@ pub async fn load_audit<P: Ports>(ports: &P, run: &LoadedRun) -> Result<Vec<Audi
 #[must_use]
 pub fn tool_schema<P: Ports>(ports: &P, tool: &str, language: Language) -> Option<Value> {
     if tool == PLANNING_TOOL {
-        return Some(planning_tool(ports.prompts(), language).schema);
+        return Some(planning_tool(ports.prompts(), language, true).schema);
     }
     ports.tools().find_tool(tool).map(|found| found.spec(language).schema)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use djinn_core::budget::{Price, Usage};
 use djinn_core::effect::{ModelCall, ToolChoice};
-use djinn_core::id::{MessageId, TaskId};
+use djinn_core::id::{ChildId, MessageId};
 use djinn_core::input::{Input, RunSpec};
 use djinn_core::settings::{Role, RunSettings};
 use djinn_runtime::account::{BudgetAccount, MaxUsage, ReserveError};
@@ -171,7 +171,7 @@ async fn happens(seed: u64) -> (Ledger, Amount) {
     let schedule = Arc::new(schedule);
     let mut working = tokio::task::JoinSet::new();
     for n in 1..=callers {
-        let (schedule, key) = (Arc::clone(&schedule), key.with_task(TaskId::of(n, 1)));
+        let (schedule, key) = (Arc::clone(&schedule), key.with_child(ChildId::for_step(n, 1)));
         working.spawn(async move { schedule.caller(key).await });
     }
     working.join_all().await;

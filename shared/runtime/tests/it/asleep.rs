@@ -54,8 +54,9 @@ async fn a_run_that_is_woken_creates_none_of_its_tasks_again() {
     let created: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
     let counted = Arc::clone(&created);
     sim.ports.store.before_each(move |op| {
-        if let (OpKind::Create, Some(task)) = (op.kind, op.run.and_then(|run| run.task)) {
-            *counted.lock().unwrap().entry(task.to_string()).or_default() += 1;
+        let run = op.run.filter(|run| op.kind == OpKind::Create && !run.is_root());
+        if let Some(run) = run {
+            *counted.lock().unwrap().entry(run.path.to_string()).or_default() += 1;
         }
         async { StoreFault::None }
     });
@@ -209,8 +210,7 @@ async fn a_response_goes_on_as_long_as_its_tasks_stream() {
 /// How often somebody took the lease of the run itself.
 fn taken(sim: &Sim) -> usize {
     let log = MemoryStore::clone(&sim.ports.store).log();
-    let is_run =
-        |op: &&djinn_testkit::memory::Op| op.run.as_ref().is_some_and(|run| run.task.is_none());
+    let is_run = |op: &&djinn_testkit::memory::Op| op.run.as_ref().is_some_and(|run| run.is_root());
     log.iter().filter(|op| op.kind == OpKind::TakeLease).filter(is_run).count()
 }
 
@@ -287,7 +287,7 @@ async fn an_alarm_rings_until_all_that_an_ended_run_owes_is_delivered() {
     sim.pass_time(Duration::from_secs(3)).await;
     // The run hears of the stop; its task cannot be told.
     sim.ports.store.before_each(|op| async move {
-        let to_task = op.run.is_some_and(|run| run.task.is_some());
+        let to_task = op.run.is_some_and(|run| !run.is_root());
         if to_task && op.kind == OpKind::PutMail { StoreFault::NotDone } else { StoreFault::None }
     });
     let mut run = LoadedRun::load(&sim.ports, &key).await.unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use djinn_core::budget::Usage;
 use djinn_core::entry::{Entry, Event};
-use djinn_core::id::TaskId;
+use djinn_core::id::ChildId;
 use djinn_core::input::Input;
 use djinn_core::journal::Journal;
 use djinn_core::language::Language;
@@ -128,7 +128,7 @@ async fn the_model_is_told_of_the_tools_and_may_call_none() {
     }
     // The record of the reply says which tools it was told of.
     let key = sim.make_question(settings()).run_key();
-    let task = key.with_task(TaskId::of(1, 1));
+    let task = key.with_child(ChildId::for_step(1, 1));
     let records = sim.ports.store.read_from(&task, 0).await.unwrap();
     let inputs = records.iter().flat_map(|record| &record.inputs);
     let replied = inputs.filter_map(|input| match input {

@@ -1,6 +1,7 @@
 //! Runs that wait for people: whatever dies, nothing happens unasked, nothing is asked twice, and what
 //! was decided happens once.
 
+use djinn_core::id::Path;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::{
     HumanRequest, HumanResponse, HumanSettings, ResponseRecord, TimeoutAction,
 };
-use djinn_core::id::{HumanRequestId, TaskId, UserId};
+use djinn_core::id::{ChildId, HumanRequestId, UserId};
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::EffectClass;
@@ -337,7 +338,8 @@ async fn unknown_and_stale_requests_can_be_told_apart() {
     let stale =
         ResponseRecord { digest: Some("0".repeat(64)), ..answered("anna", HumanResponse::Confirm) };
     assert_eq!(code(stale).await, ErrorCode::FeedbackStale);
-    let other = RunKey { run: key.run.clone(), task: Some(TaskId::of(1, 1)), ..key.clone() };
+    let other =
+        RunKey { run: key.run.clone(), path: Path::to(ChildId::for_step(1, 1)), ..key.clone() };
     assert_eq!(LoadedRun::load(&sim.ports, &other).await.unwrap_err().code, ErrorCode::RunNotFound);
 }
 
@@ -386,7 +388,8 @@ async fn while_one_task_waits_the_others_go_on() {
         assert!(seen.iter().any(|line| line.starts_with(ended)), "{seen:#?}");
     }
     let meta = sim.ports.store.find_meta(&key).await.unwrap().unwrap();
-    let task = sim.ports.store.find_meta(&key.with_task(TaskId::of(3, 1))).await.unwrap().unwrap();
+    let task =
+        sim.ports.store.find_meta(&key.with_child(ChildId::for_step(3, 1))).await.unwrap().unwrap();
     assert_eq!((meta.status, task.status), (RunStatus::Paused, RunStatus::Paused));
     assert!(sim.alive_count() == 0 && !sim.has_alarm(), "it waits for nothing but an answer");
     let now_ms = sim.ports.clock.now_ms();

@@ -40,5 +40,6 @@ mod texts;
 mod time;
 mod too_large;
 mod tool_set;
+mod tree;
 mod viewer;
 mod wake;

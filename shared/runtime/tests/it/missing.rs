@@ -54,7 +54,7 @@ fn came(sim: &Sim, client: usize, entries: &[Entry], id: &str) -> i64 {
 fn shown(sim: &Sim, client: usize, entries: &[Entry], message: &str) -> Vec<i64> {
     let wanted = format!("\"message\":\"{message}\"");
     let frames = sent(&sim.clients[client]);
-    let of_task = frames.into_iter().filter(|(_, frame)| frame.contains("\"child\":\"s1.1\""));
+    let of_task = frames.into_iter().filter(|(_, frame)| frame.contains("\"path\":\"s1.1\""));
     let of_message: Vec<(i64, String)> =
         of_task.filter(|(_, frame)| frame.contains(&wanted)).collect();
     let previews = events(&of_message, "preview").len();

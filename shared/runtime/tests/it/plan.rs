@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use djinn_core::entry::{Entry, Event};
-use djinn_core::id::TaskId;
+use djinn_core::id::ChildId;
 use djinn_core::settings::RunSettings;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::model::ModelRequest;
@@ -49,7 +49,7 @@ async fn journals_to_keep() {
     let mut sim = sim(points, &Ledger::default());
     told(&mut sim).await;
     let key = sim.make_question(settings()).run_key();
-    for key in [key.clone(), key.with_task(TaskId::of(3, 1))] {
+    for key in [key.clone(), key.with_child(ChildId::for_step(3, 1))] {
         for record in sim.ports.store.read_from(&key, 0).await.unwrap() {
             println!("{}", serde_json::to_string(&record).unwrap());
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use djinn_core::effect::{Delivery, Effect};
-use djinn_core::id::TaskId;
+use djinn_core::id::ChildId;
 use djinn_core::journal::Journal;
 use djinn_core::settings::{Mode, RunSettings};
 use djinn_core::status::RunStatus;
@@ -135,7 +135,7 @@ fn planned(n: u32) -> RunSettings {
 /// Every task has ended as it was told to, and owes no more than an outcome that nobody waits for.
 async fn still(sim: &Sim, key: &RunKey, tasks: usize) {
     for step in 1..=tasks {
-        let task = key.with_task(TaskId::of(u32::try_from(step).unwrap(), 1));
+        let task = key.with_child(ChildId::for_step(u32::try_from(step).unwrap(), 1));
         let records = sim.ports.store.read_from(&task, 0).await.unwrap();
         let run = Journal::fold(&records).unwrap();
         assert_eq!(run.run().status(), RunStatus::Stopped, "{task}");
@@ -159,7 +159,7 @@ async fn a_stop_reaches_every_task_in_the_middle_of_a_reply_and_of_a_tool() {
         let key = question.run_key();
         still(&sim, &key, 50).await;
         for step in 1..=50 {
-            let task = key.with_task(TaskId::of(step, 1));
+            let task = key.with_child(ChildId::for_step(step, 1));
             let records = sim.ports.store.read_from(&task, 0).await.unwrap();
             assert!(records.last().unwrap().at_ms - stop_at_ms <= 2_000, "{task} went on");
         }
@@ -197,7 +197,7 @@ async fn a_run_that_ends_by_itself_stops_its_tasks_and_owes_that_until_it_is_don
     assert!(refused.load(std::sync::atomic::Ordering::Relaxed) >= 6);
     // A task has a deadline of its own, a little before its run's: it failed by itself, or was told.
     for step in 1..=3 {
-        let task = question.run_key().with_task(TaskId::of(step, 1));
+        let task = question.run_key().with_child(ChildId::for_step(step, 1));
         let records = sim.ports.store.read_from(&task, 0).await.unwrap();
         assert!(Journal::fold(&records).unwrap().run().status().has_ended(), "{task}");
     }
@@ -213,7 +213,7 @@ async fn a_task_that_is_kicked_after_its_run_ended_does_no_work() {
     sim.run_to_end(&question).await.unwrap();
     let asked =
         |sim: &Sim| sim.points.point_names().iter().filter(|n| n.contains("model s")).count();
-    let task = question.run_key().with_task(TaskId::of(1, 1));
+    let task = question.run_key().with_child(ChildId::for_step(1, 1));
     // Its mail was lost: that its run has ended is enough.
     sim.ports.store.delete_mail(&task, &["stop#".to_owned()]).await.unwrap();
     let serving = |holder: &str| ServeContext {

@@ -306,10 +306,10 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
         }
         Event::PlanChanged { plan } => vec![("a call, or a changed plan", format!("{plan:?}"))],
         Event::StepChanged { step: _, status: _, note } => vec![("a call", note)],
-        Event::ChildStarted { task: _, description: words } => {
+        Event::ChildStarted { child: _, description: words, agent: _ } => {
             vec![("a call, or a changed plan", words)]
         }
-        Event::ChildEnded { task: _, status: _, text, files: written, failure, spent: _ } => {
+        Event::ChildEnded { child: _, status: _, text, files: written, failure, spent: _ } => {
             files(written).chain(of_failure(failure)).chain([("a reply", text)]).collect()
         }
         Event::UserMessageAdded { by: _, text } => vec![("a message", text)],

@@ -101,7 +101,7 @@ async fn a_run_whose_tasks_cannot_write_to_it_comes_to_its_end() {
     let mut sim = market::sim(Points::new(), &Ledger::default());
     sim.person = Some(|_| HumanResponse::Confirm);
     sim.ports.store.before_each(|op| {
-        let to_run = op.kind == OpKind::PutMail && op.run.is_some_and(|key| key.task.is_none());
+        let to_run = op.kind == OpKind::PutMail && op.run.is_some_and(|key| key.is_root());
         async move { if to_run { StoreFault::TooLarge } else { StoreFault::None } }
     });
     let entries = sim.run_to_end(&sim.make_question(settings)).await.unwrap();
@@ -111,7 +111,7 @@ async fn a_run_whose_tasks_cannot_write_to_it_comes_to_its_end() {
     let tried: usize = written(&sim)
         .iter()
         .filter(|((kind, key, _), _)| {
-            *kind == OpKind::PutMail && key.as_ref().is_some_and(|key| key.task.is_none())
+            *kind == OpKind::PutMail && key.as_ref().is_some_and(|key| key.is_root())
         })
         .map(|(_, times)| times)
         .sum();

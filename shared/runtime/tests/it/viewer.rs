@@ -151,7 +151,7 @@ async fn the_entries_of_a_task_are_shown_while_it_is_at_work_and_once() {
         assert!(came("s1.1.end")[0] >= 40_000);
         // So is what it says while it says it.
         let said =
-            events(&frames, "preview").into_iter().filter(|f| f.contains("\"child\":\"s2.1\""));
+            events(&frames, "preview").into_iter().filter(|f| f.contains("\"path\":\"s2.1\""));
         let said: Vec<&str> = said.collect();
         assert!(said.len() >= 2, "client {client} was shown {said:?}");
     }

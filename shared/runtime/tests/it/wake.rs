@@ -119,7 +119,7 @@ impl Turns {
 
 impl State {
     fn actor(&mut self, op: &Op) -> Option<Actor> {
-        if op.run.as_ref()?.task.is_some() {
+        if !op.run.as_ref()?.is_root() {
             return None;
         }
         if let Some((_, actor)) = self.processes.iter().find(|(of, _)| *of == op.process) {

@@ -1,10 +1,18 @@
-//! What may be said: the deny list and the checker of content.
+//! Which agents there are, and what may be said: the deny list and the checker of content.
 
 use super::settings_table;
 use crate::setting::{Setting, SettingsTable};
 
 settings_table! {
-    "tools": "What people and models may write.";
+    "tools": "Agents, and what people and models may write.";
+
+    /// Folders of agents beside ours, as the function finds them, with a colon between them. Read anew while
+    /// it runs, at most every 5 s.
+    AGENTS = Setting::form("DJINN_AGENTS", "folders that exist").with_parameter("Agents");
+
+    /// The agents that every run may call: their names with commas between them, or `all`.
+    OFFERED_AGENTS = Setting::form("DJINN_OFFERED_AGENTS", "names with commas between them, or `all`")
+        .with_parameter("OfferedAgents");
 
     /// At most 500 phrases that neither people nor models may write.
     DENY_LIST = Setting::form("DJINN_DENY_LIST", "a JSON list of phrases")

@@ -1,7 +1,8 @@
 //! Lists of a user's own.
 
 use djinn_core::entry::{Entry, Event};
-use djinn_core::id::{EntryId, ShareHandle, TaskId};
+use djinn_core::id::Path;
+use djinn_core::id::{ChildId, EntryId, ShareHandle};
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::{RunSummary, SessionDeletion, SessionTurn};
 use djinn_runtime::port::journal::CreateResult;
@@ -243,12 +244,21 @@ pub async fn a_forgotten_session_leaves_nothing(store: &impl Store) -> Checked {
     let label = &run.spec.session;
     assert_eq!(store.delete_session(&user, label).await?, SessionDeletion::Unknown);
     store.create(&run.key, &run.created_by("w", None)?).await?;
-    let task = TaskId::new("s1.1")?;
+    let task = ChildId::new("s1.1")?;
     let mut begins = record_of(1, "w1", &text_of(150_000))?;
-    let event = Event::ChildStarted { task: task.clone(), description: "gold".to_owned() };
-    begins.entries.push(Entry { id: EntryId::new("s1.1.start")?, child: None, at_ms: 1, event });
+    let event = Event::ChildStarted {
+        child: task.clone(),
+        description: "gold".to_owned(),
+        agent: String::new(),
+    };
+    begins.entries.push(Entry {
+        id: EntryId::new("s1.1.start")?,
+        path: Path::default(),
+        at_ms: 1,
+        event,
+    });
     store.append(&run.key, &begins, EXPIRY).await?;
-    let task = run.key.with_task(task);
+    let task = run.key.with_child(task);
     store.create(&task, &run.created_by("w2", None)?).await?;
     store.append(&task, &record_of(1, "w3", "found")?, EXPIRY).await?;
     store.append_end(&run.key, &record_of(2, "w4", "done")?, &run.run_end(), EXPIRY).await?;

@@ -1,12 +1,14 @@
 //! Runs, records and files to check a store with.
 
+use djinn_core::id::Path;
+use serde_json::Map;
 use std::error::Error;
 
 use djinn_core::budget::Usage;
 use djinn_core::conversation::{ChildReport, Exchange};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{
-    CallId, EntryId, FileName, MessageId, RequestId, RunId, SessionId, ShareHandle, TaskId,
+    CallId, ChildId, EntryId, FileName, MessageId, RequestId, RunId, SessionId, ShareHandle,
     TenantId, UserId, WriteId,
 };
 use djinn_core::input::{ChildSpec, Input, ModelReplied, Reply, RunSpec};
@@ -95,8 +97,8 @@ impl RunFixture {
 
     /// A task of it, whose round begins after a conversation that ends with this text.
     pub(super) fn child_run(&self, step: u32, text: &str) -> FixtureResult<Self> {
-        let report = |task, text: &str| ChildReport {
-            task,
+        let report = |task: ChildId, text: &str| ChildReport {
+            child: task,
             description: "Look".to_owned(),
             text: text.to_owned(),
             failure: None,
@@ -106,17 +108,22 @@ impl RunFixture {
             edit_comment: None,
             truncated: false,
         };
-        let task = TaskId::of(step, 1);
+        let task = ChildId::for_step(step, 1);
         let mut made = self.clone();
-        made.key = made.key.with_task(task.clone());
+        made.key = made.key.with_child(task.clone());
         made.spec.history =
             vec![Exchange { tainted: true, ..exchange_of("Who?", text, &made.spec.user) }];
         made.spec.child = Some(ChildSpec {
             description: format!("Step {step}"),
-            earlier_rounds: vec![report(TaskId::of(9, 1), text)],
-            current_round: vec![report(TaskId::of(step + 100, 1), "of this round")],
-            task,
-            concurrent_tasks: 3,
+            earlier_rounds: vec![report(ChildId::for_step(9, 1), text)],
+            current_round: vec![report(ChildId::for_step(step + 100, 1), "of this round")],
+            child: task,
+            above: Path::default(),
+            agent: None,
+            arguments: Map::new(),
+            places: 0,
+            keeps_answer: true,
+            concurrent_children: 3,
             deadline_ms: Some(self.at_ms + 1_000),
             previous_failure: None,
             revision: None,
@@ -188,6 +195,7 @@ pub(super) fn record_of(n: u64, write: &str, text: &str) -> FixtureResult<Record
         tool_set: None,
         dropped: None,
         window: None,
+        answer_problem: None,
     };
     let at_ms = 1_700_000_000_000 + i64::try_from(n)?;
     let event = Event::MessageCompleted {
@@ -206,7 +214,7 @@ pub(super) fn record_of(n: u64, write: &str, text: &str) -> FixtureResult<Record
         epoch: 1,
         at_ms,
         inputs: vec![Input::ModelReplied(Box::new(replied))],
-        entries: vec![Entry { id: EntryId::new("t1")?, child: None, at_ms, event }],
+        entries: vec![Entry { id: EntryId::new("t1")?, path: Path::default(), at_ms, event }],
     })
 }
 
@@ -225,7 +233,7 @@ pub(super) fn text_of(bytes: usize) -> String {
 
 pub(super) fn preview_piece(offset: u64, text: &str, at_ms: i64) -> Live {
     Live::Preview(Preview {
-        child: None,
+        path: Path::default(),
         message: MessageId::for_turn(1),
         attempt: 1,
         kind: TextKind::Text,
@@ -241,8 +249,8 @@ pub(super) fn early_entry(nth: u64, at_ms: i64) -> FixtureResult<Live> {
         call: CallId::new("t1.c1")?,
         result: ToolResult::Done(ToolOutput::from_text("三 files")),
     };
-    let entry = Entry { id: EntryId::new("t1.c1.result")?, child: None, at_ms, event };
-    let entry = entry.into_parent_entry(&TaskId::of(1, 1));
+    let entry = Entry { id: EntryId::new("t1.c1.result")?, path: Path::default(), at_ms, event };
+    let entry = entry.below(&Path::to(ChildId::for_step(1, 1)));
     Ok(Live::Entry(Box::new(EarlyEntry { index: nth, ends_record: true, entry })))
 }
 

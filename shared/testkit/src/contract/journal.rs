@@ -1,6 +1,6 @@
 //! A store creates, appends to, ends and reads the journals of runs as these checks demand.
 
-use djinn_core::id::TaskId;
+use djinn_core::id::ChildId;
 use djinn_core::journal::FORMAT;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::{AppendResult, CreateResult, RunEnd};
@@ -348,7 +348,7 @@ pub async fn a_task_lives_beside_its_run_and_leaves_the_session_alone(
     let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w0", None)?).await?;
     let (first, second) =
-        (run.key.with_task(TaskId::of(1, 1)), run.key.with_task(TaskId::of(1, 2)));
+        (run.key.with_child(ChildId::for_step(1, 1)), run.key.with_child(ChildId::for_step(1, 2)));
     for (key, write) in [(&first, "w1"), (&second, "w2"), (&first, "w1")] {
         assert_eq!(store.create(key, &run.created_by(write, None)?).await?, CreateResult::Created);
     }

@@ -1,7 +1,7 @@
 //! A store gives a session one active run and a history, as these checks demand.
 
 use djinn_core::conversation::Exchange;
-use djinn_core::id::{SessionId, SessionName, ShareHandle, TaskId};
+use djinn_core::id::{ChildId, SessionId, SessionName, ShareHandle};
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;
 use djinn_runtime::port::journal::{CreateResult, EndedRun};
@@ -104,7 +104,7 @@ pub async fn a_run_that_is_given_up_has_failed_and_frees_its_session(
     assert_eq!(store.find_meta(&second.key).await?, None);
 
     // A task that is given up leaves its run and the session alone.
-    let task = first.key.with_task(TaskId::of(1, 1));
+    let task = first.key.with_child(ChildId::for_step(1, 1));
     store.create(&task, &first.created_by("w5", None)?).await?;
     store.abandon_run(&task, first.at_ms + 1).await?;
     let status = async |key| store.find_meta(key).await.map(|meta| meta.map(|meta| meta.status));

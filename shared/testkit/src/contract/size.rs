@@ -10,7 +10,7 @@ use djinn_core::conversation::ChildReport;
 use djinn_core::estimate::Estimate;
 use djinn_core::file::ProductFile;
 use djinn_core::human::{HumanRequest, HumanResponse, ResponseRecord, Subject};
-use djinn_core::id::{CallId, FileName, HumanRequestId, TaskId, UserId};
+use djinn_core::id::{CallId, ChildId, FileName, HumanRequestId, UserId};
 use djinn_core::input::{ChildEnded, ChildRequest, PlanEdit, UserMessage};
 use djinn_core::plan::StepEdit;
 use djinn_core::status::RunStatus;
@@ -50,7 +50,7 @@ fn child_ended(text: &str) -> FixtureResult<ChildEnded> {
         .map(|n| product_file(&format!("{n}.md"), part))
         .collect::<FixtureResult<Vec<_>>>()?;
     let report = ChildReport {
-        task: TaskId::of(1, 1),
+        child: ChildId::for_step(1, 1),
         description: "Look".to_owned(),
         text: String::new(),
         failure: None,
@@ -62,7 +62,7 @@ fn child_ended(text: &str) -> FixtureResult<ChildEnded> {
     };
     let (spent, turns) = (Spending::default(), Vec::new());
     let status = RunStatus::Finished;
-    Ok(ChildEnded { report, status, files, spent, turns, tainted: false })
+    Ok(ChildEnded { report, status, files, spent, turns, tainted: false, full_output: None })
 }
 
 fn task_asks(text: &str) -> FixtureResult<ChildRequest> {
@@ -71,7 +71,7 @@ fn task_asks(text: &str) -> FixtureResult<ChildRequest> {
         Subject::Call { call, tool: "file_tool".to_owned(), arguments: content_arguments(text) };
     let ask = HumanRequest {
         id: HumanRequestId::new("s1.1.t1.c1")?,
-        task: Some(TaskId::of(1, 1)),
+        child: Some(ChildId::for_step(1, 1)),
         subject: about,
         risk: Risk::High,
         reasons: Vec::new(),
@@ -79,9 +79,9 @@ fn task_asks(text: &str) -> FixtureResult<ChildRequest> {
         digest: "digest".to_owned(),
         expires_at_ms: Some(9),
     };
-    let (task, reasoning) = (TaskId::of(1, 1), text.to_owned());
+    let (child, reasoning) = (ChildId::for_step(1, 1), text.to_owned());
     Ok(ChildRequest {
-        task,
+        child,
         version: 1,
         requests: vec![ask],
         reasoning,
@@ -126,7 +126,7 @@ fn every_mail(text: &str) -> FixtureResult<Vec<Mail>> {
 /// Whatever people and tasks tell a run reaches it; put twice it is there once, and the last one counts.
 pub async fn mail_of_any_length_is_read_as_it_was_put(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
-    let task = run.key.with_task(TaskId::of(1, 1));
+    let task = run.key.with_child(ChildId::for_step(1, 1));
     store.create(&run.key, &run.created_by("w", None)?).await?;
     for bytes in [10, 110_000, MEGABYTE, 90_000] {
         let mut mail = every_mail(&text_of(bytes))?;

@@ -239,7 +239,7 @@ impl State {
                 user.runs.remove(place);
             }
         }
-        self.runs.retain(|run, _| run.without_task() != *key);
+        self.runs.retain(|run, _| run.root() != *key);
     }
 }
 

@@ -57,7 +57,7 @@ impl State {
                 false => CreateResult::Exists(Box::new(stored.meta.clone())),
             });
         }
-        if key.task.is_some() {
+        if !key.is_root() {
             self.insert_run(key, new, asked, record);
             return Ok(CreateResult::Created);
         }
@@ -97,7 +97,7 @@ impl State {
         }
         let is_at_work = |(other, run): &(&RunKey, &StoredRun)| {
             let meta = run.meta.as_ref().map(|stored| &stored.meta);
-            other.task.is_none()
+            other.is_root()
                 && other.tenant == key.tenant
                 && meta.is_some_and(|meta| {
                     let works = matches!(meta.status, RunStatus::Queued | RunStatus::Running);
@@ -160,7 +160,7 @@ impl State {
                 stored.meta.outline = end.outline.clone().map(Box::new);
                 stored.meta.lease = None;
             }
-            if key.task.is_some() {
+            if !key.is_root() {
                 return Ok(appended);
             }
             for (day, settled) in &end.day_changes {
@@ -187,7 +187,7 @@ impl State {
         stored.meta.ended_at_ms = Some(at_ms);
         stored.meta.end_shown = true;
         stored.meta.lease = None;
-        if key.task.is_some() {
+        if !key.is_root() {
             return;
         }
         let RunMeta { started_at_ms, request, user, .. } = stored.meta.clone();

@@ -65,7 +65,7 @@ impl SimHost {
 
 impl Invoker for SimHost {
     async fn kick_run(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
-        let name = key.task.as_ref().map_or("kick".to_owned(), |task| format!("{task} kick"));
+        let name = if key.is_root() { "kick".to_owned() } else { format!("{} kick", key.path) };
         self.act_with_faults(name, || {
             // The simulation is over: nobody is invoked any more.
             let _ = self.kicks.send((key.clone(), hops));

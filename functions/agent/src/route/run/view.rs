@@ -6,8 +6,8 @@ use djinn_core::id::{RunId, SessionName};
 use djinn_core::input::FinishReason;
 use djinn_core::language::Language;
 use djinn_protocol::body::{
-    AmountBody, BudgetBody, EndBody, ExpiredWord, FailureBody, JournalBody, RunBody, RunState,
-    RunSummaryBody, TaskWordsBody, UsageBody,
+    AmountBody, BudgetBody, ChildBody, EndBody, ExpiredWord, FailureBody, JournalBody, RunBody,
+    RunState, RunSummaryBody, UsageBody,
 };
 use djinn_protocol::event::{PublicFile, PublicPlan};
 use djinn_protocol::link::SessionLinks;
@@ -45,15 +45,16 @@ pub(super) fn run_body<'a>(
 }
 
 fn journal_body(now: &RunSnapshot) -> JournalBody<'_> {
-    let RunSnapshot { question, budget, spent, wall_ms, plan, plan_version, tasks, ending } = now;
+    let RunSnapshot { question, budget, spent, wall_ms, plan, plan_version, children, ending } =
+        now;
     let spent = ending.as_ref().map_or(spent, |ending| &ending.spent);
-    let at_work = tasks.iter().filter(|_| ending.is_none());
+    let at_work = children.iter().filter(|_| ending.is_none());
     JournalBody {
         question,
         plan: plan.as_ref().map(PublicPlan::new),
         plan_version: *plan_version,
-        tasks: at_work
-            .map(|(task, words)| TaskWordsBody { task: task.to_string(), words })
+        children: at_work
+            .map(|(child, description)| ChildBody { child: child.to_string(), description })
             .collect(),
         budget: budget_body(budget, spent, *wall_ms),
         usage: UsageBody {

@@ -1,5 +1,6 @@
 //! What the store does when requests to it fail.
 
+use djinn_core::id::Path;
 use std::time::Duration;
 
 use djinn_aws::{Aws, AwsStore, Settings, Timeouts};
@@ -80,7 +81,7 @@ async fn every_write_that_lost_all_its_replies_recognises_itself_when_it_is_made
     let ending = end("s", 5, RunStatus::Finished);
     let stop = Mail::Stop { by: user() };
     let piece = Live::Preview(Preview {
-        child: None,
+        path: Path::default(),
         message: MessageId::for_turn(1),
         attempt: 1,
         kind: TextKind::Text,

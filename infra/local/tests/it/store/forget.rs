@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use djinn_aws::{Aws, AwsStore};
 use djinn_core::entry::{Entry, Event};
-use djinn_core::id::{EntryId, TaskId};
+use djinn_core::id::{ChildId, EntryId};
 use djinn_core::input::UserMessage;
 use djinn_core::status::RunStatus;
 use djinn_local::{Stores, StoresOptions};
@@ -29,21 +29,25 @@ async fn fill(store: &AwsStore, label: &str) {
     for (n, request) in requests(label).iter().enumerate() {
         let (run, at_ms) = (key(label, request), 1_700_000_000_000 + n as i64);
         store.create(&run, &new_run(label, request, at_ms)).await.unwrap();
-        let task = TaskId::of(1, 1);
+        let task = ChildId::for_step(1, 1);
         let mut begins = record(1, &"long ".repeat(60_000));
-        let event = Event::ChildStarted { task: task.clone(), description: String::new() };
+        let event = Event::ChildStarted {
+            child: task.clone(),
+            description: String::new(),
+            agent: String::new(),
+        };
         begins.entries.push(Entry {
             id: EntryId::new("s1.1.start").unwrap(),
-            child: None,
+            path: djinn_core::id::Path::default(),
             at_ms,
             event,
         });
         store.append(&run, &begins, EXPIRY).await.unwrap();
-        let task = run.with_task(task);
+        let task = run.with_child(task);
         store.create(&task, &new_run(label, request, at_ms)).await.unwrap();
         store.append(&task, &record(1, &"task ".repeat(60_000)), EXPIRY).await.unwrap();
         let piece = Preview {
-            child: None,
+            path: djinn_core::id::Path::default(),
             message: djinn_core::id::MessageId::for_turn(1),
             attempt: 1,
             kind: TextKind::Text,
@@ -146,7 +150,7 @@ async fn a_deletion_that_breaks_off_anywhere_is_finished_by_the_next() {
         assert_eq!(again, Ok(SessionDeletion::Done), "broken off after {deletions}");
         for request in requests("s") {
             let run = key("s", &request);
-            for key in [run.with_task(TaskId::of(1, 1)), run] {
+            for key in [run.with_child(ChildId::for_step(1, 1)), run] {
                 assert_eq!(store.find_meta(&key).await, Ok(None), "broken off after {deletions}");
                 assert!(store.read_from(&key, 0).await.unwrap().is_empty());
             }

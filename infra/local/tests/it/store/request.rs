@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use djinn_aws::Aws;
-use djinn_core::id::{FileName, TaskId};
+use djinn_core::id::{ChildId, FileName};
 use djinn_core::input::UserMessage;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::UserKey;
@@ -89,7 +89,7 @@ async fn what_the_tasks_of_a_round_start_from_is_written_once() {
     let (_stores, aws) = fresh_aws();
     let (store, run) = (aws.store(), key("s", "r"));
     let create = async |step, words: &str| {
-        let task = run.with_task(TaskId::of(step, 1));
+        let task = run.with_child(ChildId::for_step(step, 1));
         store.create(&task, &new_task(step, words)).await.unwrap();
         task
     };

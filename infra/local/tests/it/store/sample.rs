@@ -1,8 +1,9 @@
 //! A run to be, and its records.
 
 use djinn_core::conversation::Exchange;
+use djinn_core::id::Path;
 use djinn_core::id::{
-    FileName, MessageId, RequestId, RunId, SessionId, TaskId, TenantId, UserId, WriteId,
+    ChildId, FileName, MessageId, RequestId, RunId, SessionId, TenantId, UserId, WriteId,
 };
 use djinn_core::input::{ChildSpec, Input, ModelReplied, Reply, RunSpec};
 use djinn_core::journal::{FORMAT, Journal, Record};
@@ -12,6 +13,7 @@ use djinn_runtime::port::admission::Admission;
 use djinn_runtime::port::file::NewFile;
 use djinn_runtime::port::journal::{Lease, NewRun, RunEnd};
 use djinn_runtime::port::{RunKey, SessionKey};
+use serde_json::Map;
 
 pub(crate) const EXPIRY: i64 = 4_102_444_800;
 
@@ -42,11 +44,16 @@ pub(crate) fn new_task(step: u32, words: &str) -> NewRun {
     let mut asked = asked("s", "r");
     asked.history = vec![said("Who?", words)];
     asked.child = Some(ChildSpec {
-        task: TaskId::of(step, 1),
+        child: ChildId::for_step(step, 1),
+        above: Path::default(),
+        agent: None,
+        arguments: Map::new(),
+        places: 0,
+        keeps_answer: false,
         description: format!("Step {step}"),
         earlier_rounds: Vec::new(),
         current_round: Vec::new(),
-        concurrent_tasks: 5,
+        concurrent_children: 5,
         deadline_ms: Some(9),
         previous_failure: None,
         revision: None,
@@ -98,6 +105,7 @@ pub(crate) fn record(n: u64, text: &str) -> Record {
         tool_set: None,
         dropped: None,
         window: None,
+        answer_problem: None,
     };
     Record {
         format: FORMAT,

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::conversation::{Conversation, ConversationItem, MAX_REPORT, Turn};
 use crate::error_code::ErrorCode;
-use crate::id::TaskId;
+use crate::id::Path;
 use crate::input::ChildEnded;
 use crate::tool::{ToolArguments, ToolCall, ToolOutput, ToolResult};
 use djinn_text::truncate::truncate_text;
@@ -40,8 +40,8 @@ pub(in crate::run) fn select_turns(conversation: &Conversation) -> Vec<Turn> {
 impl ChildEnded {
     /// Its turns as they stand in its run's conversation, under ids of their own there.
     pub(in crate::run) fn turns_in_parent(&self) -> Vec<Turn> {
-        let task = &self.report.task;
-        self.turns.iter().map(|turn| scope_turn(turn.clone(), task)).collect()
+        let way = Path::to(self.report.child.clone());
+        self.turns.iter().map(|turn| scope_turn(turn.clone(), &way)).collect()
     }
 
     /// Whether it had used up what it may: another attempt would only use up more.
@@ -60,12 +60,12 @@ impl ChildEnded {
     }
 }
 
-fn scope_turn(turn: Turn, task: &TaskId) -> Turn {
+fn scope_turn(turn: Turn, way: &Path) -> Turn {
     let calls = turn.calls.into_iter().map(|(call, outcome)| {
-        let id = call.id.clone().in_task(task);
+        let id = call.id.clone().below(way);
         (ToolCall { id, ..call }, outcome)
     });
-    Turn { message: turn.message.clone().in_task(task), calls: calls.collect(), ..turn }
+    Turn { message: turn.message.clone().below(way), calls: calls.collect(), ..turn }
 }
 
 fn shorten_turn(turn: &Turn) -> Turn {

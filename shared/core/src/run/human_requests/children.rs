@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::effect::Delivery;
 use crate::human::ResponseRecord;
-use crate::id::{HumanRequestId, TaskId};
+use crate::id::{ChildId, HumanRequestId};
 use crate::input::ChildRequest;
 
 /// What is between a run and its tasks while people are asked.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ChildRequests {
-    waits: BTreeMap<TaskId, ChildWait>,
+    waits: BTreeMap<ChildId, ChildWait>,
     /// Answers for tasks that have not been delivered.
-    undelivered_responses: BTreeMap<HumanRequestId, (TaskId, ResponseRecord)>,
+    undelivered_responses: BTreeMap<HumanRequestId, (ChildId, ResponseRecord)>,
     /// In a task: the versions of what it asks that its run has not been told of.
     unsent_versions: BTreeSet<u32>,
     version: u32,
@@ -37,10 +37,10 @@ impl ChildRequests {
     }
 
     /// Whether a task can do nothing before it is answered, or before its answer has arrived.
-    pub(super) fn is_waiting(&self, task: &TaskId) -> bool {
+    pub(super) fn is_waiting(&self, child: &ChildId) -> bool {
         let is_paused = |wait: &ChildWait| wait.paused_after == Some(wait.responses_sent);
-        self.waits.get(task).is_some_and(is_paused)
-            || self.undelivered_responses.values().any(|(asker, _)| asker == task)
+        self.waits.get(child).is_some_and(is_paused)
+            || self.undelivered_responses.values().any(|(asker, _)| asker == child)
     }
 
     /// The version of what this task asks.
@@ -56,7 +56,7 @@ impl ChildRequests {
 
     /// Takes what a task says of itself. Whether that is newer than what is known.
     pub(super) fn update(&mut self, told: &ChildRequest) -> bool {
-        let wait = self.waits.entry(told.task.clone()).or_default();
+        let wait = self.waits.entry(told.child.clone()).or_default();
         if told.version <= wait.version {
             return false;
         }
@@ -66,19 +66,19 @@ impl ChildRequests {
     }
 
     /// An answer that is owed to a task.
-    pub(super) fn response(&self, request: &HumanRequestId) -> Option<(&TaskId, &ResponseRecord)> {
-        self.undelivered_responses.get(request).map(|(task, response)| (task, response))
+    pub(super) fn response(&self, request: &HumanRequestId) -> Option<(&ChildId, &ResponseRecord)> {
+        self.undelivered_responses.get(request).map(|(child, response)| (child, response))
     }
 
     /// An answer is owed to a task from here on.
     pub(super) fn queue_response(
         &mut self,
-        task: &TaskId,
+        child: &ChildId,
         request: HumanRequestId,
         response: ResponseRecord,
     ) {
-        self.waits.entry(task.clone()).or_default().responses_sent += 1;
-        self.undelivered_responses.insert(request, (task.clone(), response));
+        self.waits.entry(child.clone()).or_default().responses_sent += 1;
+        self.undelivered_responses.insert(request, (child.clone(), response));
     }
 
     /// Something was delivered. Whether it was owed.
@@ -93,9 +93,9 @@ impl ChildRequests {
     }
 
     /// A task has ended: nothing is owed to it.
-    pub(super) fn forget(&mut self, task: &TaskId) {
-        self.waits.remove(task);
-        self.undelivered_responses.retain(|_, (asker, _)| asker != task);
+    pub(super) fn forget(&mut self, child: &ChildId) {
+        self.waits.remove(child);
+        self.undelivered_responses.retain(|_, (asker, _)| asker != child);
     }
 
     /// Nobody waits for an answer any more, and nobody is asked.

@@ -48,7 +48,7 @@ impl Interrupts {
         Some(HumanRequest {
             digest: sha256_hex(id.to_string().as_bytes()),
             id,
-            task: None,
+            child: None,
             subject: Subject::ModelInterrupt { message: message.clone(), interrupt },
             risk: Risk::Low,
             reasons: Vec::new(),

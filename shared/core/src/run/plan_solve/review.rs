@@ -69,7 +69,7 @@ impl PlanSolve {
         observed: &mut TurnUpdate,
     ) -> Next {
         let report = ChildReport {
-            task: task.id.clone(),
+            child: task.child_id(),
             description: task.description.clone(),
             text,
             failure: None,
@@ -79,7 +79,7 @@ impl PlanSolve {
             edit_comment: None,
             truncated: false,
         };
-        self.finish_step(StepResult { report, turns: Vec::new() }, settings, observed)
+        self.finish_step(task.step, StepResult { report, turns: Vec::new() }, settings, observed)
     }
 
     /// A person has looked at what came of a step.
@@ -105,13 +105,13 @@ impl PlanSolve {
                 let redo =
                     Revision { previous_result: ended.report.text, instructions: words.clone() };
                 let before = PreviousAttempt { failure: None, revision: Some(redo) };
-                let again = self.next_attempt(of.step, &of.description, before);
+                let again = self.next_attempt(of.step, &of.description, &of.agent, before);
                 observed.events.push(again.start_event());
                 self.tasks.insert(place, again);
                 return Next::Continue;
             }
         }
-        self.finish_step(StepResult::of(&ended), settings, observed)
+        self.finish_step(of.step, StepResult::of(&ended), settings, observed)
     }
 }
 
@@ -145,7 +145,7 @@ fn new_request(id: HumanRequestId, why: Reason, about: Subject) -> Option<HumanR
     Some(HumanRequest {
         digest: digest_call(&id.to_string(), &about.parameters()?),
         id,
-        task: None,
+        child: None,
         subject: about,
         risk: Risk::Low,
         reasons: vec![why],

@@ -1,16 +1,38 @@
-//! What the tasks of a plan may use up, of what their run has left.
+//! What the tasks of a plan are given: their words, their agents, and what they may use up, of what their run has left.
 
-use super::{PlanSolve, Task, TaskStage};
-use crate::budget::BudgetShare;
+use super::{PlanSolve, PreviousAttempt, Task, TaskStage};
+use crate::budget::{BudgetShare, split_places};
+use crate::id::TaskId;
 use crate::plan::{Plan, StepStatus};
 use crate::settings::PlanSettings;
 
 impl PlanSolve {
+    /// The agent that is to work on a task, if its step names one.
+    pub(in crate::run) fn agent_of(&self, task: &TaskId) -> Option<&str> {
+        let task = self.tasks.iter().find(|known| known.id == *task)?;
+        Some(task.agent.as_str()).filter(|agent| !agent.is_empty())
+    }
+
+    /// What a task is to do, what it may use up, and what became of the attempt before.
+    pub(in crate::run) fn find_running(
+        &self,
+        task: &TaskId,
+    ) -> Option<(&str, BudgetShare, &PreviousAttempt)> {
+        let task = self.tasks.iter().find(|known| known.id == *task)?;
+        Some((task.description.as_str(), task.share()?, &task.previous_attempt))
+    }
+
     /// Gives every task that can begin its share of `left`, which is what is left of the budget. What
     /// others hold stays theirs until they end. The rest is split evenly between the steps that
     /// there is a place for at once, and one part is kept for the planner and for what comes later.
-    pub(in crate::run) fn allocate_shares(&mut self, left: BudgetShare, settings: &PlanSettings) {
-        let places = settings.max_parallel_tasks.max(1) as usize;
+    pub(in crate::run) fn allocate_shares(
+        &mut self,
+        left: BudgetShare,
+        settings: &PlanSettings,
+        places: u32,
+    ) {
+        self.has_places = places > 0;
+        let places = settings.max_parallel_tasks.min(places).max(1) as usize;
         let held = self.tasks.iter().filter_map(Task::share);
         let holding = held.clone().count();
         let mut free = held.fold(left, BudgetShare::minus);
@@ -29,10 +51,11 @@ impl PlanSolve {
         }
     }
 
-    /// How many tasks may be at work at the same time.
-    pub(in crate::run) fn concurrent_tasks(&self, settings: &PlanSettings) -> u32 {
+    /// How many tasks may be at work at the same time, and how many places each has for runs below it.
+    pub(in crate::run) fn split_places(&self, settings: &PlanSettings, places: u32) -> (u32, u32) {
         let tasks = self.tasks.len() + self.pending_step_count();
-        u32::try_from(tasks).unwrap_or(u32::MAX).min(settings.max_parallel_tasks).max(1)
+        let wanted = u32::try_from(tasks).unwrap_or(u32::MAX).min(settings.max_parallel_tasks);
+        split_places(places, wanted)
     }
 
     fn pending_step_count(&self) -> usize {

@@ -1,14 +1,12 @@
 //! The tasks of a plan, and where each stands.
 
-use crate::budget::{BudgetShare, Spending};
+use crate::budget::BudgetShare;
 use crate::conversation::ChildReport;
 use crate::entry::Event;
-use crate::error_code::ErrorCode;
 use crate::human::HumanSettings;
-use crate::id::{EntryId, EntryName, StepId, TaskId};
+use crate::id::{ChildId, EntryId, EntryName, StepId, TaskId};
 use crate::input::{ChildEnded, Revision};
 use crate::plan::Step;
-use crate::status::RunStatus;
 
 /// A step that is being worked on, or is about to be.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +14,8 @@ pub(in crate::run) struct Task {
     pub(super) id: TaskId,
     pub(super) step: StepId,
     pub(super) description: String,
+    /// The agent that is to do it; empty for any.
+    pub(super) agent: String,
     pub(super) previous_attempt: PreviousAttempt,
     /// How often its run's driver died while it was at work.
     pub(super) crashes: u32,
@@ -61,23 +61,24 @@ impl Task {
         }
     }
 
+    /// The run that works on it.
+    pub(super) fn child_id(&self) -> ChildId {
+        self.id.clone().into()
+    }
+
     pub(super) fn start_event(&self) -> (EntryId, Event) {
-        let event =
-            Event::ChildStarted { task: self.id.clone(), description: self.description.clone() };
-        (EntryId::of_task(&self.id, EntryName::Start), event)
+        let event = Event::ChildStarted {
+            child: self.child_id(),
+            description: self.description.clone(),
+            agent: self.agent.clone(),
+        };
+        (EntryId::of_child(self.id.clone(), EntryName::Start), event)
     }
 
     /// How it ends when the work does. `None` if viewers have not seen it begin, or have seen its end.
     pub(super) fn stop_event(&self) -> Option<(EntryId, Event)> {
-        let event = Event::ChildEnded {
-            task: self.id.clone(),
-            status: RunStatus::Stopped,
-            text: String::new(),
-            files: Vec::new(),
-            failure: Some(ErrorCode::Stopped.into()),
-            spent: Spending::default(),
-        };
-        self.needs_slot().then(|| (EntryId::of_task(&self.id, EntryName::End), event))
+        let event = || Event::child_stopped(self.child_id());
+        self.needs_slot().then(|| (EntryId::of_child(self.id.clone(), EntryName::End), event()))
     }
 }
 
@@ -85,16 +86,5 @@ impl TaskStage {
     /// Where the first attempt at a step stands.
     pub(super) fn for_step(step: &Step, settings: &HumanSettings) -> Self {
         if settings.needs_step_approval(step) { Self::AwaitingApproval } else { Self::Queued }
-    }
-}
-
-pub(super) fn end_event(ended: &ChildEnded) -> Event {
-    Event::ChildEnded {
-        task: ended.report.task.clone(),
-        status: ended.status,
-        text: ended.report.text.clone(),
-        files: ended.files.iter().rev().filter(|file| !file.internal).cloned().collect(),
-        failure: ended.report.failure.clone(),
-        spent: ended.spent,
     }
 }

@@ -10,6 +10,7 @@ use crate::error_code::{ErrorCode, Failure};
 use crate::file::ProductFile;
 use crate::human::HumanRequest;
 use crate::id::EntryId;
+use crate::run::answer_file::find_answer_file;
 use crate::run::ending::Ending;
 use crate::run::plan_solve::AbandonedWork;
 use crate::run::progress::{Next, Progress};
@@ -25,7 +26,7 @@ impl Transition<'_> {
     /// Takes over what an input did to the work, and decides what follows.
     pub(super) fn settle(&mut self, progress: Progress) {
         let Progress { update, next, has_replanned } = progress;
-        let TurnUpdate { events, items, requests, repeated_tool, .. } = update;
+        let TurnUpdate { events, items, requests, repeated_tool, answer_problem, .. } = update;
         if let Some(plan) = self.run.phase.plan().filter(|_| has_replanned) {
             self.run.concerns.plan_file.set_plan(plan);
         }
@@ -36,11 +37,15 @@ impl Transition<'_> {
             self.run.phase.forget_hint();
             return self.follow(next.after_user_message(), None);
         }
+        if let Some(problem) = answer_problem {
+            return self.fail(Failure::new(ErrorCode::BadAnswer, problem));
+        }
         self.follow(next, repeated_tool);
     }
 
     fn follow(&mut self, next: Next, repeated_tool: Option<String>) {
         match next {
+            Next::Wait if self.run.phase.has_queued_agents() => self.go_on(None),
             Next::Wait => {}
             Next::Continue => self.go_on(repeated_tool),
             Next::Answer => self.answer(),
@@ -87,8 +92,9 @@ impl Transition<'_> {
         if let Some(failure) = failure {
             return self.exhaust_budget(failure);
         }
-        run.phase.allocate_shares(run.ledger.remaining(&run.spec), &run.spec.settings.plan);
-        run.compact_if_due();
+        let begun = run.phase.allocate_shares(run.ledger.remaining(&run.spec), &run.spec);
+        self.events.extend(begun);
+        self.run.compact_if_due();
     }
 
     /// Something of the budget is used up: more is offered, or the work is broken off.
@@ -109,12 +115,11 @@ impl Transition<'_> {
         self.events.extend(event);
     }
 
-    /// The agent has nothing left to do: its last reply is the answer, or a closing call writes it. A task
-    /// has no such call.
+    /// The agent has nothing left to do: its last reply is the answer, or a closing call writes it, where
+    /// there may be one.
     fn answer(&mut self) {
-        let is_child = self.run.is_child();
         let is_answer = self.run.conversation.standalone_answer().is_some();
-        if is_child || (is_answer && !self.needs_summary()) {
+        if !self.run.sums_up() || (is_answer && !self.needs_summary()) {
             self.finish_with_answer();
         } else {
             self.summarize(None);
@@ -147,12 +152,23 @@ impl Transition<'_> {
             self.events.iter_mut().for_each(|(_, event)| mark_answer(event));
         }
         let files = self.run.files.find_named(&answer);
-        self.end(RunStatus::Finished, answer, files, None);
+        self.finish(answer, files);
     }
 
-    /// The work is broken off: a run sums up what there is, a task leaves that to its run.
+    /// Ends with this answer. One that is to be a file is kept first.
+    pub(super) fn finish(&mut self, answer: String, files: Vec<ProductFile>) {
+        match find_answer_file(&self.run.spec, &answer) {
+            Some(file) => {
+                self.abandon_work();
+                self.run.phase = Phase::SavingAnswer(file);
+            }
+            None => self.end(RunStatus::Finished, answer, files, None),
+        }
+    }
+
+    /// The work is broken off: a run sums up what there is, or leaves that to the run above.
     pub(super) fn break_off(&mut self, failure: Failure) {
-        if self.run.is_child() {
+        if !self.run.sums_up() {
             return self.fail(failure);
         }
         self.abandon_work();
@@ -207,6 +223,7 @@ impl Transition<'_> {
                 &run.conversation,
                 run.files.produced(),
                 run.is_tainted(),
+                self.answer_file.as_ref(),
             )),
         };
         self.run.phase = Phase::Ended(FinalState::of(status, child_result));

@@ -57,7 +57,7 @@ impl Transition<'_> {
         self.events.extend(self.run.human_requests.resolve(request, response));
         if response.answer == HumanResponse::Stop {
             self.stop(None);
-        } else if request.task.is_none() {
+        } else if request.child.is_none() {
             self.apply_response(request, response);
         }
     }
@@ -108,7 +108,7 @@ impl Transition<'_> {
 
     /// A task asks, or waits for what it has asked. `None` if it is not at work, or that is no news.
     pub(super) fn on_child_requested(&mut self, told: &ChildRequest) -> Handled {
-        self.run.running_tasks().contains(&told.task).then_some(())?;
+        self.run.running_children().contains(&told.child).then_some(())?;
         let new = self.run.human_requests.take_child_request(told)?;
         self.ask(new, &told.reasoning);
         Some(())

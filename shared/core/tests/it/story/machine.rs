@@ -1,7 +1,7 @@
 //! The lines of `machine.txt` as inputs.
 
 use djinn_core::effect::{Delivery, Limit};
-use djinn_core::id::{FileName, MessageId, TaskId};
+use djinn_core::id::{ChildId, FileName, MessageId};
 use djinn_core::input::{Input, PartialMessage};
 use djinn_core::tool::{ArgumentProblem, ToolArguments, ToolFailure};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub(crate) fn input(line: &str) -> Input {
         "kept" => Input::PlanSaved { version: word().parse().unwrap() },
         "delivered" => Input::Delivered { delivery: Delivery::AlarmRemoval },
         "stop_delivered" => {
-            Input::Delivered { delivery: Delivery::StopChild(TaskId::new(word()).unwrap()) }
+            Input::Delivered { delivery: Delivery::StopChild(ChildId::new(word()).unwrap()) }
         }
         "asked" => Input::Started(Box::new(story::asked("again?"))),
         other => panic!("no input is called {other}"),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use djinn_core::id::{CallId, TaskId};
+use djinn_core::id::{CallId, Path};
 use djinn_protocol::call_progress::{CallProgress, ProgressMark};
 use djinn_protocol::preview::Live;
 
@@ -43,19 +43,14 @@ impl OpenCalls {
     }
 
     /// What to write of each call, as long as there is room.
-    pub(super) fn take_pieces(
-        &mut self,
-        room: &mut usize,
-        task: Option<&TaskId>,
-        now_ms: i64,
-    ) -> Vec<Live> {
+    pub(super) fn take_pieces(&mut self, room: &mut usize, path: &Path, now_ms: i64) -> Vec<Live> {
         let mut pieces = Vec::new();
         for open in self.0.values_mut() {
             if let Some(piece) = open.news().and_then(|news| news.first_part(*room)) {
                 *room = room.saturating_sub(piece.text.len());
                 open.logged = piece.mark();
-                let child = task.cloned();
-                pieces.push(Live::Progress(CallProgress { child, at_ms: now_ms, ..piece }));
+                let path = path.clone();
+                pieces.push(Live::Progress(CallProgress { path, at_ms: now_ms, ..piece }));
             }
         }
         pieces
@@ -71,17 +66,27 @@ impl OpenCall {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use djinn_core::id::ChildId;
 
     fn piece(offset: u64, text: &str, at_ms: i64) -> CallProgress {
         let (call, text) = (CallId::new("t1.c1").unwrap(), text.to_owned());
-        CallProgress { child: None, call, began_at_ms: 5, offset, text, is_cut: false, at_ms }
+        CallProgress {
+            path: Path::default(),
+            call,
+            began_at_ms: 5,
+            offset,
+            text,
+            is_cut: false,
+            at_ms,
+        }
     }
 
     fn written(calls: &mut OpenCalls, mut room: usize) -> Vec<(u64, String)> {
-        let pieces = calls.take_pieces(&mut room, Some(&TaskId::of(1, 1)), 99).into_iter();
+        let pieces =
+            calls.take_pieces(&mut room, &Path::to(ChildId::for_step(1, 1)), 99).into_iter();
         let told = pieces.map(|live| match live {
-            Live::Progress(CallProgress { child: Some(_), offset, text, .. }) => (offset, text),
-            Live::Progress(_) | Live::Preview(_) | Live::Entry(_) => panic!("{live:?}"),
+            Live::Progress(CallProgress { offset, text, .. }) => (offset, text),
+            Live::Preview(_) | Live::Entry(_) => panic!("{live:?}"),
         });
         told.collect()
     }

@@ -1,7 +1,7 @@
 //! The pieces of one reply: what viewers are shown while it comes.
 
 use djinn_core::effect::ModelCall;
-use djinn_core::id::MessageId;
+use djinn_core::id::{MessageId, Path};
 use djinn_core::input::Reply;
 use djinn_core::settings::Role;
 use djinn_protocol::preview::{Preview, TextKind};
@@ -104,7 +104,7 @@ impl ReplyPreviews {
         let offset = shown.sent_bytes;
         shown.sent_bytes += text.len() as u64;
         let (message, attempt) = (self.message.clone(), self.attempt);
-        Some(Preview { child: None, message, attempt, kind, offset, text, at_ms })
+        Some(Preview { path: Path::default(), message, attempt, kind, offset, text, at_ms })
     }
 }
 

@@ -4,6 +4,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use djinn_core::id::Path;
 use djinn_protocol::call_progress::CallProgress;
 use djinn_protocol::preview::Live;
 use djinn_text::deny::{DenyFilter, DenyList};
@@ -68,7 +69,7 @@ impl<'a, C: Clock> ProgressFeed<'a, C> {
     /// Masked by whole lines, so that nothing that identifies a person is cut in two.
     async fn show_lines(&mut self, reports: Reports, is_last: bool) {
         let mut piece = CallProgress {
-            child: None,
+            path: Path::default(),
             call: self.context.call.clone(),
             began_at_ms: self.began_at_ms,
             offset: self.shown_bytes,
@@ -94,6 +95,7 @@ impl<'a, C: Clock> ProgressFeed<'a, C> {
 
 #[cfg(test)]
 mod tests {
+    use djinn_core::id::Path;
     use djinn_core::id::{CallId, RunId, SessionId, TenantId, UserId};
     use djinn_core::language::Language;
 
@@ -124,7 +126,7 @@ mod tests {
     fn context(progress: ToolProgress) -> ToolContext {
         ToolContext {
             run: RunId::new(format!("run_{}", "0".repeat(32))).unwrap(),
-            task: None,
+            path: Path::default(),
             session: SessionKey {
                 tenant: TenantId::new("t").unwrap(),
                 owner: UserId::new("u").unwrap(),

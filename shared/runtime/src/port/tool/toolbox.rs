@@ -1,12 +1,13 @@
 //! The tools that an audience is offered: a deployment's own, and those of its sources.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use djinn_core::human::ASK_USER;
+use djinn_core::input::RunSpec;
 use djinn_core::language::Language;
 use djinn_core::plan::PLANNING_TOOL;
-use djinn_core::tool::ToolSpec;
+use djinn_core::tool::{EffectClass, ToolSpec};
 use futures::future::join_all;
 
 use super::Tool;
@@ -23,6 +24,23 @@ pub const RESERVED_NAMES: [&str; 2] = [ASK_USER, PLANNING_TOOL];
 pub struct Toolbox {
     own: Arc<BTreeMap<String, Arc<dyn Tool>>>,
     sources: Vec<Arc<SourceCache>>,
+    offered_agents: OfferedAgents,
+}
+
+/// The agents that users' runs, and the tasks of their plans, are offered. Agents are offered those that their
+/// files name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OfferedAgents {
+    /// Every agent of the deployment.
+    All,
+    /// Those of these names.
+    Named(BTreeSet<String>),
+}
+
+impl Default for OfferedAgents {
+    fn default() -> Self {
+        Self::Named(BTreeSet::new())
+    }
 }
 
 impl Toolbox {
@@ -40,6 +58,18 @@ impl Toolbox {
     pub fn with_source(mut self, source: Arc<dyn ToolSource>) -> Self {
         self.sources.push(Arc::new(SourceCache::new(source)));
         self
+    }
+
+    /// Offers these agents to users' runs; without this, none.
+    #[must_use]
+    pub fn with_offered_agents(self, offered_agents: OfferedAgents) -> Self {
+        Self { offered_agents, ..self }
+    }
+
+    /// The agents that users' runs are offered.
+    #[must_use]
+    pub fn offered_agents(&self) -> &OfferedAgents {
+        &self.offered_agents
     }
 
     /// The tools that everybody is offered, by name.
@@ -67,7 +97,11 @@ impl Toolbox {
     /// The tools that an audience is offered now. Takes five seconds at most, and no time where every
     /// source answered within the last five.
     pub async fn list_tools<C: Clock>(&self, clock: &C, audience: &ToolAudience) -> AvailableTools {
-        let mut available = AvailableTools { tools: BTreeMap::clone(&self.own), is_complete: true };
+        let mut available = AvailableTools {
+            tools: BTreeMap::clone(&self.own),
+            is_complete: true,
+            offered_agents: self.offered_agents.clone(),
+        };
         let answers = self.sources.iter().map(|cache| cache.list_tools(clock, audience));
         for (cache, answer) in self.sources.iter().zip(join_all(answers).await) {
             match answer {
@@ -84,6 +118,7 @@ impl Toolbox {
 pub struct AvailableTools {
     tools: BTreeMap<String, Arc<dyn Tool>>,
     is_complete: bool,
+    offered_agents: OfferedAgents,
 }
 
 impl AvailableTools {
@@ -91,6 +126,21 @@ impl AvailableTools {
     #[must_use]
     pub fn specs(&self, language: Language) -> Vec<ToolSpec> {
         self.tools.values().map(|tool| tool.spec(language)).collect()
+    }
+
+    /// What a turn of this run is told of them: of an agent's those that its file names; of any other all but
+    /// the agents that the deployment does not offer.
+    #[must_use]
+    pub fn specs_for(&self, run: &RunSpec) -> Vec<ToolSpec> {
+        let mut specs = self.specs(run.settings.language);
+        specs.retain(|tool| match (run.agent(), &self.offered_agents) {
+            (Some(agent), _) => agent.tools.contains(&tool.name),
+            (None, OfferedAgents::All) => true,
+            (None, OfferedAgents::Named(names)) => {
+                tool.effect != EffectClass::Agent || names.contains(&tool.name)
+            }
+        });
+        specs
     }
 
     /// The tool of that name.

@@ -185,8 +185,7 @@ impl Watched {
         context: &ToolContext,
         arguments: &Map<String, Value>,
     ) -> Option<String> {
-        let task = context.task.as_ref().map_or_else(String::new, |task| format!("{task}."));
-        let call = format!("{task}{}", context.call);
+        let call = context.call.clone().below(&context.path).to_string();
         let records = self.store.read_from(&self.run, 0).await.unwrap();
         let history: Vec<Entry> = records.into_iter().flat_map(|record| record.entries).collect();
         let first = (self.tool.name == "send").then(|| call.clone());
@@ -267,7 +266,7 @@ impl Decided {
         }
         for ask in asks(history) {
             decided.interrupts += usize::from(ask.subject.interrupt().is_some());
-            decided.in_tasks += usize::from(ask.task.is_some());
+            decided.in_tasks += usize::from(ask.child.is_some());
             decided.steps += usize::from(ask.reasons.contains(&Reason::Step));
             decided.results += usize::from(ask.reasons.contains(&Reason::Result));
             let tool = ask.subject.call().map(|(_, tool, _)| tool);

@@ -7,7 +7,7 @@ use djinn_core::effect::{Delivery, Effect};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::error_code::ErrorCode;
 use djinn_core::human::{HumanResponse, ResponseRecord};
-use djinn_core::id::{TaskId, UserId};
+use djinn_core::id::{ChildId, UserId};
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::status::RunStatus;
@@ -174,7 +174,7 @@ impl Outcome {
     /// not look again.
     fn no_mail_is_unheard(&self) {
         for (key, mail) in &self.mail {
-            if key.task.is_some() && matches!(mail, Mail::Stop { .. }) {
+            if !key.is_root() && matches!(mail, Mail::Stop { .. }) {
                 continue;
             }
             let records = self.journals.get(key).unwrap_or_else(|| panic!("{mail:?} to nobody"));
@@ -342,19 +342,19 @@ impl Outcome {
         let mut heard = BTreeSet::new();
         for input in self.inputs(&self.run) {
             if let Input::ChildEnded(ended) = input {
-                assert!(heard.insert(&ended.report.task), "{} ended twice", ended.report.task);
+                assert!(heard.insert(&ended.report.child), "{} ended twice", ended.report.child);
             }
         }
         let stopped = self.is_stopped() || self.gave_up();
         for (key, records) in &self.journals {
             let journal = Journal::fold(records).unwrap();
             let run = journal.run();
-            let is_heard = key.task.as_ref().is_some_and(|task| heard.contains(task));
+            let is_heard = key.path.last().is_some_and(|child| heard.contains(child));
             // A process that died right after a delivery recorded it nowhere; nobody comes for that.
             let has_happened = |effect: &Effect| match effect {
-                Effect::Deliver(Delivery::AlarmRemoval) => key.task.is_none(),
+                Effect::Deliver(Delivery::AlarmRemoval) => key.is_root(),
                 Effect::Deliver(Delivery::ChildResult) => is_heard || stopped,
-                _ => stopped && key.task.is_some(),
+                _ => stopped && !key.is_root(),
             };
             let due = run.due();
             let owed: Vec<_> = due.iter().filter(|effect| !has_happened(effect)).collect();
@@ -397,14 +397,14 @@ impl Outcome {
     }
 
     /// The tasks that were at work when their run was stopped.
-    fn given_up(&self) -> Vec<TaskId> {
-        let heard = |task: &TaskId| {
+    fn given_up(&self) -> Vec<ChildId> {
+        let heard = |task: &ChildId| {
             let is_it =
-                |input: &Input| matches!(input, Input::ChildEnded(e) if e.report.task == *task);
+                |input: &Input| matches!(input, Input::ChildEnded(e) if e.report.child == *task);
             self.inputs(&self.run).any(is_it)
         };
         let ended = self.entries.iter().filter_map(|entry| match &entry.event {
-            Event::ChildEnded { task, .. } => Some(task.clone()),
+            Event::ChildEnded { child, .. } => Some(child.clone()),
             _ => None,
         });
         ended.filter(|task| !heard(task)).collect()

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     /// Turns of the run's own agent, 1-1 000, default 40. For a planned run and its tasks together
-    /// see [`crate::settings::PlanSettings::max_run_turns`].
+    /// see `max_run_turns` of its plan settings.
     pub steps: u32,
     /// Tool calls of one agent, 1-100 000, default 200: of a run that is not planned, or of each task of
     /// one that is. In records of before there was a bound: any number.
@@ -57,6 +57,8 @@ const MAX_SUMMARY_MS: u64 = 2 * 60 * 1000;
 pub struct BudgetShare {
     /// Turns of the agents that draw on this share.
     pub steps: u32,
+    /// Tool calls of those agents.
+    pub tool_calls: u32,
     /// Tokens of model calls, read and written ones together.
     pub tokens: u64,
     /// Money, in millionths of a US dollar; `None` has no end.
@@ -76,6 +78,7 @@ impl BudgetShare {
         let money = other.micro_usd.unwrap_or_default();
         Self {
             steps: self.steps.saturating_sub(other.steps),
+            tool_calls: self.tool_calls.saturating_sub(other.tool_calls),
             tokens: self.tokens.saturating_sub(other.tokens),
             micro_usd: self.micro_usd.map(|own| own.saturating_sub(money)),
         }
@@ -88,9 +91,24 @@ impl BudgetShare {
         let parts = parts.max(1);
         Self {
             steps: (self.steps / parts).min(steps).max(1).min(self.steps),
+            tool_calls: (self.tool_calls / parts).max(1).min(self.tool_calls),
             tokens: (self.tokens / u64::from(parts)).max(1).min(self.tokens),
             micro_usd: self.micro_usd.map(|own| (own / u64::from(parts)).max(1).min(own)),
         }
+    }
+}
+
+/// How many runs below one of a user's may have invocations of their own at the same time.
+pub const MAX_PLACES: u32 = 1_000;
+
+/// The places of a run, split between those right below it that want to be at work: how many may be at the
+/// same time, and how many places each is given for those below itself. One alone takes none, since it is
+/// driven where its caller is; without places, they are at work one after another.
+#[must_use]
+pub fn split_places(places: u32, wanted: u32) -> (u32, u32) {
+    match wanted.min(places) {
+        0 | 1 => (1, places),
+        at_once => (at_once, (places - at_once) / at_once),
     }
 }
 
@@ -263,8 +281,20 @@ mod tests {
     }
 
     #[test]
+    fn places_nest_and_are_never_given_twice() {
+        let split = [(1_000, 1), (1_000, 10), (1_000, 1_000), (3, 2), (2, 9), (1, 9), (0, 9)]
+            .map(|(places, wanted)| split_places(places, wanted));
+        assert_eq!(split, [(1, 1_000), (10, 99), (1_000, 0), (2, 0), (2, 0), (1, 1), (1, 0)]);
+        for (places, wanted) in (0..200).flat_map(|places| (0..20).map(move |n| (places, n))) {
+            let (at_once, each) = split_places(places, wanted);
+            let taken = if at_once == 1 { each } else { at_once + at_once * each };
+            assert!(taken <= places, "{places} between {wanted}");
+        }
+    }
+
+    #[test]
     fn a_share_of_money_is_split_and_never_lost() {
-        let whole = BudgetShare { steps: 9, tokens: 9, micro_usd: Some(10) };
+        let whole = BudgetShare { steps: 9, tool_calls: 9, tokens: 9, micro_usd: Some(10) };
         let part = whole.equal_part(3, 40);
         assert_eq!(part.micro_usd, Some(3));
         assert_eq!(whole.minus(part).minus(part).micro_usd, Some(4));

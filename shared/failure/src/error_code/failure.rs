@@ -4,8 +4,8 @@ use djinn_messages::write_error_sentence;
 use serde::{Deserialize, Serialize};
 
 use super::ErrorCode;
-use crate::id::RunId;
-use crate::language::Language;
+use djinn_ids::RunId;
+use djinn_messages::language::Language;
 
 /// An error as a client gets it: a code and what it is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]

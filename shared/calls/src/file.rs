@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::FileName;
+use djinn_ids::FileName;
 
 /// A file of a session, as the journal and the clients know it. Its bytes lie in object storage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,10 +5,10 @@ mod tool_set;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::estimate::Estimate;
 use crate::file::ProductFile;
-use crate::id::{CallId, FileName, sha256_hex};
-use crate::plan::{Plan, PlanError};
+use djinn_budget::estimate::Estimate;
+use djinn_ids::{CallId, FileName, sha256_hex};
+use djinn_plan::{Plan, PlanError};
 pub use tool_set::{ToolSetHash, ToolSetRef};
 
 /// What happens in the world when a call is made twice.
@@ -22,6 +22,8 @@ pub enum EffectClass {
     /// Must not be repeated: its start is journaled before it runs, and a start without a result is
     /// reported as uncertain.
     Once,
+    /// Answered by an agent: a run one level down, with a journal of its own.
+    Agent,
 }
 
 /// How much harm a wrong call can do.
@@ -313,6 +315,8 @@ pub enum ToolFailure {
     TooMany,
     /// The run was stopped before it ended.
     Stopped,
+    /// It was to an agent, and no run may be further down in its tree.
+    TooDeep,
     /// A person decided that it is not to be made, or nobody decided in time.
     Skipped,
     /// A person said something instead; the detail is that.
@@ -333,6 +337,7 @@ impl ToolFailure {
             Self::Uncertain => "uncertain",
             Self::TooMany => "too_many",
             Self::Stopped => "stopped",
+            Self::TooDeep => "too_deep",
             Self::Skipped => "skipped",
             Self::Answered => "answered",
         }

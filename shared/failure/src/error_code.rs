@@ -163,6 +163,8 @@ codes! {
     ModelRefused = "model_refused";
     /// What came back cannot be read, after retries.
     ModelUnreadable = "model_unreadable";
+    /// An agent's answer has not the form that its file names.
+    BadAnswer = "bad_answer";
     /// The model said nothing where the answer was due.
     EmptyAnswer = "empty_answer";
     /// The step budget is used up.
@@ -204,7 +206,7 @@ mod tests {
     use djinn_messages::{find_error_template, keys};
 
     use super::*;
-    use crate::language::Language;
+    use djinn_messages::language::Language;
 
     #[test]
     fn every_code_is_unique_and_round_trips() {

@@ -1,0 +1,152 @@
+//! Which agent calls which: none may come back to itself, and none may lead too deep.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use djinn_core::id::MAX_DEPTH;
+use djinn_core::settings::Mode;
+
+use crate::problem::AgentProblem;
+use crate::read::ReadAgent;
+
+/// The agents by their names, and what is known of how deep each leads.
+struct CallGraph<'a> {
+    agents: BTreeMap<&'a str, &'a ReadAgent>,
+    /// How many levels an agent and those that it calls take, and the one that leads deepest.
+    levels: BTreeMap<&'a str, (usize, Option<&'a str>)>,
+}
+
+/// Every circle of agents, and every chain that is too long.
+pub(crate) fn find_graph_problems(agents: &[ReadAgent]) -> Vec<AgentProblem> {
+    let mut graph = CallGraph { agents: BTreeMap::new(), levels: BTreeMap::new() };
+    for agent in agents {
+        graph.agents.entry(agent.spec.name.as_str()).or_insert(agent);
+    }
+    graph.measure_levels();
+    let mut problems = graph.find_circles();
+    problems.extend(graph.find_long_chains());
+    problems
+}
+
+impl<'a> CallGraph<'a> {
+    /// The agents that an agent calls, each with the line that names it.
+    fn callees(&self, name: &str) -> impl Iterator<Item = (&'a str, usize)> {
+        let tools = self.agents.get(name).copied().into_iter().flat_map(|a| a.tools_with_lines());
+        tools.filter(|(tool, _)| self.agents.contains_key(tool))
+    }
+
+    /// Gives each agent its level once all that it calls have theirs: whatever leads into a circle gets
+    /// none.
+    fn measure_levels(&mut self) {
+        let mut callers: BTreeMap<&str, Vec<&'a str>> = BTreeMap::new();
+        let mut open: BTreeMap<&'a str, usize> = BTreeMap::new();
+        for name in self.agents.keys().copied() {
+            open.insert(name, self.callees(name).count());
+            for (callee, _) in self.callees(name) {
+                callers.entry(callee).or_default().push(name);
+            }
+        }
+        let leaves = open.iter().filter(|(_, count)| **count == 0).map(|(name, _)| *name);
+        let mut ready: VecDeque<&'a str> = leaves.collect();
+        while let Some(name) = ready.pop_front() {
+            let levels = self.callees(name).filter_map(|(callee, _)| {
+                self.levels.get(callee).map(|(level, _)| (*level, callee))
+            });
+            let deepest = levels.max_by_key(|(level, _)| *level);
+            let below = deepest.map_or(0, |(level, _)| level);
+            self.levels
+                .insert(name, (self.own_levels(name) + below, deepest.map(|(_, name)| name)));
+            for caller in callers.get(name).into_iter().flatten().copied() {
+                if let Some(count) = open.get_mut(caller) {
+                    *count = count.saturating_sub(1);
+                    if *count == 0 {
+                        ready.push_back(caller);
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_planner(&self, name: &str) -> bool {
+        self.agents.get(name).is_some_and(|agent| agent.spec.mode == Mode::PlanSolve)
+    }
+
+    /// The steps of a plan are runs below that of their agent.
+    fn own_levels(&self, name: &str) -> usize {
+        if self.is_planner(name) { 2 } else { 1 }
+    }
+
+    fn find_circles(&self) -> Vec<AgentProblem> {
+        let mut told = BTreeSet::new();
+        let mut problems = Vec::new();
+        let unmeasured = self.agents.iter().filter(|(name, _)| !self.levels.contains_key(*name));
+        for (name, agent) in unmeasured {
+            if told.contains(name) {
+                continue;
+            }
+            if let Some((circle, line)) = self.find_circle(name) {
+                let rule = format!("agents call each other in a circle: {}", circle.join(" -> "));
+                problems.push(agent.problem_at(line, rule));
+                told.extend(circle);
+            }
+        }
+        problems
+    }
+
+    /// The shortest way from an agent to itself, and the line in which it begins.
+    fn find_circle(&self, name: &'a str) -> Option<(Vec<&'a str>, usize)> {
+        let mut reached: BTreeMap<&'a str, &'a str> = BTreeMap::new();
+        let mut ready = VecDeque::from([name]);
+        while let Some(caller) = ready.pop_front() {
+            for (callee, _) in self.callees(caller) {
+                if reached.contains_key(callee) {
+                    continue;
+                }
+                reached.insert(callee, caller);
+                ready.push_back(callee);
+            }
+        }
+        let mut circle = VecDeque::from([name]);
+        let mut at = *reached.get(name)?;
+        while at != name {
+            circle.push_front(at);
+            at = *reached.get(at)?;
+        }
+        circle.push_front(name);
+        let next = circle.get(1).copied()?;
+        let line = self.callees(name).find(|(callee, _)| *callee == next).map(|(_, line)| line)?;
+        Some((circle.into(), line))
+    }
+
+    /// The chains that are too long, each from the agent that no other on such a chain calls.
+    fn find_long_chains(&self) -> Vec<AgentProblem> {
+        let is_long = |name: &str| self.levels.get(name).is_some_and(|(all, _)| *all > MAX_DEPTH);
+        let long: Vec<_> = self.agents.keys().copied().filter(|name| is_long(name)).collect();
+        let inner: BTreeSet<_> =
+            long.iter().flat_map(|name| self.callees(name)).map(|(callee, _)| callee).collect();
+        let outermost = long.into_iter().filter(|name| !inner.contains(name));
+        outermost.filter_map(|name| self.describe_chain(name)).collect()
+    }
+
+    fn describe_chain(&self, name: &'a str) -> Option<AgentProblem> {
+        let agent = self.agents.get(name)?;
+        let (count, next) = self.levels.get(name)?;
+        let line = self
+            .callees(name)
+            .find(|(callee, _)| Some(*callee) == *next)
+            .map_or_else(|| agent.line_of("mode"), |(_, line)| line);
+        let mut chain = Vec::new();
+        let mut at = Some(name);
+        while let Some(name) = at {
+            chain.push(name.to_owned());
+            if self.is_planner(name) {
+                chain.push(format!("steps of {name}"));
+            }
+            at = self.levels.get(name).and_then(|(_, next)| *next);
+        }
+        let chain = chain.join(" -> ");
+        let rule = format!(
+            "the chain {chain} is {count} levels deep: below a run there are {MAX_DEPTH} at most"
+        );
+        Some(agent.problem_at(line, rule))
+    }
+}

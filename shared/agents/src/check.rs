@@ -1,0 +1,77 @@
+//! All agents of a deployment together: their names, their tools, and who calls whom.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::call_graph::find_graph_problems;
+use crate::near_miss::find_near_miss;
+use crate::problem::{AgentProblem, quote};
+use crate::read::ReadAgent;
+
+/// Names of calls that runs answer themselves, which no agent may have.
+pub const RESERVED_NAMES: [&str; 2] = ["ask_user", "planning"];
+
+/// Checks agents against each other and against the names of all tools.
+///
+/// Two agents have one name if they stand in this list together: agents of different languages are
+/// checked apart.
+#[must_use]
+pub fn check_agents(agents: &[ReadAgent], known_tools: &BTreeSet<String>) -> Vec<AgentProblem> {
+    let mut by_name: BTreeMap<&str, &ReadAgent> = BTreeMap::new();
+    let mut problems = Vec::new();
+    for agent in agents {
+        let name = agent.spec.name.as_str();
+        problems.extend(check_name(agent, by_name.get(name).copied(), known_tools));
+        by_name.entry(name).or_insert(agent);
+    }
+    for agent in agents {
+        problems.extend(check_tools(agent, &by_name, known_tools));
+    }
+    problems.extend(find_graph_problems(agents));
+    problems
+}
+
+fn check_name(
+    agent: &ReadAgent,
+    first: Option<&ReadAgent>,
+    known_tools: &BTreeSet<String>,
+) -> Option<AgentProblem> {
+    let name = agent.spec.name.as_str();
+    let whose = if let Some(first) = first {
+        format!("the agent's in {}:{}", first.path(), first.line_of("name"))
+    } else if RESERVED_NAMES.contains(&name) {
+        "reserved".to_owned()
+    } else if known_tools.contains(name) {
+        "a tool's".to_owned()
+    } else {
+        return None;
+    };
+    let rule = format!("`name` is {}, which is {whose}: take another one", quote(name));
+    Some(agent.problem_at(agent.line_of("name"), rule))
+}
+
+fn check_tools(
+    agent: &ReadAgent,
+    by_name: &BTreeMap<&str, &ReadAgent>,
+    known_tools: &BTreeSet<String>,
+) -> Vec<AgentProblem> {
+    let is_known = |name: &str| known_tools.contains(name) || by_name.contains_key(name);
+    let unknown = agent.tools_with_lines().filter(|(name, _)| !is_known(name));
+    let mut problems: Vec<_> = unknown
+        .map(|(name, line)| {
+            let known = known_tools.iter().map(String::as_str).chain(by_name.keys().copied());
+            let meant = find_near_miss(name, known)
+                .map(|meant| format!(": did you mean `{meant}`?"))
+                .unwrap_or_default();
+            let name = quote(name);
+            let rule = format!("`tools` names {name}, which is neither a tool nor an agent{meant}");
+            agent.problem_at(line, rule)
+        })
+        .collect();
+    if let Some(first) = &agent.spec.first_tool
+        && !agent.spec.tools.contains(first)
+    {
+        let rule = format!("`first_tool` is {}, which is not among `tools`", quote(first));
+        problems.push(agent.problem_at(agent.line_of("first_tool"), rule));
+    }
+    problems
+}

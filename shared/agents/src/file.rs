@@ -1,0 +1,67 @@
+//! The two parts of an agent file.
+
+use djinn_core::language::Language;
+
+use crate::problem::Fault;
+
+/// The most bytes of an agent file.
+pub const MAX_FILE: usize = 64 * 1024;
+
+/// What begins and ends the front matter.
+const FENCE: &str = "---";
+
+/// An agent file as it was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AgentFile<'a> {
+    /// What problems name it by.
+    pub path: &'a str,
+    /// All that stands in it.
+    pub text: &'a str,
+    /// The language that its words for models are in.
+    pub language: Language,
+}
+
+/// Front matter and prompt of a file, with ends of lines as `\n`.
+pub(crate) struct FileParts {
+    /// The front matter, with an empty line for the one that begins it: its lines are the file's.
+    pub(crate) front_matter: String,
+    /// The prompt, without white space around it.
+    pub(crate) prompt: String,
+    /// The line of the file in which the prompt begins.
+    pub(crate) prompt_line: usize,
+}
+
+/// Takes a file apart.
+pub(crate) fn split_file(text: &str) -> Result<FileParts, Fault> {
+    if text.len() > MAX_FILE {
+        let rule = format!("the file has {} bytes: {MAX_FILE} are the most", text.len());
+        return Err(Fault::new(1, rule));
+    }
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let mut lines = text.split_inclusive('\n');
+    if lines.next().is_none_or(|line| line.trim_end() != FENCE) {
+        return Err(Fault::new(1, "the file begins without front matter: line 1 must be `---`"));
+    }
+    let mut front_matter = "\n".to_owned();
+    let mut end = 1;
+    for line in lines.by_ref() {
+        end += 1;
+        if line.trim_end() == FENCE {
+            let body: String = lines.collect();
+            let prompt = body.trim();
+            let before = body.len() - body.trim_start().len();
+            let skipped = body.get(..before).unwrap_or_default().matches('\n').count();
+            return match prompt.is_empty() {
+                true => Err(Fault::new(end, "no prompt follows the front matter")),
+                false => Ok(FileParts {
+                    front_matter,
+                    prompt: prompt.to_owned(),
+                    prompt_line: end + 1 + skipped,
+                }),
+            };
+        }
+        front_matter.push_str(line);
+    }
+    Err(Fault::new(1, "the front matter has no end: a line `---` must close it"))
+}

@@ -1,0 +1,86 @@
+//! The keys of front matter: ours, and those that other products have.
+
+use crate::near_miss::find_near_miss;
+use crate::problem::{Fault, quote};
+use crate::yaml::KeyEntry;
+
+/// The keys of an agent.
+pub(crate) const KEYS: [&str; 13] = [
+    "name",
+    "description",
+    "tools",
+    "model",
+    "parameters",
+    "mode",
+    "max_steps",
+    "calls",
+    "first_tool",
+    "answer",
+    "answer_schema",
+    "context",
+    "risk",
+];
+
+/// Keys of other products' agent files. Some are only two letters away from one of ours.
+const FOREIGN_KEYS: [&str; 42] = [
+    "agents",
+    "allowed-tools",
+    "alwaysApply",
+    "argument-hint",
+    "author",
+    "background",
+    "category",
+    "color",
+    "date",
+    "disable",
+    "disable-model-invocation",
+    "disallowedTools",
+    "effort",
+    "globs",
+    "handoffs",
+    "hidden",
+    "hooks",
+    "icon",
+    "infer",
+    "initialPrompt",
+    "isolation",
+    "kind",
+    "license",
+    "max_turns",
+    "maxTurns",
+    "mcp-servers",
+    "mcpServers",
+    "memory",
+    "metadata",
+    "permission",
+    "permissionMode",
+    "prompt",
+    "readonly",
+    "role",
+    "skills",
+    "tags",
+    "target",
+    "temperature",
+    "title",
+    "top_p",
+    "user-invocable",
+    "version",
+];
+
+/// Splits entries into ours and warnings about others'. One that looks like ours is refused.
+pub(crate) fn sort_keys(entries: Vec<KeyEntry>) -> Result<(Vec<KeyEntry>, Vec<Fault>), Fault> {
+    let (ours, others): (Vec<_>, Vec<_>) =
+        entries.into_iter().partition(|entry| KEYS.contains(&entry.key.as_str()));
+    let mut warnings = Vec::new();
+    for KeyEntry { key, line, .. } in others {
+        let quoted = quote(&key);
+        if !FOREIGN_KEYS.contains(&key.as_str())
+            && let Some(meant) = find_near_miss(&key, KEYS)
+        {
+            let rule = format!("{quoted} is no key of an agent: did you mean `{meant}`?");
+            return Err(Fault::new(line, rule));
+        }
+        warnings.push(Fault::new(line, format!("{quoted} is no key of an agent and is ignored")));
+    }
+    Ok((ours, warnings))
+}

@@ -1,0 +1,139 @@
+//! The schemas in a file: what an agent is called with, and what it answers.
+
+use djinn_core::language::Language;
+use serde_json::{Map, Value, json};
+
+use crate::fields::{Fields, refuse_entry};
+use crate::problem::{Fault, quote};
+use crate::schema::compile_schema;
+use crate::yaml::{Content, KeyEntry};
+
+/// What a prompt is filled with besides the arguments.
+pub const TEMPLATE_VARIABLES: [&str; 3] = ["base_prompt", "date", "files"];
+
+/// Words that mean something else in templates. `bare` would take the frame off what others wrote.
+const TEMPLATE_WORDS: [&str; 31] = [
+    "and",
+    "autoescape",
+    "bare",
+    "block",
+    "break",
+    "call",
+    "continue",
+    "do",
+    "elif",
+    "else",
+    "endfor",
+    "endif",
+    "extends",
+    "false",
+    "filter",
+    "for",
+    "framed",
+    "if",
+    "import",
+    "in",
+    "include",
+    "is",
+    "loop",
+    "macro",
+    "none",
+    "not",
+    "or",
+    "recursive",
+    "self",
+    "set",
+    "true",
+];
+
+/// The parameters of an agent: its own, or the one text `task`.
+pub(crate) fn read_parameters(fields: &Fields, language: Language) -> Result<Value, Fault> {
+    let Some(entry) = fields.find_entry("parameters") else {
+        return Ok(default_parameters(language));
+    };
+    let schema = read_schema(entry)?;
+    let line = |pointer: &str| entry.node.find_line(pointer).unwrap_or(entry.line);
+    if schema.get("type").and_then(Value::as_str) != Some("object") {
+        return Err(Fault::new(line("/type"), "`parameters` must be of `type: object`"));
+    }
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+        let rule = "`parameters` has no `properties`: each parameter is one of them";
+        return Err(Fault::new(entry.line, rule));
+    };
+    for name in properties.keys() {
+        if let Some(rule) = name_fault(name) {
+            return Err(Fault::new(line(&format!("/properties/{}", escape_pointer(name))), rule));
+        }
+    }
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    for (nth, name) in required.enumerate() {
+        let name = name.as_str().unwrap_or_default();
+        if !properties.contains_key(name) {
+            let rule = format!("`required` names {}, which is no parameter", quote(name));
+            return Err(Fault::new(line(&format!("/required/{nth}")), rule));
+        }
+    }
+    Ok(schema)
+}
+
+/// The schema of a key: a mapping that is valid JSON Schema.
+pub(crate) fn read_schema(entry: &KeyEntry) -> Result<Value, Fault> {
+    if !matches!(entry.node.content, Content::Mapping(_)) {
+        return Err(refuse_entry(entry, "a JSON Schema as a mapping"));
+    }
+    let schema = entry.node.to_json();
+    match compile_schema(&schema) {
+        Ok(_) => Ok(schema),
+        Err(fault) => {
+            let line = entry.node.find_line(&fault.pointer).unwrap_or(entry.line);
+            let rule = format!("`{}` is no JSON Schema: {}", entry.key, fault.rule);
+            Err(Fault::new(line, rule))
+        }
+    }
+}
+
+/// Whether a parameter of this name is a text that each call has.
+pub(crate) fn is_required_text(parameters: &Value, name: &str) -> bool {
+    let required = parameters.get("required").and_then(Value::as_array);
+    let kind = parameters.get("properties").and_then(|all| all.get(name)?.get("type"));
+    kind.and_then(Value::as_str) == Some("string")
+        && required.is_some_and(|all| all.iter().any(|one| one == name))
+}
+
+/// The parameters that a schema names.
+pub(crate) fn properties_of(parameters: &Value) -> Option<&Map<String, Value>> {
+    parameters.get("properties").and_then(Value::as_object)
+}
+
+fn name_fault(name: &str) -> Option<String> {
+    let is_tail = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let is_good = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_tail);
+    let quoted = quote(name);
+    if !is_good {
+        return Some(format!(
+            "{quoted} cannot be a parameter: its name is a-z 0-9 _ with a letter first"
+        ));
+    }
+    if TEMPLATE_VARIABLES.contains(&name) {
+        return Some(format!("{quoted} cannot be a parameter: prompts have a {quoted} already"));
+    }
+    let is_word = TEMPLATE_WORDS.contains(&name);
+    is_word.then(|| format!("{quoted} cannot be a parameter: it is a word of templates"))
+}
+
+fn escape_pointer(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+fn default_parameters(language: Language) -> Value {
+    let description = match language {
+        Language::En => "What is to be done, with all that is needed to do it.",
+        Language::Zh => "要做的事，以及完成它所需的全部信息。",
+    };
+    json!({
+        "type": "object",
+        "properties": {"task": {"type": "string", "description": description}},
+        "required": ["task"],
+        "additionalProperties": false,
+    })
+}

@@ -1,0 +1,183 @@
+//! One agent file, read and checked by itself.
+
+use std::collections::BTreeMap;
+
+use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
+use djinn_core::settings::{Mode, Role};
+use djinn_core::tool::Risk;
+use serde_json::Value;
+
+use crate::fields::Fields;
+use crate::file::{AgentFile, split_file};
+use crate::keys::sort_keys;
+use crate::parameters::{is_required_text, read_parameters, read_schema};
+use crate::problem::{AgentProblem, Fault, quote};
+use crate::template::check_prompt;
+use crate::yaml::read_mapping;
+
+/// The most bytes of what other models are told about an agent.
+pub const MAX_DESCRIPTION: usize = 2_000;
+
+/// The most bytes of an agent's name.
+const MAX_NAME: usize = 64;
+
+/// Turns that an agent may take unless its file says otherwise.
+const DEFAULT_MAX_STEPS: u32 = 20;
+
+/// The most turns that a file can give an agent.
+const MAX_STEPS: u32 = 1_000;
+
+/// The most calls a turn that a file can give an agent.
+const MAX_CALLS: u32 = 100;
+
+/// An agent whose file is in order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadAgent {
+    /// What the file says of it.
+    pub spec: AgentSpec,
+    /// A sentence for each key that is ignored, with path and line.
+    pub warnings: Vec<String>,
+    path: String,
+    key_lines: BTreeMap<String, usize>,
+    tool_lines: Vec<usize>,
+}
+
+impl ReadAgent {
+    /// The path of its file, as it was given.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The line of a key in its file, or the first one.
+    #[must_use]
+    pub fn line_of(&self, key: &str) -> usize {
+        self.key_lines.get(key).copied().unwrap_or(1)
+    }
+
+    /// The tools that it is offered, each with the line that names it.
+    pub(crate) fn tools_with_lines(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.spec.tools.iter().map(String::as_str).zip(self.tool_lines.iter().copied())
+    }
+
+    /// A problem in a line of its file.
+    pub(crate) fn problem_at(&self, line: usize, rule: impl Into<String>) -> AgentProblem {
+        Fault::new(line, rule).into_problem(&self.path)
+    }
+}
+
+/// Reads one agent file. Whether its tools exist is up to [`crate::check_agents`].
+///
+/// # Errors
+/// The first thing that is wrong with it, with its line.
+pub fn read_agent(file: &AgentFile<'_>) -> Result<ReadAgent, AgentProblem> {
+    read_file(file).map_err(|fault| fault.into_problem(file.path))
+}
+
+fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
+    let parts = split_file(file.text)?;
+    let (entries, ignored) = sort_keys(read_mapping(&parts.front_matter)?)?;
+    let fields = Fields::new(entries);
+    let name = read_name(&fields)?;
+    let description = read_description(&fields)?;
+    let (tools, tool_lines) = fields.read_names("tools")?.into_iter().unzip();
+    let model = fields.read_word("model", &ROLES)?.unwrap_or(Role::Executor);
+    let parameters = read_parameters(&fields, file.language)?;
+    let answer = read_answer(&fields, &parameters)?;
+    let max_steps = fields.read_number("max_steps", 1..=MAX_STEPS)?;
+    let first_tool = fields.read_text("first_tool", "the name of one of `tools`")?;
+    let spec = AgentSpec {
+        name,
+        description,
+        parameters,
+        tools,
+        model,
+        mode: fields.read_word("mode", &MODES)?.unwrap_or_default(),
+        max_steps: max_steps.unwrap_or(DEFAULT_MAX_STEPS),
+        max_calls: fields.read_number("calls", 1..=MAX_CALLS)?,
+        first_tool: first_tool.map(str::to_owned),
+        answer,
+        context: fields.read_word("context", &CONTEXTS)?.unwrap_or_default(),
+        risk: fields.read_word("risk", &RISKS)?.unwrap_or_default(),
+        prompt: parts.prompt,
+    };
+    check_prompt(&spec.prompt, parts.prompt_line, &spec.parameters)?;
+    let warn = |fault: Fault| fault.into_problem(file.path).to_string();
+    Ok(ReadAgent {
+        spec,
+        warnings: ignored.into_iter().map(warn).collect(),
+        path: file.path.to_owned(),
+        key_lines: fields.key_lines().map(|(key, line)| (key.to_owned(), line)).collect(),
+        tool_lines,
+    })
+}
+
+/// The roles whose models agents may use.
+const ROLES: [(&str, Role); 3] =
+    [("react", Role::React), ("planner", Role::Planner), ("executor", Role::Executor)];
+
+const MODES: [(&str, Mode); 2] = [("react", Mode::React), ("plan_solve", Mode::PlanSolve)];
+
+const CONTEXTS: [(&str, AgentContext); 3] = [
+    ("none", AgentContext::None),
+    ("files", AgentContext::Files),
+    ("conversation", AgentContext::Conversation),
+];
+
+const RISKS: [(&str, Risk); 3] =
+    [("low", Risk::Low), ("medium", Risk::Medium), ("high", Risk::High)];
+
+/// The words of the key `answer`.
+#[derive(Clone, Copy)]
+enum AnswerWord {
+    Text,
+    File,
+    Json,
+}
+
+const ANSWERS: [(&str, AnswerWord); 3] =
+    [("text", AnswerWord::Text), ("file", AnswerWord::File), ("json", AnswerWord::Json)];
+
+fn read_name(fields: &Fields) -> Result<String, Fault> {
+    const ALLOWED: &str = "1 to 64 of a-z 0-9 _ - with a letter first";
+    let name = fields.read_required("name", ALLOWED)?;
+    let is_tail = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
+    let is_good = name.len() <= MAX_NAME
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(is_tail);
+    if is_good {
+        return Ok(name.to_owned());
+    }
+    let rule = format!("`name` is the text {}: {ALLOWED} may stand here", quote(name));
+    Err(Fault::new(fields.line_of("name"), rule))
+}
+
+fn read_description(fields: &Fields) -> Result<String, Fault> {
+    let description = fields.read_required("description", "a text of 1 to 2000 bytes")?;
+    if description.len() <= MAX_DESCRIPTION {
+        return Ok(description.to_owned());
+    }
+    let bytes = description.len();
+    let rule = format!("`description` has {bytes} bytes: {MAX_DESCRIPTION} are the most");
+    Err(Fault::new(fields.line_of("description"), rule))
+}
+
+fn read_answer(fields: &Fields, parameters: &Value) -> Result<AnswerFormat, Fault> {
+    let word = fields.read_word("answer", &ANSWERS)?.unwrap_or(AnswerWord::Text);
+    let schema = fields.find_entry("answer_schema");
+    let refuse = |rule: &str| Err(Fault::new(fields.line_of("answer"), rule));
+    match (word, schema) {
+        (AnswerWord::Json, Some(entry)) => Ok(AnswerFormat::Json(read_schema(entry)?)),
+        (AnswerWord::Json, None) => {
+            refuse("`answer` is `json`: `answer_schema` must say which, as a JSON Schema")
+        }
+        (AnswerWord::Text | AnswerWord::File, Some(entry)) => {
+            Err(Fault::new(entry.line, "`answer_schema` may stand only beside `answer: json`"))
+        }
+        (AnswerWord::File, None) if !is_required_text(parameters, "file_name") => refuse(
+            "`answer` is `file`: `parameters` must have a required `file_name` of `type: string`",
+        ),
+        (AnswerWord::File, None) => Ok(AnswerFormat::File),
+        (AnswerWord::Text, None) => Ok(AnswerFormat::Text),
+    }
+}

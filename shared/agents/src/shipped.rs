@@ -1,0 +1,28 @@
+//! The agents that Djinn brings along.
+
+use djinn_core::language::Language;
+
+use crate::file::AgentFile;
+
+macro_rules! agent_files {
+    ($language:literal, $($name:literal),*) => {
+        [$((
+            concat!("prompts/", $language, "/agents/", $name, ".md"),
+            include_str!(concat!("../../../prompts/", $language, "/agents/", $name, ".md")),
+        )),*]
+    };
+}
+
+const EN: [(&str, &str); 3] = agent_files!("en", "researcher", "reviewer", "writer");
+
+const ZH: [(&str, &str); 3] = agent_files!("zh", "researcher", "reviewer", "writer");
+
+/// The files of the agents that Djinn brings along, by their names.
+#[must_use]
+pub fn shipped_agents(language: Language) -> Vec<AgentFile<'static>> {
+    let files = match language {
+        Language::En => EN,
+        Language::Zh => ZH,
+    };
+    files.into_iter().map(|(path, text)| AgentFile { path, text, language }).collect()
+}

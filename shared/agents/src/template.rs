@@ -1,0 +1,83 @@
+//! The prompt of an agent: a template that must be able to render with any arguments it can get.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use minijinja::{Environment, ErrorKind, UndefinedBehavior};
+use serde_json::Value;
+
+use crate::parameters::{TEMPLATE_VARIABLES, properties_of};
+use crate::problem::{Fault, quote};
+use crate::template_words::{TemplateWord, WordKind, find_words};
+
+/// The most bytes of a prompt.
+pub const MAX_PROMPT: usize = 16 * 1024;
+
+/// As the one that renders prompts, but for what `framed` does.
+static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.add_filter("framed", |text: &str| text.to_owned());
+    environment
+});
+
+/// Checks a prompt that begins in this line of its file.
+pub(crate) fn check_prompt(prompt: &str, line: usize, parameters: &Value) -> Result<(), Fault> {
+    if prompt.len() > MAX_PROMPT {
+        let rule = format!("the prompt has {} bytes: {MAX_PROMPT} are the most", prompt.len());
+        return Err(Fault::new(line, rule));
+    }
+    // Lines of the template count from 1.
+    let in_file = |nth: usize| line + nth.saturating_sub(1);
+    let template = ENVIRONMENT.template_from_str(prompt).map_err(|error| {
+        let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+        let rule = format!("the prompt is a template, and this is none: {detail}");
+        Fault::new(in_file(error.line().unwrap_or(1)), rule)
+    })?;
+    let words = find_words(prompt);
+    let faults = words.iter().filter_map(find_unknown_word);
+    let used: BTreeSet<_> = template.undeclared_variables(true).into_iter().collect();
+    let faults = faults.chain(used.iter().filter_map(|path| {
+        let name = path.split('.').next().unwrap_or_default();
+        let is_it = |word: &&TemplateWord<'_>| word.kind == WordKind::Name && word.text == name;
+        let nth = words.iter().find(is_it).map_or(1, |word| word.line);
+        find_unknown_variable(path, parameters).map(|rule| Fault::new(nth, rule))
+    }));
+    match faults.min_by_key(|fault| fault.line) {
+        Some(fault) => Err(Fault::new(in_file(fault.line), fault.rule)),
+        None => Ok(()),
+    }
+}
+
+/// Why a filter or test cannot be used.
+fn find_unknown_word(word: &TemplateWord<'_>) -> Option<Fault> {
+    let TemplateWord { text, line, kind } = *word;
+    let (probe, unknown, noun) = match kind {
+        WordKind::Filter => (format!("{{{{ ''|{text} }}}}"), ErrorKind::UnknownFilter, "filter"),
+        WordKind::Test if text == "not" => return None,
+        WordKind::Test => (format!("{{{{ '' is {text} }}}}"), ErrorKind::UnknownTest, "test"),
+        WordKind::Name | WordKind::Member => return None,
+    };
+    let is_unknown = ENVIRONMENT.render_str(&probe, ()).is_err_and(|error| error.kind() == unknown);
+    let rule = || format!("the prompt uses the {noun} {}, which there is not", quote(text));
+    is_unknown.then(|| Fault::new(line, rule()))
+}
+
+/// Why a variable, or a member of one, cannot be used.
+fn find_unknown_variable(path: &str, parameters: &Value) -> Option<String> {
+    let (name, member) = path.split_once('.').unwrap_or((path, ""));
+    let schema = properties_of(parameters).and_then(|all| all.get(name));
+    let is_ours = TEMPLATE_VARIABLES.contains(&name);
+    if schema.is_none() && !is_ours {
+        return Some(format!(
+            "the prompt uses {}, which is neither a parameter nor one of `base_prompt`, `date` and \
+             `files`",
+            quote(name)
+        ));
+    }
+    let kind = schema.and_then(|schema| schema.get("type")).and_then(Value::as_str);
+    let is_whole =
+        is_ours || matches!(kind, Some("string" | "number" | "integer" | "boolean" | "null"));
+    (is_whole && !member.is_empty())
+        .then(|| format!("the prompt uses {}, but {} has no members", quote(path), quote(name)))
+}

@@ -1,0 +1,53 @@
+//! What an agent is called with, and what it answers.
+
+use djinn_agents::{check_answer, check_arguments};
+use serde_json::{Map, Value, json};
+
+fn object(value: &Value) -> Map<String, Value> {
+    value.as_object().cloned().unwrap()
+}
+
+fn parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "task": {"type": "string", "minLength": 1},
+            "depth": {"type": "integer"},
+        },
+        "required": ["task"],
+        "additionalProperties": false,
+    })
+}
+
+#[test]
+fn arguments_are_held_to_the_parameters() {
+    let check = |arguments| check_arguments(&parameters(), &object(&arguments));
+    assert_eq!(check(json!({"task": "x", "depth": 3})), Ok(()));
+    for (arguments, sentence) in [
+        (json!({}), "\"task\" is a required property"),
+        (json!({"task": ""}), "/task: \"\" is shorter than 1 character"),
+        (
+            json!({"task": 3, "depth": "x", "other": 1}),
+            "/task: 3 is not of type \"string\"; /depth: \"x\" is not of type \"integer\"; \
+             Additional properties are not allowed ('other' was unexpected)",
+        ),
+    ] {
+        assert_eq!(check(arguments), Err(sentence.to_owned()));
+    }
+}
+
+#[test]
+fn answers_are_held_to_their_schema() {
+    let schema = json!({"type": "array", "items": {"type": "integer"}});
+    assert_eq!(check_answer(&schema, &json!([1, 2])), Ok(()));
+    let sentence = "/0: \"a\" is not of type \"integer\"; /2: \"b\" is not of type \"integer\"; \
+                    /3: \"c\" is not of type \"integer\"";
+    assert_eq!(check_answer(&schema, &json!(["a", 1, "b", "c", "d"])), Err(sentence.to_owned()));
+}
+
+#[test]
+fn a_schema_that_is_none_lets_nothing_through() {
+    let sentence = "the schema cannot be used: \"x\" is no type: there are array, boolean, integer, \
+                    null, number, object and string";
+    assert_eq!(check_answer(&json!({"type": "x"}), &json!(1)), Err(sentence.to_owned()));
+}

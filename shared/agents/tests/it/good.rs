@@ -1,0 +1,180 @@
+//! Files that are read, and what is read from them.
+
+use djinn_agents::{AgentFile, read_agent};
+use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
+use djinn_core::language::Language;
+use djinn_core::settings::{Mode, Role};
+use djinn_core::tool::Risk;
+use serde_json::json;
+
+use super::{read, with_keys, with_prompt};
+
+fn default_spec() -> AgentSpec {
+    let words = "What is to be done, with all that is needed to do it.";
+    AgentSpec {
+        name: "a".to_owned(),
+        description: "Does a thing.".to_owned(),
+        prompt: "Do it.".to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {"task": {"type": "string", "description": words}},
+            "required": ["task"],
+            "additionalProperties": false,
+        }),
+        tools: Vec::new(),
+        model: Role::Executor,
+        mode: Mode::React,
+        max_steps: 20,
+        max_calls: None,
+        first_tool: None,
+        answer: AnswerFormat::Text,
+        context: AgentContext::None,
+        risk: Risk::Low,
+    }
+}
+
+#[test]
+fn what_is_left_out_has_its_default() {
+    let agent = read(&with_keys("")).unwrap();
+    assert_eq!(agent.spec, default_spec());
+    assert!(agent.warnings.is_empty());
+    assert_eq!(
+        (agent.path(), agent.line_of("description"), agent.line_of("tools")),
+        ("a.md", 3, 1)
+    );
+}
+
+#[test]
+fn the_default_parameter_is_described_in_the_language_of_the_file() {
+    let file = AgentFile { path: "a.md", text: &with_keys(""), language: Language::Zh };
+    let task = read_agent(&file).unwrap().spec.parameters["properties"]["task"].clone();
+    assert_eq!(task["description"], "要做的事，以及完成它所需的全部信息。");
+}
+
+#[test]
+fn every_key_is_read() {
+    let keys = "\
+tools:
+  - file_tool   # reads
+  - \"search\"
+model: planner
+parameters:
+  type: object
+  properties:
+    task: { type: string, maxLength: 0x10 }
+    deep: { type: boolean, default: true }
+    share: { type: number, minimum: -1.5e0, maximum: +7 }
+    list: { type: array, items: { type: object } }
+    yes: { enum: [yes, ~, .5, 1.2.3, .inf] }
+  required: [task]
+mode: plan_solve
+max_steps: 7
+calls: 1
+first_tool: search
+answer: json
+answer_schema:
+  type: array
+  items: {type: integer}
+context: conversation
+risk: high";
+    let prompt = "{{ task }} {{ yes }} {% for one in list if deep %}{{ one.name }}{{ loop.index }}{% \
+                  endfor %}\n{{ date }} {{ base_prompt|framed }}{% for file in files %}{{ file.size \
+                  }}{% endfor %}{% set x = share is defined and share > 1 %}{{ x }}{# {{ y }} #}";
+    let agent = read(&with_prompt(keys, prompt)).unwrap();
+    let expected = AgentSpec {
+        prompt: prompt.to_owned(),
+        tools: vec!["file_tool".to_owned(), "search".to_owned()],
+        model: Role::Planner,
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "task": {"type": "string", "maxLength": 16},
+                "deep": {"type": "boolean", "default": true},
+                "share": {"type": "number", "minimum": -1.5, "maximum": 7},
+                "list": {"type": "array", "items": {"type": "object"}},
+                "yes": {"enum": ["yes", null, 0.5, "1.2.3", ".inf"]},
+            },
+            "required": ["task"],
+        }),
+        mode: Mode::PlanSolve,
+        max_steps: 7,
+        max_calls: Some(1),
+        first_tool: Some("search".to_owned()),
+        answer: AnswerFormat::Json(json!({"type": "array", "items": {"type": "integer"}})),
+        context: AgentContext::Conversation,
+        risk: Risk::High,
+        ..default_spec()
+    };
+    assert_eq!(agent.spec, expected);
+    assert!(agent.warnings.is_empty());
+    assert_eq!((agent.line_of("tools"), agent.line_of("risk")), (4, 26));
+}
+
+#[test]
+fn a_file_of_another_product_is_read_and_its_keys_are_named() {
+    let text = "---\nname: code-reviewer\ndescription: \"Use it: after each change.\"\ntools: search, \
+                file_tool\ncolor: blue\npermissionMode: plan\nhooks:\n  Stop:\n    - matcher: x\n\
+                license: MIT\nversion: 1.0\n---\n\nYou are a reviewer: `{a: 1}`, 100 %, {# no #}.\n\n---\n\nEnd.\n";
+    let agent = read(text).unwrap();
+    assert_eq!(agent.spec.name, "code-reviewer");
+    assert_eq!(agent.spec.tools, ["search", "file_tool"]);
+    assert!(
+        agent.spec.prompt.starts_with("You are a") && agent.spec.prompt.ends_with("---\n\nEnd.")
+    );
+    let expected = [
+        "a.md:5: `color` is no key of an agent and is ignored",
+        "a.md:6: `permissionMode` is no key of an agent and is ignored",
+        "a.md:7: `hooks` is no key of an agent and is ignored",
+        "a.md:10: `license` is no key of an agent and is ignored",
+        "a.md:11: `version` is no key of an agent and is ignored",
+    ];
+    assert_eq!(agent.warnings, expected);
+}
+
+#[test]
+fn marks_and_line_ends_of_other_systems_make_no_difference() {
+    let text = with_prompt("max_steps: 3", "One.\n\nTwo.");
+    let plain = read(&text).unwrap();
+    for other in [
+        format!("\u{feff}{text}"),
+        text.replace('\n', "\r\n"),
+        text.replace('\n', "\r"),
+        text.replace("---\n", "--- \t\n"),
+        format!("\u{feff}{}", text.replace('\n', "\r\n")),
+    ] {
+        assert_eq!(read(&other).unwrap(), plain, "{other:?}");
+    }
+}
+
+#[test]
+fn what_is_just_allowed_is_allowed() {
+    let name = format!("a{}", "-_9".repeat(21));
+    let description = "é".repeat(1_000);
+    let prompt = "x".repeat(16_384);
+    let text = format!("---\nname: {name}\ndescription: {description}\n---\n{prompt}\n");
+    let agent = read(&text).unwrap();
+    assert_eq!(agent.spec.name.len(), 64);
+    for keys in [
+        "max_steps: 1",
+        "max_steps: 1000",
+        "calls: 100",
+        "tools: []",
+        "parameters: {type: object, properties: {}}",
+        "answer: file\nparameters: {type: object, properties: {file_name: {type: string}}, required: \
+         [file_name]}",
+        "answer: json\nanswer_schema: {}",
+        "description_of_the_tools_that_it_has: no near miss",
+    ] {
+        read(&with_keys(keys)).unwrap();
+    }
+}
+
+#[test]
+fn a_long_description_may_stand_in_a_block() {
+    let text =
+        "---\nname: a\ndescription: |\n  One: two.\n\n  Three.\ntools: >-\n  b,\n  c\n---\nDo it.";
+    let agent = read(text).unwrap();
+    assert_eq!(agent.spec.description, "One: two.\n\nThree.");
+    assert_eq!(agent.spec.tools, ["b", "c"]);
+    assert_eq!(agent.line_of("tools"), 7);
+}

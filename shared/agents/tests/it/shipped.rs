@@ -1,0 +1,115 @@
+//! The agents that Djinn brings along.
+
+use std::collections::BTreeSet;
+
+use djinn_agents::{
+    ReadAgent, check_agents, check_answer, check_arguments, read_agent, shipped_agents,
+};
+use djinn_core::agent::{AgentContext, AnswerFormat};
+use djinn_core::language::Language;
+use minijinja::{Environment, UndefinedBehavior};
+use serde_json::{Value, json};
+
+fn agents(language: Language) -> Vec<ReadAgent> {
+    shipped_agents(language).iter().map(|file| read_agent(file).unwrap()).collect()
+}
+
+fn agent(language: Language, name: &str) -> ReadAgent {
+    agents(language).into_iter().find(|agent| agent.spec.name == name).unwrap()
+}
+
+/// A schema without what it says to models.
+fn without_words(mut schema: Value) -> Value {
+    for property in schema["properties"].as_object_mut().unwrap().values_mut() {
+        property.as_object_mut().unwrap().remove("description").expect("a description");
+    }
+    schema
+}
+
+#[test]
+fn every_shipped_agent_is_in_order() {
+    let tools = BTreeSet::from(["file_tool".to_owned()]);
+    for language in [Language::En, Language::Zh] {
+        let agents = agents(language);
+        assert_eq!(check_agents(&agents, &tools), []);
+        for agent in agents {
+            assert_eq!(agent.warnings, [""; 0]);
+            let folder = format!("prompts/{}/agents", language.as_str());
+            assert_eq!(agent.path(), format!("{folder}/{}.md", agent.spec.name));
+        }
+    }
+}
+
+#[test]
+fn both_languages_have_the_same_agents() {
+    let (en, zh) = (agents(Language::En), agents(Language::Zh));
+    assert_eq!(en.len(), 3);
+    assert_eq!(en.len(), zh.len());
+    for (en, zh) in en.into_iter().zip(zh) {
+        let (mut en, mut zh) = (en.spec, zh.spec);
+        for spec in [&mut en, &mut zh] {
+            spec.parameters = without_words(spec.parameters.clone());
+            spec.description.clear();
+            spec.prompt.clear();
+        }
+        assert_eq!(en, zh);
+    }
+}
+
+#[test]
+fn shipped_agents_get_what_they_work_with() {
+    for language in [Language::En, Language::Zh] {
+        for name in ["researcher", "writer"] {
+            let spec = agent(language, name).spec;
+            assert_eq!(
+                (spec.tools, spec.context),
+                (vec!["file_tool".to_owned()], AgentContext::Files)
+            );
+        }
+        assert_eq!(agent(language, "writer").spec.answer, AnswerFormat::File);
+        let reviewer = agent(language, "reviewer").spec;
+        assert!(reviewer.tools.is_empty() && reviewer.context == AgentContext::None);
+        let AnswerFormat::Json(schema) = reviewer.answer else { panic!("{:?}", reviewer.answer) };
+        let answer = json!({"verdict": "revise", "problems": ["a"], "missing": []});
+        assert_eq!(check_answer(&schema, &answer), Ok(()));
+        assert!(check_answer(&schema, &json!({"verdict": "fine"})).is_err());
+    }
+}
+
+#[test]
+fn names_of_files_to_write_have_no_path() {
+    for language in [Language::En, Language::Zh] {
+        let parameters = agent(language, "writer").spec.parameters;
+        let check = |name: &str| {
+            let arguments = json!({"task": "x", "file_name": name});
+            check_arguments(&parameters, arguments.as_object().unwrap()).is_ok()
+        };
+        for name in ["report.md", "增长 报告.csv", "a.b.html"] {
+            assert!(check(name), "{name}");
+        }
+        for name in ["report", "a/b.md", "..\\b.md", ".md", "a.md\n", ""] {
+            assert!(!check(name), "{name}");
+        }
+    }
+}
+
+/// What an agent was called with is said in its first message, and not in its prompt.
+#[test]
+fn every_shipped_prompt_renders_with_and_without_files() {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.add_filter("framed", |text: &str| format!("<untrusted>\n{text}\n</untrusted>"));
+    let file = json!({"name": "f.md", "size": 3, "description": "about f", "internal": true});
+    for agent in [Language::En, Language::Zh].into_iter().flat_map(agents) {
+        let render = |files: Value| {
+            let values = json!({"files": files, "date": "2026-01-02"});
+            let values = minijinja::Value::from(minijinja::value::Serde(values));
+            environment.render_str(&agent.spec.prompt, values).unwrap()
+        };
+        let (bare, full) = (render(json!([])), render(json!([file, file])));
+        assert!(bare.contains("2026-01-02") && !bare.contains("\n\n\n"), "{bare}");
+        assert!(!full.contains("{{") && !full.contains("{%") && !full.contains("\n\n\n"), "{full}");
+        let is_listed = full.contains("<untrusted>\n- f.md") && !bare.contains("<untrusted>");
+        assert_eq!(is_listed, agent.spec.context == AgentContext::Files, "{full}");
+    }
+}

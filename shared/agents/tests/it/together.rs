@@ -1,0 +1,147 @@
+//! Agents that do not go together.
+
+use std::collections::BTreeSet;
+
+use djinn_agents::{AgentFile, ReadAgent, check_agents, read_agent};
+use djinn_core::language::Language;
+
+/// An agent in a file of its name, with these lines of front matter after its description.
+fn agent(name: &str, keys: &str) -> ReadAgent {
+    let (path, keys) = (format!("{name}.md"), keys.trim_end());
+    let text = format!("---\nname: {name}\ndescription: b\n{keys}\n---\nDo it.");
+    read_agent(&AgentFile { path: &path, text: &text, language: Language::En }).unwrap()
+}
+
+/// What is said of these agents beside the tools `file_tool` and `search`.
+fn problems(agents: &[(&str, &str)]) -> Vec<String> {
+    let agents: Vec<_> = agents.iter().map(|(name, keys)| agent(name, keys)).collect();
+    let tools = BTreeSet::from(["file_tool".to_owned(), "search".to_owned()]);
+    check_agents(&agents, &tools).iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn agents_that_go_together() {
+    let none: [String; 0] = [];
+    assert_eq!(problems(&[]), none);
+    assert_eq!(
+        problems(&[
+            ("a", "tools: file_tool, b, c"),
+            ("b", "tools: [c]\nfirst_tool: c"),
+            ("c", "tools: [search, d]"),
+            ("d", ""),
+        ]),
+        none
+    );
+    let chain = [("a", "mode: plan_solve\ntools: b"), ("b", "tools: c"), ("c", "")];
+    assert_eq!(problems(&chain), none);
+}
+
+#[test]
+fn names_that_are_taken() {
+    let found =
+        problems(&[("a", ""), ("search", ""), ("planning", ""), ("ask_user", ""), ("a", "")]);
+    assert_eq!(
+        found,
+        [
+            "search.md:2: `name` is `search`, which is a tool's: take another one",
+            "planning.md:2: `name` is `planning`, which is reserved: take another one",
+            "ask_user.md:2: `name` is `ask_user`, which is reserved: take another one",
+            "a.md:2: `name` is `a`, which is the agent's in a.md:2: take another one",
+        ]
+    );
+}
+
+#[test]
+fn tools_that_are_not_there() {
+    let found = problems(&[
+        ("a", "tools:\n  - file_tool\n  - serch\n  - nothing"),
+        ("b", "tools: search\nfirst_tool: file_tool"),
+        ("c", "first_tool: a"),
+        ("long-name", "tools: lon-name, Read"),
+    ]);
+    assert_eq!(
+        found,
+        [
+            "a.md:6: `tools` names `serch`, which is neither a tool nor an agent: did you mean \
+             `search`?",
+            "a.md:7: `tools` names `nothing`, which is neither a tool nor an agent",
+            "b.md:5: `first_tool` is `file_tool`, which is not among `tools`",
+            "c.md:4: `first_tool` is `a`, which is not among `tools`",
+            "long-name.md:4: `tools` names `lon-name`, which is neither a tool nor an agent: did you \
+             mean `long-name`?",
+            "long-name.md:4: `tools` names `Read`, which is neither a tool nor an agent",
+        ]
+    );
+}
+
+#[test]
+fn circles() {
+    assert_eq!(
+        problems(&[("a", "tools: search, a")]),
+        ["a.md:4: agents call each other in a circle: a -> a"]
+    );
+    assert_eq!(
+        problems(&[("a", "tools: b"), ("b", "color: red\ntools: [search, a]")]),
+        ["a.md:4: agents call each other in a circle: a -> b -> a"]
+    );
+    let found = problems(&[
+        ("d", "tools: a"),
+        ("a", "tools:\n  - leaf\n  - b"),
+        ("b", "tools: c"),
+        ("c", "tools: a, x"),
+        ("x", "tools: y"),
+        ("y", "tools: x, leaf"),
+        ("leaf", ""),
+    ]);
+    assert_eq!(
+        found,
+        [
+            "a.md:6: agents call each other in a circle: a -> b -> c -> a",
+            "x.md:4: agents call each other in a circle: x -> y -> x",
+        ]
+    );
+}
+
+#[test]
+fn chains_that_are_too_long() {
+    let chain = [
+        ("a", "tools:\n  - e\n  - b"),
+        ("b", "tools: c"),
+        ("c", "tools: d, e"),
+        ("d", "tools: e"),
+        ("e", ""),
+    ];
+    assert_eq!(problems(&chain[1..]), [""; 0]);
+    assert_eq!(
+        problems(&chain),
+        [
+            "a.md:6: the chain a -> b -> c -> d -> e is 5 levels deep: below a run there are 4 at most"
+        ]
+    );
+    let longer: Vec<_> = [("z", "tools: a")].into_iter().chain(chain).collect();
+    assert_eq!(
+        problems(&longer),
+        [
+            "z.md:4: the chain z -> a -> b -> c -> d -> e is 6 levels deep: below a run there are 4 at most"
+        ]
+    );
+    let plans = [("a", "tools: b"), ("b", "tools: c\nmode: plan_solve"), ("c", "mode: plan_solve")];
+    assert_eq!(problems(&plans[1..]), [""; 0]);
+    assert_eq!(
+        problems(&plans),
+        [
+            "a.md:4: the chain a -> b -> steps of b -> c -> steps of c is 5 levels deep: below a run there are 4 at most"
+        ]
+    );
+}
+
+#[test]
+fn many_agents_are_checked_in_a_row() {
+    let name = |nth: usize| format!("a{nth:05}");
+    let keys = |nth: usize| format!("tools: {}", name(nth + 1));
+    let mut agents: Vec<_> = (0..3_000).map(|nth| agent(&name(nth), &keys(nth))).collect();
+    agents.push(agent(&name(3_000), ""));
+    let problems = check_agents(&agents, &BTreeSet::new());
+    assert_eq!(problems.len(), 1);
+    assert!(problems[0].rule.ends_with("3001 levels deep: below a run there are 4 at most"));
+}

@@ -1,0 +1,4 @@
+//! Tools as runs know them: what was offered, what was called, what came of it, and the files that it names.
+
+pub mod file;
+pub mod tool;

@@ -1,0 +1,130 @@
+//! Calls to agents. Each is answered by a run one level down, which is given a share of what its caller has
+//! left.
+
+use djinn_text::truncate::truncate_text;
+use serde_json::Value;
+
+use super::open_turn::{AgentShare, OpenCall, result_event};
+use super::{AgentLoop, LoopStage, TurnUpdate};
+use crate::budget::{BudgetShare, split_places};
+use crate::entry::Event;
+use crate::id::{ChildId, EntryId, EntryName};
+use crate::input::{ChildEnded, FinishReason};
+use crate::language::Language;
+use crate::status::RunStatus;
+use crate::tool::{ToolArguments, ToolCall, ToolFailure, ToolOutput, ToolResult};
+
+/// Bytes of what an agent is called for, as one line.
+const MAX_DESCRIPTION: usize = 500;
+
+impl AgentLoop {
+    /// Gives each agent that can begin its share of `left`, and says which do. What others hold stays theirs
+    /// until they end; one part is kept for the agent that calls them.
+    pub fn allocate_shares(&mut self, left: BudgetShare, places: u32) -> Vec<(EntryId, Event)> {
+        let LoopStage::Acting(turn) = &mut self.stage else { return Vec::new() };
+        let open = || turn.calls.iter().filter(|open| open.child_id().is_some());
+        let wanted = u32::try_from(open().count()).unwrap_or(u32::MAX);
+        let held = open().filter_map(|open| open.share);
+        let holding = u32::try_from(held.clone().count()).unwrap_or(u32::MAX);
+        let mut free = held.fold(left, |free, share| free.minus(share.budget));
+        let (at_once, places) = split_places(places, wanted);
+        let next = wanted.min(at_once).saturating_sub(holding);
+        let budget = free.equal_part(next + 1, u32::MAX);
+        let share = AgentShare { budget, places, alone: at_once == 1 };
+        let mut begun = Vec::new();
+        let queued = turn.calls.iter_mut().filter(|open| open.share.is_none());
+        let queued = queued.filter_map(|open| Some((open.child_id()?, open)));
+        for (child, open) in queued.take(next as usize) {
+            if free.is_used_up() {
+                break;
+            }
+            open.share = Some(share);
+            free = free.minus(budget);
+            begun.push(start_event(child, &open.call));
+        }
+        begun
+    }
+
+    /// Whether an agent that is called waits for a share.
+    #[must_use]
+    pub fn has_queued_agents(&self) -> bool {
+        let is_queued = |open: &OpenCall| open.child_id().is_some() && open.share.is_none();
+        self.open_calls().iter().any(is_queued)
+    }
+
+    /// The runs that somebody may be working on.
+    pub fn running_agents(&self) -> impl Iterator<Item = ChildId> {
+        let running = self.open_calls().iter().filter(|open| open.share.is_some());
+        running.filter_map(OpenCall::child_id)
+    }
+
+    /// The call that a run answers which may begin, and what it may use up.
+    #[must_use]
+    pub fn find_agent_call(&self, child: &ChildId) -> Option<(&ToolCall, AgentShare)> {
+        let open = self.open_calls().iter().find(|open| open.child_id().as_ref() == Some(child))?;
+        Some((&open.call, open.share?))
+    }
+
+    /// Takes the end of a run that answers a call. `None` if nobody waits for it.
+    pub fn on_child_ended(&mut self, ended: &ChildEnded, language: Language) -> Option<TurnUpdate> {
+        let LoopStage::Acting(turn) = &mut self.stage else { return None };
+        let is_it = |open: &&mut OpenCall| open.child_id().as_ref() == Some(&ended.report.child);
+        let open = turn.calls.iter_mut().find(is_it)?;
+        let result = result_of(ended, language);
+        let end = EntryId::of_child(ended.report.child.clone(), EntryName::End);
+        let mut observed = TurnUpdate::default();
+        observed.events.push((end, Event::child_ended(ended)));
+        observed.events.push(result_event(&open.call, &result));
+        open.result = Some(result);
+        self.tainted |= ended.tainted;
+        self.close_turn_if_complete(FinishReason::Done, &mut observed);
+        Some(observed)
+    }
+
+    fn open_calls(&self) -> &[OpenCall] {
+        match &self.stage {
+            LoopStage::Acting(turn) => &turn.calls,
+            LoopStage::Thinking(_) => &[],
+        }
+    }
+}
+
+/// What a run came to, as the result of the call that it answers.
+fn result_of(ended: &ChildEnded, language: Language) -> ToolResult {
+    if !ended.report.done {
+        let detail = ended.report.full_text(language).into_owned();
+        return ToolResult::Failed { reason: ToolFailure::Error, detail };
+    }
+    ToolResult::Done(ToolOutput {
+        full_output: ended.full_output.clone(),
+        files: ended.files.iter().filter(|file| !file.internal).cloned().collect(),
+        ..ToolOutput::from_text(ended.report.text.clone())
+    })
+}
+
+fn start_event(child: ChildId, call: &ToolCall) -> (EntryId, Event) {
+    let id = EntryId::of_child(child.clone(), EntryName::Start);
+    let (description, agent) = (describe_call(call), call.tool.clone());
+    (id, Event::ChildStarted { child, description, agent })
+}
+
+/// What an agent is called for, as one line: what its argument `task` says, or all of them.
+pub(crate) fn describe_call(call: &ToolCall) -> String {
+    let ToolArguments::Parsed(arguments) = &call.arguments else { return String::new() };
+    let task = arguments.get("task").and_then(Value::as_str);
+    let words = task.map_or_else(|| Value::Object(arguments.clone()).to_string(), str::to_owned);
+    truncate_text(&words.split_whitespace().collect::<Vec<_>>().join(" "), MAX_DESCRIPTION)
+}
+
+/// What viewers see of a call to an agent that has a result without a run; `None` for any other.
+pub(super) fn no_run_event(open: &OpenCall) -> Option<(EntryId, Event)> {
+    let (id, event) = stop_event(open)?;
+    Some((id, event.with_child_status(RunStatus::Failed)))
+}
+
+/// How a run that answers a call ends when its caller does; `None` if viewers have not seen it begin.
+pub(super) fn stop_event(open: &OpenCall) -> Option<(EntryId, Event)> {
+    let child = open.child_id().filter(|_| open.share.is_some())?;
+    let id = EntryId::of_child(child.clone(), EntryName::End);
+    Some((id, Event::child_stopped(child)))
+}

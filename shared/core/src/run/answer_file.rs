@@ -1,0 +1,33 @@
+//! Answers that are kept as files before the run above is told of them.
+
+use super::PLAN_FILE;
+use crate::agent::{AnswerFormat, FILE_NAME_ARGUMENT};
+use crate::effect::AnswerFile;
+use crate::id::FileName;
+use crate::input::{ChildSpec, RunSpec};
+
+/// The name of the file that a run's answer is to be, if its agent's answer is one: what the caller wants,
+/// or a name that no other run would choose.
+#[must_use]
+pub fn answer_file_name(spec: &RunSpec) -> Option<FileName> {
+    let is_file = spec.agent()?.answer == AnswerFormat::File;
+    find_file_name(spec.child.as_ref()?).filter(|_| is_file)
+}
+
+/// The file that an answer is to be kept as: where its agent's answer is one, or where the run above
+/// cannot be told all of it.
+pub(super) fn find_answer_file(spec: &RunSpec, answer: &str) -> Option<AnswerFile> {
+    let child = spec.child.as_ref()?;
+    let name = answer_file_name(spec);
+    let most = spec.settings.max_result_chars as usize;
+    let is_long = child.keeps_answer && answer.chars().nth(most).is_some();
+    (name.is_some() || is_long).then(|| AnswerFile { name, text: answer.to_owned() })
+}
+
+fn find_file_name(child: &ChildSpec) -> Option<FileName> {
+    let wanted = child.arguments.get(FILE_NAME_ARGUMENT).and_then(|name| name.as_str());
+    let wanted = wanted.and_then(|name| FileName::new(name.trim()).ok());
+    let agent = child.agent.as_ref().map_or("answer", |agent| agent.name.as_str());
+    let own = || FileName::new(format!("{agent}-{}.md", child.path())).ok();
+    wanted.filter(|name| name.as_str() != PLAN_FILE).or_else(own)
+}

@@ -1,0 +1,303 @@
+//! Agents that others call: the calls, the shares, and the runs that answer them.
+
+use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
+use djinn_core::conversation::{ConversationItem, Nudge};
+use djinn_core::effect::{Effect, ToolChoice};
+use djinn_core::error_code::ErrorCode;
+use djinn_core::id::{ChildId, FileName};
+use djinn_core::input::{Input, RunSpec};
+use djinn_core::journal::Journal;
+use djinn_core::settings::{Mode, Role};
+use djinn_core::status::RunStatus;
+use djinn_core::tool::{Risk, ToolFailure, ToolResult};
+use serde_json::{Value, json};
+
+use crate::machine::{check, owed};
+use crate::story;
+use crate::story::machine::input;
+
+fn asked(question: &str) -> RunSpec {
+    let mut asked = story::asked(question);
+    asked.settings.budget.steps = 40;
+    asked
+}
+
+fn tell_of_agents(line: &str) -> Input {
+    let status = |word| match word {
+        "ended" => Some(RunStatus::Finished),
+        "failed" => Some(RunStatus::Failed),
+        "stopped" => Some(RunStatus::Stopped),
+        _ => None,
+    };
+    let child = line.split_once(' ').and_then(|(word, child)| Some((status(word)?, child)));
+    match child {
+        Some((status, child)) => story::task_ended(child, status, "It is done."),
+        None => input(line),
+    }
+}
+
+#[test]
+fn agents_are_called_as_their_table_says() {
+    let cases = check(include_str!("agents.txt"), asked, tell_of_agents, owed);
+    assert!(cases >= 9, "only {cases} cases were found");
+}
+
+/// A journal with what it was told so far.
+struct Told(Journal);
+
+impl Told {
+    fn of(spec: RunSpec) -> Self {
+        Self(Journal::open(spec, 1, story::write(0), 0).0)
+    }
+
+    fn tell(&mut self, input: Input) -> Vec<String> {
+        let n = self.0.next_number();
+        let decided = self.0.decide_record(vec![input], 1, story::write(n), 0);
+        let (after, record) = decided.expect("the input is waited for");
+        self.0 = after;
+        record.entries.iter().map(|entry| entry.id.to_string()).collect()
+    }
+
+    fn child(&self, id: &str) -> RunSpec {
+        self.0.run().child_spec(&ChildId::new(id).unwrap()).expect("the child is owed")
+    }
+
+    fn owed(&self) -> Vec<String> {
+        owed(self.0.run())
+    }
+}
+
+fn calls(count: usize) -> Input {
+    story::replied("t1", "", &vec![("helper", json!({"task": "look"})); count])
+}
+
+/// An agent that reads.
+fn agent() -> AgentSpec {
+    AgentSpec {
+        name: "helper".to_owned(),
+        description: "Helps.".to_owned(),
+        prompt: "Help.".to_owned(),
+        parameters: json!({"type": "object"}),
+        tools: vec!["read".to_owned(), "helper".to_owned()],
+        model: Role::Executor,
+        mode: Mode::React,
+        max_steps: 5,
+        max_calls: None,
+        first_tool: None,
+        answer: AnswerFormat::Text,
+        context: AgentContext::None,
+        risk: Risk::Low,
+    }
+}
+
+/// A run that answers a call with these arguments.
+fn called(agent: AgentSpec, arguments: Value) -> Told {
+    let mut caller = Told::of(asked("why?"));
+    caller.tell(story::replied("t1", "", &[("helper", arguments)]));
+    Told::of(caller.child("t1.c1").with_agent(agent))
+}
+
+#[test]
+fn an_agent_is_told_what_it_is_called_for_and_where_it_stands() {
+    let mut caller = Told::of(asked("why?"));
+    caller.tell(calls(2));
+    assert_eq!(caller.0.run().agent_of(&ChildId::new("t1.c2").unwrap()), Some("helper"));
+    let spec = caller.child("t1.c2").with_agent(agent());
+    let child = spec.child.clone().unwrap();
+    assert_eq!(spec.path().to_string(), "t1.c2");
+    assert_eq!((child.description.as_str(), child.concurrent_children), ("look", 2));
+    assert_eq!(child.arguments["task"], json!("look"));
+    // 39 steps are left: a third for each of the two and for the caller, of which the agent takes five.
+    assert_eq!((spec.settings.budget.steps, child.places), (5, 499));
+    let mut below = Told::of(spec);
+    below.tell(calls(1));
+    let spec = below.child("t1.c1").with_agent(agent());
+    assert_eq!(spec.path().to_string(), "t1.c2.t1.c1");
+    // One alone is driven where its caller is, and takes no place.
+    assert_eq!(spec.places(), 499);
+}
+
+#[test]
+fn shares_nest_and_what_is_not_used_comes_back() {
+    let mut asked = asked("why?");
+    asked.settings.budget.tokens = 1_000_000;
+    asked.settings.budget.tool_calls = 90;
+    let mut caller = Told::of(asked);
+    caller.tell(calls(2));
+    let budgets = ["t1.c1", "t1.c2"].map(|id| caller.child(id).settings.budget);
+    let left = 1_000_000 - caller.0.run().spending().tokens();
+    for budget in budgets {
+        assert_eq!((budget.steps, budget.tool_calls), (13, 30));
+        assert_eq!(budget.tokens, left / 3);
+    }
+    caller.tell(story::task_ended("t1.c1", RunStatus::Finished, "done"));
+    caller.tell(story::task_ended("t1.c2", RunStatus::Finished, "done"));
+    assert_eq!(caller.0.run().spending().steps, 1 + 2 + 2);
+    caller.tell(story::replied("t2", "", &[("helper", json!({"task": "again"}))]));
+    // 34 steps are left, of which the caller keeps half.
+    assert_eq!(caller.child("t2.c1").settings.budget.steps, 17);
+}
+
+#[test]
+fn without_places_agents_are_at_work_one_after_another() {
+    let mut caller = Told::of(asked("why?"));
+    caller.tell(calls(1));
+    let mut spec = caller.child("t1.c1").with_agent(AgentSpec { max_steps: 30, ..agent() });
+    spec.child.as_mut().unwrap().places = 0;
+    let mut below = Told::of(spec);
+    let begun = below.tell(calls(3));
+    assert_eq!(begun, ["t1", "t1.c1", "t1.c2", "t1.c3", "t1.c1.start"]);
+    for (ended, next) in [("t1.c1", "t1.c2"), ("t1.c2", "t1.c3")] {
+        let due = below.0.run().due();
+        let alone = due.iter().any(|effect| matches!(effect, Effect::RunChild(run) if run.alone));
+        assert!(alone, "{due:?}");
+        let entries = below.tell(story::task_ended(ended, RunStatus::Finished, "done"));
+        let start = format!("{next}.start");
+        assert_eq!(entries, [format!("{ended}.end"), format!("{ended}.result"), start]);
+        assert_eq!(below.owed(), [format!("child:{next}")]);
+    }
+}
+
+#[test]
+fn the_seventeenth_call_of_a_turn_and_one_from_too_far_down_have_a_reason() {
+    let reasons = |told: &Told| -> Vec<ToolFailure> {
+        let items = &told.0.run().conversation().items;
+        let turns = items.iter().filter_map(|item| match item {
+            ConversationItem::Turn(turn) => Some(&turn.calls),
+            _ => None,
+        });
+        let failed = turns.flatten().filter_map(|(_, result)| match result {
+            ToolResult::Failed { reason, .. } => Some(*reason),
+            _ => None,
+        });
+        failed.collect()
+    };
+    let mut caller = Told::of(asked("why?"));
+    caller.tell(calls(17));
+    assert_eq!(caller.owed().len(), 16);
+    for nth in 1..=16 {
+        let id = format!("t1.c{nth}");
+        caller.tell(story::task_ended(&id, RunStatus::Finished, "done"));
+    }
+    assert_eq!(reasons(&caller), [ToolFailure::TooMany]);
+
+    let mut deep = asked("why?");
+    deep.settings.budget.steps = 400;
+    let mut run = Told::of(deep);
+    for _ in 0..4 {
+        run.tell(calls(1));
+        run = Told::of(run.child("t1.c1").with_agent(AgentSpec { max_steps: 40, ..agent() }));
+    }
+    assert_eq!(run.0.run().spec().path().to_string(), "t1.c1.t1.c1.t1.c1.t1.c1");
+    run.tell(calls(1));
+    assert_eq!(
+        (reasons(&run), run.owed()),
+        (vec![ToolFailure::TooDeep], vec!["model:t2".to_owned()])
+    );
+}
+
+fn tool_choice(told: &Told) -> ToolChoice {
+    let due = told.0.run().due();
+    let call = due.iter().find_map(|effect| match effect {
+        Effect::CallModel(call) => Some(call.tool_choice.clone()),
+        _ => None,
+    });
+    call.expect("a model call is owed")
+}
+
+#[test]
+fn an_agents_file_says_which_tools_a_turn_may_call() {
+    let first_tool = Some("read".to_owned());
+    let mut told = called(AgentSpec { first_tool, max_steps: 3, ..agent() }, json!({}));
+    assert_eq!(tool_choice(&told), ToolChoice::Named("read".to_owned()));
+    told.tell(story::replied("t1", "", &[("read", json!({}))]));
+    told.tell(story::returned("t1.c1", "fine"));
+    assert_eq!(tool_choice(&told), ToolChoice::Auto);
+    told.tell(story::replied("t2", "", &[("read", json!({"of": 2}))]));
+    told.tell(story::returned("t2.c1", "fine"));
+    assert_eq!(tool_choice(&told), ToolChoice::None, "the last turn is for the answer");
+    let without = called(AgentSpec { tools: Vec::new(), ..agent() }, json!({}));
+    assert_eq!(tool_choice(&without), ToolChoice::None);
+}
+
+#[test]
+fn an_answer_that_is_too_long_is_kept_whole_before_the_caller_hears_of_it() {
+    let mut told = called(agent(), json!({}));
+    let answer = "word ".repeat(2_001);
+    assert_eq!(told.tell(story::replied("t1", &answer, &[])), ["t1"]);
+    let due = told.0.run().due();
+    let [Effect::SaveAnswer(file), ..] = due.as_slice() else { panic!("{due:?}") };
+    assert_eq!((file.name.clone(), file.text.trim()), (None, answer.trim()));
+    assert!(told.0.run().child_result().is_none());
+    told.tell(Input::AnswerSaved { file: Some(story::file("result-1.txt")) });
+    assert_eq!(told.owed(), ["deliver:child_result"]);
+    let result = told.0.run().child_result().unwrap();
+    assert_eq!(result.report.text.chars().count(), 10_000);
+    let whole = result.full_output.clone().unwrap();
+    assert_eq!(whole.file, FileName::new("result-1.txt").unwrap());
+    assert!(whole.characters > 10_000 && result.report.done);
+}
+
+#[test]
+fn an_answer_that_is_a_file_is_written_once_under_the_name_that_the_caller_gave() {
+    let writer = AgentSpec { answer: AnswerFormat::File, ..agent() };
+    let name = |arguments| {
+        let mut told = called(writer.clone(), arguments);
+        told.tell(story::replied("t1", "# Report", &[]));
+        let due = told.0.run().due();
+        let [Effect::SaveAnswer(file), ..] = due.as_slice() else { panic!("{due:?}") };
+        assert_eq!(file.text, "# Report");
+        file.name.as_ref().unwrap().to_string()
+    };
+    assert_eq!(name(json!({"file_name": "growth.md"})), "growth.md");
+    assert_eq!(name(json!({"file_name": "../growth.md"})), "helper-t1.c1.md");
+    assert_eq!(name(json!({"file_name": "TODO.md"})), "helper-t1.c1.md");
+    assert_eq!(name(json!({})), "helper-t1.c1.md");
+
+    let mut told = called(writer.clone(), json!({}));
+    told.tell(story::replied("t1", "# Report", &[]));
+    told.tell(Input::AnswerSaved { file: None });
+    let result = told.0.run().child_result().unwrap();
+    let failure = result.report.failure.as_ref().map(|failure| failure.code);
+    assert_eq!((failure, result.status), (Some(ErrorCode::StoreUnavailable), RunStatus::Failed));
+}
+
+#[test]
+fn an_answer_of_the_wrong_form_is_asked_for_twice_and_fails_then() {
+    let judge = AgentSpec { answer: AnswerFormat::Json(json!({"type": "object"})), ..agent() };
+    let mut told = called(judge, json!({}));
+    let answer = |turn: &str| {
+        let Input::ModelReplied(mut replied) = story::replied(turn, "No.", &[]) else {
+            unreachable!("a reply is a reply")
+        };
+        replied.answer_problem = Some("it is no object".to_owned());
+        Input::ModelReplied(replied)
+    };
+    told.tell(answer("t1"));
+    told.tell(answer("t2"));
+    let nudges = told.0.run().conversation().items.iter().filter(|item| {
+        matches!(item, ConversationItem::Nudge(Nudge::BadAnswer(problem)) if problem == "it is no object")
+    });
+    assert_eq!((nudges.count(), told.owed()), (2, vec!["model:t3".to_owned()]));
+    told.tell(answer("t3"));
+    let result = told.0.run().child_result().unwrap();
+    let failure = result.report.failure.clone().unwrap();
+    assert_eq!((failure.code, failure.detail.as_str()), (ErrorCode::BadAnswer, "it is no object"));
+}
+
+#[test]
+fn an_agent_that_plans_sums_up_and_leaves_the_roots_plan_alone() {
+    let planner = AgentSpec { mode: Mode::PlanSolve, max_steps: 30, ..agent() };
+    let mut caller = Told::of(asked("why?"));
+    caller.tell(story::replied("t1", "", &[("helper", json!({}))]));
+    let mut told = Told::of(caller.child("t1.c1").with_agent(planner));
+    told.tell(story::planned("t1", &json!({"command": "create", "steps": ["look"]})));
+    // No file of the plan's is owed: the session's is that of the root's plan.
+    assert_eq!(told.owed(), ["child:s1.1"]);
+    assert_eq!(told.child("s1.1").path().to_string(), "t1.c1.s1.1");
+    told.tell(story::task_ended("s1.1", RunStatus::Finished, "found"));
+    told.tell(story::planned("t2", &json!({"command": "finish"})));
+    assert_eq!(told.owed(), ["model:summary"]);
+    told.tell(story::replied("summary", "It is 4.", &[]));
+    assert_eq!(told.0.run().child_result().unwrap().report.text, "It is 4.");
+}

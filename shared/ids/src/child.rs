@@ -1,0 +1,98 @@
+//! Runs that stand right below another one.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::bad_id::BadId;
+use crate::count::parse_count;
+use crate::task::TaskId;
+
+/// Names a run among those that one run has right below it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ChildId {
+    /// It works on a step of the plan above.
+    Task(TaskId),
+    /// It answers a call of the agent above.
+    Call {
+        /// The turn of the agent that made the call, from 1.
+        turn: u32,
+        /// The place of the call among those of its turn, from 1.
+        index: u32,
+    },
+}
+
+impl ChildId {
+    /// Reads an id.
+    ///
+    /// # Errors
+    /// [`BadId`] with the rule that the text breaks.
+    pub fn new(text: impl AsRef<str>) -> Result<Self, BadId> {
+        text.as_ref().parse()
+    }
+
+    /// The run that makes this attempt at a step, both from 1.
+    #[must_use]
+    pub fn for_step(step: u32, attempt: u32) -> Self {
+        Self::Task(TaskId::of(step, attempt))
+    }
+
+    /// The task that it works on; `None` for one that answers a call.
+    #[must_use]
+    pub fn task(&self) -> Option<&TaskId> {
+        let Self::Task(task) = self else { return None };
+        Some(task)
+    }
+
+    /// Reads the id that a text begins with, which a dot divides from the rest.
+    pub(crate) fn split_from(text: &str) -> Option<(Self, &str)> {
+        let (first, rest) = text.split_once('.')?;
+        let (second, rest) = rest.split_once('.')?;
+        let child = if let Some(step) = first.strip_prefix('s').and_then(parse_count) {
+            Self::Task(TaskId::of(step, parse_count(second)?))
+        } else {
+            let turn = first.strip_prefix('t').and_then(parse_count)?;
+            Self::Call { turn, index: second.strip_prefix('c').and_then(parse_count)? }
+        };
+        Some((child, rest))
+    }
+}
+
+impl fmt::Display for ChildId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Task(task) => write!(f, "{task}"),
+            Self::Call { turn, index } => write!(f, "t{turn}.c{index}"),
+        }
+    }
+}
+
+impl FromStr for ChildId {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        let dotted = format!("{text}.");
+        let read = Self::split_from(&dotted).filter(|(_, rest)| rest.is_empty());
+        let rule = "a task id, or t and a number, .c and a number";
+        read.map(|(child, _)| child).ok_or(BadId { what: "child id", rule })
+    }
+}
+
+impl From<TaskId> for ChildId {
+    fn from(task: TaskId) -> Self {
+        Self::Task(task)
+    }
+}
+
+impl Serialize for ChildId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ChildId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}

@@ -1,0 +1,60 @@
+//! An answer, written to a file before the run above is told of it.
+
+use std::sync::{Mutex, PoisonError};
+
+use djinn_core::effect::AnswerFile;
+use djinn_core::file::{ProductFile, media_type_of};
+use djinn_core::id::FileName;
+use djinn_core::run::Run;
+
+use crate::port::file::{Files, NewFile};
+use crate::port::{RunKey, SessionKey, StoreError};
+use crate::world::Ports;
+
+/// An answer to be written. Writing it twice changes nothing.
+pub(crate) struct AnswerWrite {
+    session: SessionKey,
+    file: Option<NewFile>,
+    text: String,
+    written: Mutex<Option<ProductFile>>,
+}
+
+impl AnswerWrite {
+    /// The answer of `run`: the document that its caller wants, or an internal file with the whole of what
+    /// is too long to be told.
+    pub(crate) fn of<P: Ports>(_: &P, key: &RunKey, run: &Run, answer: AnswerFile) -> Self {
+        let spec = run.spec();
+        let description = spec.child.as_ref().map(|child| child.description.clone());
+        let internal = answer.name.is_none();
+        let name = answer.name.or_else(|| FileName::new(internal_name(key)).ok());
+        let file = name.map(|name| NewFile {
+            media_type: media_type_of(name.as_str()).to_owned(),
+            description: description.unwrap_or_default(),
+            internal,
+            name,
+        });
+        Self { session: SessionKey::of(spec), file, text: answer.text, written: Mutex::default() }
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it may not be there.
+    pub(crate) async fn perform<P: Ports>(&self, ports: &P) -> Result<(), StoreError> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let written = ports.store().write_file(&self.session, file, self.text.as_bytes()).await?;
+        *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Some(written);
+        Ok(())
+    }
+
+    /// The file, if it was written.
+    pub(crate) fn into_file(self) -> Option<ProductFile> {
+        self.written.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The internal file of an answer: unique in its session, the same for every attempt.
+fn internal_name(key: &RunKey) -> String {
+    let run: String = key.run.as_str().chars().skip(4).take(8).collect();
+    format!("result-{run}-{}.txt", key.path)
+}

@@ -1,0 +1,18 @@
+//! Whether a reply is an answer in the form that its agent's file names.
+
+use djinn_agents::check_answer;
+use djinn_core::agent::AnswerFormat;
+use djinn_core::effect::ModelCall;
+use djinn_core::input::Reply;
+use djinn_core::run::Run;
+
+/// What is wrong with a reply as its agent's answer; `None` for one that is fine, or calls tools.
+pub(super) fn find_answer_problem(run: &Run, call: &ModelCall, reply: &Reply) -> Option<String> {
+    let AnswerFormat::Json(schema) = &run.spec().agent()?.answer else { return None };
+    let is_answer = reply.calls.is_empty() && call.message.turn_number().is_some();
+    let checked = || match serde_json::from_str(reply.text.trim()) {
+        Ok(value) => check_answer(schema, &value),
+        Err(error) => Err(error.to_string()),
+    };
+    is_answer.then(checked)?.err()
+}

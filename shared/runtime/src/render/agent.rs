@@ -1,0 +1,107 @@
+//! What an agent is told that others call: the instructions of its file, filled with its arguments.
+
+use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
+use djinn_core::effect::{ModelCall, ToolChoice};
+use djinn_core::input::ChildSpec;
+use djinn_core::run::{Run, answer_file_name};
+use serde_json::{Map, Value, json};
+
+use super::{LoopPrompts, MAX_BASE_PROMPT, append_notes, format_date, plan, to_listed_files};
+use crate::prompt::{self, Prompts};
+
+/// Characters of one argument.
+const MAX_ARGUMENT: usize = 20_000;
+
+/// Characters of the instructions, filled.
+const MAX_BODY: usize = 60_000;
+
+/// The argument that says what is to be done.
+const TASK: &str = "task";
+
+/// What an agent is told besides its conversation.
+pub(super) fn agent_prompts(
+    prompts: &Prompts,
+    run: &Run,
+    child: &ChildSpec,
+    agent: &AgentSpec,
+    call: &ModelCall,
+    limit: u64,
+) -> LoopPrompts {
+    let language = run.spec().settings.language;
+    let next_step = match call.tool_choice {
+        ToolChoice::None => prompts.render(language, prompt::AGENT_LAST_STEP, ()),
+        ToolChoice::Auto | ToolChoice::Required | ToolChoice::Named(_) => {
+            let words = json!({"words": child.description});
+            prompts.render(language, prompt::TASK_NEXT_STEP, words)
+        }
+    };
+    let question = match child.child.task() {
+        Some(_) => {
+            let values = plan::task_values(&run.spec().question, child, limit, language);
+            prompts.render(language, prompt::TASK_QUESTION, values)
+        }
+        None => prompts.render(language, prompt::AGENT_QUESTION, question_values(child)),
+    };
+    LoopPrompts { system: system_text(prompts, run, child, agent), question, next_step }
+}
+
+fn system_text(prompts: &Prompts, run: &Run, child: &ChildSpec, agent: &AgentSpec) -> String {
+    let spec = run.spec();
+    let language = spec.settings.language;
+    let base_prompt = prompt::truncate_text(&spec.base_prompt, MAX_BASE_PROMPT);
+    let body = body_values(run, child, agent);
+    let body = prompts.render_text(&agent.prompt, &agent.name, body, MAX_BODY);
+    let (form, schema) = match &agent.answer {
+        AnswerFormat::Text => ("text", String::new()),
+        AnswerFormat::File => ("file", String::new()),
+        AnswerFormat::Json(schema) => ("json", schema.to_string()),
+    };
+    let file = answer_file_name(spec).map(|name| name.to_string()).unwrap_or_default();
+    let values = json!({
+        "body": body, "form": form, "schema": schema, "file": file, "base_prompt": base_prompt,
+    });
+    append_notes(prompts, run, prompts.render(language, prompt::AGENT_INSTRUCTIONS, values))
+}
+
+/// What fills the instructions: the arguments by their names, and what every agent may be told.
+fn body_values(run: &Run, child: &ChildSpec, agent: &AgentSpec) -> Value {
+    let known = agent.parameters.get("properties").and_then(Value::as_object);
+    let names = known.into_iter().flat_map(Map::keys);
+    let mut values: Map<String, Value> =
+        names.map(|name| (name.clone(), argument_value(child, name))).collect();
+    let files = match agent.context {
+        AgentContext::None => Vec::new(),
+        AgentContext::Files | AgentContext::Conversation => to_listed_files(run.files().all()),
+    };
+    let spec = run.spec();
+    values.insert("files".to_owned(), json!(files));
+    let date = format_date(run.started_at_ms(), spec.settings.language);
+    values.insert("date".to_owned(), date.into());
+    let base_prompt = prompt::truncate_text(&spec.base_prompt, MAX_BASE_PROMPT);
+    values.insert("base_prompt".to_owned(), base_prompt.into());
+    Value::Object(values)
+}
+
+fn argument_value(child: &ChildSpec, name: &str) -> Value {
+    match child.arguments.get(name) {
+        Some(Value::String(text)) => prompt::truncate_text(text, MAX_ARGUMENT).into(),
+        Some(value) if value.to_string().len() <= MAX_ARGUMENT => value.clone(),
+        Some(value) => prompt::truncate_text(&value.to_string(), MAX_ARGUMENT).into(),
+        None if name == TASK => child.description.clone().into(),
+        None => Value::String(String::new()),
+    }
+}
+
+/// What the agent is asked: what it is to do, and its other arguments.
+fn question_values(child: &ChildSpec) -> Value {
+    let others = child.arguments.keys().filter(|name| *name != TASK);
+    let others = others.map(|name| {
+        let value = argument_value(child, name);
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        json!({"name": name, "value": value})
+    });
+    let others: Vec<Value> = others.collect();
+    let has_task = child.arguments.contains_key(TASK) || child.arguments.is_empty();
+    let task = if has_task { argument_value(child, TASK) } else { Value::Null };
+    json!({"task": task, "arguments": others})
+}

@@ -1,0 +1,67 @@
+//! An agent as models are offered it: a tool whose calls are answered by runs one level down.
+
+use djinn_agents::check_arguments;
+use djinn_core::agent::AgentSpec;
+use djinn_core::language::Language;
+use djinn_core::tool::{EffectClass, ToolFailure, ToolOutput, ToolPolicy, ToolSpec};
+use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
+use serde_json::{Map, Value};
+
+/// An agent, as its files describe it in each language.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentTool {
+    en: AgentSpec,
+    zh: AgentSpec,
+}
+
+impl AgentTool {
+    /// The agent of these files. One that is there in one language only is the same in the other.
+    ///
+    /// `None` without any.
+    #[must_use]
+    pub fn of_files(en: Option<AgentSpec>, zh: Option<AgentSpec>) -> Option<Self> {
+        let first = en.clone().or_else(|| zh.clone())?;
+        Some(Self { en: en.unwrap_or_else(|| first.clone()), zh: zh.unwrap_or(first) })
+    }
+
+    fn agent_in(&self, language: Language) -> &AgentSpec {
+        match language {
+            Language::En => &self.en,
+            Language::Zh => &self.zh,
+        }
+    }
+}
+
+impl Tool for AgentTool {
+    fn spec(&self, language: Language) -> ToolSpec {
+        let agent = self.agent_in(language);
+        ToolSpec {
+            name: agent.name.clone(),
+            description: agent.description.clone(),
+            schema: agent.parameters.clone(),
+            effect: EffectClass::Agent,
+            policy: ToolPolicy { risk: agent.risk, ..ToolPolicy::default() },
+            // Its run has time-outs of its own.
+            timeout_ms: u64::MAX,
+            visible: true,
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        _: &'a ToolContext,
+        _: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        // Whoever drives the caller has a run answer the call.
+        let (reason, detail) = (ToolFailure::Changed, String::new());
+        Box::pin(async move { Err(ToolError::Failed { reason, detail }) })
+    }
+
+    fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String> {
+        check_arguments(&self.en.parameters, arguments)
+    }
+
+    fn agent(&self, language: Language) -> Option<AgentSpec> {
+        Some(self.agent_in(language).clone())
+    }
+}
