@@ -9,7 +9,16 @@ const QUESTION: &str = "Compare the three regions in sales.csv, one report each,
 
 /// A system with the demo model, and what came of the question about this file.
 async fn told(question: &str, file: &str, csv: &str) -> (System, Client, Vec<Frame>) {
-    let options = SystemOptions { settings: Some(quick()), ..SystemOptions::default() };
+    told_with(SystemOptions::default(), question, file, csv).await
+}
+
+async fn told_with(
+    options: SystemOptions,
+    question: &str,
+    file: &str,
+    csv: &str,
+) -> (System, Client, Vec<Frame>) {
+    let options = SystemOptions { settings: Some(quick()), ..options };
     let system = System::start(options).await.unwrap();
     let client = Client::new(format!("http://{}", system.address()));
     client.upload("s1", file, csv).await;
@@ -53,6 +62,26 @@ async fn each_region_gets_a_report_and_the_figures_follow_the_file() {
         let text = client.follow(file["preview_url"].as_str().unwrap()).await.text;
         assert!(text.contains(says), "{name}: {text}");
     }
+}
+
+#[tokio::test]
+async fn where_agents_are_offered_one_looks_and_another_writes_the_document() {
+    let options = SystemOptions {
+        var: Box::new(|name| (name == "DJINN_OFFERED_AGENTS").then(|| "all".to_owned())),
+        ..SystemOptions::default()
+    };
+    let csv = "region,year,sales\nNorth,2021,100\nNorth,2024,150\nSouth,2021,200\nSouth,2024,210\n";
+    let (_system, client, frames) = told_with(options, QUESTION, "sales.csv", csv).await;
+    let started = of(&frames, "child.started");
+    let agents: Vec<_> = started.iter().map(|child| child["agent"].as_str()).collect();
+    assert_eq!(agents, [Some("researcher"), None, None, Some("writer")]);
+    let ending = frames.last().unwrap().json();
+    assert_eq!(ending["answer"], "North grew fastest, by 50.0 % from 2021 to 2024.");
+    let files = ending["files"].as_array().unwrap();
+    let document = files.iter().find(|file| file["name"] == "comparison.md");
+    let document = document.unwrap_or_else(|| panic!("{ending}"));
+    let text = client.follow(document["preview_url"].as_str().unwrap()).await.text;
+    assert!(text.contains("| South | 2021 | 200 | 2024 | 210 | 5.0 % |"), "{text}");
 }
 
 #[tokio::test]

@@ -18,6 +18,7 @@ use djinn_local::{System, SystemOptions, Var};
 use djinn_settings::check_names;
 use djinn_settings::table::agent::LINK_KEY;
 use djinn_settings::table::dev::{HOME, LOG};
+use djinn_settings::table::tools::{AGENTS, OFFERED_AGENTS};
 
 use crate::terminal::print_line;
 use crate::workspace;
@@ -61,14 +62,24 @@ async fn serve_system(port: u16, ui: Option<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// A system over its home, with the environment's models and links of its own.
+/// A system over its home, with the environment's models and, where that says nothing, what a
+/// developer wants.
 fn system_options() -> Result<SystemOptions> {
-    let key = link_key::of(&home_dir())?;
+    let defaults = default_vars()?;
     let var: Var = Box::new(move |name| {
-        let given = environment_vars()(name);
-        given.or_else(|| (name == LINK_KEY.name).then(|| key.clone()))
+        let default = || defaults.iter().find(|(known, _)| *known == name);
+        environment_vars()(name).or_else(|| default().map(|(_, value)| value.clone()))
     });
     Ok(SystemOptions { dir: Some(home_dir()), var, ..SystemOptions::default() })
+}
+
+/// Links that lead here after a restart, every agent, and a folder for agents of one's own.
+fn default_vars() -> Result<[(&'static str, String); 3]> {
+    let agents = home_dir().join("agents");
+    std::fs::create_dir_all(&agents)
+        .with_context(|| format!("cannot make {}", agents.display()))?;
+    let folder = agents.to_str().with_context(|| format!("{} is no text", agents.display()))?;
+    Ok([LINK_KEY.pair(link_key::of(&home_dir())?), OFFERED_AGENTS.pair("all"), AGENTS.pair(folder)])
 }
 
 /// The names that the environment has, whatever their values.
@@ -105,7 +116,8 @@ fn welcome_text(url: &str, scripted: bool) -> String {
          curl -s {url}/v1/file_tool/upload_file_data -F requestId=s1 -F file=@examples/sales.csv\n  \
          curl -N {url}/AutoAgent -H 'content-type: application/json' \\\n    \
          -d '{{\"requestId\":\"r1\",\"sessionId\":\"s1\",\"agentType\":5,\"isStream\":true,\"query\":\"Which region grew fastest? Write the answer to growth.md\"}}'\n\n\
-         Everything is kept in {}/. Ctrl-C stops it.\n",
-        home_dir().strip_prefix(workspace::root()).unwrap_or(&home_dir()).display()
+         Everything is kept in {home}/; an agent's file in {home}/agents/ is called by the next question.\n\
+         Ctrl-C stops it.\n",
+        home = home_dir().strip_prefix(workspace::root()).unwrap_or(&home_dir()).display()
     )
 }

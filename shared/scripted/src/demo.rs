@@ -110,6 +110,9 @@ fn write_report(
     sheet: &Sheet,
 ) -> ScriptedResponse {
     let growth = GrowthTable::of(sheet);
+    if is_writer(request) {
+        return ScriptedResponse::default().reply(words.report_text(file, &growth, sheet));
+    }
     match find_upload(name, request) {
         None => ScriptedResponse::default().say(words.writing_notice(name)).call(
             FILE_TOOL,
@@ -124,6 +127,13 @@ fn write_report(
             ScriptedResponse::default().reply(words.answer_text(&growth, sheet, name, written))
         }
     }
+}
+
+/// Whether the reply is to become a file: our prompt `agent/instructions`.
+fn is_writer(request: &RecordedRequest) -> bool {
+    ["is written to the file `", "会原样写入文件 `"]
+        .iter()
+        .any(|words| request.system().contains(words))
 }
 
 /// What came of writing a file, if that was tried: our prompt `tool/file_written`, or a problem.

@@ -3,6 +3,7 @@
 
 pub mod deliverables;
 pub mod deny;
+pub mod file_names;
 pub mod fold;
 pub mod masking;
 pub mod shorten;

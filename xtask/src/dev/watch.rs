@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use djinn_local::{Backing, BackingOptions};
-use djinn_settings::table::agent::LINK_KEY;
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
 use super::announcement::Announcement;
-use super::{environment_vars, home_dir, link_key, start_log, welcome_text};
+use super::{default_vars, environment_vars, home_dir, start_log, welcome_text};
 use crate::terminal::print_line;
 use crate::venv;
 
@@ -54,9 +53,8 @@ fn start_host(port: u16, backing: &Backing) -> Result<Child> {
     let arguments = [&arguments[..], &["--invoke-port", &port, "--concurrency", INSTANCES]];
     let mut host = venv::ensure_venv()?.program_command("cargo-lambda", &arguments.concat())?;
     host.envs(backing.variables());
-    if environment_vars()(LINK_KEY.name).is_none() {
-        host.env(LINK_KEY.name, link_key::of(&home_dir())?);
-    }
+    let of_environment = environment_vars();
+    host.envs(default_vars()?.into_iter().filter(|(name, _)| of_environment(name).is_none()));
     let child = Command::from(host).kill_on_drop(true).spawn();
     child.context("cargo lambda watch could not be started")
 }

@@ -1,5 +1,6 @@
 //! The first thing a run is told.
 
+use djinn_text::file_names::find_text_files;
 use serde::{Deserialize, Serialize};
 
 use super::ChildSpec;
@@ -95,11 +96,11 @@ impl RunSpec {
             (self.history, self.history_tokens, self.earlier) = (Vec::new(), 0, None);
         }
         if let Some(child) = &mut self.child {
-            // A step of a plan names no file, and its agent's instructions may.
+            // A step of a plan has no arguments, and its agent's instructions may name the file.
             if agent.answer == AnswerFormat::File
                 && !child.arguments.contains_key(FILE_NAME_ARGUMENT)
             {
-                let name = format!("{}-{}.md", agent.name, child.path());
+                let name = choose_file_name(child, &agent, &self.files);
                 child.arguments.insert(FILE_NAME_ARGUMENT.to_owned(), name.into());
             }
             child.agent = Some(Box::new(agent));
@@ -118,4 +119,12 @@ impl RunSpec {
     pub fn session_name(&self) -> SessionName {
         SharedSession::name_of(self.shared.as_ref(), &self.session)
     }
+}
+
+/// The last file that a child's words name and the session does not have, or a name that no other run would
+/// choose.
+fn choose_file_name(child: &ChildSpec, agent: &AgentSpec, files: &[ProductFile]) -> String {
+    let is_new = |name: &&str| files.iter().all(|file| file.name.as_str() != *name);
+    let named = find_text_files(&child.description).into_iter().rev().find(is_new);
+    named.map_or_else(|| format!("{}-{}.md", agent.name, child.path()), str::to_owned)
 }

@@ -31,6 +31,7 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
             json!({
                 "command": "create", "title": words.plan_title(),
                 "steps": [find.label(words)], "depends_on": [[]],
+                "agents": [find_agent(&find, request)],
             }),
         ),
         1 => {
@@ -39,7 +40,7 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
             match lines.map(str::to_owned).collect::<Vec<_>>() {
                 // The agent said why instead.
                 regions if regions.is_empty() => finish_plan(first_line(report).to_owned()),
-                regions => update_plan(&question, file, find, regions),
+                regions => update_plan(&question, request, find, regions),
             }
         }
         _ => finish_plan(words.finish_notice()),
@@ -49,15 +50,15 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
 /// One step a region, and one that waits for them all.
 fn update_plan(
     question: &GrowthQuestion,
-    file: &str,
+    request: &RecordedRequest,
     find: DemoStep,
     regions: Vec<String>,
 ) -> ScriptedResponse {
     let words = question.language;
     let found = regions.len();
-    let reports =
-        regions.into_iter().map(|region| DemoStep::Report { region, file: file.to_owned() });
-    let compare = DemoStep::Compare { file: file.to_owned(), report: question.comparison.clone() };
+    let file = question.file.clone().unwrap_or_default();
+    let reports = regions.into_iter().map(|region| DemoStep::Report { region, file: file.clone() });
+    let compare = DemoStep::Compare { file: file.clone(), report: question.comparison.clone() };
     let steps: Vec<DemoStep> =
         [find].into_iter().chain(reports.take(MAX_REGIONS)).chain([compare]).collect();
     let depends_on: Vec<Vec<usize>> = (1..=steps.len())
@@ -67,10 +68,23 @@ fn update_plan(
             _ => vec![1],
         })
         .collect();
+    let agents: Vec<&str> = steps.iter().map(|step| find_agent(step, request)).collect();
     let steps: Vec<String> = steps.iter().map(|step| step.label(words)).collect();
-    ScriptedResponse::default()
-        .say(words.split_notice(found.min(MAX_REGIONS)))
-        .call(PLANNING, json!({"command": "update", "steps": steps, "depends_on": depends_on}))
+    ScriptedResponse::default().say(words.split_notice(found.min(MAX_REGIONS))).call(
+        PLANNING,
+        json!({"command": "update", "steps": steps, "depends_on": depends_on, "agents": agents}),
+    )
+}
+
+/// The agent that a step names, if the planner is told of it: our prompt `plan/system`.
+fn find_agent(step: &DemoStep, request: &RecordedRequest) -> &'static str {
+    let agent = match step {
+        DemoStep::Find { .. } => "researcher",
+        DemoStep::Report { .. } => return "",
+        DemoStep::Compare { .. } => "writer",
+    };
+    let is_offered = request.system().contains(&format!("\n- {agent}: "));
+    if is_offered { agent } else { "" }
 }
 
 fn finish_plan(say: String) -> ScriptedResponse {

@@ -59,7 +59,7 @@ fn find_answer(record: &str) -> Option<String> {
     if let Some((_, compared)) = compared {
         let (_, text) = compared.split_once('\n')?;
         let text = text.split("\n## ").next().unwrap_or_default().trim();
-        return (!text.is_empty()).then(|| text.to_owned());
+        return (!text.is_empty()).then(|| first_paragraph(text).to_owned());
     }
     let (_, last) = record.rsplit_once("\n## ")?;
     let (role, text) = last.split_once('\n')?;
@@ -67,6 +67,12 @@ fn find_answer(record: &str) -> Option<String> {
     let text = text.trim();
     let is_answer = !text.is_empty() && !OTHERS.iter().any(|other| role.contains(other));
     is_answer.then(|| text.to_owned())
+}
+
+/// Of a document what stands below its title; any other text is whole.
+fn first_paragraph(text: &str) -> &str {
+    let below = text.strip_prefix("# ").and_then(|document| document.split_once("\n\n"));
+    below.map_or(text, |(_, text)| text.split("\n\n").next().unwrap_or_default())
 }
 
 fn file_name(line: &str) -> Option<&str> {
