@@ -27,7 +27,7 @@ pub(crate) use arguments::DevArguments;
 use arguments::DevCommand;
 
 /// Where the local system keeps everything: `.djinn`, or where `DJINN_HOME` says.
-fn home_dir() -> PathBuf {
+pub(crate) fn home_dir() -> PathBuf {
     let elsewhere = HOME.find_text(&environment_vars());
     workspace::root().join(elsewhere.as_deref().unwrap_or(".djinn"))
 }

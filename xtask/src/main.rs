@@ -6,6 +6,7 @@ mod dev;
 mod documents;
 mod key;
 mod process;
+mod replay;
 mod soak;
 mod steps;
 mod template;
@@ -46,6 +47,9 @@ enum TaskCommand {
     /// Makes an API key, and the line that `DJINN_API_KEYS` keeps of it.
     #[command(override_usage = "cargo xtask key --tenant TENANT --user USER")]
     Key(key::KeyArguments),
+    /// Decides a run's records anew, with those of the runs below it, and shows the first that differs.
+    #[command(override_usage = "cargo xtask replay RUN|FILE [--save FILE]")]
+    Replay(replay::ReplayArguments),
     /// Checks template.yaml, and writes target/template.json and the example's template.
     #[command(override_usage = "cargo xtask template")]
     Template,
@@ -75,6 +79,7 @@ fn run_command(command: TaskCommand) -> anyhow::Result<()> {
         TaskCommand::Dev(arguments) => dev::run(arguments),
         TaskCommand::Docs => documents::write(),
         TaskCommand::Key(arguments) => key::run(arguments),
+        TaskCommand::Replay(arguments) => replay::run(arguments),
         TaskCommand::Soak(arguments) => soak::run(&arguments),
         TaskCommand::Template => template::run(),
         TaskCommand::Verify(arguments) => verify::run(&arguments),

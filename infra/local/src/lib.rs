@@ -4,6 +4,7 @@ mod backing;
 mod demo;
 mod dispatch;
 mod resume;
+mod saved_run;
 mod serve;
 mod store;
 mod system;
@@ -11,6 +12,7 @@ mod ui;
 
 pub use backing::{Backing, BackingOptions};
 pub use dispatch::{ALARM_EVERY, LocalDispatch};
+pub use saved_run::{SavedRunError, read_saved_run};
 pub use serve::ServeTimeouts;
 pub use store::{BUCKET, Stores, StoresError, StoresOptions, TABLE};
 pub use system::{LocalWorld, System, SystemError, SystemOptions, Var, run_executor};

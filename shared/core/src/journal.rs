@@ -75,10 +75,8 @@ impl Journal {
     pub fn fold(records: &[Record]) -> Result<Self, FoldError> {
         let (first, rest) = records.split_first().ok_or(FoldError::NoQuestion)?;
         first.check_format()?;
-        let [Input::Started(asked), ..] = first.inputs.as_slice() else {
-            return Err(FoldError::NoQuestion);
-        };
-        let (run, _) = Run::start(asked.as_ref().clone(), first.at_ms);
+        let asked = first.question().ok_or(FoldError::NoQuestion)?;
+        let (run, _) = Run::start(asked.clone(), first.at_ms);
         let (next, entries) = (first.number + 1, first.entries.len() as u64);
         let mut journal = Self {
             run: Arc::new(run),
@@ -222,6 +220,14 @@ fn input_order(input: &Input) -> u8 {
 }
 
 impl Record {
+    /// The question, if it is a journal's first record.
+    pub(crate) fn question(&self) -> Option<&RunSpec> {
+        match self.inputs.as_slice() {
+            [Input::Started(asked), ..] => Some(asked),
+            _ => None,
+        }
+    }
+
     fn check_format(&self) -> Result<(), FoldError> {
         if self.format > FORMAT { Err(FoldError::NewerFormat(self.format)) } else { Ok(()) }
     }

@@ -12,6 +12,7 @@ pub mod entry;
 pub mod human;
 pub mod input;
 pub mod journal;
+pub mod replay;
 pub mod run;
 pub mod session;
 pub mod settings;

@@ -86,7 +86,7 @@ impl Screen {
             "progress" => self.show_progress(data),
             "call.completed" => self.show_result(data),
             "plan.changed" => self.show_plan(data),
-            "child.started" => self.print_child_line(data, "▶", text_at(data, "/description")),
+            "child.started" => self.show_child_start(data),
             "child.ended" => self.show_child_end(data),
             "human.resolved" => {
                 let by = text_at(data, "/by");
@@ -280,6 +280,14 @@ impl Screen {
         }
     }
 
+    fn show_child_start(&mut self, data: &Value) {
+        let by = match text_at(data, "/agent") {
+            "" => String::new(),
+            agent => format!(" ({agent})"),
+        };
+        self.print_child_line(data, "▶", &(text_at(data, "/description").to_owned() + &by));
+    }
+
     fn print_child_line(&mut self, data: &Value, mark: &str, line: &str) {
         self.print_line(&format!("{} {mark} {line}", text_at(data, "/child")));
     }
@@ -383,7 +391,7 @@ mod tests {
             {"id": "s1", "stage": "Gold", "details": "look", "status": "in_progress"},
             {"id": "s2", "stage": "", "details": "silver", "status": "not_started"},
         ]}});
-        let started = json!({"child": "s1.1", "description": "Gold: look"});
+        let started = json!({"child": "s1.1", "description": "Gold: look", "agent": "researcher"});
         let failed = json!({"child": "s2.1", "status": "failed", "text": "I looked at two mines.",
             "failure": {"code": "steps_used_up", "detail": "3"}});
         let ended = json!({"child": "s1.1", "status": "finished", "files": [{"name": "gold.md"}]});
@@ -403,7 +411,7 @@ mod tests {
         }
         let text = String::from_utf8(out.0.lock().unwrap().clone()).unwrap();
         let lines = "\nplan: Prices\n  ▶ s1 Gold: look\n  · s2 silver\n\n\
-                     s1.1 ▶ Gold: look\n\
+                     s1.1 ▶ Gold: look (researcher)\n\
                      s2.1 │ Silver\n\
                      s1.1 │ Gold is dear.\n\
                      s2.1 │ is cheap.\n\

@@ -22,6 +22,7 @@ mod golden;
 mod machine;
 mod plan_solve;
 mod property;
+mod replays;
 mod seen;
 #[allow(dead_code, reason = "the tests of the protocols use more of it")]
 mod story;
