@@ -1,11 +1,17 @@
 //! Agents that agents call, over HTTP: one tree of runs, watched, stopped, asked and resumed like one.
 
+use std::sync::Arc;
+
 use djinn_core::id::{Path, RunId, TenantId};
+use djinn_core::language::Language;
 use djinn_core::status::RunStatus;
+use djinn_core::tool::{EffectClass, ToolOutput, ToolPolicy, ToolSpec};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals as _;
+use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
 use djinn_scripted::{RecordedRequest, Rule, ScriptedModel};
-use serde_json::{Value, json};
+use djinn_wiring::Djinn;
+use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 use crate::world::{Frame, Protocol, Question, World, planner, summary};
@@ -286,4 +292,81 @@ async fn an_agent_that_is_added_while_the_system_runs_is_called_by_the_next_ques
     let second = world.ask(Protocol::Native, &Question::of("And now?", "s1").request("r2")).await;
     let second = second.rest().await;
     assert_eq!(second.last().unwrap().json()["answer"], "East.");
+}
+
+/// A tool of an agent's own, which says what it was called with.
+struct Own(&'static str, Value);
+
+impl Tool for Own {
+    fn spec(&self, _: Language) -> ToolSpec {
+        ToolSpec {
+            name: self.0.to_owned(),
+            description: format!("does {}", self.0),
+            schema: self.1.clone(),
+            effect: EffectClass::Idempotent,
+            policy: ToolPolicy::default(),
+            timeout_ms: 5_000,
+            visible: false,
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        _: &'a ToolContext,
+        arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        let said = format!("{} of {}", self.0, Value::Object(arguments.clone()));
+        Box::pin(async move { Ok(ToolOutput::from_text(said)) })
+    }
+
+    fn check_arguments(&self, _: &Map<String, Value>) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn is_for_agents_only(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn an_agents_file_has_its_own_tools_called_before_it_and_with_its_answer() {
+    let folder = TempDir::new().unwrap();
+    add_agent(&folder, "clerk", "before: [stage]\nafter: publish\n", "You write.");
+    let path = folder.path().to_str().unwrap().to_owned();
+    let world = World::start_with(|options, _| {
+        options.vars.push(("DJINN_OFFERED_AGENTS", "all".to_owned()));
+        options.vars.push(("DJINN_AGENTS", path));
+        let task = json!({"type": "object", "properties": {"task": {"type": "string"}}});
+        let answer = json!({"type": "object", "properties": {"answer": {"type": "string"}}});
+        options.djinn = Djinn::new()
+            .with_dyn_tool(Arc::new(Own("stage", task)))
+            .with_dyn_tool(Arc::new(Own("publish", answer)));
+    })
+    .await;
+    at(&world.model, "").call("clerk", json!({"task": "Write it down."})).then().reply("Done.");
+    at(&world.model, "t1.c1").reply("It is written.");
+    let frames = world.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await.rest().await;
+    assert_eq!(
+        outline(&frames),
+        [
+            "call.requested t1.c1",
+            "child.started t1.c1clerk",
+            "call.requested t1.c1 before.c1",
+            "call.completed t1.c1 before.c1",
+            "call.requested t1.c1 after.c1",
+            "call.completed t1.c1 after.c1",
+            "child.ended t1.c1finished",
+            "call.completed t1.c1",
+            "run.ended finished",
+        ]
+    );
+    let ended = frames.iter().find(|frame| frame.event() == "child.ended").unwrap().json();
+    assert_eq!(ended["text"], r#"publish of {"answer":"It is written."}"#);
+    let requests = world.model.requests();
+    let clerk = requests.iter().find(|r| path_of(r).as_deref() == Some("t1.c1")).unwrap();
+    assert!(clerk.text().contains(r#"stage of {"task":"Write it down."}"#), "{}", clerk.text());
+    assert!(clerk.tools().is_empty(), "its file names no tool that its model may call");
+    let root = requests.iter().find(|r| path_of(r).as_deref() == Some("")).unwrap();
+    assert!(root.offers_tool("clerk") && !root.offers_tool("stage"));
+    assert_eq!(frames.last().unwrap().json()["spent"]["model_calls"], 3);
 }

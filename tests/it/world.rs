@@ -28,6 +28,7 @@ use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::settings::{RetryPolicy, Settings};
 use djinn_scripted::ScriptedModel;
+use djinn_wiring::Djinn;
 use serde_json::{Value, json};
 
 pub(crate) use camera::Camera;
@@ -66,13 +67,14 @@ pub(crate) struct Options {
     pub(crate) settings: Settings,
     /// The directory of a built web UI.
     pub(crate) ui: Option<PathBuf>,
+    pub(crate) djinn: Djinn,
     pub(crate) patience: ServeTimeouts,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let patience = ServeTimeouts::default();
-        Self { vars: Vec::new(), settings: quick(), ui: None, patience }
+        Self { vars: Vec::new(), settings: quick(), ui: None, djinn: Djinn::new(), patience }
     }
 }
 
@@ -91,6 +93,7 @@ impl World {
             var: Box::new(move |name| found(&vars, name)),
             settings: Some(options.settings),
             ui: options.ui,
+            djinn: options.djinn,
             patience: options.patience,
             ..SystemOptions::default()
         };

@@ -67,6 +67,7 @@ fn check_tools(
             agent.problem_at(line, rule)
         })
         .collect();
+    problems.extend(check_file_calls(agent, known_tools));
     if let Some(first) = &agent.spec.first_tool
         && !agent.spec.tools.contains(first)
     {
@@ -74,4 +75,19 @@ fn check_tools(
         problems.push(agent.problem_at(agent.line_of("first_tool"), rule));
     }
     problems
+}
+
+/// The machine calls tools only: an agent that it called would have no caller to be told of.
+fn check_file_calls(agent: &ReadAgent, known_tools: &BTreeSet<String>) -> Vec<AgentProblem> {
+    let before = agent.spec.before.iter().map(|name| ("before", name));
+    let after = agent.spec.after.iter().map(|name| ("after", name));
+    let unknown = before.chain(after).filter(|(_, name)| !known_tools.contains(*name));
+    let problem = |(key, name): (&str, &String)| {
+        let meant = find_near_miss(name, known_tools.iter().map(String::as_str))
+            .map(|meant| format!(": did you mean `{meant}`?"))
+            .unwrap_or_default();
+        let rule = format!("`{key}` names {}, which is no tool{meant}", quote(name));
+        agent.problem_at(agent.line_of(key), rule)
+    };
+    unknown.map(problem).collect()
 }

@@ -5,7 +5,7 @@ use crate::problem::{Fault, quote};
 use crate::yaml::KeyEntry;
 
 /// The keys of an agent.
-pub(crate) const KEYS: [&str; 13] = [
+pub(crate) const KEYS: [&str; 15] = [
     "name",
     "description",
     "tools",
@@ -15,6 +15,8 @@ pub(crate) const KEYS: [&str; 13] = [
     "max_steps",
     "calls",
     "first_tool",
+    "before",
+    "after",
     "answer",
     "answer_schema",
     "context",

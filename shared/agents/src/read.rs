@@ -27,6 +27,9 @@ const DEFAULT_MAX_STEPS: u32 = 20;
 /// The most turns that a file can give an agent.
 const MAX_STEPS: u32 = 1_000;
 
+/// The most tools that the machine calls before an agent's first turn.
+const MAX_CALLS_BEFORE: usize = 8;
+
 /// The most calls a turn that a file can give an agent.
 const MAX_CALLS: u32 = 100;
 
@@ -86,7 +89,10 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
     let answer = read_answer(&fields, &parameters)?;
     let max_steps = fields.read_number("max_steps", 1..=MAX_STEPS)?;
     let first_tool = fields.read_text("first_tool", "the name of one of `tools`")?;
+    let (before, after) = read_file_calls(&fields)?;
     let spec = AgentSpec {
+        before,
+        after,
         name,
         description,
         parameters,
@@ -160,6 +166,26 @@ fn read_description(fields: &Fields) -> Result<String, Fault> {
     let bytes = description.len();
     let rule = format!("`description` has {bytes} bytes: {MAX_DESCRIPTION} are the most");
     Err(Fault::new(fields.line_of("description"), rule))
+}
+
+/// The tools that the machine calls itself.
+fn read_file_calls(fields: &Fields) -> Result<(Vec<String>, Option<String>), Fault> {
+    let before: Vec<String> =
+        fields.read_names("before")?.into_iter().map(|(name, _)| name).collect();
+    let after = fields.read_text("after", "the name of a tool")?;
+    if before.len() > MAX_CALLS_BEFORE {
+        let rule =
+            format!("`before` names {} tools: {MAX_CALLS_BEFORE} are the most", before.len());
+        return Err(Fault::new(fields.line_of("before"), rule));
+    }
+    let is_planner = matches!(fields.read_word("mode", &MODES)?, Some(Mode::PlanSolve));
+    for key in ["before", "after"] {
+        if is_planner && fields.find_entry(key).is_some() {
+            let rule = format!("`{key}` may not stand beside `mode: plan_solve`");
+            return Err(Fault::new(fields.line_of(key), rule));
+        }
+    }
+    Ok((before, after.map(str::to_owned)))
 }
 
 fn read_answer(fields: &Fields, parameters: &Value) -> Result<AnswerFormat, Fault> {

@@ -13,6 +13,9 @@ pub const MAX_AGENT_CALLS: u32 = 16;
 /// The argument of an agent that names the file its answer is to be.
 pub const FILE_NAME_ARGUMENT: &str = "file_name";
 
+/// The argument of the tool that is called with an agent's answer.
+pub const ANSWER_ARGUMENT: &str = "answer";
+
 /// An agent as its file describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentSpec {
@@ -40,6 +43,12 @@ pub struct AgentSpec {
     /// The tool that it must call in its first turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_tool: Option<String>,
+    /// The tools that are called with its arguments before its first turn, which is told their results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<String>,
+    /// The tool that is called with its arguments and its `answer`: what comes of that is its result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
     /// The form of its answer (default `text`).
     #[serde(default)]
     pub answer: AnswerFormat,

@@ -6,6 +6,7 @@
 mod agent_calls;
 mod attempts;
 mod call_bounds;
+mod file_calls;
 mod held_calls;
 mod open_turn;
 mod repeats;
@@ -14,17 +15,19 @@ pub(crate) use agent_calls::describe_call;
 use agent_calls::{no_run_event, stop_event};
 pub use attempts::Attempts;
 use call_bounds::CallBounds;
+use file_calls::{Caller, read_result_after};
 pub use open_turn::AgentShare;
 use open_turn::{OpenCall, OpenTurn, requested_event, result_event};
 use repeats::{RepeatDetector, Repetition};
 
+use crate::agent::AgentSpec;
 use crate::conversation::{ConversationItem, Nudge, Turn};
 use crate::crash::{ActiveEffects, MAX_CRASHES};
 use crate::effect::{Effect, ToolChoice};
 use crate::entry::Event;
 use crate::human::HumanRequest;
 use crate::id::{CallId, EntryId, EntryName, MessageId};
-use crate::input::{FinishReason, ModelReplied};
+use crate::input::{FinishReason, ModelReplied, Reply};
 use crate::settings::{Role, RunSettings};
 use crate::tool::{ToolCall, ToolFailure, ToolResult};
 
@@ -47,6 +50,9 @@ pub struct AgentLoop {
     tainted: bool,
     /// How many levels its run is below the root of its tree.
     depth: usize,
+    caller: Caller,
+    /// Whether that file has a call made with the answer.
+    calls_after: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +84,36 @@ impl AgentLoop {
     pub fn new(role: Role, depth: usize) -> Self {
         let stage = LoopStage::Thinking(Attempts::default());
         let repeats = RepeatDetector::default();
-        Self { role, turn: 1, stage, repeats, nudges: 0, tainted: false, depth }
+        let (caller, calls_after) = (Caller::Model, false);
+        Self {
+            role,
+            turn: 1,
+            stage,
+            repeats,
+            nudges: 0,
+            tainted: false,
+            depth,
+            caller,
+            calls_after,
+        }
+    }
+
+    /// The same with the calls that this agent's file asks for.
+    #[must_use]
+    pub fn with_agent(self, agent: Option<&AgentSpec>) -> Self {
+        let calls_after = agent.is_some_and(|agent| agent.after.is_some());
+        Self { caller: Caller::first(agent), calls_after, ..self }
+    }
+
+    /// Whether its work is done, and only the call that its agent's file has made with the answer is not.
+    #[must_use]
+    pub fn has_answered(&self) -> bool {
+        self.caller == Caller::FileAfter
+    }
+
+    /// The message that is waited for, or whose calls are.
+    fn message(&self) -> MessageId {
+        self.caller.message(self.turn)
     }
 
     /// What the loop owes: the model's next reply, or the calls of the open turn.
@@ -86,8 +121,8 @@ impl AgentLoop {
     pub fn due(&self) -> Vec<Effect> {
         match &self.stage {
             LoopStage::Thinking(attempts) => {
-                let message = MessageId::for_turn(self.turn);
-                vec![Effect::CallModel(attempts.to_call(message, self.role, ToolChoice::Auto))]
+                let call = attempts.to_call(self.message(), self.role, ToolChoice::Auto);
+                vec![Effect::CallModel(call)]
             }
             LoopStage::Acting(turn) => turn.calls.iter().filter_map(OpenCall::due_effect).collect(),
         }
@@ -95,10 +130,9 @@ impl AgentLoop {
 
     /// The attempts at the reply being waited for, if it is this message.
     pub fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
+        let awaited = self.message();
         match &mut self.stage {
-            LoopStage::Thinking(attempts) if *message == MessageId::for_turn(self.turn) => {
-                Some(attempts)
-            }
+            LoopStage::Thinking(attempts) if *message == awaited => Some(attempts),
             LoopStage::Thinking(_) | LoopStage::Acting(_) => None,
         }
     }
@@ -107,9 +141,7 @@ impl AgentLoop {
     #[must_use]
     pub fn open_message(&self) -> Option<(MessageId, Attempts)> {
         match &self.stage {
-            LoopStage::Thinking(attempts) => {
-                Some((MessageId::for_turn(self.turn), attempts.clone()))
-            }
+            LoopStage::Thinking(attempts) => Some((self.message(), attempts.clone())),
             LoopStage::Acting(_) => None,
         }
     }
@@ -127,18 +159,9 @@ impl AgentLoop {
         let reply = &replied.reply;
         let message = replied.message.clone();
         let mut observed = TurnUpdate::default();
-        observed.events.push((
-            EntryId::of_message(&message, EntryName::Message),
-            Event::MessageCompleted {
-                message: message.clone(),
-                text: reply.text.clone(),
-                reasoning: reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone()),
-                truncated: reply.finish != FinishReason::Done,
-                finish: reply.finish,
-                answer: false,
-                usage: reply.usage,
-            },
-        ));
+        if !message.is_of_agent_file() {
+            observed.events.push(completed_event(&message, reply));
+        }
         let mut calls = Vec::with_capacity(reply.calls.len());
         let mut bounds = CallBounds::new(most, self.depth);
         for (index, asked) in reply.calls.iter().enumerate() {
@@ -196,9 +219,10 @@ impl AgentLoop {
     /// is given up. `None` if that is the model call.
     pub(crate) fn on_resumed(&mut self, ran: &ActiveEffects) -> Option<TurnUpdate> {
         let mut observed = TurnUpdate::default();
+        let awaited = self.message();
         match &mut self.stage {
             LoopStage::Thinking(attempts) => {
-                if ran.has_message(&MessageId::for_turn(self.turn)) && !attempts.record_crash() {
+                if ran.has_message(&awaited) && !attempts.record_crash() {
                     return None;
                 }
             }
@@ -282,9 +306,13 @@ impl AgentLoop {
         let calls = turn.calls.into_iter().filter_map(|open| Some((open.call, open.result?)));
         let calls: Vec<(ToolCall, ToolResult)> = calls.collect();
         let repetition = self.repeats.observe_calls(&calls);
+        let (text, problem) = match self.caller {
+            Caller::FileAfter => read_result_after(&calls),
+            Caller::FileBefore | Caller::Model => (None, None),
+        };
         observed.items.push(ConversationItem::Turn(Turn {
             message: turn.message,
-            text: turn.text,
+            text: text.unwrap_or(turn.text),
             reasoning: turn.reasoning,
             calls,
         }));
@@ -294,7 +322,30 @@ impl AgentLoop {
             Repetition::Hint => observed.items.push(ConversationItem::Nudge(Nudge::Repeated)),
             Repetition::Persists(tool) => observed.repeated_tool = Some(tool),
         }
-        self.turn += 1;
         self.stage = LoopStage::Thinking(Attempts::default());
+        match self.caller {
+            Caller::FileBefore => self.caller = Caller::Model,
+            Caller::Model => {
+                self.turn += 1;
+                if observed.done && observed.answer_problem.is_none() && self.calls_after {
+                    (observed.done, self.caller) = (false, Caller::FileAfter);
+                }
+            }
+            Caller::FileAfter => (observed.done, observed.answer_problem) = (true, problem),
+        }
     }
+}
+
+/// What viewers see of a model's reply.
+fn completed_event(message: &MessageId, reply: &Reply) -> (EntryId, Event) {
+    let event = Event::MessageCompleted {
+        message: message.clone(),
+        text: reply.text.clone(),
+        reasoning: reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone()),
+        truncated: reply.finish != FinishReason::Done,
+        finish: reply.finish,
+        answer: false,
+        usage: reply.usage,
+    };
+    (EntryId::of_message(message, EntryName::Message), event)
 }

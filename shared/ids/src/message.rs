@@ -33,6 +33,10 @@ pub enum MessageName {
     Summary,
     /// The naming of a task's digital employees.
     Employees,
+    /// The calls that an agent's file has made before its first turn. No model writes it.
+    Before,
+    /// The call that an agent's file has made with its answer. No model writes it.
+    After,
 }
 
 /// A call within its run.
@@ -51,6 +55,8 @@ impl fmt::Display for MessageName {
             Self::Compaction(turn) => write!(f, "t{turn}.compact"),
             Self::Summary => f.write_str("summary"),
             Self::Employees => f.write_str("employees"),
+            Self::Before => f.write_str("before"),
+            Self::After => f.write_str("after"),
         }
     }
 }
@@ -63,6 +69,8 @@ impl LocalName for MessageName {
         match text {
             "summary" => Some(Self::Summary),
             "employees" => Some(Self::Employees),
+            "before" => Some(Self::Before),
+            "after" => Some(Self::After),
             _ => match text.strip_suffix(".compact") {
                 Some(turn) => Some(Self::Compaction(parse_count(turn.strip_prefix('t')?)?)),
                 None => Some(Self::Turn(parse_count(text.strip_prefix('t')?)?)),
@@ -106,6 +114,18 @@ impl MessageId {
         Self::local(MessageName::Employees)
     }
 
+    /// The calls that an agent's file has made before its first turn.
+    #[must_use]
+    pub fn before() -> Self {
+        Self::local(MessageName::Before)
+    }
+
+    /// The call that an agent's file has made with its answer.
+    #[must_use]
+    pub fn after() -> Self {
+        Self::local(MessageName::After)
+    }
+
     /// The summing up of older turns before this turn's reply is asked for. `None` for what is no turn.
     #[must_use]
     pub fn to_compaction(&self) -> Option<Self> {
@@ -124,6 +144,12 @@ impl MessageId {
     #[must_use]
     pub fn is_summary(&self) -> bool {
         *self.name() == MessageName::Summary
+    }
+
+    /// Whether an agent's file asks for its calls, and no model.
+    #[must_use]
+    pub fn is_of_agent_file(&self) -> bool {
+        matches!(self.name(), MessageName::Before | MessageName::After)
     }
 
     /// Whether this sums up older turns.

@@ -22,7 +22,10 @@ fn short_id(call: &CallId) -> Option<String> {
         MessageName::Turn(turn) => {
             (turn < 100_000 && index < 1_000).then(|| format!("c{turn:05}{index:03}"))
         }
-        MessageName::Compaction(_) | MessageName::Employees => None,
+        MessageName::Compaction(_)
+        | MessageName::Employees
+        | MessageName::Before
+        | MessageName::After => None,
     }
 }
 

@@ -148,6 +148,8 @@ fragments! {
     NOTE_NO_PLAN = "note/no_plan", 1_000;
     /// An agent's answer has not the form that its file names.
     NOTE_BAD_ANSWER = "note/bad_answer", 4_000;
+    /// What came of the calls that an agent's file has made before its first turn.
+    NOTE_PREPARED = "note/prepared", 1_200_000;
     /// A call brings the same result again and again.
     NOTE_REPEATED = "note/repeated", 1_000;
     /// What the user said while the run was at work.

@@ -156,4 +156,8 @@ impl Tool for ProcessTool {
     fn agent(&self, language: Language) -> Option<AgentSpec> {
         self.tool.agent(language)
     }
+
+    fn is_for_agents_only(&self) -> bool {
+        self.tool.is_for_agents_only()
+    }
 }

@@ -164,6 +164,7 @@ impl<F: Files + Send + Sync> TypedTool for FileTool<F> {
             policy: tool_policy(),
             timeout: Duration::from_secs(30),
             visible: false,
+            for_agents_only: false,
         }
     }
 

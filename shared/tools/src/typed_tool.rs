@@ -77,6 +77,8 @@ pub struct ToolDefinition {
     pub timeout: Duration,
     /// Whether the user is shown its raw result.
     pub visible: bool,
+    /// Whether it is offered only to agents whose files name it.
+    pub for_agents_only: bool,
 }
 
 impl ToolDefinition {
@@ -100,6 +102,7 @@ impl ToolDefinition {
             policy: ToolPolicy { risk, ..ToolPolicy::default() },
             timeout: TIMEOUT,
             visible: false,
+            for_agents_only: false,
         }
     }
 }
@@ -134,6 +137,10 @@ impl<T: TypedTool> Tool for ToolAdapter<T> {
             timeout_ms: u64::try_from(definition.timeout.as_millis()).unwrap_or(u64::MAX),
             visible: definition.visible,
         }
+    }
+
+    fn is_for_agents_only(&self) -> bool {
+        self.tool.definition(Language::En).for_agents_only
     }
 
     fn run<'a>(

@@ -319,6 +319,11 @@ fn values_that_may_not_stand_where_they_do() {
             "a.md:4: `first_tool` is a list: the name of one of `tools` may stand here",
         ),
         (
+            "mode: plan_solve\nafter: search",
+            "a.md:5: `after` may not stand beside `mode: plan_solve`",
+        ),
+        ("before: [a, b, c, d, e, f, g, h, i]", "a.md:4: `before` names 9 tools: 8 are the most"),
+        (
             "context: null",
             "a.md:4: `context` is nothing: `none`, `files` or `conversation` may stand here",
         ),

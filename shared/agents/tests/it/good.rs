@@ -26,6 +26,8 @@ fn default_spec() -> AgentSpec {
         mode: Mode::React,
         max_steps: 20,
         max_calls: None,
+        before: Vec::new(),
+        after: None,
         first_tool: None,
         answer: AnswerFormat::Text,
         context: AgentContext::None,
@@ -99,6 +101,8 @@ risk: high";
         mode: Mode::PlanSolve,
         max_steps: 7,
         max_calls: Some(1),
+        before: Vec::new(),
+        after: None,
         first_tool: Some("search".to_owned()),
         answer: AnswerFormat::Json(json!({"type": "array", "items": {"type": "integer"}})),
         context: AgentContext::Conversation,
@@ -108,6 +112,14 @@ risk: high";
     assert_eq!(agent.spec, expected);
     assert!(agent.warnings.is_empty());
     assert_eq!((agent.line_of("tools"), agent.line_of("risk")), (4, 26));
+}
+
+#[test]
+fn a_file_names_what_is_called_around_its_agent() {
+    let keys = "before: [search, file_tool]\nafter: search";
+    let agent = read(&with_prompt(keys, "Do it: {{ task }}")).unwrap();
+    assert_eq!(agent.spec.before, ["search", "file_tool"]);
+    assert_eq!(agent.spec.after.as_deref(), Some("search"));
 }
 
 #[test]

@@ -75,6 +75,22 @@ fn tools_that_are_not_there() {
 }
 
 #[test]
+fn the_machine_calls_tools_that_are_there_and_no_agents() {
+    let found = problems(&[
+        ("a", "before: [file_tool, serch]\nafter: search"),
+        ("b", "before: a\nafter: nothing"),
+    ]);
+    assert_eq!(
+        found,
+        [
+            "a.md:4: `before` names `serch`, which is no tool: did you mean `search`?",
+            "b.md:4: `before` names `a`, which is no tool",
+            "b.md:5: `after` names `nothing`, which is no tool",
+        ]
+    );
+}
+
+#[test]
 fn circles() {
     assert_eq!(
         problems(&[("a", "tools: search, a")]),

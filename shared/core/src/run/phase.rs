@@ -40,7 +40,7 @@ impl Phase {
             (None, None) => Role::React,
         };
         match spec.work_mode() {
-            Mode::React => Self::Reacting(AgentLoop::new(role, depth)),
+            Mode::React => Self::Reacting(AgentLoop::new(role, depth).with_agent(spec.agent())),
             Mode::PlanSolve => Self::PlanSolving(Box::new(PlanSolve::new(depth))),
         }
     }
@@ -110,6 +110,11 @@ impl Phase {
             Self::PlanSolving(solving) => solving.is_tainted(),
             Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => false,
         }
+    }
+
+    /// Whether only the call that an agent's file has made with its answer is left.
+    pub(super) fn has_answered(&self) -> bool {
+        matches!(self, Self::Reacting(agent) if agent.has_answered())
     }
 
     /// The planner's plan while it is at work.

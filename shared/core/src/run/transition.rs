@@ -178,6 +178,11 @@ impl<'r> Transition<'r> {
         }
         let choice = self.attempts_at(&replied.message)?.model_choice();
         let run = &mut *self.run;
+        if replied.message.is_of_agent_file() {
+            let progress = run.phase.on_model_replied(replied, &run.spec.settings, u32::MAX)?;
+            self.settle(progress);
+            return Some(());
+        }
         run.ledger.charge_call(&replied.reply.usage);
         if run.compaction.is_open() {
             let finished = run.compaction.finish(&replied.reply, &mut run.conversation, &run.urls);

@@ -83,6 +83,8 @@ fn agent() -> AgentSpec {
         mode: Mode::React,
         max_steps: 5,
         max_calls: None,
+        before: Vec::new(),
+        after: None,
         first_tool: None,
         answer: AnswerFormat::Text,
         context: AgentContext::None,
@@ -95,6 +97,59 @@ fn called(agent: AgentSpec, arguments: Value) -> Told {
     let mut caller = Told::of(asked("why?"));
     caller.tell(story::replied("t1", "", &[("helper", arguments)]));
     Told::of(caller.child("t1.c1").with_agent(agent))
+}
+
+/// An agent of one turn, whose file has a tool called before it and one with its answer.
+fn agent_between_calls() -> Told {
+    let file = AgentSpec {
+        before: vec!["read".to_owned()],
+        after: Some("read".to_owned()),
+        max_steps: 1,
+        ..agent()
+    };
+    let mut told = called(file, json!({"task": "look"}));
+    assert_eq!(told.owed(), ["model:before"]);
+    let made = story::replied("before", "", &[("read", json!({"task": "look"}))]);
+    assert_eq!(told.tell(made), ["before.c1"]);
+    assert_eq!(told.owed(), ["tool:before.c1"]);
+    assert_eq!(told.tell(input("returned before.c1")), ["before.c1.result"]);
+    assert_eq!(told.owed(), ["model:t1"]);
+    told.tell(story::replied("t1", "The answer.", &[]));
+    // Its one step is used up, and the call is made all the same.
+    assert_eq!(told.owed(), ["model:after"]);
+    told.tell(story::replied(
+        "after",
+        "The answer.",
+        &[("read", json!({"answer": "The answer."}))],
+    ));
+    assert_eq!(told.owed(), ["tool:after.c1"]);
+    told
+}
+
+#[test]
+fn a_file_has_calls_made_before_the_first_turn_and_with_the_answer() {
+    let mut told = agent_between_calls();
+    told.tell(input("returned after.c1"));
+    let ended = told.0.run().child_result().unwrap();
+    assert_eq!((ended.status, ended.report.text.as_str()), (RunStatus::Finished, "fine"));
+    assert_eq!((ended.spent.steps, ended.spent.model_calls), (1, 1));
+}
+
+#[test]
+fn an_answer_whose_call_fails_is_none() {
+    let mut told = agent_between_calls();
+    told.tell(input("tool_failed after.c1"));
+    let ended = told.0.run().child_result().unwrap();
+    let failure = ended.report.failure.as_ref().unwrap();
+    assert_eq!((ended.status, failure.code), (RunStatus::Failed, ErrorCode::BadAnswer));
+    assert!(failure.detail.starts_with("read "), "{}", failure.detail);
+}
+
+#[test]
+fn what_dies_between_the_calls_of_a_file_is_owed_again() {
+    let mut told = agent_between_calls();
+    told.tell(input("resumed 2"));
+    assert_eq!(told.owed(), ["tool:after.c1#2"]);
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn has_orphaned_once_calls(run: &Run) -> bool {
 /// What the model calls that are owed are taken to have cost a driver that died over them.
 async fn estimate_lost_usage<P: Ports>(starter: &EffectStarter<'_, P>) -> Option<Usage> {
     let lost = starter.run.state().due().into_iter().filter_map(|effect| match effect {
-        Effect::CallModel(call) if !call.waits => Some(call),
+        Effect::CallModel(call) if !call.waits && !call.message.is_of_agent_file() => Some(call),
         Effect::CallModel(_)
         | Effect::RunTool(_)
         | Effect::AwaitHuman(_)

@@ -3,6 +3,7 @@
 mod answer_format;
 mod expansion;
 mod fallback;
+mod file_calls;
 mod images;
 mod reply_previews;
 mod silent_attempts;
@@ -76,8 +77,8 @@ impl<P: Ports> ModelExecution<P> {
     /// ends this effect with `AttemptFailed`, and so do silent ones where the next has no time left, or
     /// where the process stood still: the next attempt is a new performance of it.
     pub async fn perform(self) -> Vec<Input> {
-        if let Some(changed) = self.skip_primary() {
-            return vec![changed];
+        if let Some(decided) = self.decide_without_model().await {
+            return vec![decided];
         }
         let limits = match self.ports.model().limits(self.call.role, self.call.model_choice()) {
             Ok(limits) => limits,

@@ -121,6 +121,11 @@ pub trait Tool: Send + Sync {
         let _ = language;
         None
     }
+
+    /// Whether it is offered only to agents whose files name it.
+    fn is_for_agents_only(&self) -> bool {
+        false
+    }
 }
 
 /// A tool that others hold, too.
@@ -143,5 +148,9 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn agent(&self, language: Language) -> Option<AgentSpec> {
         (**self).agent(language)
+    }
+
+    fn is_for_agents_only(&self) -> bool {
+        (**self).is_for_agents_only()
     }
 }

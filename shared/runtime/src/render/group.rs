@@ -175,24 +175,19 @@ pub(super) fn group_conversation(
     question: &str,
     bounds: RequestBounds,
 ) -> Vec<MessageGroup> {
-    let (asked, conversation) = (run.spec(), run.conversation());
-    let language = asked.settings.language;
+    let conversation = run.conversation();
+    let language = run.spec().settings.language;
     let images = if bounds.sees_images { select_images(conversation) } else { ShownImages::new() };
-    let earlier = conversation.compacted.iter().map(|compacted| {
-        let text = earlier_text(prompts, language, compacted, Framing::Each);
-        MessageGroup::new(GroupKind::Earlier, "earlier", vec![Message::User(text)])
-    });
-    let history = conversation.history.iter().map(|exchange| {
-        let messages = match exchange.is_asked_by(&asked.user) {
-            true => exchange_messages(prompts, language, exchange),
-            false => vec![Message::User(others_exchange_text(prompts, language, exchange))],
-        };
-        MessageGroup::new(GroupKind::Exchange, "history", messages)
-    });
-    let question = MessageGroup::new_fixed("question", vec![Message::User(question.to_owned())]);
-    let mut groups: Vec<MessageGroup> = earlier.chain(history).chain([question]).collect();
+    let mut groups = opening_groups(prompts, run, question);
     for item in &conversation.items {
         match item {
+            // What an agent's file had done before its first turn stands in the first message.
+            ConversationItem::Turn(turn) if turn.message.is_of_agent_file() => {
+                let text = prepared_text(prompts, language, turn);
+                add_to_newest(&mut groups, Message::User(text));
+                let shown = image_messages(prompts, language, turn, &images);
+                shown.into_iter().for_each(|message| add_to_newest(&mut groups, message));
+            }
             ConversationItem::Turn(turn) => {
                 groups.push(turn_group(prompts, language, turn, &images));
             }
@@ -227,6 +222,25 @@ pub(super) fn group_conversation(
         newest.pinned = true;
     }
     groups
+}
+
+/// What stands before the work: what older turns were summed up to, earlier questions, and the question.
+fn opening_groups(prompts: &Prompts, run: &Run, question: &str) -> Vec<MessageGroup> {
+    let (asked, conversation) = (run.spec(), run.conversation());
+    let language = asked.settings.language;
+    let earlier = conversation.compacted.iter().map(|compacted| {
+        let text = earlier_text(prompts, language, compacted, Framing::Each);
+        MessageGroup::new(GroupKind::Earlier, "earlier", vec![Message::User(text)])
+    });
+    let history = conversation.history.iter().map(|exchange| {
+        let messages = match exchange.is_asked_by(&asked.user) {
+            true => exchange_messages(prompts, language, exchange),
+            false => vec![Message::User(others_exchange_text(prompts, language, exchange))],
+        };
+        MessageGroup::new(GroupKind::Exchange, "history", messages)
+    });
+    let question = MessageGroup::new_fixed("question", vec![Message::User(question.to_owned())]);
+    earlier.chain(history).chain([question]).collect()
 }
 
 /// What older turns were summed up to, as the model reads it.
@@ -275,6 +289,19 @@ fn turn_group(
         full_outputs: wholes,
         ..MessageGroup::new(GroupKind::Turn, turn.message.to_string(), messages)
     }
+}
+
+/// What came of the calls that an agent's file has made before its first turn.
+fn prepared_text(prompts: &Prompts, language: Language, turn: &Turn) -> String {
+    let results: Vec<Value> = turn
+        .calls
+        .iter()
+        .map(|(call, outcome)| {
+            let text = tool_result_text(prompts, language, call, outcome, Framing::Each);
+            json!({"tool": call.tool, "text": text})
+        })
+        .collect();
+    prompts.render(language, prompt::NOTE_PREPARED, json!({"results": results}))
 }
 
 fn turn_messages(prompts: &Prompts, language: Language, turn: &Turn) -> Vec<Message> {

@@ -62,11 +62,20 @@ impl Tool for Agent {
             mode: Mode::React,
             max_steps: 10,
             max_calls: None,
+            before: self.around().map(str::to_owned).into_iter().collect(),
+            after: self.around().map(str::to_owned),
             first_tool: None,
             answer: AnswerFormat::Text,
             context: AgentContext::None,
             risk: Risk::Low,
         })
+    }
+}
+
+impl Agent {
+    /// What is called before the agent's first turn and with its answer.
+    fn around(&self) -> Option<&'static str> {
+        (self.0 == "side").then_some("look")
     }
 }
 

@@ -88,7 +88,8 @@ impl Transition<'_> {
         let failure = repeated_tool
             .map(repeats)
             .or_else(|| run.ledger.failure(&run.spec))
-            .or_else(|| run.phase.turns_failure(&run.spec.settings));
+            .or_else(|| run.phase.turns_failure(&run.spec.settings))
+            .filter(|_| !run.phase.has_answered());
         if let Some(failure) = failure {
             return self.exhaust_budget(failure);
         }

@@ -1,0 +1,88 @@
+//! The calls that an agent's file asks for, as if a model had asked for them.
+
+use djinn_core::agent::ANSWER_ARGUMENT;
+use djinn_core::id::MessageId;
+use djinn_core::input::{Input, ModelReplied, Reply, RequestedCall};
+use djinn_core::tool::{ToolArguments, ToolSetRef, ToolSpec};
+use serde_json::{Map, Value};
+
+use super::ModelExecution;
+use crate::estimates::estimate_tools;
+use crate::world::Ports;
+
+/// The argument that says what an agent is to do.
+const TASK: &str = "task";
+
+impl<P: Ports> ModelExecution<P> {
+    /// What is known before any model is asked: the calls of an agent's file, or that the model is another.
+    pub(super) async fn decide_without_model(&self) -> Option<Input> {
+        match self.call.message.is_of_agent_file() {
+            true => Some(self.ask_for_file_calls().await),
+            false => self.skip_primary(),
+        }
+    }
+
+    /// The reply that asks for them. A tool that does not exist is answered as one that a model makes up.
+    async fn ask_for_file_calls(&self) -> Input {
+        let tools = self.list_tools().await;
+        let language = self.run.spec().settings.language;
+        let (names, text) = self.find_file_calls();
+        let specs: Vec<ToolSpec> =
+            names.iter().filter_map(|name| Some(tools.find_tool(name)?.spec(language))).collect();
+        let arguments = self.collect_arguments(&text);
+        let calls: Vec<RequestedCall> = names
+            .iter()
+            .map(|name| {
+                let spec = specs.iter().find(|spec| spec.name == *name);
+                let arguments = spec.map_or_else(Map::new, |spec| pick_known(&arguments, spec));
+                RequestedCall { tool: name.clone(), arguments: ToolArguments::Parsed(arguments) }
+            })
+            .collect();
+        let offered: Vec<_> = specs.iter().map(ToolSpec::to_offered).collect();
+        let estimates =
+            estimate_tools(&self.ports, &tools, &self.run, None, &offered, &calls).await;
+        let tool_set = ToolSetRef::of(&offered, estimates);
+        let message = self.call.message.clone();
+        let reply = Reply { text, calls, ..Reply::default() };
+        let replied = ModelReplied {
+            message,
+            reply,
+            offered,
+            tool_set,
+            dropped: None,
+            window: None,
+            answer_problem: None,
+        };
+        Input::ModelReplied(Box::new(replied))
+    }
+
+    /// The tools that the file names here, and the answer if there is one.
+    fn find_file_calls(&self) -> (Vec<String>, String) {
+        let Some(agent) = self.run.spec().agent() else { return (Vec::new(), String::new()) };
+        if self.call.message == MessageId::after() {
+            let answer = self.run.conversation().final_text();
+            return (agent.after.iter().cloned().collect(), answer);
+        }
+        (agent.before.clone(), String::new())
+    }
+
+    fn collect_arguments(&self, answer: &str) -> Map<String, Value> {
+        let Some(child) = &self.run.spec().child else { return Map::new() };
+        let mut arguments = child.arguments.clone();
+        // A step of a plan has no arguments but its words.
+        let task = || Value::String(child.description.clone());
+        arguments.entry(TASK).or_insert_with(task);
+        if !answer.is_empty() {
+            arguments.insert(ANSWER_ARGUMENT.to_owned(), answer.into());
+        }
+        arguments
+    }
+}
+
+/// The arguments that this tool has.
+fn pick_known(arguments: &Map<String, Value>, spec: &ToolSpec) -> Map<String, Value> {
+    let known = spec.schema.get("properties").and_then(Value::as_object);
+    let is_known = |name: &String| known.is_some_and(|known| known.contains_key(name));
+    let picked = arguments.iter().filter(|(name, _)| is_known(name));
+    picked.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
