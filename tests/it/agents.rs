@@ -19,7 +19,7 @@ use crate::world::{Frame, Protocol, Question, World, planner, summary};
 const QUESTION: &str = "Which region grew?";
 
 /// A system that offers every agent, ours and those of a folder.
-async fn start(folder: &TempDir) -> World {
+pub(crate) async fn start(folder: &TempDir) -> World {
     start_asking(folder, "{}").await
 }
 
@@ -36,18 +36,18 @@ async fn start_asking(folder: &TempDir, human_feedback: &str) -> World {
 
 /// The requests of the run that this path leads to; empty for the root.
 #[track_caller]
-fn at(model: &ScriptedModel, path: &'static str) -> Rule {
+pub(crate) fn at(model: &ScriptedModel, path: &'static str) -> Rule {
     model.on_request(move |request| path_of(request).as_deref() == Some(path))
 }
 
 /// A request is named `<run>/<path>.<message>/<attempt>`.
-fn path_of(request: &RecordedRequest) -> Option<String> {
+pub(crate) fn path_of(request: &RecordedRequest) -> Option<String> {
     let message = request.header("djinn-call")?.split('/').nth(1)?;
     Some(message.rsplit_once('.').map_or(String::new(), |(path, _)| path.to_owned()))
 }
 
 /// An agent's file: its front matter besides its name and description, and its instructions.
-fn add_agent(folder: &TempDir, name: &str, keys: &str, prompt: &str) {
+pub(crate) fn add_agent(folder: &TempDir, name: &str, keys: &str, prompt: &str) {
     let text =
         format!("---\nname: {name}\ndescription: Knows about {name}.\n{keys}---\n{prompt}\n");
     std::fs::write(folder.path().join(format!("{name}.md")), text).unwrap();

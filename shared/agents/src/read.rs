@@ -90,6 +90,8 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
     let max_steps = fields.read_number("max_steps", 1..=MAX_STEPS)?;
     let first_tool = fields.read_text("first_tool", "the name of one of `tools`")?;
     let (before, after) = read_file_calls(&fields)?;
+    let mode = fields.read_word("mode", &MODES)?.unwrap_or_default();
+    refuse_beside_plan(&fields, mode, &answer)?;
     let spec = AgentSpec {
         before,
         after,
@@ -98,7 +100,7 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
         parameters,
         tools,
         model,
-        mode: fields.read_word("mode", &MODES)?.unwrap_or_default(),
+        mode,
         max_steps: max_steps.unwrap_or(DEFAULT_MAX_STEPS),
         max_calls: fields.read_number("calls", 1..=MAX_CALLS)?,
         first_tool: first_tool.map(str::to_owned),
@@ -178,14 +180,20 @@ fn read_file_calls(fields: &Fields) -> Result<(Vec<String>, Option<String>), Fau
             format!("`before` names {} tools: {MAX_CALLS_BEFORE} are the most", before.len());
         return Err(Fault::new(fields.line_of("before"), rule));
     }
-    let is_planner = matches!(fields.read_word("mode", &MODES)?, Some(Mode::PlanSolve));
-    for key in ["before", "after"] {
-        if is_planner && fields.find_entry(key).is_some() {
-            let rule = format!("`{key}` may not stand beside `mode: plan_solve`");
-            return Err(Fault::new(fields.line_of(key), rule));
-        }
-    }
     Ok((before, after.map(str::to_owned)))
+}
+
+/// A planner plans first, and the summary of its work is text.
+fn refuse_beside_plan(fields: &Fields, mode: Mode, answer: &AnswerFormat) -> Result<(), Fault> {
+    if mode != Mode::PlanSolve {
+        return Ok(());
+    }
+    let is_set = |key: &&str| fields.find_entry(key).is_some();
+    let key = ["before", "after", "first_tool", "model"].into_iter().find(is_set);
+    let key = key.or(matches!(answer, AnswerFormat::Json(_)).then_some("answer: json"));
+    let Some(key) = key else { return Ok(()) };
+    let line = fields.line_of(key.split(':').next().unwrap_or_default());
+    Err(Fault::new(line, format!("`{key}` may not stand beside `mode: plan_solve`")))
 }
 
 fn read_answer(fields: &Fields, parameters: &Value) -> Result<AnswerFormat, Fault> {

@@ -10,6 +10,9 @@ use crate::tool::Risk;
 /// How many calls of a turn may be to agents. The rest is answered `too_many`.
 pub const MAX_AGENT_CALLS: u32 = 16;
 
+/// The argument that says what an agent is to do; the only one that a step of a plan has.
+pub const TASK_ARGUMENT: &str = "task";
+
 /// The argument of an agent that names the file its answer is to be.
 pub const FILE_NAME_ARGUMENT: &str = "file_name";
 

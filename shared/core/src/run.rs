@@ -56,6 +56,7 @@ use crate::effect::{AnswerFile, Effect, Limit};
 use crate::entry::{Entry, Event};
 use crate::id::{EntryId, Path};
 use crate::input::{FinishReason, Input, RunSpec};
+use crate::settings::Mode;
 
 /// How often a run may be handed over from one invocation to the next. Lambda itself stops a chain
 /// of about 16 unless the function allows recursion, so we count.
@@ -170,7 +171,7 @@ impl Run {
     /// Whether the agent's turn may, must or must not call tools, as its file says.
     fn choose_tools(&self, effect: Effect) -> Effect {
         match (effect, self.spec.agent()) {
-            (Effect::CallModel(mut call), Some(agent)) => {
+            (Effect::CallModel(mut call), Some(agent)) if self.spec.work_mode() == Mode::React => {
                 if let Some(turn) = call.message.turn_number() {
                     let left = self.ledger.remaining(&self.spec).steps;
                     call.tool_choice = agent.tool_choice(turn, left);

@@ -14,6 +14,7 @@ mod tool_result;
 mod transcript;
 mod window;
 
+use djinn_core::agent::{FILE_NAME_ARGUMENT, TASK_ARGUMENT};
 use djinn_core::conversation::ConversationItem;
 use djinn_core::effect::{ModelCall, ToolChoice};
 use djinn_core::file::ProductFile;
@@ -21,7 +22,7 @@ use djinn_core::human::ASK_USER;
 use djinn_core::input::DroppedContext;
 use djinn_core::language::Language;
 use djinn_core::run::Run;
-use djinn_core::settings::{OutputStyle, Role};
+use djinn_core::settings::{Mode, OutputStyle, Role};
 use djinn_core::tool::{EffectClass, OfferedTool, ToolSpec};
 use djinn_text::tokens::estimate_tokens;
 use fitting::{ContextWindow, FixedTexts};
@@ -100,12 +101,12 @@ pub fn render_request(
     let asks = || can_ask_user(run).then(|| plan::ask_user_tool(prompts, language));
     let own = match call.role {
         _ if run.spec().agent().is_some() && call.tool_choice == ToolChoice::None => Vec::new(),
-        Role::Planner => {
+        Role::Planner if plans(run) => {
             let agents = tools.iter().any(|tool| tool.effect == EffectClass::Agent);
             [planning_tool(prompts, language, agents)].into_iter().chain(asks()).collect()
         }
         Role::React => tools.iter().cloned().chain(asks()).collect(),
-        Role::Executor | Role::Employees => tools.to_vec(),
+        Role::Planner | Role::Executor | Role::Employees => tools.to_vec(),
         Role::Summary | Role::Compactor => Vec::new(),
     };
     let offered = own.iter().map(ToolSpec::to_offered).collect();
@@ -135,6 +136,11 @@ pub fn render_request(
     Ok(RenderedRequest { request, offered_tools: offered, dropped, tokens })
 }
 
+/// Whether a run makes a plan, whatever the role whose model it uses.
+fn plans(run: &Run) -> bool {
+    run.spec().work_mode() == Mode::PlanSolve
+}
+
 /// Whether the model may ask the user: before anything else was done.
 fn can_ask_user(run: &Run) -> bool {
     let is_first = |item: &ConversationItem| match item {
@@ -158,10 +164,11 @@ struct LoopPrompts {
 
 impl LoopPrompts {
     fn of(prompts: &Prompts, call: &ModelCall, run: &Run, tools: &[ToolSpec], limit: u64) -> Self {
-        if let (Some(child), Some(agent)) = (&run.spec().child, run.spec().agent())
-            && call.role != Role::Planner
-        {
-            return agent::agent_prompts(prompts, run, child, agent, call, limit);
+        if let (Some(child), Some(agent)) = (&run.spec().child, run.spec().agent()) {
+            return match plans(run) {
+                true => agent::planner_prompts(prompts, run, child, agent, tools),
+                false => agent::agent_prompts(prompts, run, child, agent, call, limit),
+            };
         }
         let role = call.role;
         let asked = run.spec();
@@ -216,13 +223,25 @@ fn render_loop(
 }
 
 fn system_text(prompts: &Prompts, fragment: Fragment, run: &Run, tools: &[ToolSpec]) -> String {
+    let base_prompt = prompt::truncate_text(&run.spec().base_prompt, MAX_BASE_PROMPT);
+    system_text_with(prompts, fragment, run, tools, &base_prompt)
+}
+
+/// The same with these instructions of its own.
+fn system_text_with(
+    prompts: &Prompts,
+    fragment: Fragment,
+    run: &Run,
+    tools: &[ToolSpec],
+    base_prompt: &str,
+) -> String {
     let asked = run.spec();
     let language = asked.settings.language;
     let style = asked.output_style.map(|style| prompts.render(language, style_fragment(style), ()));
     let text = prompts.render(
         language,
         fragment,
-        json!({"date": format_date(run.started_at_ms(), language), "files": to_listed_files(run.files().all()), "tools": to_listed_tools(tools, false), "agents": to_listed_tools(tools, true), "output_style": style.unwrap_or_default(), "base_prompt": prompt::truncate_text(&asked.base_prompt, MAX_BASE_PROMPT)}),
+        json!({"date": format_date(run.started_at_ms(), language), "files": to_listed_files(run.files().all()), "tools": to_listed_tools(tools, false), "agents": to_listed_tools(tools, true), "output_style": style.unwrap_or_default(), "base_prompt": base_prompt}),
     );
     append_notes(prompts, run, text)
 }
@@ -280,11 +299,22 @@ struct ListedTool<'a> {
 
 fn to_listed_tools(tools: &[ToolSpec], agents: bool) -> Vec<ListedTool<'_>> {
     let listed = tools.iter().filter(|tool| (tool.effect == EffectClass::Agent) == agents);
+    let listed = listed.filter(|tool| !agents || can_do_step(tool));
     let listed = listed.map(|tool| ListedTool {
         name: &tool.name,
         description: prompt::truncate_text(&one_line(&tool.description), MAX_TOOL_DESCRIPTION),
     });
     listed.collect()
+}
+
+/// Whether an agent can be called with what a step of a plan gives it: what is to be done, and the name of
+/// a file.
+fn can_do_step(agent: &ToolSpec) -> bool {
+    let required = agent.schema.get("required").and_then(serde_json::Value::as_array);
+    let is_given = |name: &serde_json::Value| {
+        name.as_str().is_some_and(|name| [TASK_ARGUMENT, FILE_NAME_ARGUMENT].contains(&name))
+    };
+    required.into_iter().flatten().all(is_given)
 }
 
 fn one_line(text: &str) -> String {

@@ -214,7 +214,7 @@ impl HasTexts for PlanEdit {
     fn texts(&mut self) -> Vec<ContentText<'_>> {
         let Self { id: _, by: _, version: _, title, steps } = self;
         let steps = steps.iter_mut().flat_map(|step| {
-            let StepEdit { id: _, stage, details, depends_on: _ } = step;
+            let StepEdit { id: _, stage, details, depends_on: _, agent: _ } = step;
             [stage, details]
                 .map(|words| ContentText::from_words("steps", words, TextBound::Bytes(MAX_STEP)))
         });

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use djinn_agents::{AgentFile, AgentProblem, ReadAgent, check_agents, read_agent, shipped_agents};
 use djinn_core::language::Language;
@@ -21,6 +21,9 @@ pub enum AgentSetupError {
     /// A folder cannot be read.
     #[error("the folder of agents {0} cannot be read: {1}")]
     Folder(String, io::Error),
+    /// A name among those that are offered is no agent's.
+    #[error("no agent is named `{0}`; there are {1}")]
+    UnknownAgent(String, String),
     /// A file breaks a rule.
     #[error(transparent)]
     File(#[from] AgentProblem),
@@ -41,7 +44,7 @@ pub struct AgentSource {
 
 #[derive(Default)]
 struct KnownFiles {
-    good: BTreeMap<PathBuf, ReadAgent>,
+    good: BTreeMap<(PathBuf, &'static str), ReadAgent>,
     reported: BTreeMap<PathBuf, String>,
 }
 
@@ -63,7 +66,13 @@ impl AgentSource {
         for language in [Language::En, Language::Zh] {
             let mut read = Vec::new();
             for file in files.iter().filter(|file| file.is_in(language)) {
-                read.push(file.read(language)?);
+                let agent = file.read(language)?;
+                agent
+                    .warnings
+                    .iter()
+                    .for_each(|warning| tracing::warn!(warning, "an agent's file"));
+                source.lock_known().good.insert(file.key(language), agent.clone());
+                read.push(agent);
             }
             let agents = with_shipped(read, language)?;
             if let Some(problem) = check_agents(&agents, &source.tools).into_iter().next() {
@@ -88,23 +97,39 @@ impl AgentSource {
                 }
             }
         }
-        files.truncate(MAX_FILES);
         Ok(files)
+    }
+
+    fn lock_known(&self) -> MutexGuard<'_, KnownFiles> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fails if one of these names is no agent's now, in either language.
+    ///
+    /// # Errors
+    /// [`AgentSetupError::UnknownAgent`] for the first of them, or `Folder`.
+    pub fn check_names(&self, names: &BTreeSet<String>) -> Result<(), AgentSetupError> {
+        let tools = self.list_tools()?;
+        let known: BTreeSet<String> =
+            tools.iter().map(|tool| tool.spec(Language::En).name).collect();
+        let Some(name) = names.difference(&known).next() else { return Ok(()) };
+        let listed: Vec<&str> = known.iter().map(String::as_str).collect();
+        Err(AgentSetupError::UnknownAgent(name.clone(), listed.join(", ")))
     }
 
     /// The agents in one language, of which broken ones are as they last were.
     fn list_agents(&self, files: &[FoundFile], language: Language) -> Vec<ReadAgent> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.lock_known();
         let mut read = Vec::new();
         for file in files.iter().filter(|file| file.is_in(language)) {
             match file.read(language) {
                 Ok(agent) => {
-                    known.good.insert(file.path.clone(), agent.clone());
+                    known.good.insert(file.key(language), agent.clone());
                     read.push(agent);
                 }
                 Err(problem) => {
                     known.report_problem(&file.path, &problem);
-                    read.extend(known.good.get(&file.path).cloned());
+                    read.extend(known.good.get(&file.key(language)).cloned());
                 }
             }
         }
@@ -145,7 +170,7 @@ impl KnownFiles {
     fn report_problem(&mut self, path: &Path, problem: &AgentProblem) {
         let text = problem.to_string();
         if self.reported.get(path) != Some(&text) {
-            let has_last = self.good.contains_key(path);
+            let has_last = self.good.keys().any(|(known, _)| known == path);
             tracing::warn!(problem = text, has_last, "an agent's file is broken");
             self.reported.insert(path.to_owned(), text);
         }
@@ -155,6 +180,10 @@ impl KnownFiles {
 impl FoundFile {
     fn is_in(&self, language: Language) -> bool {
         self.language.is_none_or(|own| own == language)
+    }
+
+    fn key(&self, language: Language) -> (PathBuf, &'static str) {
+        (self.path.clone(), language.as_str())
     }
 
     fn read(&self, language: Language) -> Result<ReadAgent, AgentProblem> {
@@ -176,7 +205,11 @@ fn read_folder(
         }
     }
     paths.sort();
-    for path in paths {
+    if let Some(path) = paths.get(MAX_FILES) {
+        let first = path.display().to_string();
+        tracing::warn!(first, most = MAX_FILES, "a folder of agents has more files than are read");
+    }
+    for path in paths.into_iter().take(MAX_FILES) {
         // One that is being replaced is there the next time.
         if let Ok(text) = std::fs::read_to_string(&path) {
             files.push(FoundFile { path, text, language });

@@ -134,6 +134,9 @@ fn with_agents(
     }
     let tools = toolbox.own_tools().map(|tool| tool.spec(Language::En).name).collect();
     let agents = AgentSource::open(folders, tools)?;
+    if let OfferedAgents::Named(names) = &offered {
+        agents.check_names(names)?;
+    }
     Ok(toolbox.with_source(Arc::new(agents)).with_offered_agents(offered))
 }
 

@@ -69,7 +69,7 @@ parameters:
     list: { type: array, items: { type: object } }
     yes: { enum: [yes, ~, .5, 1.2.3, .inf] }
   required: [task]
-mode: plan_solve
+mode: react
 max_steps: 7
 calls: 1
 first_tool: search
@@ -98,7 +98,7 @@ risk: high";
             },
             "required": ["task"],
         }),
-        mode: Mode::PlanSolve,
+        mode: Mode::React,
         max_steps: 7,
         max_calls: Some(1),
         before: Vec::new(),

@@ -4,11 +4,11 @@ use djinn_text::file_names::find_text_files;
 use serde::{Deserialize, Serialize};
 
 use super::ChildSpec;
-use crate::agent::{AgentContext, AgentSpec, AnswerFormat, FILE_NAME_ARGUMENT};
+use crate::agent::{AgentContext, AgentSpec, AnswerFormat, FILE_NAME_ARGUMENT, TASK_ARGUMENT};
 use crate::budget::MAX_PLACES;
 use crate::conversation::{CompactedContext, Exchange};
 use crate::file::ProductFile;
-use crate::id::{Path, RequestId, SessionId, SessionName, TenantId, UserId};
+use crate::id::{MAX_DEPTH, Path, RequestId, SessionId, SessionName, TenantId, UserId};
 use crate::session::SharedSession;
 use crate::settings::{Mode, OutputStyle, RunSettings};
 
@@ -71,13 +71,14 @@ impl RunSpec {
         self.child.as_ref()?.agent.as_deref()
     }
 
-    /// How it is worked on: a task, which names no agent, by thinking and acting.
+    /// How it is worked on: a task, which names no agent, by thinking and acting, and so is an agent at the
+    /// lowest level, whose plan could have no tasks.
     #[must_use]
     pub fn work_mode(&self) -> Mode {
         match (&self.child, self.agent()) {
             (None, _) => self.settings.mode,
-            (Some(_), Some(agent)) => agent.mode,
-            (Some(_), None) => Mode::React,
+            (Some(_), Some(agent)) if self.path().depth() < MAX_DEPTH => agent.mode,
+            (Some(_), _) => Mode::React,
         }
     }
 
@@ -96,6 +97,11 @@ impl RunSpec {
             (self.history, self.history_tokens, self.earlier) = (Vec::new(), 0, None);
         }
         if let Some(child) = &mut self.child {
+            // Its plan, if it makes one, is about what it is called for.
+            let task = child.arguments.get(TASK_ARGUMENT).and_then(|task| task.as_str());
+            if let (Mode::PlanSolve, Some(task)) = (agent.mode, task) {
+                self.question = task.to_owned();
+            }
             // A step of a plan has no arguments, and its agent's instructions may name the file.
             if agent.answer == AnswerFormat::File
                 && !child.arguments.contains_key(FILE_NAME_ARGUMENT)

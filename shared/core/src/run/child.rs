@@ -11,6 +11,7 @@ use serde_json::Map;
 
 use super::PlanSolve;
 use super::conversation_size::tokens_of_history;
+use crate::agent::TASK_ARGUMENT;
 use crate::agent_loop::{AgentLoop, describe_call};
 use crate::budget::MAX_PLACES;
 use crate::conversation::{ChildReport, CompactedContext, Conversation, ConversationItem};
@@ -56,9 +57,10 @@ impl ChildContext<'_> {
         let places = solving.split_places(&self.spec.settings.plan, self.spec.places());
         let mut arguments = Map::new();
         if solving.agent_of(task).is_some() {
-            arguments.insert("task".to_owned(), description.into());
+            arguments.insert(TASK_ARGUMENT.to_owned(), description.into());
         }
         let child = ChildSpec {
+            tools: self.spec.agent().map(|agent| agent.tools.clone()),
             arguments,
             earlier_rounds: list_reports(self.conversation),
             current_round: solving.reports_before(task),
@@ -88,6 +90,7 @@ impl ChildContext<'_> {
             above: self.spec.path(),
             description,
             agent: None,
+            tools: None,
             arguments: Map::new(),
             earlier_rounds: Vec::new(),
             current_round: Vec::new(),

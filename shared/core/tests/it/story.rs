@@ -81,6 +81,7 @@ pub(crate) fn asked_as_a_task(question: &str) -> RunSpec {
         child: ChildId::for_step(1, 1),
         above: Path::default(),
         agent: None,
+        tools: None,
         arguments: Map::new(),
         places: 0,
         keeps_answer: false,

@@ -21,6 +21,9 @@ pub struct StepEdit {
     /// The places (from 1) of the steps in the list that must be completed before.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub depends_on: BTreeSet<usize>,
+    /// The agent that is to do it, empty for any; nothing where it stays as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
 }
 
 impl Plan {
@@ -60,7 +63,8 @@ impl Plan {
             }
             let depends_on = edit.depends_on.iter().map(|on| on + kept).collect();
             let (stage, details) = (edit.stage.clone(), edit.details.clone());
-            let agent = known.as_ref().map(|step| step.agent.clone()).unwrap_or_default();
+            let kept_agent = known.as_ref().map(|step| step.agent.clone());
+            let agent = edit.agent.clone().or(kept_agent).unwrap_or_default();
             let draft = StepDraft { line: place, stage, details, depends_on, agent };
             steps.push(match known {
                 Some(step) if begun(&step) => step.clone(),

@@ -73,6 +73,8 @@ pub struct StepRequest {
     pub details: String,
     /// The steps of this list that must be completed before, by their ids.
     pub depends_on: Option<Vec<String>>,
+    /// The agent that is to do it, at most 64 bytes, empty for any. Without it a step keeps its own.
+    pub agent: Option<String>,
     /// The run's to change: it has no effect, and a new step has none.
     pub status: Option<String>,
     /// The run's to change: it has no effect, and a new step has none.

@@ -155,7 +155,12 @@ impl<P: Ports> ChildExecution<P> {
         let audience = ToolAudience::of(&spec);
         let (toolbox, language) = (self.ports.tools(), spec.settings.language);
         let tools = Box::pin(toolbox.list_tools(self.ports.clock(), &audience)).await;
-        let found = tools.find_tool(name).ok_or((ToolFailure::UnknownTool, String::new()));
+        let is_step = self.key.path.last().is_some_and(|child| child.task().is_some());
+        // A call was offered to who made it; a step names whatever its planner or a person wrote.
+        let is_offered =
+            !is_step || tools.specs_for(&spec).iter().any(|offered| offered.name == *name);
+        let found = tools.find_tool(name).filter(|_| is_offered);
+        let found = found.ok_or((ToolFailure::UnknownTool, String::new()));
         let called = found.and_then(|tool| {
             let agent = tool.agent(language).ok_or((ToolFailure::Changed, String::new()))?;
             let called = spec.clone().with_agent(agent);
@@ -164,7 +169,6 @@ impl<P: Ports> ChildExecution<P> {
             checked.map_err(|problem| (ToolFailure::BadArguments, problem))?;
             Ok(called)
         });
-        let is_step = self.key.path.last().is_some_and(|child| child.task().is_some());
         match called {
             Ok(called) => Ok(called),
             // A step is worked on all the same, as one that names no agent.

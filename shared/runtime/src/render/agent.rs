@@ -1,12 +1,16 @@
 //! What an agent is told that others call: the instructions of its file, filled with its arguments.
 
-use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
+use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat, TASK_ARGUMENT};
 use djinn_core::effect::{ModelCall, ToolChoice};
 use djinn_core::input::ChildSpec;
 use djinn_core::run::{Run, answer_file_name};
+use djinn_core::tool::ToolSpec;
 use serde_json::{Map, Value, json};
 
-use super::{LoopPrompts, MAX_BASE_PROMPT, append_notes, format_date, plan, to_listed_files};
+use super::{
+    LoopPrompts, MAX_BASE_PROMPT, append_notes, format_date, plan, system_text_with,
+    to_listed_files,
+};
 use crate::prompt::{self, Prompts};
 
 /// Characters of one argument.
@@ -14,9 +18,6 @@ const MAX_ARGUMENT: usize = 20_000;
 
 /// Characters of the instructions, filled.
 const MAX_BODY: usize = 60_000;
-
-/// The argument that says what is to be done.
-const TASK: &str = "task";
 
 /// What an agent is told besides its conversation.
 pub(super) fn agent_prompts(
@@ -43,6 +44,26 @@ pub(super) fn agent_prompts(
         None => prompts.render(language, prompt::AGENT_QUESTION, question_values(child)),
     };
     LoopPrompts { system: system_text(prompts, run, child, agent), question, next_step }
+}
+
+/// What an agent that makes a plan is told besides its conversation: as every planner is, with the instructions
+/// of its file.
+pub(super) fn planner_prompts(
+    prompts: &Prompts,
+    run: &Run,
+    child: &ChildSpec,
+    agent: &AgentSpec,
+    tools: &[ToolSpec],
+) -> LoopPrompts {
+    let language = run.spec().settings.language;
+    let body = body_values(run, child, agent);
+    let body = prompts.render_text(&agent.prompt, &agent.name, body, MAX_BODY);
+    let query = json!({"query": run.spec().question});
+    LoopPrompts {
+        system: system_text_with(prompts, prompt::PLAN_SYSTEM, run, tools, &body),
+        question: prompts.render(language, prompt::AGENT_QUESTION, question_values(child)),
+        next_step: prompts.render(language, prompt::PLAN_NEXT_STEP, query),
+    }
 }
 
 fn system_text(prompts: &Prompts, run: &Run, child: &ChildSpec, agent: &AgentSpec) -> String {
@@ -87,21 +108,21 @@ fn argument_value(child: &ChildSpec, name: &str) -> Value {
         Some(Value::String(text)) => prompt::truncate_text(text, MAX_ARGUMENT).into(),
         Some(value) if value.to_string().len() <= MAX_ARGUMENT => value.clone(),
         Some(value) => prompt::truncate_text(&value.to_string(), MAX_ARGUMENT).into(),
-        None if name == TASK => child.description.clone().into(),
+        None if name == TASK_ARGUMENT => child.description.clone().into(),
         None => Value::String(String::new()),
     }
 }
 
 /// What the agent is asked: what it is to do, and its other arguments.
 fn question_values(child: &ChildSpec) -> Value {
-    let others = child.arguments.keys().filter(|name| *name != TASK);
+    let others = child.arguments.keys().filter(|name| *name != TASK_ARGUMENT);
     let others = others.map(|name| {
         let value = argument_value(child, name);
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         json!({"name": name, "value": value})
     });
     let others: Vec<Value> = others.collect();
-    let has_task = child.arguments.contains_key(TASK) || child.arguments.is_empty();
-    let task = if has_task { argument_value(child, TASK) } else { Value::Null };
+    let has_task = child.arguments.contains_key(TASK_ARGUMENT) || child.arguments.is_empty();
+    let task = if has_task { argument_value(child, TASK_ARGUMENT) } else { Value::Null };
     json!({"task": task, "arguments": others})
 }

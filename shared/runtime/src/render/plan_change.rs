@@ -62,7 +62,7 @@ mod tests {
     fn edit(id: Option<u32>, details: &str, on: &[usize]) -> StepEdit {
         let id = id.map(StepId);
         let depends_on = on.iter().copied().collect();
-        StepEdit { id, stage: String::new(), details: details.to_owned(), depends_on }
+        StepEdit { id, details: details.to_owned(), depends_on, ..StepEdit::default() }
     }
 
     fn told(language: Language, after: Plan, comment: &str) -> Option<String> {

@@ -93,6 +93,7 @@ fn edited() -> PlanEdit {
         stage: "mk-stage".to_owned(),
         details: "mk-details".to_owned(),
         depends_on: BTreeSet::new(),
+        agent: None,
     };
     let (title, steps) = ("mk-title".to_owned(), vec![step]);
     PlanEdit { id: "mk-edit-id".to_owned(), by: id("mk-user"), version: 1, title, steps }

@@ -120,6 +120,7 @@ impl RunFixture {
             child: task,
             above: Path::default(),
             agent: None,
+            tools: None,
             arguments: Map::new(),
             places: 0,
             keeps_answer: true,

@@ -11,7 +11,7 @@ use crate::api_error::ApiError;
 /// The member of the request that holds the steps.
 const FIELD: &str = "steps";
 
-/// Characters of an unknown id that are said again.
+/// Characters of an unknown id that are said again, and bytes of an agent's name.
 const MAX_NAME: usize = 64;
 
 /// The steps as they are to be.
@@ -46,12 +46,16 @@ fn step_edit(
     if id.is_none() && (step.status.is_some() || step.note.is_some()) {
         return Err(invalid("", "must have no status and no note, since it is new"));
     }
+    if step.agent.as_ref().is_some_and(|agent| agent.len() > MAX_NAME) {
+        return Err(invalid(".agent", &format!("must have at most {MAX_NAME} bytes")));
+    }
     let depends_on = step.depends_on.iter().flatten().enumerate();
     Ok(StepEdit {
         id,
         stage: step.stage.clone().unwrap_or_default(),
         details: step.details.clone(),
         depends_on: depends_on.map(place).collect::<Result<_, _>>()?,
+        agent: step.agent.clone(),
     })
 }
 

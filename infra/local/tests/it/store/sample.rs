@@ -47,6 +47,7 @@ pub(crate) fn new_task(step: u32, words: &str) -> NewRun {
         child: ChildId::for_step(step, 1),
         above: Path::default(),
         agent: None,
+        tools: None,
         arguments: Map::new(),
         places: 0,
         keeps_answer: false,

@@ -1,6 +1,6 @@
 //! The calls that an agent's file asks for, as if a model had asked for them.
 
-use djinn_core::agent::ANSWER_ARGUMENT;
+use djinn_core::agent::{ANSWER_ARGUMENT, TASK_ARGUMENT};
 use djinn_core::id::MessageId;
 use djinn_core::input::{Input, ModelReplied, Reply, RequestedCall};
 use djinn_core::tool::{ToolArguments, ToolSetRef, ToolSpec};
@@ -9,9 +9,6 @@ use serde_json::{Map, Value};
 use super::ModelExecution;
 use crate::estimates::estimate_tools;
 use crate::world::Ports;
-
-/// The argument that says what an agent is to do.
-const TASK: &str = "task";
 
 impl<P: Ports> ModelExecution<P> {
     /// What is known before any model is asked: the calls of an agent's file, or that the model is another.
@@ -71,7 +68,7 @@ impl<P: Ports> ModelExecution<P> {
         let mut arguments = child.arguments.clone();
         // A step of a plan has no arguments but its words.
         let task = || Value::String(child.description.clone());
-        arguments.entry(TASK).or_insert_with(task);
+        arguments.entry(TASK_ARGUMENT).or_insert_with(task);
         if !answer.is_empty() {
             arguments.insert(ANSWER_ARGUMENT.to_owned(), answer.into());
         }

@@ -128,15 +128,17 @@ impl AvailableTools {
         self.tools.values().map(|tool| tool.spec(language)).collect()
     }
 
-    /// What a turn of this run is told of them: of an agent's those that its file names; of any other all but
+    /// What a turn of this run is told of them: of an agent's, and of the steps of its plan, those that its file names; of any other all but
     /// the agents that the deployment does not offer, and the tools that only agents have.
     #[must_use]
     pub fn specs_for(&self, run: &RunSpec) -> Vec<ToolSpec> {
         let mut specs = self.specs(run.settings.language);
         let is_for_agents =
             |name: &String| self.tools.get(name).is_some_and(|tool| tool.is_for_agents_only());
-        specs.retain(|tool| match (run.agent(), &self.offered_agents) {
-            (Some(agent), _) => agent.tools.contains(&tool.name),
+        let of_agent = run.agent().map(|agent| &agent.tools);
+        let of_plan = || run.child.as_ref().and_then(|child| child.tools.as_ref());
+        specs.retain(|tool| match (of_agent.or_else(of_plan), &self.offered_agents) {
+            (Some(named), _) => named.contains(&tool.name),
             (None, _) if is_for_agents(&tool.name) => false,
             (None, OfferedAgents::All) => true,
             (None, OfferedAgents::Named(names)) => {
