@@ -91,6 +91,10 @@ impl AgentLoop {
 
 /// What a run came to, as the result of the call that it answers.
 fn result_of(ended: &ChildEnded, language: Language) -> ToolResult {
+    if ended.status == RunStatus::Stopped {
+        // As if its caller had heard of the stop first.
+        return ToolResult::Failed { reason: ToolFailure::Stopped, detail: String::new() };
+    }
     if !ended.report.done {
         let detail = ended.report.full_text(language).into_owned();
         return ToolResult::Failed { reason: ToolFailure::Error, detail };

@@ -3,6 +3,7 @@
 use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
 use djinn_core::conversation::{ConversationItem, Nudge};
 use djinn_core::effect::{Effect, ToolChoice};
+use djinn_core::entry::Event;
 use djinn_core::error_code::ErrorCode;
 use djinn_core::id::{ChildId, FileName};
 use djinn_core::input::{Input, RunSpec};
@@ -211,6 +212,23 @@ fn without_places_agents_are_at_work_one_after_another() {
         assert_eq!(entries, [format!("{ended}.end"), format!("{ended}.result"), start]);
         assert_eq!(below.owed(), [format!("child:{next}")]);
     }
+}
+
+#[test]
+fn a_run_that_heard_of_a_stop_before_its_caller_leaves_a_stopped_call() {
+    let mut caller = Told::of(asked("why?"));
+    caller.tell(calls(2));
+    let stopped = story::task_ended("t1.c1", RunStatus::Stopped, "");
+    let number = caller.0.next_number();
+    let decided = caller.0.decide_record(vec![stopped], 1, story::write(number), 0);
+    let (_, record) = decided.expect("the end is waited for");
+    let results = record.entries.iter().filter_map(|entry| match &entry.event {
+        Event::CallCompleted { result, .. } => Some(result),
+        _ => None,
+    });
+    let stopped = ToolResult::Failed { reason: ToolFailure::Stopped, detail: String::new() };
+    // The other's ends with its caller.
+    assert_eq!(results.collect::<Vec<_>>(), [&stopped, &stopped]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A plan in bad weather: processes die and freeze, the store fails, kicks are lost, doubled and late,
+//! A plan, or a tree of agents, in bad weather: processes die and freeze, the store fails, kicks are lost, doubled and late,
 //! the client leaves, somebody stops the run; two in five ask people, who answer late, at once, twice or
 //! not for hours. The weather follows from a seed, and so do the people.
 //!
@@ -10,15 +10,15 @@
 
 mod asking;
 mod outcome;
+mod tale;
 
 use asking::Asking;
 use djinn_testkit::chaos::Chaos;
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::point::{Fate, Points};
-use djinn_testkit::sim::{Crowd, Sim};
-use outcome::{Outcome, People, Tally, Undisturbed};
-
-use crate::market::{settings, sim};
+use djinn_testkit::sim::Crowd;
+use outcome::{Outcome, People, Tally};
+use tale::Tale;
 
 /// Seeds that failed once, whose mistakes are mended.
 const KEPT: [u64; 4] = [9, 17, 170, 2_207];
@@ -87,16 +87,17 @@ fn endured(seed: u64) -> Outcome {
         });
         let ledger = Ledger::default();
         match Asking::of(seed) {
-            None => endured_alone(&mut sim(points, &ledger), &chaos, &ledger).await,
+            None => endured_alone(Tale::alone(seed), points, &chaos, &ledger).await,
             Some(asking) => endured_with_people(&asking, &points, &chaos, &ledger).await,
         }
     })
 }
 
-async fn endured_alone(sim: &mut Sim, chaos: &Chaos, ledger: &Ledger) -> Outcome {
-    let question = sim.make_question(settings());
+async fn endured_alone(tale: Tale, points: Points, chaos: &Chaos, ledger: &Ledger) -> Outcome {
+    let mut sim = tale.sim(points, ledger);
+    let question = sim.make_question(tale.settings());
     let ended = sim.endure_chaos(&question, chaos).await;
-    Outcome::of(sim, &question.run_key(), ended, ledger, Undisturbed::market()).await
+    Outcome::of(&sim, &question.run_key(), ended, ledger, tale.undisturbed().await).await
 }
 
 async fn endured_with_people(

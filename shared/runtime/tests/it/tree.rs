@@ -79,8 +79,8 @@ impl Agent {
     }
 }
 
-/// The root calls two agents at once; one of them calls another, which calls the last, which sends.
-fn lines() -> Vec<(&'static str, StoryLine)> {
+/// The root calls two agents at once; one of them calls another, which sends; the other looks.
+pub(crate) fn lines() -> Vec<(&'static str, StoryLine)> {
     let ms = Duration::from_millis;
     let call = |text: &'static str, agent: &'static str| {
         StoryLine::say(text).with_call(agent, json!({"task": text}))
@@ -100,18 +100,25 @@ fn lines() -> Vec<(&'static str, StoryLine)> {
     ]
 }
 
+/// These tools and the agents of [`lines`], of which one sends with `send`, another looks with `look`.
+pub(crate) fn with_agents(tools: Toolbox) -> Toolbox {
+    tools
+        .with_tool(Agent("middle", &["bottom"]))
+        .with_tool(Agent("bottom", &["send"]))
+        .with_tool(Agent("side", &["look"]))
+}
+
 fn sim(points: Points, ledger: &Ledger, posts: bool) -> Sim {
     let tool = |name, effect, takes_ms| LedgerTool {
         duration: Duration::from_millis(takes_ms),
         ..LedgerTool::new(name, effect, ledger, &points)
     };
-    let tools = Toolbox::default()
-        .with_tool(tool("look", EffectClass::Read, 300))
-        .with_tool(tool("send", EffectClass::Once, 400))
-        .with_tool(Agent("middle", &["bottom"]))
-        .with_tool(Agent("bottom", &["send"]))
-        .with_tool(Agent("side", &["look"]))
-        .with_offered_agents(OfferedAgents::All);
+    let tools = Toolbox::default().with_tool(tool("look", EffectClass::Read, 300)).with_tool(tool(
+        "send",
+        EffectClass::Once,
+        400,
+    ));
+    let tools = with_agents(tools).with_offered_agents(OfferedAgents::All);
     let model = StoryModel::new(lines(), points.clone());
     let mut sim = Sim::new(model, tools, points);
     sim.posts_only = posts;

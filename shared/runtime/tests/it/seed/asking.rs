@@ -27,8 +27,8 @@ use fastrand::Rng;
 use serde_json::{Map, Value};
 
 use super::outcome::Undisturbed;
-use crate::market::{self, ONCE, seen};
-use crate::story;
+use super::tale::Tale;
+use crate::market::seen;
 
 /// What was done that nobody had consented to, in words.
 pub(super) type Unasked = Arc<Mutex<Vec<String>>>;
@@ -37,6 +37,7 @@ pub(super) type Unasked = Arc<Mutex<Vec<String>>>;
 #[derive(Debug, Clone)]
 pub(super) struct Asking {
     settings: RunSettings,
+    tale: Tale,
     /// How often each call of these is interrupted.
     write: u32,
     send: u32,
@@ -66,33 +67,25 @@ impl Asking {
             confirm_results: rng.u32(0..5) == 0,
             ..HumanSettings::default()
         };
-        let messages = match mode {
-            Mode::React => ["t1", "t2", "t3"],
-            Mode::PlanSolve => ["t2", "s2.1.t2", "s4.1.t1"],
-        };
-        let unpaid = (rng.u32(0..3) == 0).then(|| messages[rng.usize(0..3)]);
+        let tale = Tale::of(seed, mode);
+        let unpaid = (rng.u32(0..3) == 0).then(|| tale.payable()[rng.usize(0..3)]);
         let settings = RunSettings { mode, human: feedback, ..RunSettings::default() };
-        Some(Self { settings, write: rng.u32(0..3) / 2, send: rng.u32(0..3) / 2, unpaid })
+        Some(Self { settings, tale, write: rng.u32(0..3) / 2, send: rng.u32(0..3) / 2, unpaid })
     }
 
     pub(super) fn settings(&self) -> RunSettings {
         self.settings.clone()
     }
 
-    fn is_plan(&self) -> bool {
-        self.settings.mode == Mode::PlanSolve
-    }
-
     /// A simulation of it, and what was done unasked in it.
     pub(super) fn sim(&self, points: &Points, ledger: &Ledger) -> (Sim, Unasked) {
-        let lines = if self.is_plan() { market::lines() } else { story::lines() };
         let unpaid = |(message, line): (&'static str, StoryLine)| match self.unpaid {
             Some(unpaid) if unpaid == message => {
                 (message, line.failing_after(0, ModelErrorKind::NoBalance))
             }
             _ => (message, line),
         };
-        let model = StoryModel::new(lines.into_iter().map(unpaid), points.clone());
+        let model = StoryModel::new(self.tale.lines().into_iter().map(unpaid), points.clone());
         let mut sim = Sim::new(model, Toolbox::default(), points.clone());
         let unasked = Unasked::default();
         let run = sim.make_question(self.settings()).run_key();
@@ -108,11 +101,11 @@ impl Asking {
             run: run.clone(),
             unasked: Arc::clone(&unasked),
         };
-        let tools = Toolbox::default()
-            .with_tool(tool("look", EffectClass::Read, 6_000, 0))
-            .with_tool(tool("write", EffectClass::Idempotent, 200, self.write))
-            .with_tool(tool("send", EffectClass::Once, 400, self.send));
-        sim.ports.tools = tools;
+        sim.ports.tools = self.tale.tools([
+            tool("look", EffectClass::Read, 6_000, 0),
+            tool("write", EffectClass::Idempotent, 200, self.write),
+            tool("send", EffectClass::Once, 400, self.send),
+        ]);
         (sim, unasked)
     }
 
@@ -135,8 +128,11 @@ impl Asking {
             sim.pass_time(Duration::from_secs(20)).await;
             let entries = sim.read_history(&key).await.unwrap();
             if let Some(Event::RunEnded(ending)) = entries.last().map(|entry| &entry.event) {
-                let once = if self.is_plan() { ONCE.to_vec() } else { vec!["t2.c1"] };
-                return Undisturbed { once, seen: seen(&entries), status: ending.status };
+                return Undisturbed {
+                    once: self.tale.once(),
+                    seen: seen(&entries),
+                    status: ending.status,
+                };
             }
             let mut run = LoadedRun::load(&sim.ports, &key).await.unwrap();
             let asks = list_requests(&sim.ports, &mut run).await.unwrap();
