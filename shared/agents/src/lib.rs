@@ -25,6 +25,6 @@ pub use file::{AgentFile, MAX_FILE};
 pub use parameters::TEMPLATE_VARIABLES;
 pub use problem::AgentProblem;
 pub use read::{MAX_DESCRIPTION, ReadAgent, read_agent};
-pub use schema::{check_answer, check_arguments};
+pub use schema::{check_answer, check_arguments, fill_arguments};
 pub use shipped::shipped_agents;
 pub use template::MAX_PROMPT;

@@ -21,6 +21,18 @@ pub fn check_arguments(parameters: &Value, arguments: &Map<String, Value>) -> Re
     check_value(parameters, &Value::Object(arguments.clone()))
 }
 
+/// The arguments of a call with the `default` of each parameter that it leaves out.
+#[must_use]
+pub fn fill_arguments(parameters: &Value, mut arguments: Map<String, Value>) -> Map<String, Value> {
+    let properties = parameters.get("properties").and_then(Value::as_object);
+    for (name, schema) in properties.into_iter().flatten() {
+        if let (false, Some(value)) = (arguments.contains_key(name), schema.get("default")) {
+            arguments.insert(name.clone(), value.clone());
+        }
+    }
+    arguments
+}
+
 /// Checks an answer against the schema that the agent's file has for it.
 ///
 /// # Errors

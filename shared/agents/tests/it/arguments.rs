@@ -1,6 +1,6 @@
 //! What an agent is called with, and what it answers.
 
-use djinn_agents::{check_answer, check_arguments};
+use djinn_agents::{check_answer, check_arguments, fill_arguments};
 use serde_json::{Map, Value, json};
 
 fn object(value: &Value) -> Map<String, Value> {
@@ -50,4 +50,14 @@ fn a_schema_that_is_none_lets_nothing_through() {
     let sentence = "the schema cannot be used: \"x\" is no type: there are array, boolean, integer, \
                     null, number, object and string";
     assert_eq!(check_answer(&json!({"type": "x"}), &json!(1)), Err(sentence.to_owned()));
+}
+
+#[test]
+fn what_a_call_leaves_out_has_its_default() {
+    let parameters = json!({"type": "object", "properties": {
+        "task": {"type": "string"}, "strict": {"type": "boolean", "default": true},
+        "most": {"type": "integer", "default": 5},
+    }});
+    let filled = fill_arguments(&parameters, object(&json!({"task": "look", "most": 7})));
+    assert_eq!(Value::Object(filled), json!({"task": "look", "strict": true, "most": 7}));
 }

@@ -1,7 +1,9 @@
 //! A child: created, and driven here or by an invocation of its own.
 
+use std::mem;
 use std::pin::Pin;
 
+use djinn_agents::fill_arguments;
 use djinn_core::budget::Spending;
 use djinn_core::conversation::ChildReport;
 use djinn_core::id::{CallId, WriteId};
@@ -163,10 +165,13 @@ impl<P: Ports> ChildExecution<P> {
         let found = found.ok_or((ToolFailure::UnknownTool, String::new()));
         let called = found.and_then(|tool| {
             let agent = tool.agent(language).ok_or((ToolFailure::Changed, String::new()))?;
-            let called = spec.clone().with_agent(agent);
-            let arguments = called.child.as_ref().map(|child| &child.arguments);
-            let checked = arguments.map_or(Ok(()), |arguments| tool.check_arguments(arguments));
-            checked.map_err(|problem| (ToolFailure::BadArguments, problem))?;
+            let parameters = agent.parameters.clone();
+            let mut called = spec.clone().with_agent(agent);
+            if let Some(child) = &mut called.child {
+                tool.check_arguments(&child.arguments)
+                    .map_err(|problem| (ToolFailure::BadArguments, problem))?;
+                child.arguments = fill_arguments(&parameters, mem::take(&mut child.arguments));
+            }
             Ok(called)
         });
         match called {
