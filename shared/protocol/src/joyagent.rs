@@ -24,6 +24,7 @@ use serde_json::{Map, json};
 use super::link::SessionLinks;
 use super::text_tracker::TextTracker;
 use super::turn_tracker::TurnTracker;
+use crate::mode_support::agent_type_of;
 use djinn_core::entry::{Entry, Event, RunResult};
 use djinn_core::error_code::ErrorCode;
 use djinn_core::human::HumanRequest;
@@ -37,14 +38,8 @@ pub use event::AgentResponse;
 pub use human_request::ToolSchemas;
 pub use raw::JoyAgent;
 
-/// `agentType` of the ReAct agent.
-pub const REACT: u8 = 5;
-
 /// Steps of a plan that is shown again whenever one of them moves on.
 const MAX_SHOWN_STEPS: usize = 100;
-
-/// `agentType` of the Plan-Solve agent.
-pub const PLAN_SOLVE: u8 = 3;
 
 /// Turns entries and previews into raw events. Shared with the UI's projection, which wraps them.
 pub struct Translator {
@@ -125,10 +120,7 @@ impl Translator {
     /// `agentType` of the run.
     #[must_use]
     pub fn agent_type(&self) -> u8 {
-        match self.mode {
-            Mode::React => REACT,
-            Mode::PlanSolve => PLAN_SOLVE,
-        }
+        agent_type_of(self.mode)
     }
 
     /// The events of an entry.

@@ -9,13 +9,15 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::cursor::Cursor;
-use super::joyagent::{AgentResponse, REACT, Translator};
+use super::joyagent::{AgentResponse, Translator};
 use crate::connection::{Frame, Projection};
+use crate::mode_support::agent_type_of;
 use crate::preview::Preview;
 use djinn_core::entry::{Entry, Event};
 use djinn_core::error_code::Failure;
 use djinn_core::id::TaskId;
 use djinn_core::language::Language;
+use djinn_core::settings::Mode;
 
 /// The UI's projection. In ReAct all events share one task id and there are no `task` events: the
 /// UI shows the first group only. In Plan-Solve each task has a group of its own, opened by its
@@ -234,16 +236,17 @@ impl Thoughts {
 #[must_use]
 pub fn refusal_frame(request: &str, failure: &Failure, language: Language, at_ms: i64) -> String {
     let text = failure.sentence(language);
+    let agent_type = agent_type_of(Mode::default());
     let event_data = json!({
         "taskId": "refused", "taskOrder": 1, "messageId": "refused",
         "messageType": "task", "messageOrder": 1,
         "resultMap": {
             "requestId": request, "messageId": "refused", "isFinal": true,
             "messageType": "result", "messageTime": at_ms.to_string(),
-            "result": text, "resultMap": {"agentType": REACT}, "finish": true,
+            "result": text, "resultMap": {"agentType": agent_type}, "finish": true,
         },
     });
-    let about = EnvelopeHeader { request, agent_type: REACT };
+    let about = EnvelopeHeader { request, agent_type };
     let mut envelope = about.to_envelope(&text, true, Some(event_data), &UsageTotals::default());
     if let Some(members) = envelope.as_object_mut() {
         members.insert("status".to_owned(), json!("failed"));

@@ -15,6 +15,7 @@ pub mod joyagent_data;
 pub mod joyagent_ui;
 mod lanes;
 pub mod link;
+pub mod mode_support;
 pub mod native;
 pub mod preview;
 pub mod refusal;

@@ -11,6 +11,7 @@ use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId, SessionName};
 use djinn_core::settings::Mode;
 use djinn_protocol::body::AcceptedBody;
+use djinn_protocol::mode_support::{ModeRequest, find_mode};
 use djinn_protocol::request::{
     HumanFeedbackRequest, JoyAgentRequest, PageRequest, RunRequest, WholeNumber,
 };
@@ -128,10 +129,8 @@ impl QuestionIds {
         let said =
             QuestionMembers { text: query, session: session_id, style: output_style, base_prompt };
         let mut question = self.read_question(agent, said, &unknown, caller, &JOYAGENT).await?;
-        let mode = match request.deep_think {
-            None | Some(WholeNumber(0)) => Mode::React,
-            Some(WholeNumber(_)) => Mode::PlanSolve,
-        };
+        let deep = request.deep_think.is_some_and(|WholeNumber(deep)| deep != 0);
+        let mode = find_mode(ModeRequest::DeepThink(deep)).unwrap_or_default();
         set_mode(agent, &mut question, mode, request.human_feedback, JOYAGENT.feedback)?;
         let ask = StreamRequest { question, protocol: StreamProtocol::JoyAgentUi, previews: true };
         stream_question(agent, parts, ask).await

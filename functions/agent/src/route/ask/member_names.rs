@@ -2,7 +2,7 @@
 
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::settings::{Mode, OutputStyle};
-use djinn_protocol::joyagent::{PLAN_SOLVE, REACT};
+use djinn_protocol::mode_support::{MODES, ModeRequest, ModeSupport, find_mode};
 use djinn_protocol::request::WholeNumber;
 use djinn_runtime::texts::QUESTION;
 
@@ -95,26 +95,20 @@ impl MemberNames {
 
 /// JoyAgent's number of an agent.
 pub(super) fn parse_agent_type(wanted: Option<WholeNumber>) -> Result<Mode, ApiError> {
-    let wanted = wanted.map_or(i64::from(REACT), |WholeNumber(wanted)| wanted);
-    if wanted == i64::from(REACT) {
-        Ok(Mode::React)
-    } else if wanted == i64::from(PLAN_SOLVE) {
-        Ok(Mode::PlanSolve)
-    } else {
-        let there_are = format!("there are {PLAN_SOLVE} (Plan-Solve) and {REACT} (ReAct)");
-        let unknown = Failure::new(ErrorCode::UnknownAgent, there_are);
-        Err(ApiError::from(unknown).with_field("agentType"))
-    }
+    let wanted = wanted.map(|WholeNumber(wanted)| wanted);
+    find_mode(ModeRequest::AgentType(wanted)).ok_or_else(|| {
+        let known = |support: &ModeSupport| format!("{} ({})", support.agent_type, support.title);
+        unknown_mode("agentType", known)
+    })
 }
 
 pub(super) fn parse_mode(word: Option<&str>) -> Result<Mode, ApiError> {
-    match word {
-        None | Some("react") => Ok(Mode::React),
-        Some("plan_solve") => Ok(Mode::PlanSolve),
-        Some(_) => {
-            let there_are = "there are `react` and `plan_solve`";
-            let unknown = Failure::new(ErrorCode::UnknownAgent, there_are);
-            Err(ApiError::from(unknown).with_field("mode"))
-        }
-    }
+    find_mode(ModeRequest::Word(word))
+        .ok_or_else(|| unknown_mode("mode", |support| format!("`{}`", support.word)))
+}
+
+fn unknown_mode(field: &'static str, known: impl Fn(&ModeSupport) -> String) -> ApiError {
+    let there_are = MODES.iter().map(known).collect::<Vec<_>>().join(" and ");
+    let unknown = Failure::new(ErrorCode::UnknownAgent, format!("there are {there_are}"));
+    ApiError::from(unknown).with_field(field)
 }
