@@ -59,7 +59,7 @@ pub struct Translator {
     calls: BTreeMap<(Path, CallId), CallView>,
     /// The roles of a task's tools.
     employees: BTreeMap<Path, BTreeMap<String, String>>,
-    /// The agents that were called and are at work.
+    /// The agents that were called and whose runs may still be shown.
     agents: BTreeMap<Path, String>,
     /// The plan as this client knows it.
     plan: Option<Plan>,

@@ -69,12 +69,15 @@ impl Translator {
     ) -> Vec<AgentResponse> {
         let path = entry.path.with_child(child.clone());
         self.forget_requests(&path, None);
-        self.calls.retain(|(caller, _), _| !caller.is_within(&path));
         let events = match child.task().filter(|_| entry.path.is_root()) {
             Some(task) => self.end_task(entry, task, (text, files), failure),
             None => self.end_lane(entry, &path, text).0,
         };
-        self.agents.retain(|agent, _| !agent.is_within(&path));
+        if entry.path.is_root() {
+            // What one further down did may be shown after its end, but not after this one's.
+            self.calls.retain(|(caller, _), _| !caller.is_within(&path));
+            self.agents.retain(|agent, _| !agent.is_within(&path));
+        }
         events
     }
 

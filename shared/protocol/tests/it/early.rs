@@ -99,7 +99,7 @@ fn piece(told: &Told, task: usize) -> Live {
 }
 
 /// What a client ends up with, whatever the order was.
-fn folded(protocol: Protocol, frames: &str) -> String {
+pub(crate) fn folded(protocol: Protocol, frames: &str) -> String {
     let frames = received(frames);
     if protocol == Protocol::Native {
         let mut state = NativeState::default();
@@ -246,7 +246,7 @@ proptest! {
 }
 
 /// Whether no entry was sent twice on one connection.
-fn is_told_once(protocol: Protocol, frames: &str) -> bool {
+pub(crate) fn is_told_once(protocol: Protocol, frames: &str) -> bool {
     if protocol != Protocol::Native {
         return true;
     }

@@ -19,3 +19,4 @@ mod projection;
 #[allow(dead_code, reason = "the core's own tests use more of it")]
 #[path = "../../../core/tests/it/story.rs"]
 mod story;
+mod tree;
