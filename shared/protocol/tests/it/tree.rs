@@ -48,6 +48,8 @@ fn helper() -> AgentSpec {
         mode: Mode::React,
         max_steps: 100,
         max_calls: None,
+        before: Vec::new(),
+        after: None,
         first_tool: None,
         answer: AnswerFormat::Text,
         context: AgentContext::None,
