@@ -461,15 +461,15 @@ mod tests {
             event(
                 "preview",
                 json!({
-                    "child": "s1.1", "message": "t1", "attempt": attempt, "kind": "text",
+                    "path": "s1.1", "message": "t1", "attempt": attempt, "kind": "text",
                     "offset": 0, "text": piece,
                 }),
             )
         };
-        let whole = json!({"child": "s1.1", "message": "t1", "text": "Gold is dear."});
+        let whole = json!({"path": "s1.1", "message": "t1", "text": "Gold is dear."});
         for event in [
             piece(1, "Gold is"),
-            event("run.resumed", json!({"child": "s1.1", "epoch": 2})),
+            event("run.resumed", json!({"path": "s1.1", "epoch": 2})),
             // Late, from the live log.
             piece(1, "Gold"),
             piece(2, "Gold is dear"),
