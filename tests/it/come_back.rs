@@ -131,6 +131,63 @@ async fn a_plans_stream_cut_after_any_frame_goes_on_where_it_was() {
     world.model.assert_done();
 }
 
+/// A world whose agents are called, and what they and their caller say: two at once, then one alone.
+async fn start_tree() -> World {
+    World::start_with(|options, _| {
+        options.vars.push(("DJINN_OFFERED_AGENTS", "all".to_owned()));
+    })
+    .await
+}
+
+fn script_tree(world: &World, question: &str) {
+    let at = |path: &'static str| {
+        world.model.on_request(move |request| {
+            let message = request.header("djinn-call").and_then(|call| call.split('/').nth(1));
+            let path_of = |message: &str| message.rsplit_once('.').map(|(path, _)| path.to_owned());
+            message.and_then(path_of).unwrap_or_default() == path
+        })
+    };
+    let ask = |task: &str| ("researcher", json!({"task": task}));
+    at("")
+        .say("Both at once.")
+        .calls([ask("North?"), ask("South?")])
+        .then()
+        .say("Is it right?")
+        .call("reviewer", json!({"question": question, "answer": "North grew."}))
+        .then()
+        .reply("North grew.");
+    let look = json!({"command": "get", "filename": "sales.csv"});
+    at("t1.c1").say("I read it.").call("file_tool", look).then().reply("North grew by a third.");
+    at("t1.c2").reply("South did not grow.");
+    let verdict = r#"{"verdict": "accept", "problems": [], "missing": []}"#;
+    at("t2.c1").reply(verdict);
+}
+
+#[tokio::test]
+async fn a_trees_stream_cut_after_any_frame_goes_on_where_it_was() {
+    let world = start_tree().await;
+    script_tree(&world, QUESTION);
+    world.upload("s1", "sales.csv", SALES).await;
+    cut_everywhere(&world, &Question::of(QUESTION, "s1")).await;
+    world.model.assert_done();
+}
+
+#[tokio::test]
+async fn a_tree_at_work_is_followed_on_from_any_frame() {
+    let mut frames = 0;
+    loop {
+        let world = start_tree().await;
+        script_tree(&world, QUESTION);
+        world.upload("s1", "sales.csv", SALES).await;
+        if !cut_at_work(&world, &Question::of(QUESTION, "s1"), frames).await {
+            break;
+        }
+        world.model.assert_done();
+        frames += 5;
+    }
+    assert!(frames > 30, "only {frames} frames");
+}
+
 /// Cuts the stream of a run at work after so many frames, comes back at once and follows it to its
 /// end. Returns whether the run was longer than that.
 async fn cut_at_work(world: &World, question: &Question, frames: usize) -> bool {
