@@ -87,6 +87,7 @@ const ONCE: &[&str] = &[
     // Show every preview, and a driver without a client writes few.
     "answer::the_demos_answer_is_streamed",
     "story::the_story_in",
+    "agents::an_agent_calls_an_agent",
     // Wait for what a call says at its moment, and a hand-over has it made again elsewhere.
     "progress::",
     // Names the epoch of the driver that resumes.
