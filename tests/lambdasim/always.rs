@@ -66,3 +66,18 @@ async fn a_plan_is_the_same_when_its_invocations_come_three_times() {
     let host = always("copies-plan", Story::plan(PACE), 3).await;
     assert_eq!(host.returned().len(), 3, "{:?}", host.returned());
 }
+
+#[tokio::test]
+#[ignore = "needs the built functions: cargo verify --only lambdasim"]
+async fn a_tree_is_the_same_when_every_record_is_handed_over() {
+    let host = always("always-tree", Story::tree(PACE), 1).await;
+    assert!(host.invocations("executor").len() >= 10);
+    assert_eq!(host.returned().len(), 2, "{:?}", host.returned());
+}
+
+#[tokio::test]
+#[ignore = "needs the built functions: cargo verify --only lambdasim"]
+async fn a_tree_is_the_same_when_its_invocations_come_three_times() {
+    let host = always("copies-tree", Story::tree(PACE), 3).await;
+    assert_eq!(host.returned().len(), 2, "{:?}", host.returned());
+}

@@ -44,6 +44,34 @@ async fn a_run_outlives_its_invocations_and_nothing_is_done_twice() {
 
 #[tokio::test]
 #[ignore = "needs the built functions: cargo verify --only lambdasim"]
+async fn a_tree_outlives_its_invocations_and_nothing_is_done_twice() {
+    // Its longest reply has seven chunks.
+    let story = Story::tree(Duration::from_millis(100));
+    let options = Options { timeout: Duration::from_secs(2), ..Options::default() };
+    let host = Host::start("outlives-tree", options, story).await;
+    let seen = Client::ask(&host, "s1", story).end().await;
+    assert_eq!(
+        host.with_outcome(InvocationOutcome::TimedOut) + host.with_outcome(InvocationOutcome::Died),
+        0
+    );
+    assert!(seen.connections.len() > 1, "{:?}", seen.connections);
+    assert!(seen.connections.iter().all(|end| matches!(end, End::HandedOver | End::Final)));
+    assert_eq!(seen.again, Vec::<String>::new());
+    assert_eq!((seen.count("run.resumed"), seen.count("child.ended")), (0, 3));
+    let mut returned = host.returned();
+    returned.sort();
+    assert_eq!(returned, ["t1.c1.t1.c1", "t1.c2.t1.c1"]);
+    let messages = ["t1", "t1.c1.t1", "t1.c1.t2", "t1.c2.t1", "t1.c2.t2", "t2", "t2.c1.t1", "t3"];
+    for message in messages {
+        assert_eq!(host.asked(message), 1, "{message}");
+    }
+    let end = seen.state.entries.last().unwrap();
+    assert_eq!(end["answer"], "Gold leads: see report.md.");
+    assert_eq!(end["files"][0]["name"], "report.md", "{end}");
+}
+
+#[tokio::test]
+#[ignore = "needs the built functions: cargo verify --only lambdasim"]
 async fn an_environment_that_passes_its_deadline_is_killed_and_the_run_goes_on() {
     let story = Story::parts(2, Duration::from_millis(50));
     let options = Options { timeout: Duration::from_secs(2), ..Options::default() };

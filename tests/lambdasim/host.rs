@@ -35,6 +35,8 @@ pub(crate) struct Options {
     pub(crate) model_timeout_s: u64,
     /// Where tools write what they did, if the functions are to have the tools of `worker.rs`.
     pub(crate) ledger: Option<PathBuf>,
+    /// Where the files of its own agents lie, if it has any besides ours.
+    pub(crate) agents: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -47,6 +49,7 @@ impl Default for Options {
             settings: quick(),
             model_timeout_s: 1,
             ledger: None,
+            agents: None,
         }
     }
 }
@@ -102,10 +105,14 @@ impl Host {
             ("DJINN_TEST_SETTINGS", options.settings.to_string()),
             ("DJINN_LEDGER", ledger.map_or_else(String::new, |path| path.display().to_string())),
         ];
+        let offered = story.calls_agents().then(|| ("DJINN_OFFERED_AGENTS", "all".to_owned()));
+        let agents = options.agents.map(|path| ("DJINN_AGENTS", path.display().to_string()));
         let variables: Vec<(String, String)> = backing
             .variables()
             .into_iter()
             .chain(own)
+            .chain(offered)
+            .chain(agents)
             .map(|(name, value)| (name.to_owned(), value))
             .collect();
         let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("lambdasim-{name}.log"));
@@ -174,12 +181,13 @@ impl Host {
     }
 }
 
-/// The task and call that a line of the log is about.
+/// The call that a line of the log is about, after the path of its run. A run that is driven where its
+/// caller is stands within that one's span.
 fn call_of(spans: &Value) -> String {
     let spans = spans.as_array().unwrap();
-    let field = |name: &str| spans.iter().find_map(|span| span[name].as_str());
-    let task = field("task_id").map_or_else(String::new, |task| format!("{task}."));
-    format!("{task}{}", field("gen_ai.tool.call.id").unwrap())
+    let field = |name: &str| spans.iter().rev().find_map(|span| span[name].as_str());
+    let path = field("path").map_or_else(String::new, |path| format!("{path}."));
+    format!("{path}{}", field("gen_ai.tool.call.id").unwrap())
 }
 
 /// The message that a request is for: `t1`, `summary`, or with its task `s1.1.t1`.

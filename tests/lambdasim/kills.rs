@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use crate::always::PACE;
 use crate::client::{Client, Seen};
 use crate::host::{Host, Options, quick_and, soaks};
-use crate::story::Story;
+use crate::story::{Story, add_agents};
 use ledger::Ledger;
 use life::Plan;
 use tally::Tally;
@@ -83,6 +83,13 @@ async fn a_react_run_loses_and_doubles_nothing_whenever_it_is_killed() {
 async fn a_plan_loses_and_doubles_nothing_whenever_it_is_killed() {
     let (story, lease) = (Story::marked_plan(PACE), Lease::Lapses);
     Sweep { name: "kills-plan", story, share: 2, lease, plan: Plan::to_kill }.run().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs the worker: cargo verify --only kills"]
+async fn a_tree_loses_and_doubles_nothing_whenever_it_is_killed() {
+    let (story, lease) = (Story::marked_tree(PACE), Lease::Lapses);
+    Sweep { name: "kills-tree", story, share: 3, lease, plan: Plan::to_kill }.run().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -237,7 +244,10 @@ impl Run {
 
 impl Field {
     async fn start(name: &str, story: Story, lease: Lease) -> Self {
-        let ledger = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.ledger"));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let (ledger, agents) =
+            (folder.join(format!("{name}.ledger")), folder.join(format!("{name}.agents")));
+        add_agents(&agents);
         let options = Options {
             timeout: Duration::from_secs(120),
             concurrency: 200,
@@ -255,6 +265,7 @@ impl Field {
                 Lease::Lasts => 15,
             },
             ledger: Some(ledger.clone()),
+            agents: story.calls_agents().then_some(agents),
             ..Options::default()
         };
         let ledger = Ledger::empty(ledger);

@@ -1,5 +1,6 @@
 //! What the scripted model says, by the names of messages.
 
+use std::path::Path;
 use std::time::Duration;
 
 use djinn_scripted::ScriptedResponse;
@@ -24,6 +25,10 @@ enum Kind {
     Marks,
     /// A plan like the other, whose tasks' tools leave their mark on the world.
     MarkedPlan,
+    /// A ReAct run that calls two of our agents at once, and then a third alone.
+    Tree,
+    /// A ReAct run whose agents' tools leave their mark on the world; one of them calls the other.
+    MarkedTree,
     /// A ReAct run that makes five calls at once, the third of which takes its process down.
     Poisoned,
 }
@@ -50,6 +55,15 @@ impl Story {
         Self { kind: Kind::MarkedPlan, pace }
     }
 
+    pub(crate) const fn tree(pace: Duration) -> Self {
+        Self { kind: Kind::Tree, pace }
+    }
+
+    /// With the tools of `worker.rs` and the agents of [`add_agents`].
+    pub(crate) const fn marked_tree(pace: Duration) -> Self {
+        Self { kind: Kind::MarkedTree, pace }
+    }
+
     /// With the tools of `worker.rs`.
     pub(crate) const fn poisoned(pace: Duration) -> Self {
         Self { kind: Kind::Poisoned, pace }
@@ -58,9 +72,16 @@ impl Story {
     /// How its question is asked.
     pub(crate) fn mode(self) -> &'static str {
         match self.kind {
-            Kind::Parts(_) | Kind::Marks | Kind::Poisoned => "react",
             Kind::Plan | Kind::MarkedPlan => "plan_solve",
+            Kind::Parts(_) | Kind::Marks | Kind::Tree | Kind::MarkedTree | Kind::Poisoned => {
+                "react"
+            }
         }
+    }
+
+    /// Whether agents are to be offered.
+    pub(crate) fn calls_agents(self) -> bool {
+        matches!(self.kind, Kind::Tree | Kind::MarkedTree)
     }
 
     /// What the model says in a message: `t1`, `summary`, or with its task `s1.1.t1`.
@@ -70,6 +91,8 @@ impl Story {
             Kind::Plan => of_plan(message),
             Kind::Marks => mark(message),
             Kind::MarkedPlan => of_marked_plan(message),
+            Kind::Tree => of_tree(message),
+            Kind::MarkedTree => of_marked_tree(message),
             Kind::Poisoned => poisoned(message),
         };
         response.delta_chars(10_000).delay(self.pace)
@@ -112,6 +135,52 @@ fn mark(message: &str) -> ScriptedResponse {
         Some("t2") => ScriptedResponse::default().say("I go on.").calls(["post", "put"].map(about)),
         Some("t3") => write("part-1.md"),
         _ => ScriptedResponse::default().reply("All is done: see part-1.md."),
+    }
+}
+
+/// A question is looked into and a report written at once; then the answer is judged.
+fn of_tree(message: &str) -> ScriptedResponse {
+    let ask = ScriptedResponse::default();
+    match message {
+        "t1" => ask.say("I have it looked into and written.").calls([
+            ("researcher", json!({"task": "What is known of gold?"})),
+            ("writer", json!({"task": "Write of gold.", "file_name": "report.md"})),
+        ]),
+        "t1.c1.t1" | "t1.c2.t1" => {
+            write(if message == "t1.c1.t1" { "gold.md" } else { "draft.md" })
+        }
+        "t1.c1.t2" => ask.reply("Gold is dear."),
+        "t1.c2.t2" => ask.reply("# Gold"),
+        "t2" => {
+            let judged = json!({"question": "What is to be done?", "answer": "Gold leads."});
+            ask.say("Is it right?").call("reviewer", judged)
+        }
+        "t2.c1.t1" => ask.reply(r#"{"verdict": "accept", "problems": [], "missing": []}"#),
+        _ => ask.reply("Gold leads: see report.md."),
+    }
+}
+
+/// The agents of [`Story::marked_tree`], as files in a folder.
+pub(crate) fn add_agents(folder: &Path) {
+    std::fs::create_dir_all(folder).unwrap();
+    for (name, tools) in [("chief", "keeper"), ("keeper", "look, put, post")] {
+        let file =
+            format!("---\nname: {name}\ndescription: Works.\ntools: [{tools}]\n---\nWork.\n");
+        std::fs::write(folder.join(format!("{name}.md")), file).unwrap();
+    }
+}
+
+/// Two agents at once, one of which calls another that works as the other does: calls of every kind, and
+/// a second turn of some.
+fn of_marked_tree(message: &str) -> ScriptedResponse {
+    let ask = ScriptedResponse::default();
+    let call = |agent: &str| (agent.to_owned(), json!({"task": "Work."}));
+    match message {
+        "t1" => ask.say("Both work.").calls(["chief", "keeper"].map(call)),
+        "t1.c1.t1" => ask.say("They work.").calls(["keeper"].map(call)),
+        "t2" => ask.say("I look myself.").call("look", json!({"about": "all"})),
+        "t1.c1.t1.c1.t1" | "t1.c1.t1.c1.t2" | "t1.c2.t1" | "t1.c2.t2" => mark(message),
+        _ => ask.reply("The work is done."),
     }
 }
 

@@ -66,7 +66,9 @@ impl AgentServer {
         let models = backend.models_json();
         let var = |name: &str| match name {
             "DJINN_LOCAL" => Some("1".to_owned()),
-            "DJINN_MAX_STEPS" | "DJINN_MAX_TOOL_CALLS" => Some("1000".to_owned()),
+            "DJINN_MAX_STEPS" => Some("1000".to_owned()),
+            // Each agent that is called has a share of them.
+            "DJINN_MAX_TOOL_CALLS" => Some("100000".to_owned()),
             "DJINN_MODELS" => Some(models.clone()),
             "DJINN_HUMAN_FEEDBACK" => changes.feedback.map(str::to_owned),
             _ => None,

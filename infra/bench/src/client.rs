@@ -100,8 +100,17 @@ impl BenchClient {
 
     /// Joins a run as a new viewer.
     pub(crate) async fn join_run(&self, run: &str) -> Result<RunStream> {
+        self.view_run(run, "").await
+    }
+
+    /// Joins a run as a viewer who comes back and was there up to this cursor.
+    pub(crate) async fn join_run_after(&self, run: &str, cursor: &str) -> Result<RunStream> {
+        self.view_run(run, &format!("?after={cursor}")).await
+    }
+
+    async fn view_run(&self, run: &str, query: &str) -> Result<RunStream> {
         let asked_at = Instant::now();
-        let asking = self.http.get(format!("{}/runs/{run}/events", self.url));
+        let asking = self.http.get(format!("{}/runs/{run}/events{query}", self.url));
         RunStream::of(asking.send().await?, asked_at).await
     }
 }
@@ -132,6 +141,15 @@ impl RunStream {
     pub(crate) async fn read_previews(&mut self, previews: usize) -> Result<()> {
         while self.previews < previews {
             ensure!(self.read_piece().await?, "the stream ended after {} previews", self.previews);
+        }
+        Ok(())
+    }
+
+    /// Reads until so many entries have been shown.
+    pub(crate) async fn read_entries(&mut self, entries: usize) -> Result<()> {
+        while self.entries < entries {
+            let goes_on = self.read_piece().await?;
+            ensure!(goes_on, "the stream ended after {} entries: {:?}", self.entries, self.end);
         }
         Ok(())
     }

@@ -1,13 +1,15 @@
 //! Measures how fast and how small the product is: what `cargo bench-run` starts.
 //!
 //! `djinn-bench --agent PATH [--json]` prints every figure beside what it has to reach; PATH is the
-//! agent function as it ships. With `--speed`, `--cpu`, `--memory`, `--viewers`, `--join`, `--turns`, `--plans`, `--people` or `--streams` it is for a profiler.
+//! agent function as it ships. With `--speed`, `--cpu`, `--memory`, `--viewers`, `--join`, `--turns`, `--plans`, `--agents`, `--people` or `--streams` it is for a profiler.
 //! `djinn-bench stores` and `djinn-bench agent URL URL URL` are the
 //! processes that [`memory`] measures apart.
 
 mod agent_server;
+mod agents;
 mod backend;
 mod child_process;
+mod clerk;
 mod client;
 mod cpu;
 mod driver_load;
@@ -35,7 +37,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use figure::{Figure, Report};
 
-const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --cpu | --memory | --viewers | --join | --turns | --plans | --people | --streams";
+const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --cpu | --memory | --viewers | --join | --turns | --plans | --agents | --people | --streams";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -91,6 +93,9 @@ async fn run_command(words: &[&str]) -> Result<()> {
         ["--turns"] => {
             print_figures(journal::measure_journal().await?.0);
         }
+        ["--agents"] => {
+            print_figures(agents::measure_agents().await?);
+        }
         ["--people"] => {
             print_figures(people::measure_people().await?);
         }
@@ -137,9 +142,10 @@ async fn measure_all(agent: &Path) -> Result<Report> {
     terminal::print_note("8/11 what a driver does while a model writes (20 s)");
     figures.extend(driver_load::measure_driver_load().await.context("beside")?);
     figures.extend([loading, joining]);
-    terminal::print_note("9/11 plans");
+    terminal::print_note("9/11 plans and agents");
     figures.extend(plan::measure_plans().await.context("plans")?);
     figures.extend(many_children::measure_many_children().await.context("a thousand tasks")?);
+    figures.extend(agents::measure_agents().await.context("agents")?);
     terminal::print_note("10/11 people who answer, and runs that wait for them (30 s)");
     figures.extend(people::measure_people().await.context("people")?);
     terminal::print_note("11/11 1 000 open streams (40 s)");

@@ -94,7 +94,7 @@ pub(crate) fn ideal_time(tasks: usize) -> Duration {
 
 /// Kinds of requests to the table that write, and that read.
 pub(crate) const WRITES: [&str; 4] = ["DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"];
-const READS: [&str; 4] = ["BatchGetItem", "GetItem", "Query", "Scan"];
+pub(crate) const READS: [&str; 4] = ["BatchGetItem", "GetItem", "Query", "Scan"];
 
 /// What a million of something costs, US dollars, us-east-1 list prices: DynamoDB on-demand write
 /// and read request units of 2024-11-01, S3 PUT and GET, Lambda invocations.
@@ -118,9 +118,7 @@ async fn measure_costs() -> Result<Vec<Figure>> {
     tokio::time::sleep(Duration::from_millis(500)).await;
     let requests = agent.aws().request_counter().take_counts();
     backend.check_expected()?;
-    let count = |kinds: &[&str]| -> f64 {
-        kinds.iter().filter_map(|kind| requests.get(*kind)).map(|n| *n as f64).sum()
-    };
+    let count = |kinds: &[&str]| count_requests(&requests, kinds);
     let (writes, reads) = (count(&WRITES), count(&READS));
     let transactions = count(&["TransactWriteItems"]);
     // A transaction of three items is billed as six writes, five more than were counted.
@@ -153,7 +151,12 @@ async fn measure_costs() -> Result<Vec<Figure>> {
     ])
 }
 
-fn list_requests(requests: &BTreeMap<String, u64>) -> String {
+/// How many of these requests were of such kinds.
+pub(crate) fn count_requests(requests: &BTreeMap<String, u64>, kinds: &[&str]) -> f64 {
+    kinds.iter().filter_map(|kind| requests.get(*kind)).map(|n| *n as f64).sum()
+}
+
+pub(crate) fn list_requests(requests: &BTreeMap<String, u64>) -> String {
     let each = requests.iter().map(|(kind, count)| format!("{count} {kind}"));
     each.collect::<Vec<_>>().join(", ")
 }

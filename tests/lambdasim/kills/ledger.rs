@@ -46,7 +46,10 @@ impl Marks {
         };
         let mut uncertain = BTreeSet::new();
         let mut asked = BTreeSet::new();
-        for entry in entries("call.requested").filter(|entry| entry["visible"] == true) {
+        // An agent does nothing itself: what its run does is there.
+        let is_tool = |entry: &&Value| entry["tool"] != "chief" && entry["tool"] != "keeper";
+        let visible = |entry: &&Value| entry["visible"] == true;
+        for entry in entries("call.requested").filter(visible).filter(is_tool) {
             let (tool, call) = (text(&entry["tool"]), text(&entry["id"]));
             let result = format!("{call}.result");
             let outcomes: Vec<_> =

@@ -26,6 +26,7 @@ mod hand_over;
 mod mail;
 mod market;
 mod missing;
+mod paid_tree;
 mod plan;
 mod poison;
 mod reads;

@@ -1,0 +1,74 @@
+//! An agent that others call: it is offered the note tool and itself.
+
+use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
+use djinn_core::language::Language;
+use djinn_core::settings::{Mode, Role};
+use djinn_core::tool::{EffectClass, Risk, ToolFailure, ToolOutput, ToolPolicy, ToolSpec};
+use djinn_runtime::port::tool::{BoxFuture, OfferedAgents, Tool, ToolContext, ToolError, Toolbox};
+use serde_json::{Map, Value, json};
+
+use crate::note::{self, NoteTool};
+
+/// The scripted model calls the agent by this name.
+pub(crate) const NAME: &str = "clerk";
+
+/// The agent's file names no model of its own: it thinks with that of tasks.
+struct Clerk;
+
+/// The tools of a run whose agents may call others: notes that only read, and the agent.
+pub(crate) fn offer_clerk() -> Toolbox {
+    let tools = Toolbox::default().with_tool(NoteTool(EffectClass::Read)).with_tool(Clerk);
+    tools.with_offered_agents(OfferedAgents::All)
+}
+
+fn parameters() -> Value {
+    json!({"type": "object", "properties": {"task": {"type": "string"}}})
+}
+
+impl Tool for Clerk {
+    fn spec(&self, _: Language) -> ToolSpec {
+        ToolSpec {
+            name: NAME.to_owned(),
+            description: "Does a part of the work.".to_owned(),
+            schema: parameters(),
+            effect: EffectClass::Agent,
+            policy: ToolPolicy::default(),
+            timeout_ms: u64::MAX,
+            visible: true,
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        _: &'a ToolContext,
+        _: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        // Whoever drives the caller has a run answer the call.
+        let (reason, detail) = (ToolFailure::Changed, String::new());
+        Box::pin(async move { Err(ToolError::Failed { reason, detail }) })
+    }
+
+    fn check_arguments(&self, _: &Map<String, Value>) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn agent(&self, _: Language) -> Option<AgentSpec> {
+        Some(AgentSpec {
+            name: NAME.to_owned(),
+            description: "Does a part of the work.".to_owned(),
+            prompt: "Do your part of the work.".to_owned(),
+            parameters: parameters(),
+            tools: vec![note::NAME.to_owned(), NAME.to_owned()],
+            model: Role::Executor,
+            mode: Mode::React,
+            max_steps: 1_000,
+            max_calls: None,
+            first_tool: None,
+            before: Vec::new(),
+            after: None,
+            answer: AnswerFormat::Text,
+            context: AgentContext::None,
+            risk: Risk::Low,
+        })
+    }
+}
