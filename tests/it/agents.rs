@@ -1,11 +1,13 @@
 //! Agents that agents call, over HTTP: one tree of runs, watched, stopped, asked and resumed like one.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use djinn_core::id::{Path, RunId, TenantId};
 use djinn_core::language::Language;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{EffectClass, ToolOutput, ToolPolicy, ToolSpec};
+use djinn_local::{System, SystemOptions};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
@@ -14,7 +16,9 @@ use djinn_wiring::Djinn;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use crate::world::{Frame, Protocol, Question, World, planner, summary};
+use crate::world::{
+    Client, Frame, Protocol, Question, World, planner, quick, settled_paused, summary,
+};
 
 const QUESTION: &str = "Which region grew?";
 
@@ -292,6 +296,60 @@ async fn an_agent_that_is_added_while_the_system_runs_is_called_by_the_next_ques
     let second = world.ask(Protocol::Native, &Question::of("And now?", "s1").request("r2")).await;
     let second = second.rest().await;
     assert_eq!(second.last().unwrap().json()["answer"], "East.");
+}
+
+/// A process over what an earlier one left, which asks before it calls the oracle.
+async fn start_over(dir: &TempDir, folder: &TempDir, model: &ScriptedModel) -> (System, Client) {
+    let vars = [
+        ("OPENAI_API_KEY", "key".to_owned()),
+        ("OPENAI_BASE_URL", model.base_url()),
+        ("DJINN_OFFERED_AGENTS", "oracle".to_owned()),
+        ("DJINN_AGENTS", folder.path().to_str().unwrap().to_owned()),
+        (
+            "DJINN_HUMAN_FEEDBACK",
+            r#"{"enabled": true, "require_confirmation_tools": ["oracle"], "timeout": 0}"#
+                .to_owned(),
+        ),
+    ];
+    let vars: BTreeMap<_, _> = vars.into_iter().collect();
+    let options = SystemOptions {
+        dir: Some(dir.path().to_owned()),
+        var: Box::new(move |name| vars.get(name).cloned()),
+        settings: Some(quick()),
+        ..SystemOptions::default()
+    };
+    let system = System::start(options).await.unwrap();
+    let client = Client::new(format!("http://{}", system.address()));
+    (system, client)
+}
+
+#[tokio::test]
+async fn a_call_is_not_made_if_its_agent_takes_other_arguments_by_then() {
+    let (dir, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let model = ScriptedModel::start().await.unwrap();
+    let takes = |name: &str| {
+        format!("parameters:\n  type: object\n  properties:\n    {name}: {{type: string}}\n")
+    };
+    add_agent(&folder, "oracle", &takes("task"), "You know {{ task }}.");
+    at(&model, "").call("oracle", json!({"task": "Which?"})).then().reply("Nobody knows.");
+    let (system, client) = start_over(&dir, &folder, &model).await;
+    let mut stream = client.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await;
+    let asked = stream.until(|frame| frame.event() == "human.requested").await;
+    let request = asked.last().unwrap().json()["requests"][0]["id"].clone();
+    let run = stream.run();
+    drop(stream);
+    settled_paused(system.ports(), &run).await;
+    drop(system);
+    add_agent(&folder, "oracle", &takes("riddle"), "You know {{ riddle }}.");
+    let (_system, client) = start_over(&dir, &folder, &model).await;
+    let body = json!({"feedbackId": request, "feedback": "confirm"});
+    let answer = client.post(&format!("/api/feedback/{run}"), &body).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    let frames = client.come_back(&run, None).await.rest().await;
+    let result = frames.iter().find(|frame| frame.event() == "call.completed").unwrap().json();
+    assert_eq!(result["result"]["reason"], "changed", "{result}");
+    assert_eq!(frames.last().unwrap().json()["answer"], "Nobody knows.");
+    assert!(model.requests().iter().all(|request| path_of(request).as_deref() == Some("")));
 }
 
 /// A tool of an agent's own, which says what it was called with.

@@ -104,21 +104,25 @@ impl World {
 
     /// Waits until nobody drives a run that waits for people. Returns its journal.
     pub(crate) async fn settled_paused(&self, run: &str) -> Vec<Record> {
-        let key = RunKey::new(TenantId::new("local").unwrap(), RunId::new(run).unwrap());
-        let store = &self.system.ports().store;
-        let parked = async {
-            while store.find_meta(&key).await.unwrap().unwrap().status != RunStatus::Paused {
-                tokio::task::yield_now().await;
-            }
-            store.read_from(&key, 0).await.unwrap()
-        };
-        tokio::time::timeout(SETTLED_WITHIN, parked).await.unwrap()
+        settled_paused(self.system.ports(), run).await
     }
 
     /// Waits until a run owes nothing more.
     pub(crate) async fn settled(&self, run: &str) {
         settled(self.system.ports(), run).await;
     }
+}
+
+/// Waits until nobody drives a run that waits for people. Returns its journal.
+pub(crate) async fn settled_paused(ports: &LocalWorld, run: &str) -> Vec<Record> {
+    let key = RunKey::new(TenantId::new("local").unwrap(), RunId::new(run).unwrap());
+    let parked = async {
+        while ports.store.find_meta(&key).await.unwrap().unwrap().status != RunStatus::Paused {
+            tokio::task::yield_now().await;
+        }
+        ports.store.read_from(&key, 0).await.unwrap()
+    };
+    tokio::time::timeout(SETTLED_WITHIN, parked).await.unwrap()
 }
 
 /// Waits until a run owes nothing more. Returns its journal.

@@ -81,24 +81,12 @@ async fn run_command(words: &[&str]) -> Result<()> {
             let report = Report::new(speed::measure_speed().await?, parts::describe_parts().await?);
             terminal::print_line(&report.to_table());
         }
-        ["--cpu"] => {
-            print_figures(cpu::measure_cpu().await?);
-        }
-        ["--memory"] => {
-            print_figures(vec![memory::measure_memory().await?]);
-        }
-        ["--viewers"] => {
-            print_figures(vec![viewers::measure_viewers().await?]);
-        }
-        ["--turns"] => {
-            print_figures(journal::measure_journal().await?.0);
-        }
-        ["--agents"] => {
-            print_figures(agents::measure_agents().await?);
-        }
-        ["--people"] => {
-            print_figures(people::measure_people().await?);
-        }
+        ["--cpu"] => print_figures(cpu::measure_cpu().await?),
+        ["--memory"] => print_figures(vec![memory::measure_memory().await?]),
+        ["--viewers"] => print_figures(vec![viewers::measure_viewers().await?]),
+        ["--turns"] => print_figures(journal::measure_journal().await?.0),
+        ["--agents"] => print_figures(agents::measure_agents().await?),
+        ["--people"] => print_figures(people::measure_people().await?),
         ["--streams"] => {
             let figure = streams::measure_streams(streams::STREAMS).await?;
             print_figures(vec![figure]);
@@ -107,9 +95,7 @@ async fn run_command(words: &[&str]) -> Result<()> {
             let figure = streams::measure_streams(number.parse()?).await?;
             print_figures(vec![figure]);
         }
-        ["--join"] => {
-            print_figures(vec![join::measure_join().await?]);
-        }
+        ["--join"] => print_figures(vec![join::measure_join().await?]),
         _ => bail!("{USAGE}"),
     }
     Ok(())

@@ -210,6 +210,17 @@ impl Connection {
         self.lanes.missing_entries().filter(|_| self.can_show_early())
     }
 
+    /// The runs below the root that are at work: whoever has come only now may be shown what they have
+    /// done. [`Self::render_live`] takes it.
+    pub fn lanes_at_work(&self) -> impl Iterator<Item = &Path> {
+        self.lanes.lanes_at_work().filter(|_| self.can_show_early())
+    }
+
+    /// Has an entry of a run at work be missed, until it comes: somebody knows that it is there.
+    pub fn expect_entry(&mut self, path: &Path, nth: u64) {
+        self.lanes.expect_entry(path, nth);
+    }
+
     /// Not at the end, nor while a record is sent in parts: what its tasks had shown was counted.
     fn can_show_early(&self) -> bool {
         !self.has_ended && self.early.is_none()

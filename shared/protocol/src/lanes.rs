@@ -160,6 +160,18 @@ impl Lanes {
         below.filter(|(_, lane)| lane.misses_next()).map(|(path, lane)| (path, lane.shown_count))
     }
 
+    /// The runs below the root that are at work.
+    pub(super) fn lanes_at_work(&self) -> impl Iterator<Item = &Path> {
+        let below = self.lanes.iter().filter(|(path, _)| !path.is_root());
+        below.filter(|(_, lane)| lane.stage == LaneStage::Running).map(|(path, _)| path)
+    }
+
+    /// Somebody knows that there is an entry at this place.
+    pub(super) fn expect_entry(&mut self, path: &Path, nth: u64) {
+        let lane = self.lane_mut(path);
+        lane.known_count = lane.known_count.max(nth + 1);
+    }
+
     /// A task has ended, and what it did is being shown: nothing of it is early any more.
     pub(super) fn close_lane(&mut self, path: &Path) {
         let lane = self.lane_mut(path);

@@ -7,6 +7,7 @@
 //! would come back to the same place for ever. Where it is full, the response ends there, and its last
 //! frame, which says how to go on, passes the bound.
 
+mod children;
 mod waiting_previews;
 mod waiting_progress;
 
@@ -17,7 +18,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use djinn_core::entry::Entry;
-use djinn_core::id::Path;
 use djinn_core::journal::Record;
 use djinn_protocol::connection::Connection;
 use djinn_protocol::preview::Live;
@@ -111,7 +111,9 @@ impl ClientStream {
         self.buffered.bytes.load(Ordering::Relaxed) <= self.buffer_size
     }
 
-    fn has_preview_room(&self) -> bool {
+    /// Whether what may wait can be sent, too.
+    #[must_use]
+    pub fn has_preview_room(&self) -> bool {
         self.buffered.bytes.load(Ordering::Relaxed) <= self.buffer_size / PREVIEW_PART
     }
 
@@ -274,20 +276,6 @@ impl ClientStream {
         {
             self.send_content(frames, now_ms);
         }
-    }
-
-    /// The tasks of which the client would be shown more if it were told, and the place of the first
-    /// entry that is missing; see [`Connection::missing_entries`].
-    #[must_use]
-    pub fn missing_entries(&self) -> Vec<(Path, u64)> {
-        let missing = self.connection.missing_entries().filter(|_| self.is_open());
-        missing.map(|(path, nth)| (path.clone(), nth)).collect()
-    }
-
-    /// Whether [`Self::missing_entries`] has any.
-    #[must_use]
-    pub fn has_missing_entries(&self) -> bool {
-        self.is_open() && self.connection.missing_entries().next().is_some()
     }
 
     /// When [`Self::send_previews`] has something to send, Unix milliseconds; `None` while there is

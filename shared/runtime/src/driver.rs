@@ -10,6 +10,7 @@
 mod alarm;
 mod append;
 mod background;
+mod caller;
 mod child;
 mod children;
 mod continuation;
@@ -45,7 +46,7 @@ use children::Children;
 pub use continuation::continue_run;
 use costs::RunCosts;
 use drive::DriveResult;
-pub use drive::{DriveEnd, DriveParams, drive_run};
+pub(crate) use drive::{DriveEnd, DriveParams, drive_run};
 use driven_run::DrivenRun;
 use hand_over::HandOver;
 use idle::IdleTime;
@@ -83,8 +84,8 @@ impl<P: Ports> Driver<P> {
             alarm: RunAlarm::new(&run),
             costs: RunCosts::new(&run, drive.lease.epoch),
             lease: HeldLease::new(drive.lease, drive.lapsed, &run),
-            viewers: Viewers::new(drive.client, drive.parent),
-            live_writer: LiveWriter::new(&run),
+            live_writer: LiveWriter::new(&run, drive.caller.as_ref()),
+            viewers: Viewers::new(drive.client, drive.caller),
             live_poll: LivePoll::new(&run),
             idle: IdleTime::default(),
             hand_over: HandOver::new(drive.deadline, drive.hops),
@@ -108,7 +109,7 @@ impl<P: Ports> Driver<P> {
 
     /// A run that was not created here may have mail, and a dead driver to be reported.
     async fn start_driving(&mut self, earlier_records: Vec<Record>, is_new: bool) -> DriveResult {
-        self.viewers.show_records(&self.run, &mut self.live_writer, &earlier_records, 0).await;
+        self.viewers.show_earlier(&self.run, &mut self.live_writer, &earlier_records).await;
         self.record_resumption().await?;
         if is_new || self.run.has_ended() {
             return Ok(());
@@ -170,7 +171,8 @@ impl<P: Ports> Driver<P> {
             lease: &self.lease,
             costs: &self.costs,
             hand_over: &self.hand_over,
-            live_sender: self.live_writer.sender(),
+            live_writer: &self.live_writer,
+            is_inline: self.viewers.has_caller(),
             alarm: &mut self.alarm,
             children: &mut self.children,
             background: &mut self.background,
@@ -179,13 +181,12 @@ impl<P: Ports> Driver<P> {
 
     /// Whether something is in flight that the loop has to wait for.
     fn has_pending_work(&mut self) -> bool {
-        let Self { run, hand_over, .. } = self;
-        let may_start = !hand_over.has_begun(run);
+        let may_start = !self.hand_over.has_begun(&self.run);
         self.background.has_effects()
             || (self.alarm.is_pending() && may_start)
             || (may_start
-                && self.children.is_only_waiting(run)
-                && self.idle.can_wait(run, &self.viewers, hand_over))
+                && self.children.is_only_waiting(&self.run)
+                && self.idle.can_wait(&self.run, &self.viewers, &self.hand_over))
     }
 
     /// Waits for the next thing that happens and says what the run is to be told of it. What is only

@@ -1,10 +1,12 @@
 //! Reading the live log of a run: what several writers add, each thing once. The log loses what is old
 //! and leaves out what is large; what a viewer misses of a task is read in the task's journal.
 
+mod children_at_work;
 mod missing_entries;
 
 use std::collections::{BTreeMap, VecDeque};
 
+pub(crate) use children_at_work::ChildrenAtWork;
 use djinn_core::id::Path;
 use djinn_protocol::call_progress::CallProgress;
 use djinn_protocol::preview::{Live, Preview};

@@ -55,7 +55,7 @@ pub async fn serve_client<P: Ports>(
                 let LeasedRun { lease, lapsed, is_new, journal } = *driving;
                 let ServeContext { key, deadline, hops, .. } = &serving;
                 let (key, deadline, hops) = (key.clone(), *deadline, *hops);
-                let (client, parent, before) = (Some(client), None, Vec::new());
+                let (client, caller, before) = (Some(client), None, Vec::new());
                 let drive = DriveParams {
                     key,
                     journal,
@@ -64,7 +64,7 @@ pub async fn serve_client<P: Ports>(
                     is_new,
                     earlier_records: before,
                     client,
-                    parent,
+                    caller,
                     deadline,
                     hops,
                 };

@@ -58,11 +58,12 @@ impl AgentLoop {
         running.filter_map(OpenCall::child_id)
     }
 
-    /// The call that a run answers which may begin, and what it may use up.
+    /// The call that a run answers which may begin, what it may use up, and SHA-256 of the parameters that
+    /// its agent was offered with.
     #[must_use]
-    pub fn find_agent_call(&self, child: &ChildId) -> Option<(&ToolCall, AgentShare)> {
+    pub fn find_agent_call(&self, child: &ChildId) -> Option<(&ToolCall, AgentShare, &str)> {
         let open = self.open_calls().iter().find(|open| open.child_id().as_ref() == Some(child))?;
-        Some((&open.call, open.share?))
+        Some((&open.call, open.share?, &open.schema_hash))
     }
 
     /// Takes the end of a run that answers a call. `None` if nobody waits for it.

@@ -37,7 +37,7 @@ pub(super) struct ChildContext<'a> {
 impl ChildContext<'_> {
     /// What a call to an agent is started with. `None` for one that is not owed.
     pub(super) fn spec_of_call(self, child: &ChildId, caller: &AgentLoop) -> Option<RunSpec> {
-        let (call, share) = caller.find_agent_call(child)?;
+        let (call, share, _) = caller.find_agent_call(child)?;
         let ToolArguments::Parsed(arguments) = &call.arguments else { return None };
         let at_once = u32::try_from(caller.running_agents().count()).unwrap_or(u32::MAX);
         let child = ChildSpec {

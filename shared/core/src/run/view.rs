@@ -201,14 +201,17 @@ impl Run {
         }
     }
 
-    /// The agent that a child is to be worked on by, if one is named.
+    /// The agent that a child is to be worked on by, if one is named. Of one that was offered to who called
+    /// it, SHA-256 of the parameters it had then.
     #[must_use]
-    pub fn agent_of(&self, child: &ChildId) -> Option<&str> {
+    pub fn agent_of(&self, child: &ChildId) -> Option<(&str, Option<&str>)> {
         match (&self.phase, child) {
             (Phase::Reacting(agent), _) => {
-                agent.find_agent_call(child).map(|(call, _)| call.tool.as_str())
+                agent.find_agent_call(child).map(|(call, _, hash)| (call.tool.as_str(), Some(hash)))
             }
-            (Phase::PlanSolving(solving), ChildId::Task(task)) => solving.agent_of(task),
+            (Phase::PlanSolving(solving), ChildId::Task(task)) => {
+                Some((solving.agent_of(task)?, None))
+            }
             _ => None,
         }
     }

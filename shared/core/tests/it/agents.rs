@@ -157,7 +157,8 @@ fn what_dies_between_the_calls_of_a_file_is_owed_again() {
 fn an_agent_is_told_what_it_is_called_for_and_where_it_stands() {
     let mut caller = Told::of(asked("why?"));
     caller.tell(calls(2));
-    assert_eq!(caller.0.run().agent_of(&ChildId::new("t1.c2").unwrap()), Some("helper"));
+    let (called, schema) = caller.0.run().agent_of(&ChildId::new("t1.c2").unwrap()).unwrap();
+    assert_eq!((called, schema.is_some()), ("helper", true));
     let spec = caller.child("t1.c2").with_agent(agent());
     let child = spec.child.clone().unwrap();
     assert_eq!(spec.path().to_string(), "t1.c2");

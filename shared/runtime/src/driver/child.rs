@@ -3,26 +3,27 @@
 use std::mem;
 use std::pin::Pin;
 
-use djinn_agents::fill_arguments;
+use djinn_agents::{check_arguments, fill_arguments};
+use djinn_core::agent::AgentSpec;
 use djinn_core::budget::Spending;
 use djinn_core::conversation::ChildReport;
-use djinn_core::id::{CallId, WriteId};
+use djinn_core::id::{CallId, WriteId, sha256_hex};
 use djinn_core::input::{ChildEnded, ChildSpec, Input, RunSpec};
 use djinn_core::journal::Journal;
 use djinn_core::status::RunStatus;
-use djinn_core::tool::{ToolFailure, ToolResult};
-use djinn_protocol::preview::Live;
-use tokio::sync::mpsc;
+use djinn_core::tool::{ToolFailure, ToolResult, canonical_json};
+use serde_json::Value;
 
-use super::continuation::continue_child;
+use super::caller::CallerLink;
+use super::continuation::{continue_child, drive_new_child};
 use crate::deadline::Deadline;
 use crate::ending::stop_below;
-use crate::leased_run::ServeContext;
+use crate::leased_run::{LeasedRun, ServeContext};
 use crate::pages::read_journal;
 use crate::port::admission::Admission;
 use crate::port::alarm::Invoker;
 use crate::port::clock::Clock;
-use crate::port::journal::{CreateResult, Journals, NewRun, RunMeta};
+use crate::port::journal::{CreateResult, Journals, Lease, NewRun, RunMeta};
 use crate::port::tool::ToolAudience;
 use crate::port::{RunKey, StoreError, too_large_failure};
 use crate::settings::{journal_expiry_s, to_millis};
@@ -42,6 +43,51 @@ impl From<StoreError> for ChildError {
     }
 }
 
+/// A child, as it was found.
+enum FoundChild {
+    /// It was there before.
+    Existing(Box<RunMeta>),
+    /// It has just been created; if it is to be driven here, under this invocation's lease.
+    New(Option<Box<LeasedRun>>),
+}
+
+/// Why a call of an agent cannot be made, and what is wrong with it.
+type CallProblem = (ToolFailure, String);
+
+/// The agent that a child is to be worked on by.
+pub(super) struct NamedAgent {
+    name: String,
+    /// SHA-256 of the parameters that it was offered with to who called it; `None` for a step's.
+    offered_schema: Option<String>,
+}
+
+impl NamedAgent {
+    /// The agent of this name, offered with parameters of this hash.
+    pub(super) fn of((name, offered_schema): (&str, Option<&str>)) -> Self {
+        Self { name: name.to_owned(), offered_schema: offered_schema.map(str::to_owned) }
+    }
+
+    /// What its run starts with, `agent` being what its file says now.
+    fn begin(&self, agent: Option<AgentSpec>, spec: &RunSpec) -> Result<RunSpec, CallProblem> {
+        let agent = agent.filter(|agent| self.is_callable_as(&agent.parameters));
+        let agent = agent.ok_or((ToolFailure::Changed, String::new()))?;
+        let parameters = agent.parameters.clone();
+        let mut called = spec.clone().with_agent(agent);
+        if let Some(child) = &mut called.child {
+            check_arguments(&parameters, &child.arguments)
+                .map_err(|problem| (ToolFailure::BadArguments, problem))?;
+            child.arguments = fill_arguments(&parameters, mem::take(&mut child.arguments));
+        }
+        Ok(called)
+    }
+
+    /// Whether it is what was offered: of these parameters.
+    fn is_callable_as(&self, parameters: &Value) -> bool {
+        let now = || sha256_hex(canonical_json(parameters).as_bytes());
+        self.offered_schema.as_ref().is_none_or(|offered| *offered == now())
+    }
+}
+
 /// A child to be worked on.
 pub(super) struct ChildExecution<P: Ports> {
     /// The store and the services that it works with.
@@ -51,7 +97,7 @@ pub(super) struct ChildExecution<P: Ports> {
     /// What it starts with.
     pub(super) spec: RunSpec,
     /// The agent that it is worked on by, if one is named.
-    pub(super) agent: Option<String>,
+    pub(super) agent: Option<NamedAgent>,
     /// Whether it is the run's only one: then it is driven here.
     pub(super) is_only_child: bool,
     /// Whether somebody may have created it before.
@@ -61,8 +107,8 @@ pub(super) struct ChildExecution<P: Ports> {
     pub(super) trusts_recent_kick: bool,
     /// The end of the invocation, before which the driver hands over.
     pub(super) deadline: Deadline,
-    /// Where its entries and pieces of its text go while it is driven here.
-    pub(super) live_sender: mpsc::UnboundedSender<Live>,
+    /// What it has of its caller's driver while it is driven here.
+    pub(super) caller: CallerLink,
 }
 
 impl<P: Ports> ChildExecution<P> {
@@ -99,87 +145,94 @@ impl<P: Ports> ChildExecution<P> {
     }
 
     async fn ensure_driven(&self) -> Result<Option<Box<ChildEnded>>, ChildError> {
-        if let Some(meta) = self.find_or_create().await? {
-            if meta.status.has_ended() {
+        match self.find_or_create().await? {
+            FoundChild::Existing(meta) if meta.status.has_ended() => {
                 return Ok(self.read_result().await?);
             }
-            let now_ms = self.ports.clock().now_ms();
-            let just_now = now_ms.saturating_sub(to_millis(self.ports.settings().dispatch_every));
-            let is_queued = meta.status == RunStatus::Queued && meta.started_at_ms > just_now;
-            let is_coming = self.trusts_recent_kick && !self.is_only_child && is_queued;
-            if is_coming || meta.is_driven(now_ms) {
+            FoundChild::Existing(meta) if self.is_worked_on(&meta) => return Ok(None),
+            FoundChild::New(Some(leased_run)) => self.drive_new_inline(*leased_run).await,
+            FoundChild::Existing(_) | FoundChild::New(None) if self.is_only_child => {
+                self.drive_inline().await?;
+            }
+            FoundChild::Existing(_) | FoundChild::New(None) => {
+                self.ports.invoker().kick_run(&self.key, 0).await?;
                 return Ok(None);
             }
         }
-        if !self.is_only_child {
-            self.ports.invoker().kick_run(&self.key, 0).await?;
-            return Ok(None);
-        }
-        self.drive_inline().await?;
         Ok(self.read_result().await?)
     }
 
-    /// The task as it was, or nothing: then it is there now. One that is known is looked up first, since
-    /// that costs a read, and creating what is there a refused transaction.
-    async fn find_or_create(&self) -> Result<Option<RunMeta>, ChildError> {
+    /// Whether somebody drives it, or was asked to only just now.
+    fn is_worked_on(&self, meta: &RunMeta) -> bool {
+        let now_ms = self.ports.clock().now_ms();
+        let just_now = now_ms.saturating_sub(to_millis(self.ports.settings().dispatch_every));
+        let is_queued = meta.status == RunStatus::Queued && meta.started_at_ms > just_now;
+        let is_coming = self.trusts_recent_kick && !self.is_only_child && is_queued;
+        is_coming || meta.is_driven(now_ms)
+    }
+
+    /// The child as it was, or as it is created. One that is known is looked up first, since that costs
+    /// a read, and creating what is there a refused transaction.
+    async fn find_or_create(&self) -> Result<FoundChild, ChildError> {
         let known = match self.may_exist {
             true => self.ports.store().find_meta(&self.key).await?,
             false => None,
         };
         match known {
-            Some(meta) => Ok(Some(meta)),
-            None => match self.create_child().await? {
-                CreateResult::Exists(meta) => Ok(Some(*meta)),
-                CreateResult::Created
-                | CreateResult::SessionBusy(_)
-                | CreateResult::NotAdmitted(_) => Ok(None),
-            },
+            Some(meta) => Ok(FoundChild::Existing(Box::new(meta))),
+            None => self.create_child().await,
         }
     }
 
-    async fn create_child(&self) -> Result<CreateResult, ChildError> {
+    /// Creates it, under a lease if it is to be driven here.
+    async fn create_child(&self) -> Result<FoundChild, ChildError> {
         let spec = self.complete_spec().await?;
         let now_ms = self.ports.clock().now_ms();
-        // A name of its own: a task that is there must not look as if it had just been created.
+        let until_ms = now_ms.saturating_add(to_millis(self.ports.settings().lease));
+        let lease =
+            self.is_only_child.then(|| Lease { holder: self.driver_name(), until_ms, epoch: 1 });
+        // A name of its own: a child that is there must not look as if it had just been created.
         let chance = self.ports.clock().jitter().to_bits();
         let write = WriteId::new(format!("child.{now_ms:x}.{chance:x}"))
             .map_err(|error| StoreError::Unreadable(error.to_string()))?;
-        let (journal, record) = Journal::open(spec, 0, write, now_ms);
+        let (journal, record) = Journal::open(spec, u64::from(lease.is_some()), write, now_ms);
         let expires_at_s = journal_expiry_s(self.ports.settings(), journal.run());
-        let new = NewRun { record, lease: None, expires_at_s, admission: Admission::default() };
-        Ok(self.ports.store().create(&self.key, &new).await?)
+        let admission = Admission::default();
+        let new = NewRun { record, lease: lease.clone(), expires_at_s, admission };
+        Ok(match self.ports.store().create(&self.key, &new).await? {
+            CreateResult::Exists(meta) => FoundChild::Existing(meta),
+            CreateResult::Created | CreateResult::SessionBusy(_) | CreateResult::NotAdmitted(_) => {
+                FoundChild::New(lease.map(|lease| {
+                    Box::new(LeasedRun { lease, lapsed: false, is_new: true, journal })
+                }))
+            }
+        })
     }
 
     /// What it starts with, its agent's file included, as that is now.
     async fn complete_spec(&self) -> Result<RunSpec, ChildError> {
         let spec = self.spec.clone();
-        let Some(name) = &self.agent else { return Ok(spec) };
+        let Some(named) = &self.agent else { return Ok(spec) };
         let audience = ToolAudience::of(&spec);
-        let (toolbox, language) = (self.ports.tools(), spec.settings.language);
-        let tools = Box::pin(toolbox.list_tools(self.ports.clock(), &audience)).await;
-        let is_step = self.key.path.last().is_some_and(|child| child.task().is_some());
+        let tools = Box::pin(self.ports.tools().list_tools(self.ports.clock(), &audience)).await;
+        let is_step = named.offered_schema.is_none();
         // A call was offered to who made it; a step names whatever its planner or a person wrote.
         let is_offered =
-            !is_step || tools.specs_for(&spec).iter().any(|offered| offered.name == *name);
-        let found = tools.find_tool(name).filter(|_| is_offered);
+            !is_step || tools.specs_for(&spec).iter().any(|offered| offered.name == named.name);
+        let found = tools.find_tool(&named.name).filter(|_| is_offered);
         let found = found.ok_or((ToolFailure::UnknownTool, String::new()));
-        let called = found.and_then(|tool| {
-            let agent = tool.agent(language).ok_or((ToolFailure::Changed, String::new()))?;
-            let parameters = agent.parameters.clone();
-            let mut called = spec.clone().with_agent(agent);
-            if let Some(child) = &mut called.child {
-                tool.check_arguments(&child.arguments)
-                    .map_err(|problem| (ToolFailure::BadArguments, problem))?;
-                child.arguments = fill_arguments(&parameters, mem::take(&mut child.arguments));
-            }
-            Ok(called)
-        });
+        let called = found.and_then(|tool| named.begin(tool.agent(spec.settings.language), &spec));
         match called {
             Ok(called) => Ok(called),
             // A step is worked on all the same, as one that names no agent.
             Err((reason, problem)) if is_step => {
                 let reason = reason.as_str();
-                tracing::warn!(agent = name, reason, problem, "the agent of a step is not called");
+                tracing::warn!(
+                    agent = named.name,
+                    reason,
+                    problem,
+                    "the agent of a step is not called"
+                );
                 Ok(spec)
             }
             Err((reason, detail)) => {
@@ -190,14 +243,27 @@ impl<P: Ports> ChildExecution<P> {
 
     /// Drives the task until it has ended or its time here is up.
     fn drive_inline(&self) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + '_>> {
+        let serving = self.serve_context(self.driver_name());
+        Box::pin(continue_child(&self.ports, serving, self.caller.clone()))
+    }
+
+    /// The same of one that was created here.
+    fn drive_new_inline(
+        &self,
+        leased_run: LeasedRun,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        let serving = self.serve_context(leased_run.lease.holder.clone());
+        Box::pin(drive_new_child(&self.ports, serving, leased_run, self.caller.clone()))
+    }
+
+    /// Names the driver of a child that is driven here.
+    fn driver_name(&self) -> String {
         let now_ms = self.ports.clock().now_ms();
-        let serving = ServeContext {
-            key: self.key.clone(),
-            holder: format!("inline.{now_ms:x}.{:x}", self.ports.clock().jitter().to_bits()),
-            deadline: self.deadline,
-            hops: 0,
-        };
-        Box::pin(continue_child(&self.ports, serving, self.live_sender.clone()))
+        format!("inline.{now_ms:x}.{:x}", self.ports.clock().jitter().to_bits())
+    }
+
+    fn serve_context(&self, holder: String) -> ServeContext {
+        ServeContext { key: self.key.clone(), holder, deadline: self.deadline, hops: 0 }
     }
 
     async fn read_result(&self) -> Result<Option<Box<ChildEnded>>, StoreError> {

@@ -1,8 +1,8 @@
 //! Continuing a run that nobody drives.
 
-use djinn_protocol::preview::Live;
-use tokio::sync::mpsc;
+use djinn_core::journal::Record;
 
+use super::caller::CallerLink;
 use super::{DriveParams, drive_run};
 use crate::ending::retire;
 use crate::leased_run::{LeasedRun, ServeContext, take_over};
@@ -21,7 +21,7 @@ use crate::world::Ports;
 /// # Errors
 /// [`StoreError`] when the store cannot be reached; the run's alarm tries again.
 pub async fn continue_run<P: Ports>(ports: &P, serving: ServeContext) -> Result<(), StoreError> {
-    continue_with_parent(ports, serving, None).await
+    continue_with_caller(ports, serving, None).await
 }
 
 /// Continues a child in the invocation that drives its caller, which is shown what it does at once.
@@ -31,17 +31,17 @@ pub async fn continue_run<P: Ports>(ports: &P, serving: ServeContext) -> Result<
 pub(super) async fn continue_child<P: Ports>(
     ports: &P,
     serving: ServeContext,
-    parent: mpsc::UnboundedSender<Live>,
+    caller: CallerLink,
 ) -> Result<(), StoreError> {
-    continue_with_parent(ports, serving, Some(parent)).await
+    continue_with_caller(ports, serving, Some(caller)).await
 }
 
-async fn continue_with_parent<P: Ports>(
+async fn continue_with_caller<P: Ports>(
     ports: &P,
     serving: ServeContext,
-    parent: Option<mpsc::UnboundedSender<Live>>,
+    caller: Option<CallerLink>,
 ) -> Result<(), StoreError> {
-    let ServeContext { key, deadline, hops, .. } = &serving;
+    let key = &serving.key;
     let meta = ports.store().find_meta(key).await?;
     let status = meta.as_ref().map(|meta| meta.status);
     let Some(meta) = meta.filter(|meta| !meta.status.has_ended()) else {
@@ -55,9 +55,9 @@ async fn continue_with_parent<P: Ports>(
         }
         return delivered;
     };
-    let caller = key.parent().filter(|_| parent.is_none());
-    if let Some(caller) = caller
-        && has_run_ended(ports, &caller).await?
+    let parent = key.parent().filter(|_| caller.is_none());
+    if let Some(parent) = parent
+        && has_run_ended(ports, &parent).await?
     {
         // Nobody waits for it: it finds this before it does anything.
         let stop = Mail::Stop { by: meta.user };
@@ -66,25 +66,45 @@ async fn continue_with_parent<P: Ports>(
     }
     // Of a child all is shown once more; of a user's run whoever watches has read it.
     let from = if key.is_root() { u64::MAX } else { 0 };
-    if let Some((driving, before)) = take_over(ports, &serving, from).await? {
-        let LeasedRun { lease, lapsed, is_new, journal } = *driving;
-        let (key, deadline, hops) = (key.clone(), *deadline, *hops);
-        let client = None;
-        let drive = DriveParams {
-            key,
-            journal,
-            lease,
-            lapsed,
-            is_new,
-            earlier_records: before,
-            client,
-            parent,
-            deadline,
-            hops,
-        };
-        drive_run(ports, drive).await;
+    if let Some((leased_run, earlier_records)) = take_over(ports, &serving, from).await? {
+        drive_leased(ports, serving, *leased_run, earlier_records, caller).await;
     }
     Ok(())
+}
+
+/// Drives a child that this invocation has just created, as [`continue_child`] does one that was there.
+pub(super) async fn drive_new_child<P: Ports>(
+    ports: &P,
+    serving: ServeContext,
+    leased_run: LeasedRun,
+    caller: CallerLink,
+) {
+    drive_leased(ports, serving, leased_run, Vec::new(), Some(caller)).await;
+}
+
+async fn drive_leased<P: Ports>(
+    ports: &P,
+    serving: ServeContext,
+    leased_run: LeasedRun,
+    earlier_records: Vec<Record>,
+    caller: Option<CallerLink>,
+) {
+    let LeasedRun { lease, lapsed, is_new, journal } = leased_run;
+    let ServeContext { key, deadline, hops, .. } = serving;
+    let client = None;
+    let drive = DriveParams {
+        key,
+        journal,
+        lease,
+        lapsed,
+        is_new,
+        earlier_records,
+        client,
+        caller,
+        deadline,
+        hops,
+    };
+    drive_run(ports, drive).await;
 }
 
 async fn has_run_ended<P: Ports>(ports: &P, key: &RunKey) -> Result<bool, StoreError> {

@@ -1,11 +1,10 @@
 //! Driving a run: what that begins with, and why it stops.
 
 use djinn_core::journal::{Journal, Record};
-use djinn_protocol::preview::Live;
-use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
 use super::Driver;
+use super::caller::CallerLink;
 use crate::client::ClientStream;
 use crate::deadline::Deadline;
 use crate::port::RunKey;
@@ -13,33 +12,32 @@ use crate::port::journal::Lease;
 use crate::world::Ports;
 
 /// A run to be driven: its journal as it was read under the lease.
-pub struct DriveParams {
+pub(crate) struct DriveParams {
     /// The run or the task that is driven.
-    pub key: RunKey,
+    pub(crate) key: RunKey,
     /// The journal up to its newest record.
-    pub journal: Journal,
+    pub(crate) journal: Journal,
     /// The lease it is driven under.
-    pub lease: Lease,
+    pub(crate) lease: Lease,
     /// Whether the earlier driver died: `Resumed` is recorded first then.
-    pub lapsed: bool,
+    pub(crate) lapsed: bool,
     /// Whether this invocation has just created it: nobody can have written to it yet.
-    pub is_new: bool,
+    pub(crate) is_new: bool,
     /// Of a task what was recorded before: viewers may not have been shown all of it, since who drove it
     /// last took with them what they had not written to the live log.
-    pub earlier_records: Vec<Record>,
+    pub(crate) earlier_records: Vec<Record>,
     /// The client that the response streams to, if there is one.
-    pub client: Option<ClientStream>,
-    /// Where entries and pieces of text go besides: to the driver of the run that this is a task of, if
-    /// both are in one invocation.
-    pub parent: Option<mpsc::UnboundedSender<Live>>,
+    pub(crate) client: Option<ClientStream>,
+    /// The driver of the run that called this one, if both are in one invocation.
+    pub(crate) caller: Option<CallerLink>,
     /// The end of the invocation, before which the driver hands over.
-    pub deadline: Deadline,
+    pub(crate) deadline: Deadline,
     /// How often the run was handed over so far.
-    pub hops: u32,
+    pub(crate) hops: u32,
 }
 
 /// Why a driver stopped.
-pub enum DriveEnd {
+pub(crate) enum DriveEnd {
     /// The run has ended, and what it owed is delivered.
     Ended,
     /// There was no time left: a fresh invocation was asked to go on.
@@ -65,7 +63,7 @@ impl DriveEnd {
 }
 
 /// Drives a run until it has ended, is handed over, or is somebody else's.
-pub async fn drive_run<P: Ports>(ports: &P, mut drive: DriveParams) -> DriveEnd {
+pub(crate) async fn drive_run<P: Ports>(ports: &P, mut drive: DriveParams) -> DriveEnd {
     let span = tracing::info_span!(
         "run.drive",
         run_id = %drive.key.run,

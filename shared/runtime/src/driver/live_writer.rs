@@ -17,6 +17,7 @@ use pace::Pace;
 use tokio::sync::mpsc;
 
 use super::background::{BackgroundWork, DriverEvent};
+use super::caller::{CallerLink, WatchedUntil};
 use super::driven_run::DrivenRun;
 use super::lease::HeldLease;
 use crate::port::checker::ContentOwner;
@@ -42,7 +43,7 @@ pub(super) struct LiveWriter {
     open_messages: BTreeMap<MessageId, OpenMessage>,
     open_calls: OpenCalls,
     entries: VecDeque<EarlyEntry>,
-    watched_until_ms: i64,
+    watched_until: WatchedUntil,
     next_at_ms: i64,
     is_writing: bool,
 }
@@ -56,12 +57,14 @@ struct OpenMessage {
 }
 
 impl LiveWriter {
-    /// Nobody knows of a task's viewers, who look at its run: it is always watched.
-    pub(super) fn new<P: Ports>(run: &DrivenRun<P>) -> Self {
+    /// A run that is driven where its caller is, is watched while that one is. Elsewhere nobody knows of the
+    /// viewers of a run below, who look at the root: it is always watched.
+    pub(super) fn new<P: Ports>(run: &DrivenRun<P>, caller: Option<&CallerLink>) -> Self {
         let spec = run.state().spec();
         let child = spec.child.as_ref();
         let every_ms = to_millis(run.settings().live_every);
         let (sender, receiver) = mpsc::unbounded_channel();
+        let of_its_own = || WatchedUntil::new(if child.is_some() { i64::MAX } else { i64::MIN });
         Self {
             receiver,
             sender,
@@ -69,16 +72,22 @@ impl LiveWriter {
             open_messages: BTreeMap::new(),
             open_calls: OpenCalls::default(),
             entries: VecDeque::new(),
-            watched_until_ms: if child.is_some() { i64::MAX } else { i64::MIN },
+            watched_until: caller.map_or_else(of_its_own, |caller| caller.watched_until.clone()),
             path: spec.path(),
             next_at_ms: 0,
             is_writing: false,
         }
     }
 
-    /// Where model calls, and a task that is driven here, put what they write.
+    /// Where model calls and tools put what they write.
     pub(super) fn sender(&self) -> &mpsc::UnboundedSender<Live> {
         &self.sender
+    }
+
+    /// What a run below has that is driven here.
+    pub(super) fn link_for_child(&self) -> CallerLink {
+        let (live_sender, watched_until) = (self.sender.clone(), self.watched_until.clone());
+        CallerLink { live_sender, watched_until }
     }
 
     /// Returns when something was put there, with all of it that may be shown together.
@@ -168,15 +177,18 @@ impl LiveWriter {
             EarlyEntry { index: nth, ends_record, entry }
         });
         let early: Vec<EarlyEntry> = early.collect();
-        let room = MAX_WAITING_ENTRIES.saturating_sub(self.entries.len());
-        self.entries.extend(early.iter().take(room).cloned());
+        // What is not written here is read in the journal by whoever comes.
+        if record.at_ms <= self.watched_until.at_ms() {
+            let room = MAX_WAITING_ENTRIES.saturating_sub(self.entries.len());
+            self.entries.extend(early.iter().take(room).cloned());
+        }
         early.into_iter().map(Box::new).map(Live::Entry).collect()
     }
 
     /// Somebody watches the run until then.
     pub(super) fn set_watched_until(&mut self, at_ms: i64) {
         if self.path.is_root() {
-            self.watched_until_ms = at_ms;
+            self.watched_until.set(at_ms);
         }
     }
 
@@ -200,9 +212,9 @@ impl LiveWriter {
     /// When there will be something to write to the live log, Unix milliseconds.
     pub(super) fn next_wake_ms(&self) -> Option<i64> {
         let news = self.open_messages.values().any(|open| open.unlogged_texts().next().is_some());
-        let watched =
-            self.open_messages.values().any(|open| open.last_at_ms <= self.watched_until_ms);
-        let says = self.open_calls.has_unlogged(self.watched_until_ms);
+        let until_ms = self.watched_until.at_ms();
+        let watched = self.open_messages.values().any(|open| open.last_at_ms <= until_ms);
+        let says = self.open_calls.has_unlogged(until_ms);
         let any = (news && watched) || says || !self.entries.is_empty();
         (any && !self.is_writing).then_some(self.next_at_ms)
     }
@@ -230,8 +242,8 @@ impl LiveWriter {
 
     /// What to write now, if it is time; [`Self::on_batch_written`] must follow.
     fn take_batch(&mut self, now_ms: i64) -> Option<Vec<Live>> {
-        if now_ms > self.watched_until_ms {
-            self.watched_until_ms = i64::MIN;
+        if self.path.is_root() && now_ms > self.watched_until.at_ms() {
+            self.watched_until.set(i64::MIN);
         }
         if self.next_wake_ms()? > now_ms {
             return None;

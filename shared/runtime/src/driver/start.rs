@@ -8,17 +8,16 @@ use djinn_core::effect::{
 };
 use djinn_core::input::Input;
 use djinn_core::tool::EffectClass;
-use djinn_protocol::preview::Live;
-use tokio::sync::mpsc;
 
 use super::alarm::RunAlarm;
 use super::background::BackgroundWork;
-use super::child::ChildExecution;
+use super::child::{ChildExecution, NamedAgent};
 use super::children::Children;
 use super::costs::RunCosts;
 use super::driven_run::DrivenRun;
 use super::hand_over::HandOver;
 use super::lease::HeldLease;
+use super::live_writer::LiveWriter;
 use super::store_retry::retry_store_call;
 use crate::perform::answer::AnswerWrite;
 use crate::perform::deliver::{ignore_too_large, make_delivery};
@@ -37,8 +36,10 @@ pub(super) struct EffectStarter<'a, P: Ports> {
     pub(super) lease: &'a HeldLease,
     pub(super) costs: &'a RunCosts,
     pub(super) hand_over: &'a HandOver,
-    /// Where pieces of text and progress go, and what a task does that is driven here.
-    pub(super) live_sender: &'a mpsc::UnboundedSender<Live>,
+    /// Where pieces of text and progress go, and what a run below does that is driven here.
+    pub(super) live_writer: &'a LiveWriter,
+    /// Whether the driver of its caller is in this invocation.
+    pub(super) is_inline: bool,
     pub(super) alarm: &'a mut RunAlarm,
     pub(super) children: &'a mut Children,
     pub(super) background: &'a mut BackgroundWork,
@@ -120,7 +121,7 @@ impl<P: Ports> EffectStarter<'_, P> {
             deadline: self.hand_over.deadline(),
             is_first: !self.background.has_started_effect(),
             account: Arc::clone(self.costs.account()),
-            live_sender: self.live_sender.clone(),
+            live_sender: self.live_writer.sender().clone(),
         }
     }
 
@@ -146,7 +147,7 @@ impl<P: Ports> EffectStarter<'_, P> {
         let (id, PreparedCall { invocation, timeout }) = (call.effect_id(), call);
         let (class, deadline) = (invocation.class, self.hand_over.deadline());
         let (ports, key) = (self.run.ports().clone(), self.run.key().clone());
-        let (run, live_sender) = (self.run.state(), self.live_sender.clone());
+        let (run, live_sender) = (self.run.state(), self.live_writer.sender().clone());
         let call = ToolExecution::of(ports, key, run, invocation, timeout, deadline, live_sender);
         self.background.spawn_effect(id, class, call.perform());
     }
@@ -182,7 +183,7 @@ impl<P: Ports> EffectStarter<'_, P> {
             return;
         }
         let Some(spec) = self.run.state().child_spec(&dispatch.child) else { return };
-        let agent = self.run.state().agent_of(&dispatch.child).map(str::to_owned);
+        let agent = self.run.state().agent_of(&dispatch.child).map(NamedAgent::of);
         self.costs.settle_in_background(self.run, self.background);
         let may_exist = self.children.begin_dispatch(&dispatch.child);
         let id = EffectId::Child(dispatch.child.clone());
@@ -195,7 +196,7 @@ impl<P: Ports> EffectStarter<'_, P> {
             may_exist,
             trusts_recent_kick: !self.lease.has_lapsed(),
             deadline: self.hand_over.deadline(),
-            live_sender: self.live_sender.clone(),
+            caller: self.live_writer.link_for_child(),
         };
         self.background.spawn_effect(id, EffectClass::Idempotent, task.perform());
     }
@@ -219,8 +220,9 @@ impl<P: Ports> EffectStarter<'_, P> {
     }
 
     fn start_delivery(&mut self, delivery: Delivery) {
-        // An alarm that is still being made could come after its removal.
-        if self.alarm.is_pending() {
+        // An alarm that is still being made could come after its removal. Whoever drives its caller here
+        // reads its end where it stands.
+        if self.alarm.is_pending() || (self.is_inline && delivery == Delivery::ChildResult) {
             return;
         }
         let (ports, key) = (self.run.ports().clone(), self.run.key().clone());

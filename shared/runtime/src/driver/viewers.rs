@@ -3,12 +3,13 @@
 use djinn_core::id::Path;
 use djinn_core::journal::Record;
 use djinn_protocol::preview::Live;
-use tokio::sync::mpsc;
 
+use super::caller::CallerLink;
 use super::driven_run::DrivenRun;
 use super::live_writer::LiveWriter;
 use crate::client::ClientStream;
 use crate::history::show_record;
+use crate::live_reader::ChildrenAtWork;
 use crate::port::StoreError;
 use crate::settings::to_millis;
 use crate::world::Ports;
@@ -16,15 +17,17 @@ use crate::world::Ports;
 /// The client of a driver, and the driver of its run, where it has them.
 pub(super) struct Viewers {
     client: Option<ClientStream>,
-    parent: Option<mpsc::UnboundedSender<Live>>,
+    caller: Option<CallerLink>,
 }
 
 impl Viewers {
-    pub(super) fn new(
-        client: Option<ClientStream>,
-        parent: Option<mpsc::UnboundedSender<Live>>,
-    ) -> Self {
-        Self { client, parent }
+    pub(super) fn new(client: Option<ClientStream>, caller: Option<CallerLink>) -> Self {
+        Self { client, caller }
+    }
+
+    /// Whether the driver of its caller is in this invocation.
+    pub(super) fn has_caller(&self) -> bool {
+        self.caller.is_some()
     }
 
     /// When the client is to be sent a heartbeat or previews, Unix milliseconds.
@@ -78,6 +81,22 @@ impl Viewers {
         }
     }
 
+    /// Shows what was recorded before this driver came: these records, the first ones, and what runs below
+    /// have done that are at work.
+    pub(super) async fn show_earlier<P: Ports>(
+        &mut self,
+        run: &DrivenRun<P>,
+        live_writer: &mut LiveWriter,
+        records: &[Record],
+    ) {
+        self.show_records(run, live_writer, records, 0).await;
+        if let Some(client) = &mut self.client {
+            let mut children = ChildrenAtWork::default();
+            children.show_next(run.ports(), run.key(), client).await;
+            children.leave_rest(client);
+        }
+    }
+
     /// Shows records. `first` is the place of their first entry among those of the journal.
     pub(super) async fn show_records<P: Ports>(
         &mut self,
@@ -88,7 +107,7 @@ impl Viewers {
     ) {
         let mut nth = first;
         for record in records {
-            self.send_to_parent(live_writer.add_record(record, nth));
+            self.send_to_caller(live_writer.add_record(record, nth));
             if let Some(client) = &mut self.client {
                 show_record(run.ports(), run.key(), client, record).await;
             }
@@ -99,7 +118,7 @@ impl Viewers {
     /// Shows what is written here: pieces that came together, together. `early` is what the driver of
     /// our run is shown of it.
     pub(super) fn show_local_live(&mut self, news: &[Live], early: Vec<Live>, now_ms: i64) {
-        self.send_to_parent(early);
+        self.send_to_caller(early);
         if let Some(client) = &mut self.client {
             client.send_live(news, now_ms);
         }
@@ -139,11 +158,11 @@ impl Viewers {
     }
 
     /// Shows the driver of our run, if it is in this invocation, what this task does.
-    fn send_to_parent(&self, early: Vec<Live>) {
-        let Some(parent) = &self.parent else { return };
+    fn send_to_caller(&self, early: Vec<Live>) {
+        let Some(caller) = &self.caller else { return };
         for live in early {
             // The run's driver may be gone; the task goes on.
-            let _ = parent.send(live);
+            let _ = caller.live_sender.send(live);
         }
     }
 }

@@ -9,7 +9,7 @@ use djinn_protocol::preview::Live;
 use crate::client::ClientStream;
 use crate::history::{ChildHistory, child_histories, show_record};
 use crate::leased_run::{LeasedRun, ServeContext, take_over};
-use crate::live_reader::LiveReader;
+use crate::live_reader::{ChildrenAtWork, LiveReader};
 use crate::mailbox::read_mailbox;
 use crate::pages::{JournalPages, read_journal};
 use crate::port::clock::Clock;
@@ -43,6 +43,7 @@ pub(super) async fn follow_run<P: Ports>(
         live_reader: LiveReader::default(),
         unshown: VecDeque::new(),
         child_histories: None,
+        children_at_work: Some(ChildrenAtWork::default()),
         next_lease_check_ms: 0,
         watched_until_ms: 0,
         failures: 0,
@@ -88,6 +89,8 @@ struct Follower<'a, P: Ports> {
     unshown: VecDeque<Record>,
     /// What is left of the tasks that end with the first of these, once that was looked at.
     child_histories: Option<VecDeque<ChildHistory>>,
+    /// What runs below had done when it came, until all of that was shown.
+    children_at_work: Option<ChildrenAtWork>,
     next_lease_check_ms: i64,
     watched_until_ms: i64,
     failures: u32,
@@ -120,6 +123,9 @@ impl<P: Ports> Follower<'_, P> {
         self.client.send_live(&pieces, now_ms);
         let is_behind = !self.catch_up().await?;
         self.client.send_live(&entries, now_ms);
+        if !is_behind {
+            self.show_children_at_work().await;
+        }
         if self.client.heartbeat_at_ms(to_millis(settings.heartbeat_every)) <= now_ms {
             self.client.send_heartbeat(now_ms);
         }
@@ -129,6 +135,22 @@ impl<P: Ports> Follower<'_, P> {
         self.next_lease_check_ms = now_ms.saturating_add(to_millis(settings.mailbox_every));
         let meta = store.find_meta(key).await?;
         self.handle_meta(meta, now_ms).await
+    }
+
+    /// Shows what runs below have done that were at work when it came, as the client reads it.
+    async fn show_children_at_work(&mut self) {
+        let Some(mut children) = self.children_at_work.take() else { return };
+        while !children.show_next(&self.ports, &self.serving.key, &mut self.client).await {
+            let enough = self.ports.clock().sleep(self.ports.settings().follow_every);
+            tokio::select! {
+                () = self.client.wait_for_preview_room() => {}
+                () = enough => {}
+            }
+            if !self.client.has_preview_room() {
+                self.children_at_work = Some(children);
+                return;
+            }
+        }
     }
 
     /// What is to be done about a run that was found like this. Returns it if nobody drives it.

@@ -29,9 +29,10 @@ use crate::tree;
 const TURNS: usize = 20;
 const AT_ONCE: usize = 10;
 
-/// What a call of the model's really costs, tokens; and more than one holds.
+/// What a call of the model's really costs, tokens; and more than one holds: its reply may have 8 192, and
+/// the longest request has some 2 400.
 const COST: u64 = 110;
-const HELD: u64 = 10_000;
+const HELD: u64 = 12_000;
 
 /// All calls of the model's, if there is enough for them.
 const CALLS: usize = TURNS + 1 + 2 * TURNS * AT_ONCE;

@@ -1,0 +1,122 @@
+//! What the runs below have done that are at work when a viewer comes: of that the live log tells only the newest.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use djinn_core::id::Path;
+use djinn_core::journal::Record;
+use djinn_protocol::preview::{EarlyEntry, Live};
+use tokio::task::JoinSet;
+
+use crate::client::ClientStream;
+use crate::pages::JournalPages;
+use crate::port::clock::Clock;
+use crate::port::page::PageSize;
+use crate::port::{RunKey, StoreError};
+use crate::world::Ports;
+
+/// How many journals are read at once.
+const READ_AT_ONCE: usize = 16;
+
+/// The journals of runs at work, as far as a client that was shown the root's was shown them: level by level.
+#[derive(Default)]
+pub(crate) struct ChildrenAtWork {
+    known: BTreeSet<Path>,
+    unread: VecDeque<ChildReader>,
+}
+
+impl ChildrenAtWork {
+    /// Shows the client what it has room for. Returns whether that was all; what cannot be read now is read
+    /// once it is missed.
+    pub(crate) async fn show_next<P: Ports>(
+        &mut self,
+        ports: &P,
+        key: &RunKey,
+        client: &mut ClientStream,
+    ) -> bool {
+        loop {
+            client.send_previews(ports.clock().now_ms());
+            if self.unread.is_empty() {
+                let lanes = client.lanes_at_work().into_iter();
+                let new = lanes.filter(|path| self.known.insert(path.clone()));
+                self.unread.extend(new.map(|path| ChildReader::of(key, path)));
+            }
+            if self.unread.is_empty() {
+                // What waits for room may begin others.
+                return !client.is_open() || !client.connection().has_ready();
+            }
+            // For who does not read nothing is read.
+            if !client.has_preview_room() {
+                return false;
+            }
+            let group = self.unread.drain(..READ_AT_ONCE.min(self.unread.len())).collect();
+            for page in read_pages(ports, group).await {
+                client.send_live(&page.entries, ports.clock().now_ms());
+                if page.reader.pages.has_more() {
+                    self.unread.push_front(page.reader);
+                }
+            }
+        }
+    }
+
+    /// Leaves what was not shown to be missed.
+    pub(crate) fn leave_rest(self, client: &mut ClientStream) {
+        for reader in self.unread {
+            client.expect_entry(&reader.key.path, reader.next_entry);
+        }
+    }
+}
+
+async fn read_pages<P: Ports>(ports: &P, group: Vec<ChildReader>) -> Vec<ChildPage> {
+    let mut reading = JoinSet::new();
+    for reader in group {
+        reading.spawn(read_page(ports.clone(), reader));
+    }
+    let mut pages = Vec::new();
+    while let Some(read) = reading.join_next().await {
+        match read {
+            Ok(Ok(page)) => pages.push(page),
+            Ok(Err(error)) => tracing::debug!(%error, "a run at work was not read"),
+            Err(error) => tracing::error!(%error, "a run at work was not read"),
+        }
+    }
+    pages
+}
+
+/// The journal of a run below, as far as it was read.
+struct ChildReader {
+    key: RunKey,
+    pages: JournalPages,
+    /// The place of the next entry among those of the journal.
+    next_entry: u64,
+}
+
+impl ChildReader {
+    fn of(key: &RunKey, path: Path) -> Self {
+        // Its first record holds what it starts with, which may be long, and no entry.
+        let pages = JournalPages::starting_at(1, PageSize::FOR_VIEWER);
+        Self { key: RunKey { path, ..key.clone() }, pages, next_entry: 0 }
+    }
+
+    fn take_entries(&mut self, record: Record) -> Vec<Live> {
+        let ends_at = self.next_entry + record.entries.len() as u64;
+        let nth = self.next_entry..;
+        self.next_entry = ends_at;
+        let entries = nth.zip(record.entries).map(|(index, entry)| {
+            let (ends_record, entry) = (index + 1 == ends_at, entry.below(&self.key.path));
+            Live::Entry(Box::new(EarlyEntry { index, ends_record, entry }))
+        });
+        entries.collect()
+    }
+}
+
+/// A page of a journal, and who reads the next one.
+struct ChildPage {
+    reader: ChildReader,
+    entries: Vec<Live>,
+}
+
+async fn read_page<P: Ports>(ports: P, mut reader: ChildReader) -> Result<ChildPage, StoreError> {
+    let records = reader.pages.next_page(&ports, &reader.key).await?.unwrap_or_default();
+    let entries = records.into_iter().flat_map(|record| reader.take_entries(record)).collect();
+    Ok(ChildPage { reader, entries })
+}
