@@ -348,3 +348,42 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_thousand_entries_of_a_run_at_work_wait_for_the_first_one() {
+    let told = told();
+    let child = ChildId::for_step(4, 1);
+    let mut connection = connection(Protocol::Native, true);
+    told.show(&mut connection, &told.records[0]);
+    told.show(&mut connection, &told.records[1]);
+    let early = |index: u64| {
+        let entry = told.tasks[&child][0].clone();
+        Live::Entry(Box::new(EarlyEntry { index, ends_record: true, entry }))
+    };
+    for index in (1..1_000).rev() {
+        assert_eq!(live(&mut connection, &early(index)), [""; 0]);
+    }
+    let shown = live(&mut connection, &early(0)).concat();
+    assert_eq!(shown.matches("I look.").count(), 1_000);
+}
+
+#[test]
+fn whoever_comes_knows_which_runs_are_at_work_and_misses_what_it_is_told_of() {
+    let told = told();
+    let child = Path::to(ChildId::for_step(4, 1));
+    for protocol in PROTOCOLS {
+        let mut connection = connection(protocol, true);
+        assert_eq!(connection.lanes_at_work().count(), 0);
+        told.show(&mut connection, &told.records[0]);
+        told.show(&mut connection, &told.records[1]);
+        assert_eq!(connection.lanes_at_work().count(), TASKS as usize);
+        connection.expect_entry(&child, 1);
+        assert_eq!(connection.missing_entries().collect::<Vec<_>>(), [(&child, 0)]);
+        for nth in 0..2 {
+            live(&mut connection, &told.early(&ChildId::for_step(4, 1), nth));
+        }
+        assert_eq!(connection.missing_entries().count(), 0);
+        told.records[2..].iter().for_each(|record| drop(told.show(&mut connection, record)));
+        assert_eq!(connection.lanes_at_work().count(), 0);
+    }
+}
