@@ -58,9 +58,9 @@ struct SmallObject {
 /// Why a small object was not had.
 #[derive(Debug)]
 enum ReadFailure {
-    /// It is the one that was had before.
+    /// The object is the one that was had before.
     NotModified,
-    /// There is none.
+    /// No object has this name.
     Missing,
     /// It has more bytes than it may have.
     TooLong,
@@ -225,4 +225,79 @@ async fn collect_bytes(mut body: ByteStream, most: usize) -> Result<Vec<u8>, Rea
         }
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::tests::clients_over;
+    use crate::replay::{Replay, response};
+    use crate::settings::Settings;
+    use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+
+    /// An answer with this `ETag`.
+    fn answer(status: u16, etag: &'static str, body: &str) -> HttpResponse {
+        let mut answer = response(status, body.to_owned());
+        answer.headers_mut().insert("etag", etag);
+        answer
+    }
+
+    fn error(status: u16, code: &str) -> HttpResponse {
+        response(status, format!("<Error><Code>{code}</Code><Message>no</Message></Error>"))
+    }
+
+    fn folder(http: &Replay) -> BucketFolder {
+        let store = AwsStore::new(clients_over(Settings::new("t", "b"), http.clone()));
+        store.open_text_folder("config/agents").unwrap()
+    }
+
+    fn listing(text: &str) -> String {
+        let sha256 = sha256_hex(text.as_bytes());
+        format!(r#"{{"files": [{{"name": "a.md", "sha256": "{sha256}"}}]}}"#)
+    }
+
+    #[tokio::test]
+    async fn a_manifest_that_is_the_same_is_one_request_and_no_bytes() {
+        let http = Replay::new([
+            answer(200, "\"one\"", &listing("a")),
+            answer(200, "\"text\"", "a"),
+            answer(304, "\"one\"", ""),
+            answer(200, "\"two\"", r#"{"files": []}"#),
+        ]);
+        let folder = folder(&http);
+        let first = folder.read_texts().await.unwrap();
+        assert_eq!(first, [FolderText { name: "a.md".to_owned(), text: Ok("a".into()) }]);
+        let asked = |requests: &[_]| -> Vec<Option<String>> {
+            let etag =
+                |request: &HttpRequest| request.headers().get("if-none-match").map(str::to_owned);
+            requests.iter().map(etag).collect()
+        };
+        assert_eq!(asked(&http.take_requests()), [None, None]);
+        assert_eq!(folder.read_texts().await.unwrap(), first);
+        assert_eq!(asked(&http.take_requests()), [Some("\"one\"".to_owned())]);
+        assert_eq!(folder.read_texts().await.unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn why_a_manifest_cannot_be_read_is_a_sentence_that_stays_the_same() {
+        for (answer, says) in [
+            (error(404, "NoSuchKey"), "is not there: publish the folder"),
+            (error(404, "NoSuchBucket"), "cannot be read (NoSuchBucket): let the functions read"),
+            (error(403, "AccessDenied"), "cannot be read (AccessDenied): let the functions read"),
+            (error(503, "SlowDown"), "cannot be reached: it is tried again"),
+            (response(200, " ".repeat(MAX_MANIFEST + 1)), "has more than 65536 bytes"),
+            (response(200, "{}".to_owned()), "is no list of files: missing field `files`"),
+        ] {
+            let folder = folder(&Replay::new([answer]));
+            let error = folder.read_texts().await.unwrap_err().to_string();
+            let begins = format!("@config/agents/manifest.json {says}");
+            assert!(error.starts_with(&begins), "{error}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bucket_that_says_nothing_is_waited_for_no_longer_than_two_seconds() {
+        let error = folder(&Replay::without_answers()).read_texts().await.unwrap_err().to_string();
+        assert!(error.ends_with("cannot be reached: it is tried again"), "{error}");
+    }
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use djinn_agents::{AgentProblem, ReadAgent, check_agents};
 use djinn_core::id::sha256_hex;
 use djinn_core::language::Language;
+pub use djinn_runtime::port::text_folder::MANIFEST;
 use djinn_runtime::port::text_folder::{
     FolderText, ListedText, ManifestError, TextFolder, TextFolderError, write_manifest,
 };
@@ -73,13 +74,13 @@ impl AgentSource {
         tools: BTreeSet<String>,
     ) -> Result<Self, AgentSetupError> {
         let (mut files, mut is_whole_at_start) = (Vec::new(), true);
+        let mut known = KnownAgents::default();
         for folder in &folders {
             match folder.read_at_start() {
-                Some(texts) => files.extend(FoundFile::list(&folder.path(), texts?)),
+                Some(texts) => files.extend(known.update_folder(folder.path(), Ok(texts?))),
                 None => is_whole_at_start = false,
             }
         }
-        let mut known = KnownAgents::default();
         for language in [Language::En, Language::Zh] {
             for (file, agent) in check_files(&files, language, &tools, is_whole_at_start)? {
                 known.good.insert(file.key(language), agent);

@@ -74,7 +74,9 @@ fn read_directory(folder: &Path, place: &str, texts: &mut Vec<FolderText>) -> io
             Ok(text) => Ok(text.into()),
             // One that is being replaced is there the next time.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err("is not UTF-8".to_owned()),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                Err("is not UTF-8".to_owned())
+            }
             Err(error) => Err(format!("cannot be read: {error}")),
         };
         texts.push(FolderText { name: format!("{place}{file_name}"), text });

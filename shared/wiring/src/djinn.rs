@@ -116,10 +116,7 @@ impl Djinn {
 }
 
 /// Adds the deployment's agents. Without any that is offered or in a folder of its own, none is read.
-fn with_agents(
-    toolbox: Toolbox,
-    parts: &ToolParts<'_>,
-) -> Result<Toolbox, ToolSetupError> {
+fn with_agents(toolbox: Toolbox, parts: &ToolParts<'_>) -> Result<Toolbox, ToolSetupError> {
     let folders = AGENTS.find_text(parts.var).unwrap_or_default();
     let offered = OFFERED_AGENTS.find_text(parts.var).unwrap_or_default();
     let list = |text: &str, by: char| -> Vec<String> {
@@ -240,6 +237,33 @@ mod tests {
         let world = build_lambda_world(&djinn, &find_variable).unwrap();
         let names: Vec<_> = world.tools.sources().map(|source| source.name()).collect();
         assert_eq!(names, ["catalogue"]);
+    }
+
+    #[test]
+    fn a_prefix_of_the_bucket_is_refused_where_sessions_write_and_not_read_at_the_start() {
+        let start = |agents: &'static str, offered: &'static str| {
+            let var = |name: &str| match name {
+                "DJINN_AGENTS" => Some(agents.to_owned()),
+                "DJINN_OFFERED_AGENTS" => Some(offered.to_owned()),
+                name => find_variable(name),
+            };
+            build_lambda_world(&Djinn::new(), &var).map(drop).map_err(|error| error.to_string())
+        };
+        // Whether there is an agent of this name is not known yet.
+        assert_eq!(start("@config/agents", "oracle,researcher"), Ok(()));
+        let unknown = "no agent is named `oracle`; there are researcher, reviewer, writer";
+        assert_eq!(start("", "oracle"), Err(unknown.to_owned()));
+        for (agents, says) in [
+            ("@config/files", "DJINN_AGENTS names `@config/files`: sessions write below `files`"),
+            (
+                "@agents",
+                "DJINN_AGENTS names `@agents`: a prefix of the bucket begins with `config/`",
+            ),
+            ("@config/agents:no-such-folder", "the folder no-such-folder cannot be read: "),
+        ] {
+            let error = start(agents, "all").unwrap_err();
+            assert!(error.starts_with(says), "{error}");
+        }
     }
 
     #[test]

@@ -13,7 +13,9 @@ const WRITTEN: [&str; 3] = ["files", "runs", "uploads"];
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidPrefix {
     /// It is no prefix below `config/`.
-    #[error("a prefix of the bucket begins with `config/`, with names of a-z A-Z 0-9 _ - . below it")]
+    #[error(
+        "a prefix of the bucket begins with `config/`, with names of a-z A-Z 0-9 _ - . below it"
+    )]
     Form,
     /// Sessions keep files there, which users write.
     #[error("sessions write below `{0}`: take another prefix")]
@@ -50,14 +52,27 @@ mod tests {
         }
         let long = format!("config/{}", "a".repeat(MAX_PREFIX));
         for bad in [
-            "", "config", "config/", "agents", "/config/agents", "config//agents", "config/../runs/a",
-            "config/agents//", "config/.", "acme/config/agents", "config/a b", "config/价", &long,
+            "",
+            "config",
+            "config/",
+            "agents",
+            "/config/agents",
+            "config//agents",
+            "config/../runs/a",
+            "config/agents//",
+            "config/.",
+            "acme/config/agents",
+            "config/a b",
+            "config/价",
+            &long,
         ] {
             assert_eq!(parse_prefix(bad), Err(InvalidPrefix::Form), "{bad}");
         }
-        for (bad, written) in
-            [("config/files", "files"), ("config/runs/a", "runs"), ("config/a/uploads/b", "uploads")]
-        {
+        for (bad, written) in [
+            ("config/files", "files"),
+            ("config/runs/a", "runs"),
+            ("config/a/uploads/b", "uploads"),
+        ] {
             assert_eq!(parse_prefix(bad), Err(InvalidPrefix::OfSessions(written)), "{bad}");
         }
         // What sessions write begins with their tenant, which may be called so, too.

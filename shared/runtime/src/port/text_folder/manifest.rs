@@ -102,7 +102,7 @@ fn is_name(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     (1..=MAX_NAME).contains(&stem.len())
         && !stem.starts_with('.')
-        && !stem.contains("..")
+        && !name.contains("..")
         && stem.bytes().all(is_allowed)
 }
 
@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn a_manifest_lists_texts_by_name() {
-        let listed = parse_manifest(listing(&["zh/b.md", "a-1_x.v2.md", "en/b.md"]).to_string().as_bytes());
+        let listed =
+            parse_manifest(listing(&["zh/b.md", "a-1_x.v2.md", "en/b.md"]).to_string().as_bytes());
         let names: Vec<_> = listed.clone().unwrap().into_iter().map(|file| file.name).collect();
         assert_eq!(names, ["a-1_x.v2.md", "en/b.md", "zh/b.md"]);
         let written = write_manifest(listed.clone().unwrap()).unwrap();
@@ -142,7 +143,8 @@ mod tests {
     #[test]
     fn two_hundred_texts_fit_into_a_manifest() {
         let name = |nth: usize| format!("en/{nth:0>100}.md");
-        let files = |count| (0..count).map(|nth| ListedText { name: name(nth), sha256: HASH.to_owned() });
+        let files =
+            |count| (0..count).map(|nth| ListedText { name: name(nth), sha256: HASH.to_owned() });
         let json = write_manifest(files(MAX_LISTED).collect()).unwrap();
         assert!(json.len() <= MAX_MANIFEST, "{}", json.len());
         assert_eq!(write_manifest(files(201).collect()), Err(ManifestError::TooMany(201)));
