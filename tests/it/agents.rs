@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use djinn_core::id::{Path, RunId, TenantId};
 use djinn_core::language::Language;
@@ -34,6 +35,8 @@ async fn start_asking(folder: &TempDir, human_feedback: &str) -> World {
         options.vars.push(("DJINN_OFFERED_AGENTS", "all".to_owned()));
         options.vars.push(("DJINN_AGENTS", path));
         options.vars.push(("DJINN_HUMAN_FEEDBACK", human_feedback.to_owned()));
+        // What a folder has counts at once.
+        options.settings.tool_sources_fresh = Duration::ZERO;
     })
     .await
 }
@@ -283,14 +286,13 @@ async fn an_agent_that_is_added_while_the_system_runs_is_called_by_the_next_ques
     let folder = TempDir::new().unwrap();
     let world = start(&folder).await;
     at(&world.model, "").reply("Nobody knows.");
-    let first = world.ask(Protocol::Native, &Question::of(QUESTION, "s1").deep()).await;
+    let first = world.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await;
     let first = first.rest().await;
     assert_eq!(first.last().unwrap().json()["answer"], "Nobody knows.");
     assert!(!world.model.requests()[0].offers_tool("oracle"));
     add_agent(&folder, "oracle", "", "You know.");
     // A broken file is left out, and the others stay.
     std::fs::write(folder.path().join("broken.md"), "no front matter").unwrap();
-    // What runs of one mode were told holds for five seconds; those of another are told anew.
     at(&world.model, "").call("oracle", json!({"task": "Which?"})).then().reply("East.");
     at(&world.model, "t1.c1").reply("East.");
     let second = world.ask(Protocol::Native, &Question::of("And now?", "s1").request("r2")).await;

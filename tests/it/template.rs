@@ -97,6 +97,32 @@ fn the_functions_may_do_what_the_ports_say_they_need() {
     );
 }
 
+/// What functions write, users may have written; what they read below `config/` must not be.
+#[test]
+fn nothing_below_config_is_written_by_a_function() {
+    let template = transformed();
+    let document = &template["Resources"]["RunPolicy"]["Properties"]["PolicyDocument"];
+    let statements = document["Statement"].as_array().unwrap();
+    let on_objects = |action: &str| -> BTreeSet<String> {
+        let granted = statements
+            .iter()
+            .filter(|statement| actions(statement).iter().any(|granted| granted == action));
+        let resources = granted.flat_map(|statement| match &statement["Resource"] {
+            Value::Array(resources) => resources.clone(),
+            resource => vec![resource.clone()],
+        });
+        resources.map(|resource| resource["Fn::Sub"].as_str().unwrap().to_owned()).collect()
+    };
+    let own = "${Bucket.Arn}/config/*".to_owned();
+    let mut read = on_objects("s3:GetObject");
+    assert!(read.remove(&own), "{read:?}");
+    for action in ["s3:PutObject", "s3:DeleteObject"] {
+        assert_eq!(on_objects(action), read, "{action}");
+    }
+    let written: Vec<&str> = read.iter().filter_map(|path| path.rsplit('/').nth(1)).collect();
+    assert_eq!(written, ["files", "runs", "uploads"], "which no prefix of texts may have in it");
+}
+
 fn actions(statement: &Value) -> Vec<String> {
     let text = |action: &Value| action.as_str().unwrap().to_owned();
     match &statement["Action"] {

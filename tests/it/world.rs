@@ -65,6 +65,8 @@ pub(crate) struct World {
 pub(crate) struct Options {
     pub(crate) vars: Vec<(&'static str, String)>,
     pub(crate) settings: Settings,
+    /// Where everything is kept; `None` keeps nothing.
+    pub(crate) dir: Option<PathBuf>,
     /// The directory of a built web UI.
     pub(crate) ui: Option<PathBuf>,
     pub(crate) djinn: Djinn,
@@ -74,7 +76,8 @@ pub(crate) struct Options {
 impl Default for Options {
     fn default() -> Self {
         let patience = ServeTimeouts::default();
-        Self { vars: Vec::new(), settings: quick(), ui: None, djinn: Djinn::new(), patience }
+        let (dir, ui) = (None, None);
+        Self { vars: Vec::new(), settings: quick(), dir, ui, djinn: Djinn::new(), patience }
     }
 }
 
@@ -92,6 +95,7 @@ impl World {
         let system = SystemOptions {
             var: Box::new(move |name| found(&vars, name)),
             settings: Some(options.settings),
+            dir: options.dir,
             ui: options.ui,
             djinn: options.djinn,
             patience: options.patience,

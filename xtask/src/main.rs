@@ -6,6 +6,7 @@ mod dev;
 mod documents;
 mod key;
 mod process;
+mod publish_agents;
 mod replay;
 mod soak;
 mod steps;
@@ -47,6 +48,9 @@ enum TaskCommand {
     /// Makes an API key, and the line that `DJINN_API_KEYS` keeps of it.
     #[command(override_usage = "cargo xtask key --tenant TENANT --user USER")]
     Key(key::KeyArguments),
+    /// Checks a folder of agents, and writes the manifest that it has in the bucket.
+    #[command(override_usage = "cargo xtask publish-agents FOLDER [PREFIX]")]
+    PublishAgents(publish_agents::PublishArguments),
     /// Decides a run's records anew, with those of the runs below it, and shows the first that differs.
     #[command(override_usage = "cargo xtask replay RUN|FILE [--save FILE]")]
     Replay(replay::ReplayArguments),
@@ -79,6 +83,7 @@ fn run_command(command: TaskCommand) -> anyhow::Result<()> {
         TaskCommand::Dev(arguments) => dev::run(arguments),
         TaskCommand::Docs => documents::write(),
         TaskCommand::Key(arguments) => key::run(arguments),
+        TaskCommand::PublishAgents(arguments) => publish_agents::run(&arguments),
         TaskCommand::Replay(arguments) => replay::run(arguments),
         TaskCommand::Soak(arguments) => soak::run(&arguments),
         TaskCommand::Template => template::run(),

@@ -8,6 +8,7 @@
 
 mod api;
 mod bucket;
+mod conditional;
 mod layout;
 mod table;
 

@@ -121,6 +121,7 @@ impl System {
         let (dispatch, invocations) = LocalDispatch::new(options.alarm_every);
         let mut ports = build_world(&options.djinn, &var, &aws, dispatch.clone(), dispatch)?;
         if let Some(settings) = options.settings {
+            ports.tools = ports.tools.with_sources_fresh(settings.tool_sources_fresh);
             ports.settings = Arc::new(settings);
         }
         let settings = agent::Settings::from_vars(&var)?;

@@ -26,10 +26,10 @@ pub(crate) use folder::all_prefixes;
 use folder::object_key;
 
 /// Bytes that were written through us: named by their hash.
-const WRITTEN: &str = "files/";
+pub(crate) const WRITTEN: &str = "files/";
 
 /// Bytes that a client uploads: named by what they are for, since their hash is not known.
-const UPLOADED: &str = "uploads/";
+pub(crate) const UPLOADED: &str = "uploads/";
 
 impl Files for AwsStore {
     async fn write_file(

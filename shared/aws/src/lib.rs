@@ -7,6 +7,7 @@ mod admission;
 mod alarm;
 mod aws;
 mod body;
+mod bucket_folder;
 mod budget;
 mod call_history;
 mod catalog;
@@ -42,6 +43,7 @@ mod transaction;
 
 pub use alarm::SchedulerAlarms;
 pub use aws::Aws;
+pub use bucket_folder::{BucketFolder, InvalidPrefix};
 pub use counter::RequestCounter;
 pub use invoke::{LambdaInvoker, RunInvocation};
 pub use secret::AwsSecrets;

@@ -58,6 +58,9 @@ pub enum Event {
         /// Members of the request that have no effect, by their names.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ignored: Vec<String>,
+        /// What is wrong with texts of the deployment, in a sentence each.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        warnings: Vec<String>,
     },
     /// Its driver died and another took over; unfinished text starts over.
     #[serde(rename = "run.resumed")]
@@ -294,6 +297,7 @@ impl Event {
             mode: spec.settings.mode,
             output_style: spec.output_style,
             ignored: spec.ignored.clone(),
+            warnings: spec.warnings.clone(),
         }
     }
 

@@ -74,6 +74,9 @@ pub enum PublicEvent<'a> {
         /// Members of the request that have no effect here, by their names.
         #[serde(skip_serializing_if = "<[String]>::is_empty")]
         ignored: &'a [String],
+        /// What is wrong with the deployment's files of agents, in a sentence each; at most 20.
+        #[serde(skip_serializing_if = "<[String]>::is_empty")]
+        warnings: &'a [String],
     },
     /// The process that worked on the run was lost, and another goes on. Pieces of unfinished messages
     /// are written anew.

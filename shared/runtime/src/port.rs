@@ -21,6 +21,7 @@ pub mod page;
 pub mod secret;
 pub mod share;
 pub mod stream;
+pub mod text_folder;
 pub mod tool;
 pub mod tool_progress;
 

@@ -61,6 +61,8 @@ pub struct Settings {
     pub store_retries: RetryPolicy,
     /// How long a journal is kept after its run ended.
     pub retention: Duration,
+    /// How long an answer of a tool source holds before it is asked again.
+    pub tool_sources_fresh: Duration,
     /// The most that a tool call may take, whatever its tool declares.
     pub tool_timeout: Duration,
     /// What one user may do.
@@ -113,6 +115,7 @@ impl Default for Settings {
             model_retries: RetryPolicy::MODEL,
             store_retries: RetryPolicy::STORE,
             retention: Duration::from_secs(30 * 24 * 60 * 60),
+            tool_sources_fresh: Duration::from_secs(5),
             tool_timeout: Duration::MAX,
             user: UserLimits::default(),
             hand_over_after_record: false,

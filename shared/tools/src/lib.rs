@@ -8,6 +8,7 @@ pub mod agent_tool;
 mod argument_struct;
 pub mod content_checker;
 pub mod file_tool;
+pub mod local_folder;
 pub mod registry;
 pub mod schema;
 pub mod typed_tool;

@@ -1,15 +1,16 @@
 //! What a deployment is made of besides variables: its tools.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use djinn_aws::{AwsSecrets, AwsStore};
+use djinn_runtime::port::text_folder::TextFolder;
 use djinn_runtime::port::tool::{OfferedAgents, Tool, ToolSource, Toolbox};
 use djinn_runtime::prompt::Prompts;
 use djinn_settings::InvalidSetting;
 use djinn_settings::table::tools::{AGENTS, OFFERED_AGENTS};
 use djinn_tools::agent_source::{AgentSetupError, AgentSource};
 use djinn_tools::file_tool::FileTool;
+use djinn_tools::local_folder::LocalFolder;
 use djinn_tools::{Language, RegistrationError, ToolAdapter, ToolRegistry, TypedTool};
 
 /// A deployment: Djinn with its own tools, and those of whoever deploys it.
@@ -110,21 +111,19 @@ impl Djinn {
         }
         let sources = self.sources.iter().map(Arc::clone);
         let toolbox = sources.fold(registry.into_toolbox(), Toolbox::with_source);
-        with_agents(toolbox, parts.var)
+        with_agents(toolbox, parts)
     }
 }
 
 /// Adds the deployment's agents. Without any that is offered or in a folder of its own, none is read.
-fn with_agents(
-    toolbox: Toolbox,
-    var: &dyn Fn(&str) -> Option<String>,
-) -> Result<Toolbox, ToolSetupError> {
-    let folders = AGENTS.find_text(var).unwrap_or_default();
-    let offered = OFFERED_AGENTS.find_text(var).unwrap_or_default();
+fn with_agents(toolbox: Toolbox, parts: &ToolParts<'_>) -> Result<Toolbox, ToolSetupError> {
+    let folders = AGENTS.find_text(parts.var).unwrap_or_default();
+    let offered = OFFERED_AGENTS.find_text(parts.var).unwrap_or_default();
     let list = |text: &str, by: char| -> Vec<String> {
         text.split(by).map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
     };
-    let folders: Vec<PathBuf> = list(&folders, ':').into_iter().map(PathBuf::from).collect();
+    let folders = list(&folders, ':').into_iter().map(|path| open_folder(&path, parts));
+    let folders = folders.collect::<Result<Vec<_>, _>>()?;
     let offered = match list(&offered, ',') {
         all if all == ["all"] => OfferedAgents::All,
         names => OfferedAgents::Named(names.into_iter().collect()),
@@ -138,6 +137,16 @@ fn with_agents(
         agents.check_names(names)?;
     }
     Ok(toolbox.with_source(Arc::new(agents)).with_offered_agents(offered))
+}
+
+/// A folder of texts: one of the function's own, or, behind an `@`, a prefix of the deployment's bucket.
+fn open_folder(path: &str, parts: &ToolParts<'_>) -> Result<Arc<dyn TextFolder>, InvalidSetting> {
+    let Some(prefix) = path.strip_prefix('@') else {
+        return Ok(Arc::new(LocalFolder::new(path)));
+    };
+    let folder = parts.files.open_text_folder(prefix);
+    let folder = folder.map_err(|error| AGENTS.problem(&format!("names `{path}`: {error}")))?;
+    Ok(Arc::new(folder))
 }
 
 #[cfg(test)]
@@ -228,6 +237,33 @@ mod tests {
         let world = build_lambda_world(&djinn, &find_variable).unwrap();
         let names: Vec<_> = world.tools.sources().map(|source| source.name()).collect();
         assert_eq!(names, ["catalogue"]);
+    }
+
+    #[test]
+    fn a_prefix_of_the_bucket_is_refused_where_sessions_write_and_not_read_at_the_start() {
+        let start = |agents: &'static str, offered: &'static str| {
+            let var = |name: &str| match name {
+                "DJINN_AGENTS" => Some(agents.to_owned()),
+                "DJINN_OFFERED_AGENTS" => Some(offered.to_owned()),
+                name => find_variable(name),
+            };
+            build_lambda_world(&Djinn::new(), &var).map(drop).map_err(|error| error.to_string())
+        };
+        // Whether there is an agent of this name is not known yet.
+        assert_eq!(start("@config/agents", "oracle,researcher"), Ok(()));
+        let unknown = "no agent is named `oracle`; there are researcher, reviewer, writer";
+        assert_eq!(start("", "oracle"), Err(unknown.to_owned()));
+        for (agents, says) in [
+            ("@config/files", "DJINN_AGENTS names `@config/files`: sessions write below `files`"),
+            (
+                "@agents",
+                "DJINN_AGENTS names `@agents`: a prefix of the bucket begins with `config/`",
+            ),
+            ("@config/agents:no-such-folder", "the folder no-such-folder cannot be read: "),
+        ] {
+            let error = start(agents, "all").unwrap_err();
+            assert!(error.starts_with(says), "{error}");
+        }
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub fn build_world<A: Alarms, I: Invoker>(
         secrets: aws.secrets(),
     };
     Ok(World {
-        tools: djinn.build_toolbox(&parts)?,
+        tools: djinn.build_toolbox(&parts)?.with_sources_fresh(settings.tool_sources_fresh),
         content: Arc::new(djinn_tools::content_checker::parse_content_policy(var, aws.secrets())?),
         settings: Arc::new(settings),
         model: Arc::new(models),

@@ -122,7 +122,17 @@ const ARROWS: [(&str, &[&str]); 25] = [
     ),
     ("djinn-docs", &["djinn-core", "djinn-messages", "djinn-protocol", "djinn-settings"]),
     ("djinn-tests", &[]),
-    ("xtask", &["djinn-core", "djinn-local", "djinn-scripted", "djinn-settings", "functions/*"]),
+    (
+        "xtask",
+        &[
+            "djinn-core",
+            "djinn-local",
+            "djinn-scripted",
+            "djinn-settings",
+            "djinn-tools",
+            "functions/*",
+        ],
+    ),
 ];
 
 /// The crates that are pure, and all libraries that each may depend on.

@@ -59,6 +59,10 @@ impl Screen {
     pub(super) fn show_event(&mut self, event: &StreamEvent) {
         let data = &event.data;
         match event.name.as_str() {
+            "run.started" => {
+                let warnings = list_at(data, "/warnings").filter_map(Value::as_str);
+                warnings.for_each(|warning| self.print_line(&format!("! {warning}")));
+            }
             "preview" => self.show_preview(data),
             "message.completed" => self.show_message(data),
             "message.reset" => {
@@ -420,6 +424,17 @@ mod tests {
                      s2.1 ✗ The step budget of 3 is used up. What was found so far is above; \
                      ask a follow-up question to go on.\n";
         assert_eq!(text, lines);
+    }
+
+    #[test]
+    fn what_is_wrong_with_files_of_agents_is_shown_first() {
+        let out = Shared::default();
+        let mut screen = Screen::with_output(Box::new(out.clone()), false);
+        screen.show_event(&event("run.started", json!({"question": "Why?"})));
+        let warnings = json!({"warnings": ["agents/a.md:1: it is not UTF-8"]});
+        screen.show_event(&event("run.started", warnings));
+        let text = String::from_utf8(out.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(text, "! agents/a.md:1: it is not UTF-8\n");
     }
 
     #[test]

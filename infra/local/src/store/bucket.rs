@@ -18,10 +18,12 @@ use s3s_fs::FileSystem;
 use tower::util::MapResponse;
 use tower_http::cors::{AllowOrigin, Any, Cors, CorsLayer};
 
+use super::conditional::ConditionalReads;
 use super::{BUCKET, StoresError};
 
 /// What answers requests to the bucket.
-pub(super) type Bucket = MapResponse<Cors<S3Service>, fn(Response<Body>) -> Response<Body>>;
+pub(super) type Bucket =
+    MapResponse<Cors<ConditionalReads<S3Service>>, fn(Response<Body>) -> Response<Body>>;
 
 /// What a browser's script may read of an answer.
 const EXPOSED: [http::HeaderName; 5] = [
@@ -55,7 +57,7 @@ pub(super) fn open_bucket(
         .allow_headers(Any)
         .expose_headers(EXPOSED)
         .max_age(Duration::from_secs(24 * 60 * 60));
-    let service = tower::Layer::layer(&cors, builder.build());
+    let service = tower::Layer::layer(&cors, ConditionalReads(builder.build()));
     Ok(MapResponse::new(service, add_sandbox))
 }
 

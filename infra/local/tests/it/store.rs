@@ -9,6 +9,7 @@ mod request;
 mod restart;
 mod sample;
 mod signed;
+mod text_folder;
 
 use djinn_aws::{Aws, AwsStore};
 use djinn_local::{Stores, StoresOptions};

@@ -36,6 +36,9 @@ pub struct RunSpec {
     /// Members of the request that have no effect, by their names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<String>,
+    /// What is wrong with texts of the deployment, in a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Instructions of the deployment or the client, put into the system prompt.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub base_prompt: String,

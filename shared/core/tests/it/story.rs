@@ -46,6 +46,7 @@ pub(crate) fn asked(question: &str) -> RunSpec {
         question: question.to_owned(),
         output_style: None,
         ignored: Vec::new(),
+        warnings: Vec::new(),
         base_prompt: String::new(),
         history: Vec::new(),
         history_tokens: 0,

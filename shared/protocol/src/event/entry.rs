@@ -39,10 +39,10 @@ impl<'a> PublicEntry<'a> {
 fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
     let at_ms = entry.at_ms;
     match &entry.event {
-        Event::RunStarted { session, request, question, mode, output_style, ignored } => {
+        Event::RunStarted { session, request, question, mode, output_style, ignored, warnings } => {
             let (session, request) = (session.as_str(), request.as_str());
             let (mode, output_style) = (*mode, *output_style);
-            Shown::RunStarted { session, request, question, mode, output_style, ignored }
+            Shown::RunStarted { session, request, question, mode, output_style, ignored, warnings }
         }
         Event::RunResumed { epoch } => Shown::RunResumed { epoch: *epoch },
         Event::MessageReset { message, attempt, failure } => {

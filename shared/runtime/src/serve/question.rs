@@ -23,6 +23,7 @@ use crate::port::checker::ContentOwner;
 use crate::port::clock::Clock;
 use crate::port::journal::{CreateResult, Journals, Lease, NewRun, SessionView};
 use crate::port::model::Model;
+use crate::port::tool::ToolAudience;
 use crate::port::{RunKey, UserKey};
 use crate::question::UserQuestion;
 use crate::settings::{UserLimits, journal_expiry_s, to_millis};
@@ -147,7 +148,8 @@ async fn create_run<P: Ports>(
 ) -> Result<RunCreation, Failure> {
     let now_ms = ports.clock().now_ms();
     let user = question.user.clone();
-    let asked = to_spec(ports, question, view, body_hash.clone());
+    let warnings = Box::pin(list_warnings(ports, &question)).await;
+    let asked = RunSpec { warnings, ..to_spec(ports, question, view, body_hash.clone()) };
     let write = first_write_id(lease.as_ref().map(|lease| lease.holder.as_str()), ports)?;
     let (journal, first) = Journal::open(asked, u64::from(lease.is_some()), write, now_ms);
     let expires_at_s = journal_expiry_s(ports.settings(), journal.run());
@@ -203,6 +205,21 @@ fn first_write_id<P: Ports>(holder: Option<&str>, ports: &P) -> Result<WriteId, 
     })
 }
 
+/// The most sentences about broken files that a run's start tells, and the most characters of each.
+const MAX_WARNINGS: usize = 20;
+const MAX_WARNING: usize = 300;
+
+/// What clients are told at a run's start of the deployment's files that are broken now.
+async fn list_warnings<P: Ports>(ports: &P, question: &UserQuestion) -> Vec<String> {
+    let audience = ToolAudience {
+        user: UserKey { tenant: question.tenant.clone(), user: question.user.clone() },
+        mode: question.settings.mode,
+        output_style: question.output_style,
+    };
+    let problems = ports.tools().list_problems(ports.clock(), &audience).await.into_iter();
+    problems.take(MAX_WARNINGS).map(|text| text.chars().take(MAX_WARNING).collect()).collect()
+}
+
 /// The run that answers a question, with what holds until it ends.
 fn to_spec<P: Ports>(
     ports: &P,
@@ -224,6 +241,7 @@ fn to_spec<P: Ports>(
         question: question.text,
         output_style: question.output_style,
         ignored: question.ignored,
+        warnings: Vec::new(),
         base_prompt,
         history_tokens: count_history_tokens(ports, &settings, &view.history),
         earlier: None,

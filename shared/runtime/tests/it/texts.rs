@@ -255,6 +255,8 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
             mode: _,
             output_style: _,
             ignored: _,
+            // Sentences of ours about files of the deployment.
+            warnings: _,
         } => {
             vec![("a question", question)]
         }

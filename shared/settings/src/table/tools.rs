@@ -6,9 +6,10 @@ use crate::setting::{Setting, SettingsTable};
 settings_table! {
     "tools": "Agents, and what people and models may write.";
 
-    /// Folders of agents beside ours, as the function finds them, with a colon between them. Read anew while
-    /// it runs, at most every 5 s.
-    AGENTS = Setting::form("DJINN_AGENTS", "folders that exist").with_parameter("Agents");
+    /// Folders of agents beside ours, with a colon between them: as the function finds them, or behind an `@` a
+    /// prefix of its bucket, `@config/agents`. Read anew while it runs, at most every 5 s.
+    AGENTS = Setting::form("DJINN_AGENTS", "folders that exist, or prefixes of the bucket")
+        .with_parameter("Agents");
 
     /// The agents that every run may call: their names with commas between them, or `all`.
     OFFERED_AGENTS = Setting::form("DJINN_OFFERED_AGENTS", "names with commas between them, or `all`")

@@ -63,6 +63,7 @@ impl RunFixture {
             request,
             output_style: None,
             ignored: Vec::new(),
+            warnings: Vec::new(),
             base_prompt: String::new(),
             history: Vec::new(),
             history_tokens: 0,

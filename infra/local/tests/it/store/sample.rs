@@ -82,6 +82,7 @@ fn asked(session: &str, request: &str) -> RunSpec {
         question: format!("What is\n{request}?"),
         output_style: None,
         ignored: Vec::new(),
+        warnings: Vec::new(),
         base_prompt: String::new(),
         history: Vec::new(),
         history_tokens: 0,

@@ -35,7 +35,8 @@ pub struct ToolSourceError(pub String);
 
 /// Lists tools for an audience: those of a server, of a tenant's catalogue, of a user's accounts.
 ///
-/// It is asked before each turn and each call, at most every five seconds for each audience. What takes
+/// It is asked before each turn and each call, at most every five seconds for each audience, or for all of
+/// them together. What takes
 /// longer than that to answer counts as failed; the last good answer holds then. A tool that has another
 /// schema, effect class or policy than a turn was offered is not run by a call of that turn.
 pub trait ToolSource: Send + Sync {
@@ -47,4 +48,15 @@ pub trait ToolSource: Send + Sync {
         &'a self,
         audience: &'a ToolAudience,
     ) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolSourceError>>;
+
+    /// Whether every audience is offered the same, so that one answer holds for all of them.
+    fn is_same_for_all(&self) -> bool {
+        false
+    }
+
+    /// What was wrong when it was last asked with what its tools are made of, in sentences for clients too.
+    /// `None` for a source that tells of nothing: it is not asked for that when a run starts.
+    fn list_problems(&self) -> Option<Vec<String>> {
+        None
+    }
 }

@@ -7,10 +7,7 @@ use std::time::Duration;
 
 use super::Tool;
 use super::source::{ToolAudience, ToolSource};
-use crate::port::clock::Clock;
-
-/// How long an answer holds before the source is asked again.
-const FRESH_MS: i64 = 5_000;
+use crate::port::clock::{Clock, elapsed_ms};
 
 /// How long a source may take to answer.
 const MAX_WAIT: Duration = Duration::from_secs(5);
@@ -22,6 +19,8 @@ const MAX_AUDIENCES: usize = 256;
 pub(super) struct SourceCache {
     source: Arc<dyn ToolSource>,
     answers: Mutex<BTreeMap<ToolAudience, Arc<AudienceCache>>>,
+    /// The answer of a source that offers everybody the same.
+    common: Option<Arc<AudienceCache>>,
 }
 
 /// The last answer to one audience. Who finds it too old asks, while others that want it wait.
@@ -42,24 +41,27 @@ struct LastAnswer {
 
 impl SourceCache {
     pub(super) fn new(source: Arc<dyn ToolSource>) -> Self {
-        Self { source, answers: Mutex::default() }
+        let common = source.is_same_for_all().then(Arc::default);
+        Self { source, answers: Mutex::default(), common }
     }
 
     pub(super) fn source(&self) -> &Arc<dyn ToolSource> {
         &self.source
     }
 
-    /// The tools of an audience, as they were at most five seconds ago or when the source last answered.
-    /// `None` if it never did.
+    /// The tools of an audience, as they were within `fresh` or when the source last answered. `None` if it
+    /// never did.
     pub(super) async fn list_tools<C: Clock>(
         &self,
         clock: &C,
+        fresh: Duration,
         audience: &ToolAudience,
     ) -> Option<Arc<[Arc<dyn Tool>]>> {
         let cache = self.cache_of(audience, clock.now_ms());
         let mut last = cache.answer.lock().await;
         let now_ms = clock.now_ms();
-        let is_fresh = |asked_at_ms: i64| now_ms.saturating_sub(asked_at_ms) < FRESH_MS;
+        let fresh_ms = u64::try_from(fresh.as_millis()).unwrap_or(u64::MAX);
+        let is_fresh = |asked_at_ms: i64| elapsed_ms(asked_at_ms, now_ms) < fresh_ms;
         if !last.asked_at_ms.is_some_and(is_fresh) {
             let answer = tokio::select! {
                 biased;
@@ -79,6 +81,9 @@ impl SourceCache {
     }
 
     fn cache_of(&self, audience: &ToolAudience, now_ms: i64) -> Arc<AudienceCache> {
+        if let Some(common) = &self.common {
+            return Arc::clone(common);
+        }
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         if answers.len() >= MAX_AUDIENCES && !answers.contains_key(audience) {
             let wanted_at_ms = |cache: &AudienceCache| cache.wanted_at_ms.load(Ordering::Relaxed);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use djinn_core::human::ASK_USER;
 use djinn_core::input::RunSpec;
@@ -19,12 +20,27 @@ use crate::port::clock::Clock;
 /// their place.
 pub const RESERVED_NAMES: [&str; 2] = [ASK_USER, PLANNING_TOOL];
 
+/// How long an answer of a source holds, unless a test says otherwise.
+const FRESH: Duration = Duration::from_secs(5);
+
 /// The tools of a deployment, by name, and the sources of more. Copies share what sources answered.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Toolbox {
     own: Arc<BTreeMap<String, Arc<dyn Tool>>>,
     sources: Vec<Arc<SourceCache>>,
     offered_agents: OfferedAgents,
+    sources_fresh: Duration,
+}
+
+impl Default for Toolbox {
+    fn default() -> Self {
+        Self {
+            own: Arc::default(),
+            sources: Vec::new(),
+            offered_agents: OfferedAgents::default(),
+            sources_fresh: FRESH,
+        }
+    }
 }
 
 /// The agents that users' runs, and the tasks of their plans, are offered. Agents are offered those that their
@@ -66,6 +82,12 @@ impl Toolbox {
         Self { offered_agents, ..self }
     }
 
+    /// Asks each source again when its last answer is as old as this.
+    #[must_use]
+    pub fn with_sources_fresh(self, sources_fresh: Duration) -> Self {
+        Self { sources_fresh, ..self }
+    }
+
     /// The agents that users' runs are offered.
     #[must_use]
     pub fn offered_agents(&self) -> &OfferedAgents {
@@ -102,7 +124,8 @@ impl Toolbox {
             is_complete: true,
             offered_agents: self.offered_agents.clone(),
         };
-        let answers = self.sources.iter().map(|cache| cache.list_tools(clock, audience));
+        let fresh = self.sources_fresh;
+        let answers = self.sources.iter().map(|cache| cache.list_tools(clock, fresh, audience));
         for (cache, answer) in self.sources.iter().zip(join_all(answers).await) {
             match answer {
                 Some(tools) => available.add_tools(cache.source().name(), &tools),
@@ -110,6 +133,18 @@ impl Toolbox {
             }
         }
         available
+    }
+
+    /// What is wrong now with what sources make their tools of. Only those that tell of it are asked.
+    pub async fn list_problems<C: Clock>(&self, clock: &C, audience: &ToolAudience) -> Vec<String> {
+        let mut problems = Vec::new();
+        for cache in &self.sources {
+            if cache.source().list_problems().is_some() {
+                cache.list_tools(clock, self.sources_fresh, audience).await;
+                problems.extend(cache.source().list_problems().unwrap_or_default());
+            }
+        }
+        problems
     }
 }
 

@@ -1,0 +1,43 @@
+//! Reads of the bucket that are made only if an object has changed: s3s-fs passes over `If-None-Match`.
+
+use std::task::{Context, Poll};
+
+use futures::future::{BoxFuture, FutureExt as _};
+use http::header::{ETAG, IF_NONE_MATCH};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use s3s::Body;
+use tower::Service;
+
+/// A bucket that answers 304 where a reader has the object already, as S3 does.
+#[derive(Debug, Clone)]
+pub(super) struct ConditionalReads<S>(pub(super) S);
+
+impl<S, B> Service<Request<B>> for ConditionalReads<S>
+where
+    S: Service<Request<B>, Response = Response<Body>>,
+    S::Future: Send + 'static,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = BoxFuture<'static, Result<S::Response, S::Error>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let is_read = request.method() == Method::GET;
+        let known = request.headers().get(IF_NONE_MATCH).filter(|_| is_read).cloned();
+        self.0.call(request).map(move |answer| Ok(leave_out_known(answer?, known.as_ref()))).boxed()
+    }
+}
+
+/// The answer, without the object if it is the one that the reader knows.
+fn leave_out_known(answer: Response<Body>, known: Option<&HeaderValue>) -> Response<Body> {
+    let etag = answer.headers().get(ETAG).filter(|_| answer.status() == StatusCode::OK).cloned();
+    let Some(etag) = etag.filter(|etag| known == Some(etag)) else { return answer };
+    let mut unchanged = Response::new(Body::empty());
+    *unchanged.status_mut() = StatusCode::NOT_MODIFIED;
+    unchanged.headers_mut().insert(ETAG, etag);
+    unchanged
+}

@@ -1,0 +1,303 @@
+//! A folder of texts under a prefix of the bucket: a manifest, and the texts that it lists.
+
+mod prefix;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
+use aws_sdk_s3::primitives::ByteStream;
+use djinn_core::id::sha256_hex;
+use djinn_runtime::port::text_folder::{
+    FolderText, ListedText, MANIFEST, MAX_MANIFEST, MAX_TEXT, TextFolder, TextFolderError,
+    parse_manifest,
+};
+use djinn_runtime::port::tool::BoxFuture;
+use futures::{StreamExt as _, stream};
+use tokio::sync::Mutex;
+
+use crate::object::FETCHED_AT_ONCE;
+use crate::store::AwsStore;
+
+pub use prefix::InvalidPrefix;
+use prefix::parse_prefix;
+
+/// The longest that an object is waited for, with all its bytes. What is asked for comes twice one after the
+/// other, within the time that a source has.
+const MAX_WAIT: Duration = Duration::from_secs(2);
+
+/// The texts under a prefix of the bucket. Its manifest is asked for by its `ETag`, and a text when its hash
+/// is new.
+#[derive(Debug)]
+pub struct BucketFolder {
+    store: AwsStore,
+    /// The beginning of its keys, with a `/` at its end.
+    prefix: String,
+    known: Mutex<KnownTexts>,
+}
+
+/// What was read before.
+#[derive(Debug, Default)]
+struct KnownTexts {
+    /// Which manifest was read last.
+    etag: Option<String>,
+    /// What it lists, or what is wrong with it.
+    listed: Option<Result<Vec<ListedText>, TextFolderError>>,
+    /// The texts that it lists, as far as they were had, by their hash.
+    texts: BTreeMap<String, Arc<str>>,
+}
+
+/// An object of a few bytes.
+struct SmallObject {
+    etag: Option<String>,
+    bytes: Vec<u8>,
+}
+
+/// Why a small object was not had.
+#[derive(Debug)]
+enum ReadFailure {
+    /// The object is the one that was had before.
+    NotModified,
+    /// No object has this name.
+    Missing,
+    /// It has more bytes than it may have.
+    TooLong,
+    /// S3 refuses, with this code.
+    Refused(String),
+    /// No answer came, or not all of it.
+    Unreachable,
+}
+
+impl AwsStore {
+    /// The texts under a prefix of the bucket. Nothing is read by this.
+    ///
+    /// # Errors
+    /// [`InvalidPrefix`] for one where others may write, or that is none.
+    pub fn open_text_folder(&self, prefix: &str) -> Result<BucketFolder, InvalidPrefix> {
+        let prefix = parse_prefix(prefix)?;
+        Ok(BucketFolder { store: self.clone(), prefix, known: Mutex::default() })
+    }
+}
+
+impl BucketFolder {
+    /// Reads the manifest, if it is another one than before.
+    async fn update_manifest(&self, known: &mut KnownTexts) -> Result<(), TextFolderError> {
+        let object = match self.read_small(MANIFEST, known.etag.as_deref(), MAX_MANIFEST).await {
+            Ok(object) => object,
+            Err(ReadFailure::NotModified) => return Ok(()),
+            Err(failure) => return Err(self.manifest_error(&failure)),
+        };
+        let listed = parse_manifest(&object.bytes).map_err(|error| {
+            TextFolderError(format!("{}/{MANIFEST} {error}: publish the folder again", self.path()))
+        });
+        (known.etag, known.listed) = (object.etag, Some(listed));
+        Ok(())
+    }
+
+    fn manifest_error(&self, failure: &ReadFailure) -> TextFolderError {
+        let rest = match failure {
+            ReadFailure::Missing => "is not there: publish the folder".to_owned(),
+            ReadFailure::TooLong => {
+                format!("has more than {MAX_MANIFEST} bytes: publish the folder again")
+            }
+            ReadFailure::Refused(code) => {
+                format!("cannot be read ({code}): let the functions read `config/` of the bucket")
+            }
+            ReadFailure::NotModified | ReadFailure::Unreachable => {
+                "cannot be reached: it is tried again".to_owned()
+            }
+        };
+        TextFolderError(format!("{}/{MANIFEST} {rest}", self.path()))
+    }
+
+    /// Reads the listed texts that are not known, several at once. What was had before others fail stays.
+    async fn read_new_texts(
+        &self,
+        listed: &[ListedText],
+        texts: &mut BTreeMap<String, Arc<str>>,
+    ) -> BTreeMap<String, String> {
+        let mut problems = BTreeMap::new();
+        let is_new = |file: &&ListedText| !texts.contains_key(&file.sha256);
+        let new: Vec<ListedText> = listed.iter().filter(is_new).cloned().collect();
+        let read = new.into_iter().map(|file| async move {
+            let text = self.read_text(&file).await;
+            (file, text)
+        });
+        let mut read = stream::iter(read).buffer_unordered(FETCHED_AT_ONCE);
+        while let Some((file, text)) = read.next().await {
+            match text {
+                Ok(text) => drop(texts.insert(file.sha256, text)),
+                Err(problem) => drop(problems.insert(file.name, problem)),
+            }
+        }
+        problems
+    }
+
+    /// A text with the hash that the manifest names, or what is wrong with it.
+    async fn read_text(&self, file: &ListedText) -> Result<Arc<str>, String> {
+        let object = self.read_small(&file.name, None, MAX_TEXT).await.map_err(text_problem)?;
+        if sha256_hex(&object.bytes) != file.sha256 {
+            return Err(format!("is not the text that {MANIFEST} names: publish the folder again"));
+        }
+        let text = String::from_utf8(object.bytes).map_err(|_| "is not UTF-8".to_owned())?;
+        Ok(text.into())
+    }
+
+    /// An object of at most so many bytes, unless it is the one of this `ETag`.
+    async fn read_small(
+        &self,
+        name: &str,
+        etag: Option<&str>,
+        most: usize,
+    ) -> Result<SmallObject, ReadFailure> {
+        let client = self.store.clients.s3().await;
+        let key = format!("{}{name}", self.prefix);
+        let get = client.get_object().bucket(self.store.bucket()).key(&key);
+        let get = get.set_if_none_match(etag.map(str::to_owned));
+        let read = async {
+            let got = Box::pin(get.send()).await.map_err(|error| read_failure(&error))?;
+            let GetObjectOutput { e_tag, body, .. } = got;
+            Ok(SmallObject { etag: e_tag, bytes: collect_bytes(body, most).await? })
+        };
+        let read = tokio::time::timeout(MAX_WAIT, read).await;
+        let read = read.unwrap_or(Err(ReadFailure::Unreachable));
+        read.inspect_err(|failure| tracing::debug!(key, ?failure, "an object was not read"))
+    }
+}
+
+impl TextFolder for BucketFolder {
+    fn path(&self) -> String {
+        format!("@{}", self.prefix.trim_end_matches('/'))
+    }
+
+    fn read_texts(&self) -> BoxFuture<'_, Result<Vec<FolderText>, TextFolderError>> {
+        Box::pin(async {
+            let mut known = self.known.lock().await;
+            self.update_manifest(&mut known).await?;
+            let listed = known.listed.clone().unwrap_or_else(|| Ok(Vec::new()))?;
+            let KnownTexts { texts, .. } = &mut *known;
+            texts.retain(|hash, _| listed.iter().any(|file| file.sha256 == *hash));
+            let mut problems = self.read_new_texts(&listed, texts).await;
+            let texts = listed.into_iter().map(|ListedText { name, sha256 }| {
+                let problem = || problems.remove(&name).unwrap_or_default();
+                let text = texts.get(&sha256).cloned().ok_or_else(problem);
+                FolderText { name, text }
+            });
+            Ok(texts.collect())
+        })
+    }
+}
+
+fn text_problem(failure: ReadFailure) -> String {
+    match failure {
+        ReadFailure::Missing => {
+            format!("is not there, though {MANIFEST} names it: publish the folder again")
+        }
+        ReadFailure::TooLong => format!("has more than {MAX_TEXT} bytes: make it shorter"),
+        ReadFailure::Refused(code) => format!("cannot be read ({code})"),
+        ReadFailure::NotModified | ReadFailure::Unreachable => {
+            "cannot be reached: it is tried again".to_owned()
+        }
+    }
+}
+
+fn read_failure(error: &SdkError<GetObjectError>) -> ReadFailure {
+    let status = error.raw_response().map(|response| response.status().as_u16());
+    match (status, error.code()) {
+        (Some(304), _) => ReadFailure::NotModified,
+        (Some(404), Some("NoSuchKey") | None) => ReadFailure::Missing,
+        (Some(status), code) if status < 500 => {
+            ReadFailure::Refused(code.map_or_else(|| status.to_string(), str::to_owned))
+        }
+        _ => ReadFailure::Unreachable,
+    }
+}
+
+/// All bytes of a body, unless there are too many.
+async fn collect_bytes(mut body: ByteStream, most: usize) -> Result<Vec<u8>, ReadFailure> {
+    let mut bytes = Vec::new();
+    while let Some(piece) = body.try_next().await.map_err(|_| ReadFailure::Unreachable)? {
+        bytes.extend_from_slice(&piece);
+        if bytes.len() > most {
+            return Err(ReadFailure::TooLong);
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::tests::clients_over;
+    use crate::replay::{Replay, response};
+    use crate::settings::Settings;
+    use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+
+    /// An answer with this `ETag`.
+    fn answer(status: u16, etag: &'static str, body: &str) -> HttpResponse {
+        let mut answer = response(status, body.to_owned());
+        answer.headers_mut().insert("etag", etag);
+        answer
+    }
+
+    fn error(status: u16, code: &str) -> HttpResponse {
+        response(status, format!("<Error><Code>{code}</Code><Message>no</Message></Error>"))
+    }
+
+    fn folder(http: &Replay) -> BucketFolder {
+        let store = AwsStore::new(clients_over(Settings::new("t", "b"), http.clone()));
+        store.open_text_folder("config/agents").unwrap()
+    }
+
+    fn listing(text: &str) -> String {
+        let sha256 = sha256_hex(text.as_bytes());
+        format!(r#"{{"files": [{{"name": "a.md", "sha256": "{sha256}"}}]}}"#)
+    }
+
+    #[tokio::test]
+    async fn a_manifest_that_is_the_same_is_one_request_and_no_bytes() {
+        let http = Replay::new([
+            answer(200, "\"one\"", &listing("a")),
+            answer(200, "\"text\"", "a"),
+            answer(304, "\"one\"", ""),
+            answer(200, "\"two\"", r#"{"files": []}"#),
+        ]);
+        let folder = folder(&http);
+        let first = folder.read_texts().await.unwrap();
+        assert_eq!(first, [FolderText { name: "a.md".to_owned(), text: Ok("a".into()) }]);
+        let asked = |requests: &[_]| -> Vec<Option<String>> {
+            let etag =
+                |request: &HttpRequest| request.headers().get("if-none-match").map(str::to_owned);
+            requests.iter().map(etag).collect()
+        };
+        assert_eq!(asked(&http.take_requests()), [None, None]);
+        assert_eq!(folder.read_texts().await.unwrap(), first);
+        assert_eq!(asked(&http.take_requests()), [Some("\"one\"".to_owned())]);
+        assert_eq!(folder.read_texts().await.unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn why_a_manifest_cannot_be_read_is_a_sentence_that_stays_the_same() {
+        for (answer, says) in [
+            (error(404, "NoSuchKey"), "is not there: publish the folder"),
+            (error(404, "NoSuchBucket"), "cannot be read (NoSuchBucket): let the functions read"),
+            (error(403, "AccessDenied"), "cannot be read (AccessDenied): let the functions read"),
+            (error(503, "SlowDown"), "cannot be reached: it is tried again"),
+            (response(200, " ".repeat(MAX_MANIFEST + 1)), "has more than 65536 bytes"),
+            (response(200, "{}".to_owned()), "is no list of files: missing field `files`"),
+        ] {
+            let folder = folder(&Replay::new([answer]));
+            let error = folder.read_texts().await.unwrap_err().to_string();
+            let begins = format!("@config/agents/manifest.json {says}");
+            assert!(error.starts_with(&begins), "{error}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bucket_that_says_nothing_is_waited_for_no_longer_than_two_seconds() {
+        let error = folder(&Replay::without_answers()).read_texts().await.unwrap_err().to_string();
+        assert!(error.ends_with("cannot be reached: it is tried again"), "{error}");
+    }
+}

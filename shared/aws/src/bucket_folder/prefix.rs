@@ -1,0 +1,83 @@
+//! Where texts of a deployment may lie in its bucket.
+
+/// What every prefix begins with: there the functions may read, and nobody may write through them.
+const ROOT: &str = "config/";
+
+/// The most bytes of a prefix.
+const MAX_PREFIX: usize = 200;
+
+/// The names below which sessions write, whatever stands before them: as the template's policy has it.
+const WRITTEN: [&str; 3] = ["files", "runs", "uploads"];
+
+/// Why a prefix cannot be used, as a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidPrefix {
+    /// It is no prefix below `config/`.
+    #[error(
+        "a prefix of the bucket begins with `config/`, with names of a-z A-Z 0-9 _ - . below it"
+    )]
+    Form,
+    /// Sessions keep files there, which users write.
+    #[error("sessions write below `{0}`: take another prefix")]
+    OfSessions(&'static str),
+}
+
+/// A prefix as keys begin with it, with a `/` at its end.
+pub(super) fn parse_prefix(text: &str) -> Result<String, InvalidPrefix> {
+    let prefix = text.strip_suffix('/').unwrap_or(text);
+    let below = prefix.strip_prefix(ROOT).ok_or(InvalidPrefix::Form)?;
+    if prefix.len() > MAX_PREFIX || !below.split('/').all(is_segment) {
+        return Err(InvalidPrefix::Form);
+    }
+    match WRITTEN.into_iter().find(|written| below.split('/').any(|name| name == *written)) {
+        Some(written) => Err(InvalidPrefix::OfSessions(written)),
+        None => Ok(format!("{prefix}/")),
+    }
+}
+
+fn is_segment(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    !name.is_empty() && !name.bytes().all(|byte| byte == b'.') && name.bytes().all(is_allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_is_where_nobody_writes() {
+        for good in ["config/agents", "config/agents/", "config/team-a/v1.2/own_agents"] {
+            let expected = format!("{}/", good.trim_end_matches('/'));
+            assert_eq!(parse_prefix(good), Ok(expected));
+        }
+        let long = format!("config/{}", "a".repeat(MAX_PREFIX));
+        for bad in [
+            "",
+            "config",
+            "config/",
+            "agents",
+            "/config/agents",
+            "config//agents",
+            "config/../runs/a",
+            "config/agents//",
+            "config/.",
+            "acme/config/agents",
+            "config/a b",
+            "config/价",
+            &long,
+        ] {
+            assert_eq!(parse_prefix(bad), Err(InvalidPrefix::Form), "{bad}");
+        }
+        for (bad, written) in [
+            ("config/files", "files"),
+            ("config/runs/a", "runs"),
+            ("config/a/uploads/b", "uploads"),
+        ] {
+            assert_eq!(parse_prefix(bad), Err(InvalidPrefix::OfSessions(written)), "{bad}");
+        }
+        // What sessions write begins with their tenant, which may be called so, too.
+        for kind in [crate::file::WRITTEN, crate::file::UPLOADED, "runs/"] {
+            assert!(WRITTEN.contains(&kind.trim_end_matches('/')), "{kind}");
+        }
+    }
+}

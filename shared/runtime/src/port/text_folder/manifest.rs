@@ -1,0 +1,194 @@
+//! The list of the texts of a folder that cannot be listed cheaply: one object names all, each with its hash.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+/// The name of the list in its folder.
+pub const MANIFEST: &str = "manifest.json";
+
+/// The most bytes of a manifest.
+pub const MAX_MANIFEST: usize = 64 * 1024;
+
+/// The most texts that a manifest lists.
+pub const MAX_LISTED: usize = 200;
+
+/// The most characters of a name, without the language before it.
+const MAX_NAME: usize = 100;
+
+/// A text, as a manifest lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListedText {
+    /// Its name below the folder: `NAME.md`, `en/NAME.md` or `zh/NAME.md`.
+    pub name: String,
+    /// The SHA-256 of its bytes, in lower-case hex.
+    pub sha256: String,
+}
+
+/// What is wrong with a manifest, as the rest of a sentence that begins with its path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ManifestError {
+    /// It is too long to be read.
+    #[error("has more than {MAX_MANIFEST} bytes")]
+    TooLong,
+    /// It is no JSON, or not of this form.
+    #[error("is no list of files: {0}")]
+    Form(String),
+    /// It lists too many.
+    #[error("lists {0} files: {MAX_LISTED} are the most")]
+    TooMany(usize),
+    /// A name is none that a folder of texts may have.
+    #[error("lists the file `{0}`, which is not named NAME.md, en/NAME.md or zh/NAME.md")]
+    Name(String),
+    /// A name is there more than once.
+    #[error("lists `{0}` twice")]
+    Twice(String),
+    /// A hash is none.
+    #[error("has no SHA-256 of `{0}` in lower-case hex")]
+    Hash(String),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    files: Vec<ListedText>,
+}
+
+/// Reads a manifest: its texts by name.
+///
+/// # Errors
+/// [`ManifestError`] for the first thing that is wrong with it.
+pub fn parse_manifest(bytes: &[u8]) -> Result<Vec<ListedText>, ManifestError> {
+    if bytes.len() > MAX_MANIFEST {
+        return Err(ManifestError::TooLong);
+    }
+    let Manifest { mut files } = serde_json::from_slice(bytes)
+        .map_err(|error| ManifestError::Form(shorten_words(&error.to_string())))?;
+    if files.len() > MAX_LISTED {
+        return Err(ManifestError::TooMany(files.len()));
+    }
+    let mut names = BTreeSet::new();
+    for ListedText { name, sha256 } in &files {
+        if !is_name(name) {
+            return Err(ManifestError::Name(shorten_words(name)));
+        }
+        if !is_sha256(sha256) {
+            return Err(ManifestError::Hash(name.clone()));
+        }
+        if !names.insert(name) {
+            return Err(ManifestError::Twice(name.clone()));
+        }
+    }
+    files.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(files)
+}
+
+/// The manifest that lists these texts, as a file.
+///
+/// # Errors
+/// [`ManifestError`] where a reader would not take it.
+pub fn write_manifest(files: Vec<ListedText>) -> Result<String, ManifestError> {
+    let json = serde_json::to_string_pretty(&Manifest { files })
+        .map_err(|error| ManifestError::Form(error.to_string()))?;
+    parse_manifest(json.as_bytes())?;
+    Ok(json + "\n")
+}
+
+/// Whether a text may be called so: nothing that leads out of its folder, nor deeper than a language.
+fn is_name(name: &str) -> bool {
+    let file = ["en/", "zh/"].into_iter().find_map(|language| name.strip_prefix(language));
+    let Some(stem) = file.unwrap_or(name).strip_suffix(".md") else { return false };
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    (1..=MAX_NAME).contains(&stem.len())
+        && !stem.starts_with('.')
+        && !name.contains("..")
+        && stem.bytes().all(is_allowed)
+}
+
+fn is_sha256(text: &str) -> bool {
+    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    text.len() == 64 && text.bytes().all(is_hex)
+}
+
+/// Words of a manifest as a sentence quotes them: in one line, and not too long.
+fn shorten_words(words: &str) -> String {
+    words.chars().take(120).flat_map(char::escape_debug).collect::<String>().replace("\\\"", "\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const HASH: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+    fn listing(names: &[&str]) -> Value {
+        let file = |name: &&str| json!({"name": name, "sha256": HASH});
+        json!({"files": names.iter().map(file).collect::<Vec<_>>()})
+    }
+
+    #[test]
+    fn a_manifest_lists_texts_by_name() {
+        let listed =
+            parse_manifest(listing(&["zh/b.md", "a-1_x.v2.md", "en/b.md"]).to_string().as_bytes());
+        let names: Vec<_> = listed.clone().unwrap().into_iter().map(|file| file.name).collect();
+        assert_eq!(names, ["a-1_x.v2.md", "en/b.md", "zh/b.md"]);
+        let written = write_manifest(listed.clone().unwrap()).unwrap();
+        assert_eq!(parse_manifest(written.as_bytes()), listed);
+        assert_eq!(parse_manifest(br#"{"files": []}"#), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn two_hundred_texts_fit_into_a_manifest() {
+        let name = |nth: usize| format!("en/{nth:0>100}.md");
+        let files =
+            |count| (0..count).map(|nth| ListedText { name: name(nth), sha256: HASH.to_owned() });
+        let json = write_manifest(files(MAX_LISTED).collect()).unwrap();
+        assert!(json.len() <= MAX_MANIFEST, "{}", json.len());
+        assert_eq!(write_manifest(files(201).collect()), Err(ManifestError::TooMany(201)));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_manifest_is_a_sentence() {
+        let named = |name: &str| listing(&[name]).to_string();
+        let hashed = |hash: &str| json!({"files": [{"name": "a.md", "sha256": hash}]}).to_string();
+        let long = format!("{}.md", "a".repeat(101));
+        let form = "is no list of files: ";
+        let unnamed = "which is not named NAME.md, en/NAME.md or zh/NAME.md";
+        for (manifest, says) in [
+            (String::new(), form),
+            ("not JSON".to_owned(), form),
+            (r#"{"files": ["#.to_owned(), form),
+            ("[]".to_owned(), form),
+            ("{}".to_owned(), "missing field `files`"),
+            (r#"{"files": [], "more": 1}"#.to_owned(), "unknown field `more`"),
+            (r#"{"files": [{"name": "a.md"}]}"#.to_owned(), "missing field `sha256`"),
+            (r#"{"files": ["a.md"]}"#.to_owned(), form),
+            (named("../a.md"), unnamed),
+            (named("en/../a.md"), unnamed),
+            (named("en/zh/a.md"), unnamed),
+            (named("/etc/a.md"), unnamed),
+            (named("fr/a.md"), unnamed),
+            (named("a\\b.md"), unnamed),
+            (named("a.txt"), unnamed),
+            (named(".md"), unnamed),
+            (named(".hidden.md"), unnamed),
+            (named("a b.md"), unnamed),
+            (named("价格.md"), unnamed),
+            (named("a..md"), "lists the file `a..md`"),
+            (named(&long), unnamed),
+            (listing(&["a.md", "a.md"]).to_string(), "lists `a.md` twice"),
+            (listing(&["a.md"; 201]).to_string(), "lists 201 files: 200 are the most"),
+            (hashed(""), "has no SHA-256 of `a.md` in lower-case hex"),
+            (hashed(&HASH.to_uppercase()), "has no SHA-256 of `a.md`"),
+            (hashed(&HASH[1..]), "has no SHA-256 of `a.md`"),
+            (" ".repeat(MAX_MANIFEST + 1), "has more than 65536 bytes"),
+        ] {
+            let error = parse_manifest(manifest.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(says) && error.len() < 250, "{manifest}: {error}");
+            assert!(!error.contains('\n'), "{error}");
+        }
+    }
+}

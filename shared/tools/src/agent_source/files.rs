@@ -1,0 +1,101 @@
+//! The files of agents as a folder has them, and how they are read and checked.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use djinn_agents::{AgentFile, AgentProblem, ReadAgent, check_agents, read_agent, shipped_agents};
+use djinn_core::language::Language;
+use djinn_runtime::port::text_folder::FolderText;
+
+/// A file of agents that was found.
+#[derive(Debug, Clone)]
+pub(super) struct FoundFile {
+    /// What problems name it by: its folder as the setting names it, and its name there.
+    path: String,
+    /// The text, or why there is none.
+    text: Result<Arc<str>, String>,
+    /// The language of its words; none for both.
+    language: Option<Language>,
+}
+
+impl FoundFile {
+    /// The files of a folder.
+    pub(super) fn list(folder: &str, texts: Vec<FolderText>) -> impl Iterator<Item = Self> {
+        texts.into_iter().map(move |FolderText { name, text }| {
+            let language = [Language::En, Language::Zh].into_iter().find(|language| {
+                name.strip_prefix(language.as_str()).is_some_and(|name| name.starts_with('/'))
+            });
+            Self { path: format!("{}/{name}", folder.trim_end_matches('/')), text, language }
+        })
+    }
+
+    pub(super) fn is_in(&self, language: Language) -> bool {
+        self.language.is_none_or(|own| own == language)
+    }
+
+    pub(super) fn key(&self, language: Language) -> (String, &'static str) {
+        (self.path.clone(), language.as_str())
+    }
+
+    pub(super) fn read(&self, language: Language) -> Result<ReadAgent, AgentProblem> {
+        let path = self.path.as_str();
+        match &self.text {
+            Ok(text) => read_agent(&AgentFile { path, text, language }),
+            Err(rule) => {
+                Err(AgentProblem { path: path.to_owned(), line: 1, rule: format!("it {rule}") })
+            }
+        }
+    }
+}
+
+/// The agents of these files in one language, if all are in good order. Unless the files are `whole`, what
+/// they name may be a tool or an agent that is not known here.
+pub(super) fn check_files<'a>(
+    files: &'a [FoundFile],
+    language: Language,
+    tools: &BTreeSet<String>,
+    whole: bool,
+) -> Result<Vec<(&'a FoundFile, ReadAgent)>, AgentProblem> {
+    let mut read = Vec::new();
+    for file in files.iter().filter(|file| file.is_in(language)) {
+        let agent = file.read(language)?;
+        let warnings = agent.warnings.iter();
+        warnings.for_each(|warning| tracing::warn!(warning, "an agent's file"));
+        read.push((file, agent));
+    }
+    let agents = read.iter().map(|(_, agent)| agent.clone()).collect();
+    let agents = with_shipped(agents, language)?;
+    let mut tools = tools.clone();
+    if !whole {
+        tools.extend(named_elsewhere(&agents));
+    }
+    match check_agents(&agents, &tools).into_iter().next() {
+        Some(problem) => Err(problem),
+        None => Ok(read),
+    }
+}
+
+/// The names of tools and agents that these agents' files have, and that are none of theirs.
+fn named_elsewhere(agents: &[ReadAgent]) -> impl Iterator<Item = String> {
+    let own: BTreeSet<&str> = agents.iter().map(|agent| agent.spec.name.as_str()).collect();
+    let named = agents.iter().flat_map(|agent| {
+        let spec = &agent.spec;
+        spec.tools.iter().chain(&spec.before).chain(&spec.after)
+    });
+    named.filter(move |name| !own.contains(name.as_str())).cloned()
+}
+
+/// A deployment's agents, and ours that it has none of the same name of.
+pub(super) fn with_shipped(
+    mut agents: Vec<ReadAgent>,
+    language: Language,
+) -> Result<Vec<ReadAgent>, AgentProblem> {
+    let own: BTreeSet<String> = agents.iter().map(|agent| agent.spec.name.clone()).collect();
+    for file in shipped_agents(language) {
+        let agent = read_agent(&file)?;
+        if !own.contains(&agent.spec.name) {
+            agents.push(agent);
+        }
+    }
+    Ok(agents)
+}
