@@ -12,6 +12,7 @@ mod settings;
 mod size;
 mod small_core;
 mod source;
+mod tasks;
 mod vocabulary;
 mod walls;
 mod word;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 /// DynamoDB's 400 KB, and a transaction below its 4 MB.
 pub(crate) const MAX_INLINE: usize = 100 * 1024;
 
-/// Bytes of JSON that each task of a round holds itself; more than that is stored once for all of them.
-/// Below it, the units that two tasks are written with cost less than an object and its readers.
+/// Bytes of JSON that each child of a round holds itself; more than that is stored once for all of them.
+/// Below it, the units that two children are written with cost less than an object and its readers.
 pub(crate) const MAX_INLINE_ROUND_START: usize = 4 * 1024;
 
 /// The JSON of something stored.

@@ -25,7 +25,7 @@ impl AwsStore {
         Ok(Body::Spilled(pointer))
     }
 
-    /// The object that holds the start of a round, which the tasks of the round share: written once by
+    /// The object that holds the start of a round, which the children of the round share: written once by
     /// whoever creates them.
     pub(crate) async fn store_round_start(
         &self,
@@ -171,7 +171,7 @@ fn pointer_to(run: &RunKey, json: &str) -> Pointer {
     Pointer { object, sha256, length: json.len() as u64 }
 }
 
-/// Where the long records, messages and exchanges of a run and its tasks lie, and what was left of
+/// Where the long records, messages and exchanges of a run and its children lie, and what was left of
 /// those that were never written.
 pub(crate) fn run_prefix(run: &RunKey) -> String {
     format!("{}/runs/{}/", run.tenant, run.run)

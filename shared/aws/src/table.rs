@@ -33,7 +33,7 @@ pub(crate) enum TableItem {
     /// under a condition of its own.
     Run(Box<RunItem>),
     /// `RUN#<run>` / `J#<n, 10 digits>`
-    /// a journal record: inputs and entries, or the pointer to them; of a task's first one the pointer
+    /// a journal record: inputs and entries, or the pointer to them; of a child's first one the pointer
     /// to what it shares with its round. Written once.
     Record(RecordItem),
     /// `RUN#<run>` / `IN#<mail id>`

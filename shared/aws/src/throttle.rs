@@ -1,6 +1,6 @@
 //! Writes that their partition has no room for at the moment.
 //!
-//! A partition takes 1 000 units a second. What a thousand tasks tell their run when they end together
+//! A partition takes 1 000 units a second. What a thousand children tell their run when they end together
 //! is five times that, and its journal is in the same partition: so its records are tried again soon
 //! and often, and messages make room for them.
 

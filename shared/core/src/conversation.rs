@@ -78,18 +78,18 @@ pub enum Nudge {
     Repeated,
 }
 
-/// Bytes of a task's text in its run's conversation; the whole stays in the task's journal.
+/// Bytes of a child's text in its run's conversation; the whole stays in the child's journal.
 pub const MAX_REPORT: usize = 4 * 1024;
 
 /// What the planner and later tasks are told of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildReport {
-    /// The id of the task, as in its [`crate::input::ChildSpec`].
+    /// The id of the child, as in its [`crate::input::ChildSpec`].
     #[serde(alias = "task")]
     pub child: ChildId,
     /// The step as one line, `stage: details`.
     pub description: String,
-    /// What came of it in its agent's words, at most [`MAX_REPORT`] bytes; of a failed task, what there
+    /// What came of it in its agent's words, at most [`MAX_REPORT`] bytes; of a failed child, what there
     /// was.
     pub text: String,
     /// Why it did not finish.
@@ -117,7 +117,7 @@ impl ChildReport {
         self.child.task().map(TaskId::step_id)
     }
 
-    /// What came of it, for a model or a person: of a failed task the sentence of its failure, and then
+    /// What came of it, for a model or a person: of a failed child the sentence of its failure, and then
     /// what there was.
     #[must_use]
     pub fn full_text(&self, language: Language) -> Cow<'_, str> {

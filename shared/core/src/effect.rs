@@ -23,10 +23,10 @@ pub enum Effect {
         /// When it has to be told something, Unix milliseconds: see [`crate::run::Run::next_limit`].
         until_ms: i64,
     },
-    /// Have a task worked on, here or in another invocation. Answered by `ChildEnded`; until then a
-    /// task that nobody drives is dispatched again.
+    /// Have a child worked on, here or in another invocation. Answered by `ChildEnded`; until then a
+    /// child that nobody drives is dispatched again.
     RunChild(ChildDispatch),
-    /// Hear what a person says. Answered by `HumanResponded` or `HumanRequestExpired`; in a task, whose run
+    /// Hear what a person says. Answered by `HumanResponded` or `HumanRequestExpired`; in a child, whose run
     /// is the one that is answered, by `HumanResponded` alone.
     AwaitHuman(AwaitHuman),
     /// Write the plan to its file. Answered by `PlanSaved`; then a newer version is owed, if there is one.
@@ -50,10 +50,10 @@ pub struct AnswerFile {
     pub text: String,
 }
 
-/// A task that is owed.
+/// A child that is owed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChildDispatch {
-    /// The id of the task, by which its journal and its lease are found.
+    /// The id of the child, by which its journal and its lease are found.
     pub child: ChildId,
     /// Whether it is the only one: it may be driven where the run is.
     pub alone: bool,
@@ -173,13 +173,13 @@ pub enum Limit {
 pub enum Delivery {
     /// Its recurring alarm is to be removed.
     AlarmRemoval,
-    /// The task's outcome is to be put into its run's mailbox.
+    /// The child's outcome is to be put into its run's mailbox.
     ChildResult,
-    /// This task of the run's is to be told to stop: nobody waits for it any more.
+    /// This child of the run's is to be told to stop: nobody waits for it any more.
     StopChild(ChildId),
-    /// What this task asks is to be put into its run's mailbox, as of this version or newer.
+    /// What this child asks is to be put into its run's mailbox, as of this version or newer.
     ChildRequest(u32),
-    /// This answer is to be put into the mailbox of the task that asked.
+    /// This answer is to be put into the mailbox of the child that asked.
     HumanResponse(HumanRequestId),
 }
 
@@ -190,7 +190,7 @@ pub enum EffectId {
     Model(MessageId),
     /// The tool call with this id.
     Tool(CallId),
-    /// The work on this task.
+    /// The work on this child.
     Child(ChildId),
     /// Waiting for this limit.
     Wait(Limit),
@@ -261,7 +261,7 @@ impl fmt::Display for EffectId {
         match self {
             Self::Model(message) => write!(f, "model:{message}"),
             Self::Tool(call) => write!(f, "tool:{call}"),
-            Self::Child(task) => write!(f, "child:{task}"),
+            Self::Child(child) => write!(f, "child:{child}"),
             Self::Wait(Limit::WallTime) => f.write_str("wait:wall_time"),
             Self::Wait(Limit::WorkTime) => f.write_str("wait:work_time"),
             Self::Wait(Limit::Hops) => f.write_str("wait:hops"),
@@ -271,7 +271,7 @@ impl fmt::Display for EffectId {
             Self::Answer => f.write_str("answer"),
             Self::Deliver(Delivery::AlarmRemoval) => f.write_str("deliver:alarm_removal"),
             Self::Deliver(Delivery::ChildResult) => f.write_str("deliver:child_result"),
-            Self::Deliver(Delivery::StopChild(task)) => write!(f, "deliver:stop_child:{task}"),
+            Self::Deliver(Delivery::StopChild(child)) => write!(f, "deliver:stop_child:{child}"),
             Self::Deliver(Delivery::ChildRequest(version)) => {
                 write!(f, "deliver:child_request:{version}")
             }

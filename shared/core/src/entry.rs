@@ -98,7 +98,7 @@ pub enum Event {
         /// What ended it, if the model did not.
         #[serde(default, skip_serializing_if = "is_done")]
         finish: FinishReason,
-        /// Whether it is the answer of its run or task, whose end repeats it.
+        /// Whether it is the answer of its run or child, whose end repeats it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         answer: bool,
         /// The tokens and the money that it cost, with those of failed attempts that have no record of
@@ -143,7 +143,7 @@ pub enum Event {
         /// The tokens and the money that summing up cost.
         usage: Usage,
     },
-    /// The tools of a task have roles now: what an employee who does that would be called.
+    /// The tools of a child have roles now: what an employee who does that would be called.
     #[serde(rename = "employees.named")]
     EmployeesNamed {
         /// The roles, by the names of their tools; not every tool need have one.

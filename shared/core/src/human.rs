@@ -35,9 +35,9 @@ pub const MAX_INTERRUPT_BYTES: usize = 1_000;
 /// Something that a person is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HumanRequest {
-    /// Names it within its run: `t3.c1`, `t3.c1.again1`; `s2.1.t3.c1` in a task.
+    /// Names it within its run: `t3.c1`, `t3.c1.again1`; `s2.1.t3.c1` in a child.
     pub id: HumanRequestId,
-    /// The task that it came up in; the ids in `subject` are that task's own.
+    /// The child that it came up in; the ids in `subject` are that child's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "task")]
     pub child: Option<ChildId>,

@@ -101,7 +101,7 @@ pub enum Input {
         /// The limit whose moment has come, or that is used up.
         limit: Limit,
     },
-    /// A task came to its end.
+    /// A child came to its end.
     #[serde(rename = "child.ended")]
     ChildEnded(Box<ChildEnded>),
     /// A tool or a model stopped in the middle and can go on once a person has seen to it.
@@ -127,7 +127,7 @@ pub enum Input {
     /// A person changed the plan.
     #[serde(rename = "plan.edited")]
     PlanEdited(Box<PlanEdit>),
-    /// A task asks, or waits for what it has asked.
+    /// A child asks, or waits for what it has asked.
     #[serde(rename = "child.requested")]
     ChildRequested(Box<ChildRequest>),
     /// The plan was written to its file, or could not be.

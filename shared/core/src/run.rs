@@ -117,7 +117,7 @@ impl Run {
             run.taint();
         }
         run.compact_if_due();
-        // The start of a task is seen in the run that asked for it.
+        // The start of a child is seen in the run that asked for it.
         let event = Event::run_started(&run.spec);
         let start = Entry { id: EntryId::start(), path: Path::default(), at_ms, event };
         let entries = if run.is_child() { Vec::new() } else { vec![start] };

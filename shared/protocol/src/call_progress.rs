@@ -25,12 +25,12 @@ pub struct CallProgress {
     pub at_ms: i64,
 }
 
-/// A call among those of a run and its tasks.
+/// A call among those of a run and its children.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CallKey {
     /// The way to the run whose call it is.
     pub path: Path,
-    /// The id of the call, unique within its run or its task only.
+    /// The id of the call, unique within its run or its child only.
     pub call: CallId,
 }
 

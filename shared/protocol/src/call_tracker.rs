@@ -12,7 +12,7 @@ use djinn_core::id::Path;
 /// Bytes that wait for calls which were not shown; what comes beyond is dropped.
 const MAX_WAITING_BYTES: usize = 64 * 1024;
 
-/// The calls of a run and its tasks, as one connection knows them.
+/// The calls of a run and its children, as one connection knows them.
 #[derive(Default)]
 pub(super) struct CallTracker {
     /// The calls at work.

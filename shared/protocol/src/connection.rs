@@ -66,7 +66,7 @@ pub struct Connection {
     has_ended: bool,
     lanes: Lanes,
     calls: CallTracker,
-    /// Of a record that is being sent in parts: how many more entries of each task were sent early.
+    /// Of a record that is being sent in parts: how many more entries of each child were sent early.
     early: Option<BTreeMap<Path, u64>>,
 }
 
@@ -108,13 +108,13 @@ impl Connection {
         frames.iter().map(|frame| self.encode_frame(frame)).collect()
     }
 
-    /// The frames of a record, after those of the tasks that ended with it. A record that was sent
+    /// The frames of a record, after those of the children that ended with it. A record that was sent
     /// before gives none. What waited for it follows by [`Self::render_next_ready`].
-    pub fn render_record(&mut self, record: &Record, tasks: &[Entry]) -> Vec<String> {
+    pub fn render_record(&mut self, record: &Record, children: &[Entry]) -> Vec<String> {
         if !self.is_next(record) {
             return Vec::new();
         }
-        let mut frames = self.child_frames(tasks);
+        let mut frames = self.child_frames(children);
         self.early = None;
         for entry in &record.entries {
             frames.extend(self.project_entry(entry));
@@ -126,7 +126,7 @@ impl Connection {
         sent
     }
 
-    /// The frames of a part of what the tasks did that end with the record that is wanted next; the
+    /// The frames of a part of what the children did that end with the record that is wanted next; the
     /// other parts follow, in order, and [`Self::render_record`] last. They carry the cursor of the
     /// record before.
     pub fn render_child_entries(&mut self, entries: &[Entry]) -> Vec<String> {
@@ -138,7 +138,7 @@ impl Connection {
         frames.iter().map(|frame| self.encode_frame(frame)).collect()
     }
 
-    /// The frames of entries of tasks that end, but for those that were sent early.
+    /// The frames of entries of children that end, but for those that were sent early.
     fn child_frames(&mut self, entries: &[Entry]) -> Vec<Frame> {
         let mut early = self.early.take().unwrap_or_else(|| self.lanes.shown_counts());
         let mut frames = Vec::new();
@@ -153,8 +153,8 @@ impl Connection {
     }
 
     /// The frames of a piece of text that is shown before it is in the journal, or beside it. One whose turn has not
-    /// come waits, and so does every entry of a task at work until [`Self::render_next_ready`] gives
-    /// it: its place in the history is where the task ends, where it is not sent again.
+    /// come waits, and so does every entry of a child at work until [`Self::render_next_ready`] gives
+    /// it: its place in the history is where the child ends, where it is not sent again.
     pub fn render_live(&mut self, live: &Live) -> Vec<String> {
         if self.has_ended {
             return Vec::new();
@@ -204,8 +204,8 @@ impl Connection {
         self.can_show_early() && (self.lanes.has_ready() || self.calls.has_ready())
     }
 
-    /// The tasks at work of which something is missing that is known to be there, and the place of the
-    /// first entry that is. It is in the task's journal; [`Self::render_live`] takes it.
+    /// The children at work of which something is missing that is known to be there, and the place of the
+    /// first entry that is. It is in the child's journal; [`Self::render_live`] takes it.
     pub fn missing_entries(&self) -> impl Iterator<Item = (&Path, u64)> {
         self.lanes.missing_entries().filter(|_| self.can_show_early())
     }
@@ -221,7 +221,7 @@ impl Connection {
         self.lanes.expect_entry(path, nth);
     }
 
-    /// Not at the end, nor while a record is sent in parts: what its tasks had shown was counted.
+    /// Not at the end, nor while a record is sent in parts: what its children had shown was counted.
     fn can_show_early(&self) -> bool {
         !self.has_ended && self.early.is_none()
     }

@@ -175,7 +175,7 @@ pub enum PublicEvent<'a> {
         /// What it came to.
         usage: PublicUsage,
     },
-    /// The agents that work on a task were given names, where a deployment wants that.
+    /// The agents that work on a child were given names, where a deployment wants that.
     #[serde(rename = "employees.named")]
     EmployeesNamed {
         /// The name of each role.
@@ -270,7 +270,7 @@ pub enum PublicEvent<'a> {
         /// What cut the answer short, if something did.
         #[serde(skip_serializing_if = "is_done")]
         finish: FinishReason,
-        /// What the run and its tasks used up.
+        /// What the run and its children used up.
         spent: PublicSpending,
         /// Milliseconds from the question to the end.
         took_ms: u64,

@@ -32,7 +32,7 @@ pub(super) struct Lanes {
 #[derive(Default)]
 struct Lane {
     stage: LaneStage,
-    /// How many of a task's entries were shown while it was at work.
+    /// How many of a child's entries were shown while it was at work.
     shown_count: u64,
     /// How many it has at least, as far as anybody told.
     known_count: u64,
@@ -45,7 +45,7 @@ struct Lane {
     waiting_text: Option<WaitingText>,
 }
 
-/// Where a task stands for this connection.
+/// Where a child stands for this connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum LaneStage {
     /// The record that begins it was not shown.
@@ -105,8 +105,8 @@ impl Lanes {
         }
     }
 
-    /// Keeps an entry of a task at work until all before it were shown; one that was shown, or is
-    /// shown with its task's end, is dropped.
+    /// Keeps an entry of a child at work until all before it were shown; one that was shown, or is
+    /// shown with its child's end, is dropped.
     pub(super) fn add_early_entry(&mut self, early: &EarlyEntry) {
         if early.entry.path.is_root() {
             return;
@@ -153,7 +153,7 @@ impl Lanes {
             .any(|(path, lane)| lane.has_next() || lane.ready_text(!path.is_root()).is_some())
     }
 
-    /// The tasks at work that have done more than was told, and the place of the first entry that is
+    /// The children at work that have done more than was told, and the place of the first entry that is
     /// missing.
     pub(super) fn missing_entries(&self) -> impl Iterator<Item = (&Path, u64)> {
         let below = self.lanes.iter().filter(|(path, _)| !path.is_root());
@@ -172,7 +172,7 @@ impl Lanes {
         lane.known_count = lane.known_count.max(nth + 1);
     }
 
-    /// A task has ended, and what it did is being shown: nothing of it is early any more.
+    /// A child has ended, and what it did is being shown: nothing of it is early any more.
     pub(super) fn close_lane(&mut self, path: &Path) {
         let lane = self.lane_mut(path);
         (lane.stage, lane.waiting_text) = (LaneStage::Complete, None);
@@ -180,7 +180,7 @@ impl Lanes {
         self.waiting_bytes -= dropped.values().map(|(_, bytes)| bytes).sum::<usize>();
     }
 
-    /// How many entries of each task at work were shown.
+    /// How many entries of each child at work were shown.
     pub(super) fn shown_counts(&self) -> BTreeMap<Path, u64> {
         let below = self.lanes.iter().filter(|(path, _)| !path.is_root());
         below.map(|(path, lane)| (path.clone(), lane.shown_count)).collect()
@@ -213,7 +213,7 @@ impl Lanes {
         pieces.iter().filter_map(|piece| self.admit_preview(piece)).collect()
     }
 
-    /// Whether a piece is of a complete message, a void attempt, or a task that the client had to its
+    /// Whether a piece is of a complete message, a void attempt, or a child that the client had to its
     /// end, perhaps on an earlier connection.
     fn is_late(&self, preview: &Preview) -> bool {
         let key = preview.message_key();

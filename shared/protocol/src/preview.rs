@@ -43,7 +43,7 @@ pub struct Preview {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Live {
-    /// An entry of a task that is at work.
+    /// An entry of a child that is at work.
     Entry(Box<EarlyEntry>),
     /// A piece of an unfinished message.
     Preview(Preview),
@@ -63,10 +63,10 @@ impl Live {
     }
 }
 
-/// An entry of a task's journal, as it stands in the history of its run once the task has ended.
+/// An entry of a child's journal, as it stands in the history of its run once the child has ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EarlyEntry {
-    /// Its place among the task's entries, from 0: one is shown after those before it.
+    /// Its place among the child's entries, from 0: one is shown after those before it.
     pub index: u64,
     /// Whether it is the last of its record: what a model writes next comes after it.
     #[serde(default)]

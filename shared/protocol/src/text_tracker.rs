@@ -10,7 +10,7 @@ use djinn_core::id::{MessageKey, Path};
 #[derive(Debug, Default)]
 pub(super) struct TextTracker {
     open_messages: BTreeMap<MessageKey, OpenMessage>,
-    /// Messages and tasks of which an earlier connection may have shown a part.
+    /// Messages and children of which an earlier connection may have shown a part.
     unknown_messages: BTreeSet<MessageKey>,
     unknown_paths: BTreeSet<Path>,
 }
@@ -43,7 +43,7 @@ pub(super) enum TextEdit {
 
 impl TextTracker {
     /// The client saw the beginning on another connection, perhaps a part of these messages, and of what
-    /// these tasks wrote.
+    /// these children wrote.
     pub(super) fn mark_unknown(
         &mut self,
         messages: impl IntoIterator<Item = MessageKey>,
@@ -98,7 +98,7 @@ impl TextTracker {
             || self.unknown_paths.iter().any(|path| message.path.is_within(path))
     }
 
-    /// What the client must drop because its attempt is void, of a run or task: one message, or all that
+    /// What the client must drop because its attempt is void, of a run or child: one message, or all that
     /// are unfinished. `written` is one that an earlier connection may have shown a part of.
     pub(super) fn void_texts(
         &mut self,

@@ -1,11 +1,11 @@
-//! Where a run or task stands between its turns, as far as its entries tell.
+//! Where a run or child stands between its turns, as far as its entries tell.
 
 use std::collections::BTreeSet;
 
 use djinn_core::entry::Event;
 use djinn_core::id::{CallId, MessageId};
 
-/// The turns of one lane: of the run itself, or of one task.
+/// The turns of one lane: of the run itself, or of one child.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TurnTracker {
     completed: u32,

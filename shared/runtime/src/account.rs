@@ -2,7 +2,7 @@
 //!
 //! Before a call its most is reserved; what it came to is known here until the next call of its line is
 //! reserved, and goes to the store with that. The run's end takes the last one with it; whoever
-//! leaves a run before, or waits for tasks, settles then. A driver that dies leaves its hold to the next one, which
+//! leaves a run before, or waits for children, settles then. A driver that dies leaves its hold to the next one, which
 //! counts it as spent.
 
 use std::collections::BTreeMap;

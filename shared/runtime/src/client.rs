@@ -2,7 +2,7 @@
 //!
 //! No driver waits for a slow client. Previews are hints: they fill a quarter of the buffer at most, and
 //! what has no room there waits, merged with what follows it, until there is room or its entry comes,
-//! which says all of it. What tasks show early waits for the same room, in its order. Entries have the
+//! which says all of it. What children show early waits for the same room, in its order. Entries have the
 //! rest. What tools say while they work waits like previews, until its call is answered. A record is sent whole, however large it is, as long as the buffer is not full: else a client
 //! would come back to the same place for ever. Where it is full, the response ends there, and its last
 //! frame, which says how to go on, passes the bound.
@@ -25,7 +25,7 @@ use tokio::sync::{Notify, mpsc};
 use waiting_previews::WaitingPreviews;
 use waiting_progress::WaitingProgress;
 
-/// The part of the buffer that previews and what tasks show early may fill: one in so many.
+/// The part of the buffer that previews and what children show early may fill: one in so many.
 const PREVIEW_PART: usize = 4;
 
 /// The sending half, kept by whoever drives or follows the run.
@@ -194,24 +194,24 @@ impl ClientStream {
         self.send_frames(vec![": connected\n\n".to_owned()], now_ms);
     }
 
-    /// Sends a record's frames, those of the tasks that ended with it first, and what waited for it;
+    /// Sends a record's frames, those of the children that ended with it first, and what waited for it;
     /// nothing if it was sent before. Ends the response instead if there is no room for them.
-    pub fn send_record(&mut self, record: &Record, tasks: &[Entry], now_ms: i64) {
+    pub fn send_record(&mut self, record: &Record, children: &[Entry], now_ms: i64) {
         if record.number != self.connection.next_record_number() {
             return;
         }
-        let is_empty = tasks.is_empty() && record.entries.is_empty();
+        let is_empty = children.is_empty() && record.entries.is_empty();
         if !is_empty && !self.has_room() {
             self.hand_over(now_ms);
             return;
         }
-        tasks.iter().chain(&record.entries).for_each(|entry| self.discard_covered(entry));
-        let frames = self.connection.render_record(record, tasks);
+        children.iter().chain(&record.entries).for_each(|entry| self.discard_covered(entry));
+        let frames = self.connection.render_record(record, children);
         self.send_content(frames, now_ms);
         self.send_early_entries(now_ms);
     }
 
-    /// Sends a part of what the tasks did that end with the record that the client needs next; see
+    /// Sends a part of what the children did that end with the record that the client needs next; see
     /// [`Connection::render_child_entries`]. There must be room.
     pub fn send_child_entries(&mut self, entries: &[Entry], now_ms: i64) {
         entries.iter().for_each(|entry| self.discard_covered(entry));
@@ -239,7 +239,7 @@ impl ClientStream {
         self.send_previews(now_ms);
     }
 
-    /// Sends what tasks have shown early and the previews that wait, those whose time has come, while
+    /// Sends what children have shown early and the previews that wait, those whose time has come, while
     /// there is room.
     pub fn send_previews(&mut self, now_ms: i64) {
         if !self.is_open() {

@@ -1,7 +1,7 @@
 //! The driver: performs what a run owes and records what came of it.
 //!
 //! One loop, one decision a pass: start what is due, wait for the next thing that happens, record
-//! it. Everything slow runs beside the loop, in tasks that die with it; only journal appends are
+//! it. Everything slow runs beside the loop, in tasks of tokio that die with it; only journal appends are
 //! waited for, because nothing may be shown or done before they are in.
 //!
 //! Each concern is a unit with its own state, which says when it has to look around (`next_wake_ms`),
@@ -289,18 +289,18 @@ impl<P: Ports> Driver<P> {
     }
 
     fn on_effect_performed(&mut self, id: EffectId, inputs: Vec<Input>) -> Vec<Input> {
-        // All pieces of a reply were sent before its task ended; they go first.
+        // All pieces of a reply were sent before its call ended; they go first.
         let news = self.live_writer.take_received();
         self.show_local_live(&news);
         if let EffectId::Deliver(Delivery::HumanResponse(_)) = &id {
-            // A task that was answered is to be worked on at once.
+            // A child that was answered is to be worked on at once.
             self.children.redispatch_all();
         }
         self.costs.add_samples(&self.run, &inputs);
         match (inputs.is_empty(), id) {
             (false, _) => self.idle.reset(),
-            (true, EffectId::Child(task)) => {
-                if self.children.leave_to_others(task, &self.run) {
+            (true, EffectId::Child(child)) => {
+                if self.children.leave_to_others(child, &self.run) {
                     let now_ms = self.run.now_ms();
                     self.mail.expect_news(now_ms);
                     self.live_poll.expect_news(now_ms);

@@ -133,7 +133,7 @@ async fn close_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Option<Run>,
     }
 }
 
-/// Ends a run or task from outside its journal. The alarm, which only runs have, goes first: what has ended
+/// Ends a run or child from outside its journal. The alarm, which only runs have, goes first: what has ended
 /// is not stopped again.
 pub(crate) async fn abandon_run<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
     if key.is_root() {

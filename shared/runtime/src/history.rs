@@ -15,9 +15,9 @@ use crate::port::page::PageSize;
 use crate::port::{RunKey, StoreError};
 use crate::world::Ports;
 
-/// Shows a record to a client, the entries of the tasks that ended with it first.
+/// Shows a record to a client, the entries of the children that ended with it first.
 ///
-/// What a task did is in its own journal. If that cannot be read, the client is cut: it comes back
+/// What a child did is in its own journal. If that cannot be read, the client is cut: it comes back
 /// at its cursor.
 pub async fn show_record<P: Ports>(
     ports: &P,
@@ -33,19 +33,19 @@ pub async fn show_record<P: Ports>(
     match entries {
         Ok(entries) => client.send_record(record, &entries, now_ms),
         Err(error) => {
-            tracing::warn!(%error, "task not shown");
+            tracing::warn!(%error, "what a run below did is not shown");
             client.hand_over(now_ms);
         }
     }
 }
 
-/// How many journals of tasks are read at once.
+/// How many journals of children are read at once.
 const READ_AT_ONCE: usize = 16;
 
-/// The entries of the tasks that ended with a record, as they stand in its run's history.
+/// The entries of the children that ended with a record, as they stand in its run's history.
 ///
 /// # Errors
-/// [`StoreError`] when a task's journal cannot be read, or not be closed.
+/// [`StoreError`] when a child's journal cannot be read, or not be closed.
 pub async fn read_child_entries<P: Ports>(
     ports: &P,
     key: &RunKey,

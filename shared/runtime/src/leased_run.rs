@@ -14,7 +14,7 @@ use crate::world::Ports;
 
 /// A run as an invocation serves it.
 pub struct ServeContext {
-    /// The run or the task that is served.
+    /// The run or the child that is served.
     pub key: RunKey,
     /// Names this driver among all others that ever were; letters, digits and `_:.-`, at most 40.
     pub holder: String,

@@ -1,5 +1,5 @@
 //! Reading the live log of a run: what several writers add, each thing once. The log loses what is old
-//! and leaves out what is large; what a viewer misses of a task is read in the task's journal.
+//! and leaves out what is large; what a viewer misses of a child is read in the child's journal.
 
 mod children_at_work;
 mod missing_entries;
@@ -42,7 +42,7 @@ pub(crate) struct LiveReader {
 
 impl LiveReader {
     /// What was written since the last time, and what the client has missed for longer than it may be
-    /// late: of these tasks, from these places on.
+    /// late: of these children, from these places on.
     ///
     /// # Errors
     /// [`StoreError`] when the log cannot be read now.

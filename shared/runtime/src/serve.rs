@@ -120,14 +120,15 @@ pub async fn request_stop<P: Ports>(
     let stop = Mail::Stop { by };
     let stopped = async {
         run.wake(ports, &stop).await?;
-        // Tasks in other invocations hear of it from here, not only when their run is driven.
-        let tasks = match run.advance(ports).await {
+        // Children in other invocations hear of it from here, not only when their run is driven.
+        let children = match run.advance(ports).await {
             Ok(journal) => journal.run().running_children(),
             Err(error) if error.is_retryable() => return Err(error),
             // Its driver has read it before, and hears of the stop.
             Err(_) => Vec::new(),
         };
-        wake_runs(ports, tasks.into_iter().map(|task| run.key().with_child(task)), &stop).await?;
+        wake_runs(ports, children.into_iter().map(|child| run.key().with_child(child)), &stop)
+            .await?;
         Ok(status)
     };
     stopped.await.map_err(|error| store_failure(&error))

@@ -23,7 +23,7 @@ pub struct Settings {
     pub lease: Duration,
     /// How often it is renewed; a third of the lease leaves two tries.
     pub renew_every: Duration,
-    /// How often the mailbox is read while anything is in flight, at least: tasks at work elsewhere have
+    /// How often the mailbox is read while anything is in flight, at least: children at work elsewhere have
     /// it read more often.
     pub mailbox_every: Duration,
     /// Longest a client hears nothing. Below every idle limit on the way (an edge-optimised API
@@ -38,10 +38,10 @@ pub struct Settings {
     /// How often a response that follows a run looks whether it still has its place among its user's
     /// streams, where their number has a bound.
     pub stream_slot_every: Duration,
-    /// How often a task that somebody else works on is looked after: one that nobody drives is
+    /// How often a child that somebody else works on is looked after: one that nobody drives is
     /// dispatched again.
     pub dispatch_every: Duration,
-    /// How long a response goes on whose driver only waits for tasks that others work on, after the last
+    /// How long a response goes on whose driver only waits for children that others work on, after the last
     /// entry or preview that was sent. Then it ends with how to go on: a function that waits costs as much
     /// as one that works. Of no interest where an invocation has no deadline.
     pub idle_stream: Duration,

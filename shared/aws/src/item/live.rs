@@ -1,5 +1,5 @@
 //! `LIVE#<run>#<shard>` / `<time>#<writer>#<offset>`: previews, the progress of calls, and the entries of
-//! tasks at work.
+//! children at work.
 
 use djinn_runtime::port::live::{LIVE_RETENTION, Live};
 use djinn_runtime::port::{RunKey, StoreError};

@@ -20,7 +20,7 @@ pub(crate) struct RecordItem {
     pub(crate) at_ms: i64,
     /// Its inputs and entries, as JSON.
     pub(crate) body: Body,
-    /// Of a task's first record: the object that holds what it shares with others of its round, if
+    /// Of a child's first record: the object that holds what it shares with others of its round, if
     /// that is not in its body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) round_start: Option<Pointer>,

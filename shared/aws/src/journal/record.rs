@@ -92,7 +92,7 @@ impl AwsStore {
         })
     }
 
-    /// A record's inputs, and an object for what a task's first one shares with others, if that is
+    /// A record's inputs, and an object for what a child's first one shares with others, if that is
     /// long.
     async fn split_round_start<'a>(
         &self,

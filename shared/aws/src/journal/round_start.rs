@@ -1,4 +1,4 @@
-//! What all tasks of a round start from, so that it need not be stored with each of them.
+//! What all children of a round start from, so that it need not be stored with each of them.
 
 use djinn_core::conversation::{ChildReport, CompactedContext, Exchange};
 use djinn_core::input::RunSpec;
@@ -17,12 +17,12 @@ pub(super) struct RoundStart {
 }
 
 impl RoundStart {
-    /// Takes it out of what a task starts with; [`Self::restore_into`] puts it back. `None` for a run.
+    /// Takes it out of what a child starts with; [`Self::restore_into`] puts it back. `None` for a run.
     pub(super) fn take_from(asked: &mut RunSpec) -> Option<Self> {
-        let task = asked.child.as_mut()?;
+        let child = asked.child.as_mut()?;
         Some(Self {
-            earlier_rounds: std::mem::take(&mut task.earlier_rounds),
-            deadline_ms: task.deadline_ms,
+            earlier_rounds: std::mem::take(&mut child.earlier_rounds),
+            deadline_ms: child.deadline_ms,
             question: std::mem::take(&mut asked.question),
             base_prompt: std::mem::take(&mut asked.base_prompt),
             history: std::mem::take(&mut asked.history),
@@ -30,7 +30,7 @@ impl RoundStart {
         })
     }
 
-    /// Puts it back into the task that it was taken from.
+    /// Puts it back into the child that it was taken from.
     pub(super) fn restore_into(self, asked: &mut RunSpec) {
         let Self {
             question,
@@ -44,8 +44,8 @@ impl RoundStart {
         asked.base_prompt = base_prompt;
         asked.history = history;
         asked.earlier = earlier;
-        if let Some(task) = &mut asked.child {
-            task.earlier_rounds = rounds;
+        if let Some(child) = &mut asked.child {
+            child.earlier_rounds = rounds;
         }
     }
 }

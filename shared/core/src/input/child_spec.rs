@@ -29,7 +29,7 @@ pub struct ChildSpec {
     /// What the agent was called with.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub arguments: Map<String, Value>,
-    /// Reports of the tasks of earlier rounds, oldest first.
+    /// Reports of the children of earlier rounds, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier_rounds: Vec<ChildReport>,
     /// What came of the steps of this round that it builds on, in the plan's order.
@@ -66,7 +66,7 @@ impl ChildSpec {
         self.above.with_child(self.child.clone())
     }
 
-    /// What came of the tasks before it, oldest round first.
+    /// What came of the children before it, oldest round first.
     pub fn reports(&self) -> impl Iterator<Item = &ChildReport> {
         self.earlier_rounds.iter().chain(&self.current_round)
     }

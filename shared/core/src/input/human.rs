@@ -16,10 +16,10 @@ pub enum InterruptTarget {
     Message(MessageId),
 }
 
-/// What a task asks people, all of it: newer ones of the same task replace older ones.
+/// What a child asks people, all of it: newer ones of the same child replace older ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChildRequest {
-    /// The task whose agent asks.
+    /// The child whose agent asks.
     #[serde(alias = "task")]
     pub child: ChildId,
     /// Which state of it this is, from 1.

@@ -1,7 +1,7 @@
-//! Digital employees: who does what each tool does for a task, so that viewers see a team at work.
+//! Digital employees: who does what each tool does for a child, so that viewers see a team at work.
 //!
-//! One model call names a role for each tool. It is made beside the task's own turns and only for
-//! show: whatever comes of it, the task goes on as it would without, and at its end nobody waits for
+//! One model call names a role for each tool. It is made beside the child's own turns and only for
+//! show: whatever comes of it, the child goes on as it would without, and at its end nobody waits for
 //! it.
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub(super) struct Employees {
 }
 
 impl Employees {
-    /// Only a task has them, and only where its settings say so.
+    /// Only a child has them, and only where its settings say so.
     pub(super) fn of(spec: &RunSpec) -> Self {
         let is_task = spec.child.is_some() && spec.agent().is_none();
         let has_employees = is_task && spec.settings.plan.employees;

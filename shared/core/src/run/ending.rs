@@ -1,4 +1,4 @@
-//! How a run or a task ends, and what it hands over.
+//! How a run or a child ends, and what it hands over.
 
 use super::child::select_turns;
 use crate::agent::AnswerFormat;
@@ -13,7 +13,7 @@ use crate::status::RunStatus;
 use crate::tool::FullOutput;
 use djinn_text::truncate::truncate_text;
 
-/// Files that a task's report names: its newest. All of them are the run's.
+/// Files that a child's report names: its newest. All of them are the run's.
 const MAX_REPORT_FILES: usize = 50;
 
 /// Characters of an answer that is a file, in the result of the call.
@@ -45,7 +45,7 @@ impl Ending {
         RunResult { status, answer, files, failure, finish, spent, took_ms, paused_ms }
     }
 
-    /// What a task hands back: its answer, every file that it wrote and, if its run keeps them, its turns.
+    /// What a child hands back: its answer, every file that it wrote and, if its run keeps them, its turns.
     pub(super) fn into_child_result(
         self,
         child: &ChildSpec,

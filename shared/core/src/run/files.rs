@@ -6,7 +6,7 @@ use djinn_text::deliverables::{Deliverables, find_names, split_list};
 
 use crate::file::{FileList, ProductFile};
 
-/// Files that a run made which its next tasks are told of: what each starts with must not grow with the
+/// Files that a run made which its next children are told of: what each starts with must not grow with the
 /// plan. Older ones can still be read by their names.
 const MAX_PRODUCED_FILES: usize = 200;
 
@@ -34,7 +34,7 @@ impl RunFiles {
         &self.readable
     }
 
-    /// The files that the run wrote, its tasks included.
+    /// The files that the run wrote, its children included.
     pub(super) fn produced(&self) -> &FileList {
         &self.produced
     }
@@ -48,7 +48,7 @@ impl RunFiles {
         is_new
     }
 
-    /// The run or one of its tasks wrote these.
+    /// The run or one of its children wrote these.
     pub(super) fn add_produced(&mut self, files: &[ProductFile]) {
         for file in files {
             self.readable.insert(file.clone());
@@ -56,7 +56,7 @@ impl RunFiles {
         }
     }
 
-    /// The user's files, and the newest that the run made: those that a task starts with.
+    /// The user's files, and the newest that the run made: those that a child starts with.
     pub(super) fn list_for_child(&self) -> Vec<ProductFile> {
         let made = self.produced.all();
         let old = made.get(..made.len().saturating_sub(MAX_PRODUCED_FILES)).unwrap_or_default();

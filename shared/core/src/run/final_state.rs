@@ -11,12 +11,12 @@ use crate::status::RunStatus;
 pub(super) struct FinalState {
     pub(super) status: RunStatus,
     pub(super) undelivered: BTreeSet<Delivery>,
-    /// What a task owes its run.
+    /// What a child owes its run.
     pub(super) child_result: Option<Box<ChildEnded>>,
 }
 
 impl FinalState {
-    /// A run that has ended so, and owes a delivery. Of a task, what it owes its run is delivered.
+    /// A run that has ended so, and owes a delivery. Of a child, what it owes its run is delivered.
     pub(super) fn of(status: RunStatus, child_result: Option<ChildEnded>) -> Self {
         let delivery = match child_result {
             None => Delivery::AlarmRemoval,

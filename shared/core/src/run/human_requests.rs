@@ -1,7 +1,7 @@
 //! What people are asked: what is held back until they answer, and the pause that this is.
 //!
-//! A run is asked about its tasks' calls too: a task tells its run what it asks, and the run tells the
-//! task what was answered. So all that people decide stands in one journal, and one moment decides
+//! A run is asked about its children's calls too: a child tells its run what it asks, and the run tells the
+//! child what was answered. So all that people decide stands in one journal, and one moment decides
 //! between an answer, another one and no answer in time.
 
 mod children;
@@ -27,7 +27,7 @@ use crate::input::ChildRequest;
 /// What is asked, and what was.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct HumanRequests {
-    /// Whether this is a task, whose run asks people in its place.
+    /// Whether this is a child, whose run asks people in its place.
     is_child: bool,
     pending: BTreeMap<HumanRequestId, HumanRequest>,
     resolved: BTreeMap<HumanRequestId, Resolution>,
@@ -39,7 +39,7 @@ pub(super) struct HumanRequests {
 }
 
 impl HumanRequests {
-    /// Nothing was asked yet, by a task or by a run of a user's.
+    /// Nothing was asked yet, by a child or by a run of a user's.
     pub(super) fn new(is_child: bool) -> Self {
         Self {
             is_child,
@@ -85,7 +85,7 @@ impl HumanRequests {
         &self.pause
     }
 
-    /// Notes whether all that the run owes is a person's answer. A task tells its run so.
+    /// Notes whether all that the run owes is a person's answer. A child tells its run so.
     pub(super) fn update_pause(&mut self, is_awaiting: bool, at_ms: i64) {
         if self.pause.update(is_awaiting, at_ms) && self.is_child {
             self.children.bump_version();
@@ -132,7 +132,7 @@ impl HumanRequests {
         })
     }
 
-    /// Asks people; what viewers see of it. Those of a task see it in its run.
+    /// Asks people; what viewers see of it. Those of a child see it in its run.
     pub(super) fn ask(
         &mut self,
         mut requests: Vec<HumanRequest>,
@@ -144,7 +144,7 @@ impl HumanRequests {
         self.has_ever_requested = true;
         let expires_at_ms = settings.expires_at_ms(at_ms);
         for request in &mut requests {
-            // What stopped by itself has no time-out, and that of a task runs in its run.
+            // What stopped by itself has no time-out, and that of a child runs in its run.
             let expires = !self.is_child && request.subject.interrupt().is_none();
             request.expires_at_ms = expires_at_ms.filter(|_| expires);
             self.pending.insert(request.id.clone(), request.clone());
@@ -179,8 +179,8 @@ impl HumanRequests {
         self.interrupts.release();
     }
 
-    /// Keeps how a request was answered; what viewers see of it. An answer to what a task asked is owed
-    /// to that task.
+    /// Keeps how a request was answered; what viewers see of it. An answer to what a child asked is owed
+    /// to that child.
     pub(super) fn resolve(
         &mut self,
         request: &HumanRequest,
@@ -239,7 +239,7 @@ impl HumanRequests {
         self.pending.retain(|_, request| request.child.as_ref() != Some(child));
     }
 
-    /// An answer that is owed to a task.
+    /// An answer that is owed to a child.
     pub(super) fn response_for_child(
         &self,
         request: &HumanRequestId,
@@ -259,7 +259,7 @@ impl HumanRequests {
         }
     }
 
-    /// A task asks, or waits for what it has asked: what of it is new, under the names that it has here.
+    /// A child asks, or waits for what it has asked: what of it is new, under the names that it has here.
     /// `None` if nothing it says is news.
     pub(super) fn take_child_request(&mut self, told: &ChildRequest) -> Option<Vec<HumanRequest>> {
         self.children.update(told).then_some(())?;

@@ -1,7 +1,7 @@
 //! The run's ledger: what it may use up, what it has used, and the offer of more that people are made.
 //!
 //! A run whose tokens or money are used up asks people for as much again, where people are asked at
-//! all; a task leaves that to its run.
+//! all; a child leaves that to its run.
 
 use crate::budget::{Budget, BudgetShare, Spending, Usage, format_dollars};
 use crate::effect::Effect;
@@ -23,7 +23,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// What the run has used up, with its tasks.
+    /// What the run has used up, with its children.
     pub(super) fn spending(&self) -> &Spending {
         &self.spending
     }
@@ -50,16 +50,16 @@ impl Ledger {
         self.spending.tool_calls += 1;
     }
 
-    /// Counts what a task used up.
+    /// Counts what a child used up.
     pub(super) fn add_child(&mut self, spent: &Spending) {
         self.spending.add_child(spent);
     }
 
-    /// What the run may use up, its tasks included: its budget, and what people gave it besides.
+    /// What the run may use up, its children included: its budget, and what people gave it besides.
     pub(super) fn budget(&self, spec: &RunSpec) -> Budget {
         let settings = &spec.settings;
         let (steps, tool_calls) = match (&spec.child, settings.mode) {
-            // Each of its tasks counts its own calls.
+            // Each of its children counts its own calls.
             (None, Mode::PlanSolve) => (settings.plan.max_run_turns, u32::MAX),
             (Some(_), _) | (None, Mode::React) => {
                 (settings.budget.steps, settings.budget.tool_calls)

@@ -1,6 +1,6 @@
 //! The moments that limit a run.
 //!
-//! Work ends early enough to sum up what there is; the work of tasks ends a little before that, so
+//! Work ends early enough to sum up what there is; the work of children ends a little before that, so
 //! that their outcomes are heard.
 
 use crate::budget::Budget;
@@ -33,7 +33,7 @@ impl TimeLimits {
         self.wall_ms.saturating_sub(self.summary_ms)
     }
 
-    /// When the work of its tasks ends: their outcomes are to be heard before its own does.
+    /// When the work of its children ends: their outcomes are to be heard before its own does.
     pub(super) fn children_ms(self) -> i64 {
         self.work_ms().saturating_sub(self.summary_ms / 8)
     }

@@ -147,10 +147,10 @@ fn register_spec_urls(urls: &mut Urls, asked: &RunSpec) {
         urls.register_urls(answer, TextEnd::Whole);
     }
     urls.register_urls(&asked.question, TextEnd::Whole);
-    if let Some(task) = &asked.child {
-        urls.register_urls(&task.description, TextEnd::Whole);
-        task.reports().for_each(|report| register_report_urls(urls, report));
-        task.previous_failure.iter().for_each(|report| register_report_urls(urls, report));
+    if let Some(child) = &asked.child {
+        urls.register_urls(&child.description, TextEnd::Whole);
+        child.reports().for_each(|report| register_report_urls(urls, report));
+        child.previous_failure.iter().for_each(|report| register_report_urls(urls, report));
     }
     asked.files.iter().for_each(|file| urls.register_urls(&file.description, TextEnd::Whole));
 }

@@ -110,7 +110,7 @@ pub struct ChildBody<'a> {
     pub description: &'a str,
 }
 
-/// What a run and its tasks may use up, and have.
+/// What a run and its children may use up, and have.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BudgetBody {

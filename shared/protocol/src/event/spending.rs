@@ -21,7 +21,7 @@ pub struct PublicUsage {
     pub micro_usd: u64,
 }
 
-/// What a run or a task used up.
+/// What a run or a child used up.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicSpending {

@@ -5,7 +5,7 @@ use djinn_core::id::Path;
 use super::ClientStream;
 
 impl ClientStream {
-    /// The tasks of which the client would be shown more if it were told, and the place of the first
+    /// The children of which the client would be shown more if it were told, and the place of the first
     /// entry that is missing; see [`Connection::missing_entries`].
     #[must_use]
     pub fn missing_entries(&self) -> Vec<(Path, u64)> {

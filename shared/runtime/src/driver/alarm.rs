@@ -28,7 +28,7 @@ enum AlarmState {
 
 impl RunAlarm {
     pub(super) fn new<P: Ports>(run: &DrivenRun<P>) -> Self {
-        // Its run's alarm brings a task back.
+        // Its run's alarm brings a child back.
         Self { state: if run.is_task() { AlarmState::Set } else { AlarmState::Unset } }
     }
 

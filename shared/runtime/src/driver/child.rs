@@ -92,7 +92,7 @@ impl NamedAgent {
 pub(super) struct ChildExecution<P: Ports> {
     /// The store and the services that it works with.
     pub(super) ports: P,
-    /// The key of the task, under which its journal is stored.
+    /// The key of the child, under which its journal is stored.
     pub(super) key: RunKey,
     /// What it starts with.
     pub(super) spec: RunSpec,
@@ -112,7 +112,7 @@ pub(super) struct ChildExecution<P: Ports> {
 }
 
 impl<P: Ports> ChildExecution<P> {
-    /// Makes sure that somebody works on the task, and says how it ended, if it has. Without inputs
+    /// Makes sure that somebody works on the child, and says how it ended, if it has. Without inputs
     /// it is at work elsewhere: its outcome comes by mail, and it is looked after again later.
     pub(super) async fn perform(self) -> Vec<Input> {
         match self.ensure_driven().await {
@@ -241,7 +241,7 @@ impl<P: Ports> ChildExecution<P> {
         }
     }
 
-    /// Drives the task until it has ended or its time here is up.
+    /// Drives the child until it has ended or its time here is up.
     fn drive_inline(&self) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + '_>> {
         let serving = self.serve_context(self.driver_name());
         Box::pin(continue_child(&self.ports, serving, self.caller.clone()))
@@ -278,7 +278,7 @@ impl<P: Ports> ChildExecution<P> {
         Ok(meta.filter(|meta| meta.status.has_ended()).and_then(|_| self.too_large_result()))
     }
 
-    /// The end of a task that the store does not take, or whose next record it did not.
+    /// The end of a child that the store does not take, or whose next record it did not.
     fn too_large_result(&self) -> Option<Box<ChildEnded>> {
         let ChildSpec { child, description: words, .. } = self.spec.child.as_ref()?;
         let report = ChildReport {

@@ -1,4 +1,4 @@
-//! The tasks of a run: which were dispatched, which others work on, and when these are looked after.
+//! The children of a run: which were dispatched, which others work on, and when these are looked after.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,11 @@ use djinn_core::id::ChildId;
 use super::driven_run::DrivenRun;
 use crate::world::Ports;
 
-/// The tasks of the run that is driven, as far as is known here.
+/// The children of the run that is driven, as far as is known here.
 pub(super) struct Children {
-    /// Tasks that somebody has dispatched before.
+    /// Children that somebody has dispatched before.
     dispatched: BTreeSet<ChildId>,
-    /// Tasks that others work on, or that could not be dispatched.
+    /// Children that others work on, or that could not be dispatched.
     remote: BTreeSet<ChildId>,
     /// When those are looked after, Unix milliseconds.
     redispatch_at_ms: i64,
@@ -27,7 +27,7 @@ impl Children {
         }
     }
 
-    /// When the tasks that others work on are looked after, Unix milliseconds.
+    /// When the children that others work on are looked after, Unix milliseconds.
     pub(super) fn next_wake_ms<P: Ports>(&self, run: &DrivenRun<P>) -> Option<i64> {
         self.has_remote(run).then_some(self.redispatch_at_ms)
     }
@@ -39,17 +39,17 @@ impl Children {
         }
     }
 
-    /// Whether tasks are at work in other invocations.
+    /// Whether children are at work in other invocations.
     pub(super) fn has_remote<P: Ports>(&self, run: &DrivenRun<P>) -> bool {
         !run.has_ended() && !self.remote.is_empty()
     }
 
-    /// Whether others work on this task.
+    /// Whether others work on this child.
     pub(super) fn is_remote(&self, child: &ChildId) -> bool {
         self.remote.contains(child)
     }
 
-    /// Whether all that the run owes is to hear of moments and of tasks that others work on: it
+    /// Whether all that the run owes is to hear of moments and of children that others work on: it
     /// waits for a message.
     pub(super) fn is_only_waiting<P: Ports>(&self, run: &DrivenRun<P>) -> bool {
         let waits = |effect: &Effect| match effect {
@@ -64,12 +64,12 @@ impl Children {
         !run.has_ended() && run.state().due().iter().all(waits)
     }
 
-    /// Notes that a task is dispatched. Returns whether somebody may have created it before.
+    /// Notes that a child is dispatched. Returns whether somebody may have created it before.
     pub(super) fn begin_dispatch(&mut self, child: &ChildId) -> bool {
         !self.dispatched.insert(child.clone())
     }
 
-    /// Leaves a task to others. Returns whether it is the first of those that are.
+    /// Leaves a child to others. Returns whether it is the first of those that are.
     pub(super) fn leave_to_others<P: Ports>(&mut self, child: ChildId, run: &DrivenRun<P>) -> bool {
         let is_first = !self.has_remote(run);
         if is_first {
@@ -80,7 +80,7 @@ impl Children {
         is_first
     }
 
-    /// Has all tasks dispatched again that others work on: whoever does is left alone.
+    /// Has all children dispatched again that others work on: whoever does is left alone.
     pub(super) fn redispatch_all(&mut self) {
         self.remote.clear();
     }

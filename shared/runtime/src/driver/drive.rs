@@ -13,7 +13,7 @@ use crate::world::Ports;
 
 /// A run to be driven: its journal as it was read under the lease.
 pub(crate) struct DriveParams {
-    /// The run or the task that is driven.
+    /// The run or the child that is driven.
     pub(crate) key: RunKey,
     /// The journal up to its newest record.
     pub(crate) journal: Journal,
@@ -23,7 +23,7 @@ pub(crate) struct DriveParams {
     pub(crate) lapsed: bool,
     /// Whether this invocation has just created it: nobody can have written to it yet.
     pub(crate) is_new: bool,
-    /// Of a task what was recorded before: viewers may not have been shown all of it, since who drove it
+    /// Of a child what was recorded before: viewers may not have been shown all of it, since who drove it
     /// last took with them what they had not written to the live log.
     pub(crate) earlier_records: Vec<Record>,
     /// The client that the response streams to, if there is one.

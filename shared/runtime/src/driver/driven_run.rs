@@ -41,7 +41,7 @@ impl<P: Ports> DrivenRun<P> {
         &self.key
     }
 
-    /// Whether it is a task of another run.
+    /// Whether it is a child of another run.
     pub(super) fn is_task(&self) -> bool {
         !self.key.is_root()
     }

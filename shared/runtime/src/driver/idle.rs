@@ -23,7 +23,7 @@ impl IdleTime {
     }
 
     /// Whether a driver that only waits has a client to wait with, for some time yet. Looking after
-    /// tasks is no work; what it performs by itself, and whatever the client is shown, has it begin anew.
+    /// children is no work; what it performs by itself, and whatever the client is shown, has it begin anew.
     pub(super) fn can_wait<P: Ports>(
         &mut self,
         run: &DrivenRun<P>,

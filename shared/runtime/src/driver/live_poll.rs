@@ -1,4 +1,4 @@
-//! What tasks in other invocations write to the live log: when it is read for our client.
+//! What children in other invocations write to the live log: when it is read for our client.
 
 use super::background::{BackgroundWork, DriverEvent};
 use super::children::Children;
@@ -55,13 +55,13 @@ impl LivePoll {
         self.poll.finish_poll(now_ms);
     }
 
-    /// There is a reason to expect that tasks write something.
+    /// There is a reason to expect that children write something.
     pub(super) fn expect_news(&mut self, now_ms: i64) {
         self.poll.expect_news(now_ms);
     }
 }
 
-/// Whether the client is to see what tasks do in other invocations, or has missed what one does here.
+/// Whether the client is to see what children do in other invocations, or has missed what one does here.
 fn is_needed<P: Ports>(run: &DrivenRun<P>, viewers: &Viewers, children: &Children) -> bool {
     let Some(client) = viewers.open_client().filter(|_| !run.has_ended()) else { return false };
     children.has_remote(run) || client.has_missing_entries()

@@ -28,13 +28,13 @@ use crate::world::Ports;
 /// Pieces and entries that are shown together, if so many have come.
 const MAX_BATCH: usize = 256;
 
-/// Entries that wait to be written; those behind them are left to the task's end.
+/// Entries that wait to be written; those behind them are left to the child's end.
 const MAX_WAITING_ENTRIES: usize = 1_000;
 
-/// The unfinished messages and, for a task, the entries of a driver, and how far the live log has
+/// The unfinished messages and, for a child, the entries of a driver, and how far the live log has
 /// them.
 pub(super) struct LiveWriter {
-    /// What is written here, by this driver's model calls and by a task that is driven here.
+    /// What is written here, by this driver's model calls and by a child that is driven here.
     receiver: mpsc::UnboundedReceiver<Live>,
     sender: mpsc::UnboundedSender<Live>,
     /// The way to the run that writes them.
@@ -103,7 +103,7 @@ impl LiveWriter {
         std::iter::from_fn(|| self.receiver.try_recv().ok()).collect()
     }
 
-    /// Takes what was written here. A task's previews and progress are for viewers of its run, and are returned as
+    /// Takes what was written here. A child's previews and progress are for viewers of its run, and are returned as
     /// those see them.
     pub(super) fn add_news(&mut self, news: &[Live]) -> Vec<Live> {
         let mut early = Vec::new();
@@ -139,7 +139,7 @@ impl LiveWriter {
         open.last_at_ms = preview.at_ms;
     }
 
-    /// Takes a record: messages that are complete and texts that are void are forgotten; a task's
+    /// Takes a record: messages that are complete and texts that are void are forgotten; a child's
     /// entries are for viewers of its run, and are returned as those see them. `nth` is the place of
     /// the first one.
     pub(super) fn add_record(&mut self, record: &Record, nth: u64) -> Vec<Live> {
@@ -263,7 +263,7 @@ impl LiveWriter {
         Some(written)
     }
 
-    /// The next entries that fit. One that never fits is left to the task's end.
+    /// The next entries that fit. One that never fits is left to the child's end.
     fn take_entries(&mut self, room: &mut usize) -> Vec<Live> {
         let mut taken = Vec::new();
         while let Some(early) = self.entries.front() {

@@ -116,7 +116,7 @@ impl MailIntake {
     ) -> Vec<Input> {
         let mail = self.take_mail(read, run, background);
         if !mail.is_empty() && children.has_remote(run) {
-            // Tasks that began together end together, more or less.
+            // Children that began together end together, more or less.
             self.poll.expect_news(run.now_ms());
         }
         let stops = mail.iter().any(|mail| matches!(mail, Mail::Stop { .. }));

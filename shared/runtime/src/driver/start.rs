@@ -27,7 +27,7 @@ use crate::perform::tool::ToolExecution;
 use crate::port::model::Model;
 use crate::world::Ports;
 
-/// How many tasks are being dispatched at once: each holds the conversation that it starts from.
+/// How many children are being dispatched at once: each holds the conversation that it starts from.
 const DISPATCHES_AT_ONCE: usize = 32;
 
 /// All that effects are started with, of one driver.
@@ -90,8 +90,8 @@ impl<P: Ports> EffectStarter<'_, P> {
     }
 
     fn is_left_alone(&self, id: &EffectId) -> bool {
-        let is_postponed = if let EffectId::Child(task) = id {
-            self.children.is_remote(task)
+        let is_postponed = if let EffectId::Child(child) = id {
+            self.children.is_remote(child)
         } else {
             self.background.has_given_up(id)
         };
@@ -175,7 +175,7 @@ impl<P: Ports> EffectStarter<'_, P> {
         running >= *bound as usize
     }
 
-    /// Has a task worked on: the only one here, several by invocations of their own.
+    /// Has a child worked on: the only one here, several by invocations of their own.
     fn start_child(&mut self, dispatch: ChildDispatch) {
         // From here on the run must be found again, whatever happens to this process.
         self.alarm.ensure_set(self.run, self.background);
@@ -187,7 +187,7 @@ impl<P: Ports> EffectStarter<'_, P> {
         self.costs.settle_in_background(self.run, self.background);
         let may_exist = self.children.begin_dispatch(&dispatch.child);
         let id = EffectId::Child(dispatch.child.clone());
-        let task = ChildExecution {
+        let child = ChildExecution {
             ports: self.run.ports().clone(),
             key: self.run.key().with_child(dispatch.child),
             spec,
@@ -198,7 +198,7 @@ impl<P: Ports> EffectStarter<'_, P> {
             deadline: self.hand_over.deadline(),
             caller: self.live_writer.link_for_child(),
         };
-        self.background.spawn_effect(id, EffectClass::Idempotent, task.perform());
+        self.background.spawn_effect(id, EffectClass::Idempotent, child.perform());
     }
 
     fn start_plan_write(&mut self, version: u32) {

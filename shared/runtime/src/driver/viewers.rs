@@ -1,4 +1,4 @@
-//! Whom a driver shows what happens: its client, and the driver of the run that this is a task of.
+//! Whom a driver shows what happens: its client, and the driver of the run that this is a child of.
 
 use djinn_core::id::Path;
 use djinn_core::journal::Record;
@@ -65,7 +65,7 @@ impl Viewers {
         self.client.as_ref().is_some_and(ClientStream::reaches_asker)
     }
 
-    /// What the client has missed of tasks; see [`ClientStream::missing_entries`].
+    /// What the client has missed of children; see [`ClientStream::missing_entries`].
     pub(super) fn missing_entries(&self) -> Vec<(Path, u64)> {
         self.client.as_ref().map(ClientStream::missing_entries).unwrap_or_default()
     }
@@ -124,11 +124,11 @@ impl Viewers {
         }
     }
 
-    /// Shows what tasks in other invocations are writing.
+    /// Shows what children in other invocations are writing.
     pub(super) fn show_remote_live(&mut self, read: &Result<Vec<Live>, StoreError>, now_ms: i64) {
         if let Some(client) = &mut self.client {
-            let tasks = read.iter().flatten().filter(|live| !live.path().is_root());
-            client.send_live(tasks, now_ms);
+            let children = read.iter().flatten().filter(|live| !live.path().is_root());
+            client.send_live(children, now_ms);
         }
     }
 
@@ -157,11 +157,11 @@ impl Viewers {
         }
     }
 
-    /// Shows the driver of our run, if it is in this invocation, what this task does.
+    /// Shows the driver of our run, if it is in this invocation, what this child does.
     fn send_to_caller(&self, early: Vec<Live>) {
         let Some(caller) = &self.caller else { return };
         for live in early {
-            // The run's driver may be gone; the task goes on.
+            // The run's driver may be gone; the child goes on.
             let _ = caller.live_sender.send(live);
         }
     }

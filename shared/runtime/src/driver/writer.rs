@@ -116,7 +116,7 @@ impl JournalWriter {
         let run = after.run();
         let expires_at_s = journal_expiry_s(ports.settings(), run);
         let ends = run.status().has_ended() && !self.journal.run().status().has_ended();
-        // A task's are many, and end together: what each held is settled when its driver leaves.
+        // A child's are many, and end together: what each held is settled when its driver leaves.
         let settles = key.is_root();
         let settled = || if settles { account.final_settlement() } else { Vec::new() };
         let counted = ports.settings().user.runs_at_once.is_some();

@@ -1,4 +1,4 @@
-//! What a viewer misses of tasks at work: what the live log has lost, or never held.
+//! What a viewer misses of children at work: what the live log has lost, or never held.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,20 +14,20 @@ use crate::port::page::PageSize;
 use crate::port::{RunKey, StoreError};
 use crate::world::Ports;
 
-/// Of how many tasks' journals a page is read at once, and how often.
+/// Of how many children's journals a page is read at once, and how often.
 const READ_AT_ONCE: usize = 8;
 const READ_EVERY_MS: i64 = 1_000;
 
 /// How long to wait at most until a journal is read again that did not hold what is missing.
 const MAX_PAUSE_MS: i64 = 60_000;
 
-/// The tasks of which something is missing, and those that were read before.
+/// The children of which something is missing, and those that were read before.
 #[derive(Debug, Default)]
 pub(super) struct MissingEntries {
     gaps: BTreeMap<Path, Gap>,
     /// Of each path, the records that were read, by the places of their first entries.
     known_records: BTreeMap<Path, BTreeMap<u64, u64>>,
-    /// Tasks whose journals go on behind the page that was read.
+    /// Children whose journals go on behind the page that was read.
     unfinished: BTreeSet<Path>,
     read_at_ms: i64,
 }
@@ -156,17 +156,17 @@ mod tests {
     #[test]
     fn a_missing_entry_is_read_once_it_can_no_longer_be_late_and_ever_less_often() {
         let mut missing = MissingEntries::default();
-        let task = Path::to(ChildId::for_step(1, 1));
+        let child = Path::to(ChildId::for_step(1, 1));
         let mut looked = Vec::new();
         for now_ms in (0..=200_000).step_by(250) {
-            if !missing.take_due(&[(task.clone(), 3)], now_ms).is_empty() {
+            if !missing.take_due(&[(child.clone(), 3)], now_ms).is_empty() {
                 looked.push(now_ms);
             }
         }
         assert_eq!(looked, [2_000, 6_000, 14_000, 30_000, 62_000, 122_000, 182_000]);
         // It came, and something else is missing.
-        assert_eq!(missing.take_due(&[(task.clone(), 4)], 200_250), []);
-        assert_eq!(missing.take_due(&[(task.clone(), 4)], 202_250), [(task, 4)]);
+        assert_eq!(missing.take_due(&[(child.clone(), 4)], 200_250), []);
+        assert_eq!(missing.take_due(&[(child.clone(), 4)], 202_250), [(child, 4)]);
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
         let mut looked = Vec::new();
         for now_ms in (0..=4_000).step_by(250) {
             looked.extend(
-                missing.take_due(&crowd, now_ms).into_iter().map(|(task, _)| (now_ms, task)),
+                missing.take_due(&crowd, now_ms).into_iter().map(|(child, _)| (now_ms, child)),
             );
         }
         let times: Vec<i64> = looked.iter().map(|(at_ms, _)| *at_ms).collect();

@@ -17,7 +17,7 @@ use crate::settings::{expiry_s, journal_expiry_s};
 use crate::sleep::wake_run;
 use crate::world::Ports;
 
-/// Makes a delivery of a run or task.
+/// Makes a delivery of a run or child.
 ///
 /// # Errors
 /// [`StoreError`] when it may not have been made.
@@ -66,7 +66,7 @@ pub fn ignore_too_large(made: Result<(), StoreError>) -> Result<(), StoreError> 
     }
 }
 
-/// Puts what an ended task owes into its run's mailbox; nothing for a run that is no task.
+/// Puts what an ended child owes into its run's mailbox; nothing for a run that is no child.
 ///
 /// # Errors
 /// [`StoreError`] when it may not be there.

@@ -44,7 +44,7 @@ use crate::world::Ports;
 pub struct ModelExecution<P: Ports> {
     /// The store and the models that it works with.
     pub ports: P,
-    /// The run or the task whose call it is.
+    /// The run or the child whose call it is.
     pub key: RunKey,
     /// The state of the run as the call became due.
     pub run: Arc<Run>,

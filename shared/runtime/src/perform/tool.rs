@@ -38,7 +38,7 @@ const MAX_RESULT_IMAGES: usize = 20;
 pub struct ToolExecution<P: Ports> {
     /// The store and the tools that it works with.
     pub ports: P,
-    /// The run or the task whose call it is.
+    /// The run or the child whose call it is.
     pub key: RunKey,
     /// Where its files are, and what it may show the model.
     pub context: ToolContext,

@@ -4,7 +4,7 @@
 //! that are being made, so a call may be made while its user's sums are below their bounds: whoever
 //! passes a bound is the last, and what calls cost in the end passes it by no more than that one call.
 //!
-//! A *payer* (a run or a task) has at most one *hold* for each line of its calls. What a hold comes to is
+//! A *payer* (a run or a child) has at most one *hold* for each line of its calls. What a hold comes to is
 //! known when the next call of that line is reserved, and travels with that. A hold that nobody
 //! settles, since its driver died or its run was given up, stays in the sums of its day as if it had
 //! been spent: nobody knows what that call did cost, and less would let crashes overspend. It goes with
@@ -63,7 +63,7 @@ impl Amount {
     }
 }
 
-/// Model calls of a run or a task that are made one after the other.
+/// Model calls of a run or a child that are made one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CallLine {
     /// Those of its work.
@@ -89,12 +89,12 @@ impl CallLine {
     }
 }
 
-/// Who reserves: a line of model calls of a run or a task.
+/// Who reserves: a line of model calls of a run or a child.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Payer(String);
 
 impl Payer {
-    /// Who reserves for a line of calls of a run or a task.
+    /// Who reserves for a line of calls of a run or a child.
     #[must_use]
     pub fn of(key: &RunKey, line: CallLine) -> Self {
         let hash = sha256_hex(format!("{} {} {}", key.run, key.path, line.as_str()).as_bytes());
@@ -215,10 +215,10 @@ mod tests {
     fn every_line_of_calls_pays_for_itself() {
         let run = RunId::new(format!("run_{}", "0".repeat(32))).unwrap();
         let key = RunKey::new(TenantId::new("t").unwrap(), run);
-        let task = key.with_child(ChildId::for_step(1, 1));
+        let child = key.with_child(ChildId::for_step(1, 1));
         let lines = [CallLine::Work, CallLine::Beside];
         let of_lines = |key: &RunKey| lines.map(|line| Payer::of(key, line));
-        let mut payers = [of_lines(&key), of_lines(&task)].concat();
+        let mut payers = [of_lines(&key), of_lines(&child)].concat();
         payers.sort();
         payers.dedup();
         assert_eq!(payers.len(), 4);

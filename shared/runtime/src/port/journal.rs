@@ -134,7 +134,7 @@ pub struct NewRun {
     pub lease: Option<Lease>,
     /// When its records may be deleted, Unix seconds.
     pub expires_at_s: i64,
-    /// What its user may have; of no interest for a task.
+    /// What its user may have; of no interest for a child.
     pub admission: Admission,
 }
 
@@ -194,7 +194,7 @@ pub trait Journals {
     /// Writes record 0, the run's metadata and the session's active run in one transaction, on the
     /// condition that neither the run nor another active run of the session exists, and that its user
     /// is within the bounds of its admission, for which it counts from then on. A run that has
-    /// ended, or is gone, is not active, even if the session still names it. A task belongs to no
+    /// ended, or is gone, is not active, even if the session still names it. A child belongs to no
     /// session: only record 0 and its metadata are written.
     fn create(
         &self,
@@ -212,7 +212,7 @@ pub trait Journals {
 
     /// Appends the record that ends the run, and with it, in one transaction, its final status, its
     /// released lease, its exchange, the session free again, if this run is its active one, the
-    /// place among its user's runs, and what its last calls came to. Of a task only the status and the lease.
+    /// place among its user's runs, and what its last calls came to. Of a child only the status and the lease.
     fn append_end(
         &self,
         key: &RunKey,
@@ -223,7 +223,7 @@ pub trait Journals {
 
     /// Ends a run whose journal cannot be read, without a record: its status is `failed`, its lease
     /// released, and the session free again, if this run is its active one. It has no end that could be
-    /// shown. Of a task only the status and the lease. What has ended or does not exist stays as it is.
+    /// shown. Of a child only the status and the lease. What has ended or does not exist stays as it is.
     fn abandon_run(
         &self,
         key: &RunKey,

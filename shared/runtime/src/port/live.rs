@@ -1,4 +1,4 @@
-//! The live log: previews, and the entries of tasks at work, for viewers that are not the driver's own
+//! The live log: previews, and the entries of children at work, for viewers that are not the driver's own
 //! client. It expires and may lose items; the journal never depends on it.
 
 use std::time::Duration;

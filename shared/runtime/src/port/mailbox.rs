@@ -29,14 +29,14 @@ pub enum Mail {
         /// The file as it will be.
         file: ProductFile,
     },
-    /// A task of the run's has ended.
+    /// A child of the run's has ended.
     ChildEnded {
-        /// The report of the task and what it used up.
+        /// The report of the child and what it used up.
         ended: Box<ChildEnded>,
     },
-    /// A task of the run's asks, or waits for what it has asked.
+    /// A child of the run's asks, or waits for what it has asked.
     ChildRequest {
-        /// The requests of the task, all of them.
+        /// The requests of the child, all of them.
         request: Box<ChildRequest>,
     },
     /// A person tells the run something.
@@ -49,7 +49,7 @@ pub enum Mail {
         /// The change, and the version of the plan it was made from.
         edit: Box<PlanEdit>,
     },
-    /// A person answered what was asked; or, in a task, its run says so.
+    /// A person answered what was asked; or, in a child, its run says so.
     HumanResponse {
         /// The answer, and who gave it.
         response: Box<ResponseRecord>,

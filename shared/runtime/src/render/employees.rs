@@ -1,4 +1,4 @@
-//! The call that names a task's digital employees: one message about the task and its tools.
+//! The call that names a child's digital employees: one message about the child and its tools.
 
 use super::window::{ContextTooLong, FittedParts, RequestPart, fit_parts};
 use djinn_core::run::Run;
@@ -9,7 +9,7 @@ use super::{RequestBody, to_listed_tools};
 use crate::port::model::Message;
 use crate::prompt::{self, Prompts};
 
-/// Characters of the question, and of the task: what a role is named after stands at the beginning.
+/// Characters of the question, and of the child: what a role is named after stands at the beginning.
 const MAX_WORDS: usize = 2_000;
 
 /// The system prompt (none) and the message.
@@ -21,7 +21,7 @@ pub(super) fn render_employees(
     count: impl Fn(&str) -> u64,
 ) -> Result<RequestBody, ContextTooLong> {
     let asked = run.spec();
-    let words = asked.child.as_ref().map_or("", |task| &task.description);
+    let words = asked.child.as_ref().map_or("", |child| &child.description);
     let values = json!({"query": prompt::truncate_text(&asked.question, MAX_WORDS),
         "words": prompt::truncate_text(words, MAX_WORDS), "tools": to_listed_tools(tools, false)});
     let text = prompts.render(asked.settings.language, prompt::TASK_EMPLOYEES, values);

@@ -14,12 +14,12 @@ pub(super) fn external_texts(run: &Run) -> Vec<String> {
     texts.extend(run.files().all().iter().map(|file| file.description.clone()));
     texts.extend(conversation.history.iter().map(|exchange| exchange.question.clone()));
     texts.extend(run.user_plan_texts().map(ToOwned::to_owned));
-    if let Some(task) = &asked.child {
+    if let Some(child) = &asked.child {
         // A person may have written the step.
-        texts.push(task.description.clone());
-        texts.extend(task.reports().map(|report| report.description.clone()));
-        texts.extend(task.reports().filter_map(report_text));
-        texts.extend(redo_texts(task));
+        texts.push(child.description.clone());
+        texts.extend(child.reports().map(|report| report.description.clone()));
+        texts.extend(child.reports().filter_map(report_text));
+        texts.extend(redo_texts(child));
     }
     for item in &conversation.items {
         match item {
@@ -83,13 +83,13 @@ fn collect_strings(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// What a task brought; why one failed is no secret.
+/// What a child brought; why one failed is no secret.
 fn report_text(report: &ChildReport) -> Option<String> {
     (report.done || report.skipped).then(|| report.text.clone())
 }
 
-fn redo_texts(task: &ChildSpec) -> Vec<String> {
-    let redo = task.revision.iter();
+fn redo_texts(child: &ChildSpec) -> Vec<String> {
+    let redo = child.revision.iter();
     redo.flat_map(|redo| [redo.previous_result.clone(), redo.instructions.clone()]).collect()
 }
 

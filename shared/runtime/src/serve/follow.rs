@@ -87,7 +87,7 @@ struct Follower<'a, P: Ports> {
     live_reader: LiveReader,
     /// Records that were read and not yet shown: a page at most.
     unshown: VecDeque<Record>,
-    /// What is left of the tasks that end with the first of these, once that was looked at.
+    /// What is left of the children that end with the first of these, once that was looked at.
     child_histories: Option<VecDeque<ChildHistory>>,
     /// What runs below had done when it came, until all of that was shown.
     children_at_work: Option<ChildrenAtWork>,
@@ -116,7 +116,7 @@ impl<P: Ports> Follower<'_, P> {
             tracing::debug!(%error, run_id = %key.run, "live log not read");
             Vec::new()
         });
-        // The record that completes a text must not come before its pieces, nor what a task does
+        // The record that completes a text must not come before its pieces, nor what a child does
         // before the record that begins it.
         let (pieces, entries): (Vec<Live>, Vec<Live>) =
             live.into_iter().partition(|live| !matches!(live, Live::Entry(_)));
@@ -236,8 +236,8 @@ impl<P: Ports> Follower<'_, P> {
         let Some(record) = self.unshown.front() else { return Ok(()) };
         let key = &self.serving.key;
         let ending = self.child_histories.get_or_insert_with(|| child_histories(key, record));
-        if let Some(task) = ending.front_mut() {
-            match task.next_entries(&self.ports).await? {
+        if let Some(child) = ending.front_mut() {
+            match child.next_entries(&self.ports).await? {
                 Some(entries) => {
                     self.client.send_child_entries(&entries, self.ports.clock().now_ms());
                 }

@@ -28,7 +28,7 @@ pub enum ResponseStatus {
     Pending,
 }
 
-/// What people are asked about a run, its tasks included; nothing for one that has ended.
+/// What people are asked about a run, its children included; nothing for one that has ended.
 ///
 /// # Errors
 /// `internal` for a journal that cannot be read, or `store_unavailable`.

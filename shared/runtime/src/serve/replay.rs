@@ -90,7 +90,7 @@ struct RunReplay<'a> {
 
 impl RunReplay<'_> {
     /// Takes the next record. Returns whether the client can be sent another one here: none for which it
-    /// has no room, and none with which tasks ended, whose journals are read as they are sent.
+    /// has no room, and none with which children ended, whose journals are read as they are sent.
     fn replay_record(&mut self, client: &mut ClientStream, record: &Record, now_ms: i64) -> bool {
         if record.number < self.first_unseen {
             client.skip_record(record);

@@ -14,7 +14,7 @@ pub struct UserLimits {
     pub runs_at_once: Option<u32>,
     /// Responses streamed at once.
     pub streams: Option<u32>,
-    /// Tokens read and written in a day (UTC), by all runs and tasks.
+    /// Tokens read and written in a day (UTC), by all runs and children.
     pub day_tokens: Option<u64>,
     /// Millionths of a US dollar that these cost.
     pub day_micro_usd: Option<u64>,

@@ -1,4 +1,4 @@
-//! What of a task's conversation joins that of its run, where its tool calls are to be kept there.
+//! What of a child's conversation joins that of its run, where its tool calls are to be kept there.
 
 use serde_json::Value;
 
@@ -9,13 +9,13 @@ use crate::input::ChildEnded;
 use crate::tool::{ToolArguments, ToolCall, ToolOutput, ToolResult};
 use djinn_text::truncate::truncate_text;
 
-/// Bytes of a task's turns in its run's conversation; the whole stays in the task's journal.
+/// Bytes of a child's turns in its run's conversation; the whole stays in the child's journal.
 const MAX_JOINED_TURNS: usize = 32 * 1024;
 
 /// Bytes of one text among a call's arguments.
 pub(in crate::run) const MAX_ARGUMENT: usize = 500;
 
-/// The newest turns of a task that called tools, cut short, oldest first.
+/// The newest turns of a child that called tools, cut short, oldest first.
 pub(in crate::run) fn select_turns(conversation: &Conversation) -> Vec<Turn> {
     let turns = conversation.items.iter().rev().filter_map(|item| match item {
         ConversationItem::Turn(turn) if !turn.calls.is_empty() => Some(shorten_turn(turn)),

@@ -1,4 +1,4 @@
-//! A run and its tasks: what tasks ask, and what they are answered.
+//! A run and its children: what children ask, and what they are answered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,18 +7,18 @@ use crate::human::ResponseRecord;
 use crate::id::{ChildId, HumanRequestId};
 use crate::input::ChildRequest;
 
-/// What is between a run and its tasks while people are asked.
+/// What is between a run and its children while people are asked.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ChildRequests {
     waits: BTreeMap<ChildId, ChildWait>,
-    /// Answers for tasks that have not been delivered.
+    /// Answers for children that have not been delivered.
     undelivered_responses: BTreeMap<HumanRequestId, (ChildId, ResponseRecord)>,
-    /// In a task: the versions of what it asks that its run has not been told of.
+    /// In a child: the versions of what it asks that its run has not been told of.
     unsent_versions: BTreeSet<u32>,
     version: u32,
 }
 
-/// What a run knows of a task that asks.
+/// What a run knows of a child that asks.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct ChildWait {
     /// The newest version of what it asks.
@@ -30,31 +30,31 @@ struct ChildWait {
 }
 
 impl ChildRequests {
-    /// What is owed to tasks, or by this one.
+    /// What is owed to children, or by this one.
     pub(super) fn due(&self) -> impl Iterator<Item = Delivery> {
         let responses = self.undelivered_responses.keys().cloned().map(Delivery::HumanResponse);
         responses.chain(self.unsent_versions.iter().copied().map(Delivery::ChildRequest))
     }
 
-    /// Whether a task can do nothing before it is answered, or before its answer has arrived.
+    /// Whether a child can do nothing before it is answered, or before its answer has arrived.
     pub(super) fn is_waiting(&self, child: &ChildId) -> bool {
         let is_paused = |wait: &ChildWait| wait.paused_after == Some(wait.responses_sent);
         self.waits.get(child).is_some_and(is_paused)
             || self.undelivered_responses.values().any(|(asker, _)| asker == child)
     }
 
-    /// The version of what this task asks.
+    /// The version of what this child asks.
     pub(super) fn version(&self) -> u32 {
         self.version
     }
 
-    /// What this task asks has changed.
+    /// What this child asks has changed.
     pub(super) fn bump_version(&mut self) {
         self.version += 1;
         self.unsent_versions.insert(self.version);
     }
 
-    /// Takes what a task says of itself. Whether that is newer than what is known.
+    /// Takes what a child says of itself. Whether that is newer than what is known.
     pub(super) fn update(&mut self, told: &ChildRequest) -> bool {
         let wait = self.waits.entry(told.child.clone()).or_default();
         if told.version <= wait.version {
@@ -65,12 +65,12 @@ impl ChildRequests {
         true
     }
 
-    /// An answer that is owed to a task.
+    /// An answer that is owed to a child.
     pub(super) fn response(&self, request: &HumanRequestId) -> Option<(&ChildId, &ResponseRecord)> {
         self.undelivered_responses.get(request).map(|(child, response)| (child, response))
     }
 
-    /// An answer is owed to a task from here on.
+    /// An answer is owed to a child from here on.
     pub(super) fn queue_response(
         &mut self,
         child: &ChildId,
@@ -92,7 +92,7 @@ impl ChildRequests {
         }
     }
 
-    /// A task has ended: nothing is owed to it.
+    /// A child has ended: nothing is owed to it.
     pub(super) fn forget(&mut self, child: &ChildId) {
         self.waits.remove(child);
         self.undelivered_responses.retain(|_, (asker, _)| asker != child);

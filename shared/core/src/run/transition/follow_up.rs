@@ -78,7 +78,7 @@ impl Transition<'_> {
         run.conversation.items.extend(items);
     }
 
-    /// There is more to do: the next turn or task gets its share and room, unless the work only repeats
+    /// There is more to do: the next turn or child gets its share and room, unless the work only repeats
     /// itself or something of the budget is used up.
     pub(super) fn go_on(&mut self, repeated_tool: Option<String>) {
         let run = &mut *self.run;
@@ -197,7 +197,7 @@ impl Transition<'_> {
         self.end(RunStatus::Failed, answer, files, Some(failure));
     }
 
-    /// The end. Viewers see that of a task in its run.
+    /// The end. Viewers see that of a child in its run.
     pub(super) fn end(
         &mut self,
         status: RunStatus,

@@ -106,7 +106,7 @@ impl Transition<'_> {
         }
     }
 
-    /// A task asks, or waits for what it has asked. `None` if it is not at work, or that is no news.
+    /// A child asks, or waits for what it has asked. `None` if it is not at work, or that is no news.
     pub(super) fn on_child_requested(&mut self, told: &ChildRequest) -> Handled {
         self.run.running_children().contains(&told.child).then_some(())?;
         let new = self.run.human_requests.take_child_request(told)?;

@@ -8,7 +8,7 @@ use djinn_core::settings::{Mode, OutputStyle};
 use super::{BoxFuture, Tool};
 use crate::port::UserKey;
 
-/// Whom tools are offered to. A run and its tasks have the same from beginning to end.
+/// Whom tools are offered to. A run and its children have the same from beginning to end.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ToolAudience {
     /// Who asked, in their tenant.
@@ -20,7 +20,7 @@ pub struct ToolAudience {
 }
 
 impl ToolAudience {
-    /// The audience that a run is, or the run of a task.
+    /// The audience that a run is, or the run of a child.
     #[must_use]
     pub fn of(spec: &RunSpec) -> Self {
         let (mode, output_style) = (spec.settings.mode, spec.output_style);
@@ -36,9 +36,9 @@ pub struct ToolSourceError(pub String);
 /// Lists tools for an audience: those of a server, of a tenant's catalogue, of a user's accounts.
 ///
 /// It is asked before each turn and each call, at most every five seconds for each audience, or for all of
-/// them together. What takes
-/// longer than that to answer counts as failed; the last good answer holds then. A tool that has another
-/// schema, effect class or policy than a turn was offered is not run by a call of that turn.
+/// them together. What takes longer than that to answer counts as failed; the last good answer holds then. A
+/// tool that has another schema, effect class or policy than a turn was offered is not run by a call of that
+/// turn.
 pub trait ToolSource: Send + Sync {
     /// What logs call it by.
     fn name(&self) -> &str;
