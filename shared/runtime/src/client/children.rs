@@ -6,20 +6,21 @@ use super::ClientStream;
 
 impl ClientStream {
     /// The children of which the client would be shown more if it were told, and the place of the first
-    /// entry that is missing; see [`Connection::missing_entries`].
+    /// entry that is missing; see [`djinn_protocol::connection::Connection::missing_entries`].
     #[must_use]
     pub fn missing_entries(&self) -> Vec<(Path, u64)> {
         let missing = self.connection.missing_entries().filter(|_| self.is_open());
         missing.map(|(path, nth)| (path.clone(), nth)).collect()
     }
 
-    /// The runs below that are at work; see [`Connection::lanes_at_work`].
+    /// The runs below that are at work; see [`djinn_protocol::connection::Connection::lanes_at_work`].
     #[must_use]
     pub fn lanes_at_work(&self) -> Vec<Path> {
         self.connection.lanes_at_work().filter(|_| self.is_open()).cloned().collect()
     }
 
-    /// Has an entry be missed that is known to be there; see [`Connection::expect_entry`].
+    /// Has an entry be missed that is known to be there; see
+    /// [`djinn_protocol::connection::Connection::expect_entry`].
     pub fn expect_entry(&mut self, path: &Path, nth: u64) {
         self.connection.expect_entry(path, nth);
     }
