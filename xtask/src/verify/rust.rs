@@ -102,6 +102,7 @@ const ONCE: &[&str] = &[
     "come_back::a_plan_at_work_is_followed_on_from_any_frame",
     "come_back::a_plans_stream_cut_after_any_frame",
     "come_back::a_run_at_work_is_followed_on_from_any_frame",
+    "come_back::a_tree",
     // Holds four calls until a fifth starts, and after the first one's record none does.
     "tool::calls_of_one_reply_run_at_the_same_time",
     // Holds a call that no task waits for; who leaves after a record waits for what it has started.
