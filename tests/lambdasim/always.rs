@@ -14,7 +14,8 @@ pub(crate) const PACE: Duration = Duration::from_millis(20);
 
 /// What a client sees of a run that nothing disturbs.
 pub(crate) async fn undisturbed(name: &str, story: Story) -> Seen {
-    let host = Host::start(&format!("{name}-undisturbed"), Options::default(), story).await;
+    let options = Options { model_timeout_s: 15, ..Options::default() };
+    let host = Host::start(&format!("{name}-undisturbed"), options, story).await;
     let seen = Client::ask(&host, "s1", story).end().await;
     assert_eq!(seen.connections, [End::Final]);
     seen
