@@ -92,5 +92,8 @@ async fn a_name_that_no_agent_has_ends_the_start() {
         ..SystemOptions::default()
     };
     let error = System::start(options).await.err().unwrap().to_string();
-    assert!(error.contains("no agent is named `resercher`; there are researcher,"), "{error}");
+    assert!(
+        error.contains("no agent is named `resercher`; there are code_interpreter, researcher,"),
+        "{error}"
+    );
 }

@@ -16,6 +16,7 @@ mod bad_inputs;
 mod bad_plan;
 mod budget;
 mod clarify;
+mod code;
 mod come_back;
 mod compacting;
 mod confirm;

@@ -12,13 +12,14 @@ mod watch;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use djinn_local::{System, SystemOptions, Var};
+use djinn_local::{Djinn, LaptopSandbox, System, SystemOptions, Var};
 use djinn_settings::check_names;
 use djinn_settings::table::agent::LINK_KEY;
 use djinn_settings::table::dev::{HOME, LOG};
-use djinn_settings::table::tools::{AGENTS, OFFERED_AGENTS};
+use djinn_settings::table::tools::{AGENTS, CODE_SANDBOX, OFFERED_AGENTS};
 
 use crate::terminal::print_line;
 use crate::workspace;
@@ -70,7 +71,20 @@ fn system_options() -> Result<SystemOptions> {
         let default = || defaults.iter().find(|(known, _)| *known == name);
         environment_vars()(name).or_else(|| default().map(|(_, value)| value.clone()))
     });
-    Ok(SystemOptions { dir: Some(home_dir()), var, ..SystemOptions::default() })
+    let djinn = Djinn::new().with_sandbox(Arc::new(open_sandbox()?));
+    Ok(SystemOptions { djinn, dir: Some(home_dir()), var, ..SystemOptions::default() })
+}
+
+/// The sandbox of this machine, which makes itself a Python when code is first wanted.
+fn open_sandbox() -> Result<LaptopSandbox> {
+    let is_unsafe = CODE_SANDBOX.find_choice(&environment_vars())? == Some("unsafe");
+    if is_unsafe {
+        print_line(
+            "DJINN_CODE_SANDBOX=unsafe: code that a model writes can read what you can, \
+             where this kernel has no Landlock",
+        );
+    }
+    Ok(LaptopSandbox::new(home_dir(), !is_unsafe, print_line))
 }
 
 /// Links that lead here after a restart, every agent, and a folder for agents of one's own.

@@ -8,6 +8,7 @@ mod built_programs;
 mod examples;
 mod rust;
 pub(crate) mod rustdoc;
+mod sandbox;
 
 use anyhow::Result;
 
@@ -69,6 +70,12 @@ const STEPS: &[CheckStep] = &[
         description: "all tests",
         run: rust::run_tests,
         remedy: "run the failed test alone: cargo test -p CRATE NAME",
+    },
+    CheckStep {
+        name: "sandbox",
+        description: "model-written code in the jail: attacks, what must work, stories over HTTP",
+        run: sandbox::run_tests,
+        remedy: "run what it names alone, with SANDBOX_PYTHON=target/sandbox-python/bin/python",
     },
     CheckStep {
         name: "examples",

@@ -3,6 +3,8 @@
 mod backing;
 mod demo;
 mod dispatch;
+mod laptop_sandbox;
+mod python;
 mod resume;
 mod saved_run;
 mod serve;
@@ -12,6 +14,9 @@ mod ui;
 
 pub use backing::{Backing, BackingOptions};
 pub use dispatch::{ALARM_EVERY, LocalDispatch};
+pub use djinn_wiring::Djinn;
+pub use laptop_sandbox::LaptopSandbox;
+pub use python::{PythonError, prepare_python};
 pub use saved_run::{SavedRunError, read_saved_run};
 pub use serve::ServeTimeouts;
 pub use store::{BUCKET, Stores, StoresError, StoresOptions, TABLE};

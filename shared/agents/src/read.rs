@@ -121,8 +121,14 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
 }
 
 /// The roles whose models agents may use.
-const ROLES: [(&str, Role); 3] =
-    [("react", Role::React), ("planner", Role::Planner), ("executor", Role::Executor)];
+const ROLES: [(&str, Role); 6] = [
+    ("react", Role::React),
+    ("planner", Role::Planner),
+    ("executor", Role::Executor),
+    ("code", Role::Code),
+    ("report", Role::Report),
+    ("search", Role::Search),
+];
 
 const MODES: [(&str, Mode); 2] = [("react", Mode::React), ("plan_solve", Mode::PlanSolve)];
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+pub use djinn_calls::role::Role;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
@@ -20,49 +21,6 @@ pub enum Mode {
     /// Plan, work on the steps side by side, look at what came of them and plan again (`agentType`
     /// 3 of the JoyAgent protocol).
     PlanSolve,
-}
-
-/// What a model is asked for; each role may have a model of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// A turn of the ReAct loop.
-    React,
-    /// The call that writes the closing summary.
-    Summary,
-    /// A turn of the planner.
-    Planner,
-    /// A turn of a task's agent.
-    Executor,
-    /// Summing up the older turns of a conversation that grows too long.
-    Compactor,
-    /// Naming a task's digital employees.
-    Employees,
-}
-
-impl Role {
-    /// Every role that a deployment can configure a model for.
-    pub const ALL: &[Self] = &[
-        Self::React,
-        Self::Summary,
-        Self::Planner,
-        Self::Executor,
-        Self::Compactor,
-        Self::Employees,
-    ];
-
-    /// The word used in settings, logs and spans.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::React => "react",
-            Self::Summary => "summary",
-            Self::Planner => "planner",
-            Self::Executor => "executor",
-            Self::Compactor => "compactor",
-            Self::Employees => "employees",
-        }
-    }
 }
 
 /// Which of a role's models makes a call.

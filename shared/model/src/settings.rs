@@ -233,7 +233,7 @@ impl Settings {
 fn inherited_role(role: Role) -> Option<Role> {
     match role {
         Role::Compactor => Some(Role::Summary),
-        Role::Employees => Some(Role::Executor),
+        Role::Employees | Role::Code | Role::Report | Role::Search => Some(Role::Executor),
         Role::React | Role::Summary | Role::Planner | Role::Executor => None,
     }
 }

@@ -6,6 +6,7 @@
 //! deltas go on from there: that is how this protocol can take text back.
 
 mod call;
+mod code;
 mod event;
 mod fallback;
 mod human_request;
@@ -167,11 +168,11 @@ impl Translator {
             Event::CallRequested { call, tool, arguments, visible } => {
                 let requested = CallView::of(tool, arguments, *visible);
                 self.calls.insert((entry.path.clone(), call.clone()), requested);
-                Vec::new()
+                self.code_event(entry, tool, arguments).into_iter().collect()
             }
             Event::CallCompleted { call, result: outcome } => {
                 self.forget_requests(&entry.path, Some(call));
-                self.complete_call(entry, call, outcome).into_iter().collect()
+                self.complete_call(entry, call, outcome)
             }
             // The page has room for one plan.
             Event::PlanChanged { .. } | Event::StepChanged { .. } if !entry.path.is_root() => {

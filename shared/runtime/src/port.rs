@@ -18,6 +18,7 @@ pub mod live;
 pub mod mailbox;
 pub mod model;
 pub mod page;
+pub mod sandbox;
 pub mod secret;
 pub mod share;
 pub mod stream;

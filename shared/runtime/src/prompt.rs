@@ -86,6 +86,16 @@ fragments! {
     TOOL_PLANNING = "tool/planning", 3_000;
     /// What a model is told about `ask_user`.
     TOOL_ASK_USER = "tool/ask_user", 2_000;
+    /// What an agent is told about `python`.
+    TOOL_PYTHON = "tool/python", 3_000;
+    /// What an agent is told about `look`.
+    TOOL_LOOK = "tool/look", 1_000;
+    /// What came of a block of Python.
+    PYTHON_RESULT = "tool/python_result", 200_000;
+    /// What stands in the files of a session, in short.
+    LOOK_RESULT = "tool/look_result", 100_000;
+    /// A job that the sandbox did not do.
+    SANDBOX_REFUSED = "tool/sandbox_refused", 2_000;
     /// A file was written.
     FILE_WRITTEN = "tool/file_written", 1_000;
     /// A part of a file.

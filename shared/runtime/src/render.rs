@@ -106,12 +106,17 @@ pub fn render_request(
             [planning_tool(prompts, language, agents)].into_iter().chain(asks()).collect()
         }
         Role::React => tools.iter().cloned().chain(asks()).collect(),
-        Role::Planner | Role::Executor | Role::Employees => tools.to_vec(),
+        Role::Planner
+        | Role::Executor
+        | Role::Employees
+        | Role::Code
+        | Role::Report
+        | Role::Search => tools.to_vec(),
         Role::Summary | Role::Compactor => Vec::new(),
     };
     let offered = own.iter().map(ToolSpec::to_offered).collect();
     let said = match call.role {
-        Role::React | Role::Planner | Role::Executor => {
+        Role::React | Role::Planner | Role::Executor | Role::Code | Role::Report | Role::Search => {
             let words = LoopPrompts::of(prompts, call, run, tools, limit);
             render_loop(prompts, words, &own, run, bounds, count)?
         }

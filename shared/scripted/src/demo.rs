@@ -1,7 +1,8 @@
 //! The model of the offline demo: it reads a CSV file through `file_tool`, works out how much each
 //! region grew, writes a report, and says which grew fastest. As a planner it has a report written on
-//! each region. A call that a question names is made. Everything it says comes from the request it answers.
+//! each region. A chart it has drawn by code. A call that a question names is made. Everything it says comes from the request it answers.
 
+mod code;
 mod employees;
 mod growth;
 mod language;
@@ -30,7 +31,7 @@ const DELTA_CHARS: usize = 16;
 
 const NO_SCRIPT: &str = "this is the scripted demo model; set OPENAI_API_KEY to use a real one (it \
                          only knows questions about the growth of regions in a CSV file with the \
-                         columns region,year,sales, and makes a call that a question names: TOOL \
+                         columns region,year,sales, draws their sales, and makes a call that a question names: TOOL \
                          {\"ARGUMENT\": …})";
 
 pub(crate) fn respond(request: &RecordedRequest) -> ScriptedResponse {
@@ -46,6 +47,7 @@ pub(crate) fn respond(request: &RecordedRequest) -> ScriptedResponse {
         .or_else(|| employees::respond(request))
         .or_else(|| plan::respond(request))
         .or_else(|| step::respond(request))
+        .or_else(|| code::respond(request))
         .or_else(|| named_call::respond(request))
         .or_else(|| {
             GrowthQuestion::of(request).map(|question| answer_question(&question, request))

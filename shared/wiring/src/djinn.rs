@@ -3,14 +3,18 @@
 use std::sync::Arc;
 
 use djinn_aws::{AwsSecrets, AwsStore};
+use djinn_runtime::port::sandbox::{DisabledSandbox, Sandbox};
 use djinn_runtime::port::text_folder::TextFolder;
 use djinn_runtime::port::tool::{OfferedAgents, Tool, ToolSource, Toolbox};
 use djinn_runtime::prompt::Prompts;
 use djinn_settings::InvalidSetting;
-use djinn_settings::table::tools::{AGENTS, OFFERED_AGENTS};
+use djinn_settings::table::runtime::LOCAL;
+use djinn_settings::table::tools::{AGENTS, CODE_SANDBOX, OFFERED_AGENTS};
 use djinn_tools::agent_source::{AgentSetupError, AgentSource};
 use djinn_tools::file_tool::FileTool;
 use djinn_tools::local_folder::LocalFolder;
+use djinn_tools::look_tool::LookTool;
+use djinn_tools::python_tool::PythonTool;
 use djinn_tools::{Language, RegistrationError, ToolAdapter, ToolRegistry, TypedTool};
 
 /// A deployment: Djinn with its own tools, and those of whoever deploys it.
@@ -21,6 +25,7 @@ use djinn_tools::{Language, RegistrationError, ToolAdapter, ToolRegistry, TypedT
 pub struct Djinn {
     factories: Vec<ToolFactory>,
     sources: Vec<Arc<dyn ToolSource>>,
+    sandbox: Arc<dyn Sandbox>,
 }
 
 /// Makes a tool, out of the parts of the world that is being built.
@@ -38,6 +43,8 @@ pub struct ToolParts<'a> {
     pub prompts: Arc<Prompts>,
     /// Secrets that the function may read, as [`djinn_tools::Secrets`] has them.
     pub secrets: AwsSecrets,
+    /// Where model-written code runs and foreign documents are read.
+    pub sandbox: Arc<dyn Sandbox>,
 }
 
 /// Why a deployment's tools cannot be offered. Its text says what to change.
@@ -56,14 +63,29 @@ pub enum ToolSetupError {
 
 impl Default for Djinn {
     fn default() -> Self {
-        Self { factories: Vec::new(), sources: Vec::new() }.with_tool_of(|parts: &ToolParts<'_>| {
-            Ok(FileTool::new(Arc::clone(&parts.files), Arc::clone(&parts.prompts)))
-        })
+        let sandbox = Arc::new(DisabledSandbox(NO_SANDBOX.to_owned()));
+        let (factories, sources) = (Vec::new(), Vec::new());
+        let djinn = Self { factories, sources, sandbox };
+        djinn
+            .with_tool_of(|parts: &ToolParts<'_>| {
+                Ok(FileTool::new(Arc::clone(&parts.files), Arc::clone(&parts.prompts)))
+            })
+            .with_tool_of(|parts: &ToolParts<'_>| {
+                let (files, prompts) = (Arc::clone(&parts.files), Arc::clone(&parts.prompts));
+                Ok(PythonTool::new(files, prompts, Arc::clone(&parts.sandbox)))
+            })
+            .with_tool_of(|parts: &ToolParts<'_>| {
+                let (files, prompts) = (Arc::clone(&parts.files), Arc::clone(&parts.prompts));
+                Ok(LookTool::new(files, prompts, Arc::clone(&parts.sandbox)))
+            })
     }
 }
 
+/// What is said of code where no sandbox was given.
+const NO_SANDBOX: &str = "this deployment has no sandbox";
+
 impl Djinn {
-    /// With our own tools: `file_tool`.
+    /// With our own tools: `file_tool`, and `python` and `look` of agents.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -98,6 +120,16 @@ impl Djinn {
         self
     }
 
+    /// With this sandbox, instead of one that refuses every job.
+    #[must_use]
+    pub fn with_sandbox(self, sandbox: Arc<dyn Sandbox>) -> Self {
+        Self { sandbox, ..self }
+    }
+
+    pub(crate) fn sandbox(&self) -> Arc<dyn Sandbox> {
+        Arc::clone(&self.sandbox)
+    }
+
     fn with_factory(mut self, factory: ToolFactory) -> Self {
         self.factories.push(factory);
         self
@@ -105,6 +137,7 @@ impl Djinn {
 
     /// Makes all tools, and checks them.
     pub(crate) fn build_toolbox(&self, parts: &ToolParts<'_>) -> Result<Toolbox, ToolSetupError> {
+        check_code_sandbox(parts.var)?;
         let mut registry = ToolRegistry::default();
         for factory in &self.factories {
             registry.register_tool(factory(parts)?)?;
@@ -112,6 +145,16 @@ impl Djinn {
         let sources = self.sources.iter().map(Arc::clone);
         let toolbox = sources.fold(registry.into_toolbox(), Toolbox::with_source);
         with_agents(toolbox, parts)
+    }
+}
+
+/// Code that nothing holds runs on laptops only.
+fn check_code_sandbox(var: &dyn Fn(&str) -> Option<String>) -> Result<(), InvalidSetting> {
+    match CODE_SANDBOX.find_choice(var)? {
+        Some("unsafe") if !LOCAL.read_switch(var)? => {
+            Err(CODE_SANDBOX.problem("is `unsafe`, which is for laptops: leave it out"))
+        }
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -251,7 +294,8 @@ mod tests {
         };
         // Whether there is an agent of this name is not known yet.
         assert_eq!(start("@config/agents", "oracle,researcher"), Ok(()));
-        let unknown = "no agent is named `oracle`; there are researcher, reviewer, writer";
+        let unknown =
+            "no agent is named `oracle`; there are code_interpreter, researcher, reviewer, writer";
         assert_eq!(start("", "oracle"), Err(unknown.to_owned()));
         for (agents, says) in [
             ("@config/files", "DJINN_AGENTS names `@config/files`: sessions write below `files`"),

@@ -224,6 +224,9 @@ impl Screen {
         let about = about.map(|pointer| text_at(data, pointer));
         let title = format!("{} {}", text_at(data, "/tool"), about.join(" ").trim());
         self.print_lane_line(data, &format!("  … {title}"));
+        for line in text_at(data, "/arguments/code").lines() {
+            self.print_lane_line(data, &format!("    {line}"));
+        }
         self.calls.insert(call_key(data), (title, Instant::now()));
     }
 

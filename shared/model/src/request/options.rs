@@ -109,7 +109,9 @@ fn choose_temperature(
         return None;
     }
     let of_role = |react| match role {
-        Role::React | Role::Planner | Role::Executor => react,
+        Role::React | Role::Planner | Role::Executor | Role::Code | Role::Report | Role::Search => {
+            react
+        }
         Role::Summary | Role::Compactor | Role::Employees => SUMMARY_TEMPERATURE,
     };
     match model.temperature {

@@ -25,7 +25,7 @@ use super::{
 };
 
 /// Roles of agents that are still to come: a configuration may name them already.
-pub(super) const LATER_ROLES: &[&str] = &["report", "search", "code", "analysis", "data"];
+pub(super) const LATER_ROLES: &[&str] = &["analysis", "data"];
 
 /// Members of the body that the client itself depends on.
 const RESERVED_MEMBERS: &[&str] = &["messages", "model", "stream", "system", "tools"];

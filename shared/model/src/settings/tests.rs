@@ -115,6 +115,9 @@ fn everything_can_be_set() {
             (Role::Compactor, "small".to_owned()),
             // It has the executor's.
             (Role::Employees, "main".to_owned()),
+            (Role::Code, "main".to_owned()),
+            (Role::Report, "main".to_owned()),
+            (Role::Search, "main".to_owned()),
         ])
     );
     assert_eq!(settings.stored_keys().collect::<Vec<_>>(), [key]);
@@ -170,15 +173,15 @@ fn a_fallback_is_another_model_of_every_role_or_of_those_that_are_named() {
         let name = |role: &Role| settings.fallback(*role).map_or("-", |(name, _)| name).to_owned();
         Role::ALL.iter().map(name).collect::<Vec<_>>().join(" ")
     };
-    // In the order react, summary, planner, executor, compactor, employees.
-    assert_eq!(fallbacks(json!({}), json!({})), "- - - - - -");
-    assert_eq!(fallbacks(json!({}), json!("b")), "b b b b b b");
-    assert_eq!(fallbacks(json!({"planner": "b"}), json!("b")), "b b - b b b");
+    // In the order react, summary, planner, executor, compactor, employees, report, search, code.
+    assert_eq!(fallbacks(json!({}), json!({})), "- - - - - - - - -");
+    assert_eq!(fallbacks(json!({}), json!("b")), "b b b b b b b b b");
+    assert_eq!(fallbacks(json!({"planner": "b"}), json!("b")), "b b - b b b b b b");
     let own = json!({"react": "b", "summary": "c", "executor": "b", "employees": "c"});
-    assert_eq!(fallbacks(json!({}), own), "b c - b c c");
+    assert_eq!(fallbacks(json!({}), own), "b c - b c c b b b");
     // It would stand in for itself.
     let served = (json!({"compactor": "c"}), json!({"summary": "c"}));
-    assert_eq!(fallbacks(served.0, served.1), "- c - - - -");
+    assert_eq!(fallbacks(served.0, served.1), "- c - - - - - - -");
 
     let wrong = |roles: Value, fallback: Value| read(roles, fallback).unwrap_err();
     for (roles, fallback, problem) in [

@@ -35,24 +35,39 @@ impl Translator {
         entry: &Entry,
         call: &CallId,
         outcome: &ToolResult,
-    ) -> Option<AgentResponse> {
-        let (id, at_ms) = (&entry.id.to_string(), entry.at_ms);
-        let requested = self.calls.remove(&(entry.path.clone(), call.clone()))?;
+    ) -> Vec<AgentResponse> {
+        let Some(requested) = self.calls.remove(&(entry.path.clone(), call.clone())) else {
+            return Vec::new();
+        };
         let roles = self.employees.get(&entry.path);
         let role = roles.and_then(|roles| roles.get(&requested.tool)).cloned();
-        let shown = |event| Some(AgentResponse { digital_employee: role, ..event });
+        let events = self.code_result_events(entry, &requested.tool, outcome);
+        let events = events.unwrap_or_else(|| {
+            self.result_of_call(entry, &requested, outcome).into_iter().collect()
+        });
+        let shown = events.into_iter();
+        shown.map(|event| AgentResponse { digital_employee: role.clone(), ..event }).collect()
+    }
+
+    fn result_of_call(
+        &mut self,
+        entry: &Entry,
+        requested: &CallView,
+        outcome: &ToolResult,
+    ) -> Option<AgentResponse> {
+        let (id, at_ms) = (&entry.id.to_string(), entry.at_ms);
         let text = match outcome {
             ToolResult::Done(observation) => match &observation.view {
                 ResultView::FileWritten { file } => {
-                    return shown(self.written_file_event(id, file, at_ms));
+                    return Some(self.written_file_event(id, file, at_ms));
                 }
                 ResultView::FileRead { file } => {
-                    return shown(self.file_event(id, "读取文件", file, at_ms));
+                    return Some(self.file_event(id, "读取文件", file, at_ms));
                 }
                 ResultView::UserAnswer => {
                     let (tool, reason) = (requested.tool.as_str(), ToolFailure::Answered);
                     let text = failed_call_notice(tool, reason, &observation.text, self.language);
-                    return shown(self.lane_thought(&entry.path, id, &text, at_ms));
+                    return Some(self.lane_thought(&entry.path, id, &text, at_ms));
                 }
                 ResultView::Text if requested.visible => observation.text.clone(),
                 // The plan has an event of its own.
@@ -65,19 +80,19 @@ impl Translator {
             }
             ToolResult::PlanRefused { .. } => {
                 let text = refused_plan_notice(&requested.tool, self.language);
-                return shown(self.lane_thought(&entry.path, id, &text, at_ms));
+                return Some(self.lane_thought(&entry.path, id, &text, at_ms));
             }
             ToolResult::Failed { reason, detail } => {
                 let detail: String = detail.chars().take(MAX_DETAIL).collect();
                 let text = failed_call_notice(&requested.tool, *reason, &detail, self.language);
-                return shown(self.lane_thought(&entry.path, id, &text, at_ms));
+                return Some(self.lane_thought(&entry.path, id, &text, at_ms));
             }
         };
         let mut event = self.new_event(id, "tool_result", at_ms);
         event.tool_result = Some(json!({
             "toolName": requested.tool, "toolParam": requested.arguments, "toolResult": text,
         }));
-        shown(event)
+        Some(event)
     }
 
     /// A page is shown as such, and slides where slides were wanted.
@@ -92,7 +107,13 @@ impl Translator {
     }
 
     /// A file, by what was done with it.
-    fn file_event(&self, id: &str, command: &str, file: &ProductFile, at_ms: i64) -> AgentResponse {
+    pub(super) fn file_event(
+        &self,
+        id: &str,
+        command: &str,
+        file: &ProductFile,
+        at_ms: i64,
+    ) -> AgentResponse {
         // The UI's table breaks on a file without rows.
         if file.has_rows == Some(false) {
             let text = no_rows_notice(file.name.as_str(), self.language);
@@ -123,7 +144,7 @@ impl Translator {
         event
     }
 
-    fn file_info(&self, file: &ProductFile) -> Map<String, Value> {
+    pub(super) fn file_info(&self, file: &ProductFile) -> Map<String, Value> {
         let name = match file.has_rows {
             // The UI opens what is called a table as one, and breaks on one without rows.
             Some(false) => format!("{}.txt", file.name),

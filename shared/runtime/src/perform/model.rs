@@ -225,13 +225,11 @@ impl<P: Ports> ModelExecution<P> {
 
     /// The tools of the run's audience. What sums up is offered none, so nobody is asked for any.
     async fn list_tools(&self) -> AvailableTools {
-        match self.call.role {
-            Role::Summary | Role::Compactor => AvailableTools::default(),
-            Role::React | Role::Planner | Role::Executor | Role::Employees => {
-                let audience = ToolAudience::of(self.run.spec());
-                Box::pin(self.ports.tools().list_tools(self.ports.clock(), &audience)).await
-            }
+        if matches!(self.call.role, Role::Summary | Role::Compactor) {
+            return AvailableTools::default();
         }
+        let audience = ToolAudience::of(self.run.spec());
+        Box::pin(self.ports.tools().list_tools(self.ports.clock(), &audience)).await
     }
 
     fn render_request(

@@ -53,6 +53,34 @@ impl DemoLanguage {
         }
     }
 
+    pub(super) fn drawing_notice(self, file: &str) -> String {
+        match self {
+            English => format!("I draw the sales of {file}, a line for each region."),
+            Chinese => format!("我把 {file} 中的销售额画成图，每个地区一条线。"),
+        }
+    }
+
+    pub(super) fn chart_title(self) -> &'static str {
+        match self {
+            English => "Sales by region and year",
+            Chinese => "各地区历年销售额",
+        }
+    }
+
+    pub(super) fn chart_name(self) -> &'static str {
+        match self {
+            English => "sales-by-region.png",
+            Chinese => "各地区销售额.png",
+        }
+    }
+
+    pub(super) fn drawn_chart(self, printed: &str) -> String {
+        match self {
+            English => format!("The chart is {}. Its figures:\n\n{printed}", self.chart_name()),
+            Chinese => format!("图表是 {}，数据如下：\n\n{printed}", self.chart_name()),
+        }
+    }
+
     pub(super) fn file_description(self) -> String {
         match self {
             English => "Growth by region",

@@ -39,24 +39,29 @@ impl GrowthQuestion {
         if !GROWTH.iter().any(|word| lower.contains(word)) {
             return None;
         }
-        let listed = listed_files(request.system());
-        let csv = |name: &&&str| name.to_lowercase().ends_with(".csv");
-        let named = listed
-            .iter()
-            .filter(csv)
-            .filter(|name| contains_name(&lower, &name.to_lowercase()))
-            .max_by_key(|name| name.len());
-        let file = named
-            .map(|name| (*name).to_owned())
-            .or_else(|| name_ending_in(".csv", text))
-            .or_else(|| listed.iter().find(csv).map(|name| (*name).to_owned()));
         Some(Self {
             language: detect_language(text),
-            file,
+            file: csv_file(text, request),
             report: name_ending_in(".md", text).unwrap_or_else(|| REPORT.to_owned()),
             comparison: name_ending_in(".md", text).unwrap_or_else(|| COMPARISON.to_owned()),
         })
     }
+}
+
+/// The CSV file that a question is about: the one it names, else the first that is listed.
+pub(super) fn csv_file(question: &str, request: &RecordedRequest) -> Option<String> {
+    let lower = question.to_lowercase();
+    let listed = listed_files(request.system());
+    let csv = |name: &&&str| name.to_lowercase().ends_with(".csv");
+    let named = listed
+        .iter()
+        .filter(csv)
+        .filter(|name| contains_name(&lower, &name.to_lowercase()))
+        .max_by_key(|name| name.len());
+    named
+        .map(|name| (*name).to_owned())
+        .or_else(|| name_ending_in(".csv", question))
+        .or_else(|| listed.iter().find(csv).map(|name| (*name).to_owned()))
 }
 
 /// The language of a question, file names aside.

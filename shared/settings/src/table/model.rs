@@ -21,8 +21,8 @@ pub mod whole {
 
         /// The model of each role: `react`, `summary`, `planner`, `executor`; `compactor`, which sums up the
         /// older turns of long conversations and has the model of `summary` unless it is named; `employees`,
-        /// which names the roles of a task's tools and has that of `executor`. For later, and accepted
-        /// already: `report`, `search`, `code`, `analysis`, `data`.
+        /// which names the roles of a task's tools and has that of `executor`, as have those of agents: `code`,
+        /// `report`, `search`. For later, and accepted already: `analysis`, `data`.
         ROLES = Setting::form("roles", "an object of roles").with_default("{}").without_parameter(MEMBER);
 
         /// The model that is asked where a role's own cannot answer: one for every role, or one for each

@@ -15,6 +15,11 @@ settings_table! {
     OFFERED_AGENTS = Setting::form("DJINN_OFFERED_AGENTS", "names with commas between them, or `all`")
         .with_parameter("OfferedAgents");
 
+    /// What holds code that models write: `jail`, or `unsafe`, where it runs on a kernel without Landlock too and
+    /// can read what this user can. `unsafe` is refused unless `DJINN_LOCAL` is 1.
+    CODE_SANDBOX = Setting::choice("DJINN_CODE_SANDBOX", &["jail", "unsafe"])
+        .with_default("jail").without_parameter("on a laptop only");
+
     /// At most 500 phrases that neither people nor models may write.
     DENY_LIST = Setting::form("DJINN_DENY_LIST", "a JSON list of phrases")
         .mark_secret().with_parameter("DenyList");

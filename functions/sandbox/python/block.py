@@ -1,0 +1,198 @@
+"""Runs one block of a model's Python inside the jail, after what earlier blocks left."""
+
+import ast
+import builtins
+import errno
+import io
+import linecache
+import os
+import pickle
+import sys
+import traceback
+import types
+
+# Bytes of all variables together that are kept for the next block.
+MAX_STATE = 50 * 1024 * 1024
+# Characters of an error that are told.
+MAX_ERROR = 4_000
+# Figures that are saved for somebody who only showed them.
+MAX_FIGURES = 20
+
+_NO_INPUT = "nobody can type here: put the value into the code, or read it from a file"
+_NO_OUTSIDE = (
+    "the sandbox has no network, starts no other process and writes only below the current folder; "
+    "work with the files that are here and the packages that are installed"
+)
+_PACKAGES = "numpy, pandas, matplotlib, seaborn, openpyxl, python-calamine, python-docx, python-pptx, reportlab"
+
+
+def run_block(code, earlier, state):
+    """Runs `code` in the current folder.
+
+    `earlier` are the blocks before it: their imports and definitions run again, without output. `state` is a
+    path beside the folder: variables that were kept there come back, and are kept there for the next block.
+
+    Returns `{"error": None | {"kind", "message", "line"}, "kept": [names], "lost": [names]}`, `lost` being
+    the variables that are gone with this block.
+    """
+    # A module of its own, where pickle finds the classes of the block.
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    names = sys.modules["__main__"].__dict__
+    builtins.input = _refuse_input
+    pyplot = _save_shown_figures()
+    try:
+        blocks = [ast.parse(block) for block in earlier]
+        _restore(blocks, state, names)
+        error = _execute(code, names)
+        _save_open_figures(pyplot)
+    except MemoryError:
+        error = {"kind": "MemoryError", "message": "the code needs more memory than it has (1.5 GB)",
+                 "line": None}
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept, lost = _keep(names, state)
+    return {"error": error, "kept": kept, "lost": lost}
+
+
+def _refuse_input(prompt=""):
+    raise EOFError(_NO_INPUT)
+
+
+def _execute(code, names):
+    try:
+        tree = ast.parse(code, "<block>")
+    except (SyntaxError, ValueError) as error:
+        return _describe_syntax_error(error)
+    # A traceback shows the lines of the block.
+    linecache.cache["<block>"] = (len(code), None, code.splitlines(keepends=True), "<block>")
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    try:
+        exec(compile(tree, "<block>", "exec"), names)
+        if last is not None:
+            value = eval(compile(ast.Expression(last.value), "<block>", "eval"), names)
+            if value is not None:
+                print(repr(value))
+    except SystemExit as leave:
+        if leave.code not in (None, 0):
+            return {"kind": "SystemExit", "message": f"the code left with {leave.code}", "line": None}
+    except BaseException as error:  # Whatever foreign code raises is its result.
+        return _describe_error(error)
+    return None
+
+
+def _describe_syntax_error(error):
+    line = getattr(error, "lineno", None)
+    shown = (getattr(error, "text", None) or "").rstrip()
+    message = f"{getattr(error, 'msg', error)}" + (f": {shown[:200]}" if shown else "")
+    return {"kind": type(error).__name__, "message": message, "line": line}
+
+
+def _describe_error(error):
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename == "<block>"]
+    message = f"{error}"[:MAX_ERROR]
+    if isinstance(error, ModuleNotFoundError):
+        message += f"; nothing can be installed here, there are {_PACKAGES} and Python's own modules"
+    elif isinstance(error, OSError) and error.errno in (errno.EPERM, errno.EACCES):
+        message += f"; {_NO_OUTSIDE}"
+    elif isinstance(error, OSError) and error.errno == errno.EFBIG:
+        message += "; a file may have 64 MB"
+    elif isinstance(error, MemoryError):
+        message = f"the code needs more memory than it has (1.5 GB) {message}".rstrip()
+    return {"kind": type(error).__name__, "message": message, "line": own[-1].lineno if own else None,
+            "trace": [f"line {frame.lineno}: {frame.line}"[:300] for frame in own[-8:]]}
+
+
+def _definitions(tree):
+    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return [node for node in tree.body if isinstance(node, kinds)]
+
+
+def _restore(blocks, state, names):
+    """Imports and definitions anew, then the variables; one that fails is as if it had not been."""
+    quiet = io.StringIO()
+    standard = sys.stdout, sys.stderr
+    sys.stdout = sys.stderr = quiet
+    try:
+        for tree in blocks:
+            for node in _definitions(tree):
+                try:
+                    exec(compile(ast.Module([node], []), "<earlier block>", "exec"), names)
+                except Exception:
+                    continue
+        for name, value in _load(state).items():
+            names[name] = value
+    finally:
+        sys.stdout, sys.stderr = standard
+
+
+def _load(state):
+    loaded = {}
+    if os.path.exists(state):
+        with open(state, "rb") as file:
+            for name, value in pickle.load(file).items():
+                try:
+                    loaded[name] = pickle.loads(value)
+                except Exception:
+                    continue
+    return loaded
+
+
+def _is_variable(name, value):
+    return not name.startswith("_") and not isinstance(value, type(sys)) and not callable(value)
+
+
+def _keep(names, state):
+    """Writes what pickles to `state`; returns what is kept and what is not (names)."""
+    variables = {name: value for name, value in names.items() if _is_variable(name, value)}
+    pickled, lost, size = {}, [], 0
+    for name, value in variables.items():
+        try:
+            written = pickle.dumps(value, protocol=5)
+        except Exception:
+            lost.append(name)
+            continue
+        if size + len(written) > MAX_STATE:
+            lost.append(name)
+            continue
+        size += len(written)
+        pickled[name] = written
+    with open(state, "wb") as file:
+        pickle.dump(pickled, file, protocol=5)
+    return sorted(pickled), sorted(lost)
+
+
+def _save_shown_figures():
+    """Makes `plt.show()` save what it would show; pyplot, if it is loaded."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close("all")
+        pyplot.show = lambda *_, **__: _save_open_figures(pyplot)
+        pyplot.Figure.savefig = _mark_saved(pyplot.Figure.savefig)
+    return pyplot
+
+
+def _mark_saved(savefig):
+    def save(self, *arguments, **options):
+        self._djinn_is_saved = True
+        return savefig(self, *arguments, **options)
+    return save
+
+
+def _save_open_figures(pyplot):
+    if pyplot is None:
+        return
+    for number in pyplot.get_fignums()[:MAX_FIGURES]:
+        figure = pyplot.figure(number)
+        if not getattr(figure, "_djinn_is_saved", False) and figure.get_axes():
+            name = _free_name("figure")
+            figure.savefig(name, dpi=120, bbox_inches="tight")
+            print(f"(the figure that was shown is saved as {name})")
+    pyplot.close("all")
+
+
+def _free_name(stem):
+    number = 1
+    while os.path.exists(f"{stem}-{number}.png"):
+        number += 1
+    return f"{stem}-{number}.png"

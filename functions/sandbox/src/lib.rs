@@ -1,0 +1,114 @@
+//! The sandbox function: a parent on Lambda's Runtime API that holds no secret and no right, and a Python
+//! beneath it that forks a jailed child for each job. On a laptop the same parent works in process.
+
+mod scripts;
+mod seccomp;
+mod work_folder;
+mod zygote;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use djinn_runtime::port::sandbox::{
+    JobEnd, MAX_JOB_SECONDS, Sandbox, SandboxAnswer, SandboxError, SandboxJob,
+};
+use djinn_runtime::port::tool::BoxFuture;
+use tokio::sync::Mutex;
+use work_folder::WorkFolder;
+use zygote::{Zygote, ZygoteError};
+
+pub use zygote::{Walls, ZygoteSettings};
+
+/// Bytes of the files of a job that stays on this machine: they are held in memory twice.
+const MAX_BYTES: u64 = 200 * 1024 * 1024;
+
+/// A sandbox in this process. Python is started with the first job, and again after it has ended.
+pub struct LocalSandbox {
+    settings: ZygoteSettings,
+    /// Where the folders of jobs are made.
+    scratch: PathBuf,
+    /// Seconds that a job may take.
+    seconds: u32,
+    zygote: Mutex<Option<Arc<Zygote>>>,
+}
+
+impl LocalSandbox {
+    /// A sandbox whose jobs have their folders below `scratch`.
+    #[must_use]
+    pub fn new(settings: ZygoteSettings, scratch: PathBuf) -> Self {
+        Self { settings, scratch, seconds: MAX_JOB_SECONDS, zygote: Mutex::new(None) }
+    }
+
+    /// The same, with another bound for the seconds of a job.
+    #[must_use]
+    pub fn with_seconds(self, seconds: u32) -> Self {
+        Self { seconds, ..self }
+    }
+
+    /// Starts Python if it is not at work, and says what walls stand around its children.
+    ///
+    /// # Errors
+    /// [`SandboxError::Disabled`] where it cannot be started, or a wall is missing that must be there.
+    pub async fn start(&self) -> Result<Walls, SandboxError> {
+        Ok(self.open_zygote().await?.walls().clone())
+    }
+
+    async fn open_zygote(&self) -> Result<Arc<Zygote>, SandboxError> {
+        let mut held = self.zygote.lock().await;
+        if let Some(zygote) = held.as_ref().filter(|zygote| !zygote.has_ended()) {
+            return Ok(Arc::clone(zygote));
+        }
+        let started = Zygote::start(&self.settings).await.map_err(|error| disable(&error))?;
+        check_walls(started.walls(), self.settings.needs_landlock)?;
+        let zygote = Arc::new(started);
+        *held = Some(Arc::clone(&zygote));
+        Ok(zygote)
+    }
+
+    async fn answer(&self, job: SandboxJob) -> Result<SandboxAnswer, SandboxError> {
+        let zygote = self.open_zygote().await?;
+        let failed = |error: &dyn std::fmt::Display| SandboxError::Unavailable(error.to_string());
+        let folder = WorkFolder::lay_out(&self.scratch, &job).map_err(|error| failed(&error))?;
+        let report = zygote.run_job(&job.work, folder.path(), self.seconds).await;
+        let report = report.map_err(|error| failed(&error))?;
+        if report.end == JobEnd::Unjailed {
+            let why = report.output.head;
+            return Err(SandboxError::Disabled(format!("the jail could not be built: {why}")));
+        }
+        let made = folder.collect_products().map_err(|error| failed(&error))?;
+        Ok(SandboxAnswer {
+            end: report.end,
+            seconds: report.seconds,
+            output: report.output,
+            value: report.value,
+            products: made.products,
+            left_out: made.left_out,
+            state: folder.read_state(),
+        })
+    }
+}
+
+impl Sandbox for LocalSandbox {
+    fn max_bytes(&self) -> u64 {
+        MAX_BYTES
+    }
+
+    fn run_job(&self, job: SandboxJob) -> BoxFuture<'_, Result<SandboxAnswer, SandboxError>> {
+        Box::pin(self.answer(job))
+    }
+}
+
+fn disable(error: &ZygoteError) -> SandboxError {
+    SandboxError::Disabled(error.to_string())
+}
+
+fn check_walls(walls: &Walls, needs_landlock: bool) -> Result<(), SandboxError> {
+    let missing = match walls {
+        Walls { seccomp: false, .. } => "seccomp",
+        Walls { landlock: 0, .. } if needs_landlock => "Landlock",
+        Walls { .. } => return Ok(()),
+    };
+    Err(SandboxError::Disabled(format!(
+        "this kernel has no {missing}, which holds model-written code"
+    )))
+}

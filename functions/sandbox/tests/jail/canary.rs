@@ -1,0 +1,88 @@
+//! What attacks are made on: each belongs to the test, so that one that succeeds harms nothing.
+
+use std::fs::{self, Permissions};
+use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+/// A folder, a file, a server, a socket and a process that nobody but the test may touch.
+pub(crate) struct Canary {
+    folder: TempDir,
+    server: TcpListener,
+    socket: UnixListener,
+    socket_name: String,
+    process: Child,
+    before: String,
+}
+
+impl Canary {
+    pub(crate) fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+        let secret = folder.path().join("secret.txt");
+        fs::write(&secret, "the canary sings").unwrap();
+        fs::set_permissions(&secret, Permissions::from_mode(0o666)).unwrap();
+        fs::create_dir(folder.path().join("empty")).unwrap();
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        server.set_nonblocking(true).unwrap();
+        let socket_name = format!("djinn-canary-{}", server.local_addr().unwrap().port());
+        let address = std::os::unix::net::SocketAddr::from_abstract_name(&socket_name).unwrap();
+        let socket = UnixListener::bind_addr(&address).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let process = Command::new("sleep").arg("600").stdout(Stdio::null()).spawn().unwrap();
+        let mut canary =
+            Self { folder, server, socket, socket_name, process, before: String::new() };
+        canary.before = canary.look();
+        canary
+    }
+
+    /// The attack's code, with the canary's names in it.
+    pub(crate) fn aim(&self, code: &str) -> String {
+        let port = self.server.local_addr().unwrap().port();
+        let folder = self.folder.path().to_str().unwrap();
+        code.replace("{folder}", folder)
+            .replace("{port}", &port.to_string())
+            .replace("{socket}", &self.socket_name)
+            .replace("{pid}", &self.process.id().to_string())
+            .replace("{parent}", &std::process::id().to_string())
+    }
+
+    /// What became of the canary, if anything did.
+    pub(crate) fn complaint(&mut self) -> Option<String> {
+        let now = self.look();
+        if now != self.before {
+            return Some(format!("{}\nbecame\n{now}", self.before));
+        }
+        if self.server.accept().is_ok() || self.socket.accept().is_ok() {
+            return Some("somebody connected".to_owned());
+        }
+        self.process.try_wait().unwrap().map(|status| format!("the process ended: {status}"))
+    }
+
+    /// All that can be seen of its files and its process.
+    fn look(&self) -> String {
+        let mut paths = vec![self.folder.path().to_owned()];
+        paths.extend(fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().path()));
+        paths.sort();
+        let lines = paths.iter().map(|path| {
+            let status = fs::symlink_metadata(path).unwrap();
+            let text = fs::read_to_string(path).unwrap_or_default();
+            let (mode, owner, links) = (status.mode(), status.uid(), status.nlink());
+            let times = (status.mtime(), status.mtime_nsec());
+            format!("{} {mode:o} {owner} {links} {times:?} {text}", path.display())
+        });
+        let process = fs::read_to_string(format!("/proc/{}/limits", self.process.id())).unwrap();
+        format!("{}\n{process}", lines.collect::<Vec<_>>().join("\n"))
+    }
+}
+
+impl Drop for Canary {
+    fn drop(&mut self) {
+        let _ended = self.process.kill();
+        let _status = self.process.wait();
+    }
+}

@@ -1,0 +1,18 @@
+//! The jail with a real Python: attacks that must all fail, features that must work, and how jobs end.
+//!
+//! `cargo verify --only sandbox` makes the Python that they need and runs them.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed"
+)]
+
+mod attacks;
+mod canary;
+mod ends;
+mod features;
+mod python;

@@ -1,0 +1,69 @@
+//! A sandbox with the Python of the tests.
+
+use std::path::{Path, PathBuf};
+
+use djinn_core::id::FileName;
+use djinn_runtime::port::sandbox::{
+    BlockValue, Sandbox, SandboxAnswer, SandboxFile, SandboxJob, SandboxWork,
+};
+use sandbox::{LocalSandbox, ZygoteSettings};
+use tempfile::TempDir;
+
+/// The variable that names a Python with the packages of `infra/sandbox/requirements.txt`.
+const PYTHON: &str = "SANDBOX_PYTHON";
+
+/// A sandbox, and the folder of its jobs.
+pub(crate) struct TestSandbox {
+    pub(crate) sandbox: LocalSandbox,
+    _scratch: TempDir,
+}
+
+pub(crate) fn python() -> PathBuf {
+    let python = std::env::var_os(PYTHON);
+    python.expect("SANDBOX_PYTHON names a Python: run `cargo verify --only sandbox`").into()
+}
+
+/// A sandbox on that Python, with Landlock.
+pub(crate) fn start() -> TestSandbox {
+    start_with(&python(), true)
+}
+
+/// A sandbox on a Python whose jobs may take 20 seconds.
+pub(crate) fn start_with(python: &Path, needs_landlock: bool) -> TestSandbox {
+    let scratch = TempDir::new().unwrap();
+    let settings = ZygoteSettings { python: python.to_owned(), fonts: Vec::new(), needs_landlock };
+    let sandbox = LocalSandbox::new(settings, scratch.path().to_owned()).with_seconds(20);
+    TestSandbox { sandbox, _scratch: scratch }
+}
+
+/// A block as a job of its own.
+pub(crate) fn block(code: &str) -> SandboxJob {
+    let work = SandboxWork::Python { code: code.to_owned(), earlier: Vec::new() };
+    SandboxJob { work, files: Vec::new(), state: Vec::new() }
+}
+
+pub(crate) fn file(name: &str, content: impl Into<Vec<u8>>) -> SandboxFile {
+    SandboxFile { name: FileName::new(name).unwrap(), content: content.into() }
+}
+
+impl TestSandbox {
+    /// The same, with another bound for the seconds of a job.
+    pub(crate) fn with_seconds(self, seconds: u32) -> Self {
+        Self { sandbox: self.sandbox.with_seconds(seconds), ..self }
+    }
+
+    /// What came of a job.
+    pub(crate) async fn run(&self, job: SandboxJob) -> SandboxAnswer {
+        self.sandbox.run_job(job).await.unwrap()
+    }
+
+    /// What came of a block.
+    pub(crate) async fn run_code(&self, code: &str) -> SandboxAnswer {
+        self.run(block(code)).await
+    }
+}
+
+/// What a block says of itself.
+pub(crate) fn value(answer: &SandboxAnswer) -> BlockValue {
+    serde_json::from_value(answer.value.clone()).unwrap_or_default()
+}

@@ -1,0 +1,91 @@
+//! The sandbox on a laptop: the function's own, in this process, on a Python that is made when code is first
+//! wanted.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use djinn_runtime::port::sandbox::{Sandbox, SandboxAnswer, SandboxError, SandboxJob};
+use djinn_runtime::port::tool::BoxFuture;
+use sandbox::{LocalSandbox, ZygoteSettings};
+use tokio::sync::OnceCell;
+use tokio::time::timeout;
+
+use crate::python::prepare_python;
+
+/// How long a job waits for a Python that is being made: less than a call of a tool has.
+const PATIENCE: Duration = Duration::from_secs(45);
+/// Bytes of the files of a job; they are held in memory twice.
+const MAX_BYTES: u64 = 200 * 1024 * 1024;
+
+/// A sandbox that makes itself a Python. Where it cannot, code is disabled and says why; all else works.
+pub struct LaptopSandbox {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    home: PathBuf,
+    needs_landlock: bool,
+    say: Box<dyn Fn(&str) + Send + Sync>,
+    prepared: OnceCell<Result<LocalSandbox, String>>,
+}
+
+impl LaptopSandbox {
+    /// A sandbox that keeps its Python in `home/python`, and tells people by `say` what takes long. Without
+    /// `needs_landlock` code runs on a kernel that has none, where it can read what this user can.
+    #[must_use]
+    pub fn new(
+        home: PathBuf,
+        needs_landlock: bool,
+        say: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Self {
+        let prepared = OnceCell::new();
+        Self { shared: Arc::new(Shared { home, needs_landlock, say: Box::new(say), prepared }) }
+    }
+
+    async fn answer(&self, job: SandboxJob) -> Result<SandboxAnswer, SandboxError> {
+        // Who waits may be cancelled, and Python is made all the same.
+        let preparing = Arc::clone(&self.shared);
+        let preparing = tokio::spawn(async move { preparing.prepare().await });
+        let still = "Python's packages are still being installed: try again in a minute";
+        let waited = timeout(PATIENCE, preparing).await;
+        waited.map_err(|_| SandboxError::Unavailable(still.to_owned()))?.ok();
+        match self.shared.prepared.get() {
+            Some(Ok(sandbox)) => sandbox.run_job(job).await,
+            Some(Err(why)) => Err(SandboxError::Disabled(why.clone())),
+            None => Err(SandboxError::Unavailable(still.to_owned())),
+        }
+    }
+}
+
+impl Shared {
+    async fn prepare(self: Arc<Self>) {
+        let maker = Arc::clone(&self);
+        let make = async move || {
+            let made = tokio::task::spawn_blocking(move || maker.make_sandbox()).await;
+            made.unwrap_or_else(|error| Err(error.to_string()))
+        };
+        self.prepared.get_or_init(make).await;
+    }
+
+    fn make_sandbox(&self) -> Result<LocalSandbox, String> {
+        let say = |words: &str| (self.say)(words);
+        let python = prepare_python(&self.home.join("python"), &say);
+        let python = python.map_err(|error| error.to_string())?;
+        let scratch = self.home.join("sandbox");
+        std::fs::create_dir_all(&scratch).map_err(|error| error.to_string())?;
+        let needs_landlock = self.needs_landlock;
+        let settings = ZygoteSettings { python, fonts: Vec::new(), needs_landlock };
+        Ok(LocalSandbox::new(settings, scratch))
+    }
+}
+
+impl Sandbox for LaptopSandbox {
+    fn max_bytes(&self) -> u64 {
+        MAX_BYTES
+    }
+
+    fn run_job(&self, job: SandboxJob) -> BoxFuture<'_, Result<SandboxAnswer, SandboxError>> {
+        Box::pin(self.answer(job))
+    }
+}

@@ -1,0 +1,221 @@
+//! The sandbox: runs Python that a model wrote and reads documents from anywhere, where neither can harm
+//! anything.
+
+mod base64_bytes;
+
+use djinn_core::id::FileName;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::tool::BoxFuture;
+
+/// Seconds that a job may take, from its start in the sandbox to its end.
+pub const MAX_JOB_SECONDS: u32 = 30;
+/// The most products of a job; see [`SandboxAnswer::products`].
+pub const MAX_PRODUCTS: usize = 20;
+/// The most bytes of a product.
+pub const MAX_PRODUCT: u64 = 20 * 1024 * 1024;
+
+/// What is to be done with which files.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SandboxJob {
+    /// What is to be done.
+    pub work: SandboxWork,
+    /// The files that lie in the current folder.
+    pub files: Vec<SandboxFile>,
+    /// What the block before this one left; see [`SandboxAnswer::state`].
+    #[serde(default, with = "base64_bytes", skip_serializing_if = "Vec::is_empty")]
+    pub state: Vec<u8>,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "arguments", rename_all = "snake_case")]
+pub enum SandboxWork {
+    /// Runs a block of Python. The value of the answer is a [`BlockValue`].
+    Python {
+        /// The block as a model wrote it.
+        code: String,
+        /// The blocks before it that ended without an error, oldest first: their imports and definitions run again.
+        earlier: Vec<String>,
+    },
+    /// Looks at files: the value is an object, a text for each name.
+    Look {
+        /// The names of the files, which are among the job's.
+        names: Vec<FileName>,
+    },
+    /// Reads a document as text. The value of the answer is an [`ExtractValue`].
+    Extract {
+        /// The name of the file, which is among the job's.
+        name: FileName,
+        /// How many characters are passed over.
+        offset: u64,
+        /// How many characters are wanted at most.
+        limit: u64,
+    },
+    /// Makes a document of Markdown, which becomes the job's one product. The value has `pages` or `slides`.
+    Render {
+        /// The text that it is made of.
+        markdown: String,
+        /// What the text becomes.
+        format: RenderFormat,
+        /// The name of the product.
+        name: FileName,
+    },
+}
+
+/// Formats that a text can be rendered in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RenderFormat {
+    /// A document of Word's.
+    Docx,
+    /// Slides of PowerPoint's, 16:9.
+    Pptx,
+    /// Pages as they are printed.
+    Pdf,
+}
+
+/// A file on its way into the sandbox or out of it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SandboxFile {
+    /// Its name in the current folder.
+    pub name: FileName,
+    /// All bytes of the file.
+    #[serde(with = "base64_bytes")]
+    pub content: Vec<u8>,
+}
+
+impl std::fmt::Debug for SandboxFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({} bytes)", self.name, self.content.len())
+    }
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobEnd {
+    /// It said what came of it.
+    Done,
+    /// Its time was over.
+    Time,
+    /// It wrote more than a job may.
+    Disk,
+    /// It called what no code of good faith calls.
+    Violation,
+    /// It died, most often for want of memory.
+    Crashed,
+    /// The walls around it could not be put up, so that nothing was run.
+    Unjailed,
+}
+
+/// What a job printed: all of it, or its beginning and its end.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobOutput {
+    /// The beginning of the output.
+    pub head: String,
+    /// Bytes that are left out after it.
+    pub omitted: u64,
+    /// The end of the output.
+    pub tail: String,
+}
+
+/// What came of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SandboxAnswer {
+    /// How the job ended.
+    pub end: JobEnd,
+    /// How long it took in the sandbox.
+    pub seconds: f64,
+    /// What the job printed.
+    pub output: JobOutput,
+    /// What the work came to; null unless it is done. Foreign code may have made it.
+    pub value: Value,
+    /// The files that it made or changed, by name.
+    pub products: Vec<SandboxFile>,
+    /// Files that it made and that are no products: too large, too many, or no regular files.
+    pub left_out: Vec<String>,
+    /// Its variables, for the next block. Nothing but the sandbox may read them.
+    #[serde(default, with = "base64_bytes", skip_serializing_if = "Vec::is_empty")]
+    pub state: Vec<u8>,
+}
+
+/// What a block of Python says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct BlockValue {
+    /// The exception that ended it.
+    pub error: Option<BlockError>,
+    /// The names of the variables that the next block has.
+    pub kept: Vec<String>,
+    /// The names of the variables that it has not.
+    pub lost: Vec<String>,
+}
+
+/// An exception that nothing caught.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct BlockError {
+    /// Its type, as Python names it.
+    pub kind: String,
+    /// What it says, and what there is instead.
+    pub message: String,
+    /// The line of the block.
+    pub line: Option<u64>,
+    /// The lines of the block that were at work, outermost first.
+    pub trace: Vec<String>,
+}
+
+/// A part of a document.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ExtractValue {
+    /// The part that was asked for.
+    pub text: String,
+    /// Characters of the whole, where that is known.
+    pub total_chars: Option<u64>,
+    /// Where the next part begins, unless this is the last.
+    pub next_offset: Option<u64>,
+    /// What a reader should know, in a sentence each.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// Why it could not be read: a sentence.
+    #[serde(default)]
+    pub unreadable: Option<String>,
+}
+
+/// Why a job was not done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SandboxError {
+    /// There is no sandbox here, or it cannot hold code: a sentence that says why and what helps.
+    #[error("{0}")]
+    Disabled(String),
+    /// It was not reached, or it failed; the same job may succeed later.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The files of the job are more than the way to the sandbox takes: bytes, and the most.
+    #[error("the files have {0} bytes; the sandbox takes {1}")]
+    TooLarge(u64, u64),
+}
+
+/// A sandbox, reached in this process or by an invocation.
+pub trait Sandbox: Send + Sync {
+    /// Bytes of all files together that a job may be given.
+    fn max_bytes(&self) -> u64;
+
+    /// Does a job to its end.
+    fn run_job(&self, job: SandboxJob) -> BoxFuture<'_, Result<SandboxAnswer, SandboxError>>;
+}
+
+/// What stands where there is no sandbox: it says so.
+pub struct DisabledSandbox(pub String);
+
+impl Sandbox for DisabledSandbox {
+    fn max_bytes(&self) -> u64 {
+        0
+    }
+
+    fn run_job(&self, _: SandboxJob) -> BoxFuture<'_, Result<SandboxAnswer, SandboxError>> {
+        Box::pin(async { Err(SandboxError::Disabled(self.0.clone())) })
+    }
+}

@@ -1,0 +1,93 @@
+//! `look`: what stands in the files of a session, in short, as the sandbox reads them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use djinn_core::language::Language;
+use djinn_core::tool::{EffectClass, ToolOutput};
+use djinn_runtime::port::file::Files;
+use djinn_runtime::port::sandbox::{Sandbox, SandboxJob, SandboxWork};
+use djinn_runtime::port::tool::{ToolContext, ToolError};
+use djinn_runtime::prompt::{self, Prompts};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::job_files::{JobFiles, choose_files, explain_sandbox_error, render_error};
+use crate::python_tool::sandbox_policy;
+use crate::typed_tool::{ToolDefinition, TypedTool};
+
+/// Files that are looked at in one call; of the others the names are told.
+const MAX_LOOKS: usize = 10;
+
+/// Looks at each file that the run knows of: columns, types and first rows of tables, the beginning of texts.
+/// Agents' files have it called before their first turn.
+pub struct LookTool<F> {
+    files: Arc<F>,
+    prompts: Arc<Prompts>,
+    sandbox: Arc<dyn Sandbox>,
+}
+
+/// The arguments of a call. What the model is told about each is in `prompts/`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct LookArguments {
+    task: Option<String>,
+}
+
+impl<F: Files + Send + Sync> LookTool<F> {
+    /// Reads files in `files`, and looks at them in `sandbox`.
+    #[must_use]
+    pub fn new(files: Arc<F>, prompts: Arc<Prompts>, sandbox: Arc<dyn Sandbox>) -> Self {
+        Self { files, prompts, sandbox }
+    }
+}
+
+impl<F: Files + Send + Sync> TypedTool for LookTool<F> {
+    type Arguments = LookArguments;
+
+    fn definition(&self, language: Language) -> ToolDefinition {
+        ToolDefinition {
+            name: "look".to_owned(),
+            words: self.prompts.describe_tool(language, prompt::TOOL_LOOK),
+            effect: EffectClass::Idempotent,
+            policy: sandbox_policy(),
+            timeout: Duration::from_secs(60),
+            visible: false,
+            for_agents_only: true,
+        }
+    }
+
+    async fn run(
+        &self,
+        context: &ToolContext,
+        arguments: LookArguments,
+    ) -> Result<ToolOutput, ToolError> {
+        let task = arguments.task.unwrap_or_default();
+        let chosen = choose_files(self.files.as_ref(), context, self.sandbox.max_bytes(), &task);
+        let JobFiles { mut files, mut left_behind } = chosen.await.map_err(|_| {
+            render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
+        })?;
+        let others = files.split_off(files.len().min(MAX_LOOKS));
+        left_behind.extend(others.into_iter().map(|file| file.name.to_string()));
+        let names: Vec<_> = files.iter().map(|file| file.name.clone()).collect();
+        let mut looks = serde_json::Map::new();
+        if !names.is_empty() {
+            let work = SandboxWork::Look { names: names.clone() };
+            let job = SandboxJob { work, files, state: Vec::new() };
+            let answer = self.sandbox.run_job(job).await;
+            let answer =
+                answer.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
+            looks = answer.value.as_object().cloned().unwrap_or_default();
+        }
+        let seen = names.iter().map(|name| {
+            json!({"name": name, "text": looks.get(name.as_str()).and_then(|text| text.as_str())})
+        });
+        let values =
+            json!({"files": seen.collect::<Vec<_>>(), "left_behind": left_behind.join(", ")});
+        Ok(ToolOutput::from_text(self.prompts.render(
+            context.language,
+            prompt::LOOK_RESULT,
+            values,
+        )))
+    }
+}

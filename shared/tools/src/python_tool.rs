@@ -1,0 +1,210 @@
+//! `python`: runs a block of Python over the files of a session, in the sandbox.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use djinn_core::estimate::Estimate;
+use djinn_core::file::{ProductFile, media_type_of};
+use djinn_core::language::Language;
+use djinn_core::tool::{EffectClass, ResultView, Risk, ToolOutput, ToolPolicy};
+use djinn_runtime::port::file::{Files, NewFile};
+use djinn_runtime::port::sandbox::{
+    BlockValue, JobOutput, Sandbox, SandboxAnswer, SandboxFile, SandboxJob, SandboxWork,
+};
+use djinn_runtime::port::tool::{ToolContext, ToolError};
+use djinn_runtime::prompt::{self, Prompts};
+use djinn_runtime::texts::MAX_DESCRIPTION;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::job_files::{JobFiles, choose_files, explain_sandbox_error, render_error};
+use crate::typed_tool::{ToolDefinition, TypedTool};
+
+/// The most bytes of an image that a model is shown.
+const MAX_IMAGE: u64 = 5_000_000;
+/// Images of one call that a model is shown.
+const MAX_IMAGES: usize = 20;
+/// The way to the sandbox and back, beside the job's own 30 s.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Runs one block of Python. The files that the run knows of lie in its folder, and what it writes there becomes
+/// files of the session. Only agents whose files name it are offered it.
+pub struct PythonTool<F> {
+    files: Arc<F>,
+    prompts: Arc<Prompts>,
+    sandbox: Arc<dyn Sandbox>,
+}
+
+/// The arguments of a call. What the model is told about each is in `prompts/`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct PythonArguments {
+    #[schemars(length(min = 1, max = 100_000))]
+    code: String,
+}
+
+impl<F: Files + Send + Sync> PythonTool<F> {
+    /// Reads and writes files in `files`, and runs code in `sandbox`.
+    #[must_use]
+    pub fn new(files: Arc<F>, prompts: Arc<Prompts>, sandbox: Arc<dyn Sandbox>) -> Self {
+        Self { files, prompts, sandbox }
+    }
+
+    async fn keep_products(
+        &self,
+        context: &ToolContext,
+        code: &str,
+        products: &[SandboxFile],
+    ) -> Result<Vec<ProductFile>, ToolError> {
+        let mut kept = Vec::new();
+        for product in products {
+            let new = NewFile {
+                name: product.name.clone(),
+                description: prompt::truncate_text(first_comment(code), MAX_DESCRIPTION),
+                internal: false,
+                media_type: media_type_of(product.name.as_str()).to_owned(),
+            };
+            let written = self.files.write_file(&context.session, &new, &product.content).await;
+            kept.push(written.map_err(|_| {
+                render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
+            })?);
+        }
+        Ok(kept)
+    }
+
+    fn tell_answer(
+        &self,
+        context: &ToolContext,
+        answer: &SandboxAnswer,
+        products: &[ProductFile],
+        left_behind: &[String],
+    ) -> String {
+        let said: BlockValue = serde_json::from_value(answer.value.clone()).unwrap_or_default();
+        let error = said.error.unwrap_or_default();
+        let names: Vec<&str> = products.iter().map(|file| file.name.as_str()).collect();
+        let told = match error.kind.is_empty() {
+            true => String::new(),
+            false => format!("{}: {}", error.kind, error.message),
+        };
+        let values = json!({
+            "end": answer.end, "error": told, "line": error.line.unwrap_or_default(),
+            "trace": error.trace.join("\n"), "printed": join_output(&answer.output, context),
+            "products": names.join(", "), "left_out": answer.left_out.join(", "),
+            "left_behind": left_behind.join(", "),
+        });
+        self.prompts.render(context.language, prompt::PYTHON_RESULT, values)
+    }
+}
+
+impl<F: Files + Send + Sync> TypedTool for PythonTool<F> {
+    type Arguments = PythonArguments;
+
+    fn definition(&self, language: Language) -> ToolDefinition {
+        ToolDefinition {
+            name: "python".to_owned(),
+            words: self.prompts.describe_tool(language, prompt::TOOL_PYTHON),
+            effect: EffectClass::Idempotent,
+            policy: sandbox_policy(),
+            timeout: TIMEOUT,
+            visible: true,
+            for_agents_only: true,
+        }
+    }
+
+    async fn run(
+        &self,
+        context: &ToolContext,
+        arguments: PythonArguments,
+    ) -> Result<ToolOutput, ToolError> {
+        let code = strip_fence(&arguments.code);
+        let JobFiles { files, left_behind } =
+            choose_files(self.files.as_ref(), context, self.sandbox.max_bytes(), code)
+                .await
+                .map_err(|_| {
+                    render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
+                })?;
+        let work = SandboxWork::Python { code: code.to_owned(), earlier: Vec::new() };
+        let job = SandboxJob { work, files, state: Vec::new() };
+        let answer = self.sandbox.run_job(job).await;
+        let answer =
+            answer.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
+        let products = self.keep_products(context, code, &answer.products).await?;
+        let text = self.tell_answer(context, &answer, &products, &left_behind);
+        let images: Vec<_> = products
+            .iter()
+            .filter(|file| file.media_type.starts_with("image/") && file.size <= MAX_IMAGE)
+            .filter(|file| file.media_type != "image/svg+xml")
+            .take(MAX_IMAGES)
+            .cloned()
+            .collect();
+        Ok(ToolOutput { text, full_output: None, view: ResultView::Text, files: products, images })
+    }
+}
+
+/// Nothing outside is touched, and what comes back may be words of a file's.
+pub(crate) fn sandbox_policy() -> ToolPolicy {
+    ToolPolicy {
+        risk: Risk::Low,
+        untrusted: true,
+        estimate: Estimate { tokens: 1_000, ms: 2_000, calls: 1, ..Estimate::default() },
+        ..ToolPolicy::default()
+    }
+}
+
+/// What stands in the first comment of a block, which says what it does.
+fn first_comment(code: &str) -> &str {
+    let first = code.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    first.strip_prefix('#').map_or("", |comment| comment.trim_start_matches('#').trim())
+}
+
+/// A block without the fence that models put around code out of habit.
+fn strip_fence(code: &str) -> &str {
+    let inner = code.trim().strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    let inner = inner.and_then(|inner| inner.split_once('\n'));
+    match inner {
+        Some((language, inner)) if !language.contains(char::is_whitespace) => inner,
+        Some(_) | None => code,
+    }
+}
+
+/// What was printed, both ends of it within what the model will see.
+fn join_output(output: &JobOutput, context: &ToolContext) -> String {
+    let most = (context.max_observe as usize).saturating_sub(2_000).max(200);
+    let characters = output.head.chars().count() + output.tail.chars().count();
+    if output.omitted == 0 && characters <= most {
+        return format!("{}{}", output.head, output.tail);
+    }
+    let head: String = output.head.chars().take(most / 2).collect();
+    let end = if output.tail.is_empty() { &output.head } else { &output.tail };
+    let passed = end.chars().count().saturating_sub(most / 2);
+    let tail: String = end.chars().skip(passed).collect();
+    let all = output.head.len() + output.tail.len();
+    let all = output.omitted + u64::try_from(all).unwrap_or_default();
+    let shown = u64::try_from(head.len() + tail.len()).unwrap_or_default();
+    format!("{head}\n… {} bytes …\n{tail}", all.saturating_sub(shown))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_taken_out_of_its_fence() {
+        for (code, block) in [
+            ("print(1)", "print(1)"),
+            ("```python\nprint(1)\n```", "print(1)\n"),
+            ("```\nprint(1)\n```\n", "print(1)\n"),
+            ("x = '''```'''", "x = '''```'''"),
+            ("```not a language\nprint(1)\n```", "```not a language\nprint(1)\n```"),
+        ] {
+            assert_eq!(strip_fence(code), block, "{code}");
+        }
+    }
+
+    #[test]
+    fn the_first_comment_says_what_a_block_does() {
+        assert_eq!(first_comment("\n# Sums by region\nx = 1"), "Sums by region");
+        assert_eq!(first_comment("x = 1 # no"), "");
+        assert_eq!(first_comment(""), "");
+    }
+}
