@@ -116,6 +116,30 @@ async fn joyagents_clients_see_each_block_its_files_and_what_came_of_it() {
 
 #[tokio::test]
 #[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn a_workbook_that_code_wrote_is_read_as_text() {
+    let scratch = TempDir::new().unwrap();
+    let world = start(&scratch).await;
+    let code = "import pandas as pd\n\
+        pd.DataFrame({'region': ['北'], 'sales': [7]}).to_excel('a.xlsx', index=False)\n\
+        open('b.xlsx', 'wb').write(b'PK no')";
+    at(&world.model, "")
+        .call("code_interpreter", json!({"task": "Write a.xlsx."}))
+        .then()
+        .call("file_tool", json!({"command": "get", "filename": "a.xlsx"}))
+        .call("file_tool", json!({"command": "get", "filename": "b.xlsx"}))
+        .then()
+        .reply("Seven.");
+    at(&world.model, "t1.c1").call("python", json!({"code": code})).then().reply("Written.");
+    let frames = world.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await.rest().await;
+    let whole = completed(&frames, "t2.c1.result")[0].json();
+    let text = whole["result"]["text"].as_str().unwrap();
+    assert!(text.contains("Sheet1") && text.contains("region\tsales\n北\t7"), "{text}");
+    let broken = completed(&frames, "t2.c2.result")[0].json();
+    assert!(broken["result"]["detail"].as_str().unwrap().contains("It is broken"), "{broken}");
+}
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
 async fn the_demo_has_a_chart_drawn_of_the_file_that_is_there() {
     let scratch = TempDir::new().unwrap();
     let options = SystemOptions {

@@ -18,12 +18,9 @@ MAX_ERROR = 4_000
 # Figures that are saved for somebody who only showed them.
 MAX_FIGURES = 20
 
-_NO_INPUT = "nobody can type here: put the value into the code, or read it from a file"
-_NO_OUTSIDE = (
-    "the sandbox has no network, starts no other process and writes only below the current folder; "
-    "work with the files that are here and the packages that are installed"
-)
-_PACKAGES = "numpy, pandas, matplotlib, seaborn, openpyxl, python-calamine, python-docx, python-pptx, reportlab"
+
+class NobodyTypes(EOFError):
+    """Raised where code waits for somebody at a keyboard."""
 
 
 def run_block(code, earlier, state):
@@ -32,8 +29,9 @@ def run_block(code, earlier, state):
     `earlier` are the blocks before it: their imports and definitions run again, without output. `state` is a
     path beside the folder: variables that were kept there come back, and are kept there for the next block.
 
-    Returns `{"error": None | {"kind", "message", "line"}, "kept": [names], "lost": [names]}`, `lost` being
-    the variables that are gone with this block.
+    Returns `{"error": None | {"kind", "message", "line", "trace", "hint"}, "kept": [names], "lost": [names]}`:
+    `hint` names what there is instead (`no_input`, `no_packages`, `no_outside`, `no_memory`, `file_too_large`, or
+    nothing), `lost` are the variables that are gone with this block.
     """
     # A module of its own, where pickle finds the classes of the block.
     sys.modules["__main__"] = types.ModuleType("__main__")
@@ -46,8 +44,7 @@ def run_block(code, earlier, state):
         error = _execute(code, names)
         _save_open_figures(pyplot)
     except MemoryError:
-        error = {"kind": "MemoryError", "message": "the code needs more memory than it has (1.5 GB)",
-                 "line": None}
+        error = {"kind": "MemoryError", "message": "", "line": None, "trace": [], "hint": "no_memory"}
     sys.stdout.flush()
     sys.stderr.flush()
     kept, lost = _keep(names, state)
@@ -55,7 +52,7 @@ def run_block(code, earlier, state):
 
 
 def _refuse_input(prompt=""):
-    raise EOFError(_NO_INPUT)
+    raise NobodyTypes(f"{prompt}")
 
 
 def _execute(code, names):
@@ -74,7 +71,7 @@ def _execute(code, names):
                 print(repr(value))
     except SystemExit as leave:
         if leave.code not in (None, 0):
-            return {"kind": "SystemExit", "message": f"the code left with {leave.code}", "line": None}
+            return {"kind": "SystemExit", "message": f"{leave.code}", "line": None, "trace": [], "hint": ""}
     except BaseException as error:  # Whatever foreign code raises is its result.
         return _describe_error(error)
     return None
@@ -84,23 +81,29 @@ def _describe_syntax_error(error):
     line = getattr(error, "lineno", None)
     shown = (getattr(error, "text", None) or "").rstrip()
     message = f"{getattr(error, 'msg', error)}" + (f": {shown[:200]}" if shown else "")
-    return {"kind": type(error).__name__, "message": message, "line": line}
+    return {"kind": type(error).__name__, "message": message, "line": line, "trace": [], "hint": ""}
 
 
 def _describe_error(error):
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename == "<block>"]
-    message = f"{error}"[:MAX_ERROR]
+    kind = "EOFError" if isinstance(error, NobodyTypes) else type(error).__name__
+    return {"kind": kind, "message": f"{error}"[:MAX_ERROR], "line": own[-1].lineno if own else None,
+            "trace": [f"{frame.lineno}: {frame.line}"[:300] for frame in own[-8:]], "hint": _hint(error)}
+
+
+def _hint(error):
+    if isinstance(error, NobodyTypes):
+        return "no_input"
     if isinstance(error, ModuleNotFoundError):
-        message += f"; nothing can be installed here, there are {_PACKAGES} and Python's own modules"
-    elif isinstance(error, OSError) and error.errno in (errno.EPERM, errno.EACCES):
-        message += f"; {_NO_OUTSIDE}"
-    elif isinstance(error, OSError) and error.errno == errno.EFBIG:
-        message += "; a file may have 64 MB"
-    elif isinstance(error, MemoryError):
-        message = f"the code needs more memory than it has (1.5 GB) {message}".rstrip()
-    return {"kind": type(error).__name__, "message": message, "line": own[-1].lineno if own else None,
-            "trace": [f"line {frame.lineno}: {frame.line}"[:300] for frame in own[-8:]]}
+        return "no_packages"
+    if isinstance(error, MemoryError):
+        return "no_memory"
+    if isinstance(error, OSError) and error.errno in (errno.EPERM, errno.EACCES):
+        return "no_outside"
+    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        return "file_too_large"
+    return ""
 
 
 def _definitions(tree):
@@ -187,7 +190,6 @@ def _save_open_figures(pyplot):
         if not getattr(figure, "_djinn_is_saved", False) and figure.get_axes():
             name = _free_name("figure")
             figure.savefig(name, dpi=120, bbox_inches="tight")
-            print(f"(the figure that was shown is saved as {name})")
     pyplot.close("all")
 
 

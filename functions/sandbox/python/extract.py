@@ -23,14 +23,16 @@ _OFFICE = {"xl/workbook.xml": "xlsx", "word/document.xml": "docx", "ppt/presenta
 
 
 class Unreadable(Exception):
-    """A document that cannot be read; its text is a sentence that says why."""
+    """A document that cannot be read; its text is a word that says why: `encrypted`, `too_large`, `broken`,
+    `no_document` (an archive), `no_text`."""
 
 
 def extract(path, name, offset, limit):
     """The characters of a document from `offset` on, `limit` at most.
 
     Returns `{"text", "total_chars", "next_offset", "notes"}`: `total_chars` is None where only a part of the
-    document was read, `next_offset` None at its end; `notes` are sentences. Raises `Unreadable`.
+    document was read, `next_offset` None at its end; `notes` are words: `macros` and `links` that were not
+    followed, `pictures` where pages have no text, `cut` where its end cannot be read. Raises `Unreadable`.
     """
     kind = kind_of(path, name)
     if kind == "pdf":
@@ -38,7 +40,7 @@ def extract(path, name, offset, limit):
     text, notes = _READERS.get(kind, _refuse)(path)
     if len(text) > MAX_CHARACTERS:
         text = text[:MAX_CHARACTERS]
-        notes.append(f"Only its first {MAX_CHARACTERS} characters were read.")
+        notes.append("cut")
     return _part(text, offset, limit, notes)
 
 
@@ -49,8 +51,7 @@ def kind_of(path, name):
     if start.startswith(b"%PDF") or b"%PDF-" in start:
         return "pdf"
     if start.startswith(_OLE):
-        raise Unreadable("It is encrypted, or of an Office before 2007: save it again without a password "
-                         "as xlsx, docx or pptx.")
+        raise Unreadable("encrypted")
     if start.startswith(_IMAGES) or start[8:12] == b"WEBP":
         return "image"
     if start.startswith(b"PK"):
@@ -63,7 +64,7 @@ def _office_kind(path):
     for member, kind in _OFFICE.items():
         if member in names:
             return kind
-    raise Unreadable("It is an archive, and no document of Office.")
+    raise Unreadable("no_document")
 
 
 def check_archive(path):
@@ -75,16 +76,16 @@ def check_archive(path):
             _check_truth(archive, members)
             return [member.filename for member in members]
     except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError) as error:
-        raise Unreadable(f"It is broken: {error}.") from error
+        raise Unreadable("broken") from error
     except RuntimeError as error:
-        raise Unreadable("It is encrypted: save it again without a password.") from error
+        raise Unreadable("encrypted") from error
 
 
 def _check_sizes(members):
     unpacked = sum(member.file_size for member in members)
     packed = sum(member.compress_size for member in members)
     if len(members) > MAX_MEMBERS or unpacked > MAX_UNPACKED or unpacked > MAX_RATIO * max(packed, 1):
-        raise Unreadable("It unpacks to more than can be read here: save it smaller.")
+        raise Unreadable("too_large")
 
 
 def _check_truth(archive, members):
@@ -92,14 +93,14 @@ def _check_truth(archive, members):
     total = 0
     for member in members:
         if member.flag_bits & 1:
-            raise Unreadable("It is encrypted: save it again without a password.")
+            raise Unreadable("encrypted")
         read = 0
         with archive.open(member) as file:
             while part := file.read(1024 * 1024):
                 read += len(part)
                 total += len(part)
                 if read > member.file_size or total > MAX_UNPACKED:
-                    raise Unreadable("It unpacks to more than it says: it is broken, or made to do harm.")
+                    raise Unreadable("broken")
 
 
 def _part(text, offset, limit, notes):
@@ -109,7 +110,7 @@ def _part(text, offset, limit, notes):
 
 
 def _refuse(_):
-    raise Unreadable("It has no text that could be read.")
+    raise Unreadable("no_text")
 
 
 # Texts
@@ -123,7 +124,7 @@ def decode(path):
         content = content[:MAX_TEXT_BYTES]
     encoding = _encoding_of(content)
     if encoding is None:
-        raise Unreadable("It is no text.")
+        raise Unreadable("no_text")
     return content.decode(encoding, errors="replace"), encoding
 
 
@@ -190,18 +191,7 @@ def _regularity(sample, mark):
 
 
 def _read_text(path):
-    text, encoding = decode(path)
-    return text, [] if encoding.startswith("utf-8") else [f"It was read as {encoding}."]
-
-
-def _read_csv(path):
-    form = CsvForm(path)
-    text, notes = _read_text(path)
-    if form.separator != ",":
-        notes.append(f"Its fields are separated by {form.separator!r}.")
-    if form.ragged:
-        notes.append(f"{form.ragged} of its first lines have another number of fields than the first.")
-    return text, notes
+    return decode(path)[0], []
 
 
 # Documents of Office
@@ -213,9 +203,9 @@ def _read_workbook(path):
     names = check_archive(path)
     notes = []
     if any(name.endswith("vbaProject.bin") for name in names):
-        notes.append("The workbook has macros; they were not run.")
+        notes.append("macros")
     if any(name.startswith("xl/externalLinks/") for name in names):
-        notes.append("The workbook has links to other files; they were not followed.")
+        notes.append("links")
     parts = []
     try:
         workbook = CalamineWorkbook.from_path(path)
@@ -226,7 +216,7 @@ def _read_workbook(path):
             parts += ["\t".join(f"{cell}" for cell in row) for row in rows]
             parts.append("")
     except Exception as error:
-        raise Unreadable(f"It is broken: {f'{error}'[:200]}.") from error
+        raise Unreadable("broken") from error
     return "\n".join(parts), notes
 
 
@@ -252,9 +242,7 @@ def _extract_pdf(path, offset, limit):
     try:
         document = pypdfium2.PdfDocument(path)
     except pypdfium2.PdfiumError as error:
-        reason = "It is encrypted: save it again without a password." if "password" in f"{error}".lower() \
-            else f"It is broken: {error}."
-        raise Unreadable(reason) from error
+        raise Unreadable("encrypted" if "password" in f"{error}".lower() else "broken") from error
     pages = len(document)
     text, read = "", 0
     for number in range(min(pages, MAX_PAGES)):
@@ -269,10 +257,10 @@ def _extract_pdf(path, offset, limit):
         part["total_chars"] = None
         part["next_offset"] = part["next_offset"] or (len(text) if read < MAX_PAGES else None)
         if read == MAX_PAGES and part["next_offset"] is None:
-            part["notes"].append(f"Only its first {MAX_PAGES} of {pages} pages can be read here.")
+            part["notes"].append("cut")
     if not text.replace("#", "").strip() or all(not line or line.startswith("## Page") for line in text.splitlines()):
-        part["notes"].append("Its pages hold no text; they are probably pictures.")
+        part["notes"].append("pictures")
     return part
 
 
-_READERS = {"xlsx": _read_workbook, "docx": _read_docx, "pptx": _read_pptx, "csv": _read_csv, "text": _read_text}
+_READERS = {"xlsx": _read_workbook, "docx": _read_docx, "pptx": _read_pptx, "csv": _read_text, "text": _read_text}

@@ -57,7 +57,7 @@ def _extract(folder, name, offset, limit):
     try:
         return extract(name, name, offset, limit)
     except Unreadable as error:
-        return {"text": "", "total_chars": 0, "next_offset": None, "notes": [], "unreadable": f"{error}"}
+        return {"text": "", "total_chars": 0, "next_offset": None, "notes": [], "problem": f"{error}"}
 
 
 _KINDS = {"python": _python, "look": _look, "extract": _extract}

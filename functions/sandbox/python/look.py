@@ -21,14 +21,14 @@ MAX_TEXT = 2_000
 
 
 def look(path, name):
-    """A description of at most 4 000 characters, or a sentence that says why there is none."""
+    """`{"text"}`, a description of at most 4 000 characters, or `{"problem"}`, a word of `extract.Unreadable`."""
     try:
         described = _describe(path, name)
     except Unreadable as error:
-        return f"{error}"
-    except Exception as error:  # A library that trips over a broken file says so in many ways.
-        return f"It cannot be read: {type(error).__name__}: {f'{error}'[:200]}"
-    return described if len(described) <= MAX_LOOK else described[:MAX_LOOK] + "…"
+        return {"problem": f"{error}"}
+    except Exception:  # A library that trips over a broken file says so in many ways.
+        return {"problem": "broken"}
+    return {"text": described if len(described) <= MAX_LOOK else described[:MAX_LOOK] + "…"}
 
 
 def _describe(path, name):
@@ -40,9 +40,8 @@ def _describe(path, name):
     if kind == "image":
         return _describe_image(path)
     told = extract.extract(path, name, 0, MAX_TEXT)
-    more = f"\n… (of {told['total_chars']} characters)" if told["next_offset"] else ""
-    notes = "".join(f"\n({note})" for note in told["notes"])
-    return told["text"] + more + notes
+    more = "…" if told["next_offset"] else ""
+    return told["text"] + more
 
 
 def _describe_csv(path):
@@ -54,8 +53,8 @@ def _describe_csv(path):
     rows = max(0, text.lines - 1)
     arguments = [] if text.encoding in ("utf-8", "utf-8-sig") else [f'encoding="{text.encoding}"']
     arguments += [] if text.separator == "," else [f"sep={text.separator!r}"]
-    read = f"Read it with {', '.join(arguments)}.\n" if arguments else ""
-    bad = f"{text.ragged} lines have another number of fields than the first.\n" if text.ragged else ""
+    read = f"pd.read_csv(name, {', '.join(arguments)})\n" if arguments else ""
+    bad = f"{text.ragged} ragged lines\n" if text.ragged else ""
     about = f"{rows} rows × {len(table.columns)} columns"
     if rows > TYPED_ROWS:
         about += f" (types from the first {TYPED_ROWS})"

@@ -94,6 +94,10 @@ fragments! {
     PYTHON_RESULT = "tool/python_result", 200_000;
     /// What stands in the files of a session, in short.
     LOOK_RESULT = "tool/look_result", 100_000;
+    /// A document that cannot be read.
+    DOCUMENT_PROBLEM = "tool/document_problem", 1_000;
+    /// What a reader of a document should know.
+    DOCUMENT_NOTE = "tool/document_note", 1_000;
     /// A job that the sandbox did not do.
     SANDBOX_REFUSED = "tool/sandbox_refused", 2_000;
     /// A file was written.

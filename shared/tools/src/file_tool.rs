@@ -10,6 +10,9 @@ use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ResultView, Risk, SafeArguments, ToolOutput, ToolPolicy};
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::{Files, NewFile, has_rows};
+use djinn_runtime::port::sandbox::{
+    ExtractValue, Sandbox, SandboxError, SandboxFile, SandboxJob, SandboxWork,
+};
 use djinn_runtime::port::tool::{ToolContext, ToolError};
 use djinn_runtime::prompt::{self, Fragment, Prompts};
 use djinn_runtime::texts::MAX_DESCRIPTION;
@@ -17,6 +20,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::job_files::explain_sandbox_error;
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
 /// Bytes of a file that are looked at; what lies behind them cannot be read here.
@@ -31,6 +35,7 @@ const FRAME_CHARS: usize = 600;
 pub struct FileTool<F> {
     files: Arc<F>,
     prompts: Arc<Prompts>,
+    sandbox: Arc<dyn Sandbox>,
 }
 
 /// The arguments of a call. What the model is told about each is in `prompts/`.
@@ -51,10 +56,10 @@ enum FileCommand {
 }
 
 impl<F: Files + Send + Sync> FileTool<F> {
-    /// Keeps files in `files`.
+    /// Keeps files in `files`, and has documents of Office and PDF read in `sandbox`.
     #[must_use]
-    pub fn new(files: Arc<F>, prompts: Arc<Prompts>) -> Self {
-        Self { files, prompts }
+    pub fn new(files: Arc<F>, prompts: Arc<Prompts>, sandbox: Arc<dyn Sandbox>) -> Self {
+        Self { files, prompts, sandbox }
     }
 
     async fn upload_file(
@@ -105,8 +110,7 @@ impl<F: Files + Send + Sync> FileTool<F> {
         let bytes = self.files.read_file(&context.session, &file, MAX_READ).await;
         let bytes = bytes.map_err(|error| self.unavailable_error(context, &error))?;
         let Some(content) = decode_text(&bytes) else {
-            let values = json!({"name": file.name, "media_type": file.media_type});
-            return Err(self.render_error(context, prompt::FILE_NOT_TEXT, values));
+            return self.extract_document(context, file, bytes, arguments).await;
         };
         let has_rows = file.has_rows.or_else(|| has_rows(&file.media_type, &bytes));
         let file = ProductFile { has_rows, ..file };
@@ -124,6 +128,59 @@ impl<F: Files + Send + Sync> FileTool<F> {
             files: Vec::new(),
             images: Vec::new(),
         })
+    }
+
+    /// A part of a document, as the sandbox reads it. What the sandbox cannot do is no text here either.
+    async fn extract_document(
+        &self,
+        context: &ToolContext,
+        file: ProductFile,
+        content: Vec<u8>,
+        arguments: &FileArguments,
+    ) -> Result<ToolOutput, ToolError> {
+        let offset = arguments.offset.unwrap_or_default();
+        let limit = u64::from(context.max_observe).saturating_sub(FRAME_CHARS as u64).max(100);
+        let work = SandboxWork::Extract { name: file.name.clone(), offset, limit };
+        let given = SandboxFile { name: file.name.clone(), content };
+        let job = SandboxJob { work, files: vec![given], state: Vec::new() };
+        let answer = match self.sandbox.run_job(job).await {
+            Ok(answer) => answer.value,
+            Err(SandboxError::Disabled(_)) => serde_json::Value::Null,
+            Err(error) => return Err(explain_sandbox_error(&self.prompts, context, &error)),
+        };
+        let not_text = json!({"name": file.name, "media_type": file.media_type});
+        let Ok(part) = serde_json::from_value::<ExtractValue>(answer) else {
+            return Err(self.render_error(context, prompt::FILE_NOT_TEXT, not_text));
+        };
+        if let Some(problem) = part.problem {
+            let values = json!({"problem": problem});
+            return Err(self.render_error(context, prompt::DOCUMENT_PROBLEM, values));
+        }
+        let text = self.tell_part(context, &file, offset, part).await;
+        Ok(ToolOutput { view: ResultView::FileRead { file }, ..ToolOutput::from_text(text) })
+    }
+
+    async fn tell_part(
+        &self,
+        context: &ToolContext,
+        file: &ProductFile,
+        offset: u64,
+        part: ExtractValue,
+    ) -> String {
+        let notes = part.notes.iter().map(|note| {
+            self.prompts.render(context.language, prompt::DOCUMENT_NOTE, json!({"note": note}))
+        });
+        let notes: Vec<String> = notes.collect();
+        let text = context.mask_text(part.text).await;
+        let end = offset + u64::try_from(text.chars().count()).unwrap_or_default();
+        // A long document is never read whole: all that is known is that it goes on.
+        let total = part.total_chars.or(part.next_offset).unwrap_or(end);
+        let values = json!({
+            "name": file.name, "start": offset, "end": part.next_offset.unwrap_or(end),
+            "total": total, "more": part.next_offset.is_some(), "text": text,
+        });
+        let told = self.prompts.render(context.language, prompt::FILE_READ, values);
+        notes.into_iter().chain([told]).collect::<Vec<_>>().join("\n")
     }
 
     async fn find_file(
@@ -237,6 +294,7 @@ mod tests {
     use super::*;
     use crate::typed_tool::ToolAdapter;
     use djinn_runtime::port::SessionKey;
+    use djinn_runtime::port::sandbox::DisabledSandbox;
     use djinn_runtime::port::tool::Tool as _;
 
     /// A store that cannot be reached.
@@ -287,7 +345,11 @@ mod tests {
     }
 
     fn file_tool() -> ToolAdapter<FileTool<NoFiles>> {
-        ToolAdapter::new(FileTool::new(Arc::new(NoFiles), Arc::new(Prompts::default())))
+        ToolAdapter::new(FileTool::new(
+            Arc::new(NoFiles),
+            Arc::new(Prompts::default()),
+            Arc::new(DisabledSandbox(String::new())),
+        ))
     }
 
     #[test]

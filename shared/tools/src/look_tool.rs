@@ -6,7 +6,7 @@ use std::time::Duration;
 use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ToolOutput};
 use djinn_runtime::port::file::Files;
-use djinn_runtime::port::sandbox::{Sandbox, SandboxJob, SandboxWork};
+use djinn_runtime::port::sandbox::{LookValue, Sandbox, SandboxJob, SandboxWork};
 use djinn_runtime::port::tool::{ToolContext, ToolError};
 use djinn_runtime::prompt::{self, Prompts};
 use schemars::JsonSchema;
@@ -80,7 +80,14 @@ impl<F: Files + Send + Sync> TypedTool for LookTool<F> {
             looks = answer.value.as_object().cloned().unwrap_or_default();
         }
         let seen = names.iter().map(|name| {
-            json!({"name": name, "text": looks.get(name.as_str()).and_then(|text| text.as_str())})
+            let look = looks.get(name.as_str()).cloned().unwrap_or_default();
+            let LookValue { text, problem } = serde_json::from_value(look).unwrap_or_default();
+            let why = json!({"problem": problem});
+            let text = match problem.is_empty() {
+                true => text,
+                false => self.prompts.render(context.language, prompt::DOCUMENT_PROBLEM, why),
+            };
+            json!({"name": name, "text": text})
         });
         let values =
             json!({"files": seen.collect::<Vec<_>>(), "left_behind": left_behind.join(", ")});

@@ -88,7 +88,7 @@ impl<F: Files + Send + Sync> PythonTool<F> {
         };
         let values = json!({
             "end": answer.end, "error": told, "line": error.line.unwrap_or_default(),
-            "trace": error.trace.join("\n"), "printed": join_output(&answer.output, context),
+            "hint": error.hint, "trace": error.trace.join("\n"), "printed": join_output(&answer.output, context),
             "products": names.join(", "), "left_out": answer.left_out.join(", "),
             "left_behind": left_behind.join(", "),
         });

@@ -68,7 +68,8 @@ impl Default for Djinn {
         let djinn = Self { factories, sources, sandbox };
         djinn
             .with_tool_of(|parts: &ToolParts<'_>| {
-                Ok(FileTool::new(Arc::clone(&parts.files), Arc::clone(&parts.prompts)))
+                let (files, prompts) = (Arc::clone(&parts.files), Arc::clone(&parts.prompts));
+                Ok(FileTool::new(files, prompts, Arc::clone(&parts.sandbox)))
             })
             .with_tool_of(|parts: &ToolParts<'_>| {
                 let (files, prompts) = (Arc::clone(&parts.files), Arc::clone(&parts.prompts));

@@ -17,32 +17,27 @@ async fn a_block_tells_what_it_printed_and_the_value_of_its_last_line() {
 #[ignore = "needs a Python: cargo verify --only sandbox"]
 async fn errors_name_their_line_and_what_there_is_instead() {
     let sandbox = start();
-    // Code, kind, line, a part of what is said.
+    // Code, kind, line, a part of what is said or the hint.
     let errors = [
         ("x = 1\ny = (", "SyntaxError", Some(2), "never closed"),
         ("\x00", "SyntaxError", None, "null bytes"),
         ("x = 1\n\nx / 0", "ZeroDivisionError", Some(3), "division by zero"),
         ("def f():\n    return [][1]\nf()", "IndexError", Some(2), "out of range"),
-        ("input('name')", "EOFError", Some(1), "put the value into the code"),
-        ("import requests", "ModuleNotFoundError", Some(1), "nothing can be installed"),
-        ("import socket\nsocket.socket()", "PermissionError", Some(2), "no network"),
+        ("input('name')", "EOFError", Some(1), "no_input"),
+        ("import requests", "ModuleNotFoundError", Some(1), "no_packages"),
+        ("import socket\nsocket.socket()", "PermissionError", Some(2), "no_outside"),
         ("import os\nos.system('ls') and 1/0", "ZeroDivisionError", Some(2), ""),
-        (
-            "import subprocess\nsubprocess.run(['pip'])",
-            "PermissionError",
-            Some(2),
-            "no other process",
-        ),
-        ("open('/etc/passwd')", "PermissionError", Some(1), "below the current folder"),
-        ("x = bytearray(4 << 30)", "MemoryError", Some(1), "1.5 GB"),
-        ("raise SystemExit(3)", "SystemExit", None, "left with 3"),
-        ("open('big', 'wb').write(bytes(70 << 20))", "OSError", Some(1), "64 MB"),
+        ("import subprocess\nsubprocess.run(['pip'])", "PermissionError", Some(2), "no_outside"),
+        ("open('/etc/passwd')", "PermissionError", Some(1), "no_outside"),
+        ("x = bytearray(4 << 30)", "MemoryError", Some(1), "no_memory"),
+        ("raise SystemExit(3)", "SystemExit", None, "3"),
+        ("open('big', 'wb').write(bytes(70 << 20))", "OSError", Some(1), "file_too_large"),
     ];
     for (code, kind, line, part) in errors {
         let answer = sandbox.run_code(code).await;
         let error = value(&answer).error.unwrap_or_else(|| panic!("{code}: {answer:?}"));
         assert_eq!((error.kind.as_str(), error.line), (kind, line), "{code}: {error:?}");
-        assert!(error.message.contains(part), "{code}: {error:?}");
+        assert!(error.message.contains(part) || error.hint == part, "{code}: {error:?}");
     }
 }
 

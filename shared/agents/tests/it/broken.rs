@@ -262,13 +262,13 @@ fn values_that_may_not_stand_where_they_do() {
         ("tools:\n  - a\n  - b\n  - a", "a.md:7: `tools` holds `a` twice"),
         (
             "model: sonnet",
-            "a.md:4: `model` is the text `sonnet`: `react`, `planner` or `executor` may stand \
-             here",
+            "a.md:4: `model` is the text `sonnet`: `react`, `planner`, `executor`, `code`, `report` or \
+             `search` may stand here",
         ),
         (
             "model: summary",
-            "a.md:4: `model` is the text `summary`: `react`, `planner` or `executor` may stand \
-             here",
+            "a.md:4: `model` is the text `summary`: `react`, `planner`, `executor`, `code`, `report` or \
+             `search` may stand here",
         ),
         ("mode: plan", "a.md:4: `mode` is the text `plan`: `react` or `plan_solve` may stand here"),
         ("mode: [react]", "a.md:4: `mode` is a list: `react` or `plan_solve` may stand here"),

@@ -28,7 +28,7 @@ fn without_words(mut schema: Value) -> Value {
 
 #[test]
 fn every_shipped_agent_is_in_order() {
-    let tools = BTreeSet::from(["file_tool".to_owned()]);
+    let tools = BTreeSet::from(["file_tool", "look", "python"].map(str::to_owned));
     for language in [Language::En, Language::Zh] {
         let agents = agents(language);
         assert_eq!(check_agents(&agents, &tools), []);
@@ -43,7 +43,7 @@ fn every_shipped_agent_is_in_order() {
 #[test]
 fn both_languages_have_the_same_agents() {
     let (en, zh) = (agents(Language::En), agents(Language::Zh));
-    assert_eq!(en.len(), 3);
+    assert_eq!(en.len(), 4);
     assert_eq!(en.len(), zh.len());
     for (en, zh) in en.into_iter().zip(zh) {
         let (mut en, mut zh) = (en.spec, zh.spec);

@@ -39,7 +39,7 @@ pub enum SandboxWork {
         /// The blocks before it that ended without an error, oldest first: their imports and definitions run again.
         earlier: Vec<String>,
     },
-    /// Looks at files: the value is an object, a text for each name.
+    /// Looks at files: the value is an object that has a [`LookValue`] for each name.
     Look {
         /// The names of the files, which are among the job's.
         names: Vec<FileName>,
@@ -159,12 +159,25 @@ pub struct BlockValue {
 pub struct BlockError {
     /// Its type, as Python names it.
     pub kind: String,
-    /// What it says, and what there is instead.
+    /// What it says of itself.
     pub message: String,
+    /// What there is instead, if there is something: `no_input`, `no_packages`, `no_outside`, `no_memory` or
+    /// `file_too_large`.
+    pub hint: String,
     /// The line of the block.
     pub line: Option<u64>,
     /// The lines of the block that were at work, outermost first.
     pub trace: Vec<String>,
+}
+
+/// What stands in a file, in short.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct LookValue {
+    /// The description, of at most 4 000 characters.
+    pub text: String,
+    /// Why there is none, as [`ExtractValue::problem`] says it.
+    pub problem: String,
 }
 
 /// A part of a document.
@@ -176,12 +189,12 @@ pub struct ExtractValue {
     pub total_chars: Option<u64>,
     /// Where the next part begins, unless this is the last.
     pub next_offset: Option<u64>,
-    /// What a reader should know, in a sentence each.
+    /// What a reader should know: `macros`, `links`, `pictures`, `cut`.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// Why it could not be read: a sentence.
+    /// Why it could not be read: `encrypted`, `too_large`, `broken`, `no_document` or `no_text`.
     #[serde(default)]
-    pub unreadable: Option<String>,
+    pub problem: Option<String>,
 }
 
 /// Why a job was not done.

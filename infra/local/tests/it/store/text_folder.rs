@@ -225,7 +225,9 @@ async fn agents_of_a_folder_that_cannot_be_read_stay_as_they_were() {
     for test in [TestFolder::on_disk(), TestFolder::in_bucket()] {
         test.write("oracle.md", b"---\nname: oracle\ndescription: Knows.\n---\nYou know.\n");
         let folders = vec![Arc::clone(&test.folder)];
-        let source = AgentSource::open(folders, ["file_tool".to_owned()].into()).unwrap();
+        let source =
+            AgentSource::open(folders, ["file_tool", "look", "python"].map(str::to_owned).into())
+                .unwrap();
         let (clock, tools) = (ManualClock::new(), Toolbox::default().with_source(Arc::new(source)));
         let anna = audience("anna", Mode::React);
         if test.bucket.is_some() {
@@ -251,8 +253,11 @@ async fn a_process_asks_for_the_manifest_every_five_seconds_whoever_asks() {
     let test = TestFolder::in_bucket();
     let agent = |name: &str| format!("---\nname: {name}\ndescription: Knows.\n---\nYou know.\n");
     test.write("oracle.md", agent("oracle").as_bytes());
-    let source =
-        AgentSource::open(vec![Arc::clone(&test.folder)], ["file_tool".to_owned()].into()).unwrap();
+    let source = AgentSource::open(
+        vec![Arc::clone(&test.folder)],
+        ["file_tool", "look", "python"].map(str::to_owned).into(),
+    )
+    .unwrap();
     let (clock, tools) = (ManualClock::new(), Toolbox::default().with_source(Arc::new(source)));
     assert_eq!(test.take_reads(), 0, "nothing is read at the start");
     let ask_all = async || {
