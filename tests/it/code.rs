@@ -121,7 +121,7 @@ async fn a_workbook_that_code_wrote_is_read_as_text() {
     let world = start(&scratch).await;
     let code = "import pandas as pd\n\
         pd.DataFrame({'region': ['北'], 'sales': [7]}).to_excel('a.xlsx', index=False)\n\
-        open('b.xlsx', 'wb').write(b'PK no')";
+        open('b.xlsx', 'wb').write(b'PK\\x03\\x04\\xff no')";
     at(&world.model, "")
         .call("code_interpreter", json!({"task": "Write a.xlsx."}))
         .then()
@@ -132,10 +132,11 @@ async fn a_workbook_that_code_wrote_is_read_as_text() {
     at(&world.model, "t1.c1").call("python", json!({"code": code})).then().reply("Written.");
     let frames = world.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await.rest().await;
     let whole = completed(&frames, "t2.c1.result")[0].json();
-    let text = whole["result"]["text"].as_str().unwrap();
+    let text = whole["result"]["text"].as_str().unwrap_or_else(|| panic!("{whole}"));
     assert!(text.contains("Sheet1") && text.contains("region\tsales\n北\t7"), "{text}");
     let broken = completed(&frames, "t2.c2.result")[0].json();
-    assert!(broken["result"]["detail"].as_str().unwrap().contains("It is broken"), "{broken}");
+    let detail = broken["result"]["detail"].as_str().unwrap_or_else(|| panic!("{broken}"));
+    assert!(detail.contains("It is broken"), "{detail}");
 }
 
 #[tokio::test]
