@@ -130,7 +130,7 @@ async fn a_call_that_kills_its_process_is_given_up_alone() {
         seen.state.entries.iter().find(|entry| entry["id"] == *id).unwrap()["result"].clone()
     };
     assert_eq!(outcome("c3")["reason"], "crashed");
-    for (call, text) in [("c1", "look"), ("c2", "put"), ("c4", "look"), ("c5", "put")] {
+    for (call, text) in [("c1", "read"), ("c2", "put"), ("c4", "read"), ("c5", "put")] {
         assert_eq!(outcome(call)["text"], format!("{text} is done"), "{:?}", outcome(call));
     }
     assert_eq!(seen.resumed(), 3, "each death counts once");

@@ -130,7 +130,7 @@ fn mark(message: &str) -> ScriptedResponse {
     let about = |tool: &str| (tool.to_owned(), json!({"about": message}));
     match message.rsplit('.').next() {
         Some("t1") => {
-            ScriptedResponse::default().say("I begin.").calls(["look", "put", "post"].map(about))
+            ScriptedResponse::default().say("I begin.").calls(["read", "put", "post"].map(about))
         }
         Some("t2") => ScriptedResponse::default().say("I go on.").calls(["post", "put"].map(about)),
         Some("t3") => write("part-1.md"),
@@ -163,7 +163,7 @@ fn of_tree(message: &str) -> ScriptedResponse {
 /// The agents of [`Story::marked_tree`], as files in a folder.
 pub(crate) fn add_agents(folder: &Path) {
     std::fs::create_dir_all(folder).unwrap();
-    for (name, tools) in [("chief", "keeper"), ("keeper", "look, put, post")] {
+    for (name, tools) in [("chief", "keeper"), ("keeper", "read, put, post")] {
         let file =
             format!("---\nname: {name}\ndescription: Works.\ntools: [{tools}]\n---\nWork.\n");
         std::fs::write(folder.join(format!("{name}.md")), file).unwrap();
@@ -178,7 +178,7 @@ fn of_marked_tree(message: &str) -> ScriptedResponse {
     match message {
         "t1" => ask.say("Both work.").calls(["chief", "keeper"].map(call)),
         "t1.c1.t1" => ask.say("They work.").calls(["keeper"].map(call)),
-        "t2" => ask.say("I look myself.").call("look", json!({"about": "all"})),
+        "t2" => ask.say("I read myself.").call("read", json!({"about": "all"})),
         "t1.c1.t1.c1.t1" | "t1.c1.t1.c1.t2" | "t1.c2.t1" | "t1.c2.t2" => mark(message),
         _ => ask.reply("The work is done."),
     }
@@ -186,7 +186,7 @@ fn of_marked_tree(message: &str) -> ScriptedResponse {
 
 /// Reads and writes, with something between them that no process survives.
 fn poisoned(message: &str) -> ScriptedResponse {
-    let calls = ["look", "put", "die", "look", "put"].iter().enumerate();
+    let calls = ["read", "put", "die", "read", "put"].iter().enumerate();
     let calls = calls.map(|(nth, tool)| ((*tool).to_owned(), json!({"nth": nth})));
     match message {
         "t1" => ScriptedResponse::default().say("I do five things.").calls(calls),

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 /// The tools, and what a repeat of each does.
 const TOOLS: [(&str, EffectClass); 4] = [
-    ("look", EffectClass::Read),
+    ("read", EffectClass::Read),
     ("put", EffectClass::Idempotent),
     ("post", EffectClass::Once),
     (DEADLY, EffectClass::Read),
