@@ -58,7 +58,7 @@ impl Marks {
             let is_uncertain = completed["result"]["reason"] == "uncertain";
             let done = self.count(&tool, &call);
             match (tool.as_str(), is_uncertain) {
-                ("look" | "put", false) => assert!(done >= 1, "lost: {tool} {call}"),
+                ("read" | "put", false) => assert!(done >= 1, "lost: {tool} {call}"),
                 ("post", false) => assert_eq!(done, 1, "lost or doubled: {tool} {call}"),
                 ("post", true) => assert!(done <= 1, "doubled: {tool} {call}"),
                 other => panic!("{call} is {other:?}"),
