@@ -9,6 +9,7 @@ import ctypes
 import errno
 import os
 import resource
+import signal
 import struct
 import sys
 import sysconfig
@@ -22,6 +23,7 @@ _LANDLOCK_ADD_RULE = 445
 _LANDLOCK_RESTRICT_SELF = 446
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 
+_PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_SECCOMP = 22
 _PR_CAPBSET_DROP = 24
@@ -77,6 +79,11 @@ def has_seccomp():
 def hide_memory():
     """Keeps others of the same user out of this process's memory and of its /proc."""
     _call(_LIBC.prctl, _PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def die_with_parent():
+    """Has the kernel kill this process when the one that forked it dies."""
+    _call(_LIBC.prctl, _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def python_folders(fonts):

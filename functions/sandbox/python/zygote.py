@@ -85,7 +85,7 @@ class Job:
         value = None
         if self.end is None and os.WIFSIGNALED(status):
             self.end = "violation" if os.WTERMSIG(status) == signal.SIGSYS else "crashed"
-        elif self.end is None and os.WEXITSTATUS(status) == UNJAILED:
+        elif self.end is None and not self.value and os.WEXITSTATUS(status) == UNJAILED:
             self.end = "unjailed"
         elif self.end is None:
             try:
@@ -124,6 +124,7 @@ def work_on(asked, output, value, greeting, readable):
     """What the child does, and never returns."""
     status = UNJAILED
     try:
+        jail.die_with_parent()
         os.setsid()
         nothing = os.open("/dev/null", os.O_RDONLY)
         for source, target in ((nothing, 0), (output, 1), (output, 2)):
@@ -134,6 +135,8 @@ def work_on(asked, output, value, greeting, readable):
         os.environ.update(HOME=asked["folder"], LANG="C.UTF-8", TZ="UTC", TMPDIR=asked["folder"])
         jail.lock(asked["folder"], readable, greeting["programs"], asked["seconds"],
                   greeting["needs_landlock"])
+        # From here on foreign code may say anything, but not that it was not jailed.
+        os.write(value, b" ")
         status = 1
         told = jobs().perform(asked["kind"], asked["arguments"], asked["folder"])
         with os.fdopen(value, "w", encoding="utf-8", errors="replace") as pipe:

@@ -6,6 +6,7 @@ mod seccomp;
 mod work_folder;
 mod zygote;
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,12 +16,12 @@ use djinn_runtime::port::sandbox::{
 use djinn_runtime::port::tool::BoxFuture;
 use tokio::sync::Mutex;
 use work_folder::WorkFolder;
-use zygote::{Zygote, ZygoteError};
+use zygote::Zygote;
 
 pub use zygote::{Walls, ZygoteSettings};
 
 /// Bytes of the files of a job that stays on this machine: they are held in memory twice.
-const MAX_BYTES: u64 = 200 * 1024 * 1024;
+pub const MAX_BYTES: u64 = 200 * 1024 * 1024;
 
 /// A sandbox in this process. Python is started with the first job, and again after it has ended.
 pub struct LocalSandbox {
@@ -58,7 +59,9 @@ impl LocalSandbox {
         if let Some(zygote) = held.as_ref().filter(|zygote| !zygote.has_ended()) {
             return Ok(Arc::clone(zygote));
         }
-        let started = Zygote::start(&self.settings).await.map_err(|error| disable(&error))?;
+        let started = Zygote::start(&self.settings, &self.scratch)
+            .await
+            .map_err(|error| SandboxError::Disabled(error.to_string()))?;
         check_walls(started.walls(), self.settings.needs_landlock)?;
         let zygote = Arc::new(started);
         *held = Some(Arc::clone(&zygote));
@@ -67,15 +70,17 @@ impl LocalSandbox {
 
     async fn answer(&self, job: SandboxJob) -> Result<SandboxAnswer, SandboxError> {
         let zygote = self.open_zygote().await?;
-        let failed = |error: &dyn std::fmt::Display| SandboxError::Unavailable(error.to_string());
-        let folder = WorkFolder::lay_out(&self.scratch, &job).map_err(|error| failed(&error))?;
-        let report = zygote.run_job(&job.work, folder.path(), self.seconds).await;
-        let report = report.map_err(|error| failed(&error))?;
+        let scratch = self.scratch.clone();
+        let laid_out = run_blocking(move || Ok((WorkFolder::lay_out(&scratch, &job)?, job.work)));
+        let (folder, work) = laid_out.await?;
+        let report = zygote.run_job(&work, folder.path(), self.seconds).await;
+        let report = report.map_err(|error| SandboxError::Unavailable(error.to_string()))?;
         if report.end == JobEnd::Unjailed {
             let why = report.output.head;
             return Err(SandboxError::Disabled(format!("the jail could not be built: {why}")));
         }
-        let made = folder.collect_products().map_err(|error| failed(&error))?;
+        let collected = run_blocking(move || Ok((folder.collect_products()?, folder.read_state())));
+        let (made, state) = collected.await?;
         Ok(SandboxAnswer {
             end: report.end,
             seconds: report.seconds,
@@ -83,7 +88,7 @@ impl LocalSandbox {
             value: report.value,
             products: made.products,
             left_out: made.left_out,
-            state: folder.read_state(),
+            state,
         })
     }
 }
@@ -98,8 +103,13 @@ impl Sandbox for LocalSandbox {
     }
 }
 
-fn disable(error: &ZygoteError) -> SandboxError {
-    SandboxError::Disabled(error.to_string())
+/// Files are read and written apart from what others do meanwhile.
+async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, SandboxError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    let done = done.map_err(|error| SandboxError::Unavailable(error.to_string()))?;
+    done.map_err(|error| SandboxError::Unavailable(error.to_string()))
 }
 
 fn check_walls(walls: &Walls, needs_landlock: bool) -> Result<(), SandboxError> {

@@ -86,10 +86,13 @@ struct Waiting {
 
 impl Zygote {
     /// Starts one and waits until its libraries are loaded, which takes seconds.
-    pub(crate) async fn start(settings: &ZygoteSettings) -> Result<Self, ZygoteError> {
+    pub(crate) async fn start(
+        settings: &ZygoteSettings,
+        scratch: &Path,
+    ) -> Result<Self, ZygoteError> {
         let programs = seccomp::compile_programs()?;
         let scripts = scripts::lay_out()?;
-        let mut process = spawn(settings, scripts.path())?;
+        let mut process = spawn(settings, scripts.path(), scratch)?;
         let (Some(mut asked), Some(answers)) = (process.stdin.take(), process.stdout.take()) else {
             return Err(ZygoteError::Ended);
         };
@@ -145,15 +148,14 @@ impl Zygote {
     }
 }
 
-fn spawn(settings: &ZygoteSettings, scripts: &Path) -> io::Result<Child> {
-    let scratch = std::env::temp_dir();
+fn spawn(settings: &ZygoteSettings, scripts: &Path, scratch: &Path) -> io::Result<Child> {
     let mut command = Command::new(&settings.python);
     // Isolated from variables, the user's packages and the current folder.
     command.arg("-I").arg("-B").arg(scripts.join("zygote.py"));
     command.env_clear().envs([("LANG", "C.UTF-8"), ("TZ", "UTC"), ("MPLBACKEND", "Agg")]);
     // Threads that exist before a fork do not after it.
     command.envs([("OPENBLAS_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "1")]);
-    command.env("MPLCONFIGDIR", scratch.join("djinn-matplotlib")).env("HOME", &scratch);
+    command.env("MPLCONFIGDIR", scratch.join("matplotlib")).env("HOME", scratch);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     command.kill_on_drop(true).spawn()
 }

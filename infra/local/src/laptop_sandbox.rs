@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use djinn_runtime::port::sandbox::{Sandbox, SandboxAnswer, SandboxError, SandboxJob};
 use djinn_runtime::port::tool::BoxFuture;
-use sandbox::{LocalSandbox, ZygoteSettings};
+use sandbox::{LocalSandbox, MAX_BYTES, ZygoteSettings};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
@@ -15,8 +15,6 @@ use crate::python::prepare_python;
 
 /// How long a job waits for a Python that is being made: less than a call of a tool has.
 const PATIENCE: Duration = Duration::from_secs(45);
-/// Bytes of the files of a job; they are held in memory twice.
-const MAX_BYTES: u64 = 200 * 1024 * 1024;
 
 /// A sandbox that makes itself a Python. Where it cannot, code is disabled and says why; all else works.
 pub struct LaptopSandbox {

@@ -67,7 +67,6 @@ pub(crate) fn explain_sandbox_error(
     let problem = match error {
         SandboxError::Disabled(_) => "disabled",
         SandboxError::Unavailable(_) => "unavailable",
-        SandboxError::TooLarge(..) => "too_large",
     };
     tracing::warn!(problem, why = %error, "a job was not done in the sandbox");
     let values = json!({"problem": problem, "detail": error.to_string()});

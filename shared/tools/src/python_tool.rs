@@ -178,10 +178,7 @@ fn join_output(output: &JobOutput, context: &ToolContext) -> String {
     let end = if output.tail.is_empty() { &output.head } else { &output.tail };
     let passed = end.chars().count().saturating_sub(most / 2);
     let tail: String = end.chars().skip(passed).collect();
-    let all = output.head.len() + output.tail.len();
-    let all = output.omitted + u64::try_from(all).unwrap_or_default();
-    let shown = u64::try_from(head.len() + tail.len()).unwrap_or_default();
-    format!("{head}\n… {} bytes …\n{tail}", all.saturating_sub(shown))
+    format!("{head}\n{}\n{tail}", prompt::CUT_MARK)
 }
 
 #[cfg(test)]

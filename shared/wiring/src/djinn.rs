@@ -312,6 +312,22 @@ mod tests {
     }
 
     #[test]
+    fn code_that_nothing_holds_is_refused_but_on_a_laptop() {
+        let start = |sandbox: &'static str, local: &'static str| {
+            let var = |name: &str| match name {
+                "DJINN_CODE_SANDBOX" => Some(sandbox.to_owned()),
+                "DJINN_LOCAL" => Some(local.to_owned()),
+                name => find_variable(name),
+            };
+            build_lambda_world(&Djinn::new(), &var).map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!((start("unsafe", "1"), start("jail", "0")), (Ok(()), Ok(())));
+        let refused = "DJINN_CODE_SANDBOX is `unsafe`, which is for laptops: leave it out";
+        assert_eq!(start("unsafe", "0"), Err(refused.to_owned()));
+        assert!(start("none", "1").unwrap_err().starts_with("DJINN_CODE_SANDBOX must be"));
+    }
+
+    #[test]
     fn a_tool_that_cannot_be_offered_ends_the_start() {
         let djinn = Djinn::new().with_tool_of(make_greeter);
         for (name, says) in [

@@ -63,6 +63,8 @@ async fn what_takes_too_long_or_dies_ends_and_the_next_job_is_done() {
         ("import os\nos.closerange(0, 100)\nwhile True: pass", JobEnd::Time),
         ("import ctypes\nctypes.string_at(0)", JobEnd::Crashed),
         ("import os\nos._exit(0)", JobEnd::Crashed),
+        // What a child says that could not be jailed.
+        ("import os\nos._exit(91)", JobEnd::Crashed),
         ("import ctypes\nctypes.CDLL(None).unshare(0)", JobEnd::Violation),
     ];
     for (code, end) in ends {

@@ -53,7 +53,7 @@ async fn extract(sandbox: &TestSandbox, name: &str, content: Vec<u8>) -> Extract
 }
 
 /// What a block writes under this name.
-async fn made(sandbox: &TestSandbox, code: &str) -> Vec<u8> {
+async fn write_document(sandbox: &TestSandbox, code: &str) -> Vec<u8> {
     let answer = sandbox.run_code(code).await;
     assert_eq!(answer.products.len(), 1, "{answer:?}");
     answer.products[0].content.clone()
@@ -91,7 +91,7 @@ async fn documents_of_office_and_pdf_are_read_as_text() {
         ),
     ];
     for (name, code, parts) in documents {
-        let document = made(&sandbox, code).await;
+        let document = write_document(&sandbox, code).await;
         let read = extract(&sandbox, name, document).await;
         for part in parts {
             assert!(read.text.contains(part), "{name}: {part}: {read:?}");
@@ -138,7 +138,7 @@ async fn broken_and_hostile_documents_are_named() {
         ("open('x', 'wb').write(b'\\x89PNG\\r\\n' + bytes(99))", "a.txt", "no_text"),
     ];
     for (code, name, part) in hostile {
-        let document = made(&sandbox, code).await;
+        let document = write_document(&sandbox, code).await;
         let read = extract(&sandbox, name, document).await;
         let said = read.problem.unwrap_or_else(|| panic!("{name} {code}: {}", read.text));
         assert_eq!(said, part, "{name} {code}");

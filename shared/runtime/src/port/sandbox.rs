@@ -53,27 +53,6 @@ pub enum SandboxWork {
         /// How many characters are wanted at most.
         limit: u64,
     },
-    /// Makes a document of Markdown, which becomes the job's one product. The value has `pages` or `slides`.
-    Render {
-        /// The text that it is made of.
-        markdown: String,
-        /// What the text becomes.
-        format: RenderFormat,
-        /// The name of the product.
-        name: FileName,
-    },
-}
-
-/// Formats that a text can be rendered in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RenderFormat {
-    /// A document of Word's.
-    Docx,
-    /// Slides of PowerPoint's, 16:9.
-    Pptx,
-    /// Pages as they are printed.
-    Pdf,
 }
 
 /// A file on its way into the sandbox or out of it.
@@ -206,9 +185,6 @@ pub enum SandboxError {
     /// It was not reached, or it failed; the same job may succeed later.
     #[error("{0}")]
     Unavailable(String),
-    /// The files of the job are more than the way to the sandbox takes: bytes, and the most.
-    #[error("the files have {0} bytes; the sandbox takes {1}")]
-    TooLarge(u64, u64),
 }
 
 /// A sandbox, reached in this process or by an invocation.

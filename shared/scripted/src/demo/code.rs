@@ -36,9 +36,9 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     }
     let words = detect_language(question);
     if request.offers_tool(CODE_TOOL) {
-        return Some(draw(words, question, request));
+        return Some(draw_chart(words, question, request));
     }
-    request.offers_tool(CODE_AGENT).then(|| delegate(words, question, request))
+    request.offers_tool(CODE_AGENT).then(|| delegate_task(words, question, request))
 }
 
 /// The question, or what the agent is to do: its first message, since a later one shows it the files.
@@ -49,7 +49,11 @@ fn asked_text(request: &RecordedRequest) -> &str {
 }
 
 /// The first turn calls the agent, the second answers with what it said.
-fn delegate(words: DemoLanguage, question: &str, request: &RecordedRequest) -> ScriptedResponse {
+fn delegate_task(
+    words: DemoLanguage,
+    question: &str,
+    request: &RecordedRequest,
+) -> ScriptedResponse {
     let results = request.answered_calls().filter(|(call, _)| call.tool == CODE_AGENT);
     match results.last() {
         None => ScriptedResponse::default()
@@ -60,7 +64,7 @@ fn delegate(words: DemoLanguage, question: &str, request: &RecordedRequest) -> S
 }
 
 /// The first turn runs the block, the second says what it printed.
-fn draw(words: DemoLanguage, question: &str, request: &RecordedRequest) -> ScriptedResponse {
+fn draw_chart(words: DemoLanguage, question: &str, request: &RecordedRequest) -> ScriptedResponse {
     let results = request.answered_calls().filter(|(call, _)| call.tool == CODE_TOOL);
     if let Some((_, result)) = results.last() {
         return ScriptedResponse::default().reply(words.drawn_chart(printed_text(&result.text)));
