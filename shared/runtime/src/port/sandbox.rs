@@ -4,6 +4,7 @@
 mod base64_bytes;
 
 use djinn_core::id::FileName;
+use djinn_core::language::Language;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -53,6 +54,46 @@ pub enum SandboxWork {
         /// How many characters are wanted at most.
         limit: u64,
     },
+    /// Makes a document of a text. It is the answer's product `name`, and the value is a [`RenderValue`].
+    Render {
+        /// What it is made as.
+        format: DocumentFormat,
+        /// The name of the document, which is none of the job's files.
+        name: FileName,
+        /// What is rendered: HTML for `html` and `ppt`, Markdown for the others. Images in it are named as the
+        /// job's files are.
+        text: String,
+        /// The title, for what shows one beside the text; may be empty.
+        title: String,
+        /// The language of the text.
+        language: Language,
+    },
+    /// Makes images small enough for a model. Those that were too large are products under their own names; the
+    /// value is an object that has a [`ScaleValue`] for each name.
+    Scale {
+        /// The names of the images, which are among the job's files.
+        names: Vec<FileName>,
+        /// The most pixels of an edge.
+        max_edge: u32,
+        /// The most bytes of an image.
+        max_bytes: u64,
+    },
+}
+
+/// What a text is made as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DocumentFormat {
+    /// A page that loads nothing.
+    Html,
+    /// Slides as a page that loads nothing.
+    Ppt,
+    /// A document of Word.
+    Docx,
+    /// Slides of PowerPoint.
+    Pptx,
+    /// A PDF.
+    Pdf,
 }
 
 /// A file on its way into the sandbox or out of it.
@@ -174,6 +215,30 @@ pub struct ExtractValue {
     /// Why it could not be read: `encrypted`, `too_large`, `broken`, `no_document` or `no_text`.
     #[serde(default)]
     pub problem: Option<String>,
+}
+
+/// What a rendered document lacks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct RenderValue {
+    /// Why there is no document: `too_large`, `empty` or `broken`; empty if there is one.
+    pub problem: String,
+    /// The images that the text names and that could not be shown, 50 at most.
+    pub missing_images: Vec<String>,
+    /// What was left out: `scripts`, `addresses` (what would be loaded from elsewhere), `cut`.
+    pub notes: Vec<String>,
+}
+
+/// What became of an image.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ScaleValue {
+    /// Why it cannot be shown: `too_large`, `broken` or `no_image`; empty if it can.
+    pub problem: String,
+    /// Pixels of its width as a model is shown it.
+    pub width: u32,
+    /// Pixels of its height as a model is shown it.
+    pub height: u32,
 }
 
 /// Why a job was not done.
