@@ -25,7 +25,7 @@ async fn start(scratch: &TempDir) -> World {
 }
 
 /// The sandbox of this machine, on the Python that `cargo verify` has made.
-fn open_sandbox(scratch: &TempDir) -> Arc<LocalSandbox> {
+pub(crate) fn open_sandbox(scratch: &TempDir) -> Arc<LocalSandbox> {
     #[allow(clippy::disallowed_methods, reason = "what `cargo verify` tells its tests")]
     let python = std::env::var_os("SANDBOX_PYTHON").unwrap_or_else(|| panic!("{NEEDS_PYTHON}"));
     let settings =
@@ -40,7 +40,7 @@ fn ask_for_code(world: &World) {
         .reply("See sales.png.");
 }
 
-fn completed<'a>(frames: &'a [Frame], id: &str) -> Vec<&'a Frame> {
+pub(crate) fn completed<'a>(frames: &'a [Frame], id: &str) -> Vec<&'a Frame> {
     let is_meant = |frame: &&Frame| frame.event() == "call.completed" && frame.json()["id"] == id;
     frames.iter().filter(is_meant).collect()
 }

@@ -59,6 +59,7 @@ mod prompts;
 mod race;
 mod refused;
 mod repeats;
+mod report;
 mod restart;
 mod safety;
 mod session;

@@ -11,6 +11,7 @@ use djinn_aws::{Aws, RunInvocation};
 use djinn_core::settings::PlanSettings;
 use djinn_core::tool::EffectClass;
 use djinn_local::{ALARM_EVERY, LocalDispatch, LocalWorld, run_executor};
+use djinn_runtime::port::sandbox::Sandbox;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::settings::Settings;
 use serde_json::json;
@@ -46,6 +47,8 @@ pub(crate) struct AgentOptions {
     pub(crate) executors_elsewhere: bool,
     /// The `DJINN_HUMAN_FEEDBACK` it has.
     pub(crate) feedback: Option<&'static str>,
+    /// Where code runs: then all of our own tools and agents are offered instead of `tools`.
+    pub(crate) code: Option<Arc<dyn Sandbox>>,
 }
 
 impl Default for AgentOptions {
@@ -56,6 +59,7 @@ impl Default for AgentOptions {
             plan: PlanSettings { max_steps: 1_000, ..PlanSettings::default() },
             executors_elsewhere: false,
             feedback: None,
+            code: None,
         }
     }
 }
@@ -64,7 +68,9 @@ impl AgentServer {
     /// Starts one over this backend.
     pub(crate) async fn start(backend: &BackendAddress, changes: AgentOptions) -> Result<Self> {
         let models = backend.models_json();
+        let offered = changes.code.is_some().then(|| "all".to_owned());
         let var = |name: &str| match name {
+            "DJINN_OFFERED_AGENTS" => offered.clone(),
             "DJINN_LOCAL" => Some("1".to_owned()),
             "DJINN_MAX_STEPS" => Some("1000".to_owned()),
             // Each agent that is called has a share of them.
@@ -75,14 +81,15 @@ impl AgentServer {
         };
         let aws = Aws::new(backend.store.clone());
         let (dispatch, invocations) = LocalDispatch::new(ALARM_EVERY);
-        let mut ports = djinn_wiring::build_world(
-            &djinn_wiring::Djinn::new(),
-            &var,
-            &aws,
-            dispatch.clone(),
-            dispatch,
-        )?;
-        ports.tools = changes.tools;
+        let djinn = djinn_wiring::Djinn::new();
+        let djinn = match &changes.code {
+            Some(sandbox) => djinn.with_sandbox(Arc::clone(sandbox)),
+            None => djinn,
+        };
+        let mut ports = djinn_wiring::build_world(&djinn, &var, &aws, dispatch.clone(), dispatch)?;
+        if changes.code.is_none() {
+            ports.tools = changes.tools;
+        }
         if let Some(settings) = changes.settings {
             ports.settings = Arc::new(settings);
         }

@@ -63,6 +63,7 @@ impl Tool for Clerk {
             mode: Mode::React,
             max_steps: 1_000,
             max_calls: None,
+            max_result_chars: None,
             first_tool: None,
             before: Vec::new(),
             after: None,

@@ -1,7 +1,7 @@
 //! A tool that touches no store, so that all requests are the journal's.
 
 use djinn_core::language::Language;
-use djinn_core::tool::{EffectClass, ResultView, ToolOutput, ToolPolicy, ToolSpec};
+use djinn_core::tool::{EffectClass, ToolOutput, ToolPolicy, ToolSpec};
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
 use serde_json::{Map, Value, json};
 
@@ -34,15 +34,7 @@ impl Tool for NoteTool {
         _: &'a ToolContext,
         _: &'a Map<String, Value>,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async {
-            Ok(ToolOutput {
-                text: "It is noted. ".repeat(16),
-                full_output: None,
-                view: ResultView::Text,
-                files: Vec::new(),
-                images: Vec::new(),
-            })
-        })
+        Box::pin(async { Ok(ToolOutput::from_text("It is noted. ".repeat(16))) })
     }
 
     fn check_arguments(&self, _: &Map<String, Value>) -> Result<(), String> {

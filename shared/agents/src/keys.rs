@@ -5,7 +5,7 @@ use crate::problem::{Fault, quote};
 use crate::yaml::KeyEntry;
 
 /// The keys of an agent.
-pub(crate) const KEYS: [&str; 15] = [
+pub(crate) const KEYS: [&str; 16] = [
     "name",
     "description",
     "tools",
@@ -14,6 +14,7 @@ pub(crate) const KEYS: [&str; 15] = [
     "mode",
     "max_steps",
     "calls",
+    "max_result",
     "first_tool",
     "before",
     "after",

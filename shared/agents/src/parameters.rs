@@ -106,12 +106,12 @@ pub(crate) fn properties_of(parameters: &Value) -> Option<&Map<String, Value>> {
 }
 
 fn name_fault(name: &str) -> Option<String> {
-    let is_tail = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let is_tail = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_good = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_tail);
     let quoted = quote(name);
     if !is_good {
         return Some(format!(
-            "{quoted} cannot be a parameter: its name is a-z 0-9 _ with a letter first"
+            "{quoted} cannot be a parameter: its name is a-z A-Z 0-9 _ with a small letter first"
         ));
     }
     if TEMPLATE_VARIABLES.contains(&name) {

@@ -1,6 +1,7 @@
 //! One agent file, read and checked by itself.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
 use djinn_core::settings::{Mode, Role};
@@ -32,6 +33,9 @@ const MAX_CALLS_BEFORE: usize = 8;
 
 /// The most calls a turn that a file can give an agent.
 const MAX_CALLS: u32 = 100;
+
+/// Characters of a result that a file can have its agent shown: what a deployment may, too.
+const MAX_RESULT: RangeInclusive<u32> = 1_000..=1_000_000;
 
 /// An agent whose file is in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,10 +90,10 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
     let (tools, tool_lines) = fields.read_names("tools")?.into_iter().unzip();
     let model = fields.read_word("model", &ROLES)?.unwrap_or(Role::Executor);
     let parameters = read_parameters(&fields, file.language)?;
-    let answer = read_answer(&fields, &parameters)?;
+    let (before, after) = read_file_calls(&fields)?;
+    let answer = read_answer(&fields, &parameters, after.is_some())?;
     let max_steps = fields.read_number("max_steps", 1..=MAX_STEPS)?;
     let first_tool = fields.read_text("first_tool", "the name of one of `tools`")?;
-    let (before, after) = read_file_calls(&fields)?;
     let mode = fields.read_word("mode", &MODES)?.unwrap_or_default();
     refuse_beside_plan(&fields, mode, &answer)?;
     let spec = AgentSpec {
@@ -103,6 +107,7 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
         mode,
         max_steps: max_steps.unwrap_or(DEFAULT_MAX_STEPS),
         max_calls: fields.read_number("calls", 1..=MAX_CALLS)?,
+        max_result_chars: fields.read_number("max_result", MAX_RESULT)?,
         first_tool: first_tool.map(str::to_owned),
         answer,
         context: fields.read_word("context", &CONTEXTS)?.unwrap_or_default(),
@@ -202,7 +207,8 @@ fn refuse_beside_plan(fields: &Fields, mode: Mode, answer: &AnswerFormat) -> Res
     Err(Fault::new(line, format!("`{key}` may not stand beside `mode: plan_solve`")))
 }
 
-fn read_answer(fields: &Fields, parameters: &Value) -> Result<AnswerFormat, Fault> {
+/// `is_made` says that a tool makes the file, under whatever name.
+fn read_answer(fields: &Fields, parameters: &Value, is_made: bool) -> Result<AnswerFormat, Fault> {
     let word = fields.read_word("answer", &ANSWERS)?.unwrap_or(AnswerWord::Text);
     let schema = fields.find_entry("answer_schema");
     let refuse = |rule: &str| Err(Fault::new(fields.line_of("answer"), rule));
@@ -214,9 +220,11 @@ fn read_answer(fields: &Fields, parameters: &Value) -> Result<AnswerFormat, Faul
         (AnswerWord::Text | AnswerWord::File, Some(entry)) => {
             Err(Fault::new(entry.line, "`answer_schema` may stand only beside `answer: json`"))
         }
-        (AnswerWord::File, None) if !is_required_text(parameters, "file_name") => refuse(
-            "`answer` is `file`: `parameters` must have a required `file_name` of `type: string`",
-        ),
+        (AnswerWord::File, None) if !is_made && !is_required_text(parameters, "file_name") => {
+            refuse(
+                "`answer` is `file`: `parameters` must have a required `file_name` of `type: string`",
+            )
+        }
         (AnswerWord::File, None) => Ok(AnswerFormat::File),
         (AnswerWord::Text, None) => Ok(AnswerFormat::Text),
     }

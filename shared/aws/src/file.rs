@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, sha256_hex};
+use djinn_core::tool::ToolState;
 use djinn_runtime::port::file::{Files, NewFile, has_rows};
 use djinn_runtime::port::file_url::Folder;
 use djinn_runtime::port::{SessionKey, StoreError};
@@ -78,23 +79,53 @@ impl Files for AwsStore {
         self.resolve_files(session, self.query_items(query).await?).await
     }
 
+    async fn write_state(
+        &self,
+        session: &SessionKey,
+        bytes: &[u8],
+    ) -> Result<ToolState, StoreError> {
+        let object = format!("{WRITTEN}{}", sha256_hex(bytes));
+        let key = object_key(&Folder::from(session), &object)?;
+        self.put_object(&key, Bytes::copy_from_slice(bytes), "application/octet-stream").await?;
+        Ok(ToolState { object, size: bytes.len() as u64 })
+    }
+
+    async fn read_state(
+        &self,
+        session: &SessionKey,
+        state: &ToolState,
+    ) -> Result<Vec<u8>, StoreError> {
+        self.read_bytes(session, &state.object, state.size, state.size).await
+    }
+
     async fn read_file(
         &self,
         session: &SessionKey,
         file: &ProductFile,
         limit: u64,
     ) -> Result<Vec<u8>, StoreError> {
-        let key = object_key(&Folder::from(session), &file.object)?;
-        let bytes = self.get_object(&key, Some(limit.min(file.size))).await?;
-        let expected = file.object.strip_prefix(WRITTEN).filter(|_| limit >= file.size);
+        self.read_bytes(session, &file.object, file.size, limit).await
+    }
+}
+
+impl AwsStore {
+    /// The first `limit` bytes of an object, which are checked where they are all of its `size`.
+    async fn read_bytes(
+        &self,
+        session: &SessionKey,
+        object: &str,
+        size: u64,
+        limit: u64,
+    ) -> Result<Vec<u8>, StoreError> {
+        let key = object_key(&Folder::from(session), object)?;
+        let bytes = self.get_object(&key, Some(limit.min(size))).await?;
+        let expected = object.strip_prefix(WRITTEN).filter(|_| limit >= size);
         if expected.is_some_and(|hash| sha256_hex(&bytes) != hash) {
             return Err(StoreError::Unreadable(format!("object {key} is not what was written")));
         }
         Ok(bytes)
     }
-}
 
-impl AwsStore {
     /// A file that is written now.
     fn file_item(&self, file: &NewFile, object: String, size: u64) -> FileItem {
         let now_ms = self.now_ms();

@@ -247,6 +247,18 @@ pub struct ToolOutput {
     /// request is made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ProductFile>,
+    /// What the tool wants to have when it is called next in this run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<ToolState>,
+}
+
+/// Bytes that a tool keeps from one call of a run to the next. Nobody else reads them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolState {
+    /// The object of the session that holds them, as a file's is named.
+    pub object: String,
+    /// How many there are.
+    pub size: u64,
 }
 
 impl ToolOutput {
@@ -254,7 +266,8 @@ impl ToolOutput {
     #[must_use]
     pub fn from_text(text: impl Into<String>) -> Self {
         let (text, view) = (text.into(), ResultView::Text);
-        Self { text, full_output: None, view, files: Vec::new(), images: Vec::new() }
+        let (files, images) = (Vec::new(), Vec::new());
+        Self { text, full_output: None, view, files, images, state: None }
     }
 }
 

@@ -43,6 +43,9 @@ pub struct AgentSpec {
     /// Calls that it may make in one turn, 1-100; none has no bound of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_calls: Option<u32>,
+    /// Characters of a tool's result that it is shown, 1 000-1 000 000; none has the run's own bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_result_chars: Option<u32>,
     /// The tool that it must call in its first turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_tool: Option<String>,
@@ -70,7 +73,8 @@ pub enum AnswerFormat {
     /// Its last words, as they stand.
     #[default]
     Text,
-    /// Its last words are written to a file: the one that its argument `file_name` names.
+    /// Its last words are a document, which is written to the file that its argument `file_name` names, or made
+    /// by the tool that its file has called with its answer.
     File,
     /// One JSON value that keeps this schema. What does not is asked for again, twice.
     Json(Value),
@@ -90,6 +94,12 @@ pub enum AgentContext {
 }
 
 impl AgentSpec {
+    /// Whether its last words are written to a file as they stand.
+    #[must_use]
+    pub fn writes_answer(&self) -> bool {
+        self.answer == AnswerFormat::File && self.after.is_none()
+    }
+
     /// Whether it may, must or must not call tools in a turn, counted from 1, of which `steps_left` may
     /// follow with it. The last one is for its answer.
     #[must_use]

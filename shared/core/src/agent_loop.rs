@@ -35,6 +35,9 @@ use crate::tool::{ToolCall, ToolFailure, ToolResult};
 /// last word.
 const MAX_NUDGES: u32 = 2;
 
+/// The same after a reply that was cut off.
+const MAX_CONTINUATIONS: u32 = 3;
+
 /// The same after a reply that says nothing.
 const MAX_NUDGES_WHEN_EMPTY: u32 = 1;
 
@@ -298,7 +301,11 @@ impl AgentLoop {
             }
             (true, FinishReason::Done | FinishReason::Filtered) | (false, _) => None,
         };
-        let most = if is_empty { MAX_NUDGES_WHEN_EMPTY } else { MAX_NUDGES };
+        let most = match &note {
+            _ if is_empty => MAX_NUDGES_WHEN_EMPTY,
+            Some(Nudge::CutOff) => MAX_CONTINUATIONS,
+            Some(_) | None => MAX_NUDGES,
+        };
         let note = note.filter(|_| self.nudges < most);
         self.nudges = if note.is_some() { self.nudges + 1 } else { 0 };
         observed.done = turn.calls.is_empty() && note.is_none();

@@ -15,11 +15,13 @@ mod open_questions;
 mod plan_events;
 mod raw;
 mod reply;
+mod report;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use call::CallView;
 use reply::{LaneReply, ResultText};
+use report::Report;
 use serde_json::{Map, json};
 
 use super::link::SessionLinks;
@@ -62,6 +64,8 @@ pub struct Translator {
     employees: BTreeMap<Path, BTreeMap<String, String>>,
     /// The agents that were called and whose runs may still be shown.
     agents: BTreeMap<Path, String>,
+    /// The reports that are being written, by the runs that write them.
+    reports: BTreeMap<Path, Report>,
     /// The plan as this client knows it.
     plan: Option<Plan>,
     /// The tasks at work and what they are to do, in the order they began.
@@ -92,6 +96,7 @@ impl Translator {
             calls: BTreeMap::new(),
             employees: BTreeMap::new(),
             agents: BTreeMap::new(),
+            reports: BTreeMap::new(),
             plan: None,
             tasks: Vec::new(),
             open_requests: BTreeMap::new(),

@@ -90,6 +90,16 @@ fragments! {
     TOOL_PYTHON = "tool/python", 3_000;
     /// What an agent is told about `look`.
     TOOL_LOOK = "tool/look", 1_000;
+    /// What an agent is told about `collect`.
+    TOOL_COLLECT = "tool/collect", 1_000;
+    /// What an agent is told about `render`.
+    TOOL_RENDER = "tool/render", 1_000;
+    /// The texts of a session's files.
+    COLLECT_RESULT = "tool/collect_result", 1_200_000;
+    /// A document that was made.
+    RENDER_RESULT = "tool/render_result", 20_000;
+    /// A document that could not be made.
+    RENDER_PROBLEM = "tool/render_problem", 1_000;
     /// What came of a block of Python.
     PYTHON_RESULT = "tool/python_result", 200_000;
     /// What stands in the files of a session, in short.

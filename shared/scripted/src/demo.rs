@@ -1,12 +1,15 @@
 //! The model of the offline demo: it reads a CSV file through `file_tool`, works out how much each
 //! region grew, writes a report, and says which grew fastest. As a planner it has a report written on
-//! each region. A chart it has drawn by code. A call that a question names is made. Everything it says comes from the request it answers.
+//! each region. A chart it has drawn by code, and with it a page and
+//! slides. A call that a question names is made. Everything it says comes from the request it answers.
 
 mod code;
+mod document;
 mod employees;
 mod growth;
 mod language;
 mod named_call;
+mod parts;
 mod plan;
 mod question;
 mod reading;
@@ -45,9 +48,11 @@ pub(crate) fn respond(request: &RecordedRequest) -> ScriptedResponse {
     };
     let response = summary::respond(request)
         .or_else(|| employees::respond(request))
+        .or_else(|| document::respond(request))
+        .or_else(|| code::respond(request))
+        .or_else(|| parts::respond(request))
         .or_else(|| plan::respond(request))
         .or_else(|| step::respond(request))
-        .or_else(|| code::respond(request))
         .or_else(|| named_call::respond(request))
         .or_else(|| {
             GrowthQuestion::of(request).map(|question| answer_question(&question, request))

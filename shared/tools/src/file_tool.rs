@@ -20,6 +20,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::document::decode_text;
 use crate::job_files::explain_sandbox_error;
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
@@ -92,13 +93,9 @@ impl<F: Files + Send + Sync> FileTool<F> {
         let written = self.files.write_file(&context.session, &new, content.as_bytes()).await;
         let file = written.map_err(|error| self.unavailable_error(context, &error))?;
         let values = json!({"name": file.name, "size": file.size});
-        Ok(ToolOutput {
-            text: self.prompts.render(context.language, prompt::FILE_WRITTEN, values),
-            full_output: None,
-            view: ResultView::FileWritten { file: file.clone() },
-            files: vec![file],
-            images: Vec::new(),
-        })
+        let text = self.prompts.render(context.language, prompt::FILE_WRITTEN, values);
+        let view = ResultView::FileWritten { file: file.clone() };
+        Ok(ToolOutput { view, files: vec![file], ..ToolOutput::from_text(text) })
     }
 
     async fn get_file(
@@ -121,13 +118,8 @@ impl<F: Files + Send + Sync> FileTool<F> {
             "name": file.name, "start": part.start, "end": part.end, "total": part.total,
             "more": part.end < part.total, "text": part.text,
         });
-        Ok(ToolOutput {
-            text: self.prompts.render(context.language, prompt::FILE_READ, values),
-            full_output: None,
-            view: ResultView::FileRead { file },
-            files: Vec::new(),
-            images: Vec::new(),
-        })
+        let text = self.prompts.render(context.language, prompt::FILE_READ, values);
+        Ok(ToolOutput { view: ResultView::FileRead { file }, ..ToolOutput::from_text(text) })
     }
 
     /// A part of a document, as the sandbox reads it. What the sandbox cannot do is no text here either.
@@ -254,20 +246,6 @@ fn with_extension(name: &str) -> String {
     if name.is_empty() || name.contains('.') { name.to_owned() } else { format!("{name}.txt") }
 }
 
-/// The text of a file; `None` if it is not UTF-8. A last character that the limit cut through is
-/// left out.
-fn decode_text(bytes: &[u8]) -> Option<&str> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) if error.error_len().is_none() => {
-            std::str::from_utf8(bytes.get(..error.valid_up_to())?).ok()?
-        }
-        Err(_) => return None,
-    };
-    (!text.contains('\0')).then_some(text)
-}
-
 /// The part of a text that one result can show, counted in characters.
 struct TextPart<'a> {
     text: &'a str,
@@ -293,6 +271,7 @@ impl<'a> TextPart<'a> {
 mod tests {
     use super::*;
     use crate::typed_tool::ToolAdapter;
+    use djinn_core::tool::ToolState;
     use djinn_runtime::port::SessionKey;
     use djinn_runtime::port::sandbox::DisabledSandbox;
     use djinn_runtime::port::tool::Tool as _;
@@ -331,6 +310,14 @@ mod tests {
         }
 
         async fn list_files(&self, _: &SessionKey) -> Result<Vec<ProductFile>, StoreError> {
+            unreachable()
+        }
+
+        async fn write_state(&self, _: &SessionKey, _: &[u8]) -> Result<ToolState, StoreError> {
+            unreachable()
+        }
+
+        async fn read_state(&self, _: &SessionKey, _: &ToolState) -> Result<Vec<u8>, StoreError> {
             unreachable()
         }
 
@@ -402,13 +389,5 @@ mod tests {
         }
         assert_eq!(read, content);
         assert_eq!(TextPart::of(&content, u64::MAX, 900).text, "");
-    }
-
-    #[test]
-    fn what_is_not_text_is_told_from_what_was_cut_in_a_character() {
-        assert_eq!(decode_text(b"\xef\xbb\xbfa,b"), Some("a,b"));
-        assert_eq!(decode_text("ab界".as_bytes().get(..4).unwrap()), Some("ab"));
-        assert_eq!(decode_text(b"\x89PNG\r\n"), None);
-        assert_eq!(decode_text(b"a\0b"), None);
     }
 }

@@ -37,11 +37,39 @@ pub(crate) async fn choose_files<F: Files>(
     // A stable sort: what is named comes first, and of both the newest.
     known.sort_by_key(|file| !words.contains(file.name.as_str()));
     let (chosen, left_behind) = split_by_size(known, max_bytes);
+    Ok(JobFiles { files: read_files(files, context, &chosen).await?, left_behind })
+}
+
+/// The images that the run knows of and `text` names, as many as have `max_bytes` together.
+///
+/// # Errors
+/// [`StoreError`] when the store cannot be reached.
+pub(crate) async fn choose_images<F: Files>(
+    files: &F,
+    context: &ToolContext,
+    max_bytes: u64,
+    text: &str,
+) -> Result<Vec<SandboxFile>, StoreError> {
+    let mut known = files.list_files(&context.session).await?;
+    let unescaped = text.replace("%20", " ");
+    known.retain(|file| {
+        let is_named = || unescaped.contains(file.name.as_str());
+        context.files.contains(&file.name) && file.media_type.starts_with("image/") && is_named()
+    });
+    let (chosen, _) = split_by_size(known, max_bytes);
+    read_files(files, context, &chosen).await
+}
+
+async fn read_files<F: Files>(
+    files: &F,
+    context: &ToolContext,
+    chosen: &[ProductFile],
+) -> Result<Vec<SandboxFile>, StoreError> {
     let read = chosen.iter().map(async |file| {
         let content = files.read_file(&context.session, file, file.size).await?;
         Ok::<_, StoreError>(SandboxFile { name: file.name.clone(), content })
     });
-    Ok(JobFiles { files: try_join_all(read).await?, left_behind })
+    try_join_all(read).await
 }
 
 fn split_by_size(known: Vec<ProductFile>, max_bytes: u64) -> (Vec<ProductFile>, Vec<String>) {

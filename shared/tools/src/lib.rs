@@ -6,13 +6,16 @@
 pub mod agent_source;
 pub mod agent_tool;
 mod argument_struct;
+pub mod collect_tool;
 pub mod content_checker;
+mod document;
 pub mod file_tool;
 mod job_files;
 pub mod local_folder;
 pub mod look_tool;
 pub mod python_tool;
 pub mod registry;
+pub mod render_tool;
 pub mod schema;
 pub mod typed_tool;
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 use djinn_core::estimate::Estimate;
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::language::Language;
-use djinn_core::tool::{EffectClass, ResultView, Risk, ToolOutput, ToolPolicy};
+use djinn_core::tool::{EffectClass, Risk, ToolOutput, ToolPolicy, ToolState};
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::sandbox::{
-    BlockValue, JobOutput, Sandbox, SandboxAnswer, SandboxFile, SandboxJob, SandboxWork,
+    BlockValue, JobEnd, JobOutput, Sandbox, SandboxAnswer, SandboxFile, SandboxJob, SandboxWork,
 };
 use djinn_runtime::port::tool::{ToolContext, ToolError};
 use djinn_runtime::prompt::{self, Prompts};
@@ -76,11 +76,11 @@ impl<F: Files + Send + Sync> PythonTool<F> {
         &self,
         context: &ToolContext,
         answer: &SandboxAnswer,
+        value: &BlockValue,
         products: &[ProductFile],
         left_behind: &[String],
     ) -> String {
-        let said: BlockValue = serde_json::from_value(answer.value.clone()).unwrap_or_default();
-        let error = said.error.unwrap_or_default();
+        let error = value.error.clone().unwrap_or_default();
         let names: Vec<&str> = products.iter().map(|file| file.name.as_str()).collect();
         let told = match error.kind.is_empty() {
             true => String::new(),
@@ -90,10 +90,68 @@ impl<F: Files + Send + Sync> PythonTool<F> {
             "end": answer.end, "error": told, "line": error.line.unwrap_or_default(),
             "hint": error.hint, "trace": error.trace.join("\n"), "printed": join_output(&answer.output, context),
             "products": names.join(", "), "left_out": answer.left_out.join(", "),
-            "left_behind": left_behind.join(", "),
+            "left_behind": left_behind.join(", "), "lost": value.lost.join(", "),
         });
         self.prompts.render(context.language, prompt::PYTHON_RESULT, values)
     }
+
+    /// What earlier blocks of this run left. What cannot be read is as if there had been none.
+    async fn load_state(&self, context: &ToolContext) -> BlockState {
+        let Some(state) = &context.state else { return BlockState::default() };
+        let read = self.files.read_state(&context.session, state).await;
+        let read = read.inspect_err(|error| tracing::warn!(%error, "variables are not read"));
+        read.ok().and_then(|bytes| BlockState::from_bytes(&bytes)).unwrap_or_default()
+    }
+
+    /// Keeps what the next block is to have. A block that was ended from outside leaves what it found.
+    async fn keep_state(
+        &self,
+        context: &ToolContext,
+        mut earlier: Vec<String>,
+        code: &str,
+        value: &BlockValue,
+        answer: SandboxAnswer,
+    ) -> Option<ToolState> {
+        if answer.end != JobEnd::Done {
+            return context.state.clone();
+        }
+        if value.error.is_none() {
+            earlier.push(code.to_owned());
+        }
+        let bytes = BlockState { earlier, variables: answer.state }.to_bytes();
+        let kept = self.files.write_state(&context.session, &bytes).await;
+        kept.inspect_err(|error| tracing::warn!(%error, "variables are not kept")).ok()
+    }
+}
+
+/// What a block leaves to the next.
+#[derive(Default)]
+struct BlockState {
+    /// The blocks that ended without an error, oldest first.
+    earlier: Vec<String>,
+    /// Their variables, as the sandbox keeps them.
+    variables: Vec<u8>,
+}
+
+impl BlockState {
+    /// The blocks as a line of JSON, and the variables behind it.
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = json!(self.earlier).to_string().into_bytes();
+        bytes.push(b'\n');
+        bytes.extend(&self.variables);
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let end = bytes.iter().position(|byte| *byte == b'\n')?;
+        let earlier = serde_json::from_slice(bytes.get(..end)?).ok()?;
+        Some(Self { earlier, variables: bytes.get(end + 1..)?.to_vec() })
+    }
+}
+
+/// What a block says of itself, which foreign code may have made.
+fn read_block_value(answer: &SandboxAnswer) -> BlockValue {
+    serde_json::from_value(answer.value.clone()).unwrap_or_default()
 }
 
 impl<F: Files + Send + Sync> TypedTool for PythonTool<F> {
@@ -123,13 +181,16 @@ impl<F: Files + Send + Sync> TypedTool for PythonTool<F> {
                 .map_err(|_| {
                     render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
                 })?;
-        let work = SandboxWork::Python { code: code.to_owned(), earlier: Vec::new() };
-        let job = SandboxJob { work, files, state: Vec::new() };
+        let BlockState { earlier, variables } = self.load_state(context).await;
+        let work = SandboxWork::Python { code: code.to_owned(), earlier: earlier.clone() };
+        let job = SandboxJob { work, files, state: variables };
         let answer = self.sandbox.run_job(job).await;
         let answer =
             answer.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
         let products = self.keep_products(context, code, &answer.products).await?;
-        let text = self.tell_answer(context, &answer, &products, &left_behind);
+        let told = read_block_value(&answer);
+        let text = self.tell_answer(context, &answer, &told, &products, &left_behind);
+        let state = self.keep_state(context, earlier, code, &told, answer).await;
         let images: Vec<_> = products
             .iter()
             .filter(|file| file.media_type.starts_with("image/") && file.size <= MAX_IMAGE)
@@ -137,7 +198,7 @@ impl<F: Files + Send + Sync> TypedTool for PythonTool<F> {
             .take(MAX_IMAGES)
             .cloned()
             .collect();
-        Ok(ToolOutput { text, full_output: None, view: ResultView::Text, files: products, images })
+        Ok(ToolOutput { files: products, images, state, ..ToolOutput::from_text(text) })
     }
 }
 
@@ -158,7 +219,7 @@ fn first_comment(code: &str) -> &str {
 }
 
 /// A block without the fence that models put around code out of habit.
-fn strip_fence(code: &str) -> &str {
+pub(crate) fn strip_fence(code: &str) -> &str {
     let inner = code.trim().strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     let inner = inner.and_then(|inner| inner.split_once('\n'));
     match inner {
@@ -184,6 +245,18 @@ fn join_output(output: &JobOutput, context: &ToolContext) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_block_leaves_is_read_as_it_was_kept() {
+        for (earlier, variables) in [(vec![], ""), (vec!["x = 1\n", "y = '\n'"], "\n\x00pickle\n")]
+        {
+            let earlier: Vec<String> = earlier.into_iter().map(str::to_owned).collect();
+            let kept = BlockState { earlier, variables: variables.as_bytes().to_vec() };
+            let read = BlockState::from_bytes(&kept.to_bytes()).unwrap();
+            assert_eq!((read.earlier, read.variables), (kept.earlier, kept.variables));
+        }
+        assert!(BlockState::from_bytes(b"no state").is_none());
+    }
 
     #[test]
     fn a_block_is_taken_out_of_its_fence() {

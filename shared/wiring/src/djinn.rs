@@ -11,10 +11,12 @@ use djinn_settings::InvalidSetting;
 use djinn_settings::table::runtime::LOCAL;
 use djinn_settings::table::tools::{AGENTS, CODE_SANDBOX, OFFERED_AGENTS};
 use djinn_tools::agent_source::{AgentSetupError, AgentSource};
+use djinn_tools::collect_tool::CollectTool;
 use djinn_tools::file_tool::FileTool;
 use djinn_tools::local_folder::LocalFolder;
 use djinn_tools::look_tool::LookTool;
 use djinn_tools::python_tool::PythonTool;
+use djinn_tools::render_tool::RenderTool;
 use djinn_tools::{Language, RegistrationError, ToolAdapter, ToolRegistry, TypedTool};
 
 /// A deployment: Djinn with its own tools, and those of whoever deploys it.
@@ -79,6 +81,14 @@ impl Default for Djinn {
                 let (files, prompts) = (Arc::clone(&parts.files), Arc::clone(&parts.prompts));
                 Ok(LookTool::new(files, prompts, Arc::clone(&parts.sandbox)))
             })
+            .with_tool_of(|parts: &ToolParts<'_>| {
+                let (files, prompts) = (Arc::clone(&parts.files), Arc::clone(&parts.prompts));
+                Ok(CollectTool::new(files, prompts, Arc::clone(&parts.sandbox)))
+            })
+            .with_tool_of(|parts: &ToolParts<'_>| {
+                let (files, prompts) = (Arc::clone(&parts.files), Arc::clone(&parts.prompts));
+                Ok(RenderTool::new(files, prompts, Arc::clone(&parts.sandbox)))
+            })
     }
 }
 
@@ -86,7 +96,7 @@ impl Default for Djinn {
 const NO_SANDBOX: &str = "this deployment has no sandbox";
 
 impl Djinn {
-    /// With our own tools: `file_tool`, and `python` and `look` of agents.
+    /// With our own tools: `file_tool`, and `python`, `look`, `collect` and `render` of agents.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -295,8 +305,7 @@ mod tests {
         };
         // Whether there is an agent of this name is not known yet.
         assert_eq!(start("@config/agents", "oracle,researcher"), Ok(()));
-        let unknown =
-            "no agent is named `oracle`; there are code_interpreter, researcher, reviewer, writer";
+        let unknown = "no agent is named `oracle`; there are code_interpreter, report_tool, researcher, reviewer, writer";
         assert_eq!(start("", "oracle"), Err(unknown.to_owned()));
         for (agents, says) in [
             ("@config/files", "DJINN_AGENTS names `@config/files`: sessions write below `files`"),

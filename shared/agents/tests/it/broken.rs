@@ -382,11 +382,11 @@ fn schemas_that_are_none() {
         ),
         (
             "parameters:\n  type: object\n  properties:\n    b: {type: string}\n    Task: {}",
-            "a.md:8: `Task` cannot be a parameter: its name is a-z 0-9 _ with a letter first",
+            "a.md:8: `Task` cannot be a parameter: its name is a-z A-Z 0-9 _ with a small letter first",
         ),
         (
             "parameters:\n  type: object\n  properties:\n    a~/b: {}",
-            "a.md:7: `a~/b` cannot be a parameter: its name is a-z 0-9 _ with a letter first",
+            "a.md:7: `a~/b` cannot be a parameter: its name is a-z A-Z 0-9 _ with a small letter first",
         ),
         (
             "parameters:\n  type: object\n  properties:\n    files: {}",

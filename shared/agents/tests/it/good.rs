@@ -28,6 +28,7 @@ fn default_spec() -> AgentSpec {
         max_calls: None,
         before: Vec::new(),
         after: None,
+        max_result_chars: None,
         first_tool: None,
         answer: AnswerFormat::Text,
         context: AgentContext::None,

@@ -28,7 +28,8 @@ fn without_words(mut schema: Value) -> Value {
 
 #[test]
 fn every_shipped_agent_is_in_order() {
-    let tools = BTreeSet::from(["file_tool", "look", "python"].map(str::to_owned));
+    let tools =
+        BTreeSet::from(["collect", "file_tool", "look", "python", "render"].map(str::to_owned));
     for language in [Language::En, Language::Zh] {
         let agents = agents(language);
         assert_eq!(check_agents(&agents, &tools), []);
@@ -43,7 +44,7 @@ fn every_shipped_agent_is_in_order() {
 #[test]
 fn both_languages_have_the_same_agents() {
     let (en, zh) = (agents(Language::En), agents(Language::Zh));
-    assert_eq!(en.len(), 4);
+    assert_eq!(en.len(), 5);
     assert_eq!(en.len(), zh.len());
     for (en, zh) in en.into_iter().zip(zh) {
         let (mut en, mut zh) = (en.spec, zh.spec);
@@ -101,15 +102,32 @@ fn every_shipped_prompt_renders_with_and_without_files() {
     environment.add_filter("framed", |text: &str| format!("<untrusted>\n{text}\n</untrusted>"));
     let file = json!({"name": "f.md", "size": 3, "description": "about f", "internal": true});
     for agent in [Language::En, Language::Zh].into_iter().flat_map(agents) {
-        let render = |files: Value| {
-            let values = json!({"files": files, "date": "2026-01-02"});
+        let render = |files: Value, of: &Value| {
+            let mut values = json!({"files": files, "date": "2026-01-02"});
+            let arguments = of.as_object().cloned().unwrap_or_default();
+            values.as_object_mut().unwrap().extend(arguments);
             let values = minijinja::Value::from(minijinja::value::Serde(values));
             environment.render_str(&agent.spec.prompt, values).unwrap()
         };
-        let (bare, full) = (render(json!([])), render(json!([file, file])));
-        assert!(bare.contains("2026-01-02") && !bare.contains("\n\n\n"), "{bare}");
-        assert!(!full.contains("{{") && !full.contains("{%") && !full.contains("\n\n\n"), "{full}");
-        let is_listed = full.contains("<untrusted>\n- f.md") && !bare.contains("<untrusted>");
-        assert_eq!(is_listed, agent.spec.context == AgentContext::Files, "{full}");
+        for of in forms_of(&agent) {
+            let (bare, full) = (render(json!([]), &of), render(json!([file, file]), &of));
+            assert!(bare.contains("2026-01-02") && !bare.contains("\n\n\n"), "{bare}");
+            let is_filled = !full.contains("{{") && !full.contains("{%");
+            assert!(is_filled && !full.contains("\n\n\n"), "{full}");
+            let is_listed = full.contains("<untrusted>\n- f.md") && !bare.contains("<untrusted>");
+            assert_eq!(is_listed, agent.spec.context == AgentContext::Files, "{full}");
+        }
     }
+}
+
+/// The arguments by which an agent's instructions differ.
+fn forms_of(agent: &ReadAgent) -> Vec<Value> {
+    let words = |name: &str| agent.spec.parameters["properties"][name]["enum"].as_array().cloned();
+    let (types, templates) = (words("fileType"), words("templateType").unwrap_or_default());
+    let forms = types.into_iter().flatten().flat_map(|of| {
+        let with = |template: &Value| json!({"fileType": of, "templateType": template});
+        templates.iter().map(with).collect::<Vec<_>>()
+    });
+    let forms: Vec<Value> = forms.collect();
+    if forms.is_empty() { vec![json!({})] } else { forms }
 }

@@ -4,13 +4,13 @@ use djinn_text::file_names::find_text_files;
 use serde::{Deserialize, Serialize};
 
 use super::ChildSpec;
-use crate::agent::{AgentContext, AgentSpec, AnswerFormat, FILE_NAME_ARGUMENT, TASK_ARGUMENT};
+use crate::agent::{AgentContext, AgentSpec, FILE_NAME_ARGUMENT, TASK_ARGUMENT};
 use crate::budget::MAX_PLACES;
 use crate::conversation::{CompactedContext, Exchange};
 use crate::file::ProductFile;
 use crate::id::{MAX_DEPTH, Path, RequestId, SessionId, SessionName, TenantId, UserId};
 use crate::session::SharedSession;
-use crate::settings::{Mode, OutputStyle, RunSettings};
+use crate::settings::{Mode, OutputStyle, Role, RunSettings};
 
 /// The question and everything that decides how it is worked on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,6 +85,23 @@ impl RunSpec {
         }
     }
 
+    /// Whose model thinks and acts in it. A plan is made by the planner's.
+    #[must_use]
+    pub fn working_role(&self) -> Role {
+        match (&self.child, self.agent()) {
+            (_, Some(agent)) => agent.model,
+            (Some(_), None) => Role::Executor,
+            (None, None) => Role::React,
+        }
+    }
+
+    /// Characters of a tool's result that its agent is shown.
+    #[must_use]
+    pub fn max_result_chars(&self) -> u32 {
+        let own = self.agent().and_then(|agent| agent.max_result_chars);
+        own.unwrap_or(self.settings.max_result_chars)
+    }
+
     /// How many runs below it may have invocations of their own.
     #[must_use]
     pub fn places(&self) -> u32 {
@@ -106,9 +123,7 @@ impl RunSpec {
                 self.question = task.to_owned();
             }
             // A step of a plan has no arguments, and its agent's instructions may name the file.
-            if agent.answer == AnswerFormat::File
-                && !child.arguments.contains_key(FILE_NAME_ARGUMENT)
-            {
+            if agent.writes_answer() && !child.arguments.contains_key(FILE_NAME_ARGUMENT) {
                 let name = choose_file_name(child, &agent, &self.files);
                 child.arguments.insert(FILE_NAME_ARGUMENT.to_owned(), name.into());
             }

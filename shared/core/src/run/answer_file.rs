@@ -1,7 +1,7 @@
 //! Answers that are kept as files before the run above is told of them.
 
 use super::PLAN_FILE;
-use crate::agent::{AnswerFormat, FILE_NAME_ARGUMENT};
+use crate::agent::FILE_NAME_ARGUMENT;
 use crate::effect::AnswerFile;
 use crate::id::FileName;
 use crate::input::{ChildSpec, RunSpec};
@@ -10,7 +10,7 @@ use crate::input::{ChildSpec, RunSpec};
 /// or a name that no other run would choose.
 #[must_use]
 pub fn answer_file_name(spec: &RunSpec) -> Option<FileName> {
-    let is_file = spec.agent()?.answer == AnswerFormat::File;
+    let is_file = spec.agent()?.writes_answer();
     find_file_name(spec.child.as_ref()?).filter(|_| is_file)
 }
 

@@ -1,7 +1,6 @@
 //! How a run or a child ends, and what it hands over.
 
 use super::child::select_turns;
-use crate::agent::AnswerFormat;
 use crate::budget::Spending;
 use crate::conversation::{ChildReport, Conversation, MAX_REPORT};
 use crate::entry::RunResult;
@@ -85,7 +84,7 @@ impl Ending {
 fn cut_answer(answer: &str, child: &ChildSpec, settings: &RunSettings) -> String {
     let most = match &child.agent {
         None => return truncate_text(answer, MAX_REPORT),
-        Some(agent) if agent.answer == AnswerFormat::File => MAX_EXCERPT,
+        Some(agent) if agent.writes_answer() => MAX_EXCERPT,
         Some(_) => settings.max_result_chars as usize,
     };
     let end = answer.char_indices().nth(most).map_or(answer.len(), |(byte, _)| byte);

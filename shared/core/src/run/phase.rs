@@ -12,7 +12,7 @@ use crate::id::{CallId, ChildId, EntryId, EntryName, MessageId};
 use crate::input::{ChildEnded, ModelReplied, RunSpec};
 use crate::plan::Plan;
 use crate::run::plan_solve::AbandonedWork;
-use crate::settings::{Mode, Role, RunSettings};
+use crate::settings::{Mode, RunSettings};
 use crate::tool::ToolResult;
 
 /// Where a run stands.
@@ -34,13 +34,11 @@ impl Phase {
     /// Where a run begins.
     pub(super) fn first(spec: &RunSpec) -> Self {
         let depth = spec.path().depth();
-        let role = match (&spec.child, spec.agent()) {
-            (_, Some(agent)) => agent.model,
-            (Some(_), None) => Role::Executor,
-            (None, None) => Role::React,
-        };
         match spec.work_mode() {
-            Mode::React => Self::Reacting(AgentLoop::new(role, depth).with_agent(spec.agent())),
+            Mode::React => {
+                let agent = AgentLoop::new(spec.working_role(), depth);
+                Self::Reacting(agent.with_agent(spec.agent()))
+            }
             Mode::PlanSolve => Self::PlanSolving(Box::new(PlanSolve::new(depth))),
         }
     }

@@ -86,6 +86,7 @@ fn agent() -> AgentSpec {
         max_calls: None,
         before: Vec::new(),
         after: None,
+        max_result_chars: None,
         first_tool: None,
         answer: AnswerFormat::Text,
         context: AgentContext::None,
@@ -334,6 +335,26 @@ fn an_answer_that_is_a_file_is_written_once_under_the_name_that_the_caller_gave(
     let result = told.0.run().child_result().unwrap();
     let failure = result.report.failure.as_ref().map(|failure| failure.code);
     assert_eq!((failure, result.status), (Some(ErrorCode::StoreUnavailable), RunStatus::Failed));
+}
+
+#[test]
+fn a_document_that_is_cut_off_goes_on_three_times_and_its_tool_makes_the_file() {
+    let (answer, after) = (AnswerFormat::File, Some("read".to_owned()));
+    let mut told = called(AgentSpec { answer, after, max_steps: 4, ..agent() }, json!({}));
+    for turn in ["t1", "t2", "t3"] {
+        told.tell(story::cut_off(turn, "so it "));
+    }
+    assert_eq!(told.owed(), ["model:t4"]);
+    told.tell(story::cut_off("t4", "goes"));
+    // Three times are enough: what there is becomes the document.
+    assert_eq!(told.owed(), ["model:after"]);
+    assert_eq!(told.0.run().conversation().final_text(), "so it so it so it goes");
+    told.tell(story::replied("after", "", &[("read", json!({}))]));
+    told.tell(story::wrote("after.c1", "growth.md"));
+    assert_eq!(told.owed(), ["deliver:child_result"], "no file is written beside the tool's");
+    let result = told.0.run().child_result().unwrap();
+    assert_eq!((result.report.text.as_str(), result.report.done), ("written", true));
+    assert_eq!(result.report.files, [FileName::new("growth.md").unwrap()]);
 }
 
 #[test]

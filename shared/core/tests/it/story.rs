@@ -258,6 +258,7 @@ pub(crate) fn wrote(call: &str, name: &str) -> Input {
             view: ResultView::FileWritten { file: file.clone() },
             files: vec![file],
             images: Vec::new(),
+            state: None,
         }),
     )
 }
@@ -372,6 +373,7 @@ pub(crate) fn growth() -> Vec<Input> {
                 view: ResultView::FileRead { file: file("sales.csv") },
                 files: Vec::new(),
                 images: Vec::new(),
+                state: None,
             }),
         ),
         replied(

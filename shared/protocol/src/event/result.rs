@@ -77,15 +77,20 @@ impl<'a> PublicToolResult<'a> {
     #[must_use]
     pub fn new(result: &'a ToolResult, links: &SessionLinks) -> Self {
         match result {
-            // Images are for the model: a client is shown the files.
-            ToolResult::Done(ToolOutput { text, full_output, view, files, images: _ }) => {
-                Self::Done {
-                    text,
-                    full_output: full_output.as_ref().map(PublicFullOutput::new),
-                    view: PublicResultView::new(view, links),
-                    files: PublicFile::list(files, links),
-                }
-            }
+            // Images are for the model, and the state is the tool's: a client is shown the files.
+            ToolResult::Done(ToolOutput {
+                text,
+                full_output,
+                view,
+                files,
+                images: _,
+                state: _,
+            }) => Self::Done {
+                text,
+                full_output: full_output.as_ref().map(PublicFullOutput::new),
+                view: PublicResultView::new(view, links),
+                files: PublicFile::list(files, links),
+            },
             ToolResult::Failed { reason, detail } => Self::Failed { reason: *reason, detail },
             ToolResult::PlanRefused { error } => {
                 Self::PlanRefused { error: PublicPlanProblem::new(error) }

@@ -26,6 +26,10 @@ impl CallView {
         let arguments = if visible { arguments.clone() } else { Value::Null };
         Self { tool: tool.to_owned(), arguments, visible }
     }
+
+    pub(super) fn arguments(&self) -> &Value {
+        &self.arguments
+    }
 }
 
 impl Translator {
@@ -41,12 +45,17 @@ impl Translator {
         };
         let roles = self.employees.get(&entry.path);
         let role = roles.and_then(|roles| roles.get(&requested.tool)).cloned();
-        let events = self.code_result_events(entry, &requested.tool, outcome);
+        let tool = requested.tool.as_str();
+        let events = self.report_result_events(entry, call, tool, outcome);
+        let events = events.or_else(|| self.code_result_events(entry, tool, outcome));
         let events = events.unwrap_or_else(|| {
             self.result_of_call(entry, &requested, outcome).into_iter().collect()
         });
-        let shown = events.into_iter();
-        shown.map(|event| AgentResponse { digital_employee: role.clone(), ..event }).collect()
+        let named = |event: AgentResponse| {
+            let digital_employee = role.clone().or_else(|| event.digital_employee.clone());
+            AgentResponse { digital_employee, ..event }
+        };
+        events.into_iter().map(named).collect()
     }
 
     fn result_of_call(

@@ -41,7 +41,6 @@ impl Translator {
         Some(self.plan_event(&format!("{}.plan", entry.id), plan, entry.at_ms))
     }
 
-    /// A task begins, and its step is in progress.
     /// A run below begins: one that works on a step of the plan has a lane of its own.
     pub(super) fn begin_child(
         &mut self,
@@ -53,6 +52,7 @@ impl Translator {
         if !agent.is_empty() {
             self.agents.insert(entry.path.with_child(child.clone()), agent.to_owned());
         }
+        self.begin_report(entry, child, agent);
         match child.task().filter(|_| entry.path.is_root()) {
             Some(task) => self.begin_task(entry, task, description),
             None => Vec::new(),
@@ -77,10 +77,12 @@ impl Translator {
             // What one further down did may be shown after its end, but not after this one's.
             self.calls.retain(|(caller, _), _| !caller.is_within(&path));
             self.agents.retain(|agent, _| !agent.is_within(&path));
+            self.reports.retain(|report, _| *report == path || !report.is_within(&path));
         }
         events
     }
 
+    /// A task begins, and its step is in progress.
     fn begin_task(&mut self, entry: &Entry, task: &TaskId, words: &str) -> Vec<AgentResponse> {
         let step = task.step_id();
         let plan = self.apply_step(entry, step, StepStatus::InProgress, "");

@@ -45,20 +45,29 @@ impl Translator {
         }
         let mut events = Vec::new();
         for (kind, change) in self.texts.apply_preview(preview) {
-            let (text, is_final) = match &change {
-                TextEdit::Append(text) => (text.as_str(), false),
-                TextEdit::Replace(text) => (text.as_str(), true),
-                TextEdit::Retract => (void_notice(self.language), true),
-            };
-            events.push(self.thought_event(
-                &preview.message_key(),
-                kind,
-                text,
-                is_final,
-                preview.at_ms,
-            ));
+            events.push(self.edit_event(&preview.message_key(), kind, &change, preview.at_ms));
         }
         events
+    }
+
+    /// The event of what a client must do to a text: a report's, or a thought's.
+    fn edit_event(
+        &self,
+        key: &MessageKey,
+        kind: TextKind,
+        change: &TextEdit,
+        at_ms: i64,
+    ) -> AgentResponse {
+        let piece = match kind {
+            TextKind::Text => self.report_piece(&key.path, change, at_ms),
+            TextKind::Reasoning => None,
+        };
+        let (text, is_final) = match change {
+            TextEdit::Append(text) => (text.as_str(), false),
+            TextEdit::Replace(text) => (text.as_str(), true),
+            TextEdit::Retract => (void_notice(self.language), true),
+        };
+        piece.unwrap_or_else(|| self.thought_event(key, kind, text, is_final, at_ms))
     }
 
     /// A reply is complete.
@@ -83,6 +92,8 @@ impl Translator {
         }
         if key.message.is_summary() {
             self.summary_finish = reply.finish;
+        } else if self.add_to_report(&key.path, &reply.text) {
+            // The whole follows with the file.
         } else if !reply.text.trim().is_empty() {
             let text = match reply.is_answer {
                 true => see_below_notice(self.language).to_owned(),
@@ -158,8 +169,7 @@ impl Translator {
 
     fn void_events(&self, void: &[(MessageKey, TextKind)], at_ms: i64) -> Vec<AgentResponse> {
         let shown = void.iter().filter(|(key, kind)| !is_hidden(&key.message, *kind));
-        let text = void_notice(self.language);
-        shown.map(|(key, kind)| self.thought_event(key, *kind, text, true, at_ms)).collect()
+        shown.map(|(key, kind)| self.edit_event(key, *kind, &TextEdit::Retract, at_ms)).collect()
     }
 
     /// The message of a lane that a model may be writing now.

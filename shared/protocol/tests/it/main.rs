@@ -16,6 +16,7 @@ mod early;
 mod lanes;
 mod page;
 mod projection;
+mod report;
 #[allow(dead_code, reason = "the core's own tests use more of it")]
 #[path = "../../../core/tests/it/story.rs"]
 mod story;

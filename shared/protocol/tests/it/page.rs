@@ -138,9 +138,7 @@ impl Page {
                     false => format!("{}{text}", known["toolThought"].as_str().unwrap()).into(),
                 };
             }
-            (kind, Some(known)) if TEXTS.contains(&kind) => {
-                known["resultMap"] = event["resultMap"].clone();
-            }
+            (kind, Some(known)) if TEXTS.contains(&kind) => add_text(known, &event["resultMap"]),
             _ => {
                 self.complaints.extend(breaks(kind, event));
                 group.push(event.clone());
@@ -269,6 +267,17 @@ fn problems_of(lane: &Lane) -> Vec<String> {
         }
     }
     problems
+}
+
+/// A page's reducer of a text: what is final replaces it, anything else is added to it.
+fn add_text(known: &mut Value, payload: &Value) {
+    if payload["isFinal"] == true {
+        known["resultMap"] = payload.clone();
+        return;
+    }
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let whole = text(&known["resultMap"]["data"]) + &text(&payload["data"]);
+    known["resultMap"]["data"] = whole.into();
 }
 
 /// What of an event breaks the page.

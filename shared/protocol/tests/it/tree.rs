@@ -18,6 +18,7 @@ use serde_json::json;
 
 use crate::early::{folded, is_told_once};
 use crate::projection::{PROTOCOLS, Protocol, connection, live, show};
+use crate::report;
 use crate::story;
 
 /// A run below the root, and those that it calls.
@@ -37,7 +38,7 @@ struct Tree {
 
 static TREE: LazyLock<Tree> = LazyLock::new(Tree::new);
 
-fn helper() -> AgentSpec {
+pub(crate) fn helper() -> AgentSpec {
     AgentSpec {
         name: "helper".to_owned(),
         description: "Helps.".to_owned(),
@@ -50,6 +51,7 @@ fn helper() -> AgentSpec {
         max_calls: None,
         before: Vec::new(),
         after: None,
+        max_result_chars: None,
         first_tool: None,
         answer: AnswerFormat::Text,
         context: AgentContext::None,
@@ -58,15 +60,15 @@ fn helper() -> AgentSpec {
 }
 
 /// A journal that is told one input a record.
-struct Told(Journal, Vec<Record>);
+pub(crate) struct Told(Journal, pub(crate) Vec<Record>);
 
 impl Told {
-    fn of(spec: RunSpec) -> Self {
+    pub(crate) fn of(spec: RunSpec) -> Self {
         let (journal, first) = Journal::open(spec, 1, story::write(0), 1_000);
         Self(journal, vec![first])
     }
 
-    fn tell(&mut self, input: Input) {
+    pub(crate) fn tell(&mut self, input: Input) {
         let n = self.0.next_number();
         // Each record has a moment of its own.
         let at_ms = 1_000 + i64::try_from(n).unwrap() * 500;
@@ -77,12 +79,12 @@ impl Told {
         self.1.push(record);
     }
 
-    fn called(&self, child: &str) -> Self {
+    pub(crate) fn called(&self, child: &str, agent: AgentSpec) -> Self {
         let spec = self.0.run().child_spec(&ChildId::new(child).unwrap());
-        Self::of(spec.expect("the child is owed").with_agent(helper()))
+        Self::of(spec.expect("the child is owed").with_agent(agent))
     }
 
-    fn end(&self) -> Input {
+    pub(crate) fn end(&self) -> Input {
         Input::ChildEnded(Box::new(self.0.run().child_result().expect("it has ended").clone()))
     }
 
@@ -100,24 +102,26 @@ fn work(told: &mut Told, answer: &str) {
 }
 
 impl Tree {
-    /// The root calls two, the first of which calls two in turn, the second of which calls another.
+    /// The root calls two: the first calls two in turn, the second of which calls another; the second writes a
+    /// report.
     fn new() -> Self {
         let call = |count| vec![("helper", json!({"task": "look"})); count];
         let mut asked = story::asked("why?");
         asked.settings.budget.steps = 200;
         let mut root = Told::of(asked);
-        root.tell(story::replied("t1", "Two look.", &call(2)));
-        let mut chief = root.called("t1.c1");
+        let both = [call(1).remove(0), report::call()];
+        root.tell(report::offer(story::replied("t1", "Two look.", &both)));
+        let mut chief = root.called("t1.c1", helper());
         let mut branches = Vec::new();
         chief.tell(story::replied("t1", "One looks.", &call(1)));
-        let mut first = chief.called("t1.c1");
+        let mut first = chief.called("t1.c1", helper());
         work(&mut first, "The first is done.");
         chief.tell(first.end());
         branches.push(first.into_branch("t1.c1.t1.c1", Vec::new()));
         chief.tell(story::replied("t2", "Another looks.", &call(1)));
-        let mut second = chief.called("t2.c1");
+        let mut second = chief.called("t2.c1", helper());
         second.tell(story::replied("t1", "A third looks.", &call(1)));
-        let mut third = second.called("t1.c1");
+        let mut third = second.called("t1.c1", helper());
         work(&mut third, "The third is done.");
         second.tell(third.end());
         second.tell(story::replied("t2", "The second is done.", &[]));
@@ -125,8 +129,8 @@ impl Tree {
         let third = third.into_branch("t1.c1.t2.c1.t1.c1", Vec::new());
         branches.push(second.into_branch("t1.c1.t2.c1", vec![third]));
         chief.tell(story::replied("t3", "They have looked.", &[]));
-        let mut side = root.called("t1.c2");
-        work(&mut side, "The side is done.");
+        let mut side = root.called("t1.c2", report::writer());
+        report::write(&mut side);
         root.tell(side.end());
         root.tell(chief.end());
         root.tell(story::replied("t2", "All is done.", &[]));

@@ -5,13 +5,15 @@ mod progress_feed;
 use std::sync::Arc;
 use std::time::Duration;
 
+use djinn_core::conversation::ConversationItem;
 use djinn_core::effect::ToolInvocation;
 use djinn_core::file::media_type_of;
 use djinn_core::id::{CallId, FileName};
 use djinn_core::input::{Input, InterruptTarget};
 use djinn_core::run::Run;
+use djinn_core::settings::ModelChoice;
 use djinn_core::tool::{
-    EffectClass, FullOutput, ToolArguments, ToolFailure, ToolOutput, ToolResult,
+    EffectClass, FullOutput, ToolArguments, ToolFailure, ToolOutput, ToolResult, ToolState,
 };
 use djinn_protocol::preview::Live;
 use progress_feed::ProgressFeed;
@@ -23,7 +25,7 @@ use crate::awake_time::AwakeTime;
 use crate::deadline::Deadline;
 use crate::port::clock::{Clock, elapsed_ms};
 use crate::port::file::{Files, NewFile};
-use crate::port::model::RequestImage;
+use crate::port::model::{Model as _, RequestImage};
 use crate::port::tool::{Tool, ToolAudience, ToolContext, ToolError};
 use crate::port::tool_progress::{ReportReader, ToolProgress};
 use crate::port::{RunKey, SessionKey};
@@ -77,6 +79,7 @@ impl<P: Ports> ToolExecution<P> {
     ) -> Self {
         let asked = run.spec();
         let (progress, reports) = ToolProgress::with_reader();
+        let limits = ports.model().limits(asked.working_role(), ModelChoice::Primary).ok();
         let context = ToolContext {
             run: key.run.clone(),
             path: key.path.clone(),
@@ -86,7 +89,9 @@ impl<P: Ports> ToolExecution<P> {
             attempt: invocation.attempt,
             interrupts: invocation.interrupts,
             language: asked.settings.language,
-            max_observe: asked.settings.max_result_chars,
+            max_observe: asked.max_result_chars(),
+            max_input_tokens: limits.map_or(0, |limits| limits.max_input_tokens),
+            state: find_state(run, &invocation.call.tool),
             mask_pii: asked.settings.mask_pii,
             progress,
         };
@@ -259,6 +264,22 @@ impl<P: Ports> ToolExecution<P> {
         }
         Some(FullOutput { file, characters: characters as u64 })
     }
+}
+
+/// What a tool kept with the newest of its calls that the conversation has whole.
+fn find_state(run: &Run, tool: &str) -> Option<ToolState> {
+    let calls = run.conversation().items.iter().rev().flat_map(|item| match item {
+        ConversationItem::Turn(turn) => turn.calls.as_slice(),
+        ConversationItem::Nudge(_)
+        | ConversationItem::UserMessage(_)
+        | ConversationItem::PlanEdited(_)
+        | ConversationItem::Round { .. } => &[],
+    });
+    let mut kept = calls.filter_map(|(call, result)| match result {
+        ToolResult::Done(output) if call.tool == tool => output.state.clone(),
+        ToolResult::Done(_) | ToolResult::Failed { .. } | ToolResult::PlanRefused { .. } => None,
+    });
+    kept.next()
 }
 
 /// The internal file of a result: unique in its session, the same for every attempt.

@@ -2,6 +2,7 @@
 
 use djinn_core::file::ProductFile;
 use djinn_core::id::FileName;
+use djinn_core::tool::ToolState;
 
 use super::{SessionKey, StoreError};
 
@@ -60,6 +61,23 @@ pub trait Files {
         &self,
         session: &SessionKey,
     ) -> impl Future<Output = Result<Vec<ProductFile>, StoreError>> + Send;
+
+    /// Keeps what a tool has for its next call, under the hash of its content: no file, but gone with its session.
+    fn write_state(
+        &self,
+        session: &SessionKey,
+        bytes: &[u8],
+    ) -> impl Future<Output = Result<ToolState, StoreError>> + Send;
+
+    /// All that was kept so.
+    ///
+    /// # Errors
+    /// `Unreadable` if its bytes are gone, are not what was kept, or are another session's.
+    fn read_state(
+        &self,
+        session: &SessionKey,
+        state: &ToolState,
+    ) -> impl Future<Output = Result<Vec<u8>, StoreError>> + Send;
 
     /// The first `limit` bytes of a file.
     ///

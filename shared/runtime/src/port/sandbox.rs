@@ -84,15 +84,15 @@ pub enum SandboxWork {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DocumentFormat {
-    /// A page that loads nothing.
+    /// A page of HTML that loads nothing.
     Html,
     /// Slides as a page that loads nothing.
     Ppt,
-    /// A document of Word.
+    /// A document that Word opens.
     Docx,
-    /// Slides of PowerPoint.
+    /// Slides that PowerPoint opens.
     Pptx,
-    /// A PDF.
+    /// A PDF with numbered pages.
     Pdf,
 }
 

@@ -11,7 +11,7 @@ use djinn_core::agent::AgentSpec;
 use djinn_core::human::Interrupt;
 use djinn_core::id::{CallId, FileName, Path, RunId};
 use djinn_core::language::Language;
-use djinn_core::tool::{ToolFailure, ToolOutput, ToolSpec};
+use djinn_core::tool::{ToolFailure, ToolOutput, ToolSpec, ToolState};
 use djinn_text::masking::mask_pii;
 use serde_json::{Map, Value};
 pub use source::{ToolAudience, ToolSource, ToolSourceError};
@@ -47,6 +47,10 @@ pub struct ToolContext {
     pub language: Language,
     /// Characters of its text that the model will see.
     pub max_observe: u32,
+    /// Tokens of input that this model takes; 0 where none is configured.
+    pub max_input_tokens: u64,
+    /// What this tool kept with its newest call of this run.
+    pub state: Option<ToolState>,
     /// Whether what identifies a person is masked in what it answers.
     pub mask_pii: bool,
     /// Where it says how far it is while it works.

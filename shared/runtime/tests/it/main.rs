@@ -16,6 +16,7 @@ mod asleep;
 mod awake_time;
 mod compacting;
 mod crash;
+mod document_agents;
 mod employees;
 mod expiry;
 mod fallback;

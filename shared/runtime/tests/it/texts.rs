@@ -288,6 +288,8 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
                 files: written,
                 // Each is a file that was written or read.
                 images: _,
+                // Bytes that no viewer and no model sees.
+                state: _,
             }) => {
                 let plan = match shown {
                     ResultView::Plan { plan } => Some(("a call", format!("{plan:?}"))),

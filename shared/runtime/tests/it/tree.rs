@@ -64,6 +64,7 @@ impl Tool for Agent {
             max_calls: None,
             before: self.around().map(str::to_owned).into_iter().collect(),
             after: self.around().map(str::to_owned),
+            max_result_chars: None,
             first_tool: None,
             answer: AnswerFormat::Text,
             context: AgentContext::None,

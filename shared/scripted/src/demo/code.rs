@@ -1,17 +1,14 @@
-//! A question for a chart: it is left to `code_interpreter`, which writes the code for it.
+//! `code_interpreter`, which writes the code of a chart.
 
 use serde_json::json;
 
 use super::language::DemoLanguage;
-use super::question::{csv_file, detect_language, question_text};
+use super::parts::CHART;
+use super::question::{csv_file, detect_language};
 use crate::request::{MessageRole, RecordedRequest};
 use crate::response::ScriptedResponse;
 
-const CODE_AGENT: &str = "code_interpreter";
 const CODE_TOOL: &str = "python";
-
-/// A question with one of these, in lower case, wants a chart.
-const CHART: &[&str] = &["draw", "chart", "plot", "画", "图表"];
 
 /// The whole block; `FILE` and the other words in capitals are filled in.
 const BLOCK: &str = r#"# TITLE
@@ -27,40 +24,14 @@ plt.close()
 print(table.to_string())
 "#;
 
-/// The turns of whoever is asked for a chart, and of the agent that draws it.
+/// The turns of the agent that draws a chart.
 pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
-    let question = asked_text(request);
-    let lower = question.to_lowercase();
-    if !CHART.iter().any(|word| lower.contains(word)) {
-        return None;
-    }
-    let words = detect_language(question);
-    if request.offers_tool(CODE_TOOL) {
-        return Some(draw_chart(words, question, request));
-    }
-    request.offers_tool(CODE_AGENT).then(|| delegate_task(words, question, request))
-}
-
-/// The question, or what the agent is to do: its first message, since a later one shows it the files.
-fn asked_text(request: &RecordedRequest) -> &str {
+    // Its first message is what it is to do: a later one shows it the files.
     let first = request.messages().iter().find(|message| message.role == MessageRole::User);
-    let first = first.filter(|_| request.offers_tool(CODE_TOOL));
-    first.map_or_else(|| question_text(request), |message| message.text.trim())
-}
-
-/// The first turn calls the agent, the second answers with what it said.
-fn delegate_task(
-    words: DemoLanguage,
-    question: &str,
-    request: &RecordedRequest,
-) -> ScriptedResponse {
-    let results = request.answered_calls().filter(|(call, _)| call.tool == CODE_AGENT);
-    match results.last() {
-        None => ScriptedResponse::default()
-            .say(words.calling_notice(CODE_AGENT))
-            .call(CODE_AGENT, json!({"task": question})),
-        Some((_, result)) => ScriptedResponse::default().reply(result.text.trim()),
-    }
+    let task = first.filter(|_| request.offers_tool(CODE_TOOL))?.text.trim();
+    let lower = task.to_lowercase();
+    let is_chart = CHART.iter().any(|word| lower.contains(word));
+    is_chart.then(|| draw_chart(detect_language(task), task, request))
 }
 
 /// The first turn runs the block, the second says what it printed.

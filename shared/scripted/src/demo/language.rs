@@ -1,5 +1,6 @@
 //! What the demo model says, in the language of the question.
 
+mod document;
 mod plan;
 
 use super::growth::{GrowthTable, RegionGrowth};
@@ -168,39 +169,21 @@ impl DemoLanguage {
 
     /// The report, in Markdown.
     pub(super) fn report_text(self, file: &str, growth: &GrowthTable, sheet: &Sheet) -> String {
-        let (title, header, basis) = match self {
-            English => (
-                "# Growth of sales by region",
-                "| Region | First year | Sales | Last year | Sales | Growth |",
-                format!("Growth is from each region's first to its last year in {file}."),
-            ),
-            Chinese => (
-                "# 各地区销售增长",
-                "| 地区 | 首年 | 销售额 | 末年 | 销售额 | 增长 |",
-                format!("增长按 {file} 中各地区的首年与末年计算。"),
-            ),
+        let title = match self {
+            English => "# Growth of sales by region",
+            Chinese => "# 各地区销售增长",
         };
+        let header = format!("| {} |", self.table_headers().join(" | "));
         let rows = growth.regions.iter().map(|region| self.table_row(region));
         let rows = rows.collect::<Vec<_>>().join("\n");
-        let mut notes = vec![basis];
-        notes.extend(self.gap_sentences(growth, sheet));
-        let (fastest, notes) = (self.fastest_sentence(growth), self.join_sentences(&notes));
+        let notes = self.join_sentences(&self.basis_sentences(file, growth, sheet));
+        let fastest = self.fastest_sentence(growth);
         let rule = "| --- | ---: | ---: | ---: | ---: | ---: |";
         format!("{title}\n\n{fastest}\n\n{header}\n{rule}\n{rows}\n\n{notes}\n")
     }
 
     fn table_row(self, region: &RegionGrowth) -> String {
-        let RegionGrowth { name, first, last, percent } = region;
-        let growth = percent.map_or_else(|| "–".to_owned(), |percent| self.format_percent(percent));
-        let cells = [
-            escape_cell(name),
-            first.0.to_string(),
-            escape_cell(&first.1),
-            last.0.to_string(),
-            escape_cell(&last.1),
-            growth,
-        ];
-        format!("| {} |", cells.join(" | "))
+        format!("| {} |", self.cells(region).map(|cell| escape_cell(&cell)).join(" | "))
     }
 
     fn fastest_sentence(self, growth: &GrowthTable) -> String {

@@ -8,7 +8,7 @@ use super::step::DemoStep;
 use crate::request::RecordedRequest;
 use crate::response::ScriptedResponse;
 
-const PLANNING: &str = "planning";
+pub(super) const PLANNING: &str = "planning";
 
 /// Regions that get a report of their own; a plan has at most 100 steps.
 const MAX_REGIONS: usize = 50;
@@ -87,7 +87,7 @@ fn find_agent(step: &DemoStep, request: &RecordedRequest) -> &'static str {
     if is_offered { agent } else { "" }
 }
 
-fn finish_plan(say: String) -> ScriptedResponse {
+pub(super) fn finish_plan(say: String) -> ScriptedResponse {
     ScriptedResponse::default().say(say).call(PLANNING, json!({"command": "finish"}))
 }
 

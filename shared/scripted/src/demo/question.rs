@@ -91,7 +91,7 @@ pub(super) fn question_text(request: &RecordedRequest) -> &str {
 }
 
 /// The names in the instructions' list of files: `- sales.csv (123 bytes): …`.
-fn listed_files(system: &str) -> Vec<&str> {
+pub(super) fn listed_files(system: &str) -> Vec<&str> {
     let heading = |line: &&str| matches!(line.trim(), "# Files" | "# 文件");
     let lines = system.lines().skip_while(|line| !heading(line)).skip(1);
     lines

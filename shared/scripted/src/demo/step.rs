@@ -11,7 +11,7 @@ use crate::request::RecordedRequest;
 use crate::response::ScriptedResponse;
 
 /// What stands before a task's own words: our prompt `task/question` in both languages.
-const YOUR_STEP: [&str; 2] = ["Your step:\n\n", "你的步骤：\n\n"];
+pub(super) const YOUR_STEP: [&str; 2] = ["Your step:\n\n", "你的步骤：\n\n"];
 
 /// A step of the plan, written as plans show steps: `stage: details`.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,6 +4,7 @@ use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, RunId, SessionName};
 use djinn_core::journal::Record;
 use djinn_core::status::RunStatus;
+use djinn_core::tool::ToolState;
 use djinn_protocol::preview::Live;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::journal::{
@@ -251,7 +252,29 @@ impl Files for MemoryStore {
         file: &ProductFile,
         limit: u64,
     ) -> Result<Vec<u8>, StoreError> {
-        self.perform(OpKind::ReadFile, None, None, |state| state.read_file(session, file, limit))
+        let object = &file.object;
+        self.perform(OpKind::ReadFile, None, None, |state| state.read_bytes(session, object, limit))
             .await
+    }
+
+    async fn write_state(
+        &self,
+        session: &SessionKey,
+        bytes: &[u8],
+    ) -> Result<ToolState, StoreError> {
+        self.perform(OpKind::WriteFile, None, None, |state| Ok(state.write_state(session, bytes)))
+            .await
+    }
+
+    async fn read_state(
+        &self,
+        session: &SessionKey,
+        state: &ToolState,
+    ) -> Result<Vec<u8>, StoreError> {
+        let object = &state.object;
+        self.perform(OpKind::ReadFile, None, None, |store| {
+            store.read_bytes(session, object, u64::MAX)
+        })
+        .await
     }
 }

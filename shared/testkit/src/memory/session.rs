@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, RequestId, RunId, SessionId, SessionName, UserId, sha256_hex};
 use djinn_core::status::RunStatus;
+use djinn_core::tool::ToolState;
 use djinn_runtime::port::catalog::RunPosition;
 use djinn_runtime::port::file::{NewFile, has_rows};
 use djinn_runtime::port::journal::{EndedRun, SessionView};
@@ -128,15 +129,21 @@ impl State {
         Some(file.clone())
     }
 
-    pub(super) fn read_file(
+    pub(super) fn write_state(&mut self, session: &SessionKey, bytes: &[u8]) -> ToolState {
+        let object = format!("files/{}", sha256_hex(bytes));
+        self.session_mut(session).objects.insert(object.clone(), bytes.to_vec());
+        ToolState { object, size: bytes.len() as u64 }
+    }
+
+    pub(super) fn read_bytes(
         &self,
         session: &SessionKey,
-        file: &ProductFile,
+        object: &str,
         limit: u64,
     ) -> Result<Vec<u8>, StoreError> {
-        let object = self.sessions.get(session).and_then(|s| s.objects.get(&file.object));
-        let bytes = object
-            .ok_or_else(|| StoreError::Unreadable(format!("object {} is gone", file.object)))?;
+        let bytes = self.sessions.get(session).and_then(|session| session.objects.get(object));
+        let bytes =
+            bytes.ok_or_else(|| StoreError::Unreadable(format!("object {object} is gone")))?;
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         Ok(bytes.iter().take(limit).copied().collect())
     }

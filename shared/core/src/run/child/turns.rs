@@ -108,6 +108,7 @@ fn shorten_result(outcome: &ToolResult) -> ToolResult {
     match outcome {
         ToolResult::Done(observation) => ToolResult::Done(ToolOutput {
             text: truncate_text(&observation.text, MAX_REPORT),
+            state: None,
             ..observation.clone()
         }),
         ToolResult::Failed { reason, detail } => {

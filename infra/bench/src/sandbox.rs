@@ -1,0 +1,256 @@
+//! Code that agents write: what the sandbox takes, and what a block costs beside it.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use djinn_core::id::{FileName, TenantId};
+use djinn_local::{prepare_font, prepare_python};
+use djinn_runtime::port::sandbox::{
+    JobContext, JobEnd, JobOutput, Sandbox, SandboxAnswer, SandboxError, SandboxFile, SandboxJob,
+    SandboxWork,
+};
+use djinn_runtime::port::tool::BoxFuture;
+use djinn_scripted::{RecordedRequest, Script, ScriptedResponse};
+use futures::future::try_join_all;
+use sandbox::{LocalSandbox, ZygoteSettings};
+use serde_json::json;
+
+use crate::agent_server::{AgentOptions, AgentServer};
+use crate::backend::Backend;
+use crate::client::BenchClient;
+use crate::figure::{Figure, FigureLimit};
+use crate::plan::count_requests;
+use crate::sample::Sample;
+use crate::terminal::print_note;
+
+/// Blocks of each kind that are timed, after some that are not.
+const TIMED: usize = 30;
+const WARM_UP: usize = 3;
+/// Blocks that run at once.
+const AT_ONCE: usize = 8;
+/// Runs whose turns are timed, and the turns with a block by which two of them differ.
+const RUNS: usize = 60;
+const TURNS: usize = 5;
+/// What a run leaves to be done when its client has its end.
+const SETTLING: Duration = Duration::from_millis(500);
+
+const SALES: &str = include_str!("../../../examples/sales.csv");
+
+/// A group-by and a chart of it.
+const CHART: &str = "import pandas as pd, matplotlib.pyplot as plt\n\
+    table = pd.read_csv('sales.csv')\n\
+    table.groupby('region').sales.sum().plot.bar()\nplt.savefig('sales.png', dpi=150)";
+
+pub(crate) async fn measure_sandbox() -> Result<Vec<Figure>> {
+    let mut figures = measure_blocks().await.context("blocks")?;
+    figures.extend(measure_turns().await.context("turns")?);
+    Ok(figures)
+}
+
+fn figure(
+    name: &'static str,
+    most: f64,
+    unit: &'static str,
+    measured: f64,
+    about: String,
+) -> Figure {
+    Figure { name, limit: FigureLimit::AtMost(most), unit, measured, about }
+}
+
+fn block(code: &str) -> Result<SandboxJob> {
+    let work = SandboxWork::Python { code: code.to_owned(), earlier: Vec::new() };
+    let sales = SandboxFile { name: FileName::new("sales.csv")?, content: SALES.into() };
+    Ok(SandboxJob { work, files: vec![sales], state: Vec::new() })
+}
+
+async fn run_block(sandbox: &LocalSandbox, code: &str) -> Result<Duration> {
+    let (context, began) = (JobContext { tenant: TenantId::new("local")? }, Instant::now());
+    let answer = sandbox.run_job(&context, block(code)?).await?;
+    ensure!(answer.end == JobEnd::Done, "{:?}: {}", answer.end, answer.output.head);
+    Ok(began.elapsed())
+}
+
+async fn measure_blocks() -> Result<Vec<Figure>> {
+    // Beside the programs, where what a build needs is kept.
+    let place = std::env::current_exe()?;
+    let place = place.ancestors().nth(2).context("a program in a folder of target")?;
+    let place = place.join("sandbox-python");
+    let python = prepare_python(&place, &print_note)?;
+    let fonts = vec![prepare_font(&place, &print_note)?];
+    let scratch = tempfile::tempdir()?;
+    let settings = ZygoteSettings { python, fonts, needs_landlock: true };
+    let sandbox = LocalSandbox::new(settings, scratch.path().to_owned());
+    let began = Instant::now();
+    sandbox.start().await?;
+    let start = began.elapsed();
+    let memory = zygote_memory_mb()?;
+    let print = time_blocks(&sandbox, "print(1)").await?;
+    let chart = time_blocks(&sandbox, CHART).await?;
+    let began = Instant::now();
+    try_join_all((0..AT_ONCE).map(|_| run_block(&sandbox, CHART))).await?;
+    let at_once = began.elapsed();
+    let about = |sample: &Sample| format!("p95 {:.0} ms of {TIMED}", sample.p95());
+    let seconds = |took: Duration| took.as_secs_f64();
+    let loaded = "with numpy, pandas, matplotlib, seaborn and the readers of workbooks".to_owned();
+    Ok(vec![
+        figure("sandbox warm, `print(1)`, median", 40.0, "ms", print.median(), about(&print)),
+        figure(
+            "sandbox warm, a group-by and a chart, median",
+            250.0,
+            "ms",
+            chart.median(),
+            about(&chart),
+        ),
+        figure("zygote, start", 2.5, "s", seconds(start), loaded),
+        figure(
+            "zygote, memory",
+            150.0,
+            "MB",
+            memory,
+            "resident, before the first block".to_owned(),
+        ),
+        figure("8 charts at once, all", 1.5, "s", seconds(at_once), "wall".to_owned()),
+    ])
+}
+
+async fn time_blocks(sandbox: &LocalSandbox, code: &str) -> Result<Sample> {
+    let mut sample = Sample::default();
+    for nth in 0..WARM_UP + TIMED {
+        let took = run_block(sandbox, code).await?;
+        if nth >= WARM_UP {
+            sample.add(took);
+        }
+    }
+    Ok(sample)
+}
+
+/// The resident memory of the Python below this process.
+fn zygote_memory_mb() -> Result<f64> {
+    let own = std::process::id().to_string();
+    for entry in fs::read_dir("/proc")?.flatten() {
+        let read = |name: &str| fs::read_to_string(entry.path().join(name)).unwrap_or_default();
+        let (status, command) = (read("status"), read("cmdline"));
+        let value = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next().map(str::to_owned)
+        };
+        if command.contains("zygote.py") && value("PPid:").as_deref() == Some(own.as_str()) {
+            let kb: f64 = value("VmRSS:").context("no VmRSS")?.parse()?;
+            return Ok(kb / 1024.0);
+        }
+    }
+    anyhow::bail!("no zygote is below this process")
+}
+
+/// Does every block at once, without doing it.
+struct InstantSandbox;
+
+impl Sandbox for InstantSandbox {
+    fn max_bytes(&self) -> u64 {
+        1_000_000
+    }
+
+    fn run_job<'a>(
+        &'a self,
+        _: &'a JobContext,
+        _: SandboxJob,
+    ) -> BoxFuture<'a, Result<SandboxAnswer, SandboxError>> {
+        Box::pin(async {
+            Ok(SandboxAnswer {
+                end: JobEnd::Done,
+                seconds: 0.0,
+                output: JobOutput::default(),
+                value: json!({"kept": ["table"]}),
+                products: Vec::new(),
+                left_out: Vec::new(),
+                state: b"variables".to_vec(),
+            })
+        })
+    }
+}
+
+/// A run whose agent writes so many blocks.
+fn code_script(blocks: usize) -> Script {
+    let script = Script::default();
+    let respond = move |request: &RecordedRequest| {
+        let call = request.header("djinn-call").unwrap_or_default();
+        let message = call.split('/').nth(1).unwrap_or_default();
+        let response = ScriptedResponse::default();
+        let turn = message.strip_prefix("t1.c1.t").and_then(|turn| turn.parse::<usize>().ok());
+        match (message, turn) {
+            ("t1", _) => response.say("I ask.").call("code_interpreter", json!({"task": "Count."})),
+            (_, Some(turn)) if turn <= blocks => {
+                response.say("I count.").call("python", json!({"code": format!("print({turn})")}))
+            }
+            _ => response.reply("All is done."),
+        }
+        .at_once()
+    };
+    script.on_request(|_| true).respond_with(respond).always();
+    script
+}
+
+struct CodeBench {
+    agent: AgentServer,
+    client: BenchClient,
+    backend: Backend,
+}
+
+impl CodeBench {
+    async fn start(blocks: usize) -> Result<Self> {
+        let backend = Backend::start(code_script(blocks)).await?;
+        let code: Option<Arc<dyn Sandbox>> = Some(Arc::new(InstantSandbox));
+        let changes = AgentOptions { code, ..AgentOptions::default() };
+        let agent = AgentServer::start(&backend.address(), changes).await?;
+        let client = BenchClient::new(agent.url())?;
+        Ok(Self { agent, client, backend })
+    }
+
+    /// What one run asks of the stores: puts of the table, gets of it, objects put and got.
+    async fn count_run(&self) -> Result<[f64; 4]> {
+        self.client.run_question().await?;
+        tokio::time::sleep(SETTLING).await;
+        drop(self.agent.aws().request_counter().take_counts());
+        self.client.run_question().await?;
+        tokio::time::sleep(SETTLING).await;
+        let counts = self.agent.aws().request_counter().take_counts();
+        Ok(["PutItem", "GetItem", "PutObject", "GetObject"]
+            .map(|kind| count_requests(&counts, &[kind])))
+    }
+}
+
+async fn measure_turns() -> Result<Vec<Figure>> {
+    let (few, many) = (CodeBench::start(1).await?, CodeBench::start(1 + TURNS).await?);
+    let (fewer, more) = (few.count_run().await?, many.count_run().await?);
+    let mut added = fewer.iter().zip(more).map(|(fewer, more)| (more - fewer) / TURNS as f64);
+    let mut next = || added.next().unwrap_or_default();
+    let (puts, gets, objects_put, objects_got) = (next(), next(), next(), next());
+    let mut samples = [Sample::default(), Sample::default()];
+    for nth in 0..WARM_UP + RUNS {
+        for (bench, sample) in [&few, &many].into_iter().zip(&mut samples) {
+            let took = bench.client.run_question().await?;
+            if nth >= WARM_UP {
+                sample.add(took.whole);
+            }
+        }
+    }
+    few.backend.check_expected()?;
+    many.backend.check_expected()?;
+    let [few, many] = samples;
+    let each = (many.median() - few.median()) / TURNS as f64;
+    let objects = format!("{objects_put:.1} objects put and {objects_got:.1} got: the variables");
+    Ok(vec![
+        figure("journal puts of a `python` turn", 2.0, "", puts, objects),
+        figure("reads of items of a `python` turn", 0.0, "", gets, String::new()),
+        Figure {
+            name: "a `python` turn, its block taken as done at once",
+            limit: FigureLimit::Unbounded,
+            unit: "ms",
+            measured: each,
+            about: "medians; with the model's stream, two records and the object of its variables"
+                .to_owned(),
+        },
+    ])
+}

@@ -1,0 +1,53 @@
+//! The writer of reports: a page or slides about the sales that are in a file, with the chart that is there.
+
+use super::growth::GrowthTable;
+use super::question::{detect_language, listed_files};
+use super::sheet::Sheet;
+use crate::request::{MessageRole, RecordedRequest};
+use crate::response::ScriptedResponse;
+
+/// How the instructions of the agent begin, in both languages: our prompts `agents/report_tool`.
+const WRITERS: [&str; 2] = ["You are the report writer of Djinn.", "你是 Djinn 的报告撰写人。"];
+
+/// The document, if the request is that agent's.
+pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
+    if !WRITERS.iter().any(|words| request.system().contains(words)) {
+        return None;
+    }
+    let first = request.messages().iter().find(|message| message.role == MessageRole::User);
+    let task = first?.text.as_str();
+    let words = detect_language(task.lines().next().unwrap_or_default());
+    let files = listed_files(request.system());
+    let ends_with = |ending: &str| {
+        files.iter().rev().find(|name| name.to_lowercase().ends_with(ending)).copied()
+    };
+    let Some((file, sheet)) =
+        ends_with(".csv").and_then(|file| Some((file, read_sheet(file, request)?)))
+    else {
+        return Some(ScriptedResponse::default().reply(words.no_file()));
+    };
+    let growth = GrowthTable::of(&sheet);
+    let chart = ends_with(".png");
+    let text = match find_argument("fileType", task) {
+        Some("html") => words.report_page(file, &growth, &sheet, chart),
+        Some("pptx") => words.report_slides(file, &growth, &sheet, chart),
+        Some(_) | None => words.report_text(file, &growth, &sheet),
+    };
+    Some(ScriptedResponse::default().reply(text))
+}
+
+/// The value of an argument: our prompt `agent/question`.
+fn find_argument<'a>(name: &str, task: &'a str) -> Option<&'a str> {
+    let (_, value) = task.split_once(&format!("\n{name}:\n"))?;
+    value.lines().next().map(str::trim)
+}
+
+/// The sheet in a file whose text was collected: our prompt `tool/collect_result`.
+fn read_sheet(file: &str, request: &RecordedRequest) -> Option<Sheet> {
+    let heading = format!("# {file}\n\n");
+    let text = request.messages().iter().find_map(|message| {
+        let (_, text) = message.text.split_once(&heading)?;
+        text.split("\n\n").next()
+    })?;
+    Sheet::parse(text).ok()
+}

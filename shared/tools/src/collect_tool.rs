@@ -1,0 +1,198 @@
+//! `collect`: the texts of a session's files, as much of them as the model that writes a report can be shown.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use djinn_core::file::ProductFile;
+use djinn_core::language::Language;
+use djinn_core::run::PLAN_FILE;
+use djinn_core::tool::{EffectClass, ToolOutput};
+use djinn_runtime::port::file::Files;
+use djinn_runtime::port::model::RequestImage;
+use djinn_runtime::port::sandbox::Sandbox;
+use djinn_runtime::port::tool::{ToolContext, ToolError};
+use djinn_runtime::prompt::{self, Prompts};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::document::read_text;
+use crate::job_files::render_error;
+use crate::python_tool::sandbox_policy;
+use crate::typed_tool::{ToolDefinition, TypedTool};
+
+/// Tokens of a request that instructions, task and names of files take.
+const OTHER_TOKENS: u64 = 10_000;
+/// Tokens of input that a model is taken to have whose window is not known.
+const DEFAULT_WINDOW: u64 = 60_000;
+/// Bytes that are taken for a token, as everywhere where nobody counts.
+const BYTES_PER_TOKEN: u64 = 3;
+/// Characters that the words around the texts take.
+const MAX_FRAME: u32 = 10_000;
+/// Files that are read at most.
+const MAX_FILES: usize = 100;
+/// Images that the model is shown.
+const MAX_IMAGES: usize = 20;
+/// Bytes below which a text is not begun.
+const MIN_BYTES: usize = 200;
+
+/// Reads the files that the run knows of: first those that the task names, then what code and searches came to,
+/// then the others, the newest first, within 80 % of what the model takes. Agents' files have it called before
+/// their first turn.
+pub struct CollectTool<F> {
+    files: Arc<F>,
+    prompts: Arc<Prompts>,
+    sandbox: Arc<dyn Sandbox>,
+}
+
+/// The arguments of a call. What the model is told about each is in `prompts/`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct CollectArguments {
+    task: Option<String>,
+}
+
+/// What was read of all files, and the names of the others.
+#[derive(Default)]
+struct Material {
+    texts: Vec<ShownText>,
+    left_out: Vec<String>,
+    unreadable: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct ShownText {
+    name: String,
+    text: String,
+    is_cut: bool,
+}
+
+impl<F: Files + Send + Sync> CollectTool<F> {
+    /// Reads files in `files`, and documents that are no text in `sandbox`.
+    #[must_use]
+    pub fn new(files: Arc<F>, prompts: Arc<Prompts>, sandbox: Arc<dyn Sandbox>) -> Self {
+        Self { files, prompts, sandbox }
+    }
+
+    /// Reads texts as long as there is room. One that the task does not name gets half of what is left.
+    async fn read_material(
+        &self,
+        context: &ToolContext,
+        task: &str,
+        files: Vec<ProductFile>,
+    ) -> Material {
+        let mut room = count_room(context);
+        let mut material = Material::default();
+        for (nth, file) in files.into_iter().enumerate() {
+            let name = file.name.to_string();
+            let most = if task.contains(&name) { room } else { room / 2 };
+            if nth >= MAX_FILES || most < MIN_BYTES {
+                material.left_out.push(name);
+                continue;
+            }
+            match read_text(&*self.files, &*self.sandbox, context, &file, most).await {
+                Some(read) => {
+                    room = room.saturating_sub(read.text.len());
+                    let shown = ShownText { name, text: read.text, is_cut: read.is_cut };
+                    material.texts.push(shown);
+                }
+                None => material.unreadable.push(name),
+            }
+        }
+        material
+    }
+}
+
+impl<F: Files + Send + Sync> TypedTool for CollectTool<F> {
+    type Arguments = CollectArguments;
+
+    fn definition(&self, language: Language) -> ToolDefinition {
+        ToolDefinition {
+            name: "collect".to_owned(),
+            words: self.prompts.describe_tool(language, prompt::TOOL_COLLECT),
+            effect: EffectClass::Read,
+            policy: sandbox_policy(),
+            timeout: Duration::from_secs(60),
+            visible: false,
+            for_agents_only: true,
+        }
+    }
+
+    async fn run(
+        &self,
+        context: &ToolContext,
+        arguments: CollectArguments,
+    ) -> Result<ToolOutput, ToolError> {
+        let task = arguments.task.unwrap_or_default();
+        let known = self.files.list_files(&context.session).await.map_err(|_| {
+            render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
+        })?;
+        let known = known.into_iter().filter(|file| context.files.contains(&file.name));
+        let (images, texts): (Vec<_>, Vec<_>) =
+            known.partition(|file| file.media_type.starts_with("image/"));
+        let material = self.read_material(context, &task, order_files(texts, &task)).await;
+        let names: Vec<_> = images.iter().map(|image| image.name.as_str()).collect();
+        let values = json!({
+            "files": material.texts, "images": names.join(", "),
+            "left_out": material.left_out.join(", "), "unreadable": material.unreadable.join(", "),
+        });
+        let text = self.prompts.render(context.language, prompt::COLLECT_RESULT, values);
+        let shown = images.iter().rev().filter(|image| RequestImage::can_show(image));
+        let images = shown.take(MAX_IMAGES).cloned().collect();
+        Ok(ToolOutput { images, ..ToolOutput::from_text(text) })
+    }
+}
+
+/// Bytes of text that there is room for: no character has less than one.
+fn count_room(context: &ToolContext) -> usize {
+    let window = match context.max_input_tokens {
+        0 => DEFAULT_WINDOW,
+        tokens => tokens,
+    };
+    let bytes = (window / 10 * 8).saturating_sub(OTHER_TOKENS).saturating_mul(BYTES_PER_TOKEN);
+    let most = context.max_observe.saturating_sub(MAX_FRAME);
+    usize::try_from(bytes.min(most.into())).unwrap_or(usize::MAX)
+}
+
+/// The files in the order in which they are read. `known` is in the order in which they were written.
+fn order_files(mut known: Vec<ProductFile>, task: &str) -> Vec<ProductFile> {
+    known.retain(|file| file.name.as_str() != PLAN_FILE);
+    known.reverse();
+    // A stable sort: of two that are as near, the newer comes first.
+    known.sort_by_key(|file| match file.name.as_str() {
+        name if task.contains(name) => 0,
+        name if is_finding(name) => 1,
+        _ => 2,
+    });
+    known
+}
+
+/// Whether code or a search came to this file, by the names that these are given.
+fn is_finding(name: &str) -> bool {
+    name.ends_with("_search_result.txt")
+        || name.ends_with("的搜索结果.md")
+        || name.starts_with("search results - ")
+        || name.contains("代码输出")
+        || (name.starts_with("result-") && name.ends_with(".txt"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_task_names_is_read_first_and_then_findings_and_the_newest() {
+        let names =
+            ["old.md", "TODO.md", "result-1a-t1.c1.txt", "b.csv", "金价的搜索结果.md", "c.md"];
+        let known = names.map(|name| {
+            serde_json::from_value(json!({
+                "name": name, "description": "", "size": 1, "internal": false,
+                "media_type": "text/plain", "object": "o", "version": "v",
+            }))
+            .unwrap()
+        });
+        let ordered = order_files(known.to_vec(), "Sum up old.md, please.");
+        let ordered: Vec<_> = ordered.iter().map(|file| file.name.as_str()).collect();
+        let expected = ["old.md", "金价的搜索结果.md", "result-1a-t1.c1.txt", "c.md", "b.csv"];
+        assert_eq!(ordered, expected);
+    }
+}

@@ -1,0 +1,84 @@
+//! The beginning of a session's file as text, whatever it is: read here, or in the sandbox where it is no text.
+
+use djinn_core::file::ProductFile;
+use djinn_runtime::port::file::Files;
+use djinn_runtime::port::sandbox::{ExtractValue, Sandbox, SandboxFile, SandboxJob, SandboxWork};
+use djinn_runtime::port::tool::ToolContext;
+use djinn_text::truncate::truncate_text;
+
+/// Bytes of a document that are given to the sandbox.
+const MAX_DOCUMENT: u64 = 64 * 1024 * 1024;
+
+/// The beginning of a file.
+pub(crate) struct FileText {
+    /// The text, as the run may see it.
+    pub(crate) text: String,
+    /// Whether it ends before the file does.
+    pub(crate) is_cut: bool,
+}
+
+/// As much of a file's text as `max_bytes` hold; `None` if it is no text, or cannot be read.
+pub(crate) async fn read_text<F: Files>(
+    files: &F,
+    sandbox: &dyn Sandbox,
+    context: &ToolContext,
+    file: &ProductFile,
+    max_bytes: usize,
+) -> Option<FileText> {
+    // One byte more tells whether it is cut.
+    let limit = (max_bytes as u64).saturating_add(1);
+    let bytes = files.read_file(&context.session, file, limit).await.ok()?;
+    let (text, goes_on) = match decode_text(&bytes) {
+        Some(text) => (text.to_owned(), file.size > limit),
+        None => extract_text(files, sandbox, context, file, limit).await?,
+    };
+    let text = context.mask_text(text).await;
+    let kept = truncate_text(&text, max_bytes);
+    Some(FileText { is_cut: goes_on || kept.len() < text.len(), text: kept })
+}
+
+async fn extract_text<F: Files>(
+    files: &F,
+    sandbox: &dyn Sandbox,
+    context: &ToolContext,
+    file: &ProductFile,
+    limit: u64,
+) -> Option<(String, bool)> {
+    if file.size > MAX_DOCUMENT.min(sandbox.max_bytes()) {
+        return None;
+    }
+    let content = files.read_file(&context.session, file, file.size).await.ok()?;
+    let work = SandboxWork::Extract { name: file.name.clone(), offset: 0, limit };
+    let given = vec![SandboxFile { name: file.name.clone(), content }];
+    let answer =
+        sandbox.run_job(SandboxJob { work, files: given, state: Vec::new() }).await.ok()?;
+    let part: ExtractValue = serde_json::from_value(answer.value).ok()?;
+    part.problem.is_none().then(|| (part.text, part.next_offset.is_some()))
+}
+
+/// The text of a file; `None` if it is not UTF-8. A last character that the limit cut through is
+/// left out.
+pub(crate) fn decode_text(bytes: &[u8]) -> Option<&str> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(bytes.get(..error.valid_up_to())?).ok()?
+        }
+        Err(_) => return None,
+    };
+    (!text.contains('\0')).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_text_is_told_from_what_was_cut_in_a_character() {
+        assert_eq!(decode_text(b"\xef\xbb\xbfa,b"), Some("a,b"));
+        assert_eq!(decode_text("ab界".as_bytes().get(..4).unwrap()), Some("ab"));
+        assert_eq!(decode_text(b"\x89PNG\r\n"), None);
+        assert_eq!(decode_text(b"a\0b"), None);
+    }
+}
