@@ -83,6 +83,40 @@ ASKING = {
 SECRET = "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${%s}-??????"
 
 EXECUTOR = {"Fn::GetAtt": ["Executor", "Arn"]}
+SANDBOX = {"Fn::GetAtt": ["Sandbox", "Arn"]}
+
+# What stands in the template for the sandbox, each only if it is asked for.
+SANDBOX_RESOURCES = (
+    "Sandbox",
+    "SandboxEndpoint",
+    "SandboxLogs",
+    "SandboxPolicy",
+    "SandboxRole",
+    "SandboxRoutes",
+    "SandboxRoutesA",
+    "SandboxRoutesB",
+    "SandboxSecurityGroup",
+    "SandboxSubnetA",
+    "SandboxSubnetB",
+    "SandboxVpc",
+)
+
+# All that the sandbox's role grants: logs, and what Lambda needs to put a function into a network.
+SANDBOX_LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
+SANDBOX_NETWORK = {
+    "ec2:AssignPrivateIpAddresses",
+    "ec2:CreateNetworkInterface",
+    "ec2:DeleteNetworkInterface",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSubnets",
+    "ec2:UnassignPrivateIpAddresses",
+}
+
+# Where the sandbox's network leads: to these objects of the bucket, and to no other.
+SANDBOX_OBJECTS = {
+    "s3:GetObject": ["${Bucket.Arn}/*/files/*", "${Bucket.Arn}/*/sandbox/*", "${Bucket.Arn}/*/uploads/*"],
+    "s3:PutObject": ["${Bucket.Arn}/*/sandbox/*"],
+}
 SCHEDULE_ROLE = {"Fn::GetAtt": ["ScheduleRole", "Arn"]}
 
 
@@ -244,6 +278,8 @@ def drivers_may_do_what_they_need_and_no_more(template):
         for key in ("NotAction", "NotResource", "NotPrincipal"):
             if key in statement:
                 yield f"{where} has {key}, which grants what nobody thought of"
+        if where.startswith(("SandboxRole/", "SandboxEndpoint")):
+            continue  # They have rules of their own.
         actions = listed(statement.get("Action"))
         for action in actions:
             if action not in DRIVER_ACTIONS:
@@ -264,7 +300,8 @@ def drivers_may_do_what_they_need_and_no_more(template):
 def only_the_executor_is_invoked(template):
     for where, statement in granted(template):
         actions = listed(statement.get("Action"))
-        if "lambda:InvokeFunction" in actions and statement.get("Resource") != EXECUTOR:
+        invoked = SANDBOX if where == "SandboxPolicy" else EXECUTOR
+        if "lambda:InvokeFunction" in actions and statement.get("Resource") != invoked:
             yield f"{where} grants lambda:InvokeFunction on more than the executor"
         if "iam:PassRole" in actions:
             to = value(statement, "Condition.StringEquals.iam:PassedToService")
@@ -411,6 +448,122 @@ def the_bucket_is_kept_and_private(template):
         yield "Bucket may be used without TLS"
 
 
+def the_sandbox_is_there_if_asked_for(template):
+    asked_for = {"Fn::Equals": [{"Ref": "WithSandbox"}, "true"]}
+    yield from expect("condition HasSandbox", template["Conditions"], "HasSandbox", asked_for)
+    yield from expect("WithSandbox", template["Parameters"]["WithSandbox"], "Default", "false")
+    found = {name for name in template["Resources"] if name.startswith("Sandbox")}
+    for name in sorted(found ^ set(SANDBOX_RESOURCES)):
+        yield f"{name} is in the template or among SANDBOX_RESOURCES, but not in both"
+    for name in sorted(found):
+        yield from expect(name, template["Resources"][name], "Condition", "HasSandbox")
+    policy = properties(template, "SandboxPolicy")
+    yield from expect("SandboxPolicy", policy, "Roles", [{"Ref": f"{driver}Role"} for driver in DRIVERS])
+    wanted = {"Fn::If": ["HasSandbox", SANDBOX, {"Ref": "AWS::NoValue"}]}
+    for name in DRIVERS:
+        function = properties(template, name)
+        yield from expect(name, function, "Environment.Variables.DJINN_SANDBOX", wanted)
+
+
+def the_sandbox_runs_as_it_must(template):
+    function = properties(template, "Sandbox")
+    for path, wanted in {
+        "Runtime": "python3.13",
+        "Architectures": ["arm64"],
+        "MemorySize": 2048,
+        "Timeout": 60,
+        "EphemeralStorage.Size": 1024,
+        "TenancyConfig.TenantIsolationMode": "PER_TENANT",
+        "Role": {"Fn::GetAtt": ["SandboxRole", "Arn"]},
+        # Nothing of the deployment, and in the place of Python's loop our program.
+        "Environment.Variables": {"AWS_LAMBDA_EXEC_WRAPPER": "/var/task/sandbox"},
+        "ReservedConcurrentExecutions": {
+            "Fn::If": ["HasSandboxBound", {"Ref": "SandboxConcurrency"}, {"Ref": "AWS::NoValue"}]
+        },
+        "VpcConfig.SubnetIds": [{"Ref": "SandboxSubnetA"}, {"Ref": "SandboxSubnetB"}],
+        "VpcConfig.SecurityGroupIds": [{"Ref": "SandboxSecurityGroup"}],
+    }.items():
+        yield from expect("Sandbox", function, path, wanted)
+    for name in ("Layers", "FileSystemConfigs", "TracingConfig"):
+        if name in function:
+            yield f"Sandbox has {name}, which leads somewhere"
+
+
+def the_sandbox_has_no_right_but_logs(template):
+    policies = properties(template, "SandboxRole").get("Policies", [])
+    granted_here, denied = {}, []
+    for policy in policies:
+        for statement in listed(policy["PolicyDocument"]["Statement"]):
+            if statement["Effect"] == "Deny":
+                denied.append(statement)
+            for action in listed(statement.get("Action")):
+                if statement["Effect"] == "Allow":
+                    granted_here[action] = statement.get("Resource")
+    if set(granted_here) != SANDBOX_LOGS | SANDBOX_NETWORK:
+        yield f"SandboxRole grants {', '.join(sorted(granted_here))}"
+    for action in SANDBOX_LOGS:
+        if granted_here.get(action) != {"Fn::GetAtt": ["SandboxLogs", "Arn"]}:
+            yield f"SandboxRole grants {action} on more than the sandbox's log"
+    # What Lambda may do with the role, the code of the function may not.
+    own = "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${AWS::StackName}-sandbox"
+    wanted = {"ArnEquals": {"lambda:SourceFunctionArn": {"Fn::Sub": own}}}
+    if not any(
+        statement.get("Action") == "ec2:*"
+        and statement.get("Resource") == "*"
+        and statement.get("Condition") == wanted
+        for statement in denied
+    ):
+        yield "SandboxRole lets the sandbox's own code use its network's rights"
+    for name, resource in template["Resources"].items():
+        if name != "SandboxRole" and {"Ref": "SandboxRole"} in listed(
+            resource.get("Properties", {}).get("Roles")
+        ):
+            yield f"{name} grants the sandbox more than its role does"
+    name = properties(template, "Sandbox").get("FunctionName")
+    if name != {"Fn::Sub": "${AWS::StackName}-sandbox"}:
+        yield "Sandbox has another name than its role denies"
+
+
+def nothing_leads_out_of_the_sandbox(template):
+    vpc = {"Ref": "SandboxVpc"}
+    yield from expect("SandboxVpc", properties(template, "SandboxVpc"), "EnableDnsSupport", False)
+    for kind in ("InternetGateway", "NatGateway", "EgressOnlyInternetGateway", "Route", "VPCPeeringConnection"):
+        for name in of_type(template, f"AWS::EC2::{kind}"):
+            yield f"{name} leads out of a network, and the sandbox's is the only one"
+    for name, subnet in of_type(template, "AWS::EC2::Subnet").items():
+        if subnet.get("MapPublicIpOnLaunch"):
+            yield f"{name} gives public addresses"
+    routed = {
+        json.dumps(association["SubnetId"])
+        for association in of_type(template, "AWS::EC2::SubnetRouteTableAssociation").values()
+        if association["RouteTableId"] == {"Ref": "SandboxRoutes"}
+    }
+    for name in sorted(of_type(template, "AWS::EC2::Subnet")):
+        if json.dumps({"Ref": name}) not in routed:
+            yield f"{name} is not routed by SandboxRoutes"
+    for name, group in of_type(template, "AWS::EC2::SecurityGroup").items():
+        if group.get("SecurityGroupIngress"):
+            yield f"{name} lets somebody in"
+        ports = [(e["IpProtocol"], e.get("FromPort"), e.get("ToPort")) for e in group.get("SecurityGroupEgress", [])]
+        if ports != [("tcp", 443, 443)]:
+            yield f"{name} lets out more than HTTPS: {json.dumps(ports)}"
+    endpoints = of_type(template, "AWS::EC2::VPCEndpoint")
+    if list(endpoints) != ["SandboxEndpoint"]:
+        yield f"the endpoints are {', '.join(endpoints)}, not SandboxEndpoint alone"
+    for name, endpoint in endpoints.items():
+        yield from expect(name, endpoint, "VpcEndpointType", "Gateway")
+        yield from expect(name, endpoint, "ServiceName", {"Fn::Sub": "com.amazonaws.${AWS::Region}.s3"})
+        yield from expect(name, endpoint, "VpcId", vpc)
+        found = {}
+        for statement in listed(value(endpoint, "PolicyDocument.Statement")):
+            resources = [resource.get("Fn::Sub") for resource in listed(statement.get("Resource"))
+                         if isinstance(resource, dict)]
+            for action in listed(statement.get("Action")):
+                found[action] = resources
+        if found != SANDBOX_OBJECTS:
+            yield f"{name} leads to {json.dumps(found)}"
+
+
 RULES = (
     drivers_run_as_they_must,
     users_are_bounded_by_default,
@@ -433,6 +586,10 @@ RULES = (
     what_the_executor_failed_at_is_kept,
     the_table_is_kept_and_bounded,
     the_bucket_is_kept_and_private,
+    the_sandbox_is_there_if_asked_for,
+    the_sandbox_runs_as_it_must,
+    the_sandbox_has_no_right_but_logs,
+    nothing_leads_out_of_the_sandbox,
 )
 
 

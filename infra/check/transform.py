@@ -38,6 +38,8 @@ def transform(source: str) -> dict:
     for resource in template["Resources"].values():
         if resource["Type"] == "AWS::Serverless::Function":
             resource.setdefault("Properties", {})["CodeUri"] = ARTIFACT
+        elif resource["Type"] == "AWS::Lambda::Function":
+            resource["Properties"]["Code"] = {"S3Bucket": "artifacts", "S3Key": "function.zip"}
     transformed = Translator(NO_POLICIES, Parser()).translate(template, parameter_values={})
     transformed["Metadata"] = {"Source": hashlib.sha256(source.encode()).hexdigest()}
     return transformed

@@ -1,5 +1,7 @@
 //! Code that an agent writes: where it is run, what is shown of it, and what is said where it cannot be.
 
+mod function;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -26,11 +28,17 @@ async fn start(scratch: &TempDir) -> World {
 
 /// The sandbox of this machine, on the Python that `cargo verify` has made.
 pub(crate) fn open_sandbox(scratch: &TempDir) -> Arc<LocalSandbox> {
+    let python = find_python();
+    let settings =
+        ZygoteSettings { python, packages: None, fonts: Vec::new(), needs_landlock: true };
+    Arc::new(LocalSandbox::new(settings, scratch.path().to_owned()))
+}
+
+/// The Python that `cargo verify` has made.
+fn find_python() -> PathBuf {
     #[allow(clippy::disallowed_methods, reason = "what `cargo verify` tells its tests")]
     let python = std::env::var_os("SANDBOX_PYTHON").unwrap_or_else(|| panic!("{NEEDS_PYTHON}"));
-    let settings =
-        ZygoteSettings { python: PathBuf::from(python), fonts: Vec::new(), needs_landlock: true };
-    Arc::new(LocalSandbox::new(settings, scratch.path().to_owned()))
+    PathBuf::from(python)
 }
 
 fn ask_for_code(world: &World) {

@@ -120,7 +120,11 @@ fn nothing_below_config_is_written_by_a_function() {
         assert_eq!(on_objects(action), read, "{action}");
     }
     let written: Vec<&str> = read.iter().filter_map(|path| path.rsplit('/').nth(1)).collect();
-    assert_eq!(written, ["files", "runs", "uploads"], "which no prefix of texts may have in it");
+    assert_eq!(
+        written,
+        ["files", "runs", "sandbox", "uploads"],
+        "which no prefix of texts may have in it"
+    );
 }
 
 fn actions(statement: &Value) -> Vec<String> {

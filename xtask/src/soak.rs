@@ -12,6 +12,7 @@ use djinn_settings::table::contributor;
 
 use crate::process;
 use crate::steps::{CheckStep, StepArguments, StepCommand};
+use crate::terminal::print_line;
 use crate::{venv, verify, workspace};
 
 /// The command `cargo soak` runs these steps, or those that are named.
@@ -48,6 +49,12 @@ const STEPS: &[CheckStep] = &[
         description: "sam build makes of both functions what is deployed",
         run: build_functions,
         remedy: "run it by hand: `sam build`, as README.md says",
+    },
+    CheckStep {
+        name: "sandbox",
+        description: "sam build makes the sandbox with its packages, of a size that Lambda takes",
+        run: build_sandbox,
+        remedy: "docs/sandbox.md says what it needs: python3.13, npm and make, besides the network",
     },
 ];
 
@@ -99,6 +106,41 @@ fn build_functions() -> Result<()> {
     Ok(())
 }
 
+/// The most bytes of the sandbox's archive when it is unpacked; Lambda takes 262 MB.
+const MAX_SANDBOX: u64 = 215_000_000;
+
+/// `sam build` of the sandbox alone, which is built only where it is asked for. Needs the network, and a
+/// `python3.13` on the path.
+fn build_sandbox() -> Result<()> {
+    let out = workspace::target_dir().join("sam-sandbox");
+    let place = out.to_string_lossy();
+    let build = ["build", "Sandbox", "--template", "template.yaml", "--build-dir", &place];
+    let mut sam = venv::ensure_venv()?.program_command("sam", &build)?;
+    process::run(sam.args(["--parameter-overrides", "WithSandbox=true"]))?;
+    let archive = out.join("Sandbox");
+    let program = archive.join("sandbox");
+    ensure!(is_for_arm64(&program)?, "{} is no program for arm64", program.display());
+    for part in ["packages/numpy", "packages/pandas", "fonts"] {
+        ensure!(archive.join(part).is_dir(), "{} has no {part}", archive.display());
+    }
+    let bytes = count_bytes(&archive)?;
+    print_line(&format!("    {} MB unpacked", bytes / 1_000_000));
+    ensure!(bytes <= MAX_SANDBOX, "the sandbox has {bytes} bytes, more than {MAX_SANDBOX}");
+    Ok(())
+}
+
+/// The bytes of all files below a folder.
+fn count_bytes(folder: &Path) -> Result<u64> {
+    let unreadable = || format!("{} cannot be read", folder.display());
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder).with_context(unreadable)? {
+        let entry = entry.with_context(unreadable)?;
+        let status = entry.metadata().with_context(unreadable)?;
+        bytes += if status.is_dir() { count_bytes(&entry.path())? } else { status.len() };
+    }
+    Ok(bytes)
+}
+
 /// Whether a file is a program for 64-bit ARM: what its ELF header says.
 fn is_for_arm64(path: &Path) -> Result<bool> {
     let mut header = [0; 20];
@@ -110,6 +152,15 @@ fn is_for_arm64(path: &Path) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_files_of_a_folder_count() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("below")).unwrap();
+        std::fs::write(dir.path().join("a"), [0; 7]).unwrap();
+        std::fs::write(dir.path().join("below/b"), [0; 5]).unwrap();
+        assert_eq!(count_bytes(dir.path()).unwrap(), 12);
+    }
 
     #[test]
     fn a_program_is_known_by_its_header() {

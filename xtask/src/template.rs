@@ -21,12 +21,12 @@ const EXAMPLE: &str = "examples/own-tool/template.yaml";
 const TRANSFORMED_EXAMPLE: &str = "target/own-tool.json";
 
 /// All in which the example's template differs from ours: each piece, which there is once, and what is in its place.
-const DIFFERENCES: [(&str, &str); 4] = [
+const DIFFERENCES: [(&str, &str); 6] = [
     (
         "Description: Djinn, a serverless multi-agent backend.\n",
         "Description: Djinn, a serverless multi-agent backend, with a tool of its own.\n\n\
          # `cargo xtask template` makes this from the template.yaml of Djinn, of which two names of binaries\n\
-         # differ.\n",
+         # differ, and where the sandbox is built.\n",
     ),
     (
         " `cargo xtask template`\n# checks it offline; infra/check/rules.py lists what must stay true.\n",
@@ -34,6 +34,8 @@ const DIFFERENCES: [(&str, &str); 4] = [
     ),
     ("        Binary: agent\n", "        Binary: own-tool-agent\n"),
     ("        Binary: executor\n", "        Binary: own-tool-executor\n"),
+    ("      WorkingDirectory: .\n", "      WorkingDirectory: ../..\n"),
+    ("[HasSandbox, infra/sandbox,", "[HasSandbox, ../../infra/sandbox,"),
 ];
 
 /// Writes the example's template and runs the checks of both.
@@ -95,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_differs_in_its_binaries_and_what_is_said_of_it() {
+    fn the_example_differs_in_its_binaries_its_way_to_the_sandbox_and_what_is_said_of_it() {
         let source = fs::read_to_string(workspace::root().join(SOURCE)).unwrap();
         let example = derive_example(&source).unwrap();
         let lines = |text: &str| -> Vec<String> { text.lines().map(str::to_owned).collect() };
@@ -103,7 +105,12 @@ mod tests {
         let differs = |line: &&String| !line.starts_with(['#', 'D']) && !ours.contains(line);
         let own: Vec<_> =
             lines(&example).iter().filter(differs).map(|l| l.trim().to_owned()).collect();
-        assert_eq!(own, ["Binary: own-tool-agent", "Binary: own-tool-executor"]);
+        let binaries = ["Binary: own-tool-agent", "Binary: own-tool-executor"];
+        let sandbox = [
+            "WorkingDirectory: ../..",
+            "Code: !If [HasSandbox, ../../infra/sandbox, { ZipFile: pass }]",
+        ];
+        assert_eq!(own, [binaries, sandbox].concat());
     }
 
     #[test]

@@ -23,6 +23,8 @@ use crate::{scripts, seccomp};
 pub struct ZygoteSettings {
     /// The Python to run.
     pub python: PathBuf,
+    /// Where its packages lie, if it has none of its own.
+    pub packages: Option<PathBuf>,
     /// Fonts for charts and PDF, in the order in which they are tried.
     pub fonts: Vec<PathBuf>,
     /// Whether nothing is run where the kernel has no Landlock.
@@ -148,10 +150,18 @@ impl Zygote {
     }
 }
 
+/// What runs a program (its second argument) with the packages of a folder (its first).
+const WITH_PACKAGES: &str = "import runpy, sys; sys.path.append(sys.argv[1]); \
+                             runpy.run_path(sys.argv[2], run_name='__main__')";
+
 fn spawn(settings: &ZygoteSettings, scripts: &Path, scratch: &Path) -> io::Result<Child> {
     let mut command = Command::new(&settings.python);
     // Isolated from variables, the user's packages and the current folder.
-    command.arg("-I").arg("-B").arg(scripts.join("zygote.py"));
+    command.arg("-I").arg("-B");
+    if let Some(packages) = &settings.packages {
+        command.arg("-c").arg(WITH_PACKAGES).arg(packages);
+    }
+    command.arg(scripts.join("zygote.py"));
     command.env_clear().envs([("LANG", "C.UTF-8"), ("TZ", "UTC"), ("MPLBACKEND", "Agg")]);
     // Threads that exist before a fork do not after it.
     command.envs([("OPENBLAS_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "1")]);

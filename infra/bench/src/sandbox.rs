@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use djinn_core::id::{FileName, TenantId};
+use djinn_core::id::{FileName, SessionId, TenantId, UserId};
 use djinn_local::{prepare_font, prepare_python};
+use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::sandbox::{
     JobContext, JobEnd, JobOutput, Sandbox, SandboxAnswer, SandboxError, SandboxFile, SandboxJob,
     SandboxWork,
@@ -65,8 +66,16 @@ fn block(code: &str) -> Result<SandboxJob> {
     Ok(SandboxJob { work, files: vec![sales], state: Vec::new() })
 }
 
+fn bench_session() -> Result<SessionKey> {
+    Ok(SessionKey {
+        tenant: TenantId::new("local")?,
+        owner: UserId::new("you")?,
+        session: SessionId::new("bench")?,
+    })
+}
+
 async fn run_block(sandbox: &LocalSandbox, code: &str) -> Result<Duration> {
-    let (context, began) = (JobContext { tenant: TenantId::new("local")? }, Instant::now());
+    let (context, began) = (JobContext::new(&bench_session()?), Instant::now());
     let answer = sandbox.run_job(&context, block(code)?).await?;
     ensure!(answer.end == JobEnd::Done, "{:?}: {}", answer.end, answer.output.head);
     Ok(began.elapsed())
@@ -80,7 +89,7 @@ async fn measure_blocks() -> Result<Vec<Figure>> {
     let python = prepare_python(&place, &print_note)?;
     let fonts = vec![prepare_font(&place, &print_note)?];
     let scratch = tempfile::tempdir()?;
-    let settings = ZygoteSettings { python, fonts, needs_landlock: true };
+    let settings = ZygoteSettings { python, packages: None, fonts, needs_landlock: true };
     let sandbox = LocalSandbox::new(settings, scratch.path().to_owned());
     let began = Instant::now();
     sandbox.start().await?;

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use djinn_runtime::port::sandbox::{Sandbox, SandboxAnswer, SandboxError, SandboxJob};
+use djinn_runtime::port::sandbox::{
+    JobContext, MAX_JOB_BYTES, Sandbox, SandboxAnswer, SandboxError, SandboxJob,
+};
 use djinn_runtime::port::tool::BoxFuture;
-use sandbox::{LocalSandbox, MAX_BYTES, ZygoteSettings};
+use sandbox::{LocalSandbox, ZygoteSettings};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
@@ -41,7 +43,11 @@ impl LaptopSandbox {
         Self { shared: Arc::new(Shared { home, needs_landlock, say: Box::new(say), prepared }) }
     }
 
-    async fn answer(&self, job: SandboxJob) -> Result<SandboxAnswer, SandboxError> {
+    async fn answer(
+        &self,
+        context: &JobContext,
+        job: SandboxJob,
+    ) -> Result<SandboxAnswer, SandboxError> {
         // Who waits may be cancelled, and Python is made all the same.
         let preparing = Arc::clone(&self.shared);
         let preparing = tokio::spawn(async move { preparing.prepare().await });
@@ -49,7 +55,7 @@ impl LaptopSandbox {
         let waited = timeout(PATIENCE, preparing).await;
         waited.map_err(|_| SandboxError::Unavailable(still.to_owned()))?.ok();
         match self.shared.prepared.get() {
-            Some(Ok(sandbox)) => sandbox.run_job(job).await,
+            Some(Ok(sandbox)) => sandbox.run_job(context, job).await,
             Some(Err(why)) => Err(SandboxError::Disabled(why.clone())),
             None => Err(SandboxError::Unavailable(still.to_owned())),
         }
@@ -73,17 +79,21 @@ impl Shared {
         let scratch = self.home.join("sandbox");
         std::fs::create_dir_all(&scratch).map_err(|error| error.to_string())?;
         let needs_landlock = self.needs_landlock;
-        let settings = ZygoteSettings { python, fonts: Vec::new(), needs_landlock };
+        let settings = ZygoteSettings { python, packages: None, fonts: Vec::new(), needs_landlock };
         Ok(LocalSandbox::new(settings, scratch))
     }
 }
 
 impl Sandbox for LaptopSandbox {
     fn max_bytes(&self) -> u64 {
-        MAX_BYTES
+        MAX_JOB_BYTES
     }
 
-    fn run_job(&self, job: SandboxJob) -> BoxFuture<'_, Result<SandboxAnswer, SandboxError>> {
-        Box::pin(self.answer(job))
+    fn run_job<'a>(
+        &'a self,
+        context: &'a JobContext,
+        job: SandboxJob,
+    ) -> BoxFuture<'a, Result<SandboxAnswer, SandboxError>> {
+        Box::pin(self.answer(context, job))
     }
 }

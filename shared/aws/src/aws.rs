@@ -6,6 +6,7 @@ use crate::alarm::SchedulerAlarms;
 use crate::clients::Clients;
 use crate::counter::RequestCounter;
 use crate::invoke::LambdaInvoker;
+use crate::sandbox::LambdaSandbox;
 use crate::secret::AwsSecrets;
 use crate::settings::Settings;
 use crate::store::AwsStore;
@@ -39,6 +40,13 @@ impl Aws {
     #[must_use]
     pub fn invoker(&self) -> LambdaInvoker {
         LambdaInvoker::new(Arc::clone(&self.clients))
+    }
+
+    /// The sandbox, if a function is one.
+    #[must_use]
+    pub fn sandbox(&self) -> Option<LambdaSandbox> {
+        let function = self.clients.settings.sandbox.clone()?;
+        Some(LambdaSandbox::new(function, self.store()))
     }
 
     /// The recurring alarms of runs.

@@ -24,13 +24,16 @@ use crate::query::after_prefix;
 use crate::store::AwsStore;
 
 pub(crate) use folder::all_prefixes;
-use folder::object_key;
+pub(crate) use folder::object_key;
 
 /// Bytes that were written through us: named by their hash.
 pub(crate) const WRITTEN: &str = "files/";
 
 /// Bytes that a client uploads: named by what they are for, since their hash is not known.
 pub(crate) const UPLOADED: &str = "uploads/";
+
+/// Bytes on their way to the sandbox or from it: named by chance, and gone when they have arrived.
+pub(crate) const IN_TRANSIT: &str = "sandbox/";
 
 impl Files for AwsStore {
     async fn write_file(

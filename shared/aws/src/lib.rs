@@ -31,6 +31,7 @@ mod query;
 #[cfg(test)]
 mod replay;
 mod sample_cache;
+mod sandbox;
 mod secret;
 mod settings;
 mod share;
@@ -46,6 +47,7 @@ pub use aws::Aws;
 pub use bucket_folder::{BucketFolder, InvalidPrefix};
 pub use counter::RequestCounter;
 pub use invoke::{LambdaInvoker, RunInvocation};
+pub use sandbox::LambdaSandbox;
 pub use secret::AwsSecrets;
 pub use settings::{
     Endpoints, LOCAL_ACCESS_KEY, LOCAL_REGION, LOCAL_SECRET_KEY, ScheduleSettings, Settings,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use djinn_runtime::port::secret::Secret;
 use djinn_settings::table::aws::{
-    BUCKET, DYNAMODB_URL, EXECUTOR, LAMBDA_URL, OBJECT_DAYS, S3_URL, SCHEDULE_GROUP,
+    BUCKET, DYNAMODB_URL, EXECUTOR, LAMBDA_URL, OBJECT_DAYS, S3_URL, SANDBOX, SCHEDULE_GROUP,
     SCHEDULE_ROLE_ARN, STORE_KEY, TABLE_NAME,
 };
 use djinn_settings::{InvalidSetting, Setting, VarLookup};
@@ -16,7 +16,7 @@ pub const LOCAL_SECRET_KEY: &str = "djinn-local-only";
 /// The region goes into the signature of every request to a local service.
 pub const LOCAL_REGION: &str = "us-east-1";
 
-/// The settings name the table, bucket, executor and schedules that a process uses.
+/// The settings name the table, bucket, executor, sandbox and schedules that a process uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The DynamoDB table (`DJINN_TABLE`).
@@ -26,6 +26,8 @@ pub struct Settings {
     /// The function that continues runs, by ARN or name (`DJINN_EXECUTOR`). `None`: nobody can be
     /// invoked.
     pub executor: Option<String>,
+    /// The function that is the sandbox, by ARN or name (`DJINN_SANDBOX`). `None`: none is.
+    pub sandbox: Option<String>,
     /// Where alarms are made. `None`: there are none.
     pub schedules: Option<ScheduleSettings>,
     /// How long the bucket keeps an object after it was written (`DJINN_OBJECT_DAYS`).
@@ -102,6 +104,7 @@ impl Settings {
             table: table.into(),
             bucket: bucket.into(),
             executor: None,
+            sandbox: None,
             schedules: None,
             object_life: OBJECT_LIFE,
             endpoints: Endpoints::default(),
@@ -136,7 +139,8 @@ impl Settings {
         let defaults = Self::new(TABLE_NAME.require_text(var)?, BUCKET.require_text(var)?);
         let object_days: u64 = OBJECT_DAYS.read_number(var)?;
         let object_life = Duration::from_secs(object_days * 24 * 60 * 60);
-        Ok(Self { executor: Some(executor), schedules, object_life, endpoints, ..defaults })
+        let (executor, sandbox) = (Some(executor), SANDBOX.find_text(var));
+        Ok(Self { executor, sandbox, schedules, object_life, endpoints, ..defaults })
     }
 }
 

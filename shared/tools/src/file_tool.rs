@@ -11,7 +11,7 @@ use djinn_core::tool::{EffectClass, ResultView, Risk, SafeArguments, ToolOutput,
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::{Files, NewFile, has_rows};
 use djinn_runtime::port::sandbox::{
-    ExtractValue, Sandbox, SandboxError, SandboxFile, SandboxJob, SandboxWork,
+    ExtractValue, JobContext, Sandbox, SandboxError, SandboxFile, SandboxJob, SandboxWork,
 };
 use djinn_runtime::port::tool::{ToolContext, ToolError};
 use djinn_runtime::prompt::{self, Fragment, Prompts};
@@ -135,7 +135,8 @@ impl<F: Files + Send + Sync> FileTool<F> {
         let work = SandboxWork::Extract { name: file.name.clone(), offset, limit };
         let given = SandboxFile { name: file.name.clone(), content };
         let job = SandboxJob { work, files: vec![given], state: Vec::new() };
-        let answer = match self.sandbox.run_job(job).await {
+        let job_context = JobContext::new(&context.session);
+        let answer = match self.sandbox.run_job(&job_context, job).await {
             Ok(answer) => answer.value,
             Err(SandboxError::Disabled(_)) => serde_json::Value::Null,
             Err(error) => return Err(explain_sandbox_error(&self.prompts, context, &error)),

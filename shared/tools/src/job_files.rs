@@ -1,34 +1,40 @@
 //! The files of a session that a job in the sandbox is given.
 
 use djinn_core::file::ProductFile;
+use djinn_core::id::FileName;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::Files;
-use djinn_runtime::port::sandbox::{SandboxError, SandboxFile};
+use djinn_runtime::port::sandbox::{JobContext, Sandbox, SandboxError, SandboxFile};
 use djinn_runtime::port::tool::{ToolContext, ToolError};
 use djinn_runtime::prompt::{self, Fragment, Prompts};
 use futures::future::try_join_all;
 use serde_json::{Value, json};
 
 /// Files that a job is given at most.
-const MAX_FILES: usize = 100;
+pub(crate) const MAX_FILES: usize = 100;
 
 /// The files of a job.
 pub(crate) struct JobFiles {
-    /// Those that are there.
+    /// The names of all that are there.
+    pub(crate) names: Vec<FileName>,
+    /// Those that the job brings.
     pub(crate) files: Vec<SandboxFile>,
+    /// Whose they are, with those that the sandbox reads by itself.
+    pub(crate) context: JobContext,
     /// The names of those that do not fit.
     pub(crate) left_behind: Vec<String>,
 }
 
-/// The files that the run knows of: first those that `words` name, then the newest, as many as have
-/// `max_bytes` together.
+/// The files that the run knows of: first those that `words` name, then the newest, `most` at most and as many
+/// as the sandbox takes.
 ///
 /// # Errors
 /// [`StoreError`] when the store cannot be reached.
 pub(crate) async fn choose_files<F: Files>(
     files: &F,
     context: &ToolContext,
-    max_bytes: u64,
+    sandbox: &dyn Sandbox,
+    most: usize,
     words: &str,
 ) -> Result<JobFiles, StoreError> {
     let mut known = files.list_files(&context.session).await?;
@@ -36,47 +42,59 @@ pub(crate) async fn choose_files<F: Files>(
     known.reverse();
     // A stable sort: what is named comes first, and of both the newest.
     known.sort_by_key(|file| !words.contains(file.name.as_str()));
-    let (chosen, left_behind) = split_by_size(known, max_bytes);
-    Ok(JobFiles { files: read_files(files, context, &chosen).await?, left_behind })
+    bring_files(files, context, sandbox, known, most).await
 }
 
-/// The images that the run knows of and `text` names, as many as have `max_bytes` together.
+/// The images that the run knows of and `text` names, as many as the sandbox takes.
 ///
 /// # Errors
 /// [`StoreError`] when the store cannot be reached.
 pub(crate) async fn choose_images<F: Files>(
     files: &F,
     context: &ToolContext,
-    max_bytes: u64,
+    sandbox: &dyn Sandbox,
     text: &str,
-) -> Result<Vec<SandboxFile>, StoreError> {
+) -> Result<JobFiles, StoreError> {
     let mut known = files.list_files(&context.session).await?;
     let unescaped = text.replace("%20", " ");
     known.retain(|file| {
         let is_named = || unescaped.contains(file.name.as_str());
         context.files.contains(&file.name) && file.media_type.starts_with("image/") && is_named()
     });
-    let (chosen, _) = split_by_size(known, max_bytes);
-    read_files(files, context, &chosen).await
+    bring_files(files, context, sandbox, known, MAX_FILES).await
 }
 
-async fn read_files<F: Files>(
+/// What of these files fits, read unless the sandbox does that by itself.
+async fn bring_files<F: Files>(
     files: &F,
     context: &ToolContext,
-    chosen: &[ProductFile],
-) -> Result<Vec<SandboxFile>, StoreError> {
+    sandbox: &dyn Sandbox,
+    known: Vec<ProductFile>,
+    most: usize,
+) -> Result<JobFiles, StoreError> {
+    let (chosen, left_behind) = split_by_size(known, sandbox.max_bytes(), most);
+    let names = chosen.iter().map(|file| file.name.clone()).collect();
+    let job = JobContext::new(&context.session);
+    if sandbox.reads_files() {
+        let context = JobContext { stored: chosen, ..job };
+        return Ok(JobFiles { names, files: Vec::new(), context, left_behind });
+    }
     let read = chosen.iter().map(async |file| {
         let content = files.read_file(&context.session, file, file.size).await?;
         Ok::<_, StoreError>(SandboxFile { name: file.name.clone(), content })
     });
-    try_join_all(read).await
+    Ok(JobFiles { names, files: try_join_all(read).await?, context: job, left_behind })
 }
 
-fn split_by_size(known: Vec<ProductFile>, max_bytes: u64) -> (Vec<ProductFile>, Vec<String>) {
+fn split_by_size(
+    known: Vec<ProductFile>,
+    max_bytes: u64,
+    most: usize,
+) -> (Vec<ProductFile>, Vec<String>) {
     let (mut chosen, mut left_behind) = (Vec::new(), Vec::new());
     let mut room = max_bytes;
     for file in known {
-        if file.size <= room && chosen.len() < MAX_FILES {
+        if file.size <= room && chosen.len() < most {
             room -= file.size;
             chosen.push(file);
         } else {
@@ -125,8 +143,12 @@ mod tests {
             .unwrap()
         };
         let known = vec![file("a.csv", 60), file("b.csv", 50), file("c.csv", 40)];
-        let (chosen, left_behind) = split_by_size(known, 100);
-        let names: Vec<_> = chosen.iter().map(|file| file.name.as_str()).collect();
-        assert_eq!((names, left_behind), (vec!["a.csv", "c.csv"], vec!["b.csv".to_owned()]));
+        let names = |most| {
+            let (chosen, left_behind) = split_by_size(known.clone(), 100, most);
+            let chosen = chosen.iter().map(|file| file.name.to_string());
+            (chosen.collect::<Vec<_>>().join(" "), left_behind.join(" "))
+        };
+        assert_eq!(names(9), ("a.csv c.csv".to_owned(), "b.csv".to_owned()));
+        assert_eq!(names(1), ("a.csv".to_owned(), "b.csv c.csv".to_owned()));
     }
 }

@@ -63,18 +63,17 @@ impl<F: Files + Send + Sync> TypedTool for LookTool<F> {
         arguments: LookArguments,
     ) -> Result<ToolOutput, ToolError> {
         let task = arguments.task.unwrap_or_default();
-        let chosen = choose_files(self.files.as_ref(), context, self.sandbox.max_bytes(), &task);
-        let JobFiles { mut files, mut left_behind } = chosen.await.map_err(|_| {
-            render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
-        })?;
-        let others = files.split_off(files.len().min(MAX_LOOKS));
-        left_behind.extend(others.into_iter().map(|file| file.name.to_string()));
-        let names: Vec<_> = files.iter().map(|file| file.name.clone()).collect();
+        let (sandbox, most) = (self.sandbox.as_ref(), MAX_LOOKS);
+        let chosen = choose_files(self.files.as_ref(), context, sandbox, most, &task);
+        let JobFiles { names, files, context: job_context, left_behind } =
+            chosen.await.map_err(|_| {
+                render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
+            })?;
         let mut looks = serde_json::Map::new();
         if !names.is_empty() {
             let work = SandboxWork::Look { names: names.clone() };
             let job = SandboxJob { work, files, state: Vec::new() };
-            let answer = self.sandbox.run_job(job).await;
+            let answer = self.sandbox.run_job(&job_context, job).await;
             let answer =
                 answer.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
             looks = answer.value.as_object().cloned().unwrap_or_default();

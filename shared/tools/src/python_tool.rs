@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::job_files::{JobFiles, choose_files, explain_sandbox_error, render_error};
+use crate::job_files::{JobFiles, MAX_FILES, choose_files, explain_sandbox_error, render_error};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
 /// The most bytes of an image that a model is shown.
@@ -175,16 +175,16 @@ impl<F: Files + Send + Sync> TypedTool for PythonTool<F> {
         arguments: PythonArguments,
     ) -> Result<ToolOutput, ToolError> {
         let code = strip_fence(&arguments.code);
-        let JobFiles { files, left_behind } =
-            choose_files(self.files.as_ref(), context, self.sandbox.max_bytes(), code)
-                .await
-                .map_err(|_| {
-                    render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
-                })?;
+        let (sandbox, most) = (self.sandbox.as_ref(), MAX_FILES);
+        let chosen = choose_files(self.files.as_ref(), context, sandbox, most, code);
+        let JobFiles { files, context: job_context, left_behind, .. } =
+            chosen.await.map_err(|_| {
+                render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
+            })?;
         let BlockState { earlier, variables } = self.load_state(context).await;
         let work = SandboxWork::Python { code: code.to_owned(), earlier: earlier.clone() };
         let job = SandboxJob { work, files, state: variables };
-        let answer = self.sandbox.run_job(job).await;
+        let answer = self.sandbox.run_job(&job_context, job).await;
         let answer =
             answer.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
         let products = self.keep_products(context, code, &answer.products).await?;

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::job_files::{choose_images, explain_sandbox_error, render_error};
+use crate::job_files::{JobFiles, choose_images, explain_sandbox_error, render_error};
 use crate::python_tool::{sandbox_policy, strip_fence};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
@@ -98,8 +98,8 @@ impl<F: Files + Send + Sync> RenderTool<F> {
         format: DocumentFormat,
         text: &str,
     ) -> Result<(Vec<u8>, RenderValue), ToolError> {
-        let files = choose_images(&*self.files, context, self.sandbox.max_bytes(), text).await;
-        let files = files.map_err(|_| {
+        let chosen = choose_images(&*self.files, context, &*self.sandbox, text).await;
+        let JobFiles { files, context: job_context, .. } = chosen.map_err(|_| {
             render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
         })?;
         let work = SandboxWork::Render {
@@ -110,7 +110,7 @@ impl<F: Files + Send + Sync> RenderTool<F> {
             language: context.language,
         };
         let job = SandboxJob { work, files, state: Vec::new() };
-        let answer = self.sandbox.run_job(job).await;
+        let answer = self.sandbox.run_job(&job_context, job).await;
         let answer =
             answer.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
         let value: RenderValue = serde_json::from_value(answer.value).unwrap_or_default();

@@ -83,7 +83,7 @@ pub fn build_world<A: Alarms, I: Invoker>(
         files: Arc::clone(&store),
         prompts: Arc::clone(&prompts),
         secrets: aws.secrets(),
-        sandbox: djinn.sandbox(),
+        sandbox: aws.sandbox().map_or_else(|| djinn.sandbox(), |sandbox| Arc::new(sandbox)),
     };
     Ok(World {
         tools: djinn.build_toolbox(&parts)?.with_sources_fresh(settings.tool_sources_fresh),

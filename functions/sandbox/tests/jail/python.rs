@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use djinn_core::id::FileName;
+use djinn_core::id::{FileName, SessionId, TenantId, UserId};
+use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::sandbox::{
-    BlockValue, Sandbox, SandboxAnswer, SandboxFile, SandboxJob, SandboxWork,
+    BlockValue, JobContext, Sandbox, SandboxAnswer, SandboxFile, SandboxJob, SandboxWork,
 };
 use sandbox::{LocalSandbox, ZygoteSettings};
 use tempfile::TempDir;
@@ -31,7 +32,12 @@ pub(crate) fn start() -> TestSandbox {
 /// A sandbox on a Python whose jobs may take 20 seconds.
 pub(crate) fn start_with(python: &Path, needs_landlock: bool) -> TestSandbox {
     let scratch = TempDir::new().unwrap();
-    let settings = ZygoteSettings { python: python.to_owned(), fonts: Vec::new(), needs_landlock };
+    let settings = ZygoteSettings {
+        python: python.to_owned(),
+        packages: None,
+        fonts: Vec::new(),
+        needs_landlock,
+    };
     let sandbox = LocalSandbox::new(settings, scratch.path().to_owned()).with_seconds(20);
     TestSandbox { sandbox, _scratch: scratch }
 }
@@ -40,6 +46,15 @@ pub(crate) fn start_with(python: &Path, needs_landlock: bool) -> TestSandbox {
 pub(crate) fn block(code: &str) -> SandboxJob {
     let work = SandboxWork::Python { code: code.to_owned(), earlier: Vec::new() };
     SandboxJob { work, files: Vec::new(), state: Vec::new() }
+}
+
+/// Whose jobs they are, of which nothing here makes a difference.
+fn context() -> JobContext {
+    JobContext::new(&SessionKey {
+        tenant: TenantId::new("t").unwrap(),
+        owner: UserId::new("u").unwrap(),
+        session: SessionId::new("s").unwrap(),
+    })
 }
 
 pub(crate) fn file(name: &str, content: impl Into<Vec<u8>>) -> SandboxFile {
@@ -54,7 +69,7 @@ impl TestSandbox {
 
     /// What came of a job.
     pub(crate) async fn run(&self, job: SandboxJob) -> SandboxAnswer {
-        self.sandbox.run_job(job).await.unwrap()
+        self.sandbox.run_job(&context(), job).await.unwrap()
     }
 
     /// What came of a block.

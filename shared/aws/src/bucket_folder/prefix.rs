@@ -7,7 +7,7 @@ const ROOT: &str = "config/";
 const MAX_PREFIX: usize = 200;
 
 /// The names below which sessions write, whatever stands before them: as the template's policy has it.
-const WRITTEN: [&str; 3] = ["files", "runs", "uploads"];
+const WRITTEN: [&str; 4] = ["files", "runs", "sandbox", "uploads"];
 
 /// Why a prefix cannot be used, as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -3,12 +3,15 @@
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file_url::Folder;
 
-use super::{UPLOADED, WRITTEN};
+use super::{IN_TRANSIT, UPLOADED, WRITTEN};
 
-/// The key of an object in the bucket: `<tenant>/files/<owner>/<session>/<sha256>`, or `uploads`. A
+/// The kinds of a session's objects.
+const KINDS: [&str; 3] = [WRITTEN, UPLOADED, IN_TRANSIT];
+
+/// The key of an object in the bucket: `<tenant>/files/<owner>/<session>/<sha256>`, or `uploads` or `sandbox`. A
 /// `ProductFile` names its object without tenant and session, so that none can point into another's.
 pub(crate) fn object_key(folder: &Folder, object: &str) -> Result<String, StoreError> {
-    let kind = [WRITTEN, UPLOADED].into_iter().find(|kind| object.starts_with(kind));
+    let kind = KINDS.into_iter().find(|kind| object.starts_with(kind));
     let name = kind.and_then(|kind| object.strip_prefix(kind));
     match (kind, name) {
         (Some(kind), Some(name)) if is_sha256(name) => {
@@ -19,8 +22,8 @@ pub(crate) fn object_key(folder: &Folder, object: &str) -> Result<String, StoreE
 }
 
 /// Where all the objects of a folder lie.
-pub(crate) fn all_prefixes(folder: &Folder) -> [String; 2] {
-    [WRITTEN, UPLOADED].map(|kind| kind_prefix(folder, kind))
+pub(crate) fn all_prefixes(folder: &Folder) -> [String; 3] {
+    KINDS.map(|kind| kind_prefix(folder, kind))
 }
 
 /// Where those of one kind lie.

@@ -87,6 +87,36 @@ impl FileUrls for AwsStore {
     }
 }
 
+impl AwsStore {
+    /// A URL that the object of a key is read by, whoever asks.
+    pub(crate) async fn presign_read(
+        &self,
+        key: &str,
+        valid_for: Duration,
+    ) -> Result<String, StoreError> {
+        let get = self.clients.s3().await.get_object().bucket(self.bucket()).key(key);
+        match get.presigned(presigning_config(valid_for)?).await {
+            Ok(presigned) => Ok(presigned.uri().to_owned()),
+            Err(error) => Err(store_error(self.bucket_request("GetObject"), &error)),
+        }
+    }
+
+    /// A request that writes an object of a key, whoever makes it: its URL, and its headers.
+    pub(crate) async fn presign_write(
+        &self,
+        key: &str,
+        valid_for: Duration,
+    ) -> Result<(String, Vec<(String, String)>), StoreError> {
+        let put = self.clients.s3().await.put_object().bucket(self.bucket()).key(key);
+        let presigned = put
+            .presigned(presigning_config(valid_for)?)
+            .await
+            .map_err(|error| store_error(self.bucket_request("PutObject"), &error))?;
+        let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        Ok((presigned.uri().to_owned(), presigned.headers().map(own).collect()))
+    }
+}
+
 /// Each announcement has an object of its own, so that a later one cannot change the bytes of a file that
 /// a journal already names. They sort by time, so that those that are waited for stand together.
 fn upload_object(file: &NewFile, size: u64, now_ms: i64) -> String {

@@ -2,12 +2,15 @@
 //! anything.
 
 mod base64_bytes;
+pub mod wire;
 
+use djinn_core::file::ProductFile;
 use djinn_core::id::FileName;
 use djinn_core::language::Language;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::SessionKey;
 use super::tool::BoxFuture;
 
 /// Seconds that a job may take, from its start in the sandbox to its end.
@@ -16,6 +19,26 @@ pub const MAX_JOB_SECONDS: u32 = 30;
 pub const MAX_PRODUCTS: usize = 20;
 /// The most bytes of a product.
 pub const MAX_PRODUCT: u64 = 20 * 1024 * 1024;
+/// The most bytes of all files of a job together, whichever sandbox does it.
+pub const MAX_JOB_BYTES: u64 = 200 * 1024 * 1024;
+
+/// Whose job it is, and which of their files it is given besides those that it brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobContext {
+    /// The session of the files. What ran for one tenant runs for no other.
+    pub session: SessionKey,
+    /// Files of the session that lie in the current folder too, for a sandbox that reads them by itself; see
+    /// [`Sandbox::reads_files`].
+    pub stored: Vec<ProductFile>,
+}
+
+impl JobContext {
+    /// A job of this session's that brings all of its files.
+    #[must_use]
+    pub fn new(session: &SessionKey) -> Self {
+        Self { session: session.clone(), stored: Vec::new() }
+    }
+}
 
 /// What is to be done with which files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -252,13 +275,24 @@ pub enum SandboxError {
     Unavailable(String),
 }
 
-/// A sandbox, reached in this process or by an invocation.
+/// A sandbox, reached in this process or by an invocation. Needs for the latter `lambda:InvokeFunction`, and
+/// `s3:GetObject`, `PutObject` and `DeleteObject` under the tenants' `sandbox/` for what an invocation cannot
+/// hold.
 pub trait Sandbox: Send + Sync {
     /// Bytes of all files together that a job may be given.
     fn max_bytes(&self) -> u64;
 
+    /// Whether it reads files of a session by itself, so that a job need not bring them.
+    fn reads_files(&self) -> bool {
+        false
+    }
+
     /// Does a job to its end.
-    fn run_job(&self, job: SandboxJob) -> BoxFuture<'_, Result<SandboxAnswer, SandboxError>>;
+    fn run_job<'a>(
+        &'a self,
+        context: &'a JobContext,
+        job: SandboxJob,
+    ) -> BoxFuture<'a, Result<SandboxAnswer, SandboxError>>;
 }
 
 /// What stands where there is no sandbox: it says so.
@@ -269,7 +303,11 @@ impl Sandbox for DisabledSandbox {
         0
     }
 
-    fn run_job(&self, _: SandboxJob) -> BoxFuture<'_, Result<SandboxAnswer, SandboxError>> {
+    fn run_job<'a>(
+        &'a self,
+        _: &'a JobContext,
+        _: SandboxJob,
+    ) -> BoxFuture<'a, Result<SandboxAnswer, SandboxError>> {
         Box::pin(async { Err(SandboxError::Disabled(self.0.clone())) })
     }
 }

@@ -11,7 +11,8 @@ use djinn_core::settings::RunSettings;
 use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::sandbox::{
-    JobEnd, JobOutput, Sandbox, SandboxAnswer, SandboxError, SandboxFile, SandboxJob, SandboxWork,
+    JobContext, JobEnd, JobOutput, Sandbox, SandboxAnswer, SandboxError, SandboxFile, SandboxJob,
+    SandboxWork,
 };
 use djinn_runtime::port::tool::{BoxFuture, OfferedAgents, Toolbox};
 use djinn_testkit::memory::MemoryStore;
@@ -36,7 +37,11 @@ impl Sandbox for WrittenSandbox {
         1_000_000
     }
 
-    fn run_job(&self, job: SandboxJob) -> BoxFuture<'_, Result<SandboxAnswer, SandboxError>> {
+    fn run_job<'a>(
+        &'a self,
+        _: &'a JobContext,
+        job: SandboxJob,
+    ) -> BoxFuture<'a, Result<SandboxAnswer, SandboxError>> {
         Box::pin(async move {
             self.0.pass("before job".to_owned()).await;
             tokio::time::sleep(Duration::from_millis(200)).await;

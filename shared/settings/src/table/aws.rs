@@ -1,4 +1,4 @@
-//! Where everything lies: table, bucket, executor, alarms, and their stand-ins on a laptop.
+//! Where everything lies: table, bucket, executor, sandbox, alarms, and their stand-ins on a laptop.
 
 use super::settings_table;
 use crate::setting::{Setting, SettingsTable};
@@ -18,6 +18,10 @@ settings_table! {
     /// The function that continues runs.
     EXECUTOR = Setting::form("DJINN_EXECUTOR", "the ARN of the function that continues runs")
         .mark_required().with_stack_value();
+
+    /// The function that model-written code runs in, and documents are read in; see docs/sandbox.md.
+    SANDBOX = Setting::form("DJINN_SANDBOX", "the name or the ARN of a function")
+        .with_stack_value();
 
     /// The group of the schedules that bring runs back.
     SCHEDULE_GROUP = Setting::text("DJINN_SCHEDULE_GROUP").mark_required().with_stack_value();

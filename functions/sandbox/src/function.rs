@@ -1,0 +1,72 @@
+//! The function as Lambda starts it: in the place of Python's own loop.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use djinn_runtime::port::sandbox::wire::JobEnvelope;
+use lambda_runtime::{LambdaEvent, service_fn};
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+
+use crate::handler::Handler;
+use crate::local_sandbox::LocalSandbox;
+use crate::zygote::ZygoteSettings;
+
+/// Why the function ends: what it cannot start with, or Lambda's runtime.
+pub use lambda_runtime::Error as FunctionError;
+
+/// Where the function's archive lies, unless Lambda says otherwise.
+const TASK_ROOT: &str = "/var/task";
+
+/// Runs the function behind Lambda's runtime, until the process is ended. Lambda starts it with the command that
+/// would run Python's own loop (`AWS_LAMBDA_EXEC_WRAPPER`), so that the first argument is the Python to use. Its
+/// packages lie in `packages` of the archive, and fonts in `fonts`.
+///
+/// # Errors
+/// [`FunctionError`] where there is no such argument, or no asynchronous runtime.
+pub fn run_function() -> Result<(), FunctionError> {
+    #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    let var = |name: &str| std::env::var(name).ok();
+    djinn_runtime::telemetry::init(var("AWS_LAMBDA_LOG_LEVEL").as_deref(), io::stdout);
+    // The variables of this process hold credentials: no other of the same user may read them.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    let python = std::env::args_os().nth(1).ok_or("the first argument must be a Python")?;
+    let root = PathBuf::from(var("LAMBDA_TASK_ROOT").unwrap_or_else(|| TASK_ROOT.to_owned()));
+    let settings = ZygoteSettings {
+        python: PathBuf::from(python),
+        packages: Some(root.join("packages")).filter(|packages| packages.is_dir()),
+        fonts: list_fonts(&root.join("fonts"))?,
+        // Without it Firecracker, no way out and no rights are the wall.
+        needs_landlock: false,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(serve(settings))
+}
+
+async fn serve(settings: ZygoteSettings) -> Result<(), FunctionError> {
+    let scratch = tempfile::Builder::new().prefix("djinn-jobs-").tempdir()?;
+    let sandbox = LocalSandbox::new(settings, scratch.path().to_owned());
+    // While Lambda starts an environment it gives it a whole processor.
+    match sandbox.start().await {
+        Ok(walls) if walls.landlock == 0 => tracing::warn!(?walls, "this kernel has no Landlock"),
+        Ok(walls) => tracing::info!(?walls, "Python is ready"),
+        Err(error) => tracing::error!(%error, "code is disabled"),
+    }
+    let handler = &Handler::new(sandbox, scratch.path().join("objects"));
+    lambda_runtime::run(service_fn(async |event: LambdaEvent<JobEnvelope>| {
+        Ok::<_, FunctionError>(handler.handle_job(event.payload).await)
+    }))
+    .await
+}
+
+/// The fonts of a folder in the order of their names; none if it is not there.
+fn list_fonts(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let paths = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut fonts = paths.collect::<io::Result<Vec<_>>>()?;
+    fonts.retain(|path| path.extension().is_some_and(|end| end == "ttf" || end == "otf"));
+    fonts.sort();
+    Ok(fonts)
+}

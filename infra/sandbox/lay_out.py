@@ -1,0 +1,109 @@
+"""Lays the packages and the font of the sandbox's archive beside its program.
+
+    python3.13 infra/sandbox/lay_out.py FOLDER
+
+`FOLDER/packages` gets the wheels of requirements.txt for Lambda on arm64, without what nothing there reads, and
+as byte code alone, which starts faster than it could be made on a disk that cannot be written. `FOLDER/fonts` gets
+a font that has Chinese. What is laid out must fit into a function, so its size is told, and checked.
+"""
+
+import compileall
+import hashlib
+import py_compile
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+REQUIREMENTS = Path(__file__).with_name("requirements.txt")
+
+# The newest glibc of Amazon Linux 2023 is 2.34; wheels name the oldest that they run on.
+PLATFORMS = ("manylinux_2_28_aarch64", "manylinux_2_27_aarch64", "manylinux_2_26_aarch64",
+             "manylinux_2_17_aarch64", "manylinux2014_aarch64")
+
+# Noto Sans SC (OFL 1.1) as npm has it, and the SHA-256 of the one file that is taken.
+FONT_PACKAGE = "@expo-google-fonts/noto-sans-sc@0.4.3"
+FONT = "package/400Regular/NotoSansSC_400Regular.ttf"
+FONT_LICENSE = "package/LICENSE_FONT"
+FONT_SHA256 = "d45f67f0a7c0ca3f256950777ce6a61cc7ce5f9696d02900cbbaac25f8aa7d16"
+
+# Folders that nothing at run time reads: tests, headers, examples and commands.
+NEEDLESS_FOLDERS = ("tests", "test", "__pycache__", "include", "includes", "sample_data")
+NEEDLESS_TOP = ("bin", "share", "pypdfium2_cli")
+# What compilers and checkers of types read.
+NEEDLESS_ENDINGS = (".a", ".c", ".cpp", ".h", ".pxd", ".pxi", ".pyi", ".pyx", ".lib")
+# It has all of its code in Python too, and what is compiled of it takes 13 MB.
+PURE = "fontTools"
+
+# The most MB of all: Lambda takes 262 (250 MiB), and the next versions of packages are larger.
+MOST_MB = 215
+
+
+def main(folder):
+    if sys.version_info[:2] != (3, 13):
+        sys.exit("Python 3.13 is needed, which the function runs on: set PYTHON to one")
+    packages, fonts = folder / "packages", folder / "fonts"
+    install(packages)
+    drop_needless(packages)
+    compile_all(packages)
+    fetch_font(fonts)
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
+    print(f"the sandbox has {size:.0f} MB of {MOST_MB}")
+    if size > MOST_MB:
+        sys.exit(f"{folder} is larger than that: leave something out of requirements.in")
+
+
+def install(packages):
+    """The wheels, each with a hash that is listed."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install",
+           "--root-user-action", "ignore"]
+    asked = ["--only-binary", ":all:", "--require-hashes", "--no-compile", "--no-deps", "--implementation", "cp",
+             "--python-version", "3.13", "--target", str(packages), "-r", str(REQUIREMENTS)]
+    for platform in PLATFORMS:
+        asked += ["--platform", platform]
+    subprocess.run(pip + asked, check=True)
+
+
+def drop_needless(packages):
+    for name in NEEDLESS_TOP:
+        shutil.rmtree(packages / name, ignore_errors=True)
+    for path in sorted(packages.rglob("*")):
+        if path.is_dir() and path.name in NEEDLESS_FOLDERS:
+            shutil.rmtree(path)
+        elif path.is_file() and (path.suffix in NEEDLESS_ENDINGS or is_compiled_twice(packages, path)):
+            path.unlink()
+
+
+def is_compiled_twice(packages, path):
+    return path.suffix == ".so" and path.relative_to(packages).parts[0] == PURE
+
+
+def compile_all(packages):
+    """Byte code in the place of each source."""
+    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    if not compileall.compile_dir(packages, quiet=1, legacy=True, invalidation_mode=mode,
+                                  stripdir=str(packages), workers=0):
+        sys.exit("a package does not compile")
+    for source in packages.rglob("*.py"):
+        source.unlink()
+
+
+def fetch_font(fonts):
+    """The font, by its hash."""
+    with tempfile.TemporaryDirectory() as place:
+        subprocess.run(["npm", "pack", "--silent", "--pack-destination", place, FONT_PACKAGE], check=True,
+                       stdout=subprocess.DEVNULL)
+        [archive] = Path(place).iterdir()
+        with tarfile.open(archive) as opened:
+            font, license = (opened.extractfile(name).read() for name in (FONT, FONT_LICENSE))
+    if hashlib.sha256(font).hexdigest() != FONT_SHA256:
+        sys.exit(f"{FONT_PACKAGE} has another font than is expected")
+    fonts.mkdir(parents=True, exist_ok=True)
+    (fonts / Path(FONT).name).write_bytes(font)
+    (fonts / "OFL.txt").write_bytes(license)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve())

@@ -1,0 +1,206 @@
+//! The sandbox as a function of its own: what is small travels in the invocation, what is large through the bucket.
+
+mod parcel;
+
+use std::time::Duration;
+
+use aws_sdk_lambda::config::Config;
+use aws_sdk_lambda::config::retry::RetryConfig;
+use aws_sdk_lambda::config::timeout::TimeoutConfig;
+use aws_sdk_lambda::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_lambda::operation::invoke::{InvokeError, InvokeOutput};
+use aws_sdk_lambda::primitives::Blob;
+use djinn_core::id::TenantId;
+use djinn_runtime::port::StoreError;
+use djinn_runtime::port::sandbox::wire::{AnswerEnvelope, FORMAT, FunctionReply, PackedProduct};
+use djinn_runtime::port::sandbox::{
+    JobContext, MAX_JOB_BYTES, MAX_PRODUCT, Sandbox, SandboxAnswer, SandboxError, SandboxFile,
+    SandboxJob,
+};
+use djinn_runtime::port::tool::BoxFuture;
+
+use crate::store::AwsStore;
+use parcel::Parcel;
+
+/// How long an invocation is waited for: the function's own time-out, and a cold start.
+const PATIENCE: Duration = Duration::from_secs(65);
+/// How often a job is handed over while all environments of the function are at work.
+const ATTEMPTS: u32 = 3;
+/// The most that is waited before the second attempt, and for twice as long before the third.
+const BACKOFF_MS: u64 = 600;
+/// The most bytes of the variables of a block.
+const MAX_STATE: u64 = 64 * 1024 * 1024;
+/// The longest text of an error in a log.
+const MAX_TEXT: usize = 500;
+
+/// A sandbox that is invoked synchronously, each tenant's jobs in environments of its own.
+#[derive(Debug, Clone)]
+pub struct LambdaSandbox {
+    function: String,
+    store: AwsStore,
+}
+
+impl LambdaSandbox {
+    pub(crate) fn new(function: String, store: AwsStore) -> Self {
+        Self { function, store }
+    }
+
+    async fn answer(
+        &self,
+        context: &JobContext,
+        job: SandboxJob,
+    ) -> Result<SandboxAnswer, SandboxError> {
+        let mut parcel = Parcel::pack_job(&self.store, context, job).await?;
+        let reply = self.invoke_function(&context.session.tenant, parcel.to_payload()?).await;
+        let reply = match reply {
+            Ok(FunctionReply::Stored) => parcel.read_answer(&self.store).await,
+            reply => reply,
+        };
+        parcel.clear_away(&self.store).await;
+        match reply? {
+            FunctionReply::Answer(answer) => unpack_answer(*answer).await,
+            FunctionReply::Disabled(why) => Err(SandboxError::Disabled(why)),
+            FunctionReply::Unavailable(why) => Err(SandboxError::Unavailable(why)),
+            FunctionReply::Stored => {
+                Err(unavailable("the sandbox's answer is not where it was put"))
+            }
+        }
+    }
+
+    async fn invoke_function(
+        &self,
+        tenant: &TenantId,
+        payload: Vec<u8>,
+    ) -> Result<FunctionReply, SandboxError> {
+        let mut attempt = 1;
+        loop {
+            match Box::pin(self.send_payload(tenant, payload.clone())).await {
+                Ok(output) => return parse_output(&output),
+                Err(error) if is_busy(&error) && attempt < ATTEMPTS => {
+                    let most_ms = BACKOFF_MS * u64::from(attempt);
+                    let pause = Duration::from_millis(fastrand::u64(most_ms / 2..=most_ms));
+                    tokio::time::sleep(pause).await;
+                    attempt += 1;
+                }
+                Err(error) => return Err(self.explain_failure(&error)),
+            }
+        }
+    }
+
+    async fn send_payload(
+        &self,
+        tenant: &TenantId,
+        payload: Vec<u8>,
+    ) -> Result<InvokeOutput, SdkError<InvokeError>> {
+        let timeouts = TimeoutConfig::builder()
+            .connect_timeout(self.store.clients.settings.timeouts.connect)
+            .operation_attempt_timeout(PATIENCE)
+            .build();
+        // A job whose time was over once is not done again.
+        let patient =
+            Config::builder().timeout_config(timeouts).retry_config(RetryConfig::disabled());
+        let client = self.store.clients.lambda().await;
+        let request = client.invoke().function_name(&self.function).tenant_id(tenant.as_str());
+        request.payload(Blob::new(payload)).customize().config_override(patient).send().await
+    }
+
+    fn explain_failure(&self, error: &SdkError<InvokeError>) -> SandboxError {
+        let code = error.code().unwrap_or_default();
+        let detail = DisplayErrorContext(error).to_string();
+        let detail: String = detail.chars().take(MAX_TEXT).collect();
+        tracing::warn!(function = self.function, code, detail, "the sandbox was not invoked");
+        match code {
+            _ if is_busy(error) => unavailable("all sandboxes are at work: try again in a minute"),
+            "AccessDeniedException" | "ResourceNotFoundException" => {
+                let function = &self.function;
+                SandboxError::Disabled(format!(
+                    "the function {function} cannot be invoked: check DJINN_SANDBOX and the policy"
+                ))
+            }
+            _ if matches!(error, SdkError::TimeoutError(_)) => {
+                let seconds = PATIENCE.as_secs();
+                unavailable(&format!("the sandbox did not answer within {seconds} seconds"))
+            }
+            "" => unavailable("the sandbox could not be reached"),
+            code => unavailable(&format!("the sandbox could not be reached: {code}")),
+        }
+    }
+}
+
+impl Sandbox for LambdaSandbox {
+    fn max_bytes(&self) -> u64 {
+        MAX_JOB_BYTES
+    }
+
+    fn reads_files(&self) -> bool {
+        true
+    }
+
+    fn run_job<'a>(
+        &'a self,
+        context: &'a JobContext,
+        job: SandboxJob,
+    ) -> BoxFuture<'a, Result<SandboxAnswer, SandboxError>> {
+        Box::pin(self.answer(context, job))
+    }
+}
+
+fn unavailable(why: &str) -> SandboxError {
+    SandboxError::Unavailable(why.to_owned())
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "what map_err hands over")]
+fn store_unavailable(error: StoreError) -> SandboxError {
+    tracing::warn!(%error, "a job's files were not passed on");
+    unavailable("the files could not be read: try again in a minute")
+}
+
+/// Whether there is no room for the job at the moment, neither in the function nor in its network.
+fn is_busy(error: &SdkError<InvokeError>) -> bool {
+    matches!(
+        error.code().unwrap_or_default(),
+        "TooManyRequestsException" | "EC2ThrottledException" | "ResourceNotReadyException"
+    )
+}
+
+/// What the function says, unless it failed at that.
+fn parse_output(output: &InvokeOutput) -> Result<FunctionReply, SandboxError> {
+    let payload = output.payload().map(Blob::as_ref).unwrap_or_default();
+    if let Some(kind) = output.function_error() {
+        let text: String = String::from_utf8_lossy(payload).chars().take(MAX_TEXT).collect();
+        tracing::error!(kind, text, "the sandbox's function failed");
+        let is_late = text.contains("Timedout") || text.contains("timed out");
+        let why = if is_late { "its time was over" } else { "see its log" };
+        return Err(unavailable(&format!("the sandbox's function failed: {why}")));
+    }
+    parse_reply(payload)
+}
+
+fn parse_reply(json: &[u8]) -> Result<FunctionReply, SandboxError> {
+    serde_json::from_slice(json).map_err(|error| {
+        tracing::error!(%error, "the sandbox's function answered what is no answer");
+        unavailable("the sandbox's function answered what is no answer: deploy the whole stack")
+    })
+}
+
+async fn unpack_answer(envelope: AnswerEnvelope) -> Result<SandboxAnswer, SandboxError> {
+    if envelope.v != FORMAT {
+        return Err(unavailable("the sandbox's function is of another version: deploy the stack"));
+    }
+    let unpacked = tokio::task::spawn_blocking(move || {
+        let AnswerEnvelope { end, seconds, output, value, products, left_out, state, .. } =
+            envelope;
+        let unpack = |PackedProduct { name, content }| {
+            let content = content.unpack(MAX_PRODUCT)?;
+            Ok::<_, std::io::Error>(SandboxFile { name, content })
+        };
+        let products = products.into_iter().map(unpack).collect::<Result<_, _>>()?;
+        let state = state.unpack(MAX_STATE)?;
+        Ok(SandboxAnswer { end, seconds, output, value, products, left_out, state })
+    });
+    let unpacked = unpacked.await.map_err(|error| unavailable(&error.to_string()))?;
+    unpacked.map_err(|error: std::io::Error| unavailable(&error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;

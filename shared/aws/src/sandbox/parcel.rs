@@ -1,0 +1,235 @@
+//! A job as it is sent: its envelope, and what lies in the bucket for it.
+
+use std::net::{IpAddr, ToSocketAddrs as _};
+use std::time::Duration;
+
+use bytes::Bytes;
+use djinn_core::file::ProductFile;
+use djinn_core::id::sha256_hex;
+use djinn_runtime::port::file_url::Folder;
+use djinn_runtime::port::sandbox::wire::{
+    EnvelopeContent, EnvelopeFile, FORMAT, FunctionReply, JobEnvelope, MAX_PACKED, MAX_PAYLOAD,
+    PackedBytes, StoreHost, StoreRequest, StoredContent,
+};
+use djinn_runtime::port::sandbox::{JobContext, SandboxError, SandboxJob, SandboxWork};
+use tokio::task::spawn_blocking;
+
+use super::{store_unavailable, unavailable};
+use crate::file::{IN_TRANSIT, WRITTEN, object_key};
+use crate::store::AwsStore;
+
+/// How long URLs are valid: an invocation, and what is waited for its environment.
+const VALID_FOR: Duration = Duration::from_secs(5 * 60);
+/// The most bytes that are read of all files of a job, in the hope that they fit when they are packed.
+const MAX_READ: u64 = 16 * 1024 * 1024;
+/// How small a table gets when it is packed, as a rule; other files are not even read.
+const BEST_RATIO: u64 = 4;
+/// Bytes of a payload besides work and files.
+const MARGIN: usize = 32 * 1024;
+
+/// A job that is ready to be sent.
+pub(super) struct Parcel {
+    envelope: JobEnvelope,
+    /// Objects that are of no use when the job is over, the answer's among them.
+    in_transit: Vec<String>,
+    answer_key: Option<String>,
+}
+
+/// What is left of the bounds while a job is packed.
+struct Packing<'a> {
+    store: &'a AwsStore,
+    folder: Folder,
+    /// Packed bytes that the payload still holds.
+    room: usize,
+    /// Bytes that may still be read.
+    reads: u64,
+    in_transit: Vec<String>,
+}
+
+impl Parcel {
+    /// Packs what fits into a payload, and finds places for what does not.
+    pub(super) async fn pack_job(
+        store: &AwsStore,
+        context: &JobContext,
+        job: SandboxJob,
+    ) -> Result<Self, SandboxError> {
+        let SandboxJob { work, files, state } = job;
+        let words = serde_json::to_vec(&work).map_or(0, |json| json.len());
+        let free = MAX_PAYLOAD.checked_sub(words + MARGIN);
+        let free = free.ok_or_else(|| unavailable("the job is larger than a sandbox takes"))?;
+        let mut packing = Packing {
+            store,
+            folder: Folder::from(&context.session),
+            room: MAX_PACKED.min(free / 4 * 3),
+            reads: MAX_READ,
+            in_transit: Vec::new(),
+        };
+        let state = match state.is_empty() {
+            true => None,
+            false => Some(packing.pack_bytes(state).await?),
+        };
+        let mut packed = Vec::with_capacity(files.len() + context.stored.len());
+        for file in files {
+            let content = packing.pack_bytes(file.content).await?;
+            packed.push(EnvelopeFile { name: file.name, content });
+        }
+        for file in &context.stored {
+            let content = packing.pack_stored(file).await?;
+            packed.push(EnvelopeFile { name: file.name.clone(), content });
+        }
+        let answer = match makes_files(&work) {
+            true => Some(packing.prepare_answer().await?),
+            false => None,
+        };
+        let (answer_key, put_answer) = answer.unzip();
+        let stored = packed.iter().map(|file| &file.content).chain(&state);
+        let mut stored = stored.filter_map(|content| match content {
+            EnvelopeContent::Stored(object) => Some(object.url.as_str()),
+            EnvelopeContent::Packed(_) => None,
+        });
+        let host = match (stored.next(), &put_answer) {
+            (Some(url), _) => Some(find_host(url).await?),
+            // Without it the function answers what a payload holds.
+            (None, Some(put)) => find_host(&put.url).await.ok(),
+            (None, None) => None,
+        };
+        let put_answer = put_answer.filter(|_| host.is_some());
+        let envelope =
+            JobEnvelope { v: FORMAT, work, files: packed, state, store: host, put_answer };
+        Ok(Self { envelope, in_transit: packing.in_transit, answer_key })
+    }
+
+    /// The payload of the invocation.
+    pub(super) fn to_payload(&self) -> Result<Vec<u8>, SandboxError> {
+        serde_json::to_vec(&self.envelope).map_err(|error| unavailable(&error.to_string()))
+    }
+
+    /// The answer that was put into the bucket.
+    pub(super) async fn read_answer(
+        &mut self,
+        store: &AwsStore,
+    ) -> Result<FunctionReply, SandboxError> {
+        let Some(key) = self.answer_key.take() else { return Ok(FunctionReply::Stored) };
+        let json = store.get_object(&key, None).await;
+        self.in_transit.push(key);
+        let json = json.map_err(store_unavailable)?;
+        let parsed = spawn_blocking(move || serde_json::from_slice(&json)).await;
+        let parsed = parsed.map_err(|error| unavailable(&error.to_string()))?;
+        parsed.map(FunctionReply::Answer).map_err(|error| unavailable(&error.to_string()))
+    }
+
+    /// Removes what lay in the bucket for this job. What stays goes with its session, or expires.
+    pub(super) async fn clear_away(self, store: &AwsStore) {
+        for key in self.in_transit {
+            if let Err(error) = store.delete_object(&key).await {
+                tracing::warn!(%error, "an object of a job is left");
+            }
+        }
+    }
+}
+
+/// Whether work makes files, which may be large.
+fn makes_files(work: &SandboxWork) -> bool {
+    match work {
+        SandboxWork::Python { .. } | SandboxWork::Render { .. } | SandboxWork::Scale { .. } => true,
+        SandboxWork::Look { .. } | SandboxWork::Extract { .. } => false,
+    }
+}
+
+impl Packing<'_> {
+    /// Bytes that are at hand: in the payload, or else in the bucket while the job lasts.
+    async fn pack_bytes(&mut self, bytes: Vec<u8>) -> Result<EnvelopeContent, SandboxError> {
+        let size = bytes.len() as u64;
+        let (bytes, packed) = pack(bytes).await?;
+        if let Some(content) = self.take_room(packed) {
+            return Ok(content);
+        }
+        let key = self.new_key()?;
+        let sha256 = sha256_hex(&bytes);
+        let put = self.store.put_object(&key, Bytes::from(bytes), "application/octet-stream");
+        put.await.map_err(store_unavailable)?;
+        self.in_transit.push(key.clone());
+        self.refer_to(&key, size, Some(sha256)).await
+    }
+
+    /// A file of the session: in the payload if it fits there, or else by a URL.
+    async fn pack_stored(&mut self, file: &ProductFile) -> Result<EnvelopeContent, SandboxError> {
+        let key = object_key(&self.folder, &file.object).map_err(store_unavailable)?;
+        if file.size <= self.reads.min(self.room as u64 * BEST_RATIO) {
+            self.reads -= file.size;
+            let bytes = self.store.get_object(&key, None).await.map_err(store_unavailable)?;
+            let (_, packed) = pack(bytes).await?;
+            if let Some(content) = self.take_room(packed) {
+                return Ok(content);
+            }
+        }
+        let sha256 = file.object.strip_prefix(WRITTEN).map(str::to_owned);
+        self.refer_to(&key, file.size, sha256).await
+    }
+
+    fn take_room(&mut self, packed: PackedBytes) -> Option<EnvelopeContent> {
+        self.room = self.room.checked_sub(packed.len())?;
+        Some(EnvelopeContent::Packed(packed))
+    }
+
+    async fn refer_to(
+        &self,
+        key: &str,
+        size: u64,
+        sha256: Option<String>,
+    ) -> Result<EnvelopeContent, SandboxError> {
+        let url = self.store.presign_read(key, VALID_FOR).await.map_err(store_unavailable)?;
+        let key = sha256_hex(key.as_bytes());
+        Ok(EnvelopeContent::Stored(StoredContent { url, size, key, sha256 }))
+    }
+
+    /// Where an answer goes that is too large for the function's.
+    async fn prepare_answer(&mut self) -> Result<(String, StoreRequest), SandboxError> {
+        let key = self.new_key()?;
+        let put = self.store.presign_write(&key, VALID_FOR).await;
+        let (url, headers) = put.map_err(store_unavailable)?;
+        Ok((key, StoreRequest { url, headers }))
+    }
+
+    /// A key that no other job has.
+    fn new_key(&self) -> Result<String, SandboxError> {
+        let chance = sha256_hex(&fastrand::u128(..).to_be_bytes());
+        object_key(&self.folder, &format!("{IN_TRANSIT}{chance}")).map_err(store_unavailable)
+    }
+}
+
+/// The bytes again, and packed. It takes a while, which others need not wait for.
+async fn pack(bytes: Vec<u8>) -> Result<(Vec<u8>, PackedBytes), SandboxError> {
+    let packed = spawn_blocking(move || PackedBytes::pack(&bytes).map(|packed| (bytes, packed)));
+    let packed = packed.await.map_err(|error| unavailable(&error.to_string()))?;
+    packed.map_err(|error| unavailable(&error.to_string()))
+}
+
+/// The host of a URL with its addresses, which the function cannot look up.
+async fn find_host(url: &str) -> Result<StoreHost, SandboxError> {
+    let (name, port) = split_host(url);
+    let looked_up = {
+        let name = name.clone();
+        spawn_blocking(move || (name.as_str(), port).to_socket_addrs()).await
+    };
+    let addresses: Vec<IpAddr> = match looked_up {
+        // The endpoint of the function's network is one of version 4.
+        Ok(Ok(found)) => found.map(|found| found.ip()).filter(IpAddr::is_ipv4).collect(),
+        Ok(Err(_)) | Err(_) => Vec::new(),
+    };
+    match addresses.is_empty() {
+        true => Err(unavailable("the bucket's address could not be looked up")),
+        false => Ok(StoreHost { name, addresses }),
+    }
+}
+
+/// The host and the port of a URL.
+fn split_host(url: &str) -> (String, u16) {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    let usual = if scheme == "http" { 80 } else { 443 };
+    match authority.rsplit_once(':') {
+        Some((host, port)) => (host.to_owned(), port.parse().unwrap_or(usual)),
+        None => (authority.to_owned(), usual),
+    }
+}
