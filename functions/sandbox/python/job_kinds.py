@@ -45,17 +45,17 @@ def _python(folder, code, earlier):
     return run_block(code, earlier, os.path.join(folder, "state"))
 
 
-def _look(folder, names):
+def _look(folder, names, language):
     from look import look
 
-    return {name: look(name, name) for name in names}
+    return {name: look(name, name, language) for name in names}
 
 
-def _extract(folder, name, offset, limit):
+def _extract(folder, name, offset, limit, language):
     from extract import Unreadable, extract
 
     try:
-        return extract(name, name, offset, limit)
+        return extract(name, name, offset, limit, language)
     except Unreadable as error:
         return {"text": "", "total_chars": 0, "next_offset": None, "notes": [], "problem": f"{error}"}
 
