@@ -82,6 +82,12 @@ def parse(text):
     return blocks, told, is_cut
 
 
+def parted(text):
+    """A text whose lines and paragraphs are short enough for a parser, with its notes at its end."""
+    body, notes = _part_notes(text)
+    return body + "".join(f"\n\n[{key}] {told}" for key, told in notes.texts.items())
+
+
 def _cut_tables(blocks):
     room = MAX_CELLS
     is_cut = False

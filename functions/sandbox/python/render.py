@@ -54,6 +54,18 @@ class Task:
             self.tell_missing(name)
         return self._known[file]
 
+    def drawing(self, name):
+        """The bytes of an SVG file of that name, or None, which is told. As an image it loads and runs nothing."""
+        file = _file_name(name)
+        if file and file != self._own_name and os.path.isfile(file):
+            with open(file, "rb") as opened:
+                content = opened.read(MAX_PICTURE + 1)
+            if b"<svg" in content[:4096] and len(content) <= min(MAX_PICTURE, self._room):
+                self._room -= len(content)
+                return content
+        self.tell_missing(name)
+        return None
+
     def tell_missing(self, name):
         """Notes an image that cannot be shown."""
         shown = name[:200]

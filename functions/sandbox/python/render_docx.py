@@ -8,6 +8,8 @@ from words import words
 
 _ACCENT, _HEAD, _SOFT, _LINES = "1F4E79", "DCE6F1", "F3F5F7", "BFC7D1"
 _LATIN, _CHINESE, _CODE = "Calibri", "Microsoft YaHei", "Consolas"
+# Addresses that are links; the text of others is shown.
+MAX_LINKS = 2_000
 _SIZES = {"Title": 26, "Heading 1": 20, "Heading 2": 16, "Heading 3": 13.5, "Heading 4": 12, "Heading 5": 11,
           "Heading 6": 11}
 _BULLETS = "•◦▪"
@@ -73,6 +75,9 @@ def _set_styles(document):
             style.element.pPr.remove(border)
     for name in ("Normal", *_SIZES):
         _set_fonts(styles[name].element.get_or_add_rPr(), _LATIN)
+    for name in ("List Bullet", "List Number"):
+        for level in ("", " 2", " 3"):
+            styles[name + level].paragraph_format.space_after = Pt(3)
     code = styles.add_style("Code", WD_STYLE_TYPE.PARAGRAPH)
     code.base_style = body
     code.font.name, code.font.size = _CODE, Pt(9.5)
@@ -121,38 +126,46 @@ class _Writer:
         self.document, self.task = document, task
         self.section = document.sections[0]
         self.numberings = _Numberings(document)
+        # What the library would look for anew in each paragraph, and for each link.
+        self.body, self.styles, self.links = document._body, {}, {}
+
+    def add_paragraph(self, style="Normal"):
+        """A new paragraph at the end."""
+        if style not in self.styles:
+            self.styles[style] = self.document.styles[style].style_id
+        paragraph = self.body.add_paragraph()
+        if style != "Normal":
+            paragraph._p.style = self.styles[style]
+        return paragraph
 
     def write(self, block):
         getattr(self, f"write_{block.kind}")(block)
 
     def write_heading(self, block):
-        paragraph = self.document.add_paragraph(style=f"Heading {min(block.level, 6)}")
+        paragraph = self.add_paragraph(f"Heading {min(block.level, 6)}")
         self.add_runs(paragraph, block.runs)
 
     def write_text(self, block):
-        paragraph = self.document.add_paragraph(style="Quote" if block.quote else "Normal")
+        paragraph = self.add_paragraph("Quote" if block.quote else "Normal")
         self.place(paragraph, block)
         self.add_runs(paragraph, block.runs)
 
     def write_item(self, block):
-        from docx.shared import Pt
-
         counted = block.number is not None
         name = "List Number" if counted else "List Bullet"
         level = min(block.level, 2)
-        paragraph = self.document.add_paragraph(style=f"{name} {level + 1}" if level else name)
+        paragraph = self.add_paragraph(f"{name} {level + 1}" if level else name)
         self.numberings.number(paragraph, block)
-        paragraph.paragraph_format.space_after = Pt(3)
         self.add_runs(paragraph, block.runs)
 
     def write_code(self, block):
-        paragraph = self.document.add_paragraph(style="Code")
+        paragraph = self.add_paragraph("Code")
         self.place(paragraph, block)
         _insert_form(paragraph, _element("w:shd", {"w:val": "clear", "w:color": "auto", "w:fill": _SOFT}))
         paragraph.add_run(block.text)
 
     def write_rule(self, _):
-        paragraph = self.document.add_paragraph()
+        paragraph = self.add_paragraph()
         borders = _element("w:pBdr", {})
         borders.append(_element("w:bottom", {"w:val": "single", "w:sz": "6", "w:space": "1", "w:color": _LINES}))
         _insert_form(paragraph, borders)
@@ -162,7 +175,7 @@ class _Writer:
         from docx.shared import Pt
 
         picture = self.task.picture(block.name)
-        paragraph = self.document.add_paragraph()
+        paragraph = self.add_paragraph()
         if picture is None or picture.format == "WEBP":
             if picture is not None:
                 self.task.tell_missing(block.name)
@@ -177,7 +190,7 @@ class _Writer:
         shape._inline.docPr.set("descr", block.text[:500])
         if block.text:
             paragraph.paragraph_format.keep_with_next = True
-            caption = self.document.add_paragraph()
+            caption = self.add_paragraph()
             caption.alignment = WD_ALIGN_PARAGRAPH.CENTER
             run = caption.add_run(block.text)
             run.italic, run.font.size = True, Pt(9.5)
@@ -198,10 +211,10 @@ class _Writer:
         from docx.shared import Pt
 
         self.write_rule(None)
-        heading = self.document.add_paragraph().add_run(words(self.task.language, "notes"))
+        heading = self.add_paragraph().add_run(words(self.task.language, "notes"))
         heading.bold = True
         for number, runs in enumerate(notes, 1):
-            paragraph = self.document.add_paragraph()
+            paragraph = self.add_paragraph()
             paragraph.paragraph_format.space_after = Pt(2)
             paragraph.add_run(f"{number}. ")
             self.add_runs(paragraph, runs)
@@ -220,7 +233,7 @@ class _Writer:
         for number, row in enumerate(block.rows):
             table.append(self.table_row(row, widths, block.aligns, number))
         self.document.element.body._insert_tbl(table)
-        spacer = self.document.add_paragraph()
+        spacer = self.add_paragraph()
         spacer.paragraph_format.space_after = 0
         spacer.paragraph_format.line_spacing = 0.7
 
@@ -294,8 +307,15 @@ class _Writer:
         from docx.shared import RGBColor
         from docx.text.run import Run
 
-        relation = self.document.part.relate_to(run.link[:2000], RELATIONSHIP_TYPE.HYPERLINK, is_external=True)
-        link = _element("w:hyperlink", {"r:id": relation})
+        address = run.link[:2000]
+        if address not in self.links:
+            rels = self.document.part.rels
+            self.links[address] = rels._next_rId if len(self.links) < MAX_LINKS else None
+            if self.links[address]:
+                rels.add_relationship(RELATIONSHIP_TYPE.HYPERLINK, address, self.links[address], is_external=True)
+        if self.links[address] is None:
+            return paragraph.add_run(run.text)
+        link = _element("w:hyperlink", {"r:id": self.links[address]})
         element = _element("w:r", {})
         link.append(element)
         paragraph._p.append(link)
