@@ -2,11 +2,15 @@
 
 import os
 
+# Paths of the fonts that documents are given.
+_fonts = []
+
 
 def load_libraries(fonts):
     """Imports once what most code needs, and makes the fonts (paths) those of charts."""
     import matplotlib
 
+    _fonts.extend(fonts)
     matplotlib.use("Agg")
     import matplotlib.pyplot
     import numpy
@@ -60,4 +64,16 @@ def _extract(folder, name, offset, limit, language):
         return {"text": "", "total_chars": 0, "next_offset": None, "notes": [], "problem": f"{error}"}
 
 
-_KINDS = {"python": _python, "look": _look, "extract": _extract}
+def _render(folder, format, name, text, title, language):
+    from render import render
+
+    return render(format, name, text, title, language, _fonts)
+
+
+def _scale(folder, names, max_edge, max_bytes):
+    from scale import scale
+
+    return {name: scale(name, max_edge, max_bytes) for name in names}
+
+
+_KINDS = {"python": _python, "look": _look, "extract": _extract, "render": _render, "scale": _scale}

@@ -7,9 +7,11 @@ from urllib.parse import unquote
 # Characters of a line, and of a block: a longer one is parted, since parsers and layouts take the square of it.
 MAX_LINE = 4_000
 MAX_BLOCK = 4_000
-# Blocks and cells of a document.
+# Blocks, pieces of text that look alike, cells and links of a document: more takes longer than a job may.
 MAX_BLOCKS = 12_000
-MAX_CELLS = 20_000
+MAX_RUNS = 25_000
+MAX_CELLS = 16_000
+MAX_LINKS = 2_000
 # Levels of lists and quotes that are told apart.
 MAX_LEVEL = 8
 
@@ -77,8 +79,7 @@ def parse(text):
     reader = _Reader(notes)
     reader.read(parser.parse(body))
     told = [_runs(parser.parseInline(notes.texts[key])[0].children or [], None) for key in notes.order]
-    blocks = reader.blocks[:MAX_BLOCKS]
-    is_cut = _cut_tables(blocks) or len(blocks) < len(reader.blocks)
+    blocks, is_cut = _cut(reader.blocks)
     return blocks, told, is_cut
 
 
@@ -88,17 +89,24 @@ def parted(text):
     return body + "".join(f"\n\n[{key}] {told}" for key, told in notes.texts.items())
 
 
-def _cut_tables(blocks):
-    room = MAX_CELLS
-    is_cut = False
-    for block in blocks:
+def _cut(blocks):
+    """The blocks that a document may have, and whether these are not all; of too many links the words."""
+    runs, cells, links = MAX_RUNS, MAX_CELLS, MAX_LINKS
+    for number, block in enumerate(blocks):
+        if number == MAX_BLOCKS or runs <= 0:
+            return blocks[:number], True
         if block.kind == "table":
-            width = len(block.rows[0])
-            rows = block.rows[:max(1, room // max(1, width))]
-            is_cut = is_cut or len(rows) < len(block.rows)
-            block.rows = rows
-            room -= width * len(rows)
-    return is_cut
+            rows = block.rows[:max(1, cells // max(1, len(block.rows[0])))]
+            cells -= len(rows) * len(block.rows[0])
+            if len(rows) < len(block.rows):
+                block.rows = rows
+                return blocks[:number + 1], True
+        for run in [*block.runs, *(run for row in block.rows for cell in row for run in cell)]:
+            runs -= 1
+            if isinstance(run, Run) and run.link:
+                links -= 1
+                run.link = run.link if links >= 0 else ""
+    return blocks, False
 
 
 class _Notes:

@@ -8,8 +8,6 @@ from words import words
 
 _ACCENT, _HEAD, _SOFT, _LINES = "1F4E79", "DCE6F1", "F3F5F7", "BFC7D1"
 _LATIN, _CHINESE, _CODE = "Calibri", "Microsoft YaHei", "Consolas"
-# Addresses that are links; the text of others is shown.
-MAX_LINKS = 2_000
 _SIZES = {"Title": 26, "Heading 1": 20, "Heading 2": 16, "Heading 3": 13.5, "Heading 4": 12, "Heading 5": 11,
           "Heading 6": 11}
 _BULLETS = "•◦▪"
@@ -310,11 +308,8 @@ class _Writer:
         address = run.link[:2000]
         if address not in self.links:
             rels = self.document.part.rels
-            self.links[address] = rels._next_rId if len(self.links) < MAX_LINKS else None
-            if self.links[address]:
-                rels.add_relationship(RELATIONSHIP_TYPE.HYPERLINK, address, self.links[address], is_external=True)
-        if self.links[address] is None:
-            return paragraph.add_run(run.text)
+            self.links[address] = rels._next_rId
+            rels.add_relationship(RELATIONSHIP_TYPE.HYPERLINK, address, self.links[address], is_external=True)
         link = _element("w:hyperlink", {"r:id": self.links[address]})
         element = _element("w:r", {})
         link.append(element)

@@ -116,7 +116,7 @@ class _Writer:
 
     def __init__(self, task):
         self.task, self.story, self.fonts = task, [], _Fonts(task.fonts)
-        self.styles, self.anchors = {}, 0
+        self.styles, self.anchors, self.Bookmark = {}, 0, _bookmark_class()
 
     # Text
 
@@ -177,7 +177,7 @@ class _Writer:
         paragraph = self.paragraph(block.runs, f"heading{level}", True, fontSize=size, leading=size * 1.3,
                                    textColor=_ACCENT, spaceBefore=size * 0.75, spaceAfter=size * 0.42, keepWithNext=1)
         self.anchors += 1
-        self.add(_Bookmark(f"part{self.anchors}", plain(block.runs)[:200], min(level - 1, 2)), paragraph)
+        self.add(self.Bookmark(f"part{self.anchors}", plain(block.runs)[:200], min(level - 1, 2)), paragraph)
 
     def write_text(self, block):
         indent = 18 * block.level + 16 * block.quote
@@ -185,16 +185,12 @@ class _Writer:
                                 textColor=_SOFT_TEXT if block.quote else _TEXT))
 
     def write_item(self, block):
-        from reportlab.platypus import Paragraph
-
         level = block.level
         mark = f"{block.number}." if block.number is not None else _BULLETS[min(level, 2)]
         font = "Helvetica" if block.number is not None else self.fonts.font_of(mark) or "Helvetica"
         indent = 18 * (level + 1) + 16 * block.quote
-        paragraph = self.paragraph(block.runs, "item", bullet=mark, leftIndent=indent, bulletIndent=indent - 15,
-                                   bulletFontName=font, bulletFontSize=10.5, spaceAfter=3.5)
-        assert isinstance(paragraph, Paragraph)
-        self.add(paragraph)
+        self.add(self.paragraph(block.runs, "item", bullet=mark, leftIndent=indent, bulletIndent=indent - 15,
+                                   bulletFontName=font, bulletFontSize=10.5, spaceAfter=3.5))
 
     def write_code(self, block):
         from reportlab.lib.colors import HexColor
@@ -203,7 +199,7 @@ class _Writer:
         size = 8.7
         most = int((_ROOM_WIDE - 16 - 18 * block.level) / (size * 0.6))
         lines = [part for line in block.text.expandtabs(4).split("\n") for part in _wrapped(line, most)]
-        style = self.style("code", fontName=_CODE, fontSize=size, leading=12, leftIndent=18 * block.level + 8,
+        style = self.style("code", fontName=_CODE, fontSize=size, leading=12, leftIndent=18 * block.level + 7, rightIndent=7,
                            spaceBefore=8, spaceAfter=14)
         style.backColor, style.borderPadding = HexColor(_SOFT), 6
         for at in range(0, len(lines), 48):
@@ -317,12 +313,3 @@ def _bookmark_class():
             canvas.addOutlineEntry(self.title, self.key, level, closed=level > 0)
 
     return Bookmark
-
-
-_KNOWN = []
-
-
-def _Bookmark(key, title, level):
-    if not _KNOWN:
-        _KNOWN.append(_bookmark_class())
-    return _KNOWN[0](key, title, level)

@@ -11,6 +11,9 @@ from words import words
 # Slides of a presentation.
 MAX_SLIDES = 200
 
+# Columns of a table.
+MAX_COLUMNS = 25
+
 # Points; a slide is 13.33 by 7.5 inches.
 _WIDTH, _HEIGHT = 960, 540
 _LEFT, _TOP, _RIGHT, _BOTTOM = 50, 112, 50, 42
@@ -262,6 +265,10 @@ class _Deck:
                 for at in range(0, len(lines), most):
                     yield from self.shorter(Block("code", text="\n".join(lines[at:at + most])), size)
             elif block.kind == "table":
+                if len(block.rows[0]) > MAX_COLUMNS:
+                    self.task.note("cut")
+                    block.rows = [row[:MAX_COLUMNS] for row in block.rows]
+                    block.aligns = block.aligns[:MAX_COLUMNS]
                 yield block
             else:
                 yield from self.shorter(block, size)

@@ -140,7 +140,8 @@ impl<F: Files + Send + Sync> FileTool<F> {
     ) -> Result<ToolOutput, ToolError> {
         let offset = arguments.offset.unwrap_or_default();
         let limit = u64::from(context.max_observe).saturating_sub(FRAME_CHARS as u64).max(100);
-        let work = SandboxWork::Extract { name: file.name.clone(), offset, limit };
+        let language = context.language;
+        let work = SandboxWork::Extract { name: file.name.clone(), offset, limit, language };
         let given = SandboxFile { name: file.name.clone(), content };
         let job = SandboxJob { work, files: vec![given], state: Vec::new() };
         let answer = match self.sandbox.run_job(job).await {
