@@ -131,13 +131,14 @@ def _restore(blocks, state, names):
 
 def _load(state):
     loaded = {}
-    if os.path.exists(state):
-        with open(state, "rb") as file:
-            for name, value in pickle.load(file).items():
-                try:
-                    loaded[name] = pickle.loads(value)
-                except Exception:
-                    continue
+    if not os.path.exists(state):
+        return loaded
+    with open(state, "rb") as file:
+        for name, value in pickle.load(file).items():
+            try:
+                loaded[name] = pickle.loads(value)
+            except Exception:
+                continue
     return loaded
 
 
@@ -160,8 +161,10 @@ def _keep(names, state):
             continue
         size += len(written)
         pickled[name] = written
-    with open(state, "wb") as file:
+    # Whoever is killed here leaves the variables as they were.
+    with open(f"{state}.new", "wb") as file:
         pickle.dump(pickled, file, protocol=5)
+    os.replace(f"{state}.new", state)
     return sorted(pickled), sorted(lost)
 
 

@@ -4,6 +4,8 @@ import codecs
 import csv
 import zipfile
 
+from words import words
+
 # What a document that is an archive may unpack to, before anything of it is read.
 MAX_RATIO = 200
 MAX_UNPACKED = 200 * 1024 * 1024
@@ -27,8 +29,8 @@ class Unreadable(Exception):
     `no_document` (an archive), `no_text`."""
 
 
-def extract(path, name, offset, limit):
-    """The characters of a document from `offset` on, `limit` at most.
+def extract(path, name, offset, limit, language):
+    """The characters of a document from `offset` on, `limit` at most; its marks are words of `language`.
 
     Returns `{"text", "total_chars", "next_offset", "notes"}`: `total_chars` is None where only a part of the
     document was read, `next_offset` None at its end; `notes` are words: `macros` and `links` that were not
@@ -36,8 +38,8 @@ def extract(path, name, offset, limit):
     """
     kind = kind_of(path, name)
     if kind == "pdf":
-        return _extract_pdf(path, offset, limit)
-    text, notes = _READERS.get(kind, _refuse)(path)
+        return _extract_pdf(path, offset, limit, language)
+    text, notes = _READERS.get(kind, _refuse)(path, language)
     if len(text) > MAX_CHARACTERS:
         text = text[:MAX_CHARACTERS]
         notes.append("cut")
@@ -109,7 +111,7 @@ def _part(text, offset, limit, notes):
             "next_offset": end if end < len(text) else None, "notes": notes}
 
 
-def _refuse(_):
+def _refuse(_, __):
     raise Unreadable("no_text")
 
 
@@ -190,14 +192,14 @@ def _regularity(sample, mark):
     return widths[0] * sum(1 for width in widths if width == widths[0]) / len(widths)
 
 
-def _read_text(path):
+def _read_text(path, _):
     return decode(path)[0], []
 
 
 # Documents of Office
 
 
-def _read_workbook(path):
+def _read_workbook(path, language):
     from python_calamine import CalamineWorkbook
 
     names = check_archive(path)
@@ -212,7 +214,8 @@ def _read_workbook(path):
         for sheet in workbook.sheet_names:
             rows = workbook.get_sheet_by_name(sheet).to_python(skip_empty_area=True)
             width = max((len(row) for row in rows), default=0)
-            parts.append(f'## Sheet "{sheet}" ({len(rows)} rows × {width} columns)\n')
+            about = words(language, "sheet_size", name=sheet, rows=len(rows), columns=width)
+            parts.append(f"## {about}\n")
             parts += ["\t".join(f"{cell}" for cell in row) for row in rows]
             parts.append("")
     except Exception as error:
@@ -220,22 +223,22 @@ def _read_workbook(path):
     return "\n".join(parts), notes
 
 
-def _read_docx(path):
+def _read_docx(path, _):
     from extract_office import read_docx
 
     return read_docx(path)
 
 
-def _read_pptx(path):
+def _read_pptx(path, language):
     from extract_office import read_pptx
 
-    return read_pptx(path)
+    return read_pptx(path, language)
 
 
 # PDF
 
 
-def _extract_pdf(path, offset, limit):
+def _extract_pdf(path, offset, limit, language):
     """Pages from the first on, until enough characters are read; a long document is never read whole."""
     import pypdfium2
 
@@ -244,10 +247,12 @@ def _extract_pdf(path, offset, limit):
     except pypdfium2.PdfiumError as error:
         raise Unreadable("encrypted" if "password" in f"{error}".lower() else "broken") from error
     pages = len(document)
-    text, read = "", 0
+    text, read, has_text = "", 0, False
     for number in range(min(pages, MAX_PAGES)):
         page = document[number]
-        text += f"## Page {number + 1} of {pages}\n\n{page.get_textpage().get_text_bounded()}\n\n"
+        shown = page.get_textpage().get_text_bounded()
+        has_text = has_text or bool(shown.strip())
+        text += f"## {words(language, 'page', number=number + 1, pages=pages)}\n\n{shown}\n\n"
         page.close()
         read = number + 1
         if len(text) > offset + limit:
@@ -258,7 +263,7 @@ def _extract_pdf(path, offset, limit):
         part["next_offset"] = part["next_offset"] or (len(text) if read < MAX_PAGES else None)
         if read == MAX_PAGES and part["next_offset"] is None:
             part["notes"].append("cut")
-    if not text.replace("#", "").strip() or all(not line or line.startswith("## Page") for line in text.splitlines()):
+    if not has_text:
         part["notes"].append("pictures")
     return part
 

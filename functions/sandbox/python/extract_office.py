@@ -1,6 +1,7 @@
 """Text documents and slides of Office as Markdown."""
 
 from extract import Unreadable
+from words import words
 
 
 def read_docx(path):
@@ -38,20 +39,20 @@ def _table(rows):
     return "\n".join("| " + " | ".join(row) + " |" for row in lines)
 
 
-def read_pptx(path):
+def read_pptx(path, language):
     """The text of slides with their tables and speaker notes; `(text, notes)`. Raises `Unreadable`."""
     import pptx
 
     try:
         slides = pptx.Presentation(path).slides
-        parts = [_slide(number, slide) for number, slide in enumerate(slides, 1)]
+        parts = [_slide(number, slide, language) for number, slide in enumerate(slides, 1)]
     except Exception as error:
         raise Unreadable("broken") from error
     return "\n\n".join(parts), []
 
 
-def _slide(number, slide):
-    parts = [f"## Slide {number}"]
+def _slide(number, slide, language):
+    parts = ["## " + words(language, "slide", number=number)]
     for shape in slide.shapes:
         if shape.has_text_frame and shape.text_frame.text.strip():
             parts.append(shape.text_frame.text.strip())
@@ -60,5 +61,5 @@ def _slide(number, slide):
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         notes = slide.notes_slide.notes_text_frame.text.strip()
         if notes:
-            parts.append(f"Notes: {notes}")
+            parts.append(words(language, "notes_text", text=notes))
     return "\n\n".join(parts)

@@ -2,11 +2,15 @@
 
 import os
 
+# Paths of the fonts that documents are given.
+_fonts = []
+
 
 def load_libraries(fonts):
     """Imports once what most code needs, and makes the fonts (paths) those of charts."""
     import matplotlib
 
+    _fonts.extend(fonts)
     matplotlib.use("Agg")
     import matplotlib.pyplot
     import numpy
@@ -45,19 +49,31 @@ def _python(folder, code, earlier):
     return run_block(code, earlier, os.path.join(folder, "state"))
 
 
-def _look(folder, names):
+def _look(folder, names, language):
     from look import look
 
-    return {name: look(name, name) for name in names}
+    return {name: look(name, name, language) for name in names}
 
 
-def _extract(folder, name, offset, limit):
+def _extract(folder, name, offset, limit, language):
     from extract import Unreadable, extract
 
     try:
-        return extract(name, name, offset, limit)
+        return extract(name, name, offset, limit, language)
     except Unreadable as error:
         return {"text": "", "total_chars": 0, "next_offset": None, "notes": [], "problem": f"{error}"}
 
 
-_KINDS = {"python": _python, "look": _look, "extract": _extract}
+def _render(folder, format, name, text, title, language):
+    from render import render
+
+    return render(format, name, text, title, language, _fonts)
+
+
+def _scale(folder, names, max_edge, max_bytes):
+    from scale import scale
+
+    return {name: scale(name, max_edge, max_bytes) for name in names}
+
+
+_KINDS = {"python": _python, "look": _look, "extract": _extract, "render": _render, "scale": _scale}

@@ -4,6 +4,7 @@ import os
 
 import extract
 from extract import Unreadable
+from words import words
 
 # Characters that are told of a file.
 MAX_LOOK = 4_000
@@ -20,10 +21,13 @@ MAX_SHEETS = 8
 MAX_TEXT = 2_000
 
 
-def look(path, name):
-    """`{"text"}`, a description of at most 4 000 characters, or `{"problem"}`, a word of `extract.Unreadable`."""
+def look(path, name, language):
+    """`{"text"}`, a description of at most 4 000 characters, or `{"problem"}`, a word of `extract.Unreadable`.
+
+    Its labels are words of `language`.
+    """
     try:
-        described = _describe(path, name)
+        described = _describe(path, name, language)
     except Unreadable as error:
         return {"problem": f"{error}"}
     except Exception:  # A library that trips over a broken file says so in many ways.
@@ -31,20 +35,17 @@ def look(path, name):
     return {"text": described if len(described) <= MAX_LOOK else described[:MAX_LOOK] + "…"}
 
 
-def _describe(path, name):
+def _describe(path, name, language):
     kind = extract.kind_of(path, name)
-    if kind == "csv":
-        return _describe_csv(path)
-    if kind == "xlsx":
-        return _describe_workbook(path)
-    if kind == "image":
-        return _describe_image(path)
-    told = extract.extract(path, name, 0, MAX_TEXT)
+    describe = {"csv": _describe_csv, "xlsx": _describe_workbook, "image": _describe_image}.get(kind)
+    if describe is not None:
+        return describe(path, language)
+    told = extract.extract(path, name, 0, MAX_TEXT, language)
     more = "…" if told["next_offset"] else ""
     return told["text"] + more
 
 
-def _describe_csv(path):
+def _describe_csv(path, language):
     import pandas
 
     text = extract.CsvForm(path)
@@ -54,14 +55,14 @@ def _describe_csv(path):
     arguments = [] if text.encoding in ("utf-8", "utf-8-sig") else [f'encoding="{text.encoding}"']
     arguments += [] if text.separator == "," else [f"sep={text.separator!r}"]
     read = f"pd.read_csv(name, {', '.join(arguments)})\n" if arguments else ""
-    bad = f"{text.ragged} ragged lines\n" if text.ragged else ""
-    about = f"{rows} rows × {len(table.columns)} columns"
+    bad = words(language, "ragged", lines=text.ragged) + "\n" if text.ragged else ""
+    about = words(language, "table", rows=rows, columns=len(table.columns))
     if rows > TYPED_ROWS:
-        about += f" (types from the first {TYPED_ROWS})"
-    return f"{about}\n{read}{bad}{_describe_table(table)}"
+        about += words(language, "typed_rows", rows=TYPED_ROWS)
+    return f"{about}\n{read}{bad}{_describe_table(table, language)}"
 
 
-def _describe_workbook(path):
+def _describe_workbook(path, language):
     import pandas
 
     extract.check_archive(path)
@@ -69,21 +70,23 @@ def _describe_workbook(path):
     parts = []
     for sheet in workbook.sheet_names[:MAX_SHEETS]:
         table = workbook.parse(sheet)
-        parts.append(f'Sheet "{sheet}": {len(table)} rows × {len(table.columns)} columns\n{_describe_table(table)}')
+        name = words(language, "sheet", name=sheet)
+        about = words(language, "table", rows=len(table), columns=len(table.columns))
+        parts.append(f"{name}: {about}\n{_describe_table(table, language)}")
     if len(workbook.sheet_names) > MAX_SHEETS:
-        parts.append(f"… and {len(workbook.sheet_names) - MAX_SHEETS} more sheets")
+        parts.append(words(language, "more_sheets", count=len(workbook.sheet_names) - MAX_SHEETS))
     return "\n\n".join(parts)
 
 
-def _describe_table(table):
+def _describe_table(table, language):
     shown = table.iloc[:, :MAX_COLUMNS]
     missing = shown.isna().sum()
     lines = []
     for column, kind in shown.dtypes.items():
-        gaps = f", {missing[column]} missing" if missing[column] else ""
+        gaps = ", " + words(language, "missing", count=missing[column]) if missing[column] else ""
         lines.append(f"- {_cut(column)}: {kind}{gaps}")
     if len(table.columns) > MAX_COLUMNS:
-        lines.append(f"- … and {len(table.columns) - MAX_COLUMNS} more columns")
+        lines.append("- " + words(language, "more_columns", count=len(table.columns) - MAX_COLUMNS))
     head = shown.head(SHOWN_ROWS)
     rows = [[_cut(column) for column in head.columns], ["---"] * len(head.columns)]
     rows += [[_cut(value) for value in row] for row in head.itertuples(index=False)]
@@ -95,8 +98,9 @@ def _cut(value):
     return text if len(text) <= MAX_CELL else text[:MAX_CELL] + "…"
 
 
-def _describe_image(path):
+def _describe_image(path, language):
     from PIL import Image
 
     with Image.open(path) as image:
-        return f"{image.format}, {image.width} × {image.height} pixels, {os.path.getsize(path)} bytes"
+        return words(language, "image", format=image.format, width=image.width, height=image.height,
+                     bytes=os.path.getsize(path))

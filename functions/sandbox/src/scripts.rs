@@ -11,13 +11,25 @@ macro_rules! scripts {
     };
 }
 
-const SCRIPTS: [(&str, &str); 7] = scripts!(
+const SCRIPTS: [(&str, &str); 19] = scripts!(
     "block.py",
+    "clean_css.py",
+    "clean_html.py",
     "extract.py",
     "extract_office.py",
     "jail.py",
     "job_kinds.py",
     "look.py",
+    "markdown.py",
+    "pictures.py",
+    "render.py",
+    "render_deck.py",
+    "render_docx.py",
+    "render_html.py",
+    "render_pdf.py",
+    "render_pptx.py",
+    "scale.py",
+    "words.py",
     "zygote.py"
 );
 

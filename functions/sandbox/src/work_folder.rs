@@ -150,6 +150,7 @@ fn read_beneath(folder: &OwnedFd, path: &Path, most: u64) -> io::Result<Option<V
 mod tests {
     use std::os::unix::fs::symlink;
 
+    use djinn_core::language::Language;
     use djinn_runtime::port::sandbox::SandboxWork;
 
     use super::*;
@@ -161,7 +162,7 @@ mod tests {
             content: text.as_bytes().to_vec(),
         });
         let job = SandboxJob {
-            work: SandboxWork::Look { names: Vec::new() },
+            work: SandboxWork::Look { names: Vec::new(), language: Language::En },
             files: files.collect(),
             state: b"kept".to_vec(),
         };

@@ -13,6 +13,7 @@ use sandbox::{LocalSandbox, ZygoteSettings};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
+use crate::font::prepare_font;
 use crate::python::prepare_python;
 
 /// How long a job waits for a Python that is being made: less than a call of a tool has.
@@ -74,12 +75,18 @@ impl Shared {
 
     fn make_sandbox(&self) -> Result<LocalSandbox, String> {
         let say = |words: &str| (self.say)(words);
-        let python = prepare_python(&self.home.join("python"), &say);
-        let python = python.map_err(|error| error.to_string())?;
+        let place = self.home.join("python");
+        let python = prepare_python(&place, &say).map_err(|error| error.to_string())?;
+        let font = prepare_font(&place, &say).inspect_err(|error| {
+            say(&format!(
+                "Chinese may show as boxes in charts: its font was not fetched ({error})"
+            ));
+        });
         let scratch = self.home.join("sandbox");
         std::fs::create_dir_all(&scratch).map_err(|error| error.to_string())?;
         let needs_landlock = self.needs_landlock;
-        let settings = ZygoteSettings { python, packages: None, fonts: Vec::new(), needs_landlock };
+        let fonts = font.into_iter().collect();
+        let settings = ZygoteSettings { python, packages: None, fonts, needs_landlock };
         Ok(LocalSandbox::new(settings, scratch))
     }
 }

@@ -3,6 +3,7 @@
 mod backing;
 mod demo;
 mod dispatch;
+mod font;
 mod laptop_sandbox;
 mod python;
 mod resume;
@@ -15,6 +16,7 @@ mod ui;
 pub use backing::{Backing, BackingOptions};
 pub use dispatch::{ALARM_EVERY, LocalDispatch};
 pub use djinn_wiring::Djinn;
+pub use font::prepare_font;
 pub use laptop_sandbox::LaptopSandbox;
 pub use python::{PythonError, prepare_python};
 pub use saved_run::{SavedRunError, read_saved_run};

@@ -70,7 +70,11 @@ fn check_version() -> Result<(), PythonError> {
     }
 }
 
-fn run(command: &mut Command) -> Result<Output, PythonError> {
+/// Runs a command to its end.
+///
+/// # Errors
+/// [`PythonError::Failed`] with the last line that it complained with.
+pub(crate) fn run(command: &mut Command) -> Result<Output, PythonError> {
     let shown = format!("{command:?}");
     let failed = |why: String| PythonError::Failed(shown.clone(), why);
     let output =

@@ -50,10 +50,11 @@ async fn extract_text<F: Files>(
         return None;
     }
     let content = files.read_file(&context.session, file, file.size).await.ok()?;
-    let work = SandboxWork::Extract { name: file.name.clone(), offset: 0, limit };
+    let (name, language) = (file.name.clone(), context.language);
+    let work = SandboxWork::Extract { name, offset: 0, limit, language };
     let given = vec![SandboxFile { name: file.name.clone(), content }];
-    let answer =
-        sandbox.run_job(SandboxJob { work, files: given, state: Vec::new() }).await.ok()?;
+    let job = SandboxJob { work, files: given, state: Vec::new() };
+    let answer = sandbox.run_job(&JobContext::new(&context.session), job).await.ok()?;
     let part: ExtractValue = serde_json::from_value(answer.value).ok()?;
     part.problem.is_none().then(|| (part.text, part.next_offset.is_some()))
 }

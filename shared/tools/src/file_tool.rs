@@ -132,7 +132,8 @@ impl<F: Files + Send + Sync> FileTool<F> {
     ) -> Result<ToolOutput, ToolError> {
         let offset = arguments.offset.unwrap_or_default();
         let limit = u64::from(context.max_observe).saturating_sub(FRAME_CHARS as u64).max(100);
-        let work = SandboxWork::Extract { name: file.name.clone(), offset, limit };
+        let language = context.language;
+        let work = SandboxWork::Extract { name: file.name.clone(), offset, limit, language };
         let given = SandboxFile { name: file.name.clone(), content };
         let job = SandboxJob { work, files: vec![given], state: Vec::new() };
         let job_context = JobContext::new(&context.session);

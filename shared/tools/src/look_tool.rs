@@ -71,7 +71,7 @@ impl<F: Files + Send + Sync> TypedTool for LookTool<F> {
             })?;
         let mut looks = serde_json::Map::new();
         if !names.is_empty() {
-            let work = SandboxWork::Look { names: names.clone() };
+            let work = SandboxWork::Look { names: names.clone(), language: context.language };
             let job = SandboxJob { work, files, state: Vec::new() };
             let answer = self.sandbox.run_job(&job_context, job).await;
             let answer =

@@ -2,11 +2,12 @@
 
 use std::process::Command;
 
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 use serde::Deserialize;
 use tempfile::TempDir;
 
 use crate::canary::Canary;
-use crate::python::{TestSandbox, python, start};
+use crate::python::{TestSandbox, python, start, start_with};
 
 #[derive(Deserialize)]
 struct Attacks {
@@ -59,6 +60,55 @@ async fn no_attack_gets_through() {
     assert!(through.is_empty(), "{through:#?}");
     // What they left behind hinders nobody.
     assert_eq!(sandbox.run_code("print(1)").await.output.head, "1\n");
+}
+
+/// On such a kernel code runs on Lambda, which has walls of its own, and nowhere else unless it is asked for.
+#[test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+fn without_landlock_no_more_gets_through_than_is_listed() {
+    let attacks = attacks();
+    let count = attacks.len();
+    // The filter holds for this thread and for what it starts.
+    let run = move || {
+        hide_landlock();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async move {
+            let sandbox = start_with(&python(), false);
+            let walls = sandbox.sandbox.start().await.unwrap();
+            assert_eq!(walls.landlock, 0, "Landlock is still there");
+            run_all(&sandbox, &attacks).await
+        })
+    };
+    let through = std::thread::spawn(run).join().unwrap();
+    let names: Vec<_> = through.iter().map(|told| told.split(": ").next().unwrap()).collect();
+    println!(
+        "{count} attacks as {} without Landlock, {} got through: {names:#?}",
+        user(),
+        names.len()
+    );
+    let listed = include_str!("without_landlock.txt").lines().filter(|line| !line.starts_with('#'));
+    // Some need what only root has.
+    let is_root = user() == "root";
+    let listed = listed.filter_map(|line| match line.strip_suffix(" (as root)") {
+        Some(name) => is_root.then_some(name),
+        None => Some(line),
+    });
+    assert_eq!(names, listed.collect::<Vec<_>>());
+}
+
+/// Has the kernel answer as one does that has no Landlock.
+fn hide_landlock() {
+    let calls = [
+        libc::SYS_landlock_create_ruleset,
+        libc::SYS_landlock_add_rule,
+        libc::SYS_landlock_restrict_self,
+    ];
+    let rules = calls.map(|call| (call, Vec::new())).into_iter().collect();
+    let unknown = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
+    let arch = TargetArch::try_from(std::env::consts::ARCH).unwrap();
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, unknown, arch).unwrap();
+    let program: BpfProgram = filter.try_into().unwrap();
+    seccompiler::apply_filter(&program).unwrap();
 }
 
 /// An attack that fails everywhere shows nothing.

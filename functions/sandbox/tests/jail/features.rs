@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use djinn_core::id::FileName;
+use djinn_core::language::Language;
 use djinn_runtime::port::sandbox::{ExtractValue, JobEnd, LookValue, SandboxJob, SandboxWork};
 use serde::Deserialize;
 use tempfile::TempDir;
@@ -45,10 +46,10 @@ async fn ordinary_code_prints_in_the_jail_what_it_prints_outside() {
     assert!(other.len() * 20 <= probes.len(), "more than 5 %: {other:#?}");
 }
 
-async fn extract(sandbox: &TestSandbox, name: &str, content: Vec<u8>) -> ExtractValue {
-    let work =
-        SandboxWork::Extract { name: FileName::new(name).unwrap(), offset: 0, limit: 10_000 };
-    let job = SandboxJob { work, files: vec![file(name, content)], state: Vec::new() };
+pub(crate) async fn extract(sandbox: &TestSandbox, name: &str, content: Vec<u8>) -> ExtractValue {
+    let (name, language) = (FileName::new(name).unwrap(), Language::En);
+    let work = SandboxWork::Extract { name: name.clone(), offset: 0, limit: 10_000, language };
+    let job = SandboxJob { work, files: vec![file(name.as_str(), content)], state: Vec::new() };
     serde_json::from_value(sandbox.run(job).await.value).unwrap()
 }
 
@@ -170,7 +171,11 @@ async fn tables_are_looked_at_in_whatever_way_they_are_written() {
     ];
     let names = tables.iter().map(|(name, ..)| FileName::new(*name).unwrap()).collect();
     let files = tables.iter().map(|(name, content, _)| file(name, content.clone())).collect();
-    let job = SandboxJob { work: SandboxWork::Look { names }, files, state: Vec::new() };
+    let job = SandboxJob {
+        work: SandboxWork::Look { names, language: Language::En },
+        files,
+        state: Vec::new(),
+    };
     let answer = sandbox.run(job).await;
     assert!(answer.products.is_empty());
     for (name, _, parts) in tables {

@@ -13,6 +13,10 @@
 
 mod attacks;
 mod canary;
+mod documents;
 mod ends;
 mod features;
+mod images;
+mod kills;
+mod pages;
 mod python;

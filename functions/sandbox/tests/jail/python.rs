@@ -13,10 +13,13 @@ use tempfile::TempDir;
 /// The variable that names a Python with the packages of `infra/sandbox/requirements.txt`.
 const PYTHON: &str = "SANDBOX_PYTHON";
 
+/// The variable that names the font that `prepare_font` fetched.
+const FONT: &str = "SANDBOX_FONT";
+
 /// A sandbox, and the folder of its jobs.
 pub(crate) struct TestSandbox {
     pub(crate) sandbox: LocalSandbox,
-    _scratch: TempDir,
+    scratch: TempDir,
 }
 
 pub(crate) fn python() -> PathBuf {
@@ -32,14 +35,15 @@ pub(crate) fn start() -> TestSandbox {
 /// A sandbox on a Python whose jobs may take 20 seconds.
 pub(crate) fn start_with(python: &Path, needs_landlock: bool) -> TestSandbox {
     let scratch = TempDir::new().unwrap();
+    let font = std::env::var_os(FONT).expect("SANDBOX_FONT names a font");
     let settings = ZygoteSettings {
         python: python.to_owned(),
         packages: None,
-        fonts: Vec::new(),
+        fonts: vec![font.into()],
         needs_landlock,
     };
     let sandbox = LocalSandbox::new(settings, scratch.path().to_owned()).with_seconds(20);
-    TestSandbox { sandbox, _scratch: scratch }
+    TestSandbox { sandbox, scratch }
 }
 
 /// A block as a job of its own.
@@ -65,6 +69,11 @@ impl TestSandbox {
     /// The same, with another bound for the seconds of a job.
     pub(crate) fn with_seconds(self, seconds: u32) -> Self {
         Self { sandbox: self.sandbox.with_seconds(seconds), ..self }
+    }
+
+    /// The folder below which its jobs are.
+    pub(crate) fn scratch(&self) -> &Path {
+        self.scratch.path()
     }
 
     /// What came of a job.

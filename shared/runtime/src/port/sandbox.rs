@@ -67,6 +67,8 @@ pub enum SandboxWork {
     Look {
         /// The names of the files, which are among the job's.
         names: Vec<FileName>,
+        /// The language of the labels in the descriptions.
+        language: Language,
     },
     /// Reads a document as text. The value of the answer is an [`ExtractValue`].
     Extract {
@@ -76,6 +78,8 @@ pub enum SandboxWork {
         offset: u64,
         /// How many characters are wanted at most.
         limit: u64,
+        /// The language of the marks between pages, slides and sheets.
+        language: Language,
     },
     /// Makes a document of a text. It is the answer's product `name`, and the value is a [`RenderValue`].
     Render {
@@ -248,7 +252,8 @@ pub struct RenderValue {
     pub problem: String,
     /// The images that the text names and that could not be shown, 50 at most.
     pub missing_images: Vec<String>,
-    /// What was left out: `scripts`, `addresses` (what would be loaded from elsewhere), `cut`.
+    /// What was left out: `scripts`, `addresses` (what would be loaded from elsewhere), `cut` (more than a
+    /// document may have).
     pub notes: Vec<String>,
 }
 

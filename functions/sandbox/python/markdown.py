@@ -1,0 +1,315 @@
+"""Markdown as a flat list of blocks, from which documents and slides are made."""
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+# Characters of a line, and of a block: a longer one is parted, since parsers and layouts take the square of it.
+MAX_LINE = 4_000
+MAX_BLOCK = 4_000
+# Blocks, pieces of text that look alike, cells and links of a document: more takes longer than a job may.
+MAX_BLOCKS = 12_000
+MAX_RUNS = 25_000
+MAX_CELLS = 16_000
+MAX_LINKS = 2_000
+# Levels of lists and quotes that are told apart.
+MAX_LEVEL = 8
+
+_NOTE = re.compile(r"^\[\^([^\]\s]{1,60})\]:[ \t]*(.*)$")
+_NOTE_MARK = re.compile(r"\[\^([^\]\s]{1,60})\]")
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_LINK = re.compile(r"^(https?://|mailto:)", re.IGNORECASE)
+# What a line may not be parted before: a table, a list, a quote, what is indented.
+_STRUCTURE = re.compile(r"\||^\s|^[-*+>]|^\d+[.)]")
+_TASK = re.compile(r"^\[([ xX])\] ")
+
+
+@dataclass
+class Run:
+    """Letters that look alike. `link` is an address or nothing, `note` the number of a note or nothing."""
+
+    text: str
+    bold: bool = False
+    italic: bool = False
+    code: bool = False
+    strike: bool = False
+    link: str = ""
+    note: int = 0
+
+
+@dataclass
+class Block:
+    """Something that stands for itself.
+
+    `kind` is `heading` (`level` from 1), `text`, `item` (of a list; `level` from 0, `number` if it is counted,
+    `list_id` tells lists apart), `code` (`text`), `table` (`rows` of cells of runs, the first its head, and
+    `aligns`), `picture` (`name`, `text` says what it shows), `rule`. `level` of others is that of the list
+    they stand in, from 1; `quote` how many quotes are around.
+    """
+
+    kind: str
+    runs: list = field(default_factory=list)
+    level: int = 0
+    quote: int = 0
+    number: int | None = None
+    list_id: int = 0
+    text: str = ""
+    name: str = ""
+    rows: list = field(default_factory=list)
+    aligns: list = field(default_factory=list)
+
+    def plain(self):
+        """Its letters without their looks."""
+        return "".join(run.text for run in self.runs) or self.text
+
+
+def plain(runs):
+    """The letters of runs."""
+    return "".join(run.text for run in runs)
+
+
+def parse(text):
+    """The blocks of a text, its notes (a list of runs each, in the order of their numbers), and whether it was
+    cut."""
+    from markdown_it import MarkdownIt
+
+    body, notes = _part_notes(text)
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 60}).enable(["table", "strikethrough"])
+    reader = _Reader(notes)
+    reader.read(parser.parse(body))
+    told = [_runs(parser.parseInline(notes.texts[key])[0].children or [], None) for key in notes.order]
+    blocks, is_cut = _cut(reader.blocks)
+    return blocks, told, is_cut
+
+
+def parted(text):
+    """A text whose lines and paragraphs are short enough for a parser, with its notes at its end."""
+    body, notes = _part_notes(text)
+    return body + "".join(f"\n\n[{key}] {told}" for key, told in notes.texts.items())
+
+
+def _cut(blocks):
+    """The blocks that a document may have, and whether these are not all; of too many links the words."""
+    runs, cells, links = MAX_RUNS, MAX_CELLS, MAX_LINKS
+    for number, block in enumerate(blocks):
+        if number == MAX_BLOCKS or runs <= 0:
+            return blocks[:number], True
+        if block.kind == "table":
+            rows = block.rows[:max(1, cells // max(1, len(block.rows[0])))]
+            cells -= len(rows) * len(block.rows[0])
+            if len(rows) < len(block.rows):
+                block.rows = rows
+                return blocks[:number + 1], True
+        for run in [*block.runs, *(run for row in block.rows for cell in row for run in cell)]:
+            runs -= 1
+            if isinstance(run, Run) and run.link:
+                links -= 1
+                run.link = run.link if links >= 0 else ""
+    return blocks, False
+
+
+class _Notes:
+    """`[^key]: text`, numbered as the text names them."""
+
+    def __init__(self):
+        self.texts, self.order = {}, []
+
+    def number(self, key):
+        if key not in self.texts:
+            return 0
+        if key not in self.order:
+            self.order.append(key)
+        return self.order.index(key) + 1
+
+
+def _part_notes(text):
+    notes, kept, fence, last, size = _Notes(), [], "", None, 0
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        found = None if fence or mark else _NOTE.match(line)
+        if found:
+            last = found[1]
+            notes.texts.setdefault(last, found[2])
+        elif last is not None and line.startswith(("    ", "\t")) and line.strip():
+            notes.texts[last] += " " + line.strip()
+        else:
+            last = last if not line.strip() else None
+            size = size + len(line) if line.strip() else 0
+            if size > MAX_LINE and not fence and not _STRUCTURE.search(line):
+                kept.append("")
+                size = 0
+            kept += [line] if fence or len(line) <= MAX_LINE else _part_line(line)
+    return "\n".join(kept), notes
+
+
+def _part_line(line):
+    parts = [line[at:at + MAX_LINE] for at in range(0, len(line), MAX_LINE)]
+    return [part for pair in zip(parts, [""] * len(parts)) for part in pair]
+
+
+class _Reader:
+    """Goes through the tokens of a text once."""
+
+    def __init__(self, notes):
+        self.blocks, self.notes = [], notes
+        self.lists, self.quote, self.count = [], 0, 0
+        self.item = None
+
+    def read(self, tokens):
+        table = None
+        heading = 0
+        for token in tokens:
+            kind = token.type
+            if kind in ("bullet_list_open", "ordered_list_open"):
+                self.count += 1
+                start = int(token.attrGet("start") or 1) if kind == "ordered_list_open" else None
+                self.lists.append([self.count, start])
+            elif kind in ("bullet_list_close", "ordered_list_close"):
+                self.lists.pop()
+            elif kind == "list_item_open":
+                self.item = self._start_item()
+            elif kind == "blockquote_open":
+                self.quote += 1
+            elif kind == "blockquote_close":
+                self.quote -= 1
+            elif kind == "heading_open":
+                heading = int(token.tag[1])
+            elif kind == "table_open":
+                table = Block("table", **self._place())
+            elif kind == "table_close":
+                self.blocks.append(table)
+                table = None
+            elif kind == "tr_open":
+                table.rows.append([])
+            elif kind == "th_open":
+                style = token.attrGet("style") or ""
+                table.aligns.append(style.removeprefix("text-align:") or "left")
+            elif kind == "inline" and table is not None:
+                table.rows[-1].append(_runs(token.children, self.notes))
+            elif kind == "inline":
+                self._add_text(_runs(token.children, self.notes), heading)
+                heading = 0
+            elif kind in ("fence", "code_block"):
+                self._add_code(token.content)
+            elif kind == "hr":
+                self.blocks.append(Block("rule"))
+
+    def _start_item(self):
+        number = self.lists[-1][1]
+        if number is not None:
+            self.lists[-1][1] += 1
+        return Block("item", level=min(len(self.lists) - 1, MAX_LEVEL), quote=min(self.quote, MAX_LEVEL),
+                     number=number, list_id=self.lists[-1][0])
+
+    def _place(self):
+        # An item that begins with no text shows its mark all the same.
+        if self.item is not None:
+            self.blocks.append(self.item)
+            self.item = None
+        return {"level": min(len(self.lists), MAX_LEVEL), "quote": min(self.quote, MAX_LEVEL)}
+
+    def _add_code(self, text):
+        place = self._place()
+        lines = [part for line in text.rstrip("\n").split("\n")
+                 for part in [line[at:at + MAX_BLOCK] for at in range(0, len(line), MAX_BLOCK)] or [""]]
+        for at in range(0, len(lines), 400):
+            self.blocks.append(Block("code", text="\n".join(lines[at:at + 400]), **place))
+
+    def _add_text(self, runs, heading):
+        """Images stand for themselves between what is said before and after."""
+        part = []
+        for run in runs:
+            if isinstance(run, Block):
+                self._add_runs(part, heading)
+                part = []
+                self.blocks.append(Block("picture", name=run.name, text=run.text, **self._place()))
+            else:
+                part.append(run)
+        self._add_runs(part, heading)
+
+    def _add_runs(self, runs, heading):
+        runs = [run for run in runs if run.text]
+        if not plain(runs).strip():
+            return
+        if self.item is not None:
+            item, self.item = self.item, None
+            mark = _TASK.match(runs[0].text)
+            if mark:
+                runs[0].text = ("☐ " if mark[1] == " " else "☑ ") + runs[0].text[4:]
+            item.runs = runs
+            self.blocks.append(item)
+        elif heading and not self.quote:
+            self.blocks.append(Block("heading", runs, level=heading))
+        else:
+            for part in _part_runs(runs):
+                self.blocks.append(Block("text", part, **self._place()))
+
+
+def _part_runs(runs):
+    """Runs of at most `MAX_BLOCK` letters each; most texts are one part."""
+    if sum(len(run.text) for run in runs) <= MAX_BLOCK:
+        return [runs]
+    parts, room = [[]], MAX_BLOCK
+    for run in runs:
+        rest = run.text
+        while rest:
+            head, rest = rest[:room], rest[room:]
+            parts[-1].append(Run(**{**vars(run), "text": head}))
+            room -= len(head)
+            if not room:
+                parts.append([])
+                room = MAX_BLOCK
+    return [part for part in parts if part]
+
+
+_LOOKS = {"strong": "bold", "em": "italic", "s": "strike"}
+
+
+def _runs(tokens, notes):
+    """The runs of a line, and a `picture` block for each image."""
+    runs, looks, links = [], {"bold": 0, "italic": 0, "strike": 0}, []
+    for token in tokens:
+        kind = token.type
+        name, _, way = kind.rpartition("_")
+        if name in _LOOKS:
+            looks[_LOOKS[name]] += 1 if way == "open" else -1
+        elif kind == "link_open":
+            address = token.attrGet("href") or ""
+            links.append(address if _LINK.match(address) else "")
+        elif kind == "link_close":
+            links.pop()
+        elif kind == "image":
+            runs.append(Block("picture", name=unquote(token.attrGet("src") or ""), text=token.content))
+        elif kind in ("softbreak", "hardbreak"):
+            runs.append(Run("\n" if kind == "hardbreak" else " "))
+        elif token.content:
+            look = {key: value > 0 for key, value in looks.items()}
+            link = links[-1] if links else ""
+            if kind == "code_inline":
+                runs.append(Run(token.content, code=True, link=link, **look))
+            else:
+                runs += _texts(_BREAK.sub("\n", token.content), look, link, notes)
+    return _join_breaks(runs)
+
+
+def _texts(text, look, link, notes):
+    at = 0
+    for mark in _NOTE_MARK.finditer(text) if notes else ():
+        number = notes.number(mark[1])
+        if number:
+            yield Run(text[at:mark.start()], link=link, **look)
+            yield Run(f"{number}", note=number)
+            at = mark.end()
+    yield Run(text[at:], link=link, **look)
+
+
+def _join_breaks(runs):
+    """A line that ends between two Chinese letters has no space there."""
+    for before, line, after in zip(runs, runs[1:], runs[2:]):
+        if line == Run(" ") and all(isinstance(run, Run) and run.text for run in (before, after)):
+            if before.text[-1] >= "\u2e80" and after.text[0] >= "\u2e80":
+                line.text = ""
+    return runs

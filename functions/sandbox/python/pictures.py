@@ -1,0 +1,105 @@
+"""Images of strangers: opened within bounds, and made smaller."""
+
+import io
+import os
+
+# Pixels of an image that is decoded: four bytes each, and its copies, must fit into the jail's memory.
+MAX_PIXELS = 100_000_000
+# What is opened at all. Pillow knows many more, and each is a parser.
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
+# Qualities that are tried before an image is made smaller.
+_QUALITIES = (88, 75, 60)
+# What an edge is multiplied with while the bytes are still too many.
+_STEP = 0.75
+_MIN_EDGE = 64
+
+
+class BadPicture(Exception):
+    """An image that cannot be shown; its text is a word that says why: `too_large`, `broken`, `no_image`."""
+
+
+class Picture:
+    """An image that fits: `content` (bytes), `format` as Pillow names it, `width` and `height` in pixels.
+
+    `is_changed` tells whether `content` is other than the file's.
+    """
+
+    def __init__(self, content, kind, size, is_changed):
+        self.content, self.format, self.is_changed = content, kind, is_changed
+        self.width, self.height = size
+
+
+def fit_picture(path, max_edge, max_bytes):
+    """The image of a file, of at most `max_edge` pixels an edge and `max_bytes`.
+
+    One that fits is as it is. Others are turned as their camera says, without what it wrote beside, and of an
+    animation they are the first frame. Raises `BadPicture`.
+    """
+    from PIL import Image, UnidentifiedImageError
+
+    Image.MAX_IMAGE_PIXELS = None
+    try:
+        with Image.open(path, formats=FORMATS) as image:
+            if image.width * image.height > MAX_PIXELS:
+                raise BadPicture("too_large")
+            return _fit(image, path, max_edge, max_bytes)
+    except UnidentifiedImageError as error:
+        raise BadPicture("no_image" if not _has_mark(path) else "broken") from error
+    except MemoryError as error:
+        raise BadPicture("too_large") from error
+    except BadPicture:
+        raise
+    except Exception as error:  # A decoder that trips says so in many ways.
+        raise BadPicture("broken") from error
+
+
+def _has_mark(path):
+    with open(path, "rb") as file:
+        start = file.read(12)
+    return start.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8")) or start[8:12] == b"WEBP"
+
+
+def _fit(image, path, max_edge, max_bytes):
+    from PIL import ImageOps
+
+    kind, size = image.format, os.path.getsize(path)
+    fits = max(image.size) <= max_edge and size <= max_bytes
+    is_plain = not image.getexif() and getattr(image, "n_frames", 1) == 1
+    if fits and is_plain:
+        # What is shown is decoded by others, too: it must be whole.
+        image.load()
+        with open(path, "rb") as file:
+            return Picture(file.read(), kind, image.size, False)
+    # A JPEG is decoded smaller in no time.
+    image.draft("RGB", (max_edge, max_edge))
+    image = _without_palette(ImageOps.exif_transpose(image), kind)
+    image.thumbnail((max_edge, max_edge))
+    while True:
+        for quality in _QUALITIES:
+            content = _encode(image, kind, quality)
+            if len(content) <= max_bytes:
+                return Picture(content, kind, image.size, True)
+            if kind in ("PNG", "GIF"):
+                break
+        if max(image.size) <= _MIN_EDGE:
+            raise BadPicture("too_large")
+        image = image.resize([max(1, int(edge * _STEP)) for edge in image.size])
+
+
+def _without_palette(image, kind):
+    if kind == "JPEG":
+        return image if image.mode in ("RGB", "L") else image.convert("RGB")
+    if image.mode in ("RGB", "RGBA", "L", "LA"):
+        return image
+    if image.mode.startswith(("I", "F")):
+        return image.convert("L")
+    return image.convert("RGBA")
+
+
+def _encode(image, kind, quality):
+    # Without what the file said beside its pixels.
+    image.info = {}
+    written = io.BytesIO()
+    options = {"quality": quality} if kind in ("JPEG", "WEBP") else {}
+    image.save(written, kind, **options, **({"optimize": True} if kind == "JPEG" else {}))
+    return written.getvalue()

@@ -1,0 +1,181 @@
+"""Documents of a text that a model wrote: pages, slides, Word, PowerPoint and PDF."""
+
+import os
+import re
+
+# Bytes of a text, and of a document.
+MAX_TEXT = 2 * 1024 * 1024
+MAX_DOCUMENT = 20 * 1024 * 1024
+# Bytes of all images of a document; as text in a page they are a third more.
+MAX_PICTURES = 12 * 1024 * 1024
+# Pixels of an edge, and bytes, of an image that is shown in a document.
+MAX_EDGE = 2_000
+MAX_PICTURE = 2 * 1024 * 1024
+# Names of images that are told as missing.
+MAX_MISSING = 50
+
+# What XML cannot hold.
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+
+class Unrenderable(Exception):
+    """A text that no document can be made of; its text is a word that says why: `too_large`, `empty`."""
+
+
+class Task:
+    """What is rendered, and what came to light meanwhile.
+
+    `text`, `title` and `language` are as they were asked for, `fonts` paths of fonts for what has none of its
+    own; `missing` and `notes` are told.
+    """
+
+    def __init__(self, text, title, language, fonts, own_name):
+        self.text, self.title, self.language, self.fonts = text, title, language, fonts
+        self.missing, self.notes = [], []
+        self._own_name, self._room, self._known = own_name, MAX_PICTURES, {}
+
+    def picture(self, name, again=False):
+        """The image of that name, or None, which is told. With `again` each use takes room of its own."""
+        from pictures import BadPicture, fit_picture
+
+        file = _file_name(name)
+        if file not in self._known or again:
+            try:
+                if not file or file == self._own_name or not os.path.isfile(file):
+                    raise BadPicture("no_image")
+                picture = self._known.get(file) or fit_picture(file, MAX_EDGE, MAX_PICTURE)
+                if len(picture.content) > self._room:
+                    raise BadPicture("too_large")
+                self._room -= len(picture.content)
+                self._known[file] = picture
+            except BadPicture:
+                self._known[file] = None
+        if self._known[file] is None:
+            self.tell_missing(name)
+        return self._known[file]
+
+    def drawing(self, name):
+        """The bytes of an SVG file of that name, or None, which is told. As an image it loads and runs nothing."""
+        file = _file_name(name)
+        if file and file != self._own_name and os.path.isfile(file):
+            with open(file, "rb") as opened:
+                content = opened.read(MAX_PICTURE + 1)
+            if b"<svg" in content[:4096] and len(content) <= min(MAX_PICTURE, self._room):
+                self._room -= len(content)
+                return content
+        self.tell_missing(name)
+        return None
+
+    def tell_missing(self, name):
+        """Notes an image that cannot be shown."""
+        shown = name[:200]
+        if shown not in self.missing and len(self.missing) < MAX_MISSING:
+            self.missing.append(shown)
+
+    def note(self, word):
+        """Notes what was left out."""
+        if word not in self.notes:
+            self.notes.append(word)
+
+
+def _file_name(name):
+    """The name of a file in the current folder, if an address can be one."""
+    name = name.split("?")[0].split("#")[0]
+    name = name[2:] if name.startswith("./") else name
+    return "" if "/" in name or name in ("", ".", "..") or "\0" in name else name
+
+
+def render(format, name, text, title, language, fonts):
+    """Makes the document `name` in the current folder.
+
+    Returns `{"problem", "missing_images", "notes"}`: `problem` says why there is none (`too_large`, `empty`,
+    `broken`) and is empty if there is one; `notes` are words: `scripts` and `addresses` that were left out,
+    `cut` where the text was too long.
+    """
+    task = Task(_CONTROLS.sub("", text), _CONTROLS.sub("", title).strip()[:300], language, fonts, name)
+    try:
+        if len(text.encode(errors="replace")) > MAX_TEXT:
+            raise Unrenderable("too_large")
+        if not text.strip():
+            raise Unrenderable("empty")
+        content = _make(format, task)
+        if len(content) > MAX_DOCUMENT:
+            raise Unrenderable("too_large")
+    except Unrenderable as error:
+        return _told(task, f"{error}")
+    except MemoryError:
+        return _told(task, "too_large")
+    except Exception as error:  # A text that a library trips over is no reason to end without a word.
+        # Seen by whoever looks at the output of the job.
+        print(f"{type(error).__name__}: {error}"[:500])
+        return _told(task, "broken")
+    with open(name, "wb") as file:
+        file.write(content)
+    return _told(task, "")
+
+
+def _told(task, problem):
+    return {"problem": problem, "missing_images": task.missing, "notes": task.notes}
+
+
+def _make(format, task):
+    if format == "html":
+        from render_html import render_page
+
+        return render_page(task)
+    if format == "ppt":
+        from render_deck import render_deck
+
+        return render_deck(task)
+    from markdown import parse
+
+    blocks, notes, is_cut = parse(_without_fence(task.text))
+    if is_cut:
+        task.note("cut")
+    if not blocks:
+        raise Unrenderable("empty")
+    task.title = task.title or first_heading(blocks)
+    if format == "docx":
+        from render_docx import render_docx as make
+    elif format == "pptx":
+        from render_pptx import render_pptx as make
+    else:
+        from render_pdf import render_pdf as make
+    return make(task, blocks, notes)
+
+
+def _without_fence(text):
+    """Models like to put the whole of a document into a fence."""
+    found = re.fullmatch(r"\s*```(?:markdown|md)[ \t]*\n(.*?)(?:\n```\s*)?", text, re.DOTALL)
+    return found[1] if found else text
+
+
+def first_heading(blocks):
+    """The words of the first heading, if there is one."""
+    return next((block.plain().strip()[:300] for block in blocks if block.kind == "heading"), "")
+
+
+def zip_anew(content):
+    """The archive of an Office document without the time at which it was made: the same document is the same
+    bytes."""
+    import io
+    import zipfile
+
+    written = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as new:
+        for member in old.infolist():
+            fixed = zipfile.ZipInfo(member.filename, (2000, 1, 1, 0, 0, 0))
+            fixed.compress_type = zipfile.ZIP_DEFLATED
+            new.writestr(fixed, old.read(member))
+    return written.getvalue()
+
+
+def set_properties(properties, task):
+    """Title, language and fixed dates of an Office document."""
+    import datetime
+
+    properties.title, properties.author, properties.comments = task.title[:250], "", ""
+    properties.language = "zh-CN" if task.language == "zh" else "en-US"
+    properties.created = properties.modified = datetime.datetime(2000, 1, 1)
+    properties.last_modified_by = ""
+    properties.revision = 1
