@@ -138,6 +138,8 @@ mod tests {
             interrupts: 0,
             language: Language::En,
             max_observe: 100,
+            max_input_tokens: 0,
+            state: None,
             mask_pii: true,
             progress,
         }
