@@ -24,6 +24,26 @@ pub struct ProductFile {
     pub has_rows: Option<bool>,
 }
 
+/// A file that came with a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// The name of the file, which is one of the session's.
+    pub name: FileName,
+    /// What a model that sees is shown of it; nothing of what is no image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<AttachedImage>,
+}
+
+/// What a model that sees is shown of an image that came with a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttachedImage {
+    /// This content, which may be a smaller copy, under the name of the file.
+    Shown(ProductFile),
+    /// Nothing: it is too large, or could not be read.
+    Unseen,
+}
+
 /// The files of a session in the order they were last written, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileList(Vec<ProductFile>);
@@ -84,6 +104,21 @@ pub fn media_type_of(name: &str) -> &'static str {
     }
 }
 
+/// The media types that every model which sees images can be shown.
+pub const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "image/gif"];
+
+/// The one of [`IMAGE_TYPES`] as which a content begins.
+#[must_use]
+pub fn image_type_of(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,5 +142,21 @@ mod tests {
         let names: Vec<_> = list.deliverable_files().iter().map(|f| f.name.to_string()).collect();
         assert_eq!(names, ["a.md", "c.md"]);
         assert_eq!(list.all().len(), 3);
+    }
+
+    #[test]
+    fn an_image_is_told_by_how_it_begins() {
+        for (bytes, media_type) in [
+            (b"\x89PNG\r\n\x1a\n...".as_slice(), "image/png"),
+            (b"\xff\xd8\xff\xe0", "image/jpeg"),
+            (b"GIF89a", "image/gif"),
+            (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+        ] {
+            assert_eq!(image_type_of(bytes), Some(media_type));
+            assert!(IMAGE_TYPES.contains(&media_type));
+        }
+        for none in [b"".as_slice(), b"<html>", b"\x89PNG", b"RIFF\0\0\0\0WAVE"] {
+            assert_eq!(image_type_of(none), None);
+        }
     }
 }

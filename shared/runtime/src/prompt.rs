@@ -170,6 +170,10 @@ fragments! {
     NOTE_SAID = "note/said", 20_000;
     /// What a person changed of the plan while its steps were at work.
     NOTE_PLAN_EDITED = "note/plan_edited", 60_000;
+    /// The first message of a run whose question came with files.
+    NOTE_ATTACHED = "note/attached", 1_300_000;
+    /// In the message that shows the images of a question.
+    NOTE_ATTACHED_IMAGES = "note/attached_images", 10_000;
     /// What images of a result are, in the message that holds them.
     NOTE_IMAGES = "note/images", 10_000;
     /// An image that cannot be read.

@@ -1,6 +1,7 @@
 //! From a run's state to a model request: the instructions, the conversation, and what of it fits.
 
 mod agent;
+mod attached;
 mod compaction;
 mod employees;
 mod external;

@@ -24,7 +24,7 @@ use crate::port::model::ModelError;
 use crate::port::tool::ToolError;
 use crate::port::tool_progress::MAX_PROGRESS;
 use crate::prompt::truncate_text;
-use crate::question::UserQuestion;
+use crate::question::{QuestionAttachment, UserQuestion};
 
 /// Bytes of a question.
 pub const MAX_QUESTION: usize = 64 * 1024;
@@ -52,6 +52,9 @@ const MAX_FAILURE: usize = 10_000;
 
 /// The member that holds a question.
 pub const QUESTION: &str = "question";
+
+/// The member that holds the files of a question.
+pub const ATTACHMENTS: &str = "attachments";
 
 /// A text, and where it stands.
 pub struct ContentText<'a> {
@@ -182,6 +185,7 @@ impl HasTexts for UserQuestion {
             request: _,
             ignored: _,
             text,
+            attachments,
             // Read from the text; what is answered is a `ResponseRecord`.
             parsed_response: _,
             // One of four.
@@ -192,15 +196,33 @@ impl HasTexts for UserQuestion {
             // Numbers, and names of tools that are compared and never shown.
             settings: _,
         } = self;
-        without_empty([
+        let said = [
             ContentText::from_words(QUESTION, text, TextBound::Bytes(MAX_QUESTION)),
             ContentText::from_words(
                 "base_prompt",
                 base_prompt,
                 TextBound::Characters(MAX_BASE_PROMPT),
             ),
-        ])
+        ];
+        without_empty(said.into_iter().chain(attachments.iter_mut().flat_map(attachment_texts)))
     }
+}
+
+/// The texts of a file that a question brings. What it holds is for the tools, as that of any file.
+fn attachment_texts(attachment: &mut QuestionAttachment) -> Vec<ContentText<'_>> {
+    let (name, description) = match attachment {
+        QuestionAttachment::New(file, _) => {
+            let NewFile { name, description, internal: _, media_type: _ } = file;
+            (name, Some(description))
+        }
+        // Its description was looked at when it was written, and no new one comes with the question.
+        QuestionAttachment::Known(file) => (&mut file.name, None),
+    };
+    let most = TextBound::Characters(MAX_DESCRIPTION);
+    let description = description.map(|words| ContentText::from_words(ATTACHMENTS, words, most));
+    // At most 255 bytes.
+    let name = ContentText::from_name(ATTACHMENTS, name.as_str(), TextBound::Bytes(255));
+    [name].into_iter().chain(description).collect()
 }
 
 impl HasTexts for UserMessage {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::window::{RequestBounds, RequestPart};
 use djinn_core::conversation::{CompactedContext, ConversationItem, Exchange, Nudge, Turn};
+use djinn_core::file::ProductFile;
 use djinn_core::id::{CallId, FileName};
 use djinn_core::language::Language;
 use djinn_core::run::Run;
@@ -13,6 +14,7 @@ use djinn_core::tool::{ToolArguments, ToolCall, ToolResult};
 use djinn_text::shorten::{ShortenedText, find_cut_level, shorten_text};
 use serde_json::{Value, json};
 
+use super::attached;
 use super::images::{ShownImages, select_images};
 use super::plan;
 use super::plan_change::plan_change_text;
@@ -32,6 +34,8 @@ pub(super) enum GroupKind {
     Earlier,
     /// An earlier question and its answer.
     Exchange,
+    /// The images that came with the question.
+    Attached,
     /// A turn with its notes, or a round.
     Turn,
 }
@@ -50,7 +54,7 @@ pub(super) struct MessageGroup {
 }
 
 impl MessageGroup {
-    fn new(kind: GroupKind, label: impl Into<String>, messages: Vec<Message>) -> Self {
+    pub(super) fn new(kind: GroupKind, label: impl Into<String>, messages: Vec<Message>) -> Self {
         let arguments = messages.iter().flat_map(message_arguments).collect();
         let pinned = matches!(kind, GroupKind::Fixed | GroupKind::Earlier);
         Self {
@@ -68,8 +72,13 @@ impl MessageGroup {
         Self::new(GroupKind::Fixed, label, messages)
     }
 
+    /// Whether its last word is the user's, or the loop's on their behalf.
     pub(super) fn ends_with_user(&self) -> bool {
-        matches!(self.messages.last(), Some(Message::User(_)))
+        match self.messages.last() {
+            Some(Message::User(_)) => true,
+            Some(Message::Images { .. }) => self.kind == GroupKind::Attached,
+            Some(Message::Assistant { .. } | Message::ToolResults(_)) | None => false,
+        }
     }
 
     pub(super) fn to_piece(&self) -> RequestPart<'_> {
@@ -177,8 +186,14 @@ pub(super) fn group_conversation(
 ) -> Vec<MessageGroup> {
     let conversation = run.conversation();
     let language = run.spec().settings.language;
-    let images = if bounds.sees_images { select_images(conversation) } else { ShownImages::new() };
+    let attachments = &run.spec().attachments;
+    let images = match bounds.sees_images {
+        true => select_images(conversation, attachments),
+        false => ShownImages::default(),
+    };
+    let question = attached::question_text(prompts, run, question, bounds.sees_images);
     let mut groups = opening_groups(prompts, run, question);
+    groups.extend(attached::image_group(prompts, language, &images.attached));
     for item in &conversation.items {
         match item {
             // What an agent's file had done before its first turn stands in the first message.
@@ -225,7 +240,7 @@ pub(super) fn group_conversation(
 }
 
 /// What stands before the work: what older turns were summed up to, earlier questions, and the question.
-fn opening_groups(prompts: &Prompts, run: &Run, question: &str) -> Vec<MessageGroup> {
+fn opening_groups(prompts: &Prompts, run: &Run, question: String) -> Vec<MessageGroup> {
     let (asked, conversation) = (run.spec(), run.conversation());
     let language = asked.settings.language;
     let earlier = conversation.compacted.iter().map(|compacted| {
@@ -239,7 +254,7 @@ fn opening_groups(prompts: &Prompts, run: &Run, question: &str) -> Vec<MessageGr
         };
         MessageGroup::new(GroupKind::Exchange, "history", messages)
     });
-    let question = MessageGroup::new_fixed("question", vec![Message::User(question.to_owned())]);
+    let question = MessageGroup::new_fixed("question", vec![Message::User(question)]);
     earlier.chain(history).chain([question]).collect()
 }
 
@@ -331,13 +346,19 @@ fn image_messages(
     images: &ShownImages<'_>,
 ) -> Vec<Message> {
     let message = |(nth, (call, _)): (usize, &(ToolCall, ToolResult))| {
-        let files: Vec<_> = images.get(&call.id)?.iter().copied().cloned().collect();
-        let values = json!({"nth": nth + 1, "tool": call.tool, "files": file_names(&files)});
+        let files = images.of_calls.get(&call.id)?;
+        let names = file_names(files.iter().copied());
+        let values = json!({"nth": nth + 1, "tool": call.tool, "files": names});
         let text = prompts.render(language, prompt::NOTE_IMAGES, values);
-        let unread = |file| RequestImage { file, bytes: Arc::default() };
-        Some(Message::Images { text, images: files.into_iter().map(unread).collect() })
+        Some(unread_images(text, files))
     };
     turn.calls.iter().enumerate().filter_map(message).collect()
+}
+
+/// A message with images whose bytes are read when the request is made.
+pub(super) fn unread_images(text: String, files: &[&ProductFile]) -> Message {
+    let unread = |file: &&ProductFile| RequestImage { file: (*file).clone(), bytes: Arc::default() };
+    Message::Images { text, images: files.iter().map(unread).collect() }
 }
 
 fn to_past_call(call: &ToolCall) -> PastCall {

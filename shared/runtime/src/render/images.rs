@@ -1,9 +1,9 @@
-//! Which images of results a model is shown: the newest, as many as requests may hold.
+//! Which images of a question and of results a model is shown: the newest, as many as requests may hold.
 
 use std::collections::BTreeMap;
 
 use djinn_core::conversation::{Conversation, ConversationItem};
-use djinn_core::file::ProductFile;
+use djinn_core::file::{AttachedImage, Attachment, ProductFile};
 use djinn_core::id::CallId;
 use djinn_core::tool::ToolResult;
 
@@ -13,20 +13,39 @@ const MAX_IMAGES: usize = 20;
 /// Bytes of the images of one request: providers take 20 MB and more, encoded.
 const MAX_TOTAL_BYTES: u64 = 12 * 1024 * 1024;
 
-/// The images that are shown, by their calls.
-pub(super) type ShownImages<'a> = BTreeMap<&'a CallId, Vec<&'a ProductFile>>;
+/// The images that are shown.
+#[derive(Default)]
+pub(super) struct ShownImages<'a> {
+    /// Those that came with the question.
+    pub(super) attached: Vec<&'a ProductFile>,
+    /// Those of results, by their calls.
+    pub(super) of_calls: BTreeMap<&'a CallId, Vec<&'a ProductFile>>,
+}
 
-/// The newest images of a conversation. Where one has no room, none that is older is shown.
-pub(super) fn select_images(conversation: &Conversation) -> ShownImages<'_> {
-    let mut shown = ShownImages::new();
+/// The newest images of a conversation, and then of its question. Where one has no room, none that is older is
+/// shown.
+pub(super) fn select_images<'a>(
+    conversation: &'a Conversation,
+    attachments: &'a [Attachment],
+) -> ShownImages<'a> {
+    let of_calls = conversation.items.iter().rev().flat_map(newest_images);
+    let attached = attachments.iter().rev().filter_map(|attachment| match &attachment.image {
+        Some(AttachedImage::Shown(image)) => Some((None, image)),
+        Some(AttachedImage::Unseen) | None => None,
+    });
+    let mut shown = ShownImages::default();
     let (mut count, mut bytes) = (0, 0);
-    for (call, image) in conversation.items.iter().rev().flat_map(newest_images) {
+    for (call, image) in of_calls.map(|(call, image)| (Some(call), image)).chain(attached) {
         count += 1;
         bytes += image.size;
         if count > MAX_IMAGES || bytes > MAX_TOTAL_BYTES {
             break;
         }
-        shown.entry(call).or_default().insert(0, image);
+        let of_its_kind = match call {
+            Some(call) => shown.of_calls.entry(call).or_default(),
+            None => &mut shown.attached,
+        };
+        of_its_kind.insert(0, image);
     }
     shown
 }
@@ -51,18 +70,22 @@ mod tests {
 
     use super::*;
 
+    fn image(name: &str, size: u64) -> ProductFile {
+        ProductFile {
+            name: FileName::new(name).unwrap(),
+            description: String::new(),
+            size,
+            internal: false,
+            media_type: "image/png".to_owned(),
+            object: String::new(),
+            has_rows: None,
+        }
+    }
+
     /// A conversation whose turns each made one call that brought so many images of a size.
     fn conversation(turns: &[(usize, u64)]) -> Conversation {
         let turn = |(nth, (count, size)): (usize, &(usize, u64))| {
-            let image = |of: usize| ProductFile {
-                name: FileName::new(format!("{}-{of}.png", nth + 1)).unwrap(),
-                description: String::new(),
-                size: *size,
-                internal: false,
-                media_type: "image/png".to_owned(),
-                object: String::new(),
-                has_rows: None,
-            };
+            let image = |of: usize| image(&format!("{}-{of}.png", nth + 1), *size);
             let call = ToolCall {
                 id: CallId::new(format!("t{}.c1", nth + 1)).unwrap(),
                 tool: "camera".to_owned(),
@@ -86,10 +109,32 @@ mod tests {
         }
     }
 
-    fn shown(turns: &[(usize, u64)]) -> Vec<String> {
+    /// The names of the images that are shown of a question with so many and of turns.
+    fn shown_with(attached: usize, turns: &[(usize, u64)]) -> Vec<String> {
+        let attachment = |of: usize| {
+            let image = image(&format!("q-{of}.png"), 1);
+            Attachment { name: image.name.clone(), image: Some(AttachedImage::Shown(image)) }
+        };
+        let attachments: Vec<Attachment> = (1..=attached).map(attachment).collect();
         let conversation = conversation(turns);
-        let images = select_images(&conversation).into_values().flatten();
+        let ShownImages { attached, of_calls } = select_images(&conversation, &attachments);
+        let images = attached.into_iter().chain(of_calls.into_values().flatten());
         images.map(|image| image.name.to_string()).collect()
+    }
+
+    fn shown(turns: &[(usize, u64)]) -> Vec<String> {
+        shown_with(0, turns)
+    }
+
+    #[test]
+    fn the_images_of_the_question_are_the_oldest() {
+        assert_eq!(shown_with(2, &[(1, 1)]), ["q-1.png", "q-2.png", "1-1.png"]);
+        assert_eq!(shown_with(3, &[(18, 1)])[..3], ["q-2.png", "q-3.png", "1-1.png"]);
+        let large = 5 * 1024 * 1024;
+        assert_eq!(shown_with(1, &[(3, large)]), ["1-2.png", "1-3.png"]);
+        let file = Attachment { name: FileName::new("a.csv").unwrap(), image: None };
+        let unseen = Attachment { image: Some(AttachedImage::Unseen), ..file.clone() };
+        assert!(select_images(&conversation(&[]), &[file, unseen]).attached.is_empty());
     }
 
     #[test]

@@ -1,0 +1,50 @@
+//! The files that came with a question, as its model is told of them and shown them.
+
+use djinn_core::file::{AttachedImage, Attachment, ProductFile};
+use djinn_core::language::Language;
+use djinn_core::run::Run;
+use serde_json::json;
+
+use super::group::{GroupKind, MessageGroup, unread_images};
+use super::tool_result::file_names;
+use crate::prompt::{self, Prompts};
+
+/// The first message of a run: what is to be done, and the names of what came with it. A model that sees is told
+/// which images it is not shown.
+pub(super) fn question_text(
+    prompts: &Prompts,
+    run: &Run,
+    question: &str,
+    sees_images: bool,
+) -> String {
+    let attachments = &run.spec().attachments;
+    if attachments.is_empty() {
+        return question.to_owned();
+    }
+    let is_unseen =
+        |attachment: &&Attachment| attachment.image == Some(AttachedImage::Unseen) && sees_images;
+    let files = names_of(attachments.iter());
+    let unseen = names_of(attachments.iter().filter(is_unseen));
+    let values = json!({"question": question, "files": files, "unseen": unseen});
+    prompts.render(run.spec().settings.language, prompt::NOTE_ATTACHED, values)
+}
+
+fn names_of<'a>(attachments: impl Iterator<Item = &'a Attachment>) -> String {
+    let names: Vec<&str> = attachments.map(|attachment| attachment.name.as_str()).collect();
+    names.join(", ")
+}
+
+/// The images of a question, which follow it.
+pub(super) fn image_group(
+    prompts: &Prompts,
+    language: Language,
+    images: &[&ProductFile],
+) -> Option<MessageGroup> {
+    if images.is_empty() {
+        return None;
+    }
+    let values = json!({"files": file_names(images.iter().copied())});
+    let text = prompts.render(language, prompt::NOTE_ATTACHED_IMAGES, values);
+    let message = unread_images(text, images);
+    Some(MessageGroup::new(GroupKind::Attached, "attachments", vec![message]))
+}
