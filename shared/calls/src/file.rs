@@ -78,30 +78,45 @@ impl FileList {
     }
 }
 
+/// Endings of names with the media types that they suggest; of a type's endings the usual one first.
+const TYPES: [(&str, &str); 22] = [
+    ("txt", "text/plain"),
+    ("log", "text/plain"),
+    ("md", "text/markdown"),
+    ("markdown", "text/markdown"),
+    ("csv", "text/csv"),
+    ("html", "text/html"),
+    ("htm", "text/html"),
+    ("json", "application/json"),
+    ("xml", "application/xml"),
+    ("yaml", "application/yaml"),
+    ("yml", "application/yaml"),
+    ("pdf", "application/pdf"),
+    ("png", "image/png"),
+    ("jpg", "image/jpeg"),
+    ("jpeg", "image/jpeg"),
+    ("gif", "image/gif"),
+    ("webp", "image/webp"),
+    ("svg", "image/svg+xml"),
+    ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    ("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+    ("zip", "application/zip"),
+];
+
 /// The media type a file name suggests; `application/octet-stream` when it suggests none.
 #[must_use]
 pub fn media_type_of(name: &str) -> &'static str {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    match ending.to_ascii_lowercase().as_str() {
-        "txt" | "log" => "text/plain",
-        "md" | "markdown" => "text/markdown",
-        "csv" => "text/csv",
-        "html" | "htm" => "text/html",
-        "json" => "application/json",
-        "xml" => "application/xml",
-        "yaml" | "yml" => "application/yaml",
-        "pdf" => "application/pdf",
-        "png" => "image/png",
-        "jpg" | "jpeg" => "image/jpeg",
-        "gif" => "image/gif",
-        "webp" => "image/webp",
-        "svg" => "image/svg+xml",
-        "xlsx" => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        "docx" => "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-        "pptx" => "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-        "zip" => "application/zip",
-        _ => "application/octet-stream",
-    }
+    let known = TYPES.iter().find(|(known, _)| ending.eq_ignore_ascii_case(known));
+    known.map_or("application/octet-stream", |(_, media_type)| media_type)
+}
+
+/// The ending of a name that suggests this media type; `bin` when none does.
+#[must_use]
+pub fn ending_of(media_type: &str) -> &'static str {
+    let known = TYPES.iter().find(|(_, known)| *known == media_type);
+    known.map_or("bin", |(ending, _)| ending)
 }
 
 /// The media types that every model which sees images can be shown.
@@ -157,6 +172,21 @@ mod tests {
         }
         for none in [b"".as_slice(), b"<html>", b"\x89PNG", b"RIFF\0\0\0\0WAVE"] {
             assert_eq!(image_type_of(none), None);
+        }
+    }
+
+    #[test]
+    fn a_name_suggests_a_type_and_a_type_an_ending() {
+        for (name, media_type) in [
+            ("a.csv", "text/csv"),
+            ("a.b.JPEG", "image/jpeg"),
+            ("csv", "application/octet-stream"),
+            ("a.", "application/octet-stream"),
+        ] {
+            assert_eq!(media_type_of(name), media_type, "{name}");
+        }
+        for (ending, media_type) in [("jpg", "image/jpeg"), ("txt", "text/plain"), ("bin", "x/y")] {
+            assert_eq!(ending_of(media_type), ending);
         }
     }
 }
