@@ -7,22 +7,24 @@ use serde_json::json;
 
 use super::group::{GroupKind, MessageGroup, unread_images};
 use super::tool_result::file_names;
+use super::window::RequestBounds;
 use crate::prompt::{self, Prompts};
 
-/// The first message of a run: what is to be done, and the names of what came with it. A model that sees is told
-/// which images it is not shown.
-pub(super) fn question_text(
+/// A question with the names of the files that came with it. A model that sees is told which images it is not
+/// shown.
+pub(super) fn add_names(
     prompts: &Prompts,
     run: &Run,
     question: &str,
-    sees_images: bool,
+    bounds: RequestBounds,
 ) -> String {
     let attachments = &run.spec().attachments;
     if attachments.is_empty() {
         return question.to_owned();
     }
-    let is_unseen =
-        |attachment: &&Attachment| attachment.image == Some(AttachedImage::Unseen) && sees_images;
+    let is_unseen = |attachment: &&Attachment| {
+        bounds.sees_images && attachment.image == Some(AttachedImage::Unseen)
+    };
     let files = names_of(attachments.iter());
     let unseen = names_of(attachments.iter().filter(is_unseen));
     let values = json!({"question": question, "files": files, "unseen": unseen});

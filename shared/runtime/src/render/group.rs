@@ -191,7 +191,6 @@ pub(super) fn group_conversation(
         true => select_images(conversation, attachments),
         false => ShownImages::default(),
     };
-    let question = attached::question_text(prompts, run, question, bounds.sees_images);
     let mut groups = opening_groups(prompts, run, question);
     groups.extend(attached::image_group(prompts, language, &images.attached));
     for item in &conversation.items {
@@ -240,7 +239,7 @@ pub(super) fn group_conversation(
 }
 
 /// What stands before the work: what older turns were summed up to, earlier questions, and the question.
-fn opening_groups(prompts: &Prompts, run: &Run, question: String) -> Vec<MessageGroup> {
+fn opening_groups(prompts: &Prompts, run: &Run, question: &str) -> Vec<MessageGroup> {
     let (asked, conversation) = (run.spec(), run.conversation());
     let language = asked.settings.language;
     let earlier = conversation.compacted.iter().map(|compacted| {
@@ -254,7 +253,7 @@ fn opening_groups(prompts: &Prompts, run: &Run, question: String) -> Vec<Message
         };
         MessageGroup::new(GroupKind::Exchange, "history", messages)
     });
-    let question = MessageGroup::new_fixed("question", vec![Message::User(question)]);
+    let question = MessageGroup::new_fixed("question", vec![Message::User(question.to_owned())]);
     earlier.chain(history).chain([question]).collect()
 }
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::language::DemoLanguage;
-use super::question::{csv_file, detect_language, question_text};
+use super::question::{csv_file, detect_language, question_text, without_attached};
 use crate::request::{MessageRole, RecordedRequest};
 use crate::response::ScriptedResponse;
 
@@ -45,7 +45,7 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
 fn asked_text(request: &RecordedRequest) -> &str {
     let first = request.messages().iter().find(|message| message.role == MessageRole::User);
     let first = first.filter(|_| request.offers_tool(CODE_TOOL));
-    first.map_or_else(|| question_text(request), |message| message.text.trim())
+    first.map_or_else(|| question_text(request), |message| without_attached(&message.text))
 }
 
 /// The first turn calls the agent, the second answers with what it said.
