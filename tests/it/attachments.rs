@@ -12,8 +12,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::world::{
-    Answer, Camera, Client, Options, Protocol, QUESTION, Question, SALES, Scaler, Stream, World,
-    model_sees, models, planner, script_plan, settled, task_of,
+    Answer, Camera, Client, KEY, Options, Protocol, QUESTION, Question, SALES, Scaler, Stream, World,
+    model_sees, models, script_plan, settled, task_of,
 };
 
 const SEES: &str = "What is in it?";
@@ -37,7 +37,7 @@ async fn seeing(vars: &[(&'static str, &str)], sandbox: Option<Scaler>) -> World
     let more = vars.iter().map(|(name, value)| (*name, (*value).to_owned()));
     World::start_with(|options: &mut Options, model| {
         let sees = models(model, &json!({"key": "env:OPENAI_API_KEY", "images": true}));
-        options.vars.push(("DJINN_MODELS", sees));
+        options.vars.extend([("OPENAI_API_KEY", KEY.to_owned()), ("DJINN_MODELS", sees)]);
         options.vars.extend(more);
         if let Some(sandbox) = sandbox {
             options.djinn = Djinn::new().with_sandbox(Arc::new(sandbox));

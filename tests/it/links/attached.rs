@@ -35,6 +35,7 @@ async fn a_signed_link_names_the_file_that_comes_with_a_question() {
     let request = anna.request(Method::POST, "/runs").json(&body("s1", link));
     let frames = anna.ask_with(request).await.rest().await;
     assert_eq!(frames.last().unwrap().json()["answer"], "Read.");
-    let asked = &model.last_request().unwrap().messages()[0].text;
+    let request = model.last_request().unwrap();
+    let asked = &request.messages()[0].text;
     assert!(asked.contains("sales 1.csv"), "{asked}");
 }

@@ -152,11 +152,23 @@ fn links_in(told: &Value, links: &mut Vec<String>) {
 
 /// The routes of a door in a time of its own.
 async fn timed(door: &Door, clock: &ManualClock) -> Client {
-    let LocalWorld { store, model, alarms, invoker, tools, prompts, content, settings, .. } =
+    let LocalWorld { store, model, alarms, invoker, tools, prompts, content, .. } =
         door.ports.clone();
+    let LocalWorld { sandbox, settings, .. } = door.ports.clone();
     let http = model.http();
     let clock = Arc::new(clock.clone());
-    let ports = Ports { store, model, alarms, invoker, clock, tools, prompts, content, settings };
+    let ports = Ports {
+        store,
+        model,
+        alarms,
+        invoker,
+        clock,
+        tools,
+        prompts,
+        content,
+        sandbox,
+        settings,
+    };
     let var = |name: &str| match name {
         "DJINN_LOCAL" => Some("1".to_owned()),
         "DJINN_LINK_KEY" => Some(LINK_KEY.to_owned()),
