@@ -1,12 +1,9 @@
-//! The files that came with a question, as its model is told of them and shown them.
+//! The files that came with a question, as its model is told of them.
 
-use djinn_core::file::{AttachedImage, Attachment, ProductFile};
-use djinn_core::language::Language;
+use djinn_core::file::{AttachedImage, Attachment};
 use djinn_core::run::Run;
 use serde_json::json;
 
-use super::group::{GroupKind, MessageGroup, unread_images};
-use super::tool_result::file_names;
 use super::window::RequestBounds;
 use crate::prompt::{self, Prompts};
 
@@ -34,19 +31,4 @@ pub(super) fn add_names(
 fn names_of<'a>(attachments: impl Iterator<Item = &'a Attachment>) -> String {
     let names: Vec<&str> = attachments.map(|attachment| attachment.name.as_str()).collect();
     names.join(", ")
-}
-
-/// The images of a question, which follow it.
-pub(super) fn image_group(
-    prompts: &Prompts,
-    language: Language,
-    images: &[&ProductFile],
-) -> Option<MessageGroup> {
-    if images.is_empty() {
-        return None;
-    }
-    let values = json!({"files": file_names(images.iter().copied())});
-    let text = prompts.render(language, prompt::NOTE_ATTACHED_IMAGES, values);
-    let message = unread_images(text, images);
-    Some(MessageGroup::new(GroupKind::Attached, "attachments", vec![message]))
 }

@@ -2,11 +2,9 @@
 //! can be shortened.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::window::{RequestBounds, RequestPart};
 use djinn_core::conversation::{CompactedContext, ConversationItem, Exchange, Nudge, Turn};
-use djinn_core::file::ProductFile;
 use djinn_core::id::{CallId, FileName};
 use djinn_core::language::Language;
 use djinn_core::run::Run;
@@ -14,12 +12,11 @@ use djinn_core::tool::{ToolArguments, ToolCall, ToolResult};
 use djinn_text::shorten::{ShortenedText, find_cut_level, shorten_text};
 use serde_json::{Value, json};
 
-use super::attached;
-use super::images::{ShownImages, select_images};
+use super::images::{ShownImages, attached_images, image_messages, select_images};
 use super::plan;
 use super::plan_change::plan_change_text;
-use super::tool_result::{Framing, file_names, tool_result_text};
-use crate::port::model::{Message, PastCall, RequestImage, ToolResultMessage};
+use super::tool_result::{Framing, tool_result_text};
+use crate::port::model::{Message, PastCall, ToolResultMessage};
 use crate::prompt::{self, Prompts};
 
 /// Tokens of the words that stand for what was left out of a text, at most.
@@ -54,7 +51,7 @@ pub(super) struct MessageGroup {
 }
 
 impl MessageGroup {
-    pub(super) fn new(kind: GroupKind, label: impl Into<String>, messages: Vec<Message>) -> Self {
+    fn new(kind: GroupKind, label: impl Into<String>, messages: Vec<Message>) -> Self {
         let arguments = messages.iter().flat_map(message_arguments).collect();
         let pinned = matches!(kind, GroupKind::Fixed | GroupKind::Earlier);
         Self {
@@ -192,7 +189,10 @@ pub(super) fn group_conversation(
         false => ShownImages::default(),
     };
     let mut groups = opening_groups(prompts, run, question);
-    groups.extend(attached::image_group(prompts, language, &images.attached));
+    let attached = attached_images(prompts, language, &images.attached);
+    groups.extend(attached.map(|images| {
+        MessageGroup::new(GroupKind::Attached, "attachments", vec![images])
+    }));
     for item in &conversation.items {
         match item {
             // What an agent's file had done before its first turn stands in the first message.
@@ -335,29 +335,6 @@ fn turn_messages(prompts: &Prompts, language: Language, turn: &Turn) -> Vec<Mess
         messages.push(Message::ToolResults(results.collect()));
     }
     messages
-}
-
-/// The images of a turn's results, a message for each call that brought some.
-fn image_messages(
-    prompts: &Prompts,
-    language: Language,
-    turn: &Turn,
-    images: &ShownImages<'_>,
-) -> Vec<Message> {
-    let message = |(nth, (call, _)): (usize, &(ToolCall, ToolResult))| {
-        let files = images.of_calls.get(&call.id)?;
-        let names = file_names(files.iter().copied());
-        let values = json!({"nth": nth + 1, "tool": call.tool, "files": names});
-        let text = prompts.render(language, prompt::NOTE_IMAGES, values);
-        Some(unread_images(text, files))
-    };
-    turn.calls.iter().enumerate().filter_map(message).collect()
-}
-
-/// A message with images whose bytes are read when the request is made.
-pub(super) fn unread_images(text: String, files: &[&ProductFile]) -> Message {
-    let unread = |file: &&ProductFile| RequestImage { file: (*file).clone(), bytes: Arc::default() };
-    Message::Images { text, images: files.iter().map(unread).collect() }
 }
 
 fn to_past_call(call: &ToolCall) -> PastCall {

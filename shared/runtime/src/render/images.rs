@@ -1,11 +1,19 @@
-//! Which images of a question and of results a model is shown: the newest, as many as requests may hold.
+//! Which images of a question and of results a model is shown: the newest, as many as requests may hold; and
+//! the messages that show them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use djinn_core::conversation::{Conversation, ConversationItem};
+use djinn_core::conversation::{Conversation, ConversationItem, Turn};
 use djinn_core::file::{AttachedImage, Attachment, ProductFile};
 use djinn_core::id::CallId;
-use djinn_core::tool::ToolResult;
+use djinn_core::language::Language;
+use djinn_core::tool::{ToolCall, ToolResult};
+use serde_json::json;
+
+use super::tool_result::file_names;
+use crate::port::model::{Message, RequestImage};
+use crate::prompt::{self, Prompts};
 
 /// Images of one request.
 const MAX_IMAGES: usize = 20;
@@ -62,11 +70,44 @@ fn newest_images(item: &ConversationItem) -> Vec<(&CallId, &ProductFile)> {
     images
 }
 
+/// The message with the images that came with the question, if any are shown.
+pub(super) fn attached_images(
+    prompts: &Prompts,
+    language: Language,
+    images: &[&ProductFile],
+) -> Option<Message> {
+    let values = json!({"files": file_names(images.iter().copied())});
+    let text = prompts.render(language, prompt::NOTE_ATTACHED_IMAGES, values);
+    (!images.is_empty()).then(|| unread_images(text, images))
+}
+
+/// The images of a turn's results, a message for each call that brought some.
+pub(super) fn image_messages(
+    prompts: &Prompts,
+    language: Language,
+    turn: &Turn,
+    images: &ShownImages<'_>,
+) -> Vec<Message> {
+    let message = |(nth, (call, _)): (usize, &(ToolCall, ToolResult))| {
+        let files = images.of_calls.get(&call.id)?;
+        let names = file_names(files.iter().copied());
+        let values = json!({"nth": nth + 1, "tool": call.tool, "files": names});
+        let text = prompts.render(language, prompt::NOTE_IMAGES, values);
+        Some(unread_images(text, files))
+    };
+    turn.calls.iter().enumerate().filter_map(message).collect()
+}
+
+/// A message with images whose bytes are read when the request is made.
+fn unread_images(text: String, files: &[&ProductFile]) -> Message {
+    let unread = |file: &&ProductFile| RequestImage { file: (*file).clone(), bytes: Arc::default() };
+    Message::Images { text, images: files.iter().map(unread).collect() }
+}
+
 #[cfg(test)]
 mod tests {
-    use djinn_core::conversation::Turn;
     use djinn_core::id::{FileName, MessageId};
-    use djinn_core::tool::{ToolArguments, ToolCall, ToolOutput};
+    use djinn_core::tool::{ToolArguments, ToolOutput};
 
     use super::*;
 
