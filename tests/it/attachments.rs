@@ -12,8 +12,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::world::{
-    Answer, Camera, Client, KEY, Options, Protocol, QUESTION, Question, SALES, Scaler, Stream, World,
-    model_sees, models, script_plan, settled, task_of,
+    Answer, Camera, Client, KEY, Options, Protocol, QUESTION, Question, SALES, Scaler, Stream,
+    World, model_sees, models, script_plan, settled, task_of,
 };
 
 const SEES: &str = "What is in it?";
@@ -151,8 +151,9 @@ async fn a_file_of_the_session_is_attached_by_its_name_or_its_url() {
     world.model.on("").reply("Read.").always();
     let place = world.upload("s1", "sales 1.csv", SALES).await.json();
     let size = SALES.len();
-    for (nth, uri) in
-        [json!("sales 1.csv"), place["domainUrl"].clone(), place["ossUrl"].clone()].iter().enumerate()
+    for (nth, uri) in [json!("sales 1.csv"), place["domainUrl"].clone(), place["ossUrl"].clone()]
+        .iter()
+        .enumerate()
     {
         let more = json!({"attachments": [{"uri": uri}]});
         let question = Question::of("What?", "s1").request(&format!("r{nth}"));
@@ -248,7 +249,8 @@ async fn the_same_request_with_the_same_files_is_the_same_run() {
     let again = ask(&world, Protocol::Native, &question, &attachments("new")).await;
     assert_eq!(again.run(), run);
     assert_eq!(again.rest().await.last().unwrap().json()["answer"], "Read.");
-    for other in [attachments("other")["attachments"].clone(), json!([{"uri": "old.csv"}]), json!([])]
+    for other in
+        [attachments("other")["attachments"].clone(), json!([{"uri": "old.csv"}]), json!([])]
     {
         let answer = refused(&world, &question, other).await;
         assert_eq!((answer.status, &answer.json()["code"]), (409, &json!("request_id_reused")));

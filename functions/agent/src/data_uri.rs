@@ -40,7 +40,9 @@ impl DataUri {
         let is_base64 = parameters.next_back().is_some_and(|it| it.eq_ignore_ascii_case("base64"));
         let decoded: Vec<u8> = percent_decode_str(data).collect();
         let bytes = match is_base64 {
-            true => base64().decode(decoded).map_err(|_| "holds base64 that is broken or cut off")?,
+            true => {
+                base64().decode(decoded).map_err(|_| "holds base64 that is broken or cut off")?
+            }
             false => decoded,
         };
         match bytes.is_empty() {

@@ -113,11 +113,13 @@ async fn scale_batch<P: Ports>(
         }
     };
     let Some(answer) = answer else {
-        let unseen = |image: &&AttachedContent<'_>| (image.file.name.clone(), AttachedImage::Unseen);
+        let unseen =
+            |image: &&AttachedContent<'_>| (image.file.name.clone(), AttachedImage::Unseen);
         return images.iter().map(unseen).collect();
     };
     let shown = images.iter().map(|image| show_scaled(ports, session, image.file, &answer));
-    let shown = join_all(shown).await.into_iter().map(|shown| shown.unwrap_or(AttachedImage::Unseen));
+    let shown =
+        join_all(shown).await.into_iter().map(|shown| shown.unwrap_or(AttachedImage::Unseen));
     images.iter().map(|image| image.file.name.clone()).zip(shown).collect()
 }
 

@@ -5,7 +5,9 @@ use std::fmt;
 use djinn_core::error_code::Failure;
 use djinn_core::file::ProductFile;
 use djinn_core::human::HumanResponse;
-use djinn_core::id::{FileName, RequestId, RunId, SessionId, SessionName, TenantId, UserId, sha256_hex};
+use djinn_core::id::{
+    FileName, RequestId, RunId, SessionId, SessionName, TenantId, UserId, sha256_hex,
+};
 use djinn_core::session::SharedSession;
 use djinn_core::settings::{OutputStyle, RunSettings};
 use serde_json::{Value, json};

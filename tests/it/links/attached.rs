@@ -14,7 +14,8 @@ async fn a_signed_link_names_the_file_that_comes_with_a_question() {
     let place = anna.upload("s1", "sales 1.csv", SALES).await.json();
     let link = place["domainUrl"].as_str().unwrap();
     let expired = FileGrant { expires_at_ms: 1_000, ..granted_file(link) };
-    let other = FileGrant { name: "other.csv".to_owned().try_into().unwrap(), ..granted_file(link) };
+    let other =
+        FileGrant { name: "other.csv".to_owned().try_into().unwrap(), ..granted_file(link) };
     let forged = format!("{}x/sales%201.csv", link.rsplit_once('/').unwrap().0);
     let body = |session: &str, uri: &str| {
         let mut body = Protocol::Native.body(&Question::of("What?", session));

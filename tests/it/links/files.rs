@@ -157,18 +157,8 @@ async fn timed(door: &Door, clock: &ManualClock) -> Client {
     let LocalWorld { sandbox, settings, .. } = door.ports.clone();
     let http = model.http();
     let clock = Arc::new(clock.clone());
-    let ports = Ports {
-        store,
-        model,
-        alarms,
-        invoker,
-        clock,
-        tools,
-        prompts,
-        content,
-        sandbox,
-        settings,
-    };
+    let ports =
+        Ports { store, model, alarms, invoker, clock, tools, prompts, content, sandbox, settings };
     let var = |name: &str| match name {
         "DJINN_LOCAL" => Some("1".to_owned()),
         "DJINN_LINK_KEY" => Some(LINK_KEY.to_owned()),

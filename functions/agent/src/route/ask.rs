@@ -119,8 +119,7 @@ impl QuestionIds {
     ) -> Result<Response, ApiError> {
         let (request, unknown) = self.read_members(agent, members, &JOYAGENT)?;
         let JoyAgentRequest { query, session_id, output_style, base_prompt, .. } = request;
-        let (files, unread) =
-            joyagent_files(request.files, request.attachments, request.messages);
+        let (files, unread) = joyagent_files(request.files, request.attachments, request.messages);
         let (text, session, style) = (query, session_id, output_style);
         let said = QuestionMembers { text, session, style, base_prompt, files };
         let asked = Asked { caller, parts, unknown, unread };
@@ -141,8 +140,7 @@ impl QuestionIds {
     ) -> Result<Response, ApiError> {
         let (request, unknown) = self.read_members(agent, members, &JOYAGENT)?;
         let PageRequest { query, session_id, output_style, base_prompt, .. } = request;
-        let (files, unread) =
-            joyagent_files(request.files, request.attachments, request.messages);
+        let (files, unread) = joyagent_files(request.files, request.attachments, request.messages);
         let (text, session, style) = (query, session_id, output_style);
         let said = QuestionMembers { text, session, style, base_prompt, files };
         let asked = Asked { caller, parts, unknown, unread };

@@ -190,9 +190,9 @@ pub(super) fn group_conversation(
     };
     let mut groups = opening_groups(prompts, run, question);
     let attached = attached_images(prompts, language, &images.attached);
-    groups.extend(attached.map(|images| {
-        MessageGroup::new(GroupKind::Attached, "attachments", vec![images])
-    }));
+    groups.extend(
+        attached.map(|images| MessageGroup::new(GroupKind::Attached, "attachments", vec![images])),
+    );
     for item in &conversation.items {
         match item {
             // What an agent's file had done before its first turn stands in the first message.

@@ -100,7 +100,8 @@ pub(super) fn image_messages(
 
 /// A message with images whose bytes are read when the request is made.
 fn unread_images(text: String, files: &[&ProductFile]) -> Message {
-    let unread = |file: &&ProductFile| RequestImage { file: (*file).clone(), bytes: Arc::default() };
+    let unread =
+        |file: &&ProductFile| RequestImage { file: (*file).clone(), bytes: Arc::default() };
     Message::Images { text, images: files.iter().map(unread).collect() }
 }
 

@@ -110,7 +110,8 @@ impl ReadFiles {
         let mut read = Self::default();
         for (at, NamedFile { path, named }) in named.into_iter().enumerate() {
             if at >= MAX_ATTACHMENTS {
-                let problem = format!("is too much: a question has at most {MAX_ATTACHMENTS} files");
+                let problem =
+                    format!("is too much: a question has at most {MAX_ATTACHMENTS} files");
                 return Err(ApiError::invalid_field(path, &problem));
             }
             let attachment = match named {
@@ -200,12 +201,11 @@ fn read_data(
     request: AttachmentRequest,
     nth: usize,
 ) -> Result<QuestionAttachment, ApiError> {
-    let invalid = |member: &str, problem: &str| {
-        ApiError::invalid_field(format!("{path}.{member}"), problem)
-    };
-    let said = request.media_type.map(|said| {
-        said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
-    });
+    let invalid =
+        |member: &str, problem: &str| ApiError::invalid_field(format!("{path}.{member}"), problem);
+    let said = request
+        .media_type
+        .map(|said| said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
     if !said.as_deref().is_none_or(is_media_type) {
         return Err(invalid("type", "must be a media type, such as `image/png`"));
     }

@@ -23,7 +23,8 @@ const ELSEWHERE: &str = "names no file of this session. Nothing is fetched from 
                          (`/v1/file_tool/upload_url`), then name it here";
 
 /// What is said of a link to the file of another session.
-const OF_ANOTHER: &str = "is a link to a file of another session: upload the file to this one first";
+const OF_ANOTHER: &str =
+    "is a link to a file of another session: upload the file to this one first";
 
 /// What is said of a link whose time is over.
 const EXPIRED: &str = "is a link whose time is over: name the file by its name";
