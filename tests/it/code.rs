@@ -1,6 +1,7 @@
 //! Code that an agent writes: where it is run, what is shown of it, and what is said where it cannot be.
 
 mod function;
+mod images;
 
 use std::path::PathBuf;
 use std::sync::Arc;

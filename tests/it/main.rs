@@ -12,6 +12,7 @@ mod agent_files;
 mod agent_plans;
 mod agents;
 mod answer;
+mod attachments;
 mod bad_inputs;
 mod bad_plan;
 mod budget;

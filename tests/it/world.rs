@@ -11,6 +11,7 @@ mod growth;
 mod issuer;
 mod plan;
 mod reporting;
+mod scaler;
 mod shown;
 mod slow;
 mod stream;
@@ -43,6 +44,7 @@ pub(crate) use plan::{
     COMPARE, REGIONS, employees, planner, script_plan, step, summary, task, task_of,
 };
 pub(crate) use reporting::Reporting;
+pub(crate) use scaler::{Scaled, Scaler};
 pub(crate) use shown::{model_sees, shown};
 pub(crate) use slow::Slow;
 pub(crate) use stream::{Frame, Stream};

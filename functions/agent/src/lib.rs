@@ -11,6 +11,7 @@ mod api_error;
 mod body;
 mod cached_secret;
 mod cors;
+mod data_uri;
 mod dialect;
 mod human_settings_change;
 mod identity;

@@ -122,6 +122,11 @@ impl SignedLinks {
         parts.extensions.get::<Arc<Self>>().cloned()
     }
 
+    /// What they begin with, where it is not the origin that is asked.
+    pub(crate) fn url(&self) -> Option<&str> {
+        self.url.as_deref()
+    }
+
     /// The keys; `None` while they cannot be read.
     pub(crate) async fn load_keys(&self, now_ms: i64) -> Option<Arc<LinkKeys>> {
         match &self.source {
@@ -156,14 +161,16 @@ impl SignedLinks {
 /// Whether the path of a URL is that of a signed link to a file, as far as its form says: what stands there
 /// is too long to be a label.
 pub(crate) fn is_file_link(path: &str) -> bool {
-    let Some(rest) = path.strip_prefix(FILES) else { return false };
-    let mut parts = rest.split('/');
-    let (verb, key, name) = (parts.next(), parts.next(), parts.next());
     let is_token = |key| percent_decode_str(key).decode_utf8().is_ok_and(|key| is_token(&key));
-    matches!(verb, Some("preview" | "download"))
-        && key.is_some_and(is_token)
-        && name.is_some_and(|name| !name.is_empty())
-        && parts.next().is_none()
+    split_file_path(path).is_some_and(|(key, _)| is_token(key))
+}
+
+/// What the path of a link to a file has in the place of a label, and the name of the file, as they stand there.
+pub(crate) fn split_file_path(path: &str) -> Option<(&str, &str)> {
+    let mut parts = path.strip_prefix(FILES)?.split('/');
+    let (verb, key, name) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_link = matches!(verb, "preview" | "download") && !name.is_empty();
+    (is_link && parts.next().is_none()).then_some((key, name))
 }
 
 /// Whether what stands in the place of a label is the token of a signed link: those are longer.

@@ -30,6 +30,7 @@ pub(crate) const ANY_BODY: &[ErrorCode] =
     &[InvalidJson, BodyTooLarge, UnsupportedBody, TooLong, TooLarge];
 
 const QUESTION: &[ErrorCode] = &[
+    BadFileName,
     QueryMissing,
     QueryTooLong,
     UnknownAgent,

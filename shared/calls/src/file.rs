@@ -24,6 +24,26 @@ pub struct ProductFile {
     pub has_rows: Option<bool>,
 }
 
+/// A file that came with a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// The name of the file, which is one of the session's.
+    pub name: FileName,
+    /// What a model that sees is shown of it; nothing of what is no image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<AttachedImage>,
+}
+
+/// What a model that sees is shown of an image that came with a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttachedImage {
+    /// This content, which may be a smaller copy, under the name of the file.
+    Shown(ProductFile),
+    /// Nothing: it is too large, or could not be read.
+    Unseen,
+}
+
 /// The files of a session in the order they were last written, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileList(Vec<ProductFile>);
@@ -58,29 +78,59 @@ impl FileList {
     }
 }
 
+/// Endings of names with the media types that they suggest; of a type's endings the usual one first.
+const TYPES: [(&str, &str); 22] = [
+    ("txt", "text/plain"),
+    ("log", "text/plain"),
+    ("md", "text/markdown"),
+    ("markdown", "text/markdown"),
+    ("csv", "text/csv"),
+    ("html", "text/html"),
+    ("htm", "text/html"),
+    ("json", "application/json"),
+    ("xml", "application/xml"),
+    ("yaml", "application/yaml"),
+    ("yml", "application/yaml"),
+    ("pdf", "application/pdf"),
+    ("png", "image/png"),
+    ("jpg", "image/jpeg"),
+    ("jpeg", "image/jpeg"),
+    ("gif", "image/gif"),
+    ("webp", "image/webp"),
+    ("svg", "image/svg+xml"),
+    ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    ("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+    ("zip", "application/zip"),
+];
+
 /// The media type a file name suggests; `application/octet-stream` when it suggests none.
 #[must_use]
 pub fn media_type_of(name: &str) -> &'static str {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    match ending.to_ascii_lowercase().as_str() {
-        "txt" | "log" => "text/plain",
-        "md" | "markdown" => "text/markdown",
-        "csv" => "text/csv",
-        "html" | "htm" => "text/html",
-        "json" => "application/json",
-        "xml" => "application/xml",
-        "yaml" | "yml" => "application/yaml",
-        "pdf" => "application/pdf",
-        "png" => "image/png",
-        "jpg" | "jpeg" => "image/jpeg",
-        "gif" => "image/gif",
-        "webp" => "image/webp",
-        "svg" => "image/svg+xml",
-        "xlsx" => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        "docx" => "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-        "pptx" => "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-        "zip" => "application/zip",
-        _ => "application/octet-stream",
+    let known = TYPES.iter().find(|(known, _)| ending.eq_ignore_ascii_case(known));
+    known.map_or("application/octet-stream", |(_, media_type)| media_type)
+}
+
+/// The ending of a name that suggests this media type; `bin` when none does.
+#[must_use]
+pub fn ending_of(media_type: &str) -> &'static str {
+    let known = TYPES.iter().find(|(_, known)| *known == media_type);
+    known.map_or("bin", |(ending, _)| ending)
+}
+
+/// The media types that every model which sees images can be shown.
+pub const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "image/gif"];
+
+/// The one of [`IMAGE_TYPES`] as which a content begins.
+#[must_use]
+pub fn image_type_of(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
     }
 }
 
@@ -107,5 +157,36 @@ mod tests {
         let names: Vec<_> = list.deliverable_files().iter().map(|f| f.name.to_string()).collect();
         assert_eq!(names, ["a.md", "c.md"]);
         assert_eq!(list.all().len(), 3);
+    }
+
+    #[test]
+    fn an_image_is_told_by_how_it_begins() {
+        for (bytes, media_type) in [
+            (b"\x89PNG\r\n\x1a\n...".as_slice(), "image/png"),
+            (b"\xff\xd8\xff\xe0", "image/jpeg"),
+            (b"GIF89a", "image/gif"),
+            (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+        ] {
+            assert_eq!(image_type_of(bytes), Some(media_type));
+            assert!(IMAGE_TYPES.contains(&media_type));
+        }
+        for none in [b"".as_slice(), b"<html>", b"\x89PNG", b"RIFF\0\0\0\0WAVE"] {
+            assert_eq!(image_type_of(none), None);
+        }
+    }
+
+    #[test]
+    fn a_name_suggests_a_type_and_a_type_an_ending() {
+        for (name, media_type) in [
+            ("a.csv", "text/csv"),
+            ("a.b.JPEG", "image/jpeg"),
+            ("csv", "application/octet-stream"),
+            ("a.", "application/octet-stream"),
+        ] {
+            assert_eq!(media_type_of(name), media_type, "{name}");
+        }
+        for (ending, media_type) in [("jpg", "image/jpeg"), ("txt", "text/plain"), ("bin", "x/y")] {
+            assert_eq!(ending_of(media_type), ending);
+        }
     }
 }

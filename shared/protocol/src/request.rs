@@ -3,6 +3,7 @@
 //!
 //! A member that may be absent may be null as well, and a text that is empty says nothing.
 
+mod attachment;
 mod file;
 mod human;
 mod joyagent;
@@ -10,6 +11,7 @@ mod run;
 mod session;
 mod value;
 
+pub use attachment::{AttachmentRequest, JoyAgentFile, JoyAgentMessage};
 pub use file::{AnnounceRequest, FileListRequest, FileRequest, UploadRequest};
 pub use human::{
     CostThresholdRequest, FeedbackRequest, FeedbackWords, HumanFeedbackRequest, RiskWord,

@@ -11,6 +11,7 @@ pub mod driver;
 mod ending;
 pub mod estimates;
 pub mod history;
+mod image_scaling;
 mod leased_run;
 mod live_reader;
 mod mailbox;

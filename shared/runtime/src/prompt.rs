@@ -180,6 +180,10 @@ fragments! {
     NOTE_SAID = "note/said", 20_000;
     /// What a person changed of the plan while its steps were at work.
     NOTE_PLAN_EDITED = "note/plan_edited", 60_000;
+    /// A question that came with files.
+    NOTE_ATTACHED = "note/attached", 450_000;
+    /// In the message that shows the images of a question.
+    NOTE_ATTACHED_IMAGES = "note/attached_images", 10_000;
     /// What images of a result are, in the message that holds them.
     NOTE_IMAGES = "note/images", 10_000;
     /// An image that cannot be read.
@@ -201,7 +205,7 @@ fragments! {
     /// The frame around text that others wrote.
     FRAME = "frame/untrusted", 1_200_000;
     /// The words of a user, as a message.
-    QUESTION = "conversation/question", 70_000;
+    QUESTION = "conversation/question", 100_000;
     /// The answer to an earlier question of the session.
     ANSWER = "conversation/answer", 200_000;
     /// What another user of the session asked, and its answer.

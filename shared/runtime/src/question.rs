@@ -1,12 +1,18 @@
 //! A question as it comes in, before there is a run.
 
+use std::fmt;
+
 use djinn_core::error_code::Failure;
+use djinn_core::file::ProductFile;
 use djinn_core::human::HumanResponse;
-use djinn_core::id::{RequestId, RunId, SessionId, SessionName, TenantId, UserId, sha256_hex};
+use djinn_core::id::{
+    FileName, RequestId, RunId, SessionId, SessionName, TenantId, UserId, sha256_hex,
+};
 use djinn_core::session::SharedSession;
 use djinn_core::settings::{OutputStyle, RunSettings};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::port::file::NewFile;
 use crate::port::{RunKey, SessionKey};
 use crate::text_response::trim_end_marks;
 
@@ -29,6 +35,8 @@ pub struct UserQuestion {
     pub request: RequestId,
     /// What is asked; not empty.
     pub text: String,
+    /// The files that it brings, no two of one name.
+    pub attachments: Vec<QuestionAttachment>,
     /// What the text says as an answer to what a run asks, in the words of whoever reads it for us.
     /// `None`: in those of [`crate::text_response::parse_response`].
     pub parsed_response: Option<Result<HumanResponse, Failure>>,
@@ -42,6 +50,43 @@ pub struct UserQuestion {
     pub base_prompt: String,
     /// What holds until the run ends.
     pub settings: RunSettings,
+}
+
+/// A file that a question brings.
+#[derive(Clone, PartialEq)]
+pub enum QuestionAttachment {
+    /// One that becomes a file of the session, with its bytes.
+    New(NewFile, Vec<u8>),
+    /// One that the session has.
+    Known(ProductFile),
+}
+
+impl QuestionAttachment {
+    /// The name of the file within the session.
+    #[must_use]
+    pub fn name(&self) -> &FileName {
+        match self {
+            Self::New(file, _) => &file.name,
+            Self::Known(file) => &file.name,
+        }
+    }
+
+    /// What a repeat must agree in: the name, and the content of one that the request brings.
+    fn identity(&self) -> Value {
+        match self {
+            Self::New(file, bytes) => json!([file.name, sha256_hex(bytes)]),
+            Self::Known(file) => json!([file.name]),
+        }
+    }
+}
+
+impl fmt::Debug for QuestionAttachment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::New(file, bytes) => write!(f, "{file:?} ({} bytes)", bytes.len()),
+            Self::Known(file) => write!(f, "{file:?}"),
+        }
+    }
 }
 
 /// Whether these words follow what is at work.
@@ -81,11 +126,17 @@ impl UserQuestion {
     /// What a repeat of the request must agree in.
     pub(crate) fn body_hash(&self) -> String {
         let style = self.output_style.map(OutputStyle::as_str);
-        sha256_hex(
-            json!([self.text, style, self.instructions(), self.settings.mode])
-                .to_string()
-                .as_bytes(),
-        )
+        let asked = json!([self.text, style, self.instructions(), self.settings.mode]);
+        // Without attachments it is what it was before there were any.
+        let body = match self.attachments.is_empty() {
+            true => asked,
+            false => {
+                let attached: Vec<_> =
+                    self.attachments.iter().map(QuestionAttachment::identity).collect();
+                json!([asked, attached])
+            }
+        };
+        sha256_hex(body.to_string().as_bytes())
     }
 
     /// All instructions of the run.

@@ -1,6 +1,7 @@
 //! From a run's state to a model request: the instructions, the conversation, and what of it fits.
 
 mod agent;
+mod attached;
 mod compaction;
 mod employees;
 mod external;
@@ -117,7 +118,7 @@ pub fn render_request(
     let offered = own.iter().map(ToolSpec::to_offered).collect();
     let said = match call.role {
         Role::React | Role::Planner | Role::Executor | Role::Code | Role::Report | Role::Search => {
-            let words = LoopPrompts::of(prompts, call, run, tools, limit);
+            let words = LoopPrompts::of(prompts, call, run, tools, bounds);
             render_loop(prompts, words, &own, run, bounds, count)?
         }
         Role::Summary => summary::render_summary(prompts, run, limit, count)?,
@@ -168,11 +169,17 @@ struct LoopPrompts {
 }
 
 impl LoopPrompts {
-    fn of(prompts: &Prompts, call: &ModelCall, run: &Run, tools: &[ToolSpec], limit: u64) -> Self {
+    fn of(
+        prompts: &Prompts,
+        call: &ModelCall,
+        run: &Run,
+        tools: &[ToolSpec],
+        bounds: RequestBounds,
+    ) -> Self {
         if let (Some(child), Some(agent)) = (&run.spec().child, run.spec().agent()) {
             return match plans(run) {
-                true => agent::planner_prompts(prompts, run, child, agent, tools),
-                false => agent::agent_prompts(prompts, run, child, agent, call, limit),
+                true => agent::planner_prompts(prompts, run, child, agent, tools, bounds),
+                false => agent::agent_prompts(prompts, run, child, agent, call, bounds),
             };
         }
         let role = call.role;
@@ -182,11 +189,11 @@ impl LoopPrompts {
         let render =
             |fragment, values: serde_json::Value| prompts.render(language, fragment, values);
         let question = match &asked.child {
-            None => render(prompt::QUESTION, query.clone()),
-            Some(task) => render(
-                prompt::TASK_QUESTION,
-                plan::task_values(&asked.question, task, limit, language),
-            ),
+            None => {
+                let question = attached::add_names(prompts, run, &asked.question, bounds);
+                render(prompt::QUESTION, json!({"query": question}))
+            }
+            Some(task) => plan::task_question(prompts, run, task, bounds),
         };
         let (system, next_step) = match (role, &asked.child) {
             (Role::Planner, _) => (prompt::PLAN_SYSTEM, render(prompt::PLAN_NEXT_STEP, query)),

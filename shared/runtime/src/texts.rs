@@ -5,6 +5,7 @@
 //! is a text. What is none says why.
 
 mod json;
+mod question;
 
 use std::collections::BTreeMap;
 
@@ -24,7 +25,6 @@ use crate::port::model::ModelError;
 use crate::port::tool::ToolError;
 use crate::port::tool_progress::MAX_PROGRESS;
 use crate::prompt::truncate_text;
-use crate::question::UserQuestion;
 
 /// Bytes of a question.
 pub const MAX_QUESTION: usize = 64 * 1024;
@@ -52,6 +52,9 @@ const MAX_FAILURE: usize = 10_000;
 
 /// The member that holds a question.
 pub const QUESTION: &str = "question";
+
+/// The member that holds the files of a question.
+pub const ATTACHMENTS: &str = "attachments";
 
 /// A text, and where it stands.
 pub struct ContentText<'a> {
@@ -169,38 +172,6 @@ pub fn check_bounds(told: &mut (impl HasTexts + ?Sized)) -> Result<(), Failure> 
         }
     }
     Ok(())
-}
-
-impl HasTexts for UserQuestion {
-    fn texts(&mut self) -> Vec<ContentText<'_>> {
-        let Self {
-            // Labels: short, of letters and digits that machines choose, and shown to no model.
-            tenant: _,
-            user: _,
-            session: _,
-            shared: _,
-            request: _,
-            ignored: _,
-            text,
-            // Read from the text; what is answered is a `ResponseRecord`.
-            parsed_response: _,
-            // One of four.
-            output_style: _,
-            // The deployment's own.
-            deployment_prompt: _,
-            base_prompt,
-            // Numbers, and names of tools that are compared and never shown.
-            settings: _,
-        } = self;
-        without_empty([
-            ContentText::from_words(QUESTION, text, TextBound::Bytes(MAX_QUESTION)),
-            ContentText::from_words(
-                "base_prompt",
-                base_prompt,
-                TextBound::Characters(MAX_BASE_PROMPT),
-            ),
-        ])
-    }
 }
 
 impl HasTexts for UserMessage {

@@ -7,6 +7,7 @@ use crate::port::Store;
 use crate::port::alarm::{Alarms, Invoker};
 use crate::port::clock::Clock;
 use crate::port::model::Model;
+use crate::port::sandbox::Sandbox;
 use crate::port::tool::Toolbox;
 use crate::prompt::Prompts;
 use crate::settings::Settings;
@@ -29,6 +30,8 @@ pub struct World<S, M, A, I, C> {
     pub prompts: Arc<Prompts>,
     /// What is let in and out.
     pub content: Arc<ContentPolicy>,
+    /// Where images that users attach are made small enough.
+    pub sandbox: Arc<dyn Sandbox>,
     /// How long things may take.
     pub settings: Arc<Settings>,
 }
@@ -44,6 +47,7 @@ impl<S, M, A, I, C> Clone for World<S, M, A, I, C> {
             tools: self.tools.clone(),
             prompts: Arc::clone(&self.prompts),
             content: Arc::clone(&self.content),
+            sandbox: Arc::clone(&self.sandbox),
             settings: Arc::clone(&self.settings),
         }
     }
@@ -95,6 +99,10 @@ where
         &self.content
     }
 
+    fn sandbox(&self) -> &dyn Sandbox {
+        self.sandbox.as_ref()
+    }
+
     fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -129,6 +137,8 @@ pub trait Ports: Clone + Send + Sync + 'static {
     fn prompts(&self) -> &Prompts;
     /// What is let in and out.
     fn content(&self) -> &ContentPolicy;
+    /// The sandbox that bytes of others' are read in.
+    fn sandbox(&self) -> &dyn Sandbox;
     /// How long things may take.
     fn settings(&self) -> &Settings;
 }

@@ -24,6 +24,7 @@ use djinn_runtime::port::RunKey;
 use djinn_runtime::port::alarm::Invoker as _;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
+use djinn_runtime::port::sandbox::DisabledSandbox;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::prompt::Prompts;
 use djinn_runtime::question::UserQuestion;
@@ -99,6 +100,7 @@ impl Sim {
             tools,
             prompts: Arc::new(Prompts::default()),
             content: Arc::default(),
+            sandbox: Arc::new(DisabledSandbox("the simulation has no sandbox".to_owned())),
             settings: Arc::new(Settings::default()),
         };
         let sim = Self {
@@ -155,6 +157,7 @@ impl Sim {
             shared: None,
             request: RequestId::new("r").unwrap(),
             text: "What is to be done?".to_owned(),
+            attachments: Vec::new(),
             parsed_response: None,
             output_style: None,
             ignored: Vec::new(),

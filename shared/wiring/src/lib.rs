@@ -88,6 +88,7 @@ pub fn build_world<A: Alarms, I: Invoker>(
     Ok(World {
         tools: djinn.build_toolbox(&parts)?.with_sources_fresh(settings.tool_sources_fresh),
         content: Arc::new(djinn_tools::content_checker::parse_content_policy(var, aws.secrets())?),
+        sandbox: parts.sandbox,
         settings: Arc::new(settings),
         model: Arc::new(models),
         alarms: Arc::new(alarms),

@@ -21,7 +21,7 @@ use crate::world::{Door, Logged, Parts, caller_v1, caller_v2, not_local};
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// A deployment whose callers have keys, with Anna's client and one of somebody who has none.
-async fn deployed(model: Option<&ScriptedModel>) -> (Door, Client, Client) {
+pub(super) async fn deployed(model: Option<&ScriptedModel>) -> (Door, Client, Client) {
     let (list, [anna]) = keyed([("acme", "anna")]);
     let keyed = let_in(list);
     let mut door = Door::open(
@@ -47,12 +47,12 @@ fn token_of(url: &str) -> &str {
     url.rsplit('/').nth(1).unwrap()
 }
 
-fn granted_file(url: &str) -> FileGrant {
+pub(super) fn granted_file(url: &str) -> FileGrant {
     keys().verify(token_of(url), 0).unwrap()
 }
 
 /// The same link for another grant.
-fn granting(url: &str, grant: &FileGrant) -> String {
+pub(super) fn granting(url: &str, grant: &FileGrant) -> String {
     url.replace(token_of(url), &keys().sign(grant).unwrap())
 }
 
@@ -152,11 +152,13 @@ fn links_in(told: &Value, links: &mut Vec<String>) {
 
 /// The routes of a door in a time of its own.
 async fn timed(door: &Door, clock: &ManualClock) -> Client {
-    let LocalWorld { store, model, alarms, invoker, tools, prompts, content, settings, .. } =
+    let LocalWorld { store, model, alarms, invoker, tools, prompts, content, .. } =
         door.ports.clone();
+    let LocalWorld { sandbox, settings, .. } = door.ports.clone();
     let http = model.http();
     let clock = Arc::new(clock.clone());
-    let ports = Ports { store, model, alarms, invoker, clock, tools, prompts, content, settings };
+    let ports =
+        Ports { store, model, alarms, invoker, clock, tools, prompts, content, sandbox, settings };
     let var = |name: &str| match name {
         "DJINN_LOCAL" => Some("1".to_owned()),
         "DJINN_LINK_KEY" => Some(LINK_KEY.to_owned()),

@@ -11,6 +11,7 @@ use djinn_core::settings::{Mode, RunSettings};
 use djinn_local::{Stores, StoresOptions};
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::SystemClock;
+use djinn_runtime::port::sandbox::DisabledSandbox;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::port::{RunKey, StoreError};
 use djinn_runtime::prompt::Prompts;
@@ -103,6 +104,7 @@ impl Function {
             tools: Toolbox::default(),
             prompts: Arc::new(Prompts::default()),
             content: Arc::default(),
+            sandbox: Arc::new(DisabledSandbox("this function has no sandbox".to_owned())),
             settings: Arc::new(quick()),
         };
         Self { executor: Executor { ports }, host, aws, _stores: stores }
@@ -117,6 +119,7 @@ impl Function {
             shared: None,
             request: RequestId::new("r1").unwrap(),
             text: "What is to be done?".to_owned(),
+            attachments: Vec::new(),
             parsed_response: None,
             output_style: None,
             ignored: Vec::new(),

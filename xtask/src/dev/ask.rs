@@ -60,14 +60,16 @@ async fn run_question(
 ) -> Result<()> {
     let request = ask.request.clone().unwrap_or_else(new_request_id);
     let session = ask.session.as_ref().unwrap_or(&request);
+    let mut files = Vec::new();
     for file in &ask.files {
-        server.upload_file(session, file).await?;
+        files.push(server.upload_file(session, file).await?);
     }
     let question = AskRequest {
         text: &ask.question,
         session,
         request: &request,
         deep: ask.deep,
+        files: &files,
         feedback: &ask.human_feedback(),
     };
     let (run, ending) = follow_run(server, &question, screen).await?;

@@ -21,13 +21,15 @@ pub(super) struct AskRequest<'a> {
     pub(super) session: &'a str,
     pub(super) request: &'a str,
     pub(super) deep: bool,
+    /// The names of the files that come with it, which its session has.
+    pub(super) files: &'a [String],
     /// When people are asked: the members of `human_feedback`.
     pub(super) feedback: &'a Map<String, Value>,
 }
 
 impl ServerClient {
-    /// Uploads a file to a session, straight into the object store.
-    pub(super) async fn upload_file(&self, session: &str, file: &Path) -> Result<()> {
+    /// Uploads a file to a session, straight into the object store. Returns its name there.
+    pub(super) async fn upload_file(&self, session: &str, file: &Path) -> Result<String> {
         let bytes =
             std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
         let name =
@@ -42,7 +44,7 @@ impl ServerClient {
         if !answer.status().is_success() {
             bail!("{} was not taken: {}", file.display(), answer.status());
         }
-        Ok(())
+        Ok(name.to_owned())
     }
 
     /// Asks, or comes back to what was asked: the stream goes on behind `after`.
@@ -51,7 +53,10 @@ impl ServerClient {
         question: &AskRequest<'_>,
         after: Option<&str>,
     ) -> Result<EventStream> {
+        let attachments: Vec<Value> =
+            question.files.iter().map(|name| json!({"uri": name})).collect();
         let body = json!({
+            "attachments": attachments,
             "question": question.text, "session_id": question.session,
             "request_id": question.request,
             "mode": if question.deep { "plan_solve" } else { "react" },

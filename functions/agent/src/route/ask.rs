@@ -1,6 +1,8 @@
 //! Questions: `POST /AutoAgent`, the endpoint of JoyAgent's UI, and `POST /runs`.
 
+mod attachments;
 mod member_names;
+mod session_file;
 
 use axum::extract::State;
 use axum::http::header::ACCEPT;
@@ -23,6 +25,7 @@ use djinn_runtime::texts::check_bounds;
 use djinn_runtime::world::Ports;
 use serde::de::DeserializeOwned;
 
+use self::attachments::{ReadFiles, joyagent_files, own_files};
 use self::member_names::{
     JOYAGENT, MemberNames, NATIVE, QuestionMembers, parse_agent_type, parse_mode,
 };
@@ -97,6 +100,15 @@ struct QuestionIds {
     ignored: Vec<String>,
 }
 
+/// Who asks, and what of the request has no effect.
+struct Asked<'a> {
+    caller: Caller,
+    parts: &'a Parts,
+    unknown: UnknownMembers,
+    /// A member that its type has, and that says nothing that is read.
+    unread: Option<&'static str>,
+}
+
 impl QuestionIds {
     async fn auto_agent<P: AgentPorts>(
         &mut self,
@@ -107,9 +119,11 @@ impl QuestionIds {
     ) -> Result<Response, ApiError> {
         let (request, unknown) = self.read_members(agent, members, &JOYAGENT)?;
         let JoyAgentRequest { query, session_id, output_style, base_prompt, .. } = request;
-        let said =
-            QuestionMembers { text: query, session: session_id, style: output_style, base_prompt };
-        let mut question = self.read_question(agent, said, &unknown, caller, &JOYAGENT).await?;
+        let (files, unread) = joyagent_files(request.files, request.attachments, request.messages);
+        let (text, session, style) = (query, session_id, output_style);
+        let said = QuestionMembers { text, session, style, base_prompt, files };
+        let asked = Asked { caller, parts, unknown, unread };
+        let mut question = self.read_question(agent, said, asked, &JOYAGENT).await?;
         let mode = parse_agent_type(request.agent_type)?;
         set_mode(agent, &mut question, mode, request.human_feedback, JOYAGENT.feedback)?;
         let previews = request.is_stream.unwrap_or(false);
@@ -126,9 +140,11 @@ impl QuestionIds {
     ) -> Result<Response, ApiError> {
         let (request, unknown) = self.read_members(agent, members, &JOYAGENT)?;
         let PageRequest { query, session_id, output_style, base_prompt, .. } = request;
-        let said =
-            QuestionMembers { text: query, session: session_id, style: output_style, base_prompt };
-        let mut question = self.read_question(agent, said, &unknown, caller, &JOYAGENT).await?;
+        let (files, unread) = joyagent_files(request.files, request.attachments, request.messages);
+        let (text, session, style) = (query, session_id, output_style);
+        let said = QuestionMembers { text, session, style, base_prompt, files };
+        let asked = Asked { caller, parts, unknown, unread };
+        let mut question = self.read_question(agent, said, asked, &JOYAGENT).await?;
         let deep = request.deep_think.is_some_and(|WholeNumber(deep)| deep != 0);
         let mode = find_mode(ModeRequest::DeepThink(deep)).unwrap_or_default();
         set_mode(agent, &mut question, mode, request.human_feedback, JOYAGENT.feedback)?;
@@ -145,13 +161,11 @@ impl QuestionIds {
     ) -> Result<Response, ApiError> {
         let (request, unknown) = self.read_members(agent, members, &NATIVE)?;
         let RunRequest { question, session_id, output_style, base_prompt, .. } = request;
-        let said = QuestionMembers {
-            text: question,
-            session: session_id,
-            style: output_style,
-            base_prompt,
-        };
-        let mut question = self.read_question(agent, said, &unknown, caller, &NATIVE).await?;
+        let files = own_files(request.attachments);
+        let (text, session, style) = (question, session_id, output_style);
+        let said = QuestionMembers { text, session, style, base_prompt, files };
+        let asked = Asked { caller, parts, unknown, unread: None };
+        let mut question = self.read_question(agent, said, asked, &NATIVE).await?;
         let mode = parse_mode(request.mode.as_deref())?;
         set_mode(agent, &mut question, mode, request.human_feedback, NATIVE.feedback)?;
         if accepts_stream(&parts.headers) {
@@ -197,8 +211,7 @@ impl QuestionIds {
         &mut self,
         agent: &Agent<P>,
         said: QuestionMembers,
-        unknown: &UnknownMembers,
-        caller: Caller,
+        Asked { caller, parts, unknown, unread }: Asked<'_>,
         names: &MemberNames,
     ) -> Result<UserQuestion, ApiError> {
         let request = self.request.clone().ok_or(ErrorCode::Internal)?;
@@ -211,11 +224,13 @@ impl QuestionIds {
         })?;
         let output_style = names.parse_style(said.style.as_deref())?;
         let is_unknown_style = said.style.is_some() && output_style.is_none();
-        let ignored = names.ignored(unknown, is_unknown_style)?;
-        self.ignored.clone_from(&ignored);
+        self.ignored = names.ignored(&unknown, is_unknown_style)?;
         let mut settings = agent.settings.run.clone();
         settings.plan.employees |= names.employees && agent.settings.joyagent_employees;
         let access = require_access(agent, &caller, session, Permission::Write).await?;
+        let read = ReadFiles::read(agent, parts, &caller, &access, said.files).await?;
+        let unread = read.ignored.into_iter().chain(unread).map(str::to_owned);
+        self.ignored.splice(0..0, unread);
         let mut question = UserQuestion {
             tenant: caller.tenant,
             user: caller.user,
@@ -223,14 +238,19 @@ impl QuestionIds {
             shared: access.shared,
             request,
             text,
+            attachments: read.attachments,
             parsed_response: None,
             output_style,
-            ignored,
+            ignored: self.ignored.clone(),
             deployment_prompt: agent.settings.base_prompt.clone(),
             base_prompt: said.base_prompt.unwrap_or_default(),
             settings,
         };
         check_bounds(&mut question)?;
+        if question.is_continue() && !question.attachments.is_empty() {
+            let problem = "come with a question of their own: this one only goes on with a run";
+            return Err(ApiError::invalid_field(names.attachments, problem));
+        }
         let language = question.settings.language;
         question.parsed_response =
             Some(answer_parser::parse_answer(&question.text, None, language).parsed);

@@ -7,7 +7,7 @@ use super::ChildSpec;
 use crate::agent::{AgentContext, AgentSpec, FILE_NAME_ARGUMENT, TASK_ARGUMENT};
 use crate::budget::MAX_PLACES;
 use crate::conversation::{CompactedContext, Exchange};
-use crate::file::ProductFile;
+use crate::file::{Attachment, ProductFile};
 use crate::id::{MAX_DEPTH, Path, RequestId, SessionId, SessionName, TenantId, UserId};
 use crate::session::SharedSession;
 use crate::settings::{Mode, OutputStyle, Role, RunSettings};
@@ -54,6 +54,9 @@ pub struct RunSpec {
     /// The session's files, oldest first.
     #[serde(default)]
     pub files: Vec<ProductFile>,
+    /// The files among them that came with the question, in its order. At most 100, and 20 images.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
     /// What holds until the run ends.
     pub settings: RunSettings,
     /// The step that this is about, when it is a task and no run of a user's.
@@ -115,6 +118,7 @@ impl RunSpec {
         budget.steps = budget.steps.min(agent.max_steps);
         if agent.context != AgentContext::Conversation {
             (self.history, self.history_tokens, self.earlier) = (Vec::new(), 0, None);
+            self.attachments = Vec::new();
         }
         if let Some(child) = &mut self.child {
             // Its plan, if it makes one, is about what it is called for.

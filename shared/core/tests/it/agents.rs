@@ -5,6 +5,7 @@ use djinn_core::conversation::{ConversationItem, Nudge};
 use djinn_core::effect::{Effect, ToolChoice};
 use djinn_core::entry::Event;
 use djinn_core::error_code::ErrorCode;
+use djinn_core::file::Attachment;
 use djinn_core::id::{ChildId, FileName};
 use djinn_core::input::{Input, RunSpec};
 use djinn_core::journal::Journal;
@@ -173,6 +174,23 @@ fn an_agent_is_told_what_it_is_called_for_and_where_it_stands() {
     assert_eq!(spec.path().to_string(), "t1.c2.t1.c1");
     // One alone is driven where its caller is, and takes no place.
     assert_eq!(spec.places(), 499);
+}
+
+#[test]
+fn only_agents_that_know_the_conversation_know_what_came_with_its_question() {
+    let attached = Attachment { name: FileName::new("sales.csv").unwrap(), image: None };
+    let spec = RunSpec { attachments: vec![attached.clone()], ..asked("why?") };
+    let mut caller = Told::of(spec);
+    caller.tell(calls(1));
+    for (context, known) in [
+        (AgentContext::Conversation, vec![attached]),
+        (AgentContext::Files, Vec::new()),
+        (AgentContext::None, Vec::new()),
+    ] {
+        let spec = caller.child("t1.c1").with_agent(AgentSpec { context, ..agent() });
+        assert_eq!(spec.attachments, known);
+        assert_eq!(spec.files.len(), 1);
+    }
 }
 
 #[test]

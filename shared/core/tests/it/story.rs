@@ -53,6 +53,7 @@ pub(crate) fn asked(question: &str) -> RunSpec {
         shared: None,
         earlier: None,
         files: vec![file("sales.csv")],
+        attachments: Vec::new(),
         settings: RunSettings {
             budget: Budget {
                 steps: 4,

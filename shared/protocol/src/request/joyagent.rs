@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::attachment::{JoyAgentFile, JoyAgentMessage};
 use super::human::HumanFeedbackRequest;
 use super::value::{WholeNumber, optional_text};
 
@@ -29,6 +30,12 @@ pub struct JoyAgentRequest {
     /// Instructions for this question.
     #[serde(default, deserialize_with = "optional_text")]
     pub base_prompt: Option<String>,
+    /// The files that come with it, at most 100, and 20 images among them.
+    pub files: Option<Vec<JoyAgentFile>>,
+    /// The same as `files`.
+    pub attachments: Option<Vec<JoyAgentFile>>,
+    /// The conversation, of which nothing is read but its files.
+    pub messages: Option<Vec<JoyAgentMessage>>,
     /// When people are asked.
     pub human_feedback: Option<HumanFeedbackRequest>,
 }
@@ -55,6 +62,12 @@ pub struct PageRequest {
     /// Instructions for this question.
     #[serde(default, deserialize_with = "optional_text")]
     pub base_prompt: Option<String>,
+    /// The files that come with it, at most 100, and 20 images among them.
+    pub files: Option<Vec<JoyAgentFile>>,
+    /// The same as `files`.
+    pub attachments: Option<Vec<JoyAgentFile>>,
+    /// The conversation, of which nothing is read but its files.
+    pub messages: Option<Vec<JoyAgentMessage>>,
     /// When people are asked.
     pub human_feedback: Option<HumanFeedbackRequest>,
 }

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::attachment::AttachmentRequest;
 use super::human::HumanFeedbackRequest;
 use super::value::{WholeNumber, optional_text, required_text};
 
@@ -17,7 +18,10 @@ pub struct RunRequest {
     /// Without one the question is a session of its own.
     #[serde(default, deserialize_with = "optional_text")]
     pub session_id: Option<String>,
-    /// Your name for the request. The same name with the same question is the same run.
+    /// The files that come with it, at most 100, and 20 images among them. What is small enough for the body can
+    /// be in it; what is larger is uploaded first.
+    pub attachments: Option<Vec<AttachmentRequest>>,
+    /// Your name for the request. The same name with the same question and files is the same run.
     #[serde(default, deserialize_with = "optional_text")]
     pub request_id: Option<String>,
     /// Whether a plan is made; `react` unless it is said.

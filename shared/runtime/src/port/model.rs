@@ -7,7 +7,7 @@ use djinn_core::budget::{Price, Usage};
 use djinn_core::conversation::Reasoning;
 use djinn_core::effect::ToolChoice;
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::file::ProductFile;
+use djinn_core::file::{IMAGE_TYPES, ProductFile};
 use djinn_core::human::Interrupt;
 use djinn_core::id::CallId;
 use djinn_core::input::Reply;
@@ -90,7 +90,7 @@ pub enum Message {
     },
     /// What came of those calls, in their order.
     ToolResults(Vec<ToolResultMessage>),
-    /// Images of the results before it, as a message of the user's: no provider takes them elsewhere.
+    /// Images of what stands before it, as a message of the user's: no provider takes them elsewhere.
     Images {
         /// Which they are, and what they are of.
         text: String,
@@ -126,8 +126,7 @@ impl RequestImage {
     /// Whether every model that sees images can be shown this file.
     #[must_use]
     pub fn can_show(file: &ProductFile) -> bool {
-        let types = ["image/png", "image/jpeg", "image/webp", "image/gif"];
-        types.contains(&file.media_type.as_str()) && file.size <= Self::MAX_BYTES
+        IMAGE_TYPES.contains(&file.media_type.as_str()) && file.size <= Self::MAX_BYTES
     }
 }
 

@@ -7,6 +7,8 @@ use djinn_core::run::{Run, answer_file_name};
 use djinn_core::tool::ToolSpec;
 use serde_json::{Map, Value, json};
 
+use super::attached::add_names;
+use super::window::RequestBounds;
 use super::{
     LoopPrompts, MAX_BASE_PROMPT, append_notes, format_date, plan, system_text_with,
     to_listed_files,
@@ -26,7 +28,7 @@ pub(super) fn agent_prompts(
     child: &ChildSpec,
     agent: &AgentSpec,
     call: &ModelCall,
-    limit: u64,
+    bounds: RequestBounds,
 ) -> LoopPrompts {
     let language = run.spec().settings.language;
     let next_step = match call.tool_choice {
@@ -37,11 +39,8 @@ pub(super) fn agent_prompts(
         }
     };
     let question = match child.child.task() {
-        Some(_) => {
-            let values = plan::task_values(&run.spec().question, child, limit, language);
-            prompts.render(language, prompt::TASK_QUESTION, values)
-        }
-        None => prompts.render(language, prompt::AGENT_QUESTION, question_values(child)),
+        Some(_) => plan::task_question(prompts, run, child, bounds),
+        None => agent_question(prompts, run, child, bounds),
     };
     LoopPrompts { system: system_text(prompts, run, child, agent), question, next_step }
 }
@@ -54,6 +53,7 @@ pub(super) fn planner_prompts(
     child: &ChildSpec,
     agent: &AgentSpec,
     tools: &[ToolSpec],
+    bounds: RequestBounds,
 ) -> LoopPrompts {
     let language = run.spec().settings.language;
     let body = body_values(run, child, agent);
@@ -61,7 +61,7 @@ pub(super) fn planner_prompts(
     let query = json!({"query": run.spec().question});
     LoopPrompts {
         system: system_text_with(prompts, prompt::PLAN_SYSTEM, run, tools, &body),
-        question: prompts.render(language, prompt::AGENT_QUESTION, question_values(child)),
+        question: agent_question(prompts, run, child, bounds),
         next_step: prompts.render(language, prompt::PLAN_NEXT_STEP, query),
     }
 }
@@ -111,6 +111,18 @@ fn argument_value(child: &ChildSpec, name: &str) -> Value {
         None if name == TASK_ARGUMENT => child.description.clone().into(),
         None => Value::String(String::new()),
     }
+}
+
+/// What the agent is asked, with the files of the question that it is shown.
+fn agent_question(
+    prompts: &Prompts,
+    run: &Run,
+    child: &ChildSpec,
+    bounds: RequestBounds,
+) -> String {
+    let language = run.spec().settings.language;
+    let question = prompts.render(language, prompt::AGENT_QUESTION, question_values(child));
+    add_names(prompts, run, &question, bounds)
 }
 
 /// What the agent is asked: what it is to do, and its other arguments.

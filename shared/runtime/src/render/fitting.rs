@@ -73,7 +73,7 @@ impl ContextWindow<'_> {
         let (mut kept, mut used) = (0, 0);
         for (place, group) in groups.iter_mut().enumerate().rev() {
             match group.kind {
-                GroupKind::Fixed => continue,
+                GroupKind::Fixed | GroupKind::Attached => continue,
                 GroupKind::Turn if Some(place) == newest => continue,
                 GroupKind::Earlier => group.shorten_texts(room / 8, count, words),
                 GroupKind::Turn | GroupKind::Exchange => {

@@ -2,7 +2,6 @@
 //! can be shortened.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::window::{RequestBounds, RequestPart};
 use djinn_core::conversation::{CompactedContext, ConversationItem, Exchange, Nudge, Turn};
@@ -13,11 +12,11 @@ use djinn_core::tool::{ToolArguments, ToolCall, ToolResult};
 use djinn_text::shorten::{ShortenedText, find_cut_level, shorten_text};
 use serde_json::{Value, json};
 
-use super::images::{ShownImages, select_images};
+use super::images::{ShownImages, attached_images, image_messages, select_images};
 use super::plan;
 use super::plan_change::plan_change_text;
-use super::tool_result::{Framing, file_names, tool_result_text};
-use crate::port::model::{Message, PastCall, RequestImage, ToolResultMessage};
+use super::tool_result::{Framing, tool_result_text};
+use crate::port::model::{Message, PastCall, ToolResultMessage};
 use crate::prompt::{self, Prompts};
 
 /// Tokens of the words that stand for what was left out of a text, at most.
@@ -32,6 +31,8 @@ pub(super) enum GroupKind {
     Earlier,
     /// An earlier question and its answer.
     Exchange,
+    /// The images that came with the question.
+    Attached,
     /// A turn with its notes, or a round.
     Turn,
 }
@@ -68,8 +69,13 @@ impl MessageGroup {
         Self::new(GroupKind::Fixed, label, messages)
     }
 
+    /// Whether its last word is the user's, or the loop's on their behalf.
     pub(super) fn ends_with_user(&self) -> bool {
-        matches!(self.messages.last(), Some(Message::User(_)))
+        match self.messages.last() {
+            Some(Message::User(_)) => true,
+            Some(Message::Images { .. }) => self.kind == GroupKind::Attached,
+            Some(Message::Assistant { .. } | Message::ToolResults(_)) | None => false,
+        }
     }
 
     pub(super) fn to_piece(&self) -> RequestPart<'_> {
@@ -177,8 +183,16 @@ pub(super) fn group_conversation(
 ) -> Vec<MessageGroup> {
     let conversation = run.conversation();
     let language = run.spec().settings.language;
-    let images = if bounds.sees_images { select_images(conversation) } else { ShownImages::new() };
+    let attachments = &run.spec().attachments;
+    let images = match bounds.sees_images {
+        true => select_images(conversation, attachments),
+        false => ShownImages::default(),
+    };
     let mut groups = opening_groups(prompts, run, question);
+    let attached = attached_images(prompts, language, &images.attached);
+    groups.extend(
+        attached.map(|images| MessageGroup::new(GroupKind::Attached, "attachments", vec![images])),
+    );
     for item in &conversation.items {
         match item {
             // What an agent's file had done before its first turn stands in the first message.
@@ -321,23 +335,6 @@ fn turn_messages(prompts: &Prompts, language: Language, turn: &Turn) -> Vec<Mess
         messages.push(Message::ToolResults(results.collect()));
     }
     messages
-}
-
-/// The images of a turn's results, a message for each call that brought some.
-fn image_messages(
-    prompts: &Prompts,
-    language: Language,
-    turn: &Turn,
-    images: &ShownImages<'_>,
-) -> Vec<Message> {
-    let message = |(nth, (call, _)): (usize, &(ToolCall, ToolResult))| {
-        let files: Vec<_> = images.get(&call.id)?.iter().copied().cloned().collect();
-        let values = json!({"nth": nth + 1, "tool": call.tool, "files": file_names(&files)});
-        let text = prompts.render(language, prompt::NOTE_IMAGES, values);
-        let unread = |file| RequestImage { file, bytes: Arc::default() };
-        Some(Message::Images { text, images: files.into_iter().map(unread).collect() })
-    };
-    turn.calls.iter().enumerate().filter_map(message).collect()
 }
 
 fn to_past_call(call: &ToolCall) -> PastCall {

@@ -1,11 +1,19 @@
-//! Which images of results a model is shown: the newest, as many as requests may hold.
+//! Which images of a question and of results a model is shown: the newest, as many as requests may hold; and
+//! the messages that show them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use djinn_core::conversation::{Conversation, ConversationItem};
-use djinn_core::file::ProductFile;
+use djinn_core::conversation::{Conversation, ConversationItem, Turn};
+use djinn_core::file::{AttachedImage, Attachment, ProductFile};
 use djinn_core::id::CallId;
-use djinn_core::tool::ToolResult;
+use djinn_core::language::Language;
+use djinn_core::tool::{ToolCall, ToolResult};
+use serde_json::json;
+
+use super::tool_result::file_names;
+use crate::port::model::{Message, RequestImage};
+use crate::prompt::{self, Prompts};
 
 /// Images of one request.
 const MAX_IMAGES: usize = 20;
@@ -13,20 +21,39 @@ const MAX_IMAGES: usize = 20;
 /// Bytes of the images of one request: providers take 20 MB and more, encoded.
 const MAX_TOTAL_BYTES: u64 = 12 * 1024 * 1024;
 
-/// The images that are shown, by their calls.
-pub(super) type ShownImages<'a> = BTreeMap<&'a CallId, Vec<&'a ProductFile>>;
+/// The images that are shown.
+#[derive(Default)]
+pub(super) struct ShownImages<'a> {
+    /// Those that came with the question.
+    pub(super) attached: Vec<&'a ProductFile>,
+    /// Those of results, by their calls.
+    pub(super) of_calls: BTreeMap<&'a CallId, Vec<&'a ProductFile>>,
+}
 
-/// The newest images of a conversation. Where one has no room, none that is older is shown.
-pub(super) fn select_images(conversation: &Conversation) -> ShownImages<'_> {
-    let mut shown = ShownImages::new();
+/// The newest images of a conversation, and then of its question. Where one has no room, none that is older is
+/// shown.
+pub(super) fn select_images<'a>(
+    conversation: &'a Conversation,
+    attachments: &'a [Attachment],
+) -> ShownImages<'a> {
+    let of_calls = conversation.items.iter().rev().flat_map(newest_images);
+    let attached = attachments.iter().rev().filter_map(|attachment| match &attachment.image {
+        Some(AttachedImage::Shown(image)) => Some((None, image)),
+        Some(AttachedImage::Unseen) | None => None,
+    });
+    let mut shown = ShownImages::default();
     let (mut count, mut bytes) = (0, 0);
-    for (call, image) in conversation.items.iter().rev().flat_map(newest_images) {
+    for (call, image) in of_calls.map(|(call, image)| (Some(call), image)).chain(attached) {
         count += 1;
         bytes += image.size;
         if count > MAX_IMAGES || bytes > MAX_TOTAL_BYTES {
             break;
         }
-        shown.entry(call).or_default().insert(0, image);
+        let of_its_kind = match call {
+            Some(call) => shown.of_calls.entry(call).or_default(),
+            None => &mut shown.attached,
+        };
+        of_its_kind.insert(0, image);
     }
     shown
 }
@@ -43,26 +70,64 @@ fn newest_images(item: &ConversationItem) -> Vec<(&CallId, &ProductFile)> {
     images
 }
 
+/// The message with the images that came with the question, if any are shown.
+pub(super) fn attached_images(
+    prompts: &Prompts,
+    language: Language,
+    images: &[&ProductFile],
+) -> Option<Message> {
+    let values = json!({"files": file_names(images.iter().copied())});
+    let text = prompts.render(language, prompt::NOTE_ATTACHED_IMAGES, values);
+    (!images.is_empty()).then(|| unread_images(text, images))
+}
+
+/// The images of a turn's results, a message for each call that brought some.
+pub(super) fn image_messages(
+    prompts: &Prompts,
+    language: Language,
+    turn: &Turn,
+    images: &ShownImages<'_>,
+) -> Vec<Message> {
+    let message = |(nth, (call, _)): (usize, &(ToolCall, ToolResult))| {
+        let files = images.of_calls.get(&call.id)?;
+        let names = file_names(files.iter().copied());
+        let values = json!({"nth": nth + 1, "tool": call.tool, "files": names});
+        let text = prompts.render(language, prompt::NOTE_IMAGES, values);
+        Some(unread_images(text, files))
+    };
+    turn.calls.iter().enumerate().filter_map(message).collect()
+}
+
+/// A message with images whose bytes are read when the request is made.
+fn unread_images(text: String, files: &[&ProductFile]) -> Message {
+    let unread =
+        |file: &&ProductFile| RequestImage { file: (*file).clone(), bytes: Arc::default() };
+    Message::Images { text, images: files.iter().map(unread).collect() }
+}
+
 #[cfg(test)]
 mod tests {
-    use djinn_core::conversation::Turn;
     use djinn_core::id::{FileName, MessageId};
-    use djinn_core::tool::{ToolArguments, ToolCall, ToolOutput};
+    use djinn_core::tool::{ToolArguments, ToolOutput};
 
     use super::*;
+
+    fn image(name: &str, size: u64) -> ProductFile {
+        ProductFile {
+            name: FileName::new(name).unwrap(),
+            description: String::new(),
+            size,
+            internal: false,
+            media_type: "image/png".to_owned(),
+            object: String::new(),
+            has_rows: None,
+        }
+    }
 
     /// A conversation whose turns each made one call that brought so many images of a size.
     fn conversation(turns: &[(usize, u64)]) -> Conversation {
         let turn = |(nth, (count, size)): (usize, &(usize, u64))| {
-            let image = |of: usize| ProductFile {
-                name: FileName::new(format!("{}-{of}.png", nth + 1)).unwrap(),
-                description: String::new(),
-                size: *size,
-                internal: false,
-                media_type: "image/png".to_owned(),
-                object: String::new(),
-                has_rows: None,
-            };
+            let image = |of: usize| image(&format!("{}-{of}.png", nth + 1), *size);
             let call = ToolCall {
                 id: CallId::new(format!("t{}.c1", nth + 1)).unwrap(),
                 tool: "camera".to_owned(),
@@ -86,10 +151,32 @@ mod tests {
         }
     }
 
-    fn shown(turns: &[(usize, u64)]) -> Vec<String> {
+    /// The names of the images that are shown of a question with so many and of turns.
+    fn shown_with(attached: usize, turns: &[(usize, u64)]) -> Vec<String> {
+        let attachment = |of: usize| {
+            let image = image(&format!("q-{of}.png"), 1);
+            Attachment { name: image.name.clone(), image: Some(AttachedImage::Shown(image)) }
+        };
+        let attachments: Vec<Attachment> = (1..=attached).map(attachment).collect();
         let conversation = conversation(turns);
-        let images = select_images(&conversation).into_values().flatten();
+        let ShownImages { attached, of_calls } = select_images(&conversation, &attachments);
+        let images = attached.into_iter().chain(of_calls.into_values().flatten());
         images.map(|image| image.name.to_string()).collect()
+    }
+
+    fn shown(turns: &[(usize, u64)]) -> Vec<String> {
+        shown_with(0, turns)
+    }
+
+    #[test]
+    fn the_images_of_the_question_are_the_oldest() {
+        assert_eq!(shown_with(2, &[(1, 1)]), ["q-1.png", "q-2.png", "1-1.png"]);
+        assert_eq!(shown_with(3, &[(18, 1)])[..3], ["q-2.png", "q-3.png", "1-1.png"]);
+        let large = 5 * 1024 * 1024;
+        assert_eq!(shown_with(1, &[(3, large)]), ["1-2.png", "1-3.png"]);
+        let file = Attachment { name: FileName::new("a.csv").unwrap(), image: None };
+        let unseen = Attachment { image: Some(AttachedImage::Unseen), ..file.clone() };
+        assert!(select_images(&conversation(&[]), &[file, unseen]).attached.is_empty());
     }
 
     #[test]

@@ -5,11 +5,14 @@ use djinn_core::human::ASK_USER;
 use djinn_core::input::ChildSpec;
 use djinn_core::language::Language;
 use djinn_core::plan::{PLANNING_TOOL, Plan, Step};
+use djinn_core::run::Run;
 use djinn_core::tool::{EffectClass, ToolPolicy, ToolSpec};
 use djinn_text::shorten::find_cut_level;
 use djinn_text::urls::trim_partial_placeholder;
 use serde_json::{Value, json};
 
+use super::attached::add_names;
+use super::window::RequestBounds;
 use crate::prompt::{self, Prompts};
 
 /// The planning tool, by which steps may name `agents` where there are any. It is answered by the run itself, where the reply is recorded.
@@ -135,24 +138,28 @@ fn report_overhead(report: &ChildReport) -> u64 {
     (report.description.len() + files) as u64
 }
 
-/// What fills a task's question.
-pub(super) fn task_values(
-    question: &str,
+/// What a task is to do.
+pub(super) fn task_question(
+    prompts: &Prompts,
+    run: &Run,
     task: &ChildSpec,
-    limit: u64,
-    language: Language,
-) -> Value {
-    let before = cap_reports(task.reports(), limit);
+    bounds: RequestBounds,
+) -> String {
+    let asked = run.spec();
+    let language = asked.settings.language;
+    let question = add_names(prompts, run, &asked.question, bounds);
+    let before = cap_reports(task.reports(), bounds.tokens);
     let before: Vec<Value> = before.iter().map(|report| report_values(report, language)).collect();
     let failed_before = task.previous_failure.as_ref().map(|report| report.full_text(language));
-    json!({
+    let values = json!({
         "query": question,
         "words": task.description,
         "before": before,
         "failed_before": failed_before.unwrap_or_default(),
         "result": task.revision.as_ref().map(|redo| redo.previous_result.as_str()).unwrap_or_default(),
         "wanted": task.revision.as_ref().map(|redo| redo.instructions.as_str()).unwrap_or_default(),
-    })
+    });
+    prompts.render(language, prompt::TASK_QUESTION, values)
 }
 
 fn report_values(report: &ChildReport, language: Language) -> Value {

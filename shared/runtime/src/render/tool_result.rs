@@ -51,8 +51,8 @@ pub(super) fn tool_result_text(
 }
 
 /// The names of files, as a model reads them.
-pub(super) fn file_names(files: &[ProductFile]) -> String {
-    files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", ")
+pub(super) fn file_names<'a>(files: impl IntoIterator<Item = &'a ProductFile>) -> String {
+    files.into_iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn unchanged_result_text(

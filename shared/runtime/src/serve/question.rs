@@ -1,14 +1,16 @@
 //! A question comes in: it starts a run, or joins the one it belongs to.
 
+mod attached_files;
 mod continued_run;
 mod known_runs;
 
 use std::collections::BTreeMap;
 
+use attached_files::{attach_files, to_file_list};
 use continued_run::find_continued_run;
 use djinn_core::conversation::Exchange;
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::id::WriteId;
+use djinn_core::id::{UserId, WriteId};
 use djinn_core::input::RunSpec;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::settings::{Mode, ModelChoice, Role, RunSettings};
@@ -146,10 +148,17 @@ async fn create_run<P: Ports>(
     view: SessionView,
     lease: Option<Lease>,
 ) -> Result<RunCreation, Failure> {
+    if let Some(run) = find_before_attaching(ports, &question, key, &view).await? {
+        return to_same_run(run, &body_hash, &question.user);
+    }
+    let attached = Box::pin(attach_files(ports, &question)).await?;
     let now_ms = ports.clock().now_ms();
     let user = question.user.clone();
     let warnings = Box::pin(list_warnings(ports, &question)).await;
-    let asked = RunSpec { warnings, ..to_spec(ports, question, view, body_hash.clone()) };
+    let spec = to_spec(ports, question, view, body_hash.clone());
+    let files = to_file_list(&spec.files, &attached);
+    let attachments = attached.into_iter().map(|(_, attachment)| attachment).collect();
+    let asked = RunSpec { warnings, files, attachments, ..spec };
     let write = first_write_id(lease.as_ref().map(|lease| lease.holder.as_str()), ports)?;
     let (journal, first) = Journal::open(asked, u64::from(lease.is_some()), write, now_ms);
     let expires_at_s = journal_expiry_s(ports.settings(), journal.run());
@@ -161,10 +170,9 @@ async fn create_run<P: Ports>(
             stop_if_unshared(ports, key, journal.run().spec()).await?;
             Ok(RunCreation::New(journal, first))
         }
-        CreateResult::Exists(meta) if meta.body_hash == body_hash && meta.user == user => {
-            Ok(RunCreation::Existing(Box::new(LoadedRun::new(key.clone(), *meta))))
+        CreateResult::Exists(meta) => {
+            to_same_run(LoadedRun::new(key.clone(), *meta), &body_hash, &user)
         }
-        CreateResult::Exists(_) => Err(ErrorCode::RequestIdReused.into()),
         CreateResult::SessionBusy(active) => Err(Failure::session_busy(&active)),
         CreateResult::NotAdmitted(AdmissionError::RateLimited { retry_in_s: again_in_s }) => {
             Err(Failure::rate_limited(again_in_s))
@@ -173,6 +181,30 @@ async fn create_run<P: Ports>(
             Err(Failure::new(ErrorCode::TooManyRuns, most.to_string()))
         }
     }
+}
+
+/// The run that this request has begun before, if the question brings files: these are not written anew. Nor
+/// are they where another run of the session is at work.
+async fn find_before_attaching<P: Ports>(
+    ports: &P,
+    question: &UserQuestion,
+    key: &RunKey,
+    view: &SessionView,
+) -> Result<Option<LoadedRun>, Failure> {
+    if question.attachments.is_empty() {
+        return Ok(None);
+    }
+    let known = LoadedRun::find(ports, key).await?;
+    match &view.active {
+        Some(active) if known.is_none() => Err(Failure::session_busy(active)),
+        Some(_) | None => Ok(known),
+    }
+}
+
+/// A run that exists, for who asked the same before.
+fn to_same_run(run: LoadedRun, body_hash: &str, user: &UserId) -> Result<RunCreation, Failure> {
+    let is_same = run.meta().body_hash == body_hash && run.meta().user == *user;
+    is_same.then(|| RunCreation::Existing(Box::new(run))).ok_or(ErrorCode::RequestIdReused.into())
 }
 
 /// Stops a guest's run whose share ended while it was made: whoever ended it may not have seen the run.
@@ -247,6 +279,7 @@ fn to_spec<P: Ports>(
         earlier: None,
         history: view.history,
         files: view.files,
+        attachments: Vec::new(),
         settings,
         child: None,
     }

@@ -19,7 +19,7 @@ use djinn_runtime::port::checker::{CheckError, Checker, ContentCheck, ContentOwn
 use djinn_runtime::port::file::NewFile;
 use djinn_runtime::port::model::{ModelError, ModelErrorKind};
 use djinn_runtime::port::tool::BoxFuture;
-use djinn_runtime::question::UserQuestion;
+use djinn_runtime::question::{QuestionAttachment, UserQuestion};
 use djinn_runtime::texts::{HasTexts, SessionTitle, check_bounds};
 use djinn_text::deny::DenyList;
 use serde_json::json;
@@ -66,6 +66,15 @@ fn question() -> UserQuestion {
         shared: None,
         request: id("mk-request"),
         text: "mk-question".to_owned(),
+        attachments: vec![QuestionAttachment::New(
+            NewFile {
+                name: id("mk-attached.csv"),
+                description: "mk-attached-words".to_owned(),
+                internal: false,
+                media_type: "text/csv".to_owned(),
+            },
+            b"a,b".to_vec(),
+        )],
         parsed_response: Some(Ok(HumanResponse::Say { text: "mk-question".to_owned() })),
         output_style: None,
         ignored: Vec::new(),

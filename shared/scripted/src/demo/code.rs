@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::language::DemoLanguage;
 use super::parts::CHART;
-use super::question::{csv_file, detect_language};
+use super::question::{csv_file, detect_language, without_attached};
 use crate::request::{MessageRole, RecordedRequest};
 use crate::response::ScriptedResponse;
 
@@ -28,7 +28,8 @@ print(table.to_string())
 pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     // Its first message is what it is to do: a later one shows it the files.
     let first = request.messages().iter().find(|message| message.role == MessageRole::User);
-    let task = first.filter(|_| request.offers_tool(CODE_TOOL))?.text.trim();
+    let first = first.filter(|_| request.offers_tool(CODE_TOOL))?;
+    let task = without_attached(&first.text);
     let lower = task.to_lowercase();
     let is_chart = CHART.iter().any(|word| lower.contains(word));
     is_chart.then(|| draw_chart(detect_language(task), task, request))

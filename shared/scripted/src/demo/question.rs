@@ -76,18 +76,24 @@ pub(super) fn detect_language(question: &str) -> DemoLanguage {
     if words.contains(chinese) { DemoLanguage::Chinese } else { DemoLanguage::English }
 }
 
-/// The user's own words. A loop repeats them inside its instructions in the last message: the
-/// newest message before it that stands within it is the question.
+/// The user's own words, without the names of files that came with them. A loop repeats them inside its
+/// instructions in the last message: the newest message before it that stands within it is the question.
 pub(super) fn question_text(request: &RecordedRequest) -> &str {
-    let last = request.last_user_text();
     let mut asked = request
         .messages()
         .iter()
-        .filter(|message| message.role == MessageRole::User)
-        .map(|message| message.text.trim())
-        .rev()
-        .skip(1);
+        .filter(|message| message.role == MessageRole::User && message.images.is_empty())
+        .map(|message| without_attached(&message.text))
+        .rev();
+    let last = asked.next().unwrap_or_default();
     asked.find(|text| !text.is_empty() && last.contains(text)).unwrap_or(last)
+}
+
+/// A question without what our prompt `note/attached` says behind it.
+pub(super) fn without_attached(text: &str) -> &str {
+    let notes = ["\n\nThe user attached these files:", "\n\n用户附上了这些文件："];
+    let end = notes.iter().find_map(|note| text.find(note)).unwrap_or(text.len());
+    text.get(..end).unwrap_or_default().trim()
 }
 
 /// The names in the instructions' list of files: `- sales.csv (123 bytes): …`.

@@ -86,7 +86,7 @@ pub mod member {
             Setting::choice("function_call_type", &["function_call", "struct_parse"])
                 .with_default("function_call").without_parameter(MEMBER);
 
-        /// Whether it sees images that tools answer with; one that does not is told their names. Without this
+        /// Whether it sees images that users attach and tools answer with; one that does not is told their names. Without this
         /// member it does if its name is of a family that is known to (GPT-4o, GPT-4.1 and GPT-5, Claude from
         /// 3 on, Gemini, `…-vl…` and others).
         IMAGES = Setting::form("images", "true or false").without_parameter(MEMBER);

@@ -69,6 +69,7 @@ impl RunFixture {
             history_tokens: 0,
             earlier: None,
             files: Vec::new(),
+            attachments: Vec::new(),
             settings: RunSettings::default(),
             child: None,
         };

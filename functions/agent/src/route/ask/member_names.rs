@@ -4,8 +4,9 @@ use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::settings::{Mode, OutputStyle};
 use djinn_protocol::mode_support::{MODES, ModeRequest, ModeSupport, find_mode};
 use djinn_protocol::request::WholeNumber;
-use djinn_runtime::texts::QUESTION;
+use djinn_runtime::texts::{ATTACHMENTS, QUESTION};
 
+use super::attachments::NamedFile;
 use crate::api_error::ApiError;
 use crate::unknown::UnknownMembers;
 
@@ -19,6 +20,7 @@ pub(super) struct MemberNames {
     pub(super) lenient: bool,
     pub(super) base_prompt: &'static str,
     pub(super) feedback: &'static str,
+    pub(super) attachments: &'static str,
     /// Whether its events have a place for digital employees.
     pub(super) employees: bool,
 }
@@ -32,6 +34,7 @@ pub(super) const JOYAGENT: MemberNames = MemberNames {
     lenient: true,
     base_prompt: "basePrompt",
     feedback: "humanFeedback",
+    attachments: "files",
     employees: true,
 };
 
@@ -43,6 +46,7 @@ pub(super) const NATIVE: MemberNames = MemberNames {
     lenient: false,
     base_prompt: "base_prompt",
     feedback: "human_feedback",
+    attachments: "attachments",
     employees: false,
 };
 
@@ -52,6 +56,7 @@ pub(super) struct QuestionMembers {
     pub(super) session: Option<String>,
     pub(super) style: Option<String>,
     pub(super) base_prompt: Option<String>,
+    pub(super) files: Vec<NamedFile>,
 }
 
 impl MemberNames {
@@ -59,6 +64,7 @@ impl MemberNames {
     pub(super) fn rename_member(&self, refusal: ApiError) -> ApiError {
         match refusal.field() {
             Some(QUESTION | "feedback" | "parameters") => refusal.with_member_name(self.question),
+            Some(ATTACHMENTS) => refusal.with_member_name(self.attachments),
             Some("base_prompt") => refusal.with_member_name(self.base_prompt),
             Some(_) | None => refusal,
         }

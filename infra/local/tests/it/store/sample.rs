@@ -89,6 +89,7 @@ fn asked(session: &str, request: &str) -> RunSpec {
         shared: None,
         earlier: None,
         files: Vec::new(),
+        attachments: Vec::new(),
         settings: RunSettings::default(),
         child: None,
     }

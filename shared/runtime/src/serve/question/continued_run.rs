@@ -30,6 +30,10 @@ pub(super) async fn find_continued_run<P: Ports>(
         return Ok(None);
     }
     let Some(active) = active else { return find_unseen(ports, question, view, known).await };
+    if !question.attachments.is_empty() {
+        // What brings files is no answer: those would be lost.
+        return Ok(None);
+    }
     let active = RunKey::new(own.tenant.clone(), active.clone());
     let mut run = known.take(ports, &active).await?;
     if run.meta().user == question.user {

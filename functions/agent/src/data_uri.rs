@@ -1,0 +1,117 @@
+//! `data:` URIs (RFC 2397), which hold a whole file.
+
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::general_purpose::NO_PAD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose};
+use percent_encoding::percent_decode_str;
+
+/// What a URI without a media type holds.
+const DEFAULT_TYPE: &str = "text/plain";
+
+/// The file that a URI holds.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct DataUri {
+    /// Its media type in small letters, without parameters; nothing where it says none.
+    pub(crate) media_type: Option<String>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Whether a URI claims to hold a file.
+pub(crate) fn is_data_uri(uri: &str) -> bool {
+    uri.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
+}
+
+impl DataUri {
+    /// Reads a URI that [`is_data_uri`].
+    ///
+    /// # Errors
+    /// What is wrong with it, as the end of a sentence about it.
+    pub(crate) fn parse(uri: &str) -> Result<Self, &'static str> {
+        let (head, data) = uri
+            .get(5..)
+            .and_then(|rest| rest.split_once(','))
+            .ok_or("is a `data:` URI without a comma before its data")?;
+        let mut parameters = head.split(';').map(str::trim);
+        let media_type = parameters.next().unwrap_or_default().to_ascii_lowercase();
+        if !media_type.is_empty() && !is_media_type(&media_type) {
+            return Err("is a `data:` URI of no media type, such as `image/png`");
+        }
+        let is_base64 = parameters.next_back().is_some_and(|it| it.eq_ignore_ascii_case("base64"));
+        let decoded: Vec<u8> = percent_decode_str(data).collect();
+        let bytes = match is_base64 {
+            true => {
+                base64().decode(decoded).map_err(|_| "holds base64 that is broken or cut off")?
+            }
+            false => decoded,
+        };
+        match bytes.is_empty() {
+            true => Err("holds an empty file"),
+            false => Ok(Self { media_type: Some(media_type).filter(|it| !it.is_empty()), bytes }),
+        }
+    }
+
+    /// Its media type, or what one without is.
+    pub(crate) fn media_type_or<'a>(&'a self, said: Option<&'a str>) -> &'a str {
+        self.media_type.as_deref().or(said).unwrap_or(DEFAULT_TYPE)
+    }
+}
+
+/// Base64 with or without its padding.
+fn base64() -> GeneralPurpose {
+    let padding = NO_PAD.with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    GeneralPurpose::new(&STANDARD, padding)
+}
+
+/// Whether a text has the form of a media type.
+pub(crate) fn is_media_type(text: &str) -> bool {
+    let is_word = |word: &str| {
+        let is_plain = |c: u8| c.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&c);
+        (1..=127).contains(&word.len()) && word.bytes().all(is_plain)
+    };
+    text.split_once('/').is_some_and(|(kind, name)| is_word(kind) && is_word(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_uri_holds_is_read_in_all_of_its_forms() {
+        for (uri, media_type, bytes) in [
+            ("data:text/csv;base64,YSxi", Some("text/csv"), "a,b"),
+            ("DATA:Text/CSV;Base64,YSxi", Some("text/csv"), "a,b"),
+            ("data:;base64,YSxiYw==", None, "a,bc"),
+            ("data:;base64,YSxiYw", None, "a,bc"),
+            ("data:;base64,YSxiYw%3D%3D", None, "a,bc"),
+            ("data:,a%2Cb", None, "a,b"),
+            ("data:text/plain;charset=utf-8,%E9%87%91,x", Some("text/plain"), "金,x"),
+            ("data:text/plain;charset=utf-8;base64,6YeR", Some("text/plain"), "金"),
+            ("data:text/x-base64,YSxi", Some("text/x-base64"), "YSxi"),
+        ] {
+            let read = DataUri::parse(uri).unwrap();
+            assert_eq!(read.media_type.as_deref(), media_type, "{uri}");
+            assert_eq!(read.bytes, bytes.as_bytes(), "{uri}");
+        }
+    }
+
+    #[test]
+    fn what_is_broken_is_said() {
+        for (uri, problem) in [
+            ("data:text/csv;base64", "without a comma"),
+            ("data:csv,a", "of no media type"),
+            ("data:text/c sv,a", "of no media type"),
+            ("data:text/csv;base64,YSx*", "base64"),
+            ("data:text/csv;base64,YSxiY", "base64"),
+            ("data:text/csv;base64,YS xi", "base64"),
+            ("data:text/csv,", "an empty file"),
+            ("data:text/csv;base64,", "an empty file"),
+        ] {
+            let found = DataUri::parse(uri).unwrap_err();
+            assert!(found.contains(problem), "{uri}: {found}");
+        }
+        for other in ["", "dat", "data", "datum:,a", "金金:,a"] {
+            assert!(!is_data_uri(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! The files of a question. Each is checked before any is written, and nothing is fetched from anywhere.
+
+use std::collections::BTreeSet;
+
+use axum::http::request::Parts;
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::file::{IMAGE_TYPES, ProductFile, ending_of, image_type_of, media_type_of};
+use djinn_core::id::FileName;
+use djinn_protocol::request::{AttachmentRequest, JoyAgentFile, JoyAgentMessage};
+use djinn_runtime::port::file::NewFile;
+use djinn_runtime::question::QuestionAttachment;
+use djinn_runtime::serve::SessionAccess;
+use djinn_runtime::world::Ports;
+
+use super::session_file::{SessionFiles, UnknownFile};
+use crate::agent::Agent;
+use crate::api_error::ApiError;
+use crate::data_uri::{DataUri, is_data_uri, is_media_type};
+use crate::identity::Caller;
+
+/// Files that one question brings at most.
+const MAX_ATTACHMENTS: usize = 100;
+
+/// Images among them at most: as many as a model is shown.
+const MAX_IMAGES: usize = 20;
+
+/// The media type of what is known to be nothing else.
+const ANY_TYPE: &str = "application/octet-stream";
+
+/// A file as a request names it.
+pub(super) struct NamedFile {
+    /// Where it does so, as in `files[0]`.
+    path: String,
+    named: NamedBy,
+}
+
+enum NamedBy {
+    /// What is wrong with it is refused.
+    Uri(AttachmentRequest),
+    /// By what JoyAgent's clients know of files, in a member whose name is said if it leads nowhere.
+    References(JoyAgentFile, &'static str),
+}
+
+/// The files of a question of our own protocol.
+pub(super) fn own_files(attachments: Option<Vec<AttachmentRequest>>) -> Vec<NamedFile> {
+    let files = attachments.unwrap_or_default().into_iter().enumerate();
+    let file = |(at, request)| NamedFile {
+        path: format!("attachments[{at}]"),
+        named: NamedBy::Uri(request),
+    };
+    files.map(file).collect()
+}
+
+/// The files of a question of JoyAgent's protocols. Whether `messages` says anything else is told as well: its
+/// name is that of a member without effect then.
+pub(super) fn joyagent_files(
+    files: Option<Vec<JoyAgentFile>>,
+    attachments: Option<Vec<JoyAgentFile>>,
+    messages: Option<Vec<JoyAgentMessage>>,
+) -> (Vec<NamedFile>, Option<&'static str>) {
+    let mut named = to_named(files, "files", "files");
+    named.extend(to_named(attachments, "attachments", "attachments"));
+    let count = named.len();
+    let said_something = messages.as_ref().is_some_and(|messages| !messages.is_empty());
+    for (at, message) in messages.unwrap_or_default().into_iter().enumerate() {
+        named.extend(to_named(message.files, &format!("messages[{at}].files"), "messages"));
+        let path = format!("messages[{at}].uploadFile");
+        named.extend(to_named(message.upload_file, &path, "messages"));
+    }
+    let has_no_files = named.len() == count;
+    (named, (said_something && has_no_files).then_some("messages"))
+}
+
+fn to_named(files: Option<Vec<JoyAgentFile>>, path: &str, member: &'static str) -> Vec<NamedFile> {
+    let files = files.unwrap_or_default().into_iter().enumerate();
+    let file = |(at, file): (usize, JoyAgentFile)| NamedFile {
+        path: format!("{path}[{at}]"),
+        named: match file.uri {
+            Some(uri) => NamedBy::Uri(AttachmentRequest {
+                uri,
+                media_type: file.media_type,
+                name: file.name,
+            }),
+            None => NamedBy::References(file, member),
+        },
+    };
+    files.map(file).collect()
+}
+
+/// The files of a question, and the members that named something else.
+#[derive(Default)]
+pub(super) struct ReadFiles {
+    pub(super) attachments: Vec<QuestionAttachment>,
+    pub(super) ignored: BTreeSet<&'static str>,
+}
+
+impl ReadFiles {
+    /// Reads all of them. None is written yet.
+    ///
+    /// # Errors
+    /// `invalid_field` or `bad_file_name` about the first that is wrong, `store_unavailable`.
+    pub(super) async fn read<P: Ports>(
+        agent: &Agent<P>,
+        parts: &Parts,
+        caller: &Caller,
+        access: &SessionAccess,
+        named: Vec<NamedFile>,
+    ) -> Result<Self, ApiError> {
+        let session = SessionFiles { agent, parts, caller, access };
+        let mut read = Self::default();
+        for (at, NamedFile { path, named }) in named.into_iter().enumerate() {
+            if at >= MAX_ATTACHMENTS {
+                let problem =
+                    format!("is too much: a question has at most {MAX_ATTACHMENTS} files");
+                return Err(ApiError::invalid_field(path, &problem));
+            }
+            let attachment = match named {
+                NamedBy::Uri(request) if is_data_uri(&request.uri) => {
+                    read_data(&path, request, at + 1)?
+                }
+                NamedBy::Uri(request) => find_one(&session, &path, &request).await?,
+                NamedBy::References(file, member) => match find_any(&session, &file).await? {
+                    Some(file) => QuestionAttachment::Known(file),
+                    None => {
+                        read.ignored.insert(member);
+                        continue;
+                    }
+                },
+            };
+            read.add(path, attachment)?;
+        }
+        Ok(read)
+    }
+
+    /// Adds a file. What names a file of the session once more adds nothing.
+    fn add(&mut self, path: String, attachment: QuestionAttachment) -> Result<(), ApiError> {
+        let same = self.attachments.iter().find(|known| known.name() == attachment.name());
+        match (same, &attachment) {
+            (Some(QuestionAttachment::Known(_)), QuestionAttachment::Known(_)) => return Ok(()),
+            (Some(_), _) => {
+                let problem = "has the name of another file of the question: give each its own";
+                return Err(ApiError::invalid_field(format!("{path}.name"), problem));
+            }
+            (None, _) => {}
+        }
+        self.attachments.push(attachment);
+        let images = self.attachments.iter().filter(|attachment| is_image(attachment)).count();
+        if images > MAX_IMAGES {
+            let problem = format!("is too much: a question has at most {MAX_IMAGES} images");
+            return Err(ApiError::invalid_field(path, &problem));
+        }
+        Ok(())
+    }
+}
+
+fn is_image(attachment: &QuestionAttachment) -> bool {
+    let media_type = match attachment {
+        QuestionAttachment::New(file, _) => &file.media_type,
+        QuestionAttachment::Known(file) => &file.media_type,
+    };
+    IMAGE_TYPES.contains(&media_type.as_str())
+}
+
+/// The file of the session that a URI names, by which the request stands or falls.
+async fn find_one<P: Ports>(
+    session: &SessionFiles<'_, P>,
+    path: &str,
+    request: &AttachmentRequest,
+) -> Result<QuestionAttachment, ApiError> {
+    let file = session.find_file(&request.uri).await.map_err(|unknown| match unknown {
+        UnknownFile::Missing(problem) => ApiError::invalid_field(format!("{path}.uri"), problem),
+        UnknownFile::Refused(refusal) => refusal,
+    })?;
+    match &request.name {
+        Some(name) if name != file.name.as_str() => {
+            let problem = "is another than that of the file, which keeps its own: leave it out";
+            Err(ApiError::invalid_field(format!("{path}.name"), problem))
+        }
+        Some(_) | None => Ok(QuestionAttachment::Known(file)),
+    }
+}
+
+/// The first file of the session that JoyAgent's words for one name.
+async fn find_any<P: Ports>(
+    session: &SessionFiles<'_, P>,
+    file: &JoyAgentFile,
+) -> Result<Option<ProductFile>, ApiError> {
+    for reference in file.references() {
+        match session.find_file(reference).await {
+            Ok(file) => return Ok(Some(file)),
+            Err(UnknownFile::Missing(_)) => {}
+            Err(UnknownFile::Refused(refusal)) => return Err(refusal),
+        }
+    }
+    Ok(None)
+}
+
+/// The new file that a `data:` URI holds, which is the `nth` of the question.
+fn read_data(
+    path: &str,
+    request: AttachmentRequest,
+    nth: usize,
+) -> Result<QuestionAttachment, ApiError> {
+    let invalid =
+        |member: &str, problem: &str| ApiError::invalid_field(format!("{path}.{member}"), problem);
+    let said = request
+        .media_type
+        .map(|said| said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
+    if !said.as_deref().is_none_or(is_media_type) {
+        return Err(invalid("type", "must be a media type, such as `image/png`"));
+    }
+    let data = DataUri::parse(&request.uri).map_err(|problem| invalid("uri", problem))?;
+    if let (Some(said), Some(own)) = (&said, &data.media_type)
+        && said != own
+    {
+        return Err(invalid("type", "is another than the `uri` says"));
+    }
+    let said = data.media_type_or(said.as_deref());
+    let name = request.name.unwrap_or_else(|| format!("attachment-{nth}.{}", ending_of(said)));
+    let name = FileName::new(name).map_err(|error| {
+        let field = format!("{path}.name");
+        let bad = Failure::new(ErrorCode::BadFileName, format!("`{field}`: a {error}"));
+        ApiError::from(bad).with_field(field)
+    })?;
+    let media_type = match media_type_of(name.as_str()) {
+        ANY_TYPE => media_type_of(&format!("a.{}", ending_of(said))),
+        by_name => by_name,
+    };
+    let wrong = [said, media_type].into_iter().find(|media_type| {
+        IMAGE_TYPES.contains(media_type) && image_type_of(&data.bytes) != Some(media_type)
+    });
+    if let Some(wrong) = wrong {
+        return Err(invalid("uri", &format!("is called {wrong} and does not begin as that does")));
+    }
+    let media_type = media_type.to_owned();
+    let file = NewFile { name, description: String::new(), internal: false, media_type };
+    Ok(QuestionAttachment::New(file, data.bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(uri: &str, media_type: Option<&str>, name: Option<&str>) -> Result<NewFile, String> {
+        let request = AttachmentRequest {
+            uri: uri.to_owned(),
+            media_type: media_type.map(str::to_owned),
+            name: name.map(str::to_owned),
+        };
+        match read_data("attachments[0]", request, 3) {
+            Ok(QuestionAttachment::New(file, _)) => Ok(file),
+            Ok(QuestionAttachment::Known(_)) => unreachable!("a new file"),
+            Err(refusal) => Err(refusal.failure.detail),
+        }
+    }
+
+    #[test]
+    fn a_file_is_named_and_typed_by_what_is_said_of_it() {
+        let png = "data:image/png;base64,iVBORw0KGgo=";
+        for (uri, media_type, name, wanted) in [
+            ("data:text/csv,a", None, None, ("attachment-3.csv", "text/csv")),
+            ("data:,a", None, None, ("attachment-3.txt", "text/plain")),
+            ("data:,a", Some("text/csv"), None, ("attachment-3.csv", "text/csv")),
+            ("data:,a", Some("Text/CSV; charset=gbk"), None, ("attachment-3.csv", "text/csv")),
+            (png, None, None, ("attachment-3.png", "image/png")),
+            (png, Some("image/png"), Some("chart"), ("chart", "image/png")),
+            ("data:x/y,a", None, None, ("attachment-3.bin", ANY_TYPE)),
+            ("data:x/y,a", None, Some("a.csv"), ("a.csv", "text/csv")),
+            ("data:text/plain,a", None, Some("a.md"), ("a.md", "text/markdown")),
+        ] {
+            let file = read(uri, media_type, name).unwrap();
+            assert_eq!((file.name.as_str(), file.media_type.as_str()), wanted, "{uri}");
+        }
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        for (uri, media_type, name, problem) in [
+            ("data:text/csv,a", Some("text/plain"), None, "`attachments[0].type` is another"),
+            ("data:text/csv,a", Some("csv"), None, "`attachments[0].type` must be"),
+            ("data:image/png,a", None, None, "`attachments[0].uri` is called image/png"),
+            ("data:text/csv,a", None, Some("a.png"), "`attachments[0].uri` is called image/png"),
+            ("data:text/csv,a", None, Some("a/b"), "`attachments[0].name`: a file name"),
+        ] {
+            let found = read(uri, media_type, name).unwrap_err();
+            assert!(found.starts_with(problem), "{found}");
+        }
+    }
+
+    #[test]
+    fn no_more_images_are_taken_than_a_model_is_shown() {
+        let image = |nth: usize| {
+            let name = FileName::new(format!("{nth}.png")).unwrap();
+            let media_type = "image/png".to_owned();
+            let file = NewFile { name, description: String::new(), internal: false, media_type };
+            QuestionAttachment::New(file, Vec::new())
+        };
+        let mut read = ReadFiles::default();
+        for nth in 0..MAX_IMAGES {
+            read.add("a".to_owned(), image(nth)).unwrap();
+        }
+        let refusal = read.add("a".to_owned(), image(MAX_IMAGES)).unwrap_err();
+        assert!(refusal.failure.detail.contains("at most 20 images"), "{refusal:?}");
+        let refusal = ReadFiles::add(&mut read, "b".to_owned(), image(0)).unwrap_err();
+        assert!(refusal.failure.detail.starts_with("`b.name` has the name"), "{refusal:?}");
+    }
+}

@@ -1,0 +1,116 @@
+//! The files of a session as a question names them: by their names, or by a URL that we gave for them.
+
+use axum::http::request::Parts;
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::file::ProductFile;
+use djinn_core::id::{FileName, SessionName};
+use djinn_runtime::port::clock::Clock as _;
+use djinn_runtime::port::file::Files as _;
+use djinn_runtime::port::file_url::Folder;
+use djinn_runtime::port::journal::Journals as _;
+use djinn_runtime::serve::SessionAccess;
+use djinn_runtime::world::Ports;
+use percent_encoding::percent_decode_str;
+
+use crate::agent::Agent;
+use crate::api_error::ApiError;
+use crate::identity::Caller;
+use crate::link::{FileGrant, SignedLinks, is_token, split_file_path};
+use crate::origin::request_origin;
+
+/// What is said of a URI that leads to no file of the session.
+const ELSEWHERE: &str = "names no file of this session. Nothing is fetched from elsewhere: upload the file first \
+                         (`/v1/file_tool/upload_url`), then name it here";
+
+/// What is said of a link to the file of another session.
+const OF_ANOTHER: &str =
+    "is a link to a file of another session: upload the file to this one first";
+
+/// What is said of a link whose time is over.
+const EXPIRED: &str = "is a link whose time is over: name the file by its name";
+
+/// Why a file is not taken.
+pub(super) enum UnknownFile {
+    /// It is none of the session: the end of a sentence about what names it.
+    Missing(&'static str),
+    /// The whole question is refused, since nobody can tell now.
+    Refused(ApiError),
+}
+
+/// The session of a question, and who asks.
+pub(super) struct SessionFiles<'a, P> {
+    pub(super) agent: &'a Agent<P>,
+    pub(super) parts: &'a Parts,
+    pub(super) caller: &'a Caller,
+    pub(super) access: &'a SessionAccess,
+}
+
+impl<P: Ports> SessionFiles<'_, P> {
+    /// The file of a name, or of a URL of ours.
+    pub(super) async fn find_file(&self, reference: &str) -> Result<ProductFile, UnknownFile> {
+        let name = match FileName::new(reference) {
+            Ok(name) => name,
+            Err(_) => self.read_link(reference).await?,
+        };
+        let file = self.agent.ports.store().find_file(&self.access.session, &name).await;
+        let file = file.map_err(|error| UnknownFile::Refused(error.into()))?;
+        file.ok_or(UnknownFile::Missing(ELSEWHERE))
+    }
+
+    /// The name of the file of this session that a URL of ours leads to. It stands for the file of that name,
+    /// whatever that holds by now.
+    async fn read_link(&self, url: &str) -> Result<FileName, UnknownFile> {
+        let links = SignedLinks::of(self.parts);
+        let origin = request_origin(self.parts, &self.agent.settings);
+        let bases = [Some(origin.as_str()), links.as_ref().and_then(|links| links.url())];
+        let path = bases.into_iter().flatten().find_map(|base| url.strip_prefix(base));
+        let path = path.and_then(|path| path.split(['?', '#']).next());
+        let (key, name) = path.and_then(split_file_path).ok_or(UnknownFile::Missing(ELSEWHERE))?;
+        let decode = |part| percent_decode_str(part).decode_utf8().ok();
+        let (Some(key), Some(name)) = (decode(key), decode(name)) else {
+            return Err(UnknownFile::Missing(ELSEWHERE));
+        };
+        let of_this = match links.filter(|_| is_token(&key)) {
+            Some(links) => self.is_linked(&links, &key, &name).await?,
+            None => self.is_named(&key).await?,
+        };
+        if !of_this {
+            return Err(UnknownFile::Missing(OF_ANOTHER));
+        }
+        FileName::new(name).map_err(|_| UnknownFile::Missing(ELSEWHERE))
+    }
+
+    /// Whether a signed link opens a file of this name of this session.
+    async fn is_linked(
+        &self,
+        links: &SignedLinks,
+        token: &str,
+        name: &str,
+    ) -> Result<bool, UnknownFile> {
+        let now_ms = self.agent.ports.clock().now_ms();
+        let grant: Result<FileGrant, Failure> = links.verify_grant(token, now_ms).await;
+        match grant {
+            Ok(grant) if grant.name.as_str() == name => {
+                Ok(grant.folder == Folder::from(&self.access.session))
+            }
+            Ok(_) => Err(UnknownFile::Missing(ELSEWHERE)),
+            Err(failure) => Err(match failure.code {
+                ErrorCode::LinkExpired => UnknownFile::Missing(EXPIRED),
+                ErrorCode::LinkNotFound => UnknownFile::Missing(ELSEWHERE),
+                _ => UnknownFile::Refused(failure.into()),
+            }),
+        }
+    }
+
+    /// Whether a label names this session: its own, or a request's of it.
+    async fn is_named(&self, label: &str) -> Result<bool, UnknownFile> {
+        let session = self.access.session_name();
+        if SessionName::new(label).is_ok_and(|name| name == session) {
+            return Ok(true);
+        }
+        let known =
+            self.agent.ports.store().find_session_name(&self.caller.user_key(), label).await;
+        let known = known.map_err(|error| UnknownFile::Refused(error.into()))?;
+        Ok(known.is_some_and(|known| known == session))
+    }
+}

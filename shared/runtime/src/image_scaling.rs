@@ -1,0 +1,222 @@
+//! Images of users, made small enough for models in the sandbox: nothing of theirs is read here.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use djinn_core::file::{AttachedImage, ProductFile, image_type_of};
+use djinn_core::id::{FileName, sha256_hex};
+use futures::future::{Either, join_all, select};
+use futures::pin_mut;
+
+use crate::port::SessionKey;
+use crate::port::clock::Clock as _;
+use crate::port::file::{Files as _, NewFile};
+use crate::port::model::RequestImage;
+use crate::port::sandbox::{
+    JobContext, JobEnd, SandboxAnswer, SandboxError, SandboxFile, SandboxJob, SandboxWork,
+    ScaleValue,
+};
+use crate::world::Ports;
+
+/// Pixels of an edge that a model is shown at most: beyond them providers refuse requests with many images.
+const MAX_EDGE: u32 = 2_000;
+
+/// Bytes of an image that a model is shown at most.
+const MAX_SCALED_BYTES: u64 = 5_000_000;
+
+/// How long a question waits for its images at most. Its run has not begun, so its client hears nothing.
+const MAX_WAIT: Duration = Duration::from_secs(20);
+
+/// An image that came with a question.
+pub(crate) struct AttachedContent<'a> {
+    /// The file that it is.
+    pub(crate) file: &'a ProductFile,
+    /// Its content, where the request had it; all else is read.
+    pub(crate) bytes: Option<&'a Vec<u8>>,
+}
+
+/// What models are shown of these images, in their order. Where there is no sandbox they are shown as they are;
+/// what it fails to make ready is shown to nobody, and no question is lost over it.
+pub(crate) async fn prepare_images<P: Ports>(
+    ports: &P,
+    session: &SessionKey,
+    images: Vec<AttachedContent<'_>>,
+) -> Vec<AttachedImage> {
+    let room = ports.sandbox().max_bytes();
+    let sent: Vec<&ProductFile> =
+        images.iter().map(|image| image.file).filter(|file| file.size <= room).collect();
+    let batches = split_by_size(&sent, room);
+    let scaling = join_all(batches.into_iter().map(|batch| {
+        let batch = images.iter().filter(move |image| batch.contains(&&image.file.name));
+        scale_batch(ports, session, batch.collect())
+    }));
+    let patience = ports.clock().sleep(MAX_WAIT);
+    pin_mut!(scaling, patience);
+    let scaled: BTreeMap<FileName, AttachedImage> = match select(scaling, patience).await {
+        Either::Left((batches, _)) => batches.into_iter().flatten().collect(),
+        Either::Right(_) => {
+            tracing::warn!("images not made ready in time");
+            sent.iter().map(|file| (file.name.clone(), AttachedImage::Unseen)).collect()
+        }
+    };
+    let image = |image: &AttachedContent<'_>| {
+        let scaled = scaled.get(&image.file.name).cloned();
+        scaled.unwrap_or_else(|| show_as_is(image.file))
+    };
+    images.iter().map(image).collect()
+}
+
+/// The names of files that a job can be given together.
+fn split_by_size<'a>(files: &[&'a ProductFile], room: u64) -> Vec<Vec<&'a FileName>> {
+    let mut batches: Vec<Vec<&FileName>> = Vec::new();
+    let mut left = 0;
+    for file in files {
+        match batches.last_mut() {
+            Some(batch) if file.size <= left => batch.push(&file.name),
+            Some(_) | None => {
+                batches.push(vec![&file.name]);
+                left = room;
+            }
+        }
+        left = left.saturating_sub(file.size);
+    }
+    batches
+}
+
+fn show_as_is(file: &ProductFile) -> AttachedImage {
+    match RequestImage::can_show(file) {
+        true => AttachedImage::Shown(file.clone()),
+        false => AttachedImage::Unseen,
+    }
+}
+
+/// Has images scaled that fit into one job.
+async fn scale_batch<P: Ports>(
+    ports: &P,
+    session: &SessionKey,
+    images: Vec<&AttachedContent<'_>>,
+) -> BTreeMap<FileName, AttachedImage> {
+    let files = images.iter().map(|image| read_image(ports, session, image));
+    let files: Vec<SandboxFile> = join_all(files).await.into_iter().flatten().collect();
+    let names: Vec<FileName> = files.iter().map(|file| file.name.clone()).collect();
+    let work = SandboxWork::Scale { names, max_edge: MAX_EDGE, max_bytes: MAX_SCALED_BYTES };
+    let job = SandboxJob { work, files, state: Vec::new() };
+    let answer = match ports.sandbox().run_job(&JobContext::new(session), job).await {
+        Ok(answer) if answer.end == JobEnd::Done => Some(answer),
+        Ok(answer) => {
+            tracing::warn!(end = ?answer.end, "images not made ready");
+            None
+        }
+        Err(SandboxError::Disabled(_)) => return BTreeMap::new(),
+        Err(SandboxError::Unavailable(why)) => {
+            tracing::warn!(why, "images not made ready");
+            None
+        }
+    };
+    let Some(answer) = answer else {
+        let unseen =
+            |image: &&AttachedContent<'_>| (image.file.name.clone(), AttachedImage::Unseen);
+        return images.iter().map(unseen).collect();
+    };
+    let shown = images.iter().map(|image| show_scaled(ports, session, image.file, &answer));
+    let shown =
+        join_all(shown).await.into_iter().map(|shown| shown.unwrap_or(AttachedImage::Unseen));
+    images.iter().map(|image| image.file.name.clone()).zip(shown).collect()
+}
+
+/// An image with its content, if that can be read.
+async fn read_image<P: Ports>(
+    ports: &P,
+    session: &SessionKey,
+    image: &AttachedContent<'_>,
+) -> Option<SandboxFile> {
+    let name = image.file.name.clone();
+    if let Some(bytes) = image.bytes {
+        return Some(SandboxFile { name, content: bytes.clone() });
+    }
+    match ports.store().read_file(session, image.file, image.file.size).await {
+        Ok(content) => Some(SandboxFile { name, content }),
+        Err(error) => {
+            tracing::warn!(%error, "image not read");
+            None
+        }
+    }
+}
+
+/// What the sandbox made of an image; `None` where that cannot be shown.
+async fn show_scaled<P: Ports>(
+    ports: &P,
+    session: &SessionKey,
+    file: &ProductFile,
+    answer: &SandboxAnswer,
+) -> Option<AttachedImage> {
+    let value = answer.value.get(file.name.as_str())?;
+    let value: ScaleValue = serde_json::from_value(value.clone()).ok()?;
+    if !value.problem.is_empty() {
+        return None;
+    }
+    let Some(copy) = answer.products.iter().find(|product| product.name == file.name) else {
+        return Some(show_as_is(file));
+    };
+    let media_type = image_type_of(&copy.content)?;
+    let new = NewFile {
+        name: copy_name(&copy.content, media_type)?,
+        description: String::new(),
+        internal: true,
+        media_type: media_type.to_owned(),
+    };
+    match ports.store().write_file(session, &new, &copy.content).await {
+        // The model knows it by the name of the file that it is a copy of.
+        Ok(copy) => Some(show_as_is(&ProductFile { name: file.name.clone(), ..copy })),
+        Err(error) => {
+            tracing::warn!(%error, "a smaller copy of an image not kept");
+            None
+        }
+    }
+}
+
+/// A name that no other content has, and no user chose.
+fn copy_name(content: &[u8], media_type: &str) -> Option<FileName> {
+    let mut hash = sha256_hex(content);
+    hash.truncate(16);
+    let ending = media_type.strip_prefix("image/")?;
+    FileName::new(format!("smaller-{hash}.{ending}")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, size: u64) -> ProductFile {
+        ProductFile {
+            name: FileName::new(name).unwrap(),
+            description: String::new(),
+            size,
+            internal: false,
+            media_type: "image/png".to_owned(),
+            object: String::new(),
+            has_rows: None,
+        }
+    }
+
+    #[test]
+    fn images_are_sent_together_as_far_as_they_fit() {
+        let files = [file("a", 4), file("b", 6), file("c", 1), file("d", 10), file("e", 10)];
+        let files: Vec<&ProductFile> = files.iter().collect();
+        let batches = split_by_size(&files, 10);
+        let batches: Vec<String> = batches
+            .iter()
+            .map(|batch| batch.iter().map(|name| name.as_str()).collect::<Vec<_>>().concat())
+            .collect();
+        assert_eq!(batches, ["ab", "c", "d", "e"]);
+        assert!(split_by_size(&[], 10).is_empty());
+    }
+
+    #[test]
+    fn a_copy_is_named_by_its_content() {
+        let name = copy_name(b"one", "image/jpeg").unwrap();
+        assert!(name.as_str().starts_with("smaller-") && name.as_str().ends_with(".jpeg"));
+        assert_ne!(Some(name), copy_name(b"two", "image/jpeg"));
+        assert_eq!(copy_name(b"one", "text/plain"), None);
+    }
+}

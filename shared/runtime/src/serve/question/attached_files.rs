@@ -1,0 +1,121 @@
+//! The files that a question brings: they become files of its session, and images among them are made ready for
+//! models that see.
+
+use djinn_core::error_code::Failure;
+use djinn_core::file::{Attachment, FileList, IMAGE_TYPES, ProductFile};
+use djinn_core::settings::{ModelChoice, Role};
+use futures::future::try_join_all;
+
+use super::store_failure;
+use crate::image_scaling::{AttachedContent, prepare_images};
+use crate::port::SessionKey;
+use crate::port::file::Files as _;
+use crate::port::model::Model as _;
+use crate::question::{QuestionAttachment, UserQuestion};
+use crate::world::Ports;
+
+/// Files that are written at the same time.
+const WRITES_AT_ONCE: usize = 10;
+
+/// Makes what a question brings files of its session, in its order, each with what the run knows of it. Writing
+/// the same once more changes nothing.
+///
+/// # Errors
+/// `store_unavailable`, or `too_large`; some of the files may be there then.
+pub(super) async fn attach_files<P: Ports>(
+    ports: &P,
+    question: &UserQuestion,
+) -> Result<Vec<(ProductFile, Attachment)>, Failure> {
+    let session = question.session_key();
+    let mut files = Vec::new();
+    for chunk in question.attachments.chunks(WRITES_AT_ONCE) {
+        let writes = chunk.iter().map(|attachment| write_file(ports, &session, attachment));
+        files.extend(try_join_all(writes).await?);
+    }
+    let is_image = |file: &ProductFile| IMAGE_TYPES.contains(&file.media_type.as_str());
+    let images = files.iter().zip(&question.attachments).filter(|(file, _)| is_image(file));
+    let mut images = match can_show_images(ports, question) {
+        true => {
+            let images = images.map(|(file, attachment)| AttachedContent {
+                file,
+                bytes: match attachment {
+                    QuestionAttachment::New(_, bytes) => Some(bytes),
+                    QuestionAttachment::Known(_) => None,
+                },
+            });
+            prepare_images(ports, &session, images.collect()).await
+        }
+        false => Vec::new(),
+    }
+    .into_iter();
+    let attached = files.into_iter().map(|file| {
+        let image = if is_image(&file) { images.next() } else { None };
+        let name = file.name.clone();
+        (file, Attachment { name, image })
+    });
+    Ok(attached.collect())
+}
+
+/// The files of a session with those that came with a question, which are the newest.
+pub(super) fn to_file_list(
+    known: &[ProductFile],
+    attached: &[(ProductFile, Attachment)],
+) -> Vec<ProductFile> {
+    let attached = attached.iter().map(|(file, _)| file);
+    FileList::of(known.iter().chain(attached).cloned()).all().to_vec()
+}
+
+async fn write_file<P: Ports>(
+    ports: &P,
+    session: &SessionKey,
+    attachment: &QuestionAttachment,
+) -> Result<ProductFile, Failure> {
+    match attachment {
+        QuestionAttachment::New(file, bytes) => {
+            let written = ports.store().write_file(session, file, bytes).await;
+            written.map_err(|error| store_failure(&error))
+        }
+        QuestionAttachment::Known(file) => Ok(file.clone()),
+    }
+}
+
+/// Whether any model of this deployment may be shown the images of this question.
+fn can_show_images<P: Ports>(ports: &P, question: &UserQuestion) -> bool {
+    let sees = |(role, choice): (Role, ModelChoice)| {
+        ports.model().limits(role, choice).is_ok_and(|limits| limits.sees_images)
+    };
+    let models = Role::ALL
+        .iter()
+        .flat_map(|role| [(*role, ModelChoice::Primary), (*role, ModelChoice::Fallback)]);
+    !question.settings.mask_pii && models.into_iter().any(sees)
+}
+
+#[cfg(test)]
+mod tests {
+    use djinn_core::file::media_type_of;
+    use djinn_core::id::FileName;
+
+    use super::*;
+
+    fn file(name: &str, object: &str) -> ProductFile {
+        ProductFile {
+            name: FileName::new(name).unwrap(),
+            description: String::new(),
+            size: 1,
+            internal: false,
+            media_type: media_type_of(name).to_owned(),
+            object: object.to_owned(),
+            has_rows: None,
+        }
+    }
+
+    #[test]
+    fn what_is_attached_is_the_newest_and_replaces_what_has_its_name() {
+        let known = [file("a.csv", "1"), file("b.csv", "2")];
+        let attached = file("a.csv", "3");
+        let attachment = Attachment { name: attached.name.clone(), image: None };
+        let files = to_file_list(&known, &[(attached, attachment)]);
+        let objects: Vec<&str> = files.iter().map(|file| file.object.as_str()).collect();
+        assert_eq!(objects, ["2", "3"]);
+    }
+}

@@ -1,0 +1,59 @@
+//! The texts of a question, and of the files that come with it.
+
+use super::{
+    ATTACHMENTS, ContentText, HasTexts, MAX_BASE_PROMPT, MAX_DESCRIPTION, MAX_QUESTION, QUESTION,
+    TextBound, without_empty,
+};
+use crate::port::file::NewFile;
+use crate::question::{QuestionAttachment, UserQuestion};
+
+impl HasTexts for UserQuestion {
+    fn texts(&mut self) -> Vec<ContentText<'_>> {
+        let Self {
+            // Labels: short, of letters and digits that machines choose, and shown to no model.
+            tenant: _,
+            user: _,
+            session: _,
+            shared: _,
+            request: _,
+            ignored: _,
+            text,
+            attachments,
+            // Read from the text; what is answered is a `ResponseRecord`.
+            parsed_response: _,
+            // One of four.
+            output_style: _,
+            // The deployment's own.
+            deployment_prompt: _,
+            base_prompt,
+            // Numbers, and names of tools that are compared and never shown.
+            settings: _,
+        } = self;
+        let said = [
+            ContentText::from_words(QUESTION, text, TextBound::Bytes(MAX_QUESTION)),
+            ContentText::from_words(
+                "base_prompt",
+                base_prompt,
+                TextBound::Characters(MAX_BASE_PROMPT),
+            ),
+        ];
+        without_empty(said.into_iter().chain(attachments.iter_mut().flat_map(attachment_texts)))
+    }
+}
+
+/// The texts of a file that a question brings. What it holds is for the tools, as that of any file.
+fn attachment_texts(attachment: &mut QuestionAttachment) -> Vec<ContentText<'_>> {
+    let (name, description) = match attachment {
+        QuestionAttachment::New(file, _) => {
+            let NewFile { name, description, internal: _, media_type: _ } = file;
+            (name, Some(description))
+        }
+        // Its description was looked at when it was written, and no new one comes with the question.
+        QuestionAttachment::Known(file) => (&mut file.name, None),
+    };
+    let most = TextBound::Characters(MAX_DESCRIPTION);
+    let description = description.map(|words| ContentText::from_words(ATTACHMENTS, words, most));
+    // At most 255 bytes.
+    let name = ContentText::from_name(ATTACHMENTS, name.as_str(), TextBound::Bytes(255));
+    [name].into_iter().chain(description).collect()
+}
