@@ -3,10 +3,13 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use djinn_runtime::port::sandbox::wire::JobEnvelope;
 use lambda_runtime::{LambdaEvent, service_fn};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+use tokio::time::timeout;
 
 use crate::handler::Handler;
 use crate::local_sandbox::LocalSandbox;
@@ -17,6 +20,9 @@ pub use lambda_runtime::Error as FunctionError;
 
 /// Where the function's archive lies, unless Lambda says otherwise.
 const TASK_ROOT: &str = "/var/task";
+
+/// How long Python is waited for before the first job is asked for.
+const START_PATIENCE: Duration = Duration::from_secs(6);
 
 /// Runs the function behind Lambda's runtime, until the process is ended. Lambda starts it with the command that
 /// would run Python's own loop (`AWS_LAMBDA_EXEC_WRAPPER`), so that the first argument is the Python to use. Its
@@ -45,18 +51,24 @@ pub fn run_function() -> Result<(), FunctionError> {
 
 async fn serve(settings: ZygoteSettings) -> Result<(), FunctionError> {
     let scratch = tempfile::Builder::new().prefix("djinn-jobs-").tempdir()?;
-    let sandbox = LocalSandbox::new(settings, scratch.path().to_owned());
-    // While Lambda starts an environment it gives it a whole processor.
-    match sandbox.start().await {
-        Ok(walls) if walls.landlock == 0 => tracing::warn!(?walls, "this kernel has no Landlock"),
-        Ok(walls) => tracing::info!(?walls, "Python is ready"),
-        Err(error) => tracing::error!(%error, "code is disabled"),
-    }
+    let sandbox = Arc::new(LocalSandbox::new(settings, scratch.path().to_owned()));
+    // While Lambda starts an environment it gives it a whole processor. It waits for 10 s, and then starts it
+    // anew; a job that comes before Python is ready waits for it.
+    let starting = tokio::spawn(start_python(Arc::clone(&sandbox)));
+    let _ready = timeout(START_PATIENCE, starting).await;
     let handler = &Handler::new(sandbox, scratch.path().join("objects"));
     lambda_runtime::run(service_fn(async |event: LambdaEvent<JobEnvelope>| {
         Ok::<_, FunctionError>(handler.handle_job(event.payload).await)
     }))
     .await
+}
+
+async fn start_python(sandbox: Arc<LocalSandbox>) {
+    match sandbox.start().await {
+        Ok(walls) if walls.landlock == 0 => tracing::warn!(?walls, "this kernel has no Landlock"),
+        Ok(walls) => tracing::info!(?walls, "Python is ready"),
+        Err(error) => tracing::error!(%error, "code is disabled"),
+    }
 }
 
 /// The fonts of a folder in the order of their names; none if it is not there.

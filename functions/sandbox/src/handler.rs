@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use djinn_runtime::port::sandbox::wire::{
     AnswerEnvelope, EnvelopeContent, EnvelopeFile, FORMAT, FunctionReply, JobEnvelope, MAX_PAYLOAD,
@@ -20,13 +21,13 @@ const MARGIN: usize = 1024;
 
 /// What the function works with.
 pub(crate) struct Handler {
-    sandbox: LocalSandbox,
+    sandbox: Arc<LocalSandbox>,
     objects: ObjectCache,
 }
 
 impl Handler {
     /// A handler that keeps objects in this folder.
-    pub(crate) fn new(sandbox: LocalSandbox, objects: PathBuf) -> Self {
+    pub(crate) fn new(sandbox: Arc<LocalSandbox>, objects: PathBuf) -> Self {
         Self { sandbox, objects: ObjectCache::new(objects) }
     }
 

@@ -166,6 +166,11 @@ fn spawn(settings: &ZygoteSettings, scripts: &Path, scratch: &Path) -> io::Resul
     // Threads that exist before a fork do not after it.
     command.envs([("OPENBLAS_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "1")]);
     command.env("MPLCONFIGDIR", scratch.join("matplotlib")).env("HOME", scratch);
+    let home = settings.python.parent().and_then(Path::parent);
+    if let Some(home) = home.filter(|_| settings.packages.is_some()) {
+        // Lambda's Python may not find its own library otherwise.
+        command.env("LD_LIBRARY_PATH", home.join("lib"));
+    }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     command.kill_on_drop(true).spawn()
 }

@@ -83,7 +83,7 @@ impl std::fmt::Debug for PackedBytes {
 /// A job as a function is invoked with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobEnvelope {
-    /// The format, [`FORMAT`].
+    /// The format, which is [`FORMAT`].
     pub v: u16,
     /// What is to be done.
     pub work: SandboxWork,
@@ -169,13 +169,13 @@ pub enum FunctionReply {
 /// What came of a job; see [`super::SandboxAnswer`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AnswerEnvelope {
-    /// The format, [`FORMAT`].
+    /// The format, which is [`FORMAT`].
     pub v: u16,
     /// How the job ended.
     pub end: JobEnd,
     /// How long it took.
     pub seconds: f64,
-    /// What it printed.
+    /// What the job printed meanwhile.
     pub output: JobOutput,
     /// What the work came to.
     pub value: Value,
