@@ -32,7 +32,8 @@ pub fn prepare_font(place: &Path, say: &dyn Fn(&str)) -> Result<PathBuf, PythonE
     fs::create_dir_all(&package).map_err(unwritable)?;
     fs::write(package.join("package.json"), PACKAGE).map_err(unwritable)?;
     fs::write(package.join("package-lock.json"), LOCK).map_err(unwritable)?;
-    let install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--logs-max=0"];
+    let install =
+        ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--logs-max=0"];
     run(Command::new("npm").args(install).current_dir(&package))?;
     // The last step, so that a font that is there is whole.
     fs::rename(package.join(INSTALLED), &font).map_err(unwritable)?;

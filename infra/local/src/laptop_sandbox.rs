@@ -72,7 +72,9 @@ impl Shared {
         let place = self.home.join("python");
         let python = prepare_python(&place, &say).map_err(|error| error.to_string())?;
         let font = prepare_font(&place, &say).inspect_err(|error| {
-            say(&format!("Chinese may show as boxes in charts: its font was not fetched ({error})"));
+            say(&format!(
+                "Chinese may show as boxes in charts: its font was not fetched ({error})"
+            ));
         });
         let scratch = self.home.join("sandbox");
         std::fs::create_dir_all(&scratch).map_err(|error| error.to_string())?;

@@ -72,8 +72,7 @@ impl PublicFolder {
     fn new() -> Result<Self> {
         let name = format!("djinn-verify-sandbox-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
-        fs::create_dir(&folder)
-            .with_context(|| format!("{} cannot be made", folder.display()))?;
+        fs::create_dir(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
         fs::set_permissions(&folder, Permissions::from_mode(0o755))?;
         Ok(Self(folder))
     }

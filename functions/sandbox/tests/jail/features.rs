@@ -171,7 +171,11 @@ async fn tables_are_looked_at_in_whatever_way_they_are_written() {
     ];
     let names = tables.iter().map(|(name, ..)| FileName::new(*name).unwrap()).collect();
     let files = tables.iter().map(|(name, content, _)| file(name, content.clone())).collect();
-    let job = SandboxJob { work: SandboxWork::Look { names, language: Language::En }, files, state: Vec::new() };
+    let job = SandboxJob {
+        work: SandboxWork::Look { names, language: Language::En },
+        files,
+        state: Vec::new(),
+    };
     let answer = sandbox.run(job).await;
     assert!(answer.products.is_empty());
     for (name, _, parts) in tables {

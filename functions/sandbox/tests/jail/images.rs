@@ -49,11 +49,18 @@ async fn images_are_made_to_fit_and_what_fits_stays_as_it_is() {
     for (name, is_changed, width, height, problem) in expected {
         let said: ScaleValue = serde_json::from_value(answer.value[name].clone()).unwrap();
         let made = answer.products.iter().find(|product| product.name.as_str() == name);
-        assert_eq!((said.width, said.height, said.problem.as_str()), (width, height, problem), "{name}");
+        assert_eq!(
+            (said.width, said.height, said.problem.as_str()),
+            (width, height, problem),
+            "{name}"
+        );
         assert_eq!(made.is_some(), is_changed, "{name}");
         if let Some(made) = made {
             assert!(made.content.len() <= 600_000, "{name}: {}", made.content.len());
-            assert!(!made.content.windows(6).any(|part| part == b"Camera"), "{name} says who took it");
+            assert!(
+                !made.content.windows(6).any(|part| part == b"Camera"),
+                "{name} says who took it"
+            );
         }
     }
 }

@@ -31,7 +31,8 @@ fn kill_after(scratch: PathBuf, looks: usize) {
         find_pid(&scratch);
     }
     // Nobody else has its number: whoever forked it waits for it only when it is dead.
-    let _too_late = Command::new("kill").args(["-9", &pid]).stderr(std::process::Stdio::null()).status();
+    let _too_late =
+        Command::new("kill").args(["-9", &pid]).stderr(std::process::Stdio::null()).status();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -47,11 +48,17 @@ async fn a_job_that_is_killed_at_any_point_is_told_and_the_next_is_done() {
         killer.await.unwrap();
         assert!(matches!(answer.end, JobEnd::Crashed | JobEnd::Done), "{answer:?}");
         // What it left is whole, or is not there: the next block works with it.
-        let work = SandboxWork::Python { code: "print(len(big))".to_owned(), earlier: vec![WORK.to_owned()] };
+        let work = SandboxWork::Python {
+            code: "print(len(big))".to_owned(),
+            earlier: vec![WORK.to_owned()],
+        };
         let next = sandbox.run(SandboxJob { work, files: Vec::new(), state: answer.state }).await;
         let error = value(&next).error.map(|error| error.kind);
         assert_eq!(next.end, JobEnd::Done, "{next:?}");
-        assert!(error.is_none() || (error.as_deref() == Some("NameError") && answer.end == JobEnd::Crashed));
+        assert!(
+            error.is_none()
+                || (error.as_deref() == Some("NameError") && answer.end == JobEnd::Crashed)
+        );
         ends.push(answer.end);
     }
     let killed = ends.iter().filter(|end| **end == JobEnd::Crashed).count();

@@ -50,20 +50,27 @@ fn tags(html: &str) -> Vec<Tag<'_>> {
 /// What a browser would load or run of a page; nothing, if all is well.
 fn complaints(html: &str, scripts: usize) -> Vec<String> {
     let mut found = Vec::new();
-    let forbidden = ["iframe", "object", "embed", "base", "form", "link", "foreignobject", "input", "template"];
+    let forbidden =
+        ["iframe", "object", "embed", "base", "form", "link", "foreignobject", "input", "template"];
     for (name, attributes) in tags(html) {
         if forbidden.contains(&name.to_lowercase().as_str()) {
             found.push(name.to_owned());
         }
         for (key, value) in attributes {
             let allowed = match (name, key) {
-                ("a", "href") => value.starts_with("https:") || value.starts_with("http:") || value.starts_with('#'),
+                ("a", "href") => {
+                    value.starts_with("https:")
+                        || value.starts_with("http:")
+                        || value.starts_with('#')
+                }
                 (_, "href") => value.starts_with('#') || value.starts_with("data:image/"),
                 (_, "src") => value.starts_with("data:image/"),
                 ("meta", "content") => true,
-                (_, "srcset" | "srcdoc" | "action" | "formaction" | "background" | "poster" | "http-equiv") => {
-                    value == "Content-Security-Policy"
-                }
+                (
+                    _,
+                    "srcset" | "srcdoc" | "action" | "formaction" | "background" | "poster"
+                    | "http-equiv",
+                ) => value == "Content-Security-Policy",
                 (_, key) => !key.starts_with("on") && !value.to_lowercase().contains("script:"),
             };
             if !allowed {
@@ -173,20 +180,35 @@ async fn a_page_keeps_what_shows_and_inlines_what_is_there() {
         <text>5 &lt; 6</text></svg><script>document.title</script></body>\n```\nThat is all.";
     let (said, made) = render(&sandbox, HTML, text, vec![chart, drawing]).await;
     let html = String::from_utf8(made.unwrap().content).unwrap();
-    assert_eq!((said.missing_images.as_slice(), said.notes.as_slice()), (&["gone.png".to_owned()][..], &["scripts".to_owned()][..]));
+    assert_eq!(
+        (said.missing_images.as_slice(), said.notes.as_slice()),
+        (&["gone.png".to_owned()][..], &["scripts".to_owned()][..])
+    );
     assert_eq!(complaints(&html, 0), Vec::<String>::new());
     let parts = [
-        "<title>Sales</title>", "<html lang=\"en\">", "<body class=\"dark\">", "<h1>销售</h1>", "not there",
-        "href=\"https://example.com/?a=1&amp;b=2\" rel=\"noopener noreferrer\"", "<li>one</li><li>two</li>",
-        "alt=\"a chart\"", "data:image/png;base64,", "data:image/svg+xml;base64,", "fill=\"url(&quot;#g&quot;)\"",
-        "<text>5 &lt; 6</text>", ".card{color:#0a5;background:url(\"data:image/png",
+        "<title>Sales</title>",
+        "<html lang=\"en\">",
+        "<body class=\"dark\">",
+        "<h1>销售</h1>",
+        "not there",
+        "href=\"https://example.com/?a=1&amp;b=2\" rel=\"noopener noreferrer\"",
+        "<li>one</li><li>two</li>",
+        "alt=\"a chart\"",
+        "data:image/png;base64,",
+        "data:image/svg+xml;base64,",
+        "fill=\"url(&quot;#g&quot;)\"",
+        "<text>5 &lt; 6</text>",
+        ".card{color:#0a5;background:url(\"data:image/png",
     ];
     for part in parts {
         assert!(html.contains(part), "{part}: {html}");
     }
     assert!(!html.contains("Here it is") && !html.contains("That is all"));
     let (_, markdown) = page(&sandbox, "# Title\n\n- **a**\n\n<script>alert(1)</script>").await;
-    assert!(markdown.contains("<h1>Title</h1>") && markdown.contains("<strong>a</strong>"), "{markdown}");
+    assert!(
+        markdown.contains("<h1>Title</h1>") && markdown.contains("<strong>a</strong>"),
+        "{markdown}"
+    );
     assert_eq!(complaints(&markdown, 0), Vec::<String>::new());
 }
 
