@@ -1,24 +1,85 @@
 //! The sandbox with a real Python.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use anyhow::{Context as _, Result};
-use djinn_local::prepare_python;
+use djinn_local::{prepare_font, prepare_python};
 
 use super::built_programs::BuiltPrograms;
-use crate::process::run;
+use crate::process::{command_output, run};
 use crate::terminal::print_line;
 use crate::workspace;
 
-/// The variable that names the Python to the tests.
+/// The variables that name the Python and the font to the tests.
 const PYTHON: &str = "SANDBOX_PYTHON";
+const FONT: &str = "SANDBOX_FONT";
+/// Copies a Python to where others can read it.
+const COPY_PYTHON: &str = include_str!("copy_python.py");
+/// `nobody` of every distribution.
+const NOBODY: u32 = 65_534;
 
-/// Attacks, features and stories with the packages of `infra/sandbox/requirements.txt`.
+/// Attacks, features, documents and stories with the packages of `infra/sandbox/requirements.txt`. Where this is
+/// root, the attacks are made as somebody else, too.
 pub(super) fn run_tests() -> Result<()> {
     let place = workspace::target_dir().join("sandbox-python");
-    let python = prepare_python(&place, &|words| print_line(&format!("    {words}")))
-        .context("the sandbox's tests need a Python")?;
+    let say = |words: &str| print_line(&format!("    {words}"));
+    let python = prepare_python(&place, &say).context("the sandbox's tests need a Python")?;
+    let font = prepare_font(&place, &say).context("the sandbox's tests need a font")?;
     let built = BuiltPrograms::new()?;
-    let mut jail = built.ignored_test_command("functions/sandbox", "jail", &["--nocapture"])?;
-    run(jail.env(PYTHON, &python))?;
+    let jail = |words: &[&str]| {
+        let words = [words, &["--nocapture"]].concat();
+        built.ignored_test_command("functions/sandbox", "jail", &words)
+    };
+    run(jail(&[])?.env(PYTHON, &python).env(FONT, &font))?;
+    if rustix::process::geteuid().is_root() {
+        let public = PublicFolder::new()?;
+        attack_as_nobody(&public.0, &jail(&["attacks::"])?, &python, &font)?;
+    } else {
+        say("the attacks are not made as root: this is not root");
+    }
     let mut stories = built.ignored_test_command("tests", "it", &["code::"])?;
-    run(stories.env(PYTHON, &python))
+    run(stories.env(PYTHON, &python).env(FONT, &font))
+}
+
+/// Runs the tests of a command as a user who has no rights, on copies that such a user can read.
+fn attack_as_nobody(folder: &Path, tests: &Command, python: &Path, font: &Path) -> Result<()> {
+    let readable = |from: &Path, name: &str| -> Result<PathBuf> {
+        let copy = folder.join(name);
+        fs::copy(from, &copy).with_context(|| format!("{} cannot be copied", from.display()))?;
+        fs::set_permissions(&copy, Permissions::from_mode(0o755))?;
+        Ok(copy)
+    };
+    let program = readable(Path::new(tests.get_program()), "jail")?;
+    let font = readable(font, "font.ttf")?;
+    let mut copying = Command::new(python);
+    copying.args(["-I", "-c", COPY_PYTHON]).arg(folder.join("python"));
+    let python = command_output(&mut copying)?;
+    let mut command = Command::new(program);
+    command.args(tests.get_args()).current_dir(folder).env_clear();
+    command.envs([("PATH", "/usr/bin:/bin")]).env(PYTHON, python).env(FONT, font);
+    // The groups of root are given up with the user.
+    run(command.uid(NOBODY).gid(NOBODY))
+}
+
+/// A folder that others can read, which is removed with the value.
+struct PublicFolder(PathBuf);
+
+impl PublicFolder {
+    fn new() -> Result<Self> {
+        let name = format!("djinn-verify-sandbox-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+        fs::set_permissions(&folder, Permissions::from_mode(0o755))?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for PublicFolder {
+    fn drop(&mut self) {
+        let _gone = fs::remove_dir_all(&self.0);
+    }
 }
