@@ -38,7 +38,7 @@ enum NamedBy {
     /// What is wrong with it is refused.
     Uri(AttachmentRequest),
     /// By what JoyAgent's clients know of files, in a member whose name is said if it leads nowhere.
-    References(JoyAgentFile, &'static str),
+    References(Vec<String>, &'static str),
 }
 
 /// The files of a question of our own protocol.
@@ -81,7 +81,10 @@ fn to_named(files: Option<Vec<JoyAgentFile>>, path: &str, member: &'static str) 
                 media_type: file.media_type,
                 name: file.name,
             }),
-            None => NamedBy::References(file, member),
+            None => NamedBy::References(
+                file.references().into_iter().map(str::to_owned).collect(),
+                member,
+            ),
         },
     };
     files.map(file).collect()
@@ -119,7 +122,7 @@ impl ReadFiles {
                     read_data(&path, request, at + 1)?
                 }
                 NamedBy::Uri(request) => find_one(&session, &path, &request).await?,
-                NamedBy::References(file, member) => match find_any(&session, &file).await? {
+                NamedBy::References(names, member) => match find_any(&session, &names).await? {
                     Some(file) => QuestionAttachment::Known(file),
                     None => {
                         read.ignored.insert(member);
@@ -183,9 +186,9 @@ async fn find_one<P: Ports>(
 /// The first file of the session that JoyAgent's words for one name.
 async fn find_any<P: Ports>(
     session: &SessionFiles<'_, P>,
-    file: &JoyAgentFile,
+    references: &[String],
 ) -> Result<Option<ProductFile>, ApiError> {
-    for reference in file.references() {
+    for reference in references {
         match session.find_file(reference).await {
             Ok(file) => return Ok(Some(file)),
             Err(UnknownFile::Missing(_)) => {}

@@ -94,11 +94,13 @@ impl<P: Ports> SessionFiles<'_, P> {
                 Ok(grant.folder == Folder::from(&self.access.session))
             }
             Ok(_) => Err(UnknownFile::Missing(ELSEWHERE)),
-            Err(failure) => Err(match failure.code {
-                ErrorCode::LinkExpired => UnknownFile::Missing(EXPIRED),
-                ErrorCode::LinkNotFound => UnknownFile::Missing(ELSEWHERE),
-                _ => UnknownFile::Refused(failure.into()),
-            }),
+            Err(failure) if failure.code == ErrorCode::LinkExpired => {
+                Err(UnknownFile::Missing(EXPIRED))
+            }
+            Err(failure) if failure.code == ErrorCode::LinkNotFound => {
+                Err(UnknownFile::Missing(ELSEWHERE))
+            }
+            Err(failure) => Err(UnknownFile::Refused(failure.into())),
         }
     }
 
