@@ -81,6 +81,8 @@ impl Deployment {
             interrupts: 0,
             language: Language::En,
             max_observe: 10_000,
+            max_input_tokens: 0,
+            state: None,
             mask_pii: false,
             progress: Default::default(),
         };

@@ -1,5 +1,6 @@
 use djinn_core::file::ProductFile;
 use djinn_core::id::FileName;
+use djinn_core::language::Language;
 use djinn_runtime::port::sandbox::wire::{EnvelopeContent, JobEnvelope, StoreHost};
 use djinn_runtime::port::sandbox::{JobEnd, SandboxWork};
 use serde_json::json;
@@ -21,7 +22,7 @@ fn sandbox_over(settings: Settings, http: &Replay) -> LambdaSandbox {
 
 fn look(content: &[u8]) -> SandboxJob {
     let name = FileName::new("a.csv").unwrap();
-    let work = SandboxWork::Look { names: vec![name.clone()] };
+    let work = SandboxWork::Look { names: vec![name.clone()], language: Language::En };
     let content = content.to_vec();
     SandboxJob { work, files: vec![SandboxFile { name, content }], state: Vec::new() }
 }
