@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::window::{RequestBounds, RequestPart};
 use djinn_core::conversation::{CompactedContext, ConversationItem, Exchange, Nudge, Turn};
+use djinn_core::file::ProductFile;
 use djinn_core::id::{CallId, FileName};
 use djinn_core::language::Language;
 use djinn_core::run::Run;
@@ -188,11 +189,7 @@ pub(super) fn group_conversation(
         true => select_images(conversation, attachments),
         false => ShownImages::default(),
     };
-    let mut groups = opening_groups(prompts, run, question);
-    let attached = attached_images(prompts, language, &images.attached);
-    groups.extend(
-        attached.map(|images| MessageGroup::new(GroupKind::Attached, "attachments", vec![images])),
-    );
+    let mut groups = opening_groups(prompts, run, question, &images.attached);
     for item in &conversation.items {
         match item {
             // What an agent's file had done before its first turn stands in the first message.
@@ -238,8 +235,14 @@ pub(super) fn group_conversation(
     groups
 }
 
-/// What stands before the work: what older turns were summed up to, earlier questions, and the question.
-fn opening_groups(prompts: &Prompts, run: &Run, question: &str) -> Vec<MessageGroup> {
+/// What stands before the work: what older turns were summed up to, earlier questions, and the
+/// question with its images.
+fn opening_groups(
+    prompts: &Prompts,
+    run: &Run,
+    question: &str,
+    images: &[&ProductFile],
+) -> Vec<MessageGroup> {
     let (asked, conversation) = (run.spec(), run.conversation());
     let language = asked.settings.language;
     let earlier = conversation.compacted.iter().map(|compacted| {
@@ -254,7 +257,9 @@ fn opening_groups(prompts: &Prompts, run: &Run, question: &str) -> Vec<MessageGr
         MessageGroup::new(GroupKind::Exchange, "history", messages)
     });
     let question = MessageGroup::new_fixed("question", vec![Message::User(question.to_owned())]);
-    earlier.chain(history).chain([question]).collect()
+    let images = attached_images(prompts, language, images)
+        .map(|images| MessageGroup::new(GroupKind::Attached, "attachments", vec![images]));
+    earlier.chain(history).chain([question]).chain(images).collect()
 }
 
 /// What older turns were summed up to, as the model reads it.
