@@ -229,7 +229,7 @@ fn to_spec<P: Ports>(
 ) -> RunSpec {
     let base_prompt = question.instructions();
     let mut settings = question.settings;
-    settings.prompt_version = ports.prompts().version().to_owned();
+    settings.prompt_version = ports.prompts().version();
     settings.context.input_limits = context_windows(ports);
     RunSpec {
         tenant: question.tenant,
