@@ -209,6 +209,12 @@ impl Fragment {
             Language::Zh => self.zh,
         }
     }
+
+    /// Whether it is what a model is told about a tool, with a section for each parameter.
+    #[must_use]
+    pub fn describes_tool(&self) -> bool {
+        self.name.starts_with("tool/") && self.en.contains("\n## ")
+    }
 }
 
 /// What a model is told about a tool and its parameters.
