@@ -13,6 +13,7 @@ use djinn_core::tool::EffectClass;
 use djinn_local::{ALARM_EVERY, LocalDispatch, LocalWorld, run_executor};
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::settings::Settings;
+use djinn_wiring::Variables;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -64,20 +65,21 @@ impl AgentServer {
     /// Starts one over this backend.
     pub(crate) async fn start(backend: &BackendAddress, changes: AgentOptions) -> Result<Self> {
         let models = backend.models_json();
-        let var = |name: &str| match name {
+        let feedback = changes.feedback;
+        let variables: Variables = Arc::new(move |name| match name {
             "DJINN_LOCAL" => Some("1".to_owned()),
             "DJINN_MAX_STEPS" => Some("1000".to_owned()),
             // Each agent that is called has a share of them.
             "DJINN_MAX_TOOL_CALLS" => Some("100000".to_owned()),
             "DJINN_MODELS" => Some(models.clone()),
-            "DJINN_HUMAN_FEEDBACK" => changes.feedback.map(str::to_owned),
+            "DJINN_HUMAN_FEEDBACK" => feedback.map(str::to_owned),
             _ => None,
-        };
+        });
         let aws = Aws::new(backend.store.clone());
         let (dispatch, invocations) = LocalDispatch::new(ALARM_EVERY);
         let mut ports = djinn_wiring::build_world(
             &djinn_wiring::Djinn::new(),
-            &var,
+            &variables,
             &aws,
             dispatch.clone(),
             dispatch,
@@ -86,9 +88,8 @@ impl AgentServer {
         if let Some(settings) = changes.settings {
             ports.settings = Arc::new(settings);
         }
-        let mut settings = agent::Settings::from_vars(&var)?;
+        let mut settings = agent::Settings::from_vars(&*variables)?;
         settings.run.plan = changes.plan;
-        let settings = settings.with_models(ports.model.settings().model_names());
         let http = ports.model.http();
         let app = build_router(Agent { ports: ports.clone(), settings }, aws.secrets(), http);
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;

@@ -100,6 +100,7 @@ impl Sim {
             prompts: Arc::new(Prompts::default()),
             content: Arc::default(),
             settings: Arc::new(Settings::default()),
+            configuration: None,
         };
         let sim = Self {
             ports,

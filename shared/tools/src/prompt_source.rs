@@ -185,3 +185,6 @@ pub fn make_manifest(folder: &Path) -> Result<String, PromptSetupError> {
     check_texts(&folder.path(), &texts)?;
     Ok(list_texts(&texts, NameDepth::Group)?)
 }
+
+#[cfg(test)]
+mod tests;

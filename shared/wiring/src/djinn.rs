@@ -1,10 +1,11 @@
 //! What a deployment is made of besides variables: its tools.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use djinn_aws::{AwsSecrets, AwsStore};
 use djinn_runtime::port::sandbox::{DisabledSandbox, Sandbox};
-use djinn_runtime::port::text_folder::TextFolder;
+use djinn_runtime::port::text_folder::NameDepth;
 use djinn_runtime::port::tool::{OfferedAgents, Tool, ToolSource, Toolbox};
 use djinn_runtime::prompt::Prompts;
 use djinn_settings::InvalidSetting;
@@ -12,10 +13,11 @@ use djinn_settings::table::runtime::LOCAL;
 use djinn_settings::table::tools::{AGENTS, CODE_SANDBOX, OFFERED_AGENTS};
 use djinn_tools::agent_source::{AgentSetupError, AgentSource};
 use djinn_tools::file_tool::FileTool;
-use djinn_tools::local_folder::LocalFolder;
 use djinn_tools::look_tool::LookTool;
 use djinn_tools::python_tool::PythonTool;
 use djinn_tools::{Language, RegistrationError, ToolAdapter, ToolRegistry, TypedTool};
+
+use crate::text_folders::open_folders;
 
 /// A deployment: Djinn with its own tools, and those of whoever deploys it.
 ///
@@ -161,16 +163,12 @@ fn check_code_sandbox(var: &dyn Fn(&str) -> Option<String>) -> Result<(), Invali
 
 /// Adds the deployment's agents. Without any that is offered or in a folder of its own, none is read.
 fn with_agents(toolbox: Toolbox, parts: &ToolParts<'_>) -> Result<Toolbox, ToolSetupError> {
-    let folders = AGENTS.find_text(parts.var).unwrap_or_default();
+    let folders = open_folders(&AGENTS, parts.var, &parts.files, NameDepth::Language)?;
     let offered = OFFERED_AGENTS.find_text(parts.var).unwrap_or_default();
-    let list = |text: &str, by: char| -> Vec<String> {
-        text.split(by).map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
-    };
-    let folders = list(&folders, ':').into_iter().map(|path| open_folder(&path, parts));
-    let folders = folders.collect::<Result<Vec<_>, _>>()?;
-    let offered = match list(&offered, ',') {
-        all if all == ["all"] => OfferedAgents::All,
-        names => OfferedAgents::Named(names.into_iter().collect()),
+    let offered = offered.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let offered = match offered.map(str::to_owned).collect::<BTreeSet<_>>() {
+        all if all.len() == 1 && all.contains("all") => OfferedAgents::All,
+        names => OfferedAgents::Named(names),
     };
     if folders.is_empty() && offered == OfferedAgents::default() {
         return Ok(toolbox);
@@ -183,20 +181,10 @@ fn with_agents(toolbox: Toolbox, parts: &ToolParts<'_>) -> Result<Toolbox, ToolS
     Ok(toolbox.with_source(Arc::new(agents)).with_offered_agents(offered))
 }
 
-/// A folder of texts: one of the function's own, or, behind an `@`, a prefix of the deployment's bucket.
-fn open_folder(path: &str, parts: &ToolParts<'_>) -> Result<Arc<dyn TextFolder>, InvalidSetting> {
-    let Some(prefix) = path.strip_prefix('@') else {
-        return Ok(Arc::new(LocalFolder::new(path)));
-    };
-    let folder = parts.files.open_text_folder(prefix);
-    let folder = folder.map_err(|error| AGENTS.problem(&format!("names `{path}`: {error}")))?;
-    Ok(Arc::new(folder))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build_lambda_world;
+    use crate::{Variables, build_lambda_world};
     use djinn_tools::{
         BoxFuture, EffectClass, ToolAudience, ToolContext, ToolDefinition, ToolError, ToolOutput,
         ToolSourceError,
@@ -238,12 +226,16 @@ mod tests {
     }
 
     /// Which of these tools a deployment has, where `GREETER` is as given.
-    fn build(djinn: &Djinn, greeter: Option<&str>, tools: [&str; 2]) -> Result<[bool; 2], String> {
-        let var = |name: &str| match name {
+    fn build(
+        djinn: &Djinn,
+        greeter: Option<&'static str>,
+        tools: [&str; 2],
+    ) -> Result<[bool; 2], String> {
+        let variables: Variables = Arc::new(move |name| match name {
             "GREETER" => greeter.map(str::to_owned),
             name => find_variable(name),
-        };
-        let world = build_lambda_world(djinn, &var).map_err(|error| error.to_string())?;
+        });
+        let world = build_lambda_world(djinn, &variables).map_err(|error| error.to_string())?;
         Ok(tools.map(|name| world.tools.find_tool(name).is_some()))
     }
 
@@ -278,7 +270,7 @@ mod tests {
     #[test]
     fn the_sources_of_a_deployment_are_asked_for_tools() {
         let djinn = Djinn::new().with_tool_source(Catalogue);
-        let world = build_lambda_world(&djinn, &find_variable).unwrap();
+        let world = build_lambda_world(&djinn, &(Arc::new(find_variable) as Variables)).unwrap();
         let names: Vec<_> = world.tools.sources().map(|source| source.name()).collect();
         assert_eq!(names, ["catalogue"]);
     }
@@ -286,12 +278,12 @@ mod tests {
     #[test]
     fn a_prefix_of_the_bucket_is_refused_where_sessions_write_and_not_read_at_the_start() {
         let start = |agents: &'static str, offered: &'static str| {
-            let var = |name: &str| match name {
+            let variables: Variables = Arc::new(move |name| match name {
                 "DJINN_AGENTS" => Some(agents.to_owned()),
                 "DJINN_OFFERED_AGENTS" => Some(offered.to_owned()),
                 name => find_variable(name),
-            };
-            build_lambda_world(&Djinn::new(), &var).map(drop).map_err(|error| error.to_string())
+            });
+            build_lambda_world(&Djinn::new(), &variables).map(drop).map_err(|error| error.to_string())
         };
         // Whether there is an agent of this name is not known yet.
         assert_eq!(start("@config/agents", "oracle,researcher"), Ok(()));
@@ -314,12 +306,12 @@ mod tests {
     #[test]
     fn code_that_nothing_holds_is_refused_but_on_a_laptop() {
         let start = |sandbox: &'static str, local: &'static str| {
-            let var = |name: &str| match name {
+            let variables: Variables = Arc::new(move |name| match name {
                 "DJINN_CODE_SANDBOX" => Some(sandbox.to_owned()),
                 "DJINN_LOCAL" => Some(local.to_owned()),
                 name => find_variable(name),
-            };
-            build_lambda_world(&Djinn::new(), &var).map(drop).map_err(|error| error.to_string())
+            });
+            build_lambda_world(&Djinn::new(), &variables).map(drop).map_err(|error| error.to_string())
         };
         assert_eq!((start("unsafe", "1"), start("jail", "0")), (Ok(()), Ok(())));
         let refused = "DJINN_CODE_SANDBOX is `unsafe`, which is for laptops: leave it out";

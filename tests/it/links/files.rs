@@ -155,8 +155,19 @@ async fn timed(door: &Door, clock: &ManualClock) -> Client {
     let LocalWorld { store, model, alarms, invoker, tools, prompts, content, settings, .. } =
         door.ports.clone();
     let http = model.http();
-    let clock = Arc::new(clock.clone());
-    let ports = Ports { store, model, alarms, invoker, clock, tools, prompts, content, settings };
+    let (clock, configuration) = (Arc::new(clock.clone()), None);
+    let ports = Ports {
+        store,
+        model,
+        alarms,
+        invoker,
+        clock,
+        tools,
+        prompts,
+        content,
+        settings,
+        configuration,
+    };
     let var = |name: &str| match name {
         "DJINN_LOCAL" => Some("1".to_owned()),
         "DJINN_LINK_KEY" => Some(LINK_KEY.to_owned()),

@@ -104,6 +104,7 @@ impl Function {
             prompts: Arc::new(Prompts::default()),
             content: Arc::default(),
             settings: Arc::new(quick()),
+            configuration: None,
         };
         Self { executor: Executor { ports }, host, aws, _stores: stores }
     }

@@ -146,6 +146,7 @@ async fn create_run<P: Ports>(
     view: SessionView,
     lease: Option<Lease>,
 ) -> Result<RunCreation, Failure> {
+    let ports = &Box::pin(ports.refresh()).await;
     let now_ms = ports.clock().now_ms();
     let user = question.user.clone();
     let warnings = Box::pin(list_warnings(ports, &question)).await;
@@ -216,7 +217,8 @@ async fn list_warnings<P: Ports>(ports: &P, question: &UserQuestion) -> Vec<Stri
         mode: question.settings.mode,
         output_style: question.output_style,
     };
-    let problems = ports.tools().list_problems(ports.clock(), &audience).await.into_iter();
+    let of_tools = ports.tools().list_problems(ports.clock(), &audience).await;
+    let problems = ports.configuration_problems().to_vec().into_iter().chain(of_tools);
     problems.take(MAX_WARNINGS).map(|text| text.chars().take(MAX_WARNING).collect()).collect()
 }
 
@@ -230,6 +232,7 @@ fn to_spec<P: Ports>(
     let base_prompt = question.instructions();
     let mut settings = question.settings;
     settings.prompt_version = ports.prompts().version();
+    settings.models = model_names(ports);
     settings.context.input_limits = context_windows(ports);
     RunSpec {
         tenant: question.tenant,
@@ -250,6 +253,12 @@ fn to_spec<P: Ports>(
         settings,
         child: None,
     }
+}
+
+/// The models of now, by their roles.
+fn model_names<P: Ports>(ports: &P) -> BTreeMap<Role, String> {
+    let name = |role: &Role| Some((*role, ports.model().name(*role, ModelChoice::Primary)?.to_owned()));
+    Role::ALL.iter().filter_map(name).collect()
 }
 
 /// What the models take now; a model that is not configured fails when it is called.
