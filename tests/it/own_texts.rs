@@ -3,14 +3,11 @@
 use std::fs;
 use std::time::Duration;
 
-use djinn_runtime::port::text_folder::{
-    FolderText, MANIFEST, NameDepth, TextFolder as _, list_texts,
-};
-use djinn_tools::local_folder::LocalFolder;
+use djinn_runtime::port::text_folder::{FolderText, MANIFEST, NameDepth, list_texts};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::world::{Frame, Protocol, Question, World, models};
+use crate::world::{Frame, KEY, Protocol, Question, World, models};
 
 /// A system over a home whose bucket is one directory.
 async fn start(home: &TempDir, vars: &[(&'static str, &str)]) -> World {
@@ -91,27 +88,27 @@ async fn the_record_of_a_run_names_the_version_of_its_prompts() {
 async fn prompts_of_the_bucket_count_once_they_are_published() {
     let home = TempDir::new().unwrap();
     let folder = home.path().join("objects/djinn/config/prompts");
-    fs::create_dir_all(folder.join("en/style")).unwrap();
     fs::create_dir_all(folder.join("en/react")).unwrap();
     let world = start(&home, &[("DJINN_PROMPTS", "@config/prompts")]).await;
     let missing = "@config/prompts/manifest.json is not there: publish the folder";
     assert_eq!(ask(&world, "r1").await, json!([missing]));
 
     fs::write(folder.join("en/react/system.md"), "You answer in one word.").unwrap();
-    let publish = || {
-        let texts = LocalFolder::new(&folder, NameDepth::Group).read_at_start().unwrap().unwrap();
+    let publish = |names: &[&str]| {
+        let text = |name: &&str| {
+            let text = fs::read_to_string(folder.join(name)).unwrap();
+            FolderText { name: (*name).to_owned(), text: Ok(text.into()) }
+        };
+        let texts: Vec<_> = names.iter().map(text).collect();
         fs::write(folder.join(MANIFEST), list_texts(&texts, NameDepth::Group).unwrap()).unwrap();
-        texts
     };
-    let listed: Vec<FolderText> = publish();
-    assert_eq!(listed.len(), 1);
+    publish(&["en/react/system.md"]);
     assert_eq!(ask(&world, "r2").await, Value::Null);
     assert_eq!(last_system(&world), "You answer in one word.");
 
     fs::write(folder.join("en/react/systm.md"), "You answer.").unwrap();
-    publish();
-    let says =
-        "@config/prompts/en/react/systm.md:1: there is no prompt `react/systm`: did you mean `react/system`?";
+    publish(&["en/react/system.md", "en/react/systm.md"]);
+    let says = "@config/prompts/en/react/systm.md:1: there is no prompt `react/systm`: did you mean `react/system`?";
     assert_eq!(ask(&world, "r3").await, json!([says]));
     assert_eq!(last_system(&world), "You answer in one word.");
 }
@@ -123,12 +120,13 @@ async fn another_model_in_the_text_of_models_answers_the_next_question() {
     let dir = home.path().to_owned();
     let path = file.to_str().unwrap().to_owned();
     let settings = |model: &djinn_scripted::ScriptedModel, name: &str| {
-        models(model, &json!({"key": "env:OPENAI_API_KEY", "model": name}))
+        models(model, &json!({"key": "env:OWN_KEY", "model": name}))
     };
     let world = World::start_with(|options, model| {
         options.dir = Some(dir);
         fs::write(&file, settings(model, "first")).unwrap();
         options.vars.push(("DJINN_MODELS", path.clone()));
+        options.vars.push(("OWN_KEY", KEY.to_owned()));
         options.settings.tool_sources_fresh = Duration::ZERO;
     })
     .await;
@@ -155,9 +153,10 @@ async fn models_of_the_bucket_are_read_before_the_first_question() {
     let dir = home.path().to_owned();
     let world = World::start_with(|options, model| {
         options.dir = Some(dir);
-        let settings = models(model, &json!({"key": "env:OPENAI_API_KEY"}));
+        let settings = models(model, &json!({"key": "env:OWN_KEY"}));
         fs::write(folder.join("models.json"), settings).unwrap();
         options.vars.push(("DJINN_MODELS", "@config/models.json".to_owned()));
+        options.vars.push(("OWN_KEY", KEY.to_owned()));
     })
     .await;
     assert_eq!(ask(&world, "r1").await, Value::Null);

@@ -8,10 +8,7 @@ const MAX_NAME: usize = 80;
 
 /// The name that was meant: the nearest one, at most two edits away, whatever its case.
 #[must_use]
-pub fn find_near_miss<'a>(
-    name: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn find_near_miss<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = plain_name(name)?;
     let distances = known
         .into_iter()

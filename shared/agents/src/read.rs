@@ -11,7 +11,7 @@ use crate::fields::Fields;
 use crate::file::{AgentFile, split_file};
 use crate::keys::sort_keys;
 use crate::parameters::{is_required_text, read_parameters, read_schema};
-use crate::problem::{FileProblem, Fault, quote};
+use crate::problem::{Fault, FileProblem, quote};
 use crate::template::check_prompt;
 use crate::yaml::read_mapping;
 

@@ -74,9 +74,12 @@ fn check_members(text: &str, ours: ReplacedTemplate<'_>) -> Result<(), Fault> {
         None => Ok(()),
         Some(word) => {
             let meant = find_near_miss(word.text, known.iter().copied());
-            let meant = meant.map_or_else(String::new, |meant| format!(": did you mean `{meant}`?"));
-            let rule =
-                format!("the prompt uses the member {}, which ours has not{meant}", quote(word.text));
+            let meant =
+                meant.map_or_else(String::new, |meant| format!(": did you mean `{meant}`?"));
+            let rule = format!(
+                "the prompt uses the member {}, which ours has not{meant}",
+                quote(word.text)
+            );
             Err(Fault::new(word.line, rule))
         }
     }
@@ -90,7 +93,8 @@ fn find_members(text: &str) -> impl Iterator<Item = TemplateWord<'_>> {
 fn check_sections(text: &str, ours: ReplacedTemplate<'_>) -> Result<(), Fault> {
     let sections = |text| -> Vec<(usize, &str)> {
         let lines = (1..).zip(str::lines(text));
-        let named = lines.filter_map(|(line, text)| Some((line, text.strip_prefix(SECTION)?.trim())));
+        let named =
+            lines.filter_map(|(line, text)| Some((line, text.strip_prefix(SECTION)?.trim())));
         named.collect()
     };
     let known: BTreeSet<&str> = sections(ours.text).into_iter().map(|(_, name)| name).collect();

@@ -114,7 +114,8 @@ impl KnownPrompts {
                     Ok(prompt) => drop(self.good.insert(path.clone(), prompt)),
                     Err(problem) => drop(self.problems.insert(problem.to_string())),
                 }
-                if let Some(OwnPrompt { fragment, language, text }) = self.good.get(&path).cloned() {
+                if let Some(OwnPrompt { fragment, language, text }) = self.good.get(&path).cloned()
+                {
                     own.insert(fragment, language, text);
                 }
             }
@@ -129,7 +130,10 @@ fn check_texts(folder: &str, texts: &[FolderText]) -> Result<(), FileProblem> {
     prompts.map(|text| read_prompt(&text.path_in(folder), text).map(drop)).collect()
 }
 
-fn read_prompt(path: &str, FolderText { name, text }: &FolderText) -> Result<OwnPrompt, FileProblem> {
+fn read_prompt(
+    path: &str,
+    FolderText { name, text }: &FolderText,
+) -> Result<OwnPrompt, FileProblem> {
     let problem = |rule: String| FileProblem { path: path.to_owned(), line: 1, rule };
     let (fragment, language) = find_fragment(name).map_err(problem)?;
     let text = text.clone().map_err(|rule| problem(format!("it {rule}")))?;

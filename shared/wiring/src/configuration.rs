@@ -152,13 +152,11 @@ struct LiveConfiguration {
 
 impl LiveConfiguration {
     async fn read_now(&self) {
-        let (own, settings) = tokio::join!(
-            async { Some(self.own.as_ref()?.read_prompts().await) },
-            async {
+        let (own, settings) =
+            tokio::join!(async { Some(self.own.as_ref()?.read_prompts().await) }, async {
                 let text = self.text.as_ref()?;
                 Some(text.parse(text.folder.read_texts().await))
-            },
-        );
+            },);
         let before = self.current();
         let mut problems = self.own.as_ref().map(PromptSource::list_problems).unwrap_or_default();
         let models = match settings {

@@ -283,7 +283,9 @@ mod tests {
                 "DJINN_OFFERED_AGENTS" => Some(offered.to_owned()),
                 name => find_variable(name),
             });
-            build_lambda_world(&Djinn::new(), &variables).map(drop).map_err(|error| error.to_string())
+            build_lambda_world(&Djinn::new(), &variables)
+                .map(drop)
+                .map_err(|error| error.to_string())
         };
         // Whether there is an agent of this name is not known yet.
         assert_eq!(start("@config/agents", "oracle,researcher"), Ok(()));
@@ -304,6 +306,83 @@ mod tests {
     }
 
     #[test]
+    fn broken_texts_of_the_function_end_the_start_and_those_of_the_bucket_are_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        std::fs::create_dir_all(folder.path().join("prompts/en/react")).unwrap();
+        std::fs::write(path("prompts/en/react/system.md"), "Today\nis {{ dat }}.").unwrap();
+        std::fs::write(path("models.json"), "{\n\"models\": {\"m\": {}}}").unwrap();
+        let ollama = |model: &str| {
+            format!(r#"{{"models": {{"m": {{"provider": "ollama", "model": "{model}"}}}}}}"#)
+        };
+        std::fs::write(path("good.json"), ollama("own")).unwrap();
+        let start = |prompts: &str, models: &str, budget: &'static str| {
+            let (prompts, models) = (prompts.to_owned(), models.to_owned());
+            let variables: Variables = Arc::new(move |name| match name {
+                "DJINN_PROMPTS" => Some(prompts.clone()),
+                "DJINN_MODELS" => Some(models.clone()),
+                "DJINN_MAX_USD" => Some(budget.to_owned()),
+                name => find_variable(name),
+            });
+            let world = build_lambda_world(&Djinn::new(), &variables);
+            world.map(|world| world.configuration.is_some()).map_err(|error| error.to_string())
+        };
+        assert_eq!(start("", &ollama("own"), ""), Ok(false));
+        assert_eq!(start("@config/prompts", "@config/models.json", ""), Ok(true));
+        assert_eq!(start("", &path("good.json"), ""), Ok(true));
+        for (prompts, models, budget, says) in [
+            (
+                path("prompts"),
+                String::new(),
+                "",
+                format!("{}:2: the prompt uses `dat`, ", path("prompts/en/react/system.md")),
+            ),
+            (
+                path("none"),
+                String::new(),
+                "",
+                format!("the folder {} cannot be read: ", path("none")),
+            ),
+            (
+                "@prompts".to_owned(),
+                String::new(),
+                "",
+                "DJINN_PROMPTS names `@prompts`: a prefix".to_owned(),
+            ),
+            (
+                String::new(),
+                path("models.json"),
+                "",
+                format!("{}:2: `models.m.provider` is missing", path("models.json")),
+            ),
+            (
+                String::new(),
+                path("none.json"),
+                "",
+                format!("{}:1: it is not there", path("none.json")),
+            ),
+            (
+                String::new(),
+                path("good.json"),
+                "1",
+                format!(
+                    "{}:1: there is a budget in US dollars, and no price of own",
+                    path("good.json")
+                ),
+            ),
+            (
+                String::new(),
+                "@models.json".to_owned(),
+                "",
+                "DJINN_MODELS names `@models.json`: ".to_owned(),
+            ),
+        ] {
+            let error = start(&prompts, &models, budget).unwrap_err();
+            assert!(error.starts_with(&says), "{error}");
+        }
+    }
+
+    #[test]
     fn code_that_nothing_holds_is_refused_but_on_a_laptop() {
         let start = |sandbox: &'static str, local: &'static str| {
             let variables: Variables = Arc::new(move |name| match name {
@@ -311,7 +390,9 @@ mod tests {
                 "DJINN_LOCAL" => Some(local.to_owned()),
                 name => find_variable(name),
             });
-            build_lambda_world(&Djinn::new(), &variables).map(drop).map_err(|error| error.to_string())
+            build_lambda_world(&Djinn::new(), &variables)
+                .map(drop)
+                .map_err(|error| error.to_string())
         };
         assert_eq!((start("unsafe", "1"), start("jail", "0")), (Ok(()), Ok(())));
         let refused = "DJINN_CODE_SANDBOX is `unsafe`, which is for laptops: leave it out";

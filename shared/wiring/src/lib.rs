@@ -87,7 +87,8 @@ pub fn build_world<A: Alarms, I: Invoker>(
     let store = Arc::new(aws.store());
     let models = djinn_model::Settings::from_vars(var)?;
     let settings = Settings::from_vars(var)?;
-    let has_budget = MAX_USD.find_micro_usd(var)?.is_some() || settings.user.day_micro_usd.is_some();
+    let has_budget =
+        MAX_USD.find_micro_usd(var)?.is_some() || settings.user.day_micro_usd.is_some();
     check_prices(&models, has_budget).map_err(WiringError::Unpriced)?;
     let models = Models::new(models, aws.secrets()).with_prompts(Arc::clone(&prompts));
     let texts = ConfigurationTexts::open(variables, &store, has_budget)?;

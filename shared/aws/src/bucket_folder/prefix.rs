@@ -62,7 +62,9 @@ mod tests {
         let parsed = |text| parse_path(text).map(|(prefix, name)| prefix + "|" + &name);
         assert_eq!(parsed("config/models.json"), Ok("config/|models.json".to_owned()));
         assert_eq!(parsed("config/a/models.json"), Ok("config/a/|models.json".to_owned()));
-        for bad in ["models.json", "config", "config/", "config/..", "config//a", "other/a", "config/.a"] {
+        for bad in
+            ["models.json", "config", "config/", "config/..", "config//a", "other/a", "config/.a"]
+        {
             assert_eq!(parsed(bad), Err(InvalidPrefix::Form), "{bad}");
         }
         assert_eq!(parsed("config/files/a"), Err(InvalidPrefix::OfSessions("files")));

@@ -84,8 +84,16 @@ mod tests {
     fn a_member_stands_in_the_line_of_its_name() {
         let json = "{\n \"a\": {\"b\": [1, {\"c\": \"}{\\\"\"},\n \"x\"], \"d.e\":\n 2},\n \"m\": {\n\"a\": 1}\n}";
         for (path, line) in [
-            ("a", 2), ("a.b", 2), ("a.b.c", 2), ("a.d.e", 3), ("a.x", 2), ("m", 5), ("m.a", 6), ("m.ab", 5),
-            ("other", 1), ("", 1),
+            ("a", 2),
+            ("a.b", 2),
+            ("a.b.c", 2),
+            ("a.d.e", 3),
+            ("a.x", 2),
+            ("m", 5),
+            ("m.a", 6),
+            ("m.ab", 5),
+            ("other", 1),
+            ("", 1),
         ] {
             assert_eq!(find_line(json, path), line, "{path}");
         }

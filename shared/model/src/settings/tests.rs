@@ -398,9 +398,15 @@ fn a_text_of_its_own_says_in_which_line_it_is_wrong() {
         (main("\"max_tokens\": 0"), "4: `models.main.max_tokens` must be between 1 and 1000000"),
         (main("\"max_token\": 1"), "4: `models.main.max_token` is no setting; there are "),
         (main("\"key\": \"sk-secret\""), "4: `models.main.key` must say where the key is"),
-        (main("\"key\": \"env:NONE\""), "4: `models.main.key` names the variable NONE, which is not set"),
+        (
+            main("\"key\": \"env:NONE\""),
+            "4: `models.main.key` names the variable NONE, which is not set",
+        ),
         (good.replace("\"model\"", "\"name\""), "2: `models.main.model` is missing"),
-        (good.replace("}}}", "}},\n\"roles\": {\"react\": \"x\"}}"), "4: `roles.react` must be main"),
+        (
+            good.replace("}}}", "}},\n\"roles\": {\"react\": \"x\"}}"),
+            "4: `roles.react` must be main",
+        ),
     ] {
         let SettingsFault { line, rule } = read(&text).unwrap_err();
         let fault = format!("{line}: {rule}");

@@ -257,7 +257,8 @@ fn to_spec<P: Ports>(
 
 /// The models of now, by their roles.
 fn model_names<P: Ports>(ports: &P) -> BTreeMap<Role, String> {
-    let name = |role: &Role| Some((*role, ports.model().name(*role, ModelChoice::Primary)?.to_owned()));
+    let name =
+        |role: &Role| Some((*role, ports.model().name(*role, ModelChoice::Primary)?.to_owned()));
     Role::ALL.iter().filter_map(name).collect()
 }
 

@@ -52,7 +52,11 @@ fn what_is_wrong_with_a_prompt_is_said_with_file_line_and_rule() {
         ("system.md", "", placed),
         ("fr/react/system.md", "", placed),
         ("react/system.md", "", placed),
-        ("en/react/sytem.md", "", "1: there is no prompt `react/sytem`: did you mean `react/system`?"),
+        (
+            "en/react/sytem.md",
+            "",
+            "1: there is no prompt `react/sytem`: did you mean `react/system`?",
+        ),
         ("en/system.md", "", "1: there is no prompt `system`: prompts/README.md lists them"),
         ("en/agents/writer.md", "", "1: a file of an agent lies in a folder of `DJINN_AGENTS`"),
         (
@@ -159,10 +163,7 @@ fn a_snapshot_stays_and_what_cannot_be_rendered_is_ours() {
     assert_ne!(prompts.version(), shipped);
     assert_eq!(before.version(), shipped);
     let values = json!({"name": "a.md", "files": []});
-    assert_eq!(
-        prompts.render(En, FILE_MISSING, &values),
-        before.render(En, FILE_MISSING, &values)
-    );
+    assert_eq!(prompts.render(En, FILE_MISSING, &values), before.render(En, FILE_MISSING, &values));
     prompts.replace_own(OwnPrompts::default());
     assert_eq!(prompts.version(), shipped);
 }

@@ -76,7 +76,8 @@ impl TestFolder {
                 }
             }
         }
-        fs::write(self.root.join(MANIFEST), write_manifest(files, NameDepth::Group).unwrap()).unwrap();
+        fs::write(self.root.join(MANIFEST), write_manifest(files, NameDepth::Group).unwrap())
+            .unwrap();
     }
 
     async fn read(&self) -> Vec<(String, Result<String, String>)> {

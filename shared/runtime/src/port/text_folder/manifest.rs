@@ -136,10 +136,7 @@ pub fn parse_manifest(bytes: &[u8], depth: NameDepth) -> Result<Vec<ListedText>,
 ///
 /// # Errors
 /// [`ManifestError`] where a reader would not take it.
-pub fn write_manifest(
-    files: Vec<ListedText>,
-    depth: NameDepth,
-) -> Result<String, ManifestError> {
+pub fn write_manifest(files: Vec<ListedText>, depth: NameDepth) -> Result<String, ManifestError> {
     let json = serde_json::to_string_pretty(&Manifest { files })
         .map_err(|error| ManifestError::Form(error.to_string()))?;
     parse_manifest(json.as_bytes(), depth)?;
@@ -185,20 +182,29 @@ mod tests {
             assert!(Group.allows(name), "{name}");
         }
         for name in [
-            "en/a/b/c.md", "a/b/c/d.md", "en/.a/b.md", "en//b.md", "/a/b.md", "../a.md", "en/a/..md",
-            "en/a/b.txt", "en/a b/c.md", "en/", "",
+            "en/a/b/c.md",
+            "a/b/c/d.md",
+            "en/.a/b.md",
+            "en//b.md",
+            "/a/b.md",
+            "../a.md",
+            "en/a/..md",
+            "en/a/b.txt",
+            "en/a b/c.md",
+            "en/",
+            "",
         ] {
             assert!(!Group.allows(name), "{name}");
         }
         let refused = parse_manifest(listing(&["en/a/b/c.md"]).to_string().as_bytes(), Group);
-        let says = "lists the file `en/a/b/c.md`, which is not named en/GROUP/NAME.md or zh/GROUP/NAME.md";
+        let says =
+            "lists the file `en/a/b/c.md`, which is not named en/GROUP/NAME.md or zh/GROUP/NAME.md";
         assert_eq!(refused.unwrap_err().to_string(), says);
     }
 
     #[test]
     fn a_manifest_lists_texts_by_name() {
-        let listed =
-            parse(listing(&["zh/b.md", "a-1_x.v2.md", "en/b.md"]).to_string().as_bytes());
+        let listed = parse(listing(&["zh/b.md", "a-1_x.v2.md", "en/b.md"]).to_string().as_bytes());
         let names: Vec<_> = listed.clone().unwrap().into_iter().map(|file| file.name).collect();
         assert_eq!(names, ["a-1_x.v2.md", "en/b.md", "zh/b.md"]);
         let written = write_manifest(listed.clone().unwrap(), Language).unwrap();
@@ -213,7 +219,10 @@ mod tests {
             |count| (0..count).map(|nth| ListedText { name: name(nth), sha256: HASH.to_owned() });
         let json = write_manifest(files(MAX_LISTED).collect(), Language).unwrap();
         assert!(json.len() <= MAX_MANIFEST, "{}", json.len());
-        assert_eq!(write_manifest(files(201).collect(), Language), Err(ManifestError::TooMany(201)));
+        assert_eq!(
+            write_manifest(files(201).collect(), Language),
+            Err(ManifestError::TooMany(201))
+        );
     }
 
     #[test]
