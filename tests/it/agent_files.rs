@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use djinn_core::id::sha256_hex;
-use djinn_runtime::port::text_folder::{ListedText, MANIFEST, write_manifest};
+use djinn_runtime::port::text_folder::{ListedText, MANIFEST, NameDepth, write_manifest};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -58,7 +58,7 @@ impl Published {
             name: path.file_name().unwrap().to_str().unwrap().to_owned(),
             sha256: sha256_hex(&fs::read(&path).unwrap()),
         });
-        let manifest = write_manifest(listed.collect()).unwrap();
+        let manifest = write_manifest(listed.collect(), NameDepth::Language).unwrap();
         fs::write(self.folder().join(MANIFEST), manifest).unwrap();
     }
 }

@@ -1,12 +1,14 @@
 //! `infra/events`: what AWS sends to the functions, through their real handlers.
 
 use std::fs;
+use std::sync::Arc;
 
 use axum::body::to_bytes;
 use djinn_core::settings::Mode;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::journal::Journals as _;
 use djinn_scripted::ScriptedModel;
+use djinn_wiring::Variables;
 use serde_json::{Value, json};
 
 use crate::executor::planner;
@@ -90,9 +92,12 @@ fn the_variables_are_the_templates_and_enough_to_start_with() {
         assert!(unknown.is_empty(), "{function} has no {unknown:?}");
     }
     // It gives what it cannot make out as an empty text.
-    let var = |name: &str| Some(given.get(name).map_or("", |value| value.as_str().unwrap()).into());
-    djinn_wiring::build_lambda_world(&djinn_wiring::Djinn::new(), &var).map(drop).unwrap();
-    agent::Settings::from_vars(&var).map(drop).unwrap();
+    let given = given.clone();
+    let variables: Variables = Arc::new(move |name| {
+        Some(given.get(name).map_or("", |value| value.as_str().unwrap()).into())
+    });
+    djinn_wiring::build_lambda_world(&djinn_wiring::Djinn::new(), &variables).map(drop).unwrap();
+    agent::Settings::from_vars(&*variables).map(drop).unwrap();
 }
 
 #[test]

@@ -49,6 +49,7 @@ mod links;
 mod look_up;
 mod matrix;
 mod original_ui;
+mod own_texts;
 mod pages;
 mod patience;
 mod people;

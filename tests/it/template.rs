@@ -1,9 +1,10 @@
 //! What SAM makes of `template.yaml`, as `cargo xtask template` wrote it.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
+use std::sync::{Arc, Mutex};
 
+use djinn_wiring::Variables;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -56,13 +57,15 @@ async fn the_executor_is_told_what_it_reads_and_nothing_else() {
         let function = &template["Resources"][name]["Properties"];
         function["Environment"]["Variables"].as_object().unwrap().keys().cloned().collect()
     };
-    let read = RefCell::new(BTreeSet::new());
-    let var = |name: &str| {
-        read.borrow_mut().insert(name.to_owned());
+    let read = Arc::new(Mutex::new(BTreeSet::new()));
+    let seen = Arc::clone(&read);
+    let variables: Variables = Arc::new(move |name| {
+        seen.lock().unwrap().insert(name.to_owned());
         deployed(name)
-    };
-    drop(djinn_wiring::build_lambda_world(&djinn_wiring::Djinn::new(), &var).unwrap());
-    let (agent, executor, read) = (told("Agent"), told("Executor"), read.into_inner());
+    });
+    drop(djinn_wiring::build_lambda_world(&djinn_wiring::Djinn::new(), &variables).unwrap());
+    let read = read.lock().unwrap().clone();
+    let (agent, executor) = (told("Agent"), told("Executor"));
     let unread: Vec<_> = executor.difference(&read).collect();
     assert!(unread.is_empty(), "the executor does not read {unread:?}");
     for kept in ["DJINN_LINK_KEY", "DJINN_API_KEYS", "DJINN_JWT_ISSUER", "DJINN_AUTH"] {

@@ -19,7 +19,8 @@ use djinn_local::{Djinn, LaptopSandbox, System, SystemOptions, Var};
 use djinn_settings::check_names;
 use djinn_settings::table::agent::LINK_KEY;
 use djinn_settings::table::dev::{HOME, LOG};
-use djinn_settings::table::tools::{AGENTS, CODE_SANDBOX, OFFERED_AGENTS};
+use djinn_settings::table::model::MODELS;
+use djinn_settings::table::tools::{AGENTS, CODE_SANDBOX, OFFERED_AGENTS, PROMPTS};
 
 use crate::terminal::print_line;
 use crate::workspace;
@@ -87,13 +88,30 @@ fn open_sandbox() -> Result<LaptopSandbox> {
     Ok(LaptopSandbox::new(home_dir(), !is_unsafe, print_line))
 }
 
-/// Links that lead here after a restart, every agent, and a folder for agents of one's own.
-fn default_vars() -> Result<[(&'static str, String); 3]> {
-    let agents = home_dir().join("agents");
-    std::fs::create_dir_all(&agents)
-        .with_context(|| format!("cannot make {}", agents.display()))?;
-    let folder = agents.to_str().with_context(|| format!("{} is no text", agents.display()))?;
-    Ok([LINK_KEY.pair(link_key::of(&home_dir())?), OFFERED_AGENTS.pair("all"), AGENTS.pair(folder)])
+/// Links that lead here after a restart, every agent, folders for agents and prompts of one's own, and the
+/// models of a file, if there is one by now.
+fn default_vars() -> Result<Vec<(&'static str, String)>> {
+    let text = |path: PathBuf| {
+        let text = path.to_str().map(str::to_owned);
+        text.with_context(|| format!("{} is no text", path.display()))
+    };
+    let make_folder = |name: &str| {
+        let folder = home_dir().join(name);
+        std::fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot make {}", folder.display()))?;
+        text(folder)
+    };
+    let mut vars = vec![
+        LINK_KEY.pair(link_key::of(&home_dir())?),
+        OFFERED_AGENTS.pair("all"),
+        AGENTS.pair(&make_folder("agents")?),
+        PROMPTS.pair(&make_folder("prompts")?),
+    ];
+    let models = home_dir().join("models.json");
+    if models.is_file() {
+        vars.push(MODELS.pair(&text(std::path::absolute(models)?)?));
+    }
+    Ok(vars)
 }
 
 /// The names that the environment has, whatever their values.
@@ -130,7 +148,8 @@ fn welcome_text(url: &str, scripted: bool) -> String {
          curl -s {url}/v1/file_tool/upload_file_data -F requestId=s1 -F file=@examples/sales.csv\n  \
          curl -N {url}/AutoAgent -H 'content-type: application/json' \\\n    \
          -d '{{\"requestId\":\"r1\",\"sessionId\":\"s1\",\"agentType\":5,\"isStream\":true,\"query\":\"Which region grew fastest? Write the answer to growth.md\"}}'\n\n\
-         Everything is kept in {home}/; an agent's file in {home}/agents/ is called by the next question.\n\
+         Everything is kept in {home}/; an agent's file in {home}/agents/ is called by the next question,\n\
+         and a prompt in {home}/prompts/ stands in the place of ours.\n\
          Ctrl-C stops it.\n",
         home = home_dir().strip_prefix(workspace::root()).unwrap_or(&home_dir()).display()
     )

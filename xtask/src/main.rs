@@ -6,7 +6,7 @@ mod dev;
 mod documents;
 mod key;
 mod process;
-mod publish_agents;
+mod publish_texts;
 mod replay;
 mod soak;
 mod steps;
@@ -20,6 +20,7 @@ mod workspace;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use publish_texts::TextKind;
 
 /// What the aliases lead to.
 #[derive(Parser)]
@@ -50,7 +51,10 @@ enum TaskCommand {
     Key(key::KeyArguments),
     /// Checks a folder of agents, and writes the manifest that it has in the bucket.
     #[command(override_usage = "cargo xtask publish-agents FOLDER [PREFIX]")]
-    PublishAgents(publish_agents::PublishArguments),
+    PublishAgents(publish_texts::PublishArguments),
+    /// Checks a folder of prompts, and writes the manifest that it has in the bucket.
+    #[command(override_usage = "cargo xtask publish-prompts FOLDER [PREFIX]")]
+    PublishPrompts(publish_texts::PublishArguments),
     /// Decides a run's records anew, with those of the runs below it, and shows the first that differs.
     #[command(override_usage = "cargo xtask replay RUN|FILE [--save FILE]")]
     Replay(replay::ReplayArguments),
@@ -83,7 +87,8 @@ fn run_command(command: TaskCommand) -> anyhow::Result<()> {
         TaskCommand::Dev(arguments) => dev::run(arguments),
         TaskCommand::Docs => documents::write(),
         TaskCommand::Key(arguments) => key::run(arguments),
-        TaskCommand::PublishAgents(arguments) => publish_agents::run(&arguments),
+        TaskCommand::PublishAgents(arguments) => publish_texts::run(TextKind::Agents, &arguments),
+        TaskCommand::PublishPrompts(arguments) => publish_texts::run(TextKind::Prompts, &arguments),
         TaskCommand::Replay(arguments) => replay::run(arguments),
         TaskCommand::Soak(arguments) => soak::run(&arguments),
         TaskCommand::Template => template::run(),

@@ -40,7 +40,7 @@ use axum::routing::{delete, get, patch, post};
 use axum::{Extension, Router};
 use djinn_model::Http;
 use djinn_runtime::port::secret::Secrets;
-use djinn_wiring::Djinn;
+use djinn_wiring::{Djinn, Variables};
 
 use identity::Authenticator;
 use link::SignedLinks;
@@ -70,12 +70,13 @@ pub use lambda_http::Error as FunctionError;
 pub fn run_function(djinn: &Djinn) -> Result<(), FunctionError> {
     #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     let var = |name: &str| std::env::var(name).ok();
+    let variables: Variables = Arc::new(var);
     djinn_runtime::telemetry::init(var("AWS_LAMBDA_LOG_LEVEL").as_deref(), std::io::stdout);
     djinn_wiring::check_environment()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let ports = djinn_wiring::build_lambda_world(djinn, &var)?;
-        let settings = Settings::from_vars(&var)?.with_models(ports.model.settings().model_names());
+        let ports = djinn_wiring::build_lambda_world(djinn, &variables)?;
+        let settings = Settings::from_vars(&var)?;
         let (secrets, http) = (ports.model.secrets().clone(), ports.model.http());
         let router = build_router(Agent { ports, settings }, secrets, http);
         lambda_http::run_with_streaming_response(router).await

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use djinn_core::budget::Budget;
 use djinn_core::human::HumanSettings;
 use djinn_core::language::Language;
-use djinn_core::settings::{ContextSettings, Mode, PlanSettings, Role, RunSettings, SummaryPolicy};
+use djinn_core::settings::{ContextSettings, Mode, PlanSettings, RunSettings, SummaryPolicy};
 use djinn_settings::table::agent as row;
 use djinn_settings::table::runtime::{LOCAL, MAX_USD};
 use djinn_settings::{InvalidSetting, VarLookup};
@@ -87,13 +87,6 @@ impl Settings {
     #[must_use]
     pub fn feedback_for(&self, mode: Mode) -> HumanSettings {
         self.feedback.get(&mode).unwrap_or(&self.run.human).clone()
-    }
-
-    /// Names the configured model of each role in the records of new runs.
-    #[must_use]
-    pub fn with_models(mut self, models: BTreeMap<Role, String>) -> Self {
-        self.run.models = models;
-        self
     }
 }
 

@@ -3,6 +3,8 @@
 //!
 //! Invocations are asynchronous: they may come twice, late or not at all, and each is harmless.
 
+use std::sync::Arc;
+
 use djinn_aws::RunInvocation;
 use djinn_core::run::MAX_HOPS;
 use djinn_runtime::deadline::Deadline;
@@ -10,7 +12,7 @@ use djinn_runtime::port::StoreError;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::serve::{ServeContext, continue_run};
 use djinn_runtime::world::Ports;
-use djinn_wiring::Djinn;
+use djinn_wiring::{Djinn, Variables};
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
 
@@ -25,11 +27,12 @@ pub use lambda_runtime::Error as FunctionError;
 pub fn run_function(djinn: &Djinn) -> Result<(), FunctionError> {
     #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     let var = |name: &str| std::env::var(name).ok();
+    let variables: Variables = Arc::new(var);
     djinn_runtime::telemetry::init(var("AWS_LAMBDA_LOG_LEVEL").as_deref(), std::io::stdout);
     djinn_wiring::check_environment()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let executor = Executor { ports: djinn_wiring::build_lambda_world(djinn, &var)? };
+        let executor = Executor { ports: djinn_wiring::build_lambda_world(djinn, &variables)? };
         let executor = &executor;
         lambda_runtime::run(service_fn(async |event: LambdaEvent<Value>| {
             let deadline_ms = i64::try_from(event.context.deadline).ok();

@@ -14,6 +14,7 @@ use djinn_local::{ALARM_EVERY, LocalDispatch, LocalWorld, run_executor};
 use djinn_runtime::port::sandbox::Sandbox;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::settings::Settings;
+use djinn_wiring::Variables;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -69,16 +70,17 @@ impl AgentServer {
     pub(crate) async fn start(backend: &BackendAddress, changes: AgentOptions) -> Result<Self> {
         let models = backend.models_json();
         let offered = changes.code.is_some().then(|| "all".to_owned());
-        let var = |name: &str| match name {
+        let feedback = changes.feedback;
+        let variables: Variables = Arc::new(move |name| match name {
             "DJINN_OFFERED_AGENTS" => offered.clone(),
             "DJINN_LOCAL" => Some("1".to_owned()),
             "DJINN_MAX_STEPS" => Some("1000".to_owned()),
             // Each agent that is called has a share of them.
             "DJINN_MAX_TOOL_CALLS" => Some("100000".to_owned()),
             "DJINN_MODELS" => Some(models.clone()),
-            "DJINN_HUMAN_FEEDBACK" => changes.feedback.map(str::to_owned),
+            "DJINN_HUMAN_FEEDBACK" => feedback.map(str::to_owned),
             _ => None,
-        };
+        });
         let aws = Aws::new(backend.store.clone());
         let (dispatch, invocations) = LocalDispatch::new(ALARM_EVERY);
         let djinn = djinn_wiring::Djinn::new();
@@ -86,16 +88,16 @@ impl AgentServer {
             Some(sandbox) => djinn.with_sandbox(Arc::clone(sandbox)),
             None => djinn,
         };
-        let mut ports = djinn_wiring::build_world(&djinn, &var, &aws, dispatch.clone(), dispatch)?;
+        let mut ports =
+            djinn_wiring::build_world(&djinn, &variables, &aws, dispatch.clone(), dispatch)?;
         if changes.code.is_none() {
             ports.tools = changes.tools;
         }
         if let Some(settings) = changes.settings {
             ports.settings = Arc::new(settings);
         }
-        let mut settings = agent::Settings::from_vars(&var)?;
+        let mut settings = agent::Settings::from_vars(&*variables)?;
         settings.run.plan = changes.plan;
-        let settings = settings.with_models(ports.model.settings().model_names());
         let http = ports.model.http();
         let app = build_router(Agent { ports: ports.clone(), settings }, aws.secrets(), http);
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;

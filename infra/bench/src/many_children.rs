@@ -1,5 +1,6 @@
 //! A thousand tasks: the driver alone in a process, stores and model in another, the executors here.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
@@ -7,6 +8,7 @@ use djinn_aws::{Aws, RunInvocation};
 use djinn_core::tool::EffectClass;
 use djinn_local::{ALARM_EVERY, LocalDispatch, run_executor};
 use djinn_runtime::port::tool::Toolbox;
+use djinn_wiring::Variables;
 use tokio::sync::mpsc;
 
 use crate::agent_server;
@@ -97,16 +99,14 @@ impl DriverCost {
 /// The world in which executors work, over a backend elsewhere.
 fn executor_world(backend: &BackendAddress) -> Result<djinn_local::LocalWorld> {
     let models = backend.models_json();
-    let var = |name: &str| match name {
-        "DJINN_MODELS" => Some(models.clone()),
-        _ => None,
-    };
+    let variables: Variables =
+        Arc::new(move |name| (name == "DJINN_MODELS").then(|| models.clone()));
     let aws = Aws::new(backend.store.clone());
     // Whom tasks kick: nobody, for each ends under its first driver. Their run is driven elsewhere.
     let (dispatch, _) = LocalDispatch::new(ALARM_EVERY);
     let mut ports = djinn_wiring::build_world(
         &djinn_wiring::Djinn::new(),
-        &var,
+        &variables,
         &aws,
         dispatch.clone(),
         dispatch,

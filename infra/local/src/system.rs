@@ -13,7 +13,7 @@ use djinn_runtime::settings::Settings;
 use djinn_scripted::ScriptedModel;
 use djinn_settings::InvalidSetting;
 use djinn_settings::table::runtime::LOCAL;
-use djinn_wiring::{AwsWorld, Djinn, WiringError, build_world};
+use djinn_wiring::{AwsWorld, Djinn, Variables, WiringError, build_world};
 use executor::Executor;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -116,16 +116,17 @@ impl System {
             Stores::start(StoresOptions { dir: options.dir, origins, ..StoresOptions::default() })?;
         let scripted = demo::start_if_needed(&options.var).await?;
         let ours = local_variables(scripted.as_ref());
-        let var = |name: &str| ours.get(name).cloned().or_else(|| (options.var)(name));
+        let theirs = options.var;
+        let variables: Variables =
+            Arc::new(move |name| ours.get(name).cloned().or_else(|| theirs(name)));
         let aws = Aws::new(stores.settings().clone());
         let (dispatch, invocations) = LocalDispatch::new(options.alarm_every);
-        let mut ports = build_world(&options.djinn, &var, &aws, dispatch.clone(), dispatch)?;
+        let mut ports = build_world(&options.djinn, &variables, &aws, dispatch.clone(), dispatch)?;
         if let Some(settings) = options.settings {
             ports.tools = ports.tools.with_sources_fresh(settings.tool_sources_fresh);
             ports.settings = Arc::new(settings);
         }
-        let settings = agent::Settings::from_vars(&var)?;
-        let settings = settings.with_models(ports.model.settings().model_names());
+        let settings = agent::Settings::from_vars(&*variables)?;
         let http = ports.model.http();
         let app = build_router(Agent { ports: ports.clone(), settings }, aws.secrets(), http);
         let app = match options.ui {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use djinn_core::id::MAX_DEPTH;
 use djinn_core::settings::Mode;
 
-use crate::problem::AgentProblem;
+use crate::problem::FileProblem;
 use crate::read::ReadAgent;
 
 /// The agents by their names, and what is known of how deep each leads.
@@ -16,7 +16,7 @@ struct CallGraph<'a> {
 }
 
 /// Every circle of agents, and every chain that is too long.
-pub(crate) fn find_graph_problems(agents: &[ReadAgent]) -> Vec<AgentProblem> {
+pub(crate) fn find_graph_problems(agents: &[ReadAgent]) -> Vec<FileProblem> {
     let mut graph = CallGraph { agents: BTreeMap::new(), levels: BTreeMap::new() };
     for agent in agents {
         graph.agents.entry(agent.spec.name.as_str()).or_insert(agent);
@@ -75,7 +75,7 @@ impl<'a> CallGraph<'a> {
         if self.is_planner(name) { 2 } else { 1 }
     }
 
-    fn find_circles(&self) -> Vec<AgentProblem> {
+    fn find_circles(&self) -> Vec<FileProblem> {
         let mut told = BTreeSet::new();
         let mut problems = Vec::new();
         let unmeasured = self.agents.iter().filter(|(name, _)| !self.levels.contains_key(*name));
@@ -118,7 +118,7 @@ impl<'a> CallGraph<'a> {
     }
 
     /// The chains that are too long, each from the agent that no other on such a chain calls.
-    fn find_long_chains(&self) -> Vec<AgentProblem> {
+    fn find_long_chains(&self) -> Vec<FileProblem> {
         let is_long = |name: &str| self.levels.get(name).is_some_and(|(all, _)| *all > MAX_DEPTH);
         let long: Vec<_> = self.agents.keys().copied().filter(|name| is_long(name)).collect();
         let inner: BTreeSet<_> =
@@ -127,7 +127,7 @@ impl<'a> CallGraph<'a> {
         outermost.filter_map(|name| self.describe_chain(name)).collect()
     }
 
-    fn describe_chain(&self, name: &'a str) -> Option<AgentProblem> {
+    fn describe_chain(&self, name: &'a str) -> Option<FileProblem> {
         let agent = self.agents.get(name)?;
         let (count, next) = self.levels.get(name)?;
         let line = self

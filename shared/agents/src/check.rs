@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::call_graph::find_graph_problems;
 use crate::near_miss::find_near_miss;
-use crate::problem::{AgentProblem, quote};
+use crate::problem::{FileProblem, quote};
 use crate::read::ReadAgent;
 
 /// Names of calls that runs answer themselves, which no agent may have.
@@ -15,7 +15,7 @@ pub const RESERVED_NAMES: [&str; 2] = ["ask_user", "planning"];
 /// Two agents have one name if they stand in this list together: agents of different languages are
 /// checked apart.
 #[must_use]
-pub fn check_agents(agents: &[ReadAgent], known_tools: &BTreeSet<String>) -> Vec<AgentProblem> {
+pub fn check_agents(agents: &[ReadAgent], known_tools: &BTreeSet<String>) -> Vec<FileProblem> {
     let mut by_name: BTreeMap<&str, &ReadAgent> = BTreeMap::new();
     let mut problems = Vec::new();
     for agent in agents {
@@ -34,7 +34,7 @@ fn check_name(
     agent: &ReadAgent,
     first: Option<&ReadAgent>,
     known_tools: &BTreeSet<String>,
-) -> Option<AgentProblem> {
+) -> Option<FileProblem> {
     let name = agent.spec.name.as_str();
     let whose = if let Some(first) = first {
         format!("the agent's in {}:{}", first.path(), first.line_of("name"))
@@ -53,7 +53,7 @@ fn check_tools(
     agent: &ReadAgent,
     by_name: &BTreeMap<&str, &ReadAgent>,
     known_tools: &BTreeSet<String>,
-) -> Vec<AgentProblem> {
+) -> Vec<FileProblem> {
     let is_known = |name: &str| known_tools.contains(name) || by_name.contains_key(name);
     let unknown = agent.tools_with_lines().filter(|(name, _)| !is_known(name));
     let mut problems: Vec<_> = unknown
@@ -78,7 +78,7 @@ fn check_tools(
 }
 
 /// The machine calls tools only: an agent that it called would have no caller to be told of.
-fn check_file_calls(agent: &ReadAgent, known_tools: &BTreeSet<String>) -> Vec<AgentProblem> {
+fn check_file_calls(agent: &ReadAgent, known_tools: &BTreeSet<String>) -> Vec<FileProblem> {
     let before = agent.spec.before.iter().map(|name| ("before", name));
     let after = agent.spec.after.iter().map(|name| ("after", name));
     let unknown = before.chain(after).filter(|(_, name)| !known_tools.contains(*name));

@@ -3,7 +3,8 @@
 //! fails.
 //!
 //! [`read_agent`] reads one file; [`check_agents`] looks at all of them together. [`check_arguments`]
-//! and [`check_answer`] hold a call of an agent to what its file says.
+//! and [`check_answer`] hold a call of an agent to what its file says. [`check_replacement`] looks at templates
+//! that take the place of ours.
 
 mod call_graph;
 mod check;
@@ -14,6 +15,7 @@ mod near_miss;
 mod parameters;
 mod problem;
 mod read;
+mod replacement;
 mod schema;
 mod shipped;
 mod template;
@@ -22,9 +24,11 @@ mod yaml;
 
 pub use check::{RESERVED_NAMES, check_agents};
 pub use file::{AgentFile, MAX_FILE};
+pub use near_miss::find_near_miss;
 pub use parameters::TEMPLATE_VARIABLES;
-pub use problem::AgentProblem;
+pub use problem::FileProblem;
 pub use read::{MAX_DESCRIPTION, ReadAgent, read_agent};
+pub use replacement::{ReplacedTemplate, check_replacement};
 pub use schema::{check_answer, check_arguments, fill_arguments};
 pub use shipped::shipped_agents;
 pub use template::MAX_PROMPT;

@@ -7,10 +7,8 @@ const MAX_EDITS: usize = 2;
 const MAX_NAME: usize = 80;
 
 /// The name that was meant: the nearest one, at most two edits away, whatever its case.
-pub(crate) fn find_near_miss<'a>(
-    name: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+#[must_use]
+pub fn find_near_miss<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = plain_name(name)?;
     let distances = known
         .into_iter()

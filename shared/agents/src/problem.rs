@@ -1,9 +1,9 @@
-//! What is wrong with an agent file, and where.
+//! What is wrong with a file of a deployment, and where.
 
-/// Why an agent file is refused: one sentence, with the line that it is about.
+/// Why a file of an agent or a prompt is refused: one sentence, with the line that it is about.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}:{line}: {rule}")]
-pub struct AgentProblem {
+pub struct FileProblem {
     /// The file's path, as it was given.
     pub path: String,
     /// The line in the file, counted from 1.
@@ -28,8 +28,8 @@ impl Fault {
     }
 
     /// The problem, with the path of its file.
-    pub(crate) fn into_problem(self, path: &str) -> AgentProblem {
-        AgentProblem { path: path.to_owned(), line: self.line, rule: self.rule }
+    pub(crate) fn into_problem(self, path: &str) -> FileProblem {
+        FileProblem { path: path.to_owned(), line: self.line, rule: self.rule }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::fields::Fields;
 use crate::file::{AgentFile, split_file};
 use crate::keys::sort_keys;
 use crate::parameters::{is_required_text, read_parameters, read_schema};
-use crate::problem::{AgentProblem, Fault, quote};
+use crate::problem::{Fault, FileProblem, quote};
 use crate::template::check_prompt;
 use crate::yaml::read_mapping;
 
@@ -68,7 +68,7 @@ impl ReadAgent {
     }
 
     /// A problem in a line of its file.
-    pub(crate) fn problem_at(&self, line: usize, rule: impl Into<String>) -> AgentProblem {
+    pub(crate) fn problem_at(&self, line: usize, rule: impl Into<String>) -> FileProblem {
         Fault::new(line, rule).into_problem(&self.path)
     }
 }
@@ -77,7 +77,7 @@ impl ReadAgent {
 ///
 /// # Errors
 /// The first thing that is wrong with it, with its line.
-pub fn read_agent(file: &AgentFile<'_>) -> Result<ReadAgent, AgentProblem> {
+pub fn read_agent(file: &AgentFile<'_>) -> Result<ReadAgent, FileProblem> {
     read_file(file).map_err(|fault| fault.into_problem(file.path))
 }
 

@@ -27,26 +27,39 @@ pub(crate) fn check_prompt(prompt: &str, line: usize, parameters: &Value) -> Res
         let rule = format!("the prompt has {} bytes: {MAX_PROMPT} are the most", prompt.len());
         return Err(Fault::new(line, rule));
     }
-    // Lines of the template count from 1.
-    let in_file = |nth: usize| line + nth.saturating_sub(1);
-    let template = ENVIRONMENT.template_from_str(prompt).map_err(|error| {
+    check_template(prompt, |path| find_unknown_variable(path, parameters))
+        // Lines of the template count from 1.
+        .map_err(|fault| Fault { line: line + fault.line.saturating_sub(1), ..fault })
+}
+
+/// Checks that a text is a template, with filters and tests that there are, and with no variable of which
+/// `find_unknown` says why it cannot be used. It is given a variable with its members: `file.name`.
+pub(crate) fn check_template(
+    text: &str,
+    find_unknown: impl Fn(&str) -> Option<String>,
+) -> Result<(), Fault> {
+    let template = ENVIRONMENT.template_from_str(text).map_err(|error| {
         let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
         let rule = format!("the prompt is a template, and this is none: {detail}");
-        Fault::new(in_file(error.line().unwrap_or(1)), rule)
+        Fault::new(error.line().unwrap_or(1), rule)
     })?;
-    let words = find_words(prompt);
+    let words = find_words(text);
     let faults = words.iter().filter_map(find_unknown_word);
     let used: BTreeSet<_> = template.undeclared_variables(true).into_iter().collect();
     let faults = faults.chain(used.iter().filter_map(|path| {
         let name = path.split('.').next().unwrap_or_default();
         let is_it = |word: &&TemplateWord<'_>| word.kind == WordKind::Name && word.text == name;
         let nth = words.iter().find(is_it).map_or(1, |word| word.line);
-        find_unknown_variable(path, parameters).map(|rule| Fault::new(nth, rule))
+        find_unknown(path).map(|rule| Fault::new(nth, rule))
     }));
-    match faults.min_by_key(|fault| fault.line) {
-        Some(fault) => Err(Fault::new(in_file(fault.line), fault.rule)),
-        None => Ok(()),
-    }
+    faults.min_by_key(|fault| fault.line).map_or(Ok(()), Err)
+}
+
+/// The variables that a template of ours is given, without their members.
+pub(crate) fn find_variables(text: &str) -> BTreeSet<String> {
+    let template = ENVIRONMENT.template_from_str(text);
+    let names = template.map(|template| template.undeclared_variables(false));
+    names.into_iter().flatten().collect()
 }
 
 /// Why a filter or test cannot be used.

@@ -1,18 +1,16 @@
 //! A folder of texts under a prefix of the bucket: a manifest, and the texts that it lists.
 
 mod prefix;
+mod single;
+mod small;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
-use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
-use aws_sdk_s3::primitives::ByteStream;
 use djinn_core::id::sha256_hex;
 use djinn_runtime::port::text_folder::{
-    FolderText, ListedText, MANIFEST, MAX_MANIFEST, MAX_TEXT, TextFolder, TextFolderError,
-    parse_manifest,
+    FolderText, ListedText, MANIFEST, MAX_MANIFEST, MAX_TEXT, NameDepth, TextFolder,
+    TextFolderError, parse_manifest,
 };
 use djinn_runtime::port::tool::BoxFuture;
 use futures::{StreamExt as _, stream};
@@ -22,11 +20,9 @@ use crate::object::FETCHED_AT_ONCE;
 use crate::store::AwsStore;
 
 pub use prefix::InvalidPrefix;
-use prefix::parse_prefix;
-
-/// The longest that an object is waited for, with all its bytes. What is asked for comes twice one after the
-/// other, within the time that a source has.
-const MAX_WAIT: Duration = Duration::from_secs(2);
+use prefix::{parse_path, parse_prefix};
+pub use single::BucketText;
+use small::{ReadFailure, SmallObject, read_small};
 
 /// The texts under a prefix of the bucket. Its manifest is asked for by its `ETag`, and a text when its hash
 /// is new.
@@ -35,6 +31,7 @@ pub struct BucketFolder {
     store: AwsStore,
     /// The beginning of its keys, with a `/` at its end.
     prefix: String,
+    depth: NameDepth,
     known: Mutex<KnownTexts>,
 }
 
@@ -49,35 +46,27 @@ struct KnownTexts {
     texts: BTreeMap<String, Arc<str>>,
 }
 
-/// An object of a few bytes.
-struct SmallObject {
-    etag: Option<String>,
-    bytes: Vec<u8>,
-}
-
-/// Why a small object was not had.
-#[derive(Debug)]
-enum ReadFailure {
-    /// The object is the one that was had before.
-    NotModified,
-    /// No object has this name.
-    Missing,
-    /// It has more bytes than it may have.
-    TooLong,
-    /// S3 refuses, with this code.
-    Refused(String),
-    /// No answer came, or not all of it.
-    Unreachable,
-}
-
 impl AwsStore {
-    /// The texts under a prefix of the bucket. Nothing is read by this.
+    /// The texts under a prefix of the bucket, which are named so. Nothing is read by this.
     ///
     /// # Errors
     /// [`InvalidPrefix`] for one where others may write, or that is none.
-    pub fn open_text_folder(&self, prefix: &str) -> Result<BucketFolder, InvalidPrefix> {
+    pub fn open_text_folder(
+        &self,
+        prefix: &str,
+        depth: NameDepth,
+    ) -> Result<BucketFolder, InvalidPrefix> {
         let prefix = parse_prefix(prefix)?;
-        Ok(BucketFolder { store: self.clone(), prefix, known: Mutex::default() })
+        Ok(BucketFolder { store: self.clone(), prefix, depth, known: Mutex::default() })
+    }
+
+    /// One text of the bucket, as a folder that has no other. Nothing is read by this.
+    ///
+    /// # Errors
+    /// [`InvalidPrefix`] for one where others may write, or that is none.
+    pub fn open_text(&self, path: &str) -> Result<BucketText, InvalidPrefix> {
+        let (prefix, name) = parse_path(path)?;
+        Ok(BucketText::new(self.clone(), prefix, name))
     }
 }
 
@@ -89,7 +78,7 @@ impl BucketFolder {
             Err(ReadFailure::NotModified) => return Ok(()),
             Err(failure) => return Err(self.manifest_error(&failure)),
         };
-        let listed = parse_manifest(&object.bytes).map_err(|error| {
+        let listed = parse_manifest(&object.bytes, self.depth).map_err(|error| {
             TextFolderError(format!("{}/{MANIFEST} {error}: publish the folder again", self.path()))
         });
         (known.etag, known.listed) = (object.etag, Some(listed));
@@ -141,29 +130,16 @@ impl BucketFolder {
         if sha256_hex(&object.bytes) != file.sha256 {
             return Err(format!("is not the text that {MANIFEST} names: publish the folder again"));
         }
-        let text = String::from_utf8(object.bytes).map_err(|_| "is not UTF-8".to_owned())?;
-        Ok(text.into())
+        object.into_text()
     }
 
-    /// An object of at most so many bytes, unless it is the one of this `ETag`.
     async fn read_small(
         &self,
         name: &str,
         etag: Option<&str>,
         most: usize,
     ) -> Result<SmallObject, ReadFailure> {
-        let client = self.store.clients.s3().await;
-        let key = format!("{}{name}", self.prefix);
-        let get = client.get_object().bucket(self.store.bucket()).key(&key);
-        let get = get.set_if_none_match(etag.map(str::to_owned));
-        let read = async {
-            let got = Box::pin(get.send()).await.map_err(|error| read_failure(&error))?;
-            let GetObjectOutput { e_tag, body, .. } = got;
-            Ok(SmallObject { etag: e_tag, bytes: collect_bytes(body, most).await? })
-        };
-        let read = tokio::time::timeout(MAX_WAIT, read).await;
-        let read = read.unwrap_or(Err(ReadFailure::Unreachable));
-        read.inspect_err(|failure| tracing::debug!(key, ?failure, "an object was not read"))
+        read_small(&self.store, &format!("{}{name}", self.prefix), etag, most).await
     }
 }
 
@@ -195,36 +171,8 @@ fn text_problem(failure: ReadFailure) -> String {
         ReadFailure::Missing => {
             format!("is not there, though {MANIFEST} names it: publish the folder again")
         }
-        ReadFailure::TooLong => format!("has more than {MAX_TEXT} bytes: make it shorter"),
-        ReadFailure::Refused(code) => format!("cannot be read ({code})"),
-        ReadFailure::NotModified | ReadFailure::Unreachable => {
-            "cannot be reached: it is tried again".to_owned()
-        }
+        other => other.to_sentence(),
     }
-}
-
-fn read_failure(error: &SdkError<GetObjectError>) -> ReadFailure {
-    let status = error.raw_response().map(|response| response.status().as_u16());
-    match (status, error.code()) {
-        (Some(304), _) => ReadFailure::NotModified,
-        (Some(404), Some("NoSuchKey") | None) => ReadFailure::Missing,
-        (Some(status), code) if status < 500 => {
-            ReadFailure::Refused(code.map_or_else(|| status.to_string(), str::to_owned))
-        }
-        _ => ReadFailure::Unreachable,
-    }
-}
-
-/// All bytes of a body, unless there are too many.
-async fn collect_bytes(mut body: ByteStream, most: usize) -> Result<Vec<u8>, ReadFailure> {
-    let mut bytes = Vec::new();
-    while let Some(piece) = body.try_next().await.map_err(|_| ReadFailure::Unreachable)? {
-        bytes.extend_from_slice(&piece);
-        if bytes.len() > most {
-            return Err(ReadFailure::TooLong);
-        }
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -248,7 +196,7 @@ mod tests {
 
     fn folder(http: &Replay) -> BucketFolder {
         let store = AwsStore::new(clients_over(Settings::new("t", "b"), http.clone()));
-        store.open_text_folder("config/agents").unwrap()
+        store.open_text_folder("config/agents", NameDepth::Language).unwrap()
     }
 
     fn listing(text: &str) -> String {

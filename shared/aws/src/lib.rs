@@ -44,7 +44,7 @@ mod transaction;
 
 pub use alarm::SchedulerAlarms;
 pub use aws::Aws;
-pub use bucket_folder::{BucketFolder, InvalidPrefix};
+pub use bucket_folder::{BucketFolder, BucketText, InvalidPrefix};
 pub use counter::RequestCounter;
 pub use invoke::{LambdaInvoker, RunInvocation};
 pub use sandbox::LambdaSandbox;

@@ -1,7 +1,7 @@
 //! The model port is implemented here over the configured models.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use djinn_core::budget::Usage;
 use djinn_core::error_code::ErrorCode;
@@ -28,14 +28,19 @@ use crate::tokens::TokenCounter;
 ///
 /// Tokens that a provider does not report are 0 in [`Usage`]; `took_ms` is always measured.
 pub struct Models<S> {
-    settings: Settings,
+    settings: Arc<Settings>,
+    prompts: Arc<Prompts>,
+    outages: Arc<Outages>,
+    connections: Arc<Connections<S>>,
+}
+
+/// What stays as it is when settings change.
+struct Connections<S> {
     secrets: S,
     /// By secret, its key once it was read, until a provider refuses it.
-    stored_keys: BTreeMap<String, Mutex<Option<Secret>>>,
-    prompts: Prompts,
+    stored_keys: std::sync::Mutex<BTreeMap<String, Arc<Mutex<Option<Secret>>>>>,
     token_counter: TokenCounter,
     http: Http,
-    outages: Outages,
     client: OnceLock<Result<Client, String>>,
 }
 
@@ -44,17 +49,46 @@ impl<S: Secrets> Models<S> {
     /// key is read until that succeeds, and again after a provider refused it: it may have been
     /// replaced.
     pub fn new(settings: Settings, secrets: S) -> Self {
-        let stored_keys =
-            settings.stored_keys().map(|name| (name.to_owned(), Mutex::default())).collect();
-        let (prompts, token_counter) = (Prompts::default(), TokenCounter::default());
-        let (http, outages, client) = (Http::default(), Outages::default(), OnceLock::new());
-        Self { settings, secrets, stored_keys, prompts, token_counter, http, outages, client }
+        let connections = Connections {
+            secrets,
+            stored_keys: std::sync::Mutex::default(),
+            token_counter: TokenCounter::default(),
+            http: Http::default(),
+            client: OnceLock::new(),
+        };
+        Self {
+            settings: Arc::new(settings),
+            prompts: Arc::default(),
+            outages: Arc::default(),
+            connections: Arc::new(connections),
+        }
+    }
+
+    /// The same with other prompts, by which models without tool calls of their own are told of tools.
+    #[must_use]
+    pub fn with_prompts(&self, prompts: Arc<Prompts>) -> Self {
+        Self {
+            settings: Arc::clone(&self.settings),
+            prompts,
+            outages: Arc::clone(&self.outages),
+            connections: Arc::clone(&self.connections),
+        }
+    }
+
+    /// Models by other settings over the same connections. What models failed of is forgotten if they differ.
+    #[must_use]
+    pub fn with_settings(&self, settings: Settings) -> Self {
+        let same = self.with_prompts(Arc::clone(&self.prompts));
+        match settings == *self.settings {
+            true => same,
+            false => Self { settings: Arc::new(settings), outages: Arc::default(), ..same },
+        }
     }
 
     /// The pool of connections, for others who call something over HTTP.
     #[must_use]
     pub fn http(&self) -> Http {
-        self.http.clone()
+        self.connections.http.clone()
     }
 
     /// The settings, for whoever shows them.
@@ -66,7 +100,7 @@ impl<S: Secrets> Models<S> {
     /// Where stored keys are read from, for whoever has secrets of other kinds.
     #[must_use]
     pub fn secrets(&self) -> &S {
-        &self.secrets
+        &self.connections.secrets
     }
 
     fn find_model(
@@ -90,16 +124,11 @@ impl<S: Secrets> Models<S> {
             ModelKey::Value(secret) => return Ok(Some(secret.clone())),
             ModelKey::Stored(name) => name,
         };
-        let stored = self.stored_keys.get(name).ok_or_else(|| {
-            model_error(
-                ModelErrorKind::NotConfigured,
-                format!("the secret `{name}` was never asked for"),
-            )
-        })?;
+        let stored = self.stored_key(name);
         // Locked while it is read: calls at the same time ask once.
         let mut known = stored.lock().await;
         if known.is_none() {
-            let read = self.secrets.read_secret(name).await;
+            let read = self.connections.secrets.read_secret(name).await;
             *known = Some(read.map_err(|error| match error {
                 SecretError::Missing(why) => model_error(ModelErrorKind::KeyMissing, why),
                 SecretError::Unavailable(why) => model_error(
@@ -113,16 +142,21 @@ impl<S: Secrets> Models<S> {
 
     /// Forgets a stored key that was refused, unless another was read meanwhile.
     async fn forget_key(&self, model: &ModelSettings, refused: Option<&Secret>) {
-        if let ModelKey::Stored(name) = &model.key
-            && let Some(stored) = self.stored_keys.get(name)
-        {
-            stored.lock().await.take_if(|known| Some(&*known) == refused);
+        if let ModelKey::Stored(name) = &model.key {
+            self.stored_key(name).lock().await.take_if(|known| Some(&*known) == refused);
         }
     }
 
+    fn stored_key(&self, name: &str) -> Arc<Mutex<Option<Secret>>> {
+        let known = self.connections.stored_keys.lock();
+        let mut known = known.unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(name.to_owned()).or_default())
+    }
+
     fn genai_client(&self) -> Result<&Client, ModelError> {
-        self.client
-            .get_or_init(|| build_client(&self.http))
+        let Connections { client, http, .. } = &*self.connections;
+        client
+            .get_or_init(|| build_client(http))
             .as_ref()
             .map_err(|error| model_error(ModelErrorKind::Unreachable, error.as_str()))
     }
@@ -161,7 +195,7 @@ impl<S: Secrets> Model for Models<S> {
 
     fn count_tokens(&self, role: Role, choice: ModelChoice, text: &str) -> u64 {
         let name = self.find_model(role, choice).map_or("", |(_, model)| &model.model);
-        self.token_counter.count(name, text)
+        self.connections.token_counter.count(name, text)
     }
 
     async fn call(

@@ -25,6 +25,6 @@ mod wire_id;
 pub use client::Models;
 pub use http::Http;
 pub use settings::{
-    FunctionCallType, ModelKey, ModelSettings, Provider, Settings, SettingsError, Temperature,
-    Thinking,
+    FunctionCallType, ModelKey, ModelSettings, Provider, Settings, SettingsError, SettingsFault,
+    Temperature, Thinking,
 };

@@ -2,6 +2,7 @@
 //!
 //! `djinn_settings::table::model` has a row for each; a test compares the two.
 
+mod json_lines;
 mod object_reader;
 mod provider;
 mod read;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use djinn_core::budget::Price;
 use djinn_core::settings::Role;
 use djinn_runtime::port::secret::Secret;
+use djinn_settings::VarLookup;
 use serde_json::{Map, Value};
 
 use crate::price::Prices;
@@ -137,6 +139,15 @@ pub struct SettingsError {
     pub problem: String,
 }
 
+/// What is wrong with settings that are a text of their own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingsFault {
+    /// The line of the text, counted from 1.
+    pub line: usize,
+    /// What was found, and what may stand there. Never a key.
+    pub rule: String,
+}
+
 impl ModelSettings {
     /// A model with every default and no key.
     #[must_use]
@@ -162,7 +173,8 @@ impl ModelSettings {
 
 impl Settings {
     /// Reads `DJINN_MODELS`, or without it `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`; with none of
-    /// them no model is configured, and calls say so. `DJINN_PRICES` has prices besides ours.
+    /// them no model is configured, and calls say so. `DJINN_PRICES` has prices besides ours. Where
+    /// `DJINN_MODELS` names a text there is no model either before that was read.
     ///
     /// # Errors
     /// [`SettingsError`] for anything unknown, of the wrong type or out of range, and for an
@@ -170,6 +182,24 @@ impl Settings {
     pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
         let prices = Prices::from_vars(&var)?;
         Ok(Self { prices, ..read::read_settings(&var)? })
+    }
+
+    /// The text that `DJINN_MODELS` names, if it is no JSON: `@config/models.json` in the bucket, or a path that
+    /// begins with `./`, `../` or `/`.
+    #[must_use]
+    pub fn find_text_path(var: VarLookup<'_>) -> Option<String> {
+        read::find_text_path(var)
+    }
+
+    /// The settings in a text that `DJINN_MODELS` names, which holds what the variable would. Prices and keys
+    /// that it names are read as of [`Self::from_vars`].
+    ///
+    /// # Errors
+    /// [`SettingsFault`] for the first thing that is wrong.
+    pub fn from_text(text: &str, var: VarLookup<'_>) -> Result<Self, SettingsFault> {
+        let prices = Prices::from_vars(var)
+            .map_err(|error| SettingsFault { line: 1, rule: error.to_string() })?;
+        Ok(Self { prices, ..read::parse_text(text, var)? })
     }
 
     /// One model for every role.
@@ -212,20 +242,6 @@ impl Settings {
     pub fn unpriced_models(&self) -> BTreeSet<&str> {
         let models = self.models.values().map(|model| model.model.as_str());
         models.filter(|model| self.prices.of(model).is_none()).collect()
-    }
-
-    /// The name of each role's model, for the record of a run.
-    #[must_use]
-    pub fn model_names(&self) -> BTreeMap<Role, String> {
-        Role::ALL.iter().filter_map(|role| Some((*role, self.model(*role)?.0.to_owned()))).collect()
-    }
-
-    /// The names under which secrets are kept that models need.
-    pub fn stored_keys(&self) -> impl Iterator<Item = &str> {
-        self.models.values().filter_map(|model| match &model.key {
-            ModelKey::Stored(name) => Some(name.as_str()),
-            ModelKey::None | ModelKey::Value(_) => None,
-        })
     }
 }
 

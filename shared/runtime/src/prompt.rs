@@ -4,14 +4,16 @@
 //! is cut and marked. `prompts/README.md` says what each is for and what fills it.
 
 pub mod frame;
+mod own;
 
 use std::collections::BTreeMap;
-use std::sync::{LazyLock, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use djinn_core::id::sha256_hex;
 use djinn_core::language::Language;
 use djinn_text::urls::trim_partial_placeholder;
 use minijinja::{Environment, Template, UndefinedBehavior};
+pub use own::OwnPrompts;
 use serde::Serialize;
 
 /// What marks a rendering that was cut.
@@ -221,6 +223,12 @@ impl Fragment {
             Language::Zh => self.zh,
         }
     }
+
+    /// Whether it is what a model is told about a tool, with a section for each parameter.
+    #[must_use]
+    pub fn describes_tool(&self) -> bool {
+        self.name.starts_with("tool/") && self.en.contains("\n## ")
+    }
 }
 
 /// What a model is told about a tool and its parameters.
@@ -235,10 +243,20 @@ pub struct ToolDescription {
 /// Renders fragments. In templates the filter `framed` frames what others wrote as data.
 #[derive(Default)]
 pub struct Prompts {
-    /// Templates that were rendered before.
-    compiled: RwLock<BTreeMap<(&'static str, Language), Template<'static, 'static>>>,
-    version: OnceLock<String>,
+    /// Templates of ours that were rendered before.
+    compiled: Arc<CompiledTemplates>,
+    /// What a deployment has in their place now.
+    own: RwLock<Arc<OwnPrompts>>,
 }
+
+type CompiledTemplates = RwLock<BTreeMap<(&'static str, Language), Template<'static, 'static>>>;
+
+/// The version of our templates, in hex.
+static SHIPPED_VERSION: LazyLock<String> = LazyLock::new(|| {
+    let all: Vec<String> =
+        ALL.iter().map(|f| format!("{}\0{}\0{}\0", f.name, f.en, f.zh)).collect();
+    sha256_hex(all.concat().as_bytes())
+});
 
 /// What templates are compiled in.
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -252,7 +270,8 @@ impl Prompts {
     /// Fills a fragment. What does not fit its cap is cut and marked.
     ///
     /// A template that cannot be rendered is a bug that the tests of `prompts/` find; should it
-    /// happen nevertheless it is logged, and the model gets the template as it stands.
+    /// happen nevertheless it is logged, and the model gets the template as it stands. Of a deployment's own
+    /// template it gets ours.
     pub fn render(
         &self,
         language: Language,
@@ -260,6 +279,9 @@ impl Prompts {
         context: impl Serialize,
     ) -> String {
         let context = minijinja::Value::from(minijinja::value::Serde(context));
+        if let Some(text) = self.render_own(language, fragment, &context) {
+            return truncate_text(&text, fragment.max_chars);
+        }
         let rendered =
             self.compile_template(language, fragment).and_then(|text| text.render(context));
         let text = rendered.unwrap_or_else(|error| {
@@ -267,6 +289,23 @@ impl Prompts {
             fragment.template(language).trim().to_owned()
         });
         truncate_text(&text, fragment.max_chars)
+    }
+
+    /// A deployment's own template, filled. It is compiled each time: few are, and they may change.
+    fn render_own(
+        &self,
+        language: Language,
+        fragment: Fragment,
+        context: &minijinja::Value,
+    ) -> Option<String> {
+        let own = self.own().find_text(fragment, language)?;
+        let rendered = ENVIRONMENT.render_str(own.trim(), context);
+        rendered
+            .inspect_err(|error| {
+                let (fragment, kind) = (fragment.name, error.kind());
+                tracing::error!(fragment, ?kind, "a deployment's prompt is not rendered: ours is");
+            })
+            .ok()
     }
 
     /// Fills the instructions of an agent's file. What does not fit is cut and marked; what cannot be
@@ -324,12 +363,23 @@ impl Prompts {
     }
 
     /// SHA-256 over all fragments: which prompts a run was started with.
-    pub fn version(&self) -> &str {
-        self.version.get_or_init(|| {
-            let all: Vec<String> =
-                ALL.iter().map(|f| format!("{}\0{}\0{}\0", f.name, f.en, f.zh)).collect();
-            sha256_hex(all.concat().as_bytes())
-        })
+    pub fn version(&self) -> String {
+        self.own().version(&SHIPPED_VERSION)
+    }
+
+    /// Puts these in the place of ours from now on, and of what stood there.
+    pub fn replace_own(&self, own: OwnPrompts) {
+        *self.own.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(own);
+    }
+
+    /// The same prompts, which stay as they are now.
+    #[must_use]
+    pub fn snapshot(&self) -> Self {
+        Self { compiled: Arc::clone(&self.compiled), own: RwLock::new(self.own()) }
+    }
+
+    fn own(&self) -> Arc<OwnPrompts> {
+        Arc::clone(&self.own.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -1,16 +1,21 @@
 //! The world that runs are driven in: all ports together, and what a deployment sets besides.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::content::ContentPolicy;
 use crate::port::Store;
 use crate::port::alarm::{Alarms, Invoker};
 use crate::port::clock::Clock;
+use crate::port::configuration::{Configuration, ConfigurationSource};
 use crate::port::model::Model;
 use crate::port::sandbox::Sandbox;
 use crate::port::tool::Toolbox;
 use crate::prompt::Prompts;
 use crate::settings::Settings;
+
+/// How long what a deployment has changed is waited for; what it had before holds then.
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// A world put together of its parts: what a function's `main` wires, and what tests do.
 pub struct World<S, M, A, I, C> {
@@ -34,6 +39,8 @@ pub struct World<S, M, A, I, C> {
     pub sandbox: Arc<dyn Sandbox>,
     /// How long things may take.
     pub settings: Arc<Settings>,
+    /// What reads prompts and models anew, if the deployment keeps any as texts.
+    pub configuration: Option<Arc<dyn ConfigurationSource<M>>>,
 }
 
 impl<S, M, A, I, C> Clone for World<S, M, A, I, C> {
@@ -49,6 +56,7 @@ impl<S, M, A, I, C> Clone for World<S, M, A, I, C> {
             content: Arc::clone(&self.content),
             sandbox: Arc::clone(&self.sandbox),
             settings: Arc::clone(&self.settings),
+            configuration: self.configuration.clone(),
         }
     }
 }
@@ -106,6 +114,24 @@ where
     fn settings(&self) -> &Settings {
         &self.settings
     }
+
+    async fn refresh(&self) -> Self {
+        let Some(source) = &self.configuration else { return self.clone() };
+        let fresh = self.settings.tool_sources_fresh;
+        tokio::select! {
+            biased;
+            () = source.update(self.clock.now_ms(), fresh) => {}
+            () = self.clock.sleep(MAX_WAIT) => tracing::warn!("prompts and models not read in time"),
+        }
+        let now = source.current();
+        let Configuration { prompts, model, .. } = &*now;
+        Self { prompts: Arc::clone(prompts), model: Arc::clone(model), ..self.clone() }
+    }
+
+    fn configuration_problems(&self) -> Arc<[String]> {
+        let current = self.configuration.as_ref().map(|source| source.current());
+        current.map_or_else(Arc::default, |now| Arc::clone(&now.problems))
+    }
 }
 
 /// The world as a driver sees it.
@@ -141,4 +167,10 @@ pub trait Ports: Clone + Send + Sync + 'static {
     fn sandbox(&self) -> &dyn Sandbox;
     /// How long things may take.
     fn settings(&self) -> &Settings;
+    /// The same with the prompts and models that the deployment has now, read anew if that was done five seconds
+    /// ago. They stay so: who drives a run with them drives it with the same to the end. Without a deployment's
+    /// own texts nothing is read.
+    fn refresh(&self) -> impl Future<Output = Self> + Send;
+    /// What was wrong when those were last read, in sentences for clients too.
+    fn configuration_problems(&self) -> Arc<[String]>;
 }

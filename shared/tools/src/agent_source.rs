@@ -7,18 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use djinn_agents::{AgentProblem, ReadAgent, check_agents};
-use djinn_core::id::sha256_hex;
+use djinn_agents::{FileProblem, ReadAgent, check_agents};
 use djinn_core::language::Language;
 pub use djinn_runtime::port::text_folder::MANIFEST;
 use djinn_runtime::port::text_folder::{
-    FolderText, ListedText, ManifestError, TextFolder, TextFolderError, write_manifest,
+    FolderText, ManifestError, NameDepth, TextFolder, TextFolderError, list_texts,
 };
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolAudience, ToolSource, ToolSourceError};
 use files::{FoundFile, check_files, with_shipped};
-use futures::future::join_all;
 
 use crate::agent_tool::AgentTool;
+use crate::known_folders::{KnownFolders, ReadFolder, read_folders};
 use crate::local_folder::LocalFolder;
 
 /// Why a deployment's agents cannot be offered. Its text says what to change.
@@ -32,7 +31,7 @@ pub enum AgentSetupError {
     UnknownAgent(String, String),
     /// A file breaks a rule.
     #[error(transparent)]
-    File(#[from] AgentProblem),
+    File(#[from] FileProblem),
     /// The files cannot be listed in a manifest.
     #[error("the manifest {0}")]
     Manifest(#[from] ManifestError),
@@ -55,8 +54,7 @@ pub struct AgentSource {
 /// What was read last.
 #[derive(Default)]
 struct KnownAgents {
-    /// The files of each folder that could be read, by its path.
-    folders: BTreeMap<String, Vec<FoundFile>>,
+    folders: KnownFolders,
     /// The last good state of each file in each language.
     good: BTreeMap<(String, &'static str), ReadAgent>,
     /// What is wrong, in a sentence each.
@@ -115,12 +113,12 @@ impl AgentSource {
     }
 
     async fn list_now(&self) -> Vec<Arc<dyn Tool>> {
-        let read = join_all(self.folders.iter().map(|folder| folder.read_texts())).await;
+        let read = read_folders(&self.folders).await;
         let mut known = self.lock_known();
         let said = std::mem::take(&mut known.problems);
         let mut files = Vec::new();
-        for (folder, texts) in self.folders.iter().zip(read) {
-            files.extend(known.update_folder(folder.path(), texts));
+        for (path, texts) in read {
+            files.extend(known.update_folder(path, texts));
         }
         let mut by_name: BTreeMap<String, [Option<ReadAgent>; 2]> = BTreeMap::new();
         for (place, language) in [Language::En, Language::Zh].into_iter().enumerate() {
@@ -147,19 +145,11 @@ impl KnownAgents {
     fn update_folder(
         &mut self,
         path: String,
-        texts: Result<Vec<FolderText>, TextFolderError>,
-    ) -> Vec<FoundFile> {
-        match texts {
-            Ok(texts) => {
-                let files: Vec<_> = FoundFile::list(&path, texts).collect();
-                self.folders.insert(path, files.clone());
-                files
-            }
-            Err(error) => {
-                self.problems.insert(error.to_string());
-                self.folders.get(&path).cloned().unwrap_or_default()
-            }
-        }
+        read: Result<Vec<FolderText>, TextFolderError>,
+    ) -> impl Iterator<Item = FoundFile> + use<> {
+        let ReadFolder { path, texts, problem } = self.folders.update_folder(path, read);
+        self.problems.extend(problem);
+        FoundFile::list(path, texts)
     }
 
     /// The agents in one language, of which broken ones are as they last were.
@@ -225,14 +215,10 @@ impl ToolSource for AgentSource {
 /// # Errors
 /// [`AgentSetupError`] for the first thing that is wrong.
 pub fn make_manifest(folder: &Path) -> Result<String, AgentSetupError> {
-    let folder = LocalFolder::new(folder);
+    let folder = LocalFolder::new(folder, NameDepth::Language);
     let texts = folder.read_at_start().unwrap_or_else(|| Ok(Vec::new()))?;
-    let listed = texts.iter().filter_map(|FolderText { name, text }| {
-        let sha256 = sha256_hex(text.as_ref().ok()?.as_bytes());
-        Some(ListedText { name: name.clone(), sha256 })
-    });
-    let manifest = write_manifest(listed.collect())?;
-    let files: Vec<_> = FoundFile::list(&folder.path(), texts).collect();
+    let manifest = list_texts(&texts, NameDepth::Language)?;
+    let files: Vec<_> = FoundFile::list(folder.path(), texts).collect();
     for language in [Language::En, Language::Zh] {
         check_files(&files, language, &BTreeSet::new(), false)?;
     }

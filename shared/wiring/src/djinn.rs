@@ -1,10 +1,11 @@
 //! What a deployment is made of besides variables: its tools.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use djinn_aws::{AwsSecrets, AwsStore};
 use djinn_runtime::port::sandbox::{DisabledSandbox, Sandbox};
-use djinn_runtime::port::text_folder::TextFolder;
+use djinn_runtime::port::text_folder::NameDepth;
 use djinn_runtime::port::tool::{OfferedAgents, Tool, ToolSource, Toolbox};
 use djinn_runtime::prompt::Prompts;
 use djinn_settings::InvalidSetting;
@@ -13,11 +14,12 @@ use djinn_settings::table::tools::{AGENTS, CODE_SANDBOX, OFFERED_AGENTS};
 use djinn_tools::agent_source::{AgentSetupError, AgentSource};
 use djinn_tools::collect_tool::CollectTool;
 use djinn_tools::file_tool::FileTool;
-use djinn_tools::local_folder::LocalFolder;
 use djinn_tools::look_tool::LookTool;
 use djinn_tools::python_tool::PythonTool;
 use djinn_tools::render_tool::RenderTool;
 use djinn_tools::{Language, RegistrationError, ToolAdapter, ToolRegistry, TypedTool};
+
+use crate::text_folders::open_folders;
 
 /// A deployment: Djinn with its own tools, and those of whoever deploys it.
 ///
@@ -171,16 +173,12 @@ fn check_code_sandbox(var: &dyn Fn(&str) -> Option<String>) -> Result<(), Invali
 
 /// Adds the deployment's agents. Without any that is offered or in a folder of its own, none is read.
 fn with_agents(toolbox: Toolbox, parts: &ToolParts<'_>) -> Result<Toolbox, ToolSetupError> {
-    let folders = AGENTS.find_text(parts.var).unwrap_or_default();
+    let folders = open_folders(&AGENTS, parts.var, &parts.files, NameDepth::Language)?;
     let offered = OFFERED_AGENTS.find_text(parts.var).unwrap_or_default();
-    let list = |text: &str, by: char| -> Vec<String> {
-        text.split(by).map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
-    };
-    let folders = list(&folders, ':').into_iter().map(|path| open_folder(&path, parts));
-    let folders = folders.collect::<Result<Vec<_>, _>>()?;
-    let offered = match list(&offered, ',') {
-        all if all == ["all"] => OfferedAgents::All,
-        names => OfferedAgents::Named(names.into_iter().collect()),
+    let offered = offered.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let offered = match offered.map(str::to_owned).collect::<BTreeSet<_>>() {
+        all if all.len() == 1 && all.contains("all") => OfferedAgents::All,
+        names => OfferedAgents::Named(names),
     };
     if folders.is_empty() && offered == OfferedAgents::default() {
         return Ok(toolbox);
@@ -193,20 +191,10 @@ fn with_agents(toolbox: Toolbox, parts: &ToolParts<'_>) -> Result<Toolbox, ToolS
     Ok(toolbox.with_source(Arc::new(agents)).with_offered_agents(offered))
 }
 
-/// A folder of texts: one of the function's own, or, behind an `@`, a prefix of the deployment's bucket.
-fn open_folder(path: &str, parts: &ToolParts<'_>) -> Result<Arc<dyn TextFolder>, InvalidSetting> {
-    let Some(prefix) = path.strip_prefix('@') else {
-        return Ok(Arc::new(LocalFolder::new(path)));
-    };
-    let folder = parts.files.open_text_folder(prefix);
-    let folder = folder.map_err(|error| AGENTS.problem(&format!("names `{path}`: {error}")))?;
-    Ok(Arc::new(folder))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build_lambda_world;
+    use crate::{Variables, build_lambda_world};
     use djinn_tools::{
         BoxFuture, EffectClass, ToolAudience, ToolContext, ToolDefinition, ToolError, ToolOutput,
         ToolSourceError,
@@ -248,12 +236,16 @@ mod tests {
     }
 
     /// Which of these tools a deployment has, where `GREETER` is as given.
-    fn build(djinn: &Djinn, greeter: Option<&str>, tools: [&str; 2]) -> Result<[bool; 2], String> {
-        let var = |name: &str| match name {
+    fn build(
+        djinn: &Djinn,
+        greeter: Option<&'static str>,
+        tools: [&str; 2],
+    ) -> Result<[bool; 2], String> {
+        let variables: Variables = Arc::new(move |name| match name {
             "GREETER" => greeter.map(str::to_owned),
             name => find_variable(name),
-        };
-        let world = build_lambda_world(djinn, &var).map_err(|error| error.to_string())?;
+        });
+        let world = build_lambda_world(djinn, &variables).map_err(|error| error.to_string())?;
         Ok(tools.map(|name| world.tools.find_tool(name).is_some()))
     }
 
@@ -288,7 +280,7 @@ mod tests {
     #[test]
     fn the_sources_of_a_deployment_are_asked_for_tools() {
         let djinn = Djinn::new().with_tool_source(Catalogue);
-        let world = build_lambda_world(&djinn, &find_variable).unwrap();
+        let world = build_lambda_world(&djinn, &(Arc::new(find_variable) as Variables)).unwrap();
         let names: Vec<_> = world.tools.sources().map(|source| source.name()).collect();
         assert_eq!(names, ["catalogue"]);
     }
@@ -296,12 +288,14 @@ mod tests {
     #[test]
     fn a_prefix_of_the_bucket_is_refused_where_sessions_write_and_not_read_at_the_start() {
         let start = |agents: &'static str, offered: &'static str| {
-            let var = |name: &str| match name {
+            let variables: Variables = Arc::new(move |name| match name {
                 "DJINN_AGENTS" => Some(agents.to_owned()),
                 "DJINN_OFFERED_AGENTS" => Some(offered.to_owned()),
                 name => find_variable(name),
-            };
-            build_lambda_world(&Djinn::new(), &var).map(drop).map_err(|error| error.to_string())
+            });
+            build_lambda_world(&Djinn::new(), &variables)
+                .map(drop)
+                .map_err(|error| error.to_string())
         };
         // Whether there is an agent of this name is not known yet.
         assert_eq!(start("@config/agents", "oracle,researcher"), Ok(()));
@@ -321,14 +315,93 @@ mod tests {
     }
 
     #[test]
+    fn broken_texts_of_the_function_end_the_start_and_those_of_the_bucket_are_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        std::fs::create_dir_all(folder.path().join("prompts/en/react")).unwrap();
+        std::fs::write(path("prompts/en/react/system.md"), "Today\nis {{ dat }}.").unwrap();
+        std::fs::write(path("models.json"), "{\n\"models\": {\"m\": {}}}").unwrap();
+        let ollama = |model: &str| {
+            format!(r#"{{"models": {{"m": {{"provider": "ollama", "model": "{model}"}}}}}}"#)
+        };
+        std::fs::write(path("good.json"), ollama("own")).unwrap();
+        let start = |prompts: &str, models: &str, budget: &'static str| {
+            let (prompts, models) = (prompts.to_owned(), models.to_owned());
+            let variables: Variables = Arc::new(move |name| match name {
+                "DJINN_PROMPTS" => Some(prompts.clone()),
+                "DJINN_MODELS" => Some(models.clone()),
+                "DJINN_MAX_USD" => Some(budget.to_owned()),
+                name => find_variable(name),
+            });
+            let world = build_lambda_world(&Djinn::new(), &variables);
+            world.map(|world| world.configuration.is_some()).map_err(|error| error.to_string())
+        };
+        assert_eq!(start("", &ollama("own"), ""), Ok(false));
+        assert_eq!(start("@config/prompts", "@config/models.json", ""), Ok(true));
+        assert_eq!(start("", &path("good.json"), ""), Ok(true));
+        for (prompts, models, budget, says) in [
+            (
+                path("prompts"),
+                String::new(),
+                "",
+                format!("{}:2: the prompt uses `dat`, ", path("prompts/en/react/system.md")),
+            ),
+            (
+                path("none"),
+                String::new(),
+                "",
+                format!("the folder {} cannot be read: ", path("none")),
+            ),
+            (
+                "@prompts".to_owned(),
+                String::new(),
+                "",
+                "DJINN_PROMPTS names `@prompts`: a prefix".to_owned(),
+            ),
+            (
+                String::new(),
+                path("models.json"),
+                "",
+                format!("{}:2: `models.m.provider` is missing", path("models.json")),
+            ),
+            (
+                String::new(),
+                path("none.json"),
+                "",
+                format!("{}:1: it is not there", path("none.json")),
+            ),
+            (
+                String::new(),
+                path("good.json"),
+                "1",
+                format!(
+                    "{}:1: there is a budget in US dollars, and no price of own",
+                    path("good.json")
+                ),
+            ),
+            (
+                String::new(),
+                "@models.json".to_owned(),
+                "",
+                "DJINN_MODELS names `@models.json`: ".to_owned(),
+            ),
+        ] {
+            let error = start(&prompts, &models, budget).unwrap_err();
+            assert!(error.starts_with(&says), "{error}");
+        }
+    }
+
+    #[test]
     fn code_that_nothing_holds_is_refused_but_on_a_laptop() {
         let start = |sandbox: &'static str, local: &'static str| {
-            let var = |name: &str| match name {
+            let variables: Variables = Arc::new(move |name| match name {
                 "DJINN_CODE_SANDBOX" => Some(sandbox.to_owned()),
                 "DJINN_LOCAL" => Some(local.to_owned()),
                 name => find_variable(name),
-            };
-            build_lambda_world(&Djinn::new(), &var).map(drop).map_err(|error| error.to_string())
+            });
+            build_lambda_world(&Djinn::new(), &variables)
+                .map(drop)
+                .map_err(|error| error.to_string())
         };
         assert_eq!((start("unsafe", "1"), start("jail", "0")), (Ok(()), Ok(())));
         let refused = "DJINN_CODE_SANDBOX is `unsafe`, which is for laptops: leave it out";

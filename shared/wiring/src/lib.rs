@@ -4,8 +4,10 @@
 //! invokes the executor. Nothing here does I/O: clients connect when they are first used.
 //! Which tools there are says a [`Djinn`].
 
+mod configuration;
 mod djinn;
 mod environment;
+mod text_folders;
 
 use std::sync::Arc;
 
@@ -18,12 +20,17 @@ use djinn_runtime::settings::Settings;
 use djinn_runtime::world::World;
 use djinn_settings::InvalidSetting;
 use djinn_settings::table::runtime::MAX_USD;
+use djinn_tools::prompt_source::PromptSetupError;
 
+use configuration::{ConfigurationTexts, check_prices};
 pub use djinn::{Djinn, ToolParts, ToolSetupError};
 pub use environment::check_environment;
 
 /// A world whose runs are kept by AWS, or by what stands in for it on a laptop.
 pub type AwsWorld<A, I> = World<AwsStore, Models<AwsSecrets>, A, I, SystemClock>;
+
+/// Looks an environment variable up, also later: texts that are read anew may name one.
+pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// The world of a function on Lambda.
 pub type LambdaWorld = AwsWorld<SchedulerAlarms, LambdaInvoker>;
@@ -40,22 +47,28 @@ pub enum WiringError {
     /// A tool of the deployment.
     #[error(transparent)]
     Tools(#[from] ToolSetupError),
+    /// A prompt of the deployment.
+    #[error(transparent)]
+    Prompts(#[from] PromptSetupError),
+    /// The text that `DJINN_MODELS` names.
+    #[error("{0}")]
+    ModelsText(String),
     /// There is a budget in money, and models whose calls cost nobody knows what.
     #[error("there is a budget in US dollars, but DJINN_PRICES has no price of {0}")]
     Unpriced(String),
 }
 
-/// The world of a function on Lambda. `var` looks an environment variable up.
+/// The world of a function on Lambda.
 ///
 /// # Errors
 /// [`WiringError`] for the first variable that is missing or unusable, or a tool that is.
 pub fn build_lambda_world(
     djinn: &Djinn,
-    var: &dyn Fn(&str) -> Option<String>,
+    variables: &Variables,
 ) -> Result<LambdaWorld, WiringError> {
-    let aws = Aws::new(djinn_aws::Settings::from_vars(var)?);
+    let aws = Aws::new(djinn_aws::Settings::from_vars(&**variables)?);
     let (alarms, invoker) = (aws.alarms(), aws.invoker());
-    build_world(djinn, var, &aws, alarms, invoker)
+    build_world(djinn, variables, &aws, alarms, invoker)
 }
 
 /// A world over `aws` in which `alarms` and `invoker` bring runs back.
@@ -64,20 +77,22 @@ pub fn build_lambda_world(
 /// [`WiringError`] for the first variable or tool that is unusable.
 pub fn build_world<A: Alarms, I: Invoker>(
     djinn: &Djinn,
-    var: &dyn Fn(&str) -> Option<String>,
+    variables: &Variables,
     aws: &Aws,
     alarms: A,
     invoker: I,
 ) -> Result<AwsWorld<A, I>, WiringError> {
+    let var = &**variables;
     let prompts = Arc::new(Prompts::default());
     let store = Arc::new(aws.store());
     let models = djinn_model::Settings::from_vars(var)?;
     let settings = Settings::from_vars(var)?;
-    check_prices(
-        &models,
-        MAX_USD.find_micro_usd(var)?.is_some() || settings.user.day_micro_usd.is_some(),
-    )?;
-    let models = Models::new(models, aws.secrets());
+    let has_budget =
+        MAX_USD.find_micro_usd(var)?.is_some() || settings.user.day_micro_usd.is_some();
+    check_prices(&models, has_budget).map_err(WiringError::Unpriced)?;
+    let models = Models::new(models, aws.secrets()).with_prompts(Arc::clone(&prompts));
+    let texts = ConfigurationTexts::open(variables, &store, has_budget)?;
+    let (model, configuration) = texts.into_source(&prompts, models);
     let parts = ToolParts {
         var,
         files: Arc::clone(&store),
@@ -90,27 +105,14 @@ pub fn build_world<A: Alarms, I: Invoker>(
         content: Arc::new(djinn_tools::content_checker::parse_content_policy(var, aws.secrets())?),
         sandbox: parts.sandbox,
         settings: Arc::new(settings),
-        model: Arc::new(models),
+        model,
         alarms: Arc::new(alarms),
         invoker: Arc::new(invoker),
         clock: Arc::new(SystemClock),
         store,
         prompts,
+        configuration,
     })
-}
-
-/// Says which models have no price: they cost nothing as far as we know, unless there is money to be
-/// counted.
-fn check_prices(models: &djinn_model::Settings, money: bool) -> Result<(), WiringError> {
-    let unpriced: Vec<&str> = models.unpriced_models().into_iter().collect();
-    match unpriced.join(", ") {
-        none if none.is_empty() => Ok(()),
-        names if money => Err(WiringError::Unpriced(names)),
-        names => {
-            tracing::info!(models = names, "no price is known: their calls count as free");
-            Ok(())
-        }
-    }
 }
 
 #[cfg(test)]
@@ -128,7 +130,7 @@ mod tests {
         };
         let (listed, own) = (models("gpt-4.1").unwrap(), models("mine").unwrap());
         assert!(check_prices(&listed, true).is_ok() && check_prices(&own, false).is_ok());
-        let refused = check_prices(&own, true).unwrap_err().to_string();
+        let refused = WiringError::Unpriced(check_prices(&own, true).unwrap_err()).to_string();
         let sentence = "there is a budget in US dollars, but DJINN_PRICES has no price of mine";
         assert_eq!(refused, sentence);
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use djinn_core::id::{FileName, RequestId, RunId, SessionId, SessionName, TenantId, UserId};
@@ -13,7 +14,7 @@ use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::file::{Files as _, NewFile};
 use djinn_runtime::port::tool::ToolContext;
 use djinn_testkit::lambdasim::{Function, Lambda};
-use djinn_wiring::{LambdaWorld, build_lambda_world};
+use djinn_wiring::{LambdaWorld, Variables, build_lambda_world};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -44,11 +45,12 @@ impl Deployment {
         });
         let backing = Backing::start(BackingOptions::new(lambda.url())).await.unwrap();
         let variables = backing.variables();
-        let var = |name: &str| match djinn_settings::table::aws::SANDBOX.name == name {
-            true => Some("sandbox".to_owned()),
-            false => variables.iter().find(|(known, _)| *known == name).map(|(_, v)| v.clone()),
-        };
-        let world = build_lambda_world(&Djinn::new(), &var).unwrap();
+        let variables: Variables =
+            Arc::new(move |name| match djinn_settings::table::aws::SANDBOX.name == name {
+                true => Some("sandbox".to_owned()),
+                false => variables.iter().find(|(known, _)| *known == name).map(|(_, v)| v.clone()),
+            });
+        let world = build_lambda_world(&Djinn::new(), &variables).unwrap();
         let session = SessionKey {
             tenant: TenantId::new("t").unwrap(),
             owner: UserId::new("u").unwrap(),

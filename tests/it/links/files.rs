@@ -156,9 +156,20 @@ async fn timed(door: &Door, clock: &ManualClock) -> Client {
         door.ports.clone();
     let LocalWorld { sandbox, settings, .. } = door.ports.clone();
     let http = model.http();
-    let clock = Arc::new(clock.clone());
-    let ports =
-        Ports { store, model, alarms, invoker, clock, tools, prompts, content, sandbox, settings };
+    let (clock, configuration) = (Arc::new(clock.clone()), None);
+    let ports = Ports {
+        store,
+        model,
+        alarms,
+        invoker,
+        clock,
+        tools,
+        prompts,
+        content,
+        sandbox,
+        settings,
+        configuration,
+    };
     let var = |name: &str| match name {
         "DJINN_LOCAL" => Some("1".to_owned()),
         "DJINN_LINK_KEY" => Some(LINK_KEY.to_owned()),

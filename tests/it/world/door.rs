@@ -9,6 +9,7 @@ use axum::http::{Request, Response};
 use djinn_aws::Aws;
 use djinn_local::{LocalDispatch, LocalWorld, Stores, StoresOptions};
 use djinn_scripted::ScriptedModel;
+use djinn_wiring::Variables;
 use executor::Executor;
 use lambda_http::request::LambdaRequest;
 use serde_json::{Value, json};
@@ -60,18 +61,18 @@ impl Door {
         let aws = Aws::new(aws);
         let local = ("DJINN_LOCAL", "1".to_owned());
         let vars: Vec<_> = vars.into_iter().chain([local]).collect();
-        let var = |name: &str| found(&vars, name);
+        let variables: Variables = Arc::new(move |name| found(&vars, name));
         let (dispatch, mut invocations) = LocalDispatch::new(djinn_local::ALARM_EVERY);
         let mut ports = djinn_wiring::build_world(
             &djinn_wiring::Djinn::new(),
-            &var,
+            &variables,
             &aws,
             dispatch.clone(),
             dispatch,
         )
         .unwrap();
         ports.settings = Arc::new(quick());
-        let settings = agent::Settings::from_vars(&var).unwrap();
+        let settings = agent::Settings::from_vars(&*variables).unwrap();
         let mut parts = Parts { ports, settings };
         change(&mut parts);
         let Parts { ports, settings } = parts;

@@ -41,7 +41,7 @@ pub(super) fn run_tests() -> Result<()> {
     } else {
         say("the attacks are not made as root: this is not root");
     }
-    let mut stories = built.ignored_test_command("tests", "it", &["code::"])?;
+    let mut stories = built.ignored_test_command("tests", "it", &["code::", "report::"])?;
     run(stories.env(PYTHON, &python).env(FONT, &font))
 }
 

@@ -16,10 +16,10 @@ mod good;
 mod shipped;
 mod together;
 
-use djinn_agents::{AgentFile, AgentProblem, ReadAgent, read_agent};
+use djinn_agents::{AgentFile, FileProblem, ReadAgent, read_agent};
 use djinn_core::language::Language;
 
-fn read(text: &str) -> Result<ReadAgent, AgentProblem> {
+fn read(text: &str) -> Result<ReadAgent, FileProblem> {
     read_agent(&AgentFile { path: "a.md", text, language: Language::En })
 }
 

@@ -35,6 +35,19 @@ pub(super) fn parse_prefix(text: &str) -> Result<String, InvalidPrefix> {
     }
 }
 
+/// The prefix and the name of one text, of which the prefix may be the root.
+pub(super) fn parse_path(text: &str) -> Result<(String, String), InvalidPrefix> {
+    let (place, name) = text.rsplit_once('/').ok_or(InvalidPrefix::Form)?;
+    if !is_segment(name) || name.starts_with('.') {
+        return Err(InvalidPrefix::Form);
+    }
+    let prefix = match format!("{place}/") {
+        root if root == ROOT => root,
+        _ => parse_prefix(place)?,
+    };
+    Ok((prefix, name.to_owned()))
+}
+
 fn is_segment(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     !name.is_empty() && !name.bytes().all(|byte| byte == b'.') && name.bytes().all(is_allowed)
@@ -43,6 +56,19 @@ fn is_segment(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_lies_below_the_root_where_nobody_writes() {
+        let parsed = |text| parse_path(text).map(|(prefix, name)| prefix + "|" + &name);
+        assert_eq!(parsed("config/models.json"), Ok("config/|models.json".to_owned()));
+        assert_eq!(parsed("config/a/models.json"), Ok("config/a/|models.json".to_owned()));
+        for bad in
+            ["models.json", "config", "config/", "config/..", "config//a", "other/a", "config/.a"]
+        {
+            assert_eq!(parsed(bad), Err(InvalidPrefix::Form), "{bad}");
+        }
+        assert_eq!(parsed("config/files/a"), Err(InvalidPrefix::OfSessions("files")));
+    }
 
     #[test]
     fn a_prefix_is_where_nobody_writes() {

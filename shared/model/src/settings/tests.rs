@@ -104,8 +104,9 @@ fn everything_can_be_set() {
     };
     assert_eq!(settings.model(Role::React), Some(("main", &main)));
     assert_eq!(settings.fallback(Role::React).unwrap().0, "small");
+    let names = Role::ALL.iter().map(|role| (*role, settings.model(*role).unwrap().0.to_owned()));
     assert_eq!(
-        settings.model_names(),
+        names.collect::<BTreeMap<_, _>>(),
         BTreeMap::from([
             (Role::React, "main".to_owned()),
             (Role::Summary, "small".to_owned()),
@@ -120,7 +121,6 @@ fn everything_can_be_set() {
             (Role::Search, "main".to_owned()),
         ])
     );
-    assert_eq!(settings.stored_keys().collect::<Vec<_>>(), [key]);
 }
 
 #[test]
@@ -381,4 +381,48 @@ fn every_member_that_is_read_has_a_row() {
     let missing: Vec<_> =
         roles.filter(|role| !whole::ROLES.meaning.contains(&format!("`{role}`"))).collect();
     assert!(missing.is_empty(), "docs/settings.md does not name the roles {missing:?}");
+}
+
+#[test]
+fn a_text_of_its_own_says_in_which_line_it_is_wrong() {
+    let read = |text: &str| Settings::from_text(text, &|_| None);
+    let good = "{\"models\": {\n  \"main\": {\"provider\": \"ollama\",\n    \"model\": \"m\"}}}";
+    assert_eq!(read(good).unwrap().model(Role::React).unwrap().0, "main");
+    let main = |member: &str| good.replace("\"m\"", &format!("\"m\",\n    {member}"));
+    for (text, says) in [
+        (String::new(), "1: it is not JSON: column 0"),
+        ("{\n  \"models\": {,".to_owned(), "2: it is not JSON: column 14"),
+        ("[1]".to_owned(), "1: it must be an object, got `[1]`"),
+        ("{}".to_owned(), "1: `models` must name at least one model"),
+        ("{\n\"model\": {}}".to_owned(), "2: `model` is no setting; there are "),
+        (main("\"max_tokens\": 0"), "4: `models.main.max_tokens` must be between 1 and 1000000"),
+        (main("\"max_token\": 1"), "4: `models.main.max_token` is no setting; there are "),
+        (main("\"key\": \"sk-secret\""), "4: `models.main.key` must say where the key is"),
+        (
+            main("\"key\": \"env:NONE\""),
+            "4: `models.main.key` names the variable NONE, which is not set",
+        ),
+        (good.replace("\"model\"", "\"name\""), "2: `models.main.model` is missing"),
+        (
+            good.replace("}}}", "}},\n\"roles\": {\"react\": \"x\"}}"),
+            "4: `roles.react` must be main",
+        ),
+    ] {
+        let SettingsFault { line, rule } = read(&text).unwrap_err();
+        let fault = format!("{line}: {rule}");
+        assert!(fault.starts_with(says) && !fault.contains("sk-secret"), "{text}: {fault}");
+    }
+}
+
+#[test]
+fn what_begins_as_a_path_does_names_a_text() {
+    for path in ["@config/models.json", "./models.json", "../m.json", "/opt/models.json"] {
+        let var = |name: &str| (name == "DJINN_MODELS").then(|| format!(" {path} "));
+        assert_eq!(Settings::find_text_path(&var).as_deref(), Some(path));
+        assert_eq!(Settings::from_vars(var), Ok(Settings::default()));
+    }
+    for json in ["{}", "models.json", "secret:models", ""] {
+        let var = |name: &str| (name == "DJINN_MODELS").then(|| json.to_owned());
+        assert_eq!(Settings::find_text_path(&var), None);
+    }
 }

@@ -74,7 +74,14 @@ pub(crate) async fn drive_run<P: Ports>(ports: &P, mut drive: DriveParams) -> Dr
     async {
         // In a box, since every future around it would hold room for it, and one that moves it twice.
         let (earlier, is_new) = (std::mem::take(&mut drive.earlier_records), drive.is_new);
-        let end = Box::pin(Driver::new(ports, drive).run_to_end(earlier, is_new)).await;
+        let end = match drive.caller {
+            // It has the prompts and models that its caller is driven with.
+            Some(_) => Box::pin(Driver::new(ports, drive).run_to_end(earlier, is_new)).await,
+            None => {
+                let ports = Box::pin(ports.refresh()).await;
+                Box::pin(Driver::new(&ports, drive).run_to_end(earlier, is_new)).await
+            }
+        };
         tracing::info!(outcome = end.as_str(), "driver stopped");
         end
     }

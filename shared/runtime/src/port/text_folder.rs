@@ -1,11 +1,13 @@
-//! Texts that a deployment keeps beside its code and changes while it runs, such as its files of agents.
+//! Texts that a deployment keeps beside its code and changes while it runs, such as its files of agents,
+//! its prompts, and the settings of its models.
 
 mod manifest;
 
 use std::sync::Arc;
 
 pub use manifest::{
-    ListedText, MANIFEST, MAX_LISTED, MAX_MANIFEST, ManifestError, parse_manifest, write_manifest,
+    ListedText, MANIFEST, MAX_LISTED, MAX_MANIFEST, ManifestError, NameDepth, list_texts,
+    parse_manifest, write_manifest,
 };
 
 use super::tool::BoxFuture;
@@ -16,10 +18,18 @@ pub const MAX_TEXT: usize = 64 * 1024;
 /// A text of a folder, or what is wrong with it now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderText {
-    /// Its name below the folder: `pricing.md`, `en/pricing.md`.
+    /// Its name below the folder: `pricing.md`, `en/pricing.md`, `en/react/system.md`.
     pub name: String,
     /// All of it, or the rest of a sentence that begins with its path.
     pub text: Result<Arc<str>, String>,
+}
+
+impl FolderText {
+    /// The path that sentences about it begin with, in the folder of this path.
+    #[must_use]
+    pub fn path_in(&self, folder: &str) -> String {
+        format!("{}/{}", folder.trim_end_matches('/'), self.name)
+    }
 }
 
 /// Why a folder cannot be read at all: a sentence for clients too, the same as long as nothing changes.

@@ -148,6 +148,7 @@ async fn create_run<P: Ports>(
     view: SessionView,
     lease: Option<Lease>,
 ) -> Result<RunCreation, Failure> {
+    let ports = &Box::pin(ports.refresh()).await;
     if let Some(run) = find_before_attaching(ports, &question, key, &view).await? {
         return to_same_run(run, &body_hash, &question.user);
     }
@@ -248,7 +249,8 @@ async fn list_warnings<P: Ports>(ports: &P, question: &UserQuestion) -> Vec<Stri
         mode: question.settings.mode,
         output_style: question.output_style,
     };
-    let problems = ports.tools().list_problems(ports.clock(), &audience).await.into_iter();
+    let of_tools = ports.tools().list_problems(ports.clock(), &audience).await;
+    let problems = ports.configuration_problems().to_vec().into_iter().chain(of_tools);
     problems.take(MAX_WARNINGS).map(|text| text.chars().take(MAX_WARNING).collect()).collect()
 }
 
@@ -261,7 +263,8 @@ fn to_spec<P: Ports>(
 ) -> RunSpec {
     let base_prompt = question.instructions();
     let mut settings = question.settings;
-    settings.prompt_version = ports.prompts().version().to_owned();
+    settings.prompt_version = ports.prompts().version();
+    settings.models = model_names(ports);
     settings.context.input_limits = context_windows(ports);
     RunSpec {
         tenant: question.tenant,
@@ -283,6 +286,13 @@ fn to_spec<P: Ports>(
         settings,
         child: None,
     }
+}
+
+/// The models of now, by their roles.
+fn model_names<P: Ports>(ports: &P) -> BTreeMap<Role, String> {
+    let name =
+        |role: &Role| Some((*role, ports.model().name(*role, ModelChoice::Primary)?.to_owned()));
+    Role::ALL.iter().filter_map(name).collect()
 }
 
 /// What the models take now; a model that is not configured fails when it is called.

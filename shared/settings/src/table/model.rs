@@ -115,9 +115,13 @@ const NAMED: &str = "`DJINN_MODELS` names every model of a deployment";
 settings_table! {
     "model": "Which models there are and what they cost.";
 
-    /// Every model, and which role has which. If it is set, the keys below only count where a `key` of it
-    /// names them.
-    MODELS = Setting::form("DJINN_MODELS", "a JSON object").with_parameter("Models");
+    /// Every model, and which role has which; or where that stands as a text: a file, `./models.json`, or an object
+    /// of the bucket, `@config/models.json`, read anew while the function runs, at most every 5 s. If it is set, the
+    /// keys below only count where a `key` of it names them.
+    MODELS = Setting::form(
+        "DJINN_MODELS",
+        "a JSON object, or a path that begins with `@config/`, `./`, `../` or `/`",
+    ).with_parameter("Models");
 
     /// What models cost besides the listed ones.
     PRICES = Setting::form(

@@ -4,7 +4,7 @@ use super::settings_table;
 use crate::setting::{Setting, SettingsTable};
 
 settings_table! {
-    "tools": "Agents, and what people and models may write.";
+    "tools": "Agents, prompts, and what people and models may write.";
 
     /// Folders of agents beside ours, with a colon between them: as the function finds them, or behind an `@` a
     /// prefix of its bucket, `@config/agents`. Read anew while it runs, at most every 5 s.
@@ -14,6 +14,12 @@ settings_table! {
     /// The agents that every run may call: their names with commas between them, or `all`.
     OFFERED_AGENTS = Setting::form("DJINN_OFFERED_AGENTS", "names with commas between them, or `all`")
         .with_parameter("OfferedAgents");
+
+    /// Folders of prompts that stand in the place of ours of the same name, with a colon between them; of two that
+    /// have the same the later counts. As the function finds them, or behind an `@` a prefix of its bucket,
+    /// `@config/prompts`. Read anew while it runs, at most every 5 s.
+    PROMPTS = Setting::form("DJINN_PROMPTS", "folders that exist, or prefixes of the bucket")
+        .with_parameter("Prompts");
 
     /// What holds code that models write: `jail`, or `unsafe`, where it runs on a kernel without Landlock too and
     /// can read what this user can. `unsafe` is refused unless `DJINN_LOCAL` is 1.

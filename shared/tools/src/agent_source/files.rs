@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use djinn_agents::{AgentFile, AgentProblem, ReadAgent, check_agents, read_agent, shipped_agents};
+use djinn_agents::{AgentFile, FileProblem, ReadAgent, check_agents, read_agent, shipped_agents};
 use djinn_core::language::Language;
 use djinn_runtime::port::text_folder::FolderText;
 
@@ -20,12 +20,14 @@ pub(super) struct FoundFile {
 
 impl FoundFile {
     /// The files of a folder.
-    pub(super) fn list(folder: &str, texts: Vec<FolderText>) -> impl Iterator<Item = Self> {
-        texts.into_iter().map(move |FolderText { name, text }| {
+    pub(super) fn list(folder: String, texts: Vec<FolderText>) -> impl Iterator<Item = Self> {
+        texts.into_iter().map(move |found| {
+            let path = found.path_in(&folder);
+            let FolderText { name, text } = found;
             let language = [Language::En, Language::Zh].into_iter().find(|language| {
                 name.strip_prefix(language.as_str()).is_some_and(|name| name.starts_with('/'))
             });
-            Self { path: format!("{}/{name}", folder.trim_end_matches('/')), text, language }
+            Self { path, text, language }
         })
     }
 
@@ -37,12 +39,12 @@ impl FoundFile {
         (self.path.clone(), language.as_str())
     }
 
-    pub(super) fn read(&self, language: Language) -> Result<ReadAgent, AgentProblem> {
+    pub(super) fn read(&self, language: Language) -> Result<ReadAgent, FileProblem> {
         let path = self.path.as_str();
         match &self.text {
             Ok(text) => read_agent(&AgentFile { path, text, language }),
             Err(rule) => {
-                Err(AgentProblem { path: path.to_owned(), line: 1, rule: format!("it {rule}") })
+                Err(FileProblem { path: path.to_owned(), line: 1, rule: format!("it {rule}") })
             }
         }
     }
@@ -55,7 +57,7 @@ pub(super) fn check_files<'a>(
     language: Language,
     tools: &BTreeSet<String>,
     whole: bool,
-) -> Result<Vec<(&'a FoundFile, ReadAgent)>, AgentProblem> {
+) -> Result<Vec<(&'a FoundFile, ReadAgent)>, FileProblem> {
     let mut read = Vec::new();
     for file in files.iter().filter(|file| file.is_in(language)) {
         let agent = file.read(language)?;
@@ -89,7 +91,7 @@ fn named_elsewhere(agents: &[ReadAgent]) -> impl Iterator<Item = String> {
 pub(super) fn with_shipped(
     mut agents: Vec<ReadAgent>,
     language: Language,
-) -> Result<Vec<ReadAgent>, AgentProblem> {
+) -> Result<Vec<ReadAgent>, FileProblem> {
     let own: BTreeSet<String> = agents.iter().map(|agent| agent.spec.name.clone()).collect();
     for file in shipped_agents(language) {
         let agent = read_agent(&file)?;

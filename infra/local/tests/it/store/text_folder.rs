@@ -11,12 +11,12 @@ use djinn_core::settings::Mode;
 use djinn_local::{BUCKET, Stores, StoresOptions};
 use djinn_runtime::port::UserKey;
 use djinn_runtime::port::text_folder::{
-    FolderText, ListedText, MANIFEST, TextFolder, write_manifest,
+    FolderText, ListedText, MANIFEST, NameDepth, TextFolder, write_manifest,
 };
 use djinn_runtime::port::tool::{ToolAudience, Toolbox};
 use djinn_testkit::clock::ManualClock;
 use djinn_tools::agent_source::AgentSource;
-use djinn_tools::local_folder::LocalFolder;
+use djinn_tools::local_folder::{LocalFolder, LocalText};
 use tempfile::TempDir;
 
 use super::proxy::{Proxy, Seen, Treatment};
@@ -34,7 +34,7 @@ impl TestFolder {
         let home = tempfile::tempdir().unwrap();
         let root = home.path().join("agents");
         fs::create_dir_all(&root).unwrap();
-        let folder = Arc::new(LocalFolder::new(&root));
+        let folder = Arc::new(LocalFolder::new(&root, NameDepth::Group));
         Self { _home: home, root, bucket: None, folder }
     }
 
@@ -66,7 +66,7 @@ impl TestFolder {
     /// Lists what is there in the manifest; nothing is missing on a disk without one.
     fn publish(&self) {
         let mut files = Vec::new();
-        for place in ["", "en/", "zh/"] {
+        for place in ["", "en/", "en/react/", "zh/", "zh/react/"] {
             let Ok(entries) = fs::read_dir(self.root.join(place)) else { continue };
             for path in entries.map(|entry| entry.unwrap().path()) {
                 let name = format!("{place}{}", path.file_name().unwrap().to_str().unwrap());
@@ -76,7 +76,8 @@ impl TestFolder {
                 }
             }
         }
-        fs::write(self.root.join(MANIFEST), write_manifest(files).unwrap()).unwrap();
+        fs::write(self.root.join(MANIFEST), write_manifest(files, NameDepth::Group).unwrap())
+            .unwrap();
     }
 
     async fn read(&self) -> Vec<(String, Result<String, String>)> {
@@ -97,7 +98,7 @@ impl TestFolder {
 }
 
 fn open(aws: &Aws) -> BucketFolder {
-    aws.store().open_text_folder("config/agents").unwrap()
+    aws.store().open_text_folder("config/agents", NameDepth::Group).unwrap()
 }
 
 async fn texts_of(folder: &dyn TextFolder) -> Vec<(String, Result<String, String>)> {
@@ -126,6 +127,55 @@ async fn texts_are_read_as_they_are_now() {
         let expected = [text("a.md", "价"), text("b.md", "B, again"), text("zh/c.md", "")];
         assert_eq!(folder.read().await, expected);
     }
+}
+
+#[tokio::test]
+async fn prompts_lie_in_a_folder_below_their_language() {
+    for folder in [TestFolder::on_disk(), TestFolder::in_bucket()] {
+        folder.write("en/react/system.md", b"S");
+        folder.write("zh/react/system.md", "价".as_bytes());
+        folder.write("a.md", b"A");
+        let all =
+            [text("a.md", "A"), text("en/react/system.md", "S"), text("zh/react/system.md", "价")];
+        assert_eq!(folder.read().await, all);
+        folder.remove("a.md");
+        assert_eq!(folder.read().await, all[1..]);
+    }
+}
+
+#[tokio::test]
+async fn one_text_of_the_bucket_is_read_where_it_is_new() {
+    let folder = TestFolder::in_bucket();
+    let one = folder.aws().store().open_text("config/agents/models.json").unwrap();
+    let file = folder.root.join("models.json");
+    let name = "models.json";
+    assert!(one.read_at_start().is_none());
+    let missing = (name.to_owned(), Err("is not there".to_owned()));
+    assert_eq!(texts_of(&one).await, [missing]);
+    fs::write(&file, "{}").unwrap();
+    assert_eq!(texts_of(&one).await, [text(name, "{}")]);
+    folder.take_reads();
+    assert_eq!(texts_of(&one).await, [text(name, "{}")]);
+    assert_eq!(folder.take_reads(), 1);
+    fs::write(&file, b"\xff").unwrap();
+    for _ in 0..2 {
+        assert_eq!(texts_of(&one).await, [(name.to_owned(), Err("is not UTF-8".to_owned()))]);
+    }
+    fs::write(&file, "x".repeat(70_000)).unwrap();
+    let too_long = "has more than 65536 bytes: make it shorter".to_owned();
+    assert_eq!(texts_of(&one).await, [(name.to_owned(), Err(too_long))]);
+}
+
+#[tokio::test]
+async fn one_text_on_the_disk_is_read_as_it_is_now() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("models.json");
+    let one = LocalText::new(&file);
+    assert_eq!(texts_of(&one).await, [("models.json".to_owned(), Err("is not there".to_owned()))]);
+    fs::write(&file, "{}").unwrap();
+    assert_eq!(texts_of(&one).await, [text("models.json", "{}")]);
+    let found = one.read_at_start().unwrap().unwrap();
+    assert_eq!(found[0].path_in(&one.path()), file.display().to_string());
 }
 
 #[tokio::test]

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use djinn_core::id::sha256_hex;
 use serde::{Deserialize, Serialize};
+
+use super::FolderText;
 
 /// The name of the list in its folder.
 pub const MANIFEST: &str = "manifest.json";
@@ -16,11 +19,44 @@ pub const MAX_LISTED: usize = 200;
 /// The most characters of a name, without the language before it.
 const MAX_NAME: usize = 100;
 
+/// How the texts of a folder may be named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameDepth {
+    /// `NAME.md`, `en/NAME.md` and `zh/NAME.md`, as files of agents.
+    Language,
+    /// Up to two folders before the name: `en/GROUP/NAME.md`, as prompts.
+    Group,
+}
+
+impl NameDepth {
+    fn pattern(self) -> &'static str {
+        match self {
+            Self::Language => "NAME.md, en/NAME.md or zh/NAME.md",
+            Self::Group => "en/GROUP/NAME.md or zh/GROUP/NAME.md",
+        }
+    }
+
+    /// Whether a text may be called so: nothing that leads out of its folder, nor too deep.
+    fn allows(self, name: &str) -> bool {
+        let file = ["en/", "zh/"].into_iter().find_map(|language| name.strip_prefix(language));
+        let Some(stem) = file.unwrap_or(name).strip_suffix(".md") else { return false };
+        let most = match (self, file) {
+            (Self::Language, _) => 1,
+            (Self::Group, Some(_)) => 2,
+            (Self::Group, None) => 3,
+        };
+        (1..=MAX_NAME).contains(&stem.len())
+            && !name.contains("..")
+            && stem.split('/').count() <= most
+            && stem.split('/').all(is_segment)
+    }
+}
+
 /// A text, as a manifest lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListedText {
-    /// Its name below the folder: `NAME.md`, `en/NAME.md` or `zh/NAME.md`.
+    /// Its name below the folder, as the folder's [`NameDepth`] has it.
     pub name: String,
     /// The SHA-256 of its bytes, in lower-case hex.
     pub sha256: String,
@@ -39,14 +75,26 @@ pub enum ManifestError {
     #[error("lists {0} files: {MAX_LISTED} are the most")]
     TooMany(usize),
     /// A name is none that a folder of texts may have.
-    #[error("lists the file `{0}`, which is not named NAME.md, en/NAME.md or zh/NAME.md")]
-    Name(String),
+    #[error("lists the file `{0}`, which is not named {1}")]
+    Name(String, &'static str),
     /// A name is there more than once.
     #[error("lists `{0}` twice")]
     Twice(String),
     /// A hash is none.
     #[error("has no SHA-256 of `{0}` in lower-case hex")]
     Hash(String),
+}
+
+/// The manifest of these texts, as a file. One that cannot be had is left out.
+///
+/// # Errors
+/// [`ManifestError`] where a reader would not take it.
+pub fn list_texts(texts: &[FolderText], depth: NameDepth) -> Result<String, ManifestError> {
+    let listed = texts.iter().filter_map(|FolderText { name, text }| {
+        let sha256 = sha256_hex(text.as_ref().ok()?.as_bytes());
+        Some(ListedText { name: name.clone(), sha256 })
+    });
+    write_manifest(listed.collect(), depth)
 }
 
 #[derive(Serialize, Deserialize)]
@@ -59,7 +107,7 @@ struct Manifest {
 ///
 /// # Errors
 /// [`ManifestError`] for the first thing that is wrong with it.
-pub fn parse_manifest(bytes: &[u8]) -> Result<Vec<ListedText>, ManifestError> {
+pub fn parse_manifest(bytes: &[u8], depth: NameDepth) -> Result<Vec<ListedText>, ManifestError> {
     if bytes.len() > MAX_MANIFEST {
         return Err(ManifestError::TooLong);
     }
@@ -70,8 +118,8 @@ pub fn parse_manifest(bytes: &[u8]) -> Result<Vec<ListedText>, ManifestError> {
     }
     let mut names = BTreeSet::new();
     for ListedText { name, sha256 } in &files {
-        if !is_name(name) {
-            return Err(ManifestError::Name(shorten_words(name)));
+        if !depth.allows(name) {
+            return Err(ManifestError::Name(shorten_words(name), depth.pattern()));
         }
         if !is_sha256(sha256) {
             return Err(ManifestError::Hash(name.clone()));
@@ -88,22 +136,16 @@ pub fn parse_manifest(bytes: &[u8]) -> Result<Vec<ListedText>, ManifestError> {
 ///
 /// # Errors
 /// [`ManifestError`] where a reader would not take it.
-pub fn write_manifest(files: Vec<ListedText>) -> Result<String, ManifestError> {
+pub fn write_manifest(files: Vec<ListedText>, depth: NameDepth) -> Result<String, ManifestError> {
     let json = serde_json::to_string_pretty(&Manifest { files })
         .map_err(|error| ManifestError::Form(error.to_string()))?;
-    parse_manifest(json.as_bytes())?;
+    parse_manifest(json.as_bytes(), depth)?;
     Ok(json + "\n")
 }
 
-/// Whether a text may be called so: nothing that leads out of its folder, nor deeper than a language.
-fn is_name(name: &str) -> bool {
-    let file = ["en/", "zh/"].into_iter().find_map(|language| name.strip_prefix(language));
-    let Some(stem) = file.unwrap_or(name).strip_suffix(".md") else { return false };
+fn is_segment(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
-    (1..=MAX_NAME).contains(&stem.len())
-        && !stem.starts_with('.')
-        && !name.contains("..")
-        && stem.bytes().all(is_allowed)
+    !name.is_empty() && !name.starts_with('.') && name.bytes().all(is_allowed)
 }
 
 fn is_sha256(text: &str) -> bool {
@@ -120,6 +162,7 @@ fn shorten_words(words: &str) -> String {
 mod tests {
     use serde_json::{Value, json};
 
+    use super::NameDepth::{Group, Language};
     use super::*;
 
     const HASH: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -129,15 +172,44 @@ mod tests {
         json!({"files": names.iter().map(file).collect::<Vec<_>>()})
     }
 
+    fn parse(manifest: &[u8]) -> Result<Vec<ListedText>, ManifestError> {
+        parse_manifest(manifest, Language)
+    }
+
+    #[test]
+    fn names_of_prompts_have_two_folders_before_them_at_most() {
+        for name in ["en/react/system.md", "zh/a/b.md", "a.md", "en/a.md", "fr/a/b.md", "a/b.md"] {
+            assert!(Group.allows(name), "{name}");
+        }
+        for name in [
+            "en/a/b/c.md",
+            "a/b/c/d.md",
+            "en/.a/b.md",
+            "en//b.md",
+            "/a/b.md",
+            "../a.md",
+            "en/a/..md",
+            "en/a/b.txt",
+            "en/a b/c.md",
+            "en/",
+            "",
+        ] {
+            assert!(!Group.allows(name), "{name}");
+        }
+        let refused = parse_manifest(listing(&["en/a/b/c.md"]).to_string().as_bytes(), Group);
+        let says =
+            "lists the file `en/a/b/c.md`, which is not named en/GROUP/NAME.md or zh/GROUP/NAME.md";
+        assert_eq!(refused.unwrap_err().to_string(), says);
+    }
+
     #[test]
     fn a_manifest_lists_texts_by_name() {
-        let listed =
-            parse_manifest(listing(&["zh/b.md", "a-1_x.v2.md", "en/b.md"]).to_string().as_bytes());
+        let listed = parse(listing(&["zh/b.md", "a-1_x.v2.md", "en/b.md"]).to_string().as_bytes());
         let names: Vec<_> = listed.clone().unwrap().into_iter().map(|file| file.name).collect();
         assert_eq!(names, ["a-1_x.v2.md", "en/b.md", "zh/b.md"]);
-        let written = write_manifest(listed.clone().unwrap()).unwrap();
-        assert_eq!(parse_manifest(written.as_bytes()), listed);
-        assert_eq!(parse_manifest(br#"{"files": []}"#), Ok(Vec::new()));
+        let written = write_manifest(listed.clone().unwrap(), Language).unwrap();
+        assert_eq!(parse(written.as_bytes()), listed);
+        assert_eq!(parse(br#"{"files": []}"#), Ok(Vec::new()));
     }
 
     #[test]
@@ -145,9 +217,12 @@ mod tests {
         let name = |nth: usize| format!("en/{nth:0>100}.md");
         let files =
             |count| (0..count).map(|nth| ListedText { name: name(nth), sha256: HASH.to_owned() });
-        let json = write_manifest(files(MAX_LISTED).collect()).unwrap();
+        let json = write_manifest(files(MAX_LISTED).collect(), Language).unwrap();
         assert!(json.len() <= MAX_MANIFEST, "{}", json.len());
-        assert_eq!(write_manifest(files(201).collect()), Err(ManifestError::TooMany(201)));
+        assert_eq!(
+            write_manifest(files(201).collect(), Language),
+            Err(ManifestError::TooMany(201))
+        );
     }
 
     #[test]
@@ -186,7 +261,7 @@ mod tests {
             (hashed(&HASH[1..]), "has no SHA-256 of `a.md`"),
             (" ".repeat(MAX_MANIFEST + 1), "has more than 65536 bytes"),
         ] {
-            let error = parse_manifest(manifest.as_bytes()).unwrap_err().to_string();
+            let error = parse(manifest.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(says) && error.len() < 250, "{manifest}: {error}");
             assert!(!error.contains('\n'), "{error}");
         }

@@ -1,0 +1,114 @@
+//! A template that stands in the place of one of ours: it is given what ours is given, and nothing else.
+
+use std::collections::BTreeSet;
+
+use crate::near_miss::find_near_miss;
+use crate::problem::{Fault, FileProblem, quote};
+use crate::template::{check_template, find_variables};
+use crate::template_words::{TemplateWord, WordKind, find_words};
+
+/// What a loop of a template knows of itself.
+const LOOP_MEMBERS: [&str; 8] =
+    ["index", "index0", "revindex", "revindex0", "first", "last", "length", "cycle"];
+
+/// What begins a section of a tool's description: the name of a parameter follows.
+const SECTION: &str = "## ";
+
+/// What a template has to be like to take the place of another.
+#[derive(Debug, Clone, Copy)]
+pub struct ReplacedTemplate<'a> {
+    /// Ours in the language of the one that takes its place.
+    pub text: &'a str,
+    /// Ours in the other language, which may use what this one does not.
+    pub other: &'a str,
+    /// The most characters of what it is filled to.
+    pub max_chars: usize,
+    /// Whether its sections describe the parameters of a tool.
+    pub describes_tool: bool,
+}
+
+/// Checks a text that is to take the place of a template of ours.
+///
+/// # Errors
+/// [`FileProblem`] with the first line that cannot be used.
+pub fn check_replacement(
+    path: &str,
+    text: &str,
+    ours: ReplacedTemplate<'_>,
+) -> Result<(), FileProblem> {
+    let checked = check_length(text, ours.max_chars)
+        .and_then(|()| check_template(text, |path| find_unknown_variable(path, ours)))
+        .and_then(|()| check_members(text, ours))
+        .and_then(|()| if ours.describes_tool { check_sections(text, ours) } else { Ok(()) });
+    checked.map_err(|fault| fault.into_problem(path))
+}
+
+fn check_length(text: &str, most: usize) -> Result<(), Fault> {
+    let characters = text.trim().chars().count();
+    let rule = || format!("the prompt has {characters} characters: {most} are the most");
+    if characters > most { Err(Fault::new(1, rule())) } else { Ok(()) }
+}
+
+/// Why a variable cannot be used.
+fn find_unknown_variable(path: &str, ours: ReplacedTemplate<'_>) -> Option<String> {
+    let name = path.split('.').next().unwrap_or_default();
+    let known: BTreeSet<String> =
+        [ours.text, ours.other].into_iter().flat_map(find_variables).collect();
+    if known.contains(name) {
+        return None;
+    }
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let rest = match find_near_miss(name, known.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None if known.is_empty() => "ours has none".to_owned(),
+        None => format!("ours has {}", known.join(", ")),
+    };
+    Some(format!("the prompt uses {}, which it is not given: {rest}", quote(name)))
+}
+
+/// Members of what is in a list are not told by a template's variables.
+fn check_members(text: &str, ours: ReplacedTemplate<'_>) -> Result<(), Fault> {
+    let known = [ours.text, ours.other].into_iter().flat_map(find_members);
+    let known: BTreeSet<&str> = known.map(|word| word.text).chain(LOOP_MEMBERS).collect();
+    match find_members(text).find(|word| !known.contains(word.text)) {
+        None => Ok(()),
+        Some(word) => {
+            let meant = find_near_miss(word.text, known.iter().copied());
+            let meant =
+                meant.map_or_else(String::new, |meant| format!(": did you mean `{meant}`?"));
+            let rule = format!(
+                "the prompt uses the member {}, which ours has not{meant}",
+                quote(word.text)
+            );
+            Err(Fault::new(word.line, rule))
+        }
+    }
+}
+
+fn find_members(text: &str) -> impl Iterator<Item = TemplateWord<'_>> {
+    find_words(text).into_iter().filter(|word| word.kind == WordKind::Member)
+}
+
+/// A model is told about a parameter what its section says.
+fn check_sections(text: &str, ours: ReplacedTemplate<'_>) -> Result<(), Fault> {
+    let sections = |text| -> Vec<(usize, &str)> {
+        let lines = (1..).zip(str::lines(text));
+        let named =
+            lines.filter_map(|(line, text)| Some((line, text.strip_prefix(SECTION)?.trim())));
+        named.collect()
+    };
+    let known: BTreeSet<&str> = sections(ours.text).into_iter().map(|(_, name)| name).collect();
+    let own = sections(text);
+    if let Some((line, name)) = own.iter().find(|(_, name)| !known.contains(name)) {
+        let known: Vec<&str> = known.into_iter().collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let rule = format!("the section {} is of no parameter; there are {known}", quote(name));
+        return Err(Fault::new(*line, rule));
+    }
+    match known.iter().find(|known| !own.iter().any(|(_, name)| name == *known)) {
+        Some(missing) => {
+            Err(Fault::new(1, format!("the prompt lacks the section `{SECTION}{missing}`")))
+        }
+        None => Ok(()),
+    }
+}

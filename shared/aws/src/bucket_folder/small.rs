@@ -1,0 +1,102 @@
+//! Reading an object of a few bytes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
+use aws_sdk_s3::primitives::ByteStream;
+use djinn_runtime::port::text_folder::MAX_TEXT;
+
+use crate::store::AwsStore;
+
+/// The longest that an object is waited for, with all its bytes. What is asked for comes twice one after the
+/// other, within the time that a source has.
+const MAX_WAIT: Duration = Duration::from_secs(2);
+
+/// An object of a few bytes.
+pub(super) struct SmallObject {
+    pub(super) etag: Option<String>,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Why a small object was not had.
+#[derive(Debug)]
+pub(super) enum ReadFailure {
+    /// The object is the one that was had before.
+    NotModified,
+    /// No object has this name.
+    Missing,
+    /// It has more bytes than it may have.
+    TooLong,
+    /// S3 refuses, with this code.
+    Refused(String),
+    /// No answer came, or not all of it.
+    Unreachable,
+}
+
+impl SmallObject {
+    /// Its text, or why it is none.
+    pub(super) fn into_text(self) -> Result<Arc<str>, String> {
+        let text = String::from_utf8(self.bytes).map_err(|_| "is not UTF-8".to_owned())?;
+        Ok(text.into())
+    }
+}
+
+impl ReadFailure {
+    /// What is wrong with a text, as the rest of a sentence.
+    pub(super) fn to_sentence(&self) -> String {
+        match self {
+            Self::Missing => "is not there".to_owned(),
+            Self::TooLong => format!("has more than {MAX_TEXT} bytes: make it shorter"),
+            Self::Refused(code) => format!("cannot be read ({code})"),
+            Self::NotModified | Self::Unreachable => {
+                "cannot be reached: it is tried again".to_owned()
+            }
+        }
+    }
+}
+
+/// An object of at most so many bytes, unless it is the one of this `ETag`.
+pub(super) async fn read_small(
+    store: &AwsStore,
+    key: &str,
+    etag: Option<&str>,
+    most: usize,
+) -> Result<SmallObject, ReadFailure> {
+    let client = store.clients.s3().await;
+    let get = client.get_object().bucket(store.bucket()).key(key);
+    let get = get.set_if_none_match(etag.map(str::to_owned));
+    let read = async {
+        let got = Box::pin(get.send()).await.map_err(|error| read_failure(&error))?;
+        let GetObjectOutput { e_tag, body, .. } = got;
+        Ok(SmallObject { etag: e_tag, bytes: collect_bytes(body, most).await? })
+    };
+    let read = tokio::time::timeout(MAX_WAIT, read).await;
+    let read = read.unwrap_or(Err(ReadFailure::Unreachable));
+    read.inspect_err(|failure| tracing::debug!(key, ?failure, "an object was not read"))
+}
+
+fn read_failure(error: &SdkError<GetObjectError>) -> ReadFailure {
+    let status = error.raw_response().map(|response| response.status().as_u16());
+    match (status, error.code()) {
+        (Some(304), _) => ReadFailure::NotModified,
+        (Some(404), Some("NoSuchKey") | None) => ReadFailure::Missing,
+        (Some(status), code) if status < 500 => {
+            ReadFailure::Refused(code.map_or_else(|| status.to_string(), str::to_owned))
+        }
+        _ => ReadFailure::Unreachable,
+    }
+}
+
+/// All bytes of a body, unless there are too many.
+async fn collect_bytes(mut body: ByteStream, most: usize) -> Result<Vec<u8>, ReadFailure> {
+    let mut bytes = Vec::new();
+    while let Some(piece) = body.try_next().await.map_err(|_| ReadFailure::Unreachable)? {
+        bytes.extend_from_slice(&piece);
+        if bytes.len() > most {
+            return Err(ReadFailure::TooLong);
+        }
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,101 @@
+//! In which line of a JSON text a member stands: what has read it does not know.
+
+/// The line of the member with this path, `models.main.max_tokens`, or of the last one on the way there that is
+/// in the text. Lines count from 1. The text is JSON.
+pub(super) fn find_line(json: &str, path: &str) -> usize {
+    let mut reader = LineReader { rest: json, line: 1, members: Vec::new(), is_key_next: false };
+    let (mut found, mut best) = (1, 0);
+    while let Some((member, line)) = reader.next_member() {
+        let leads_there = path == member || path.starts_with(&format!("{member}."));
+        if leads_there && member.len() > best {
+            (found, best) = (line, member.len());
+        }
+    }
+    found
+}
+
+struct LineReader<'a> {
+    rest: &'a str,
+    line: usize,
+    /// The member that is being read of each value that is open; none of a list's.
+    members: Vec<Option<String>>,
+    is_key_next: bool,
+}
+
+impl LineReader<'_> {
+    /// The path of the next member, with its line.
+    fn next_member(&mut self) -> Option<(String, usize)> {
+        while let Some(next) = self.rest.chars().next() {
+            if next == '"' {
+                let line = self.line;
+                let text = self.read_string();
+                if self.is_key_next {
+                    self.is_key_next = false;
+                    if let Some(Some(member)) = self.members.last_mut() {
+                        *member = text;
+                    }
+                    let names = self.members.iter().flatten().map(String::as_str);
+                    return Some((names.collect::<Vec<_>>().join("."), line));
+                }
+                continue;
+            }
+            self.skip(next.len_utf8());
+            match next {
+                '{' => self.members.push(Some(String::new())),
+                '[' => self.members.push(None),
+                '}' | ']' => drop(self.members.pop()),
+                _ => {}
+            }
+            if matches!(next, '{' | ',' | '[' | '}' | ']') {
+                self.is_key_next = matches!(next, '{' | ',') && self.is_in_object();
+            }
+        }
+        None
+    }
+
+    fn is_in_object(&self) -> bool {
+        matches!(self.members.last(), Some(Some(_)))
+    }
+
+    fn read_string(&mut self) -> String {
+        let mut is_escaped = true;
+        let end = self.rest.char_indices().find(|(_, character)| {
+            let ends = *character == '"' && !is_escaped;
+            is_escaped = if is_escaped { false } else { *character == '\\' };
+            ends
+        });
+        let quoted = self.skip(end.map_or(self.rest.len(), |(at, _)| at + 1));
+        serde_json::from_str(quoted).unwrap_or_default()
+    }
+
+    fn skip(&mut self, bytes: usize) -> &str {
+        let (head, tail) = self.rest.split_at_checked(bytes).unwrap_or((self.rest, ""));
+        self.line += head.matches('\n').count();
+        self.rest = tail;
+        head
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_stands_in_the_line_of_its_name() {
+        let json = "{\n \"a\": {\"b\": [1, {\"c\": \"}{\\\"\"},\n \"x\"], \"d.e\":\n 2},\n \"m\": {\n\"a\": 1}\n}";
+        for (path, line) in [
+            ("a", 2),
+            ("a.b", 2),
+            ("a.b.c", 2),
+            ("a.d.e", 3),
+            ("a.x", 2),
+            ("m", 5),
+            ("m.a", 6),
+            ("m.ab", 5),
+            ("other", 1),
+            ("", 1),
+        ] {
+            assert_eq!(find_line(json, path), line, "{path}");
+        }
+    }
+}

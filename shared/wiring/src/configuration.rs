@@ -1,0 +1,198 @@
+//! What a deployment keeps as texts: prompts in the place of ours, and the settings of its models.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use djinn_aws::{AwsSecrets, AwsStore};
+use djinn_model::Models;
+use djinn_runtime::port::clock::elapsed_ms;
+use djinn_runtime::port::configuration::{Configuration, ConfigurationSource};
+use djinn_runtime::port::text_folder::{FolderText, NameDepth, TextFolder, TextFolderError};
+use djinn_runtime::port::tool::BoxFuture;
+use djinn_runtime::prompt::{OwnPrompts, Prompts};
+use djinn_settings::table::model::MODELS;
+use djinn_settings::table::tools::PROMPTS;
+use djinn_tools::local_folder::LocalText;
+use djinn_tools::prompt_source::PromptSource;
+use tokio::sync::Mutex;
+
+use crate::text_folders::open_folders;
+use crate::{Variables, WiringError};
+
+/// The models of a deployment.
+type AwsModels = Models<AwsSecrets>;
+
+/// The texts as they were at the start.
+pub(crate) struct ConfigurationTexts {
+    prompts: Option<(PromptSource, OwnPrompts)>,
+    models: Option<(ModelsText, Option<djinn_model::Settings>)>,
+}
+
+impl ConfigurationTexts {
+    /// Opens what the variables name, and reads what is asked at the start.
+    pub(crate) fn open(
+        variables: &Variables,
+        store: &AwsStore,
+        has_budget: bool,
+    ) -> Result<Self, WiringError> {
+        let folders = open_folders(&PROMPTS, &**variables, store, NameDepth::Group)?;
+        let prompts = match folders.is_empty() {
+            true => None,
+            false => Some(PromptSource::open(folders)?),
+        };
+        let models = match djinn_model::Settings::find_text_path(&**variables) {
+            None => None,
+            Some(path) => {
+                let folder = open_text(&path, store)?;
+                let text = ModelsText { folder, variables: Arc::clone(variables), has_budget };
+                let settings = text.read_at_start().map_err(WiringError::ModelsText)?;
+                Some((text, settings))
+            }
+        };
+        Ok(Self { prompts, models })
+    }
+
+    /// The models to begin with, and what reads prompts and models anew, if there is anything to read.
+    pub(crate) fn into_source(
+        self,
+        prompts: &Arc<Prompts>,
+        models: AwsModels,
+    ) -> (Arc<AwsModels>, Option<Arc<dyn ConfigurationSource<AwsModels>>>) {
+        let Self { prompts: own, models: text } = self;
+        if own.is_none() && text.is_none() {
+            return (Arc::new(models), None);
+        }
+        let (own, first) = own.unzip();
+        prompts.replace_own(first.unwrap_or_default());
+        let (text, settings) = text.unzip();
+        let models = match settings.flatten() {
+            Some(settings) => models.with_settings(settings),
+            None => models,
+        };
+        let model = Arc::new(models);
+        let current = Configuration {
+            prompts: Arc::new(prompts.snapshot()),
+            model: Arc::clone(&model),
+            problems: Arc::default(),
+        };
+        let source = LiveConfiguration {
+            prompts: Arc::clone(prompts),
+            own,
+            text,
+            read_at_ms: Mutex::default(),
+            current: RwLock::new(Arc::new(current)),
+        };
+        (model, Some(Arc::new(source)))
+    }
+}
+
+/// The text that `DJINN_MODELS` names: one of the function's own, or, behind an `@`, an object of its bucket.
+fn open_text(path: &str, store: &AwsStore) -> Result<Arc<dyn TextFolder>, WiringError> {
+    let Some(key) = path.strip_prefix('@') else {
+        return Ok(Arc::new(LocalText::new(path)));
+    };
+    let text = store.open_text(key);
+    Ok(Arc::new(text.map_err(|error| MODELS.problem(&format!("names `{path}`: {error}")))?))
+}
+
+/// The settings of models as a text.
+struct ModelsText {
+    folder: Arc<dyn TextFolder>,
+    variables: Variables,
+    /// Whether there is money to be counted, so that each model needs a price.
+    has_budget: bool,
+}
+
+impl ModelsText {
+    /// The settings. `None` where they are not asked at the start.
+    fn read_at_start(&self) -> Result<Option<djinn_model::Settings>, String> {
+        self.folder.read_at_start().map(|read| self.parse(read)).transpose()
+    }
+
+    fn parse(
+        &self,
+        read: Result<Vec<FolderText>, TextFolderError>,
+    ) -> Result<djinn_model::Settings, String> {
+        let found = read.map_err(|error| error.to_string())?.into_iter().next();
+        let found = found.ok_or_else(|| format!("{} has no text", self.folder.path()))?;
+        let path = found.path_in(&self.folder.path());
+        let text = found.text.map_err(|rule| format!("{path}:1: it {rule}"))?;
+        let settings = djinn_model::Settings::from_text(&text, &*self.variables)
+            .map_err(|fault| format!("{path}:{}: {}", fault.line, fault.rule))?;
+        check_prices(&settings, self.has_budget).map_err(|models| {
+            format!("{path}:1: there is a budget in US dollars, and no price of {models}")
+        })?;
+        Ok(settings)
+    }
+}
+
+/// Says which models have no price: they cost nothing as far as we know, unless there is money to be counted.
+pub(crate) fn check_prices(models: &djinn_model::Settings, has_budget: bool) -> Result<(), String> {
+    let unpriced: Vec<&str> = models.unpriced_models().into_iter().collect();
+    match unpriced.join(", ") {
+        none if none.is_empty() => Ok(()),
+        names if has_budget => Err(names),
+        names => {
+            tracing::info!(models = names, "no price is known: their calls count as free");
+            Ok(())
+        }
+    }
+}
+
+/// Reads prompts and models anew, at most every five seconds.
+struct LiveConfiguration {
+    /// What tools have: the prompts of now.
+    prompts: Arc<Prompts>,
+    own: Option<PromptSource>,
+    text: Option<ModelsText>,
+    /// When it was last begun, Unix milliseconds. Who finds that too long ago reads, while others wait.
+    read_at_ms: Mutex<Option<i64>>,
+    current: RwLock<Arc<Configuration<AwsModels>>>,
+}
+
+impl LiveConfiguration {
+    async fn read_now(&self) {
+        let (own, settings) =
+            tokio::join!(async { Some(self.own.as_ref()?.read_prompts().await) }, async {
+                let text = self.text.as_ref()?;
+                Some(text.parse(text.folder.read_texts().await))
+            },);
+        let before = self.current();
+        let mut problems = self.own.as_ref().map(PromptSource::list_problems).unwrap_or_default();
+        let models = match settings {
+            Some(Ok(settings)) => before.model.with_settings(settings),
+            Some(Err(problem)) => {
+                if !before.problems.contains(&problem) {
+                    tracing::warn!(problem, "models stay as they last were");
+                }
+                problems.push(problem);
+                before.model.with_prompts(Arc::clone(&self.prompts))
+            }
+            None => before.model.with_prompts(Arc::clone(&self.prompts)),
+        };
+        if let Some(own) = own {
+            self.prompts.replace_own(own);
+        }
+        let prompts = Arc::new(self.prompts.snapshot());
+        let model = Arc::new(models.with_prompts(Arc::clone(&prompts)));
+        let now = Configuration { prompts, model, problems: problems.into() };
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(now);
+    }
+}
+
+impl ConfigurationSource<AwsModels> for LiveConfiguration {
+    fn update(&self, now_ms: i64, fresh: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let mut read_at_ms = self.read_at_ms.lock().await;
+            let fresh_ms = u64::try_from(fresh.as_millis()).unwrap_or(u64::MAX);
+            if read_at_ms.is_none_or(|at_ms| elapsed_ms(at_ms, now_ms) >= fresh_ms) {
+                *read_at_ms = Some(now_ms);
+                self.read_now().await;
+            }
+        })
+    }
+
+    fn current(&self) -> Arc<Configuration<AwsModels>> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
