@@ -16,8 +16,10 @@ use tokio::time::timeout;
 use crate::font::prepare_font;
 use crate::python::prepare_python;
 
-/// How long a job waits for a Python that is being made: less than a call of a tool has.
-const PATIENCE: Duration = Duration::from_secs(45);
+/// How long a job waits for a Python that is being made: a slow network brings 150 MB in that time.
+const PATIENCE: Duration = Duration::from_secs(570);
+/// How long a call has: that, and what every job has.
+const CALL_TIMEOUT: Duration = Duration::from_secs(630);
 
 /// A sandbox that makes itself a Python. Where it cannot, code is disabled and says why; all else works.
 pub struct LaptopSandbox {
@@ -94,6 +96,10 @@ impl Shared {
 impl Sandbox for LaptopSandbox {
     fn max_bytes(&self) -> u64 {
         MAX_JOB_BYTES
+    }
+
+    fn call_timeout(&self) -> Duration {
+        CALL_TIMEOUT
     }
 
     fn run_job<'a>(

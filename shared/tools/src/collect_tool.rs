@@ -1,7 +1,6 @@
 //! `collect`: the texts of a session's files, as much of them as the model that writes a report can be shown.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use djinn_core::file::ProductFile;
 use djinn_core::language::Language;
@@ -111,7 +110,7 @@ impl<F: Files + Send + Sync> TypedTool for CollectTool<F> {
             words: self.prompts.describe_tool(language, prompt::TOOL_COLLECT),
             effect: EffectClass::Read,
             policy: sandbox_policy(),
-            timeout: Duration::from_secs(60),
+            timeout: self.sandbox.call_timeout(),
             visible: false,
             for_agents_only: true,
         }

@@ -1,7 +1,6 @@
 //! `look`: what stands in the files of a session, in short, as the sandbox reads them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ToolOutput};
@@ -51,7 +50,7 @@ impl<F: Files + Send + Sync> TypedTool for LookTool<F> {
             words: self.prompts.describe_tool(language, prompt::TOOL_LOOK),
             effect: EffectClass::Idempotent,
             policy: sandbox_policy(),
-            timeout: Duration::from_secs(60),
+            timeout: self.sandbox.call_timeout(),
             visible: false,
             for_agents_only: true,
         }

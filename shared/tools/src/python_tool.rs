@@ -1,7 +1,6 @@
 //! `python`: runs a block of Python over the files of a session, in the sandbox.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use djinn_core::estimate::Estimate;
 use djinn_core::file::{ProductFile, media_type_of};
@@ -25,8 +24,6 @@ use crate::typed_tool::{ToolDefinition, TypedTool};
 const MAX_IMAGE: u64 = 5_000_000;
 /// Images of one call that a model is shown.
 const MAX_IMAGES: usize = 20;
-/// The way to the sandbox and back, beside the job's own 30 s.
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Runs one block of Python. The files that the run knows of lie in its folder, and what it writes there becomes
 /// files of the session. Only agents whose files name it are offered it.
@@ -163,7 +160,7 @@ impl<F: Files + Send + Sync> TypedTool for PythonTool<F> {
             words: self.prompts.describe_tool(language, prompt::TOOL_PYTHON),
             effect: EffectClass::Idempotent,
             policy: sandbox_policy(),
-            timeout: TIMEOUT,
+            timeout: self.sandbox.call_timeout(),
             visible: true,
             for_agents_only: true,
         }

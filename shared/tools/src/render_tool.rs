@@ -1,7 +1,6 @@
 //! `render`: makes the document of a report that an agent wrote.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::FileName;
@@ -24,8 +23,6 @@ use crate::typed_tool::{ToolDefinition, TypedTool};
 
 /// Characters of a report that its caller is told.
 const MAX_BEGINNING: usize = 2_000;
-/// The way to the sandbox and back, beside the job's own 30 s.
-const TIMEOUT: Duration = Duration::from_secs(60);
 /// Endings that a name may have by mistake.
 const ENDINGS: [&str; 9] = ["md", "markdown", "html", "htm", "ppt", "pptx", "doc", "docx", "pdf"];
 
@@ -153,7 +150,7 @@ impl<F: Files + Send + Sync> TypedTool for RenderTool<F> {
             words: self.prompts.describe_tool(language, prompt::TOOL_RENDER),
             effect: EffectClass::Idempotent,
             policy: sandbox_policy(),
-            timeout: TIMEOUT,
+            timeout: self.sandbox.call_timeout(),
             visible: false,
             for_agents_only: true,
         }

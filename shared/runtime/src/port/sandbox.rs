@@ -4,6 +4,8 @@
 mod base64_bytes;
 pub mod wire;
 
+use std::time::Duration;
+
 use djinn_core::file::ProductFile;
 use djinn_core::id::FileName;
 use djinn_core::language::Language;
@@ -286,6 +288,11 @@ pub enum SandboxError {
 pub trait Sandbox: Send + Sync {
     /// Bytes of all files together that a job may be given.
     fn max_bytes(&self) -> u64;
+
+    /// How long a call that has a job done may take, the way to the sandbox and back included.
+    fn call_timeout(&self) -> Duration {
+        Duration::from_secs(60)
+    }
 
     /// Whether it reads files of a session by itself, so that a job need not bring them.
     fn reads_files(&self) -> bool {
