@@ -94,9 +94,9 @@ pub enum DocumentFormat {
     Ppt,
     /// A document of Word.
     Docx,
-    /// Slides of PowerPoint.
+    /// Slides that open in PowerPoint.
     Pptx,
-    /// A PDF.
+    /// A PDF in A4, with an outline.
     Pdf,
 }
 
