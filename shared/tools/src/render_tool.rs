@@ -174,9 +174,11 @@ impl<F: Files + Send + Sync> TypedTool for RenderTool<F> {
         let description = file_description.unwrap_or_default();
         let file = self.save_document(context, name, &description, &content).await?;
         let beginning: String = text.chars().take(MAX_BEGINNING).collect();
+        let is_noted = |note: &str| value.notes.iter().any(|known| known == note);
         let values = json!({
             "name": file.name, "is_cut": beginning.len() < text.len(), "beginning": beginning,
-            "missing_images": value.missing_images.join(", "), "notes": value.notes,
+            "missing_images": value.missing_images.join(", "), "scripts": is_noted("scripts"),
+            "addresses": is_noted("addresses"), "cut": is_noted("cut"),
         });
         let told = self.prompts.render(context.language, prompt::RENDER_RESULT, values);
         let view = ResultView::FileWritten { file: file.clone() };

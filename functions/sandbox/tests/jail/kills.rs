@@ -1,7 +1,7 @@
 //! A jailed process that is killed, at whatever point of its work.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use djinn_runtime::port::sandbox::{JobEnd, SandboxJob, SandboxWork};
@@ -20,15 +20,15 @@ fn find_pid(scratch: &Path) -> Option<String> {
 }
 
 /// Looks so many times at what the job has written, which is how long the killer waits, and kills.
-fn kill_after(scratch: PathBuf, looks: usize) {
+fn kill_after(scratch: &Path, looks: usize) {
     let pid = loop {
-        if let Some(pid) = find_pid(&scratch) {
+        if let Some(pid) = find_pid(scratch) {
             break pid;
         }
         std::thread::yield_now();
     };
     for _ in 0..looks {
-        find_pid(&scratch);
+        find_pid(scratch);
     }
     // Nobody else has its number: whoever forked it waits for it only when it is dead.
     let _too_late =
@@ -43,7 +43,7 @@ async fn a_job_that_is_killed_at_any_point_is_told_and_the_next_is_done() {
     let mut ends = Vec::new();
     for step in 0..24 {
         let scratch = sandbox.scratch().to_owned();
-        let killer = tokio::task::spawn_blocking(move || kill_after(scratch, step * 120));
+        let killer = tokio::task::spawn_blocking(move || kill_after(&scratch, step * 120));
         let answer = sandbox.run_code(WORK).await;
         killer.await.unwrap();
         assert!(matches!(answer.end, JobEnd::Crashed | JobEnd::Done), "{answer:?}");

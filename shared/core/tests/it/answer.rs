@@ -182,8 +182,8 @@ fn a_task_hands_back_all_of_an_answer_that_was_cut() {
         (vec![story::cut_off("t1", "North grew"), end(" \n")], "North grew", true),
         (vec![story::cut_off("t1", " "), end("North.")], "North.", false),
         (
-            ["t1", "t2", "t3"].map(|t| story::cut_off(t, &format!("{t} "))).to_vec(),
-            "t1 t2 t3 ",
+            ["t1", "t2", "t3", "t4"].map(|t| story::cut_off(t, &format!("{t} "))).to_vec(),
+            "t1 t2 t3 t4 ",
             true,
         ),
         (vec![story::replied("t1", "North.", &[])], "North.", false),

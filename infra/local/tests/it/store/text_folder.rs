@@ -276,7 +276,7 @@ async fn agents_of_a_folder_that_cannot_be_read_stay_as_they_were() {
         test.write("oracle.md", b"---\nname: oracle\ndescription: Knows.\n---\nYou know.\n");
         let folders = vec![Arc::clone(&test.folder)];
         let source =
-            AgentSource::open(folders, ["file_tool", "look", "python"].map(str::to_owned).into())
+            AgentSource::open(folders, ["collect", "file_tool", "look", "python", "render"].map(str::to_owned).into())
                 .unwrap();
         let (clock, tools) = (ManualClock::new(), Toolbox::default().with_source(Arc::new(source)));
         let anna = audience("anna", Mode::React);
@@ -305,7 +305,7 @@ async fn a_process_asks_for_the_manifest_every_five_seconds_whoever_asks() {
     test.write("oracle.md", agent("oracle").as_bytes());
     let source = AgentSource::open(
         vec![Arc::clone(&test.folder)],
-        ["file_tool", "look", "python"].map(str::to_owned).into(),
+        ["collect", "file_tool", "look", "python", "render"].map(str::to_owned).into(),
     )
     .unwrap();
     let (clock, tools) = (ManualClock::new(), Toolbox::default().with_source(Arc::new(source)));

@@ -224,7 +224,7 @@ mod tests {
     fn a_job_looks_like_this() {
         let job = json!({
             "v": 1,
-            "work": {"kind": "look", "arguments": {"names": ["a.csv"]}},
+            "work": {"kind": "look", "arguments": {"names": ["a.csv"], "language": "en"}},
             "files": [
                 {"name": "a.csv", "content": {"packed": "S9RJ1OECAA=="}},
                 {"name": "b.csv", "content": {"stored": {
