@@ -4,7 +4,6 @@
 use djinn_core::error_code::Failure;
 use djinn_core::file::{Attachment, FileList, IMAGE_TYPES, ProductFile};
 use djinn_core::settings::{ModelChoice, Role};
-use futures::future::try_join_all;
 
 use super::store_failure;
 use crate::image_scaling::{AttachedContent, prepare_images};
@@ -13,9 +12,6 @@ use crate::port::file::Files as _;
 use crate::port::model::Model as _;
 use crate::question::{QuestionAttachment, UserQuestion};
 use crate::world::Ports;
-
-/// Files that are written at the same time.
-const WRITES_AT_ONCE: usize = 10;
 
 /// Makes what a question brings files of its session, in its order, each with what the run knows of it. Writing
 /// the same once more changes nothing.
@@ -28,9 +24,9 @@ pub(super) async fn attach_files<P: Ports>(
 ) -> Result<Vec<(ProductFile, Attachment)>, Failure> {
     let session = question.session_key();
     let mut files = Vec::new();
-    for chunk in question.attachments.chunks(WRITES_AT_ONCE) {
-        let writes = chunk.iter().map(|attachment| write_file(ports, &session, attachment));
-        files.extend(try_join_all(writes).await?);
+    // One after another: a session lists its files in the order in which they were written.
+    for attachment in &question.attachments {
+        files.push(write_file(ports, &session, attachment).await?);
     }
     let is_image = |file: &ProductFile| IMAGE_TYPES.contains(&file.media_type.as_str());
     let images = files.iter().zip(&question.attachments).filter(|(file, _)| is_image(file));
