@@ -275,9 +275,11 @@ async fn agents_of_a_folder_that_cannot_be_read_stay_as_they_were() {
     for test in [TestFolder::on_disk(), TestFolder::in_bucket()] {
         test.write("oracle.md", b"---\nname: oracle\ndescription: Knows.\n---\nYou know.\n");
         let folders = vec![Arc::clone(&test.folder)];
-        let source =
-            AgentSource::open(folders, ["collect", "file_tool", "look", "python", "render"].map(str::to_owned).into())
-                .unwrap();
+        let source = AgentSource::open(
+            folders,
+            ["collect", "file_tool", "look", "python", "render"].map(str::to_owned).into(),
+        )
+        .unwrap();
         let (clock, tools) = (ManualClock::new(), Toolbox::default().with_source(Arc::new(source)));
         let anna = audience("anna", Mode::React);
         if test.bucket.is_some() {
