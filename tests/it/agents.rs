@@ -325,14 +325,11 @@ async fn start_over(dir: &TempDir, folder: &TempDir, model: &ScriptedModel) -> (
     (system, client)
 }
 
-#[tokio::test]
-async fn a_call_is_not_made_if_its_agent_takes_other_arguments_by_then() {
+/// What comes of a call that a person is asked about while its agent's file changes from one to the other.
+async fn check_changed_agent(before: &str, after: &str) {
     let (dir, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let model = ScriptedModel::start().await.unwrap();
-    let takes = |name: &str| {
-        format!("parameters:\n  type: object\n  properties:\n    {name}: {{type: string}}\n")
-    };
-    add_agent(&folder, "oracle", &takes("task"), "You know {{ task }}.");
+    add_agent(&folder, "oracle", before, "You know.");
     at(&model, "").call("oracle", json!({"task": "Which?"})).then().reply("Nobody knows.");
     let (system, client) = start_over(&dir, &folder, &model).await;
     let mut stream = client.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await;
@@ -342,7 +339,7 @@ async fn a_call_is_not_made_if_its_agent_takes_other_arguments_by_then() {
     drop(stream);
     settled_paused(system.ports(), &run).await;
     drop(system);
-    add_agent(&folder, "oracle", &takes("riddle"), "You know {{ riddle }}.");
+    add_agent(&folder, "oracle", after, "You know.");
     let (_system, client) = start_over(&dir, &folder, &model).await;
     let body = json!({"feedbackId": request, "feedback": "confirm"});
     let answer = client.post(&format!("/api/feedback/{run}"), &body).await;
@@ -352,6 +349,19 @@ async fn a_call_is_not_made_if_its_agent_takes_other_arguments_by_then() {
     assert_eq!(result["result"]["reason"], "changed", "{result}");
     assert_eq!(frames.last().unwrap().json()["answer"], "Nobody knows.");
     assert!(model.requests().iter().all(|request| path_of(request).as_deref() == Some("")));
+}
+
+#[tokio::test]
+async fn a_call_is_not_made_if_its_agent_takes_other_arguments_by_then() {
+    let takes = |name: &str| {
+        format!("parameters:\n  type: object\n  properties:\n    {name}: {{type: string}}\n")
+    };
+    check_changed_agent(&takes("task"), &takes("riddle")).await;
+}
+
+#[tokio::test]
+async fn a_call_is_not_made_if_its_agent_has_another_risk_by_then() {
+    check_changed_agent("risk: low\n", "risk: high\n").await;
 }
 
 /// A tool of an agent's own, which says what it was called with.

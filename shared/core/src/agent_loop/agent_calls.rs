@@ -12,7 +12,7 @@ use crate::id::{ChildId, EntryId, EntryName};
 use crate::input::{ChildEnded, FinishReason};
 use crate::language::Language;
 use crate::status::RunStatus;
-use crate::tool::{ToolArguments, ToolCall, ToolFailure, ToolOutput, ToolResult};
+use crate::tool::{ToolArguments, ToolCall, ToolFailure, ToolOutput, ToolPolicy, ToolResult};
 
 /// Bytes of what an agent is called for, as one line.
 const MAX_DESCRIPTION: usize = 500;
@@ -58,12 +58,15 @@ impl AgentLoop {
         running.filter_map(OpenCall::child_id)
     }
 
-    /// The call that a run answers which may begin, what it may use up, and SHA-256 of the parameters that
-    /// its agent was offered with.
+    /// The call that a run answers which may begin, what it may use up, and what its agent was offered as:
+    /// SHA-256 of its parameters, and its policy.
     #[must_use]
-    pub fn find_agent_call(&self, child: &ChildId) -> Option<(&ToolCall, AgentShare, &str)> {
+    pub fn find_agent_call(
+        &self,
+        child: &ChildId,
+    ) -> Option<(&ToolCall, AgentShare, (&str, &ToolPolicy))> {
         let open = self.open_calls().iter().find(|open| open.child_id().as_ref() == Some(child))?;
-        Some((&open.call, open.share?, &open.schema_hash))
+        Some((&open.call, open.share?, (&open.schema_hash, &open.policy)))
     }
 
     /// Takes the end of a run that answers a call. `None` if nobody waits for it.

@@ -17,7 +17,7 @@ use crate::input::{ChildEnded, ChildRequest, PlanEdit, RunSpec};
 use crate::plan::{Plan, PlanError};
 use crate::settings::Mode;
 use crate::status::RunStatus;
-use crate::tool::ToolSetHash;
+use crate::tool::{ToolPolicy, ToolSetHash};
 use djinn_text::urls::Urls;
 
 impl Run {
@@ -202,13 +202,13 @@ impl Run {
     }
 
     /// The agent that a child is to be worked on by, if one is named. Of one that was offered to who called
-    /// it, SHA-256 of the parameters it had then.
+    /// it, SHA-256 of the parameters it had then, and its policy.
     #[must_use]
-    pub fn agent_of(&self, child: &ChildId) -> Option<(&str, Option<&str>)> {
+    pub fn agent_of(&self, child: &ChildId) -> Option<(&str, Option<(&str, &ToolPolicy)>)> {
         match (&self.phase, child) {
-            (Phase::Reacting(agent), _) => {
-                agent.find_agent_call(child).map(|(call, _, hash)| (call.tool.as_str(), Some(hash)))
-            }
+            (Phase::Reacting(agent), _) => agent
+                .find_agent_call(child)
+                .map(|(call, _, as_offered)| (call.tool.as_str(), Some(as_offered))),
             (Phase::PlanSolving(solving), ChildId::Task(task)) => {
                 Some((solving.agent_of(task)?, None))
             }

@@ -4,15 +4,13 @@ use std::mem;
 use std::pin::Pin;
 
 use djinn_agents::{check_arguments, fill_arguments};
-use djinn_core::agent::AgentSpec;
 use djinn_core::budget::Spending;
 use djinn_core::conversation::ChildReport;
-use djinn_core::id::{CallId, WriteId, sha256_hex};
+use djinn_core::id::{CallId, WriteId};
 use djinn_core::input::{ChildEnded, ChildSpec, Input, RunSpec};
 use djinn_core::journal::Journal;
 use djinn_core::status::RunStatus;
-use djinn_core::tool::{ToolFailure, ToolResult, canonical_json};
-use serde_json::Value;
+use djinn_core::tool::{EffectClass, ToolFailure, ToolPolicy, ToolResult, ToolSpec};
 
 use super::caller::CallerLink;
 use super::continuation::{continue_child, drive_new_child};
@@ -24,7 +22,7 @@ use crate::port::admission::Admission;
 use crate::port::alarm::Invoker;
 use crate::port::clock::Clock;
 use crate::port::journal::{CreateResult, Journals, Lease, NewRun, RunMeta};
-use crate::port::tool::ToolAudience;
+use crate::port::tool::{Tool, ToolAudience};
 use crate::port::{RunKey, StoreError, too_large_failure};
 use crate::settings::{journal_expiry_s, to_millis};
 use crate::world::Ports;
@@ -57,19 +55,21 @@ type CallProblem = (ToolFailure, String);
 /// The agent that a child is to be worked on by.
 pub(super) struct NamedAgent {
     name: String,
-    /// SHA-256 of the parameters that it was offered with to who called it; `None` for a step's.
-    offered_schema: Option<String>,
+    /// What it was offered as to who called it, SHA-256 of its parameters and its policy; `None` for a step's.
+    as_offered: Option<(String, ToolPolicy)>,
 }
 
 impl NamedAgent {
-    /// The agent of this name, offered with parameters of this hash.
-    pub(super) fn of((name, offered_schema): (&str, Option<&str>)) -> Self {
-        Self { name: name.to_owned(), offered_schema: offered_schema.map(str::to_owned) }
+    /// The agent of this name, offered with parameters of this hash and with this policy.
+    pub(super) fn of((name, as_offered): (&str, Option<(&str, &ToolPolicy)>)) -> Self {
+        let as_offered = as_offered.map(|(schema, policy)| (schema.to_owned(), policy.clone()));
+        Self { name: name.to_owned(), as_offered }
     }
 
-    /// What its run starts with, `agent` being what its file says now.
-    fn begin(&self, agent: Option<AgentSpec>, spec: &RunSpec) -> Result<RunSpec, CallProblem> {
-        let agent = agent.filter(|agent| self.is_callable_as(&agent.parameters));
+    /// What its run starts with, `tool` being what its file makes of it now.
+    fn begin(&self, tool: &dyn Tool, spec: &RunSpec) -> Result<RunSpec, CallProblem> {
+        let language = spec.settings.language;
+        let agent = tool.agent(language).filter(|_| self.is_callable_as(&tool.spec(language)));
         let agent = agent.ok_or((ToolFailure::Changed, String::new()))?;
         let parameters = agent.parameters.clone();
         let mut called = spec.clone().with_agent(agent);
@@ -81,10 +81,11 @@ impl NamedAgent {
         Ok(called)
     }
 
-    /// Whether it is what was offered: of these parameters.
-    fn is_callable_as(&self, parameters: &Value) -> bool {
-        let now = || sha256_hex(canonical_json(parameters).as_bytes());
-        self.offered_schema.as_ref().is_none_or(|offered| *offered == now())
+    /// Whether it is what was offered: of these parameters, risk and policy.
+    fn is_callable_as(&self, now: &ToolSpec) -> bool {
+        self.as_offered.as_ref().is_none_or(|(schema, policy)| {
+            now.to_offered().is_callable_as(schema, EffectClass::Agent, policy)
+        })
     }
 }
 
@@ -215,13 +216,13 @@ impl<P: Ports> ChildExecution<P> {
         let Some(named) = &self.agent else { return Ok(spec) };
         let audience = ToolAudience::of(&spec);
         let tools = Box::pin(self.ports.tools().list_tools(self.ports.clock(), &audience)).await;
-        let is_step = named.offered_schema.is_none();
+        let is_step = named.as_offered.is_none();
         // A call was offered to who made it; a step names whatever its planner or a person wrote.
         let is_offered =
             !is_step || tools.specs_for(&spec).iter().any(|offered| offered.name == named.name);
         let found = tools.find_tool(&named.name).filter(|_| is_offered);
         let found = found.ok_or((ToolFailure::UnknownTool, String::new()));
-        let called = found.and_then(|tool| named.begin(tool.agent(spec.settings.language), &spec));
+        let called = found.and_then(|tool| named.begin(&*tool, &spec));
         match called {
             Ok(called) => Ok(called),
             // A step is worked on all the same, as one that names no agent.
