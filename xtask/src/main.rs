@@ -20,7 +20,7 @@ mod workspace;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use publish_texts::TextKind;
+use publish_texts::PublishedTexts;
 
 /// What the aliases lead to.
 #[derive(Parser)]
@@ -87,8 +87,12 @@ fn run_command(command: TaskCommand) -> anyhow::Result<()> {
         TaskCommand::Dev(arguments) => dev::run(arguments),
         TaskCommand::Docs => documents::write(),
         TaskCommand::Key(arguments) => key::run(arguments),
-        TaskCommand::PublishAgents(arguments) => publish_texts::run(TextKind::Agents, &arguments),
-        TaskCommand::PublishPrompts(arguments) => publish_texts::run(TextKind::Prompts, &arguments),
+        TaskCommand::PublishAgents(arguments) => {
+            publish_texts::run(PublishedTexts::Agents, &arguments)
+        }
+        TaskCommand::PublishPrompts(arguments) => {
+            publish_texts::run(PublishedTexts::Prompts, &arguments)
+        }
         TaskCommand::Replay(arguments) => replay::run(arguments),
         TaskCommand::Soak(arguments) => soak::run(&arguments),
         TaskCommand::Template => template::run(),

@@ -11,12 +11,12 @@ use crate::terminal::print_line;
 
 /// What the texts of a folder are.
 #[derive(Clone, Copy)]
-pub(crate) enum TextKind {
+pub(crate) enum PublishedTexts {
     Agents,
     Prompts,
 }
 
-impl TextKind {
+impl PublishedTexts {
     /// The template's parameter that names their folders.
     fn parameter(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ pub(crate) struct PublishArguments {
 /// # Errors
 /// The first thing that is wrong with a file.
 pub(crate) fn run(
-    kind: TextKind,
+    kind: PublishedTexts,
     PublishArguments { folder, prefix }: &PublishArguments,
 ) -> Result<()> {
     let manifest = kind.make_manifest(folder)?;
@@ -66,7 +66,7 @@ pub(crate) fn run(
 }
 
 /// The files go first: what a manifest names has to be there.
-fn next_steps(kind: TextKind, folder: &Path, prefix: &str) -> String {
+fn next_steps(kind: PublishedTexts, folder: &Path, prefix: &str) -> String {
     let (folder, parameter) = (folder.display(), kind.parameter());
     format!(
         "The files are in good order, and {folder}/{MANIFEST} lists them. Publish them in this order, where BUCKET is \
@@ -91,20 +91,20 @@ mod tests {
         };
         let agent = "---\nname: pricing\ndescription: Knows prices.\ntools: [price_list]\n---\nYou know prices.\n";
         write("pricing.md", agent);
-        run(TextKind::Agents, &arguments).unwrap();
+        run(PublishedTexts::Agents, &arguments).unwrap();
         let manifest = fs::read_to_string(folder.path().join(MANIFEST)).unwrap();
         assert!(manifest.contains(r#""name": "pricing.md""#), "{manifest}");
-        let steps = next_steps(TextKind::Agents, Path::new("own"), "config/agents");
+        let steps = next_steps(PublishedTexts::Agents, Path::new("own"), "config/agents");
         assert!(
             steps.contains("aws s3 cp own/manifest.json s3://BUCKET/config/agents/manifest.json")
         );
 
         write("a b.md", agent);
-        let refused = run(TextKind::Agents, &arguments).unwrap_err().to_string();
+        let refused = run(PublishedTexts::Agents, &arguments).unwrap_err().to_string();
         assert!(refused.contains("`a b.md`, which is not named NAME.md"), "{refused}");
         fs::remove_file(folder.path().join("a b.md")).unwrap();
         write("twin.md", agent);
-        let refused = run(TextKind::Agents, &arguments).unwrap_err().to_string();
+        let refused = run(PublishedTexts::Agents, &arguments).unwrap_err().to_string();
         assert!(refused.contains("twin.md:2: `name` is `pricing`"), "{refused}");
     }
 
@@ -118,15 +118,15 @@ mod tests {
         fs::create_dir_all(&group).unwrap();
         fs::write(folder.path().join("README.md"), "Ours.").unwrap();
         fs::write(group.join("system.md"), "You are brief. {{ date }}").unwrap();
-        run(TextKind::Prompts, &arguments).unwrap();
+        run(PublishedTexts::Prompts, &arguments).unwrap();
         let manifest = fs::read_to_string(folder.path().join(MANIFEST)).unwrap();
         assert!(manifest.contains(r#""name": "en/react/system.md""#), "{manifest}");
         assert!(!manifest.contains("README"), "{manifest}");
-        let steps = next_steps(TextKind::Prompts, Path::new("own"), "config/prompts");
+        let steps = next_steps(PublishedTexts::Prompts, Path::new("own"), "config/prompts");
         assert!(steps.contains("whose Prompts has @config/prompts"), "{steps}");
 
         fs::write(group.join("sytem.md"), "").unwrap();
-        let refused = run(TextKind::Prompts, &arguments).unwrap_err().to_string();
+        let refused = run(PublishedTexts::Prompts, &arguments).unwrap_err().to_string();
         assert!(refused.ends_with("did you mean `react/system`?"), "{refused}");
     }
 }
