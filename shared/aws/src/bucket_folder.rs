@@ -171,7 +171,10 @@ fn text_problem(failure: ReadFailure) -> String {
         ReadFailure::Missing => {
             format!("is not there, though {MANIFEST} names it: publish the folder again")
         }
-        other => other.to_sentence(),
+        ReadFailure::TooLong
+        | ReadFailure::Refused(_)
+        | ReadFailure::NotModified
+        | ReadFailure::Unreachable => failure.to_sentence(),
     }
 }
 

@@ -74,7 +74,7 @@ impl PromptSource {
                 read.push(known.folders.update_folder(folder.path(), Ok(texts)));
             }
         }
-        let own = known.to_prompts(&read);
+        let own = known.take_prompts(&read);
         Ok((Self { folders, known: Mutex::new(known) }, own))
     }
 
@@ -86,7 +86,7 @@ impl PromptSource {
         let read: Vec<_> =
             read.map(|(path, texts)| known.folders.update_folder(path, texts)).collect();
         known.problems.extend(read.iter().filter_map(|folder| folder.problem.clone()));
-        let own = known.to_prompts(&read);
+        let own = known.take_prompts(&read);
         known.problems.difference(&before).for_each(|problem| {
             tracing::warn!(problem, "prompts stay as they last were, or ours are used");
         });
@@ -105,7 +105,7 @@ impl PromptSource {
 
 impl KnownPrompts {
     /// The prompts of these folders, of which broken ones are as they last were.
-    fn to_prompts(&mut self, folders: &[ReadFolder]) -> OwnPrompts {
+    fn take_prompts(&mut self, folders: &[ReadFolder]) -> OwnPrompts {
         let mut own = OwnPrompts::default();
         for ReadFolder { path: folder, texts, .. } in folders {
             for text in texts.iter().filter(|text| text.name != README) {
@@ -126,8 +126,8 @@ impl KnownPrompts {
 
 /// Fails for the first text of a folder that is no prompt.
 fn check_texts(folder: &str, texts: &[FolderText]) -> Result<(), FileProblem> {
-    let prompts = texts.iter().filter(|text| text.name != README);
-    prompts.map(|text| read_prompt(&text.path_in(folder), text).map(drop)).collect()
+    let mut prompts = texts.iter().filter(|text| text.name != README);
+    prompts.try_for_each(|text| read_prompt(&text.path_in(folder), text).map(drop))
 }
 
 fn read_prompt(
