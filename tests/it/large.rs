@@ -163,11 +163,16 @@ async fn a_plan_of_200_kb_is_taken_and_one_beyond_its_bounds_is_refused_with_the
     assert!([200, 202].contains(&taken.status), "{}", taken.text);
     let changes = |frames: &[Frame]| -> Vec<Value> {
         let changed = frames.iter().filter(|frame| frame.event() == "plan.changed");
-        let mut plans: Vec<_> = changed.map(|frame| frame.json()["plan"].clone()).collect();
-        plans.dedup();
+        // A client without a cursor begins anew, and is told of a plan again.
+        let mut plans: Vec<Value> = Vec::new();
+        for plan in changed.map(|frame| frame.json()["plan"].clone()) {
+            if !plans.contains(&plan) {
+                plans.push(plan);
+            }
+        }
         plans
     };
-    let seen = read_until(&client, &run, |frames| changes(frames).len() == 2).await;
+    let seen = read_until(&client, &run, |frames| changes(frames).len() >= 2).await;
     let [first, second] = &changes(&seen)[..] else { panic!("{seen:?}") };
     // What the planner had called it was cut.
     assert_eq!(first["title"].as_str().map(str::len), Some(1024));
