@@ -249,7 +249,7 @@ pub struct ToolOutput {
     pub images: Vec<ProductFile>,
     /// What the tool wants to have when it is called next in this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub state: Option<ToolState>,
+    pub state: Option<Box<ToolState>>,
 }
 
 /// Bytes that a tool keeps from one call of a run to the next. Nobody else reads them.

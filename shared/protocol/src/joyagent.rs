@@ -66,6 +66,8 @@ pub struct Translator {
     agents: BTreeMap<Path, String>,
     /// The reports that are being written, by the runs that write them.
     reports: BTreeMap<Path, Report>,
+    /// Where the newest product of each name is shown.
+    product_urls: BTreeMap<String, String>,
     /// The plan as this client knows it.
     plan: Option<Plan>,
     /// The tasks at work and what they are to do, in the order they began.
@@ -97,6 +99,7 @@ impl Translator {
             employees: BTreeMap::new(),
             agents: BTreeMap::new(),
             reports: BTreeMap::new(),
+            product_urls: BTreeMap::new(),
             plan: None,
             tasks: Vec::new(),
             open_requests: BTreeMap::new(),

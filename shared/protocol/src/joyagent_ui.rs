@@ -4,6 +4,7 @@
 //! The UI reads nothing but such envelopes and stays locked until one says `finished: true` with an
 //! `eventData`; errors are therefore final `result` events too.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
@@ -15,6 +16,7 @@ use crate::mode_support::agent_type_of;
 use crate::preview::Preview;
 use djinn_core::entry::{Entry, Event};
 use djinn_core::error_code::Failure;
+use djinn_core::file::media_type_of;
 use djinn_core::id::TaskId;
 use djinn_core::language::Language;
 use djinn_core::settings::Mode;
@@ -94,6 +96,7 @@ impl JoyAgentUi {
     }
 
     fn data_in_task(&mut self, event: &AgentResponse) -> Value {
+        let event = &show_image(event);
         self.task_order += 1;
         if event.message_type == "task" {
             self.lane.clone_from(&event.lane);
@@ -124,6 +127,24 @@ impl JoyAgentUi {
             _ => 1,
         }
     }
+}
+
+/// The page shows the bytes of a file that it has no viewer for as text: an image is shown in Markdown.
+fn show_image(event: &AgentResponse) -> Cow<'_, AgentResponse> {
+    let file = event.result_map.pointer("/fileInfo/0").filter(|_| event.message_type == "file");
+    let text = |member: &str| file?.get(member)?.as_str();
+    let (Some(name), Some(url)) = (text("fileName"), text("domainUrl")) else {
+        return Cow::Borrowed(event);
+    };
+    if !media_type_of(name).starts_with("image/") {
+        return Cow::Borrowed(event);
+    }
+    let mut shown = AgentResponse { message_type: "markdown", ..event.clone() };
+    shown.result_map = json!({
+        "data": format!("![{name}]({url})"), "fileInfo": event.result_map["fileInfo"], "isFinal": true,
+        "agentType": event.result_map["agentType"],
+    });
+    Cow::Owned(shown)
 }
 
 impl Projection for JoyAgentUi {

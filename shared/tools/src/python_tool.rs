@@ -187,7 +187,7 @@ impl<F: Files + Send + Sync> TypedTool for PythonTool<F> {
         let products = self.keep_products(context, code, &answer.products).await?;
         let told = read_block_value(&answer);
         let text = self.tell_answer(context, &answer, &told, &products, &left_behind);
-        let state = self.keep_state(context, earlier, code, &told, answer).await;
+        let state = self.keep_state(context, earlier, code, &told, answer).await.map(Box::new);
         let images: Vec<_> = products
             .iter()
             .filter(|file| file.media_type.starts_with("image/") && file.size <= MAX_IMAGE)

@@ -45,6 +45,12 @@ impl Translator {
         };
         let roles = self.employees.get(&entry.path);
         let role = roles.and_then(|roles| roles.get(&requested.tool)).cloned();
+        if let ToolResult::Done(output) = outcome {
+            let urls = output.files.iter();
+            let urls = urls.map(|file| (file.name.to_string(), self.links.preview_url(file)));
+            let urls: Vec<_> = urls.collect();
+            self.product_urls.extend(urls);
+        }
         let tool = requested.tool.as_str();
         let events = self.report_result_events(entry, call, tool, outcome);
         let events = events.or_else(|| self.code_result_events(entry, tool, outcome));

@@ -77,7 +77,6 @@ impl Translator {
             // What one further down did may be shown after its end, but not after this one's.
             self.calls.retain(|(caller, _), _| !caller.is_within(&path));
             self.agents.retain(|agent, _| !agent.is_within(&path));
-            self.reports.retain(|report, _| *report == path || !report.is_within(&path));
         }
         events
     }

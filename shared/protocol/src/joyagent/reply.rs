@@ -92,8 +92,8 @@ impl Translator {
         }
         if key.message.is_summary() {
             self.summary_finish = reply.finish;
-        } else if self.add_to_report(&key.path, &reply.text) {
-            // The whole follows with the file.
+        } else if let Some(whole) = self.add_to_report(&key.path, &reply.text) {
+            events.extend(whole);
         } else if !reply.text.trim().is_empty() {
             let text = match reply.is_answer {
                 true => see_below_notice(self.language).to_owned(),

@@ -1,11 +1,16 @@
 //! A report while it is written, as JoyAgent's clients see it.
 
+use std::collections::BTreeMap;
+
 use djinn_core::agent::{AgentSpec, AnswerFormat};
-use djinn_core::entry::Entry;
-use djinn_core::id::{MessageId, Path};
+use djinn_core::entry::{Entry, Event};
+use djinn_core::id::{MessageId, Path, RunId};
 use djinn_core::input::Input;
+use djinn_core::language::Language;
 use djinn_core::tool::EffectClass;
 use djinn_protocol::connection::Connection;
+use djinn_protocol::joyagent::Translator;
+use djinn_protocol::link::SessionLinks;
 use djinn_protocol::preview::{EarlyEntry, Live, Preview, TextKind};
 use serde_json::{Value, json};
 
@@ -171,4 +176,38 @@ fn a_page_has_the_report_at_every_moment_and_nothing_of_a_failed_attempt_in_the_
     let wrong = format!("{FIRST}n wro");
     let expected = [&FIRST[..9], FIRST, &wrong, FIRST, &whole, &whole].map(str::to_owned);
     assert_eq!(texts, expected);
+}
+
+/// The newest event of each message, as a client of the raw protocol keeps them.
+fn newest_events(entries: &[Entry]) -> BTreeMap<String, Value> {
+    let asked = story::asked("");
+    let links = SessionLinks::new("http://localhost:9000", asked.session.clone());
+    let run = RunId::new("run_00000000000000000000000000000000").unwrap();
+    let mut translator = Translator::new(run, asked.request, links, Language::En);
+    let events = entries.iter().flat_map(|entry| translator.translate_entry(entry));
+    let events: Vec<_> = events.map(|event| json!(event)).collect();
+    events
+        .into_iter()
+        .map(|event| (event["messageId"].as_str().unwrap().to_owned(), event))
+        .filter(|(_, event)| event["resultMap"]["data"] != "")
+        .collect()
+}
+
+#[test]
+fn what_is_shown_late_of_a_report_is_a_part_of_it_all_the_same() {
+    let (root, _, below) = told();
+    let of_root: Vec<Entry> = root.1.iter().flat_map(|record| record.entries.clone()).collect();
+    let is_end = |entry: &Entry| matches!(entry.event, Event::ChildEnded { .. });
+    let end = of_root.iter().position(is_end).unwrap();
+    let (before, after) = of_root.split_at(end);
+    let expected = newest_events(&[before, &below, after].concat());
+    let report = &expected.iter().find(|(id, _)| id.ends_with(".report")).unwrap().1["resultMap"];
+    assert_eq!(report["data"], format!("{FIRST}{SECOND}"));
+    assert_eq!(report["fileInfo"][0]["fileName"], "sales.html");
+    // The end of the run below, and what came of the call, come first.
+    for late in 0..=below.len() {
+        let (early, late) = below.split_at(late);
+        let shown = newest_events(&[before, early, &after[..2], late, &after[2..]].concat());
+        assert_eq!(shown, expected, "after {} entries", early.len());
+    }
 }

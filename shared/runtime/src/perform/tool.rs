@@ -276,7 +276,7 @@ fn find_state(run: &Run, tool: &str) -> Option<ToolState> {
         | ConversationItem::Round { .. } => &[],
     });
     let mut kept = calls.filter_map(|(call, result)| match result {
-        ToolResult::Done(output) if call.tool == tool => output.state.clone(),
+        ToolResult::Done(output) if call.tool == tool => output.state.as_deref().cloned(),
         ToolResult::Done(_) | ToolResult::Failed { .. } | ToolResult::PlanRefused { .. } => None,
     });
     kept.next()
