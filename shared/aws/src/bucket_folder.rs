@@ -126,7 +126,10 @@ impl BucketFolder {
 
     /// A text with the hash that the manifest names, or what is wrong with it.
     async fn read_text(&self, file: &ListedText) -> Result<Arc<str>, String> {
-        let object = self.read_small(&file.name, None, MAX_TEXT).await.map_err(text_problem)?;
+        let object = self
+            .read_small(&file.name, None, MAX_TEXT)
+            .await
+            .map_err(|failure| text_problem(&failure))?;
         if sha256_hex(&object.bytes) != file.sha256 {
             return Err(format!("is not the text that {MANIFEST} names: publish the folder again"));
         }
@@ -166,7 +169,7 @@ impl TextFolder for BucketFolder {
     }
 }
 
-fn text_problem(failure: ReadFailure) -> String {
+fn text_problem(failure: &ReadFailure) -> String {
     match failure {
         ReadFailure::Missing => {
             format!("is not there, though {MANIFEST} names it: publish the folder again")

@@ -141,8 +141,8 @@ fn show_image(event: &AgentResponse) -> Cow<'_, AgentResponse> {
     }
     let mut shown = AgentResponse { message_type: "markdown", ..event.clone() };
     shown.result_map = json!({
-        "data": format!("![{name}]({url})"), "fileInfo": event.result_map["fileInfo"], "isFinal": true,
-        "agentType": event.result_map["agentType"],
+        "data": format!("![{name}]({url})"), "fileInfo": event.result_map.get("fileInfo"), "isFinal": true,
+        "agentType": event.result_map.get("agentType"),
     });
     Cow::Owned(shown)
 }
