@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::agents::{at, path_of};
 use crate::code::{completed, open_sandbox};
-use crate::world::{Frame, Protocol, Question, SALES, World};
+use crate::world::{Frame, Protocol, Question, SALES, World, always_hands_over};
 
 const QUESTION: &str = "Write a report on sales.";
 
@@ -139,12 +139,13 @@ async fn joyagents_clients_see_a_report_grow_and_then_its_file() {
     let events = report_events(&frames, "markdown");
     let (last, pieces) = events.split_last().unwrap();
     let data = |event: &Value| event["resultMap"]["data"].as_str().unwrap().to_owned();
-    let grown: String = pieces.iter().map(data).collect();
-    assert!(pieces.len() > 1 && pieces.iter().all(|event| event["resultMap"]["isFinal"] == false));
-    assert_eq!(
-        (grown.as_str(), data(last).as_str()),
-        ("# Sales\n\nEast grew.", "# Sales\n\nEast grew.")
-    );
+    assert_eq!(data(last), "# Sales\n\nEast grew.");
+    // A driver without a client writes few pieces, and who comes back is sent the text anew.
+    if !always_hands_over() {
+        assert!(pieces.iter().all(|event| event["resultMap"]["isFinal"] == false));
+        let grown: String = pieces.iter().map(data).collect();
+        assert!(pieces.len() > 1 && grown == data(last), "{grown}");
+    }
     assert_eq!(last["resultMap"]["fileInfo"][0]["fileName"], "r.md");
     assert_eq!(last["digitalEmployee"], "report_tool");
     assert!(report_events(&frames, "file").is_empty(), "its file is told once");
