@@ -9,6 +9,7 @@ mod examples;
 mod rust;
 pub(crate) mod rustdoc;
 mod sandbox;
+mod test_process;
 
 use anyhow::Result;
 

@@ -7,7 +7,8 @@ use anyhow::{Result, ensure};
 use djinn_settings::table::contributor::{BUILT, RIE};
 
 use super::built_programs::BuiltPrograms;
-use crate::process::{command_output, run};
+use super::test_process;
+use crate::process::command_output;
 use crate::terminal::print_line;
 use crate::{venv, workspace};
 
@@ -24,5 +25,7 @@ pub(super) fn run_tests() -> Result<()> {
     let emulator = Path::new(&samcli).join(format!("local/rapid/aws-lambda-rie-{architecture}"));
     ensure!(emulator.is_file(), "aws-sam-cli has no emulator for {ARCH}");
     let mut tests = BuiltPrograms::new()?.ignored_test_command("tests", "rie", &[])?;
-    run(tests.env(RIE.name, emulator).env(BUILT.name, workspace::profile_dir("debug")))
+    test_process::run_tests(
+        tests.env(RIE.name, emulator).env(BUILT.name, workspace::profile_dir("debug")),
+    )
 }

@@ -4,6 +4,7 @@
 //! dependencies once more, with the features of that package alone; `cargo clippy` would check all
 //! of them once more.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -107,6 +108,19 @@ impl BuiltPrograms {
         Ok(command)
     }
 
+    /// All tests, a program each, with what to call it: its package and its target.
+    pub(super) fn all_tests(&self) -> Vec<(String, Command)> {
+        let mut seen = BTreeSet::new();
+        let tests = self.programs.iter().filter(|program| program.is_test);
+        let tests = tests.filter(|program| seen.insert(&program.path));
+        let named = |program: &Program| {
+            let package = program.package.strip_prefix(workspace::root());
+            let package = package.unwrap_or(&program.package).display();
+            (format!("{package} {}", program.name), program_in(&program.package, &program.path))
+        };
+        tests.map(named).collect()
+    }
+
     /// A function or an example of the package in this directory.
     pub(crate) fn program_command(&self, package: &str, target: &str) -> Result<Command> {
         let directory = workspace::root().join(package);
@@ -168,6 +182,8 @@ mod tests {
         assert_eq!(words, ["--ignored", "--test-threads", "1", "kills::"]);
         let error = built.test_command("functions/agent", "agent", &[]).unwrap_err().to_string();
         assert_eq!(error, "functions/agent has no tests agent");
+        let names: Vec<_> = built.all_tests().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["tests it", "shared/core it"]);
         let agent = built.program_command("functions/agent", "agent").unwrap();
         assert_eq!(agent.get_program(), "/built/agent");
         let error = built.program_command("tests", "it").unwrap_err().to_string();

@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use djinn_settings::table::model::{ANTHROPIC_API_KEY, MODELS, OPENAI_API_KEY};
 
 use super::built_programs::BuiltPrograms;
+use super::test_process;
 use crate::process::{command_output, run};
 use crate::terminal::print_line;
 use crate::venv::{self, Venv};
@@ -25,7 +26,7 @@ pub(super) fn run_tests() -> Result<()> {
     ask_own_tool(&built)?;
     let tests = built.ignored_test_command("tests", "examples", &[])?;
     // `node` and `python3` are those of the environment.
-    run(&mut venv.with_venv(tests)?)
+    test_process::run_tests(&mut venv.with_venv(tests)?)
 }
 
 /// What `cargo own-tool` does where no model is configured.

@@ -4,11 +4,13 @@ use std::num::NonZero;
 use std::process::Command;
 use std::thread::available_parallelism;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use djinn_settings::table::contributor::{ALWAYS_HAND_OVER, RUSTDOC};
 
 use super::built_programs::{BuiltPrograms, workspace_cargo};
+use super::test_process;
 use crate::process::{cargo_command, run};
+use crate::terminal::print_line;
 use crate::{venv, workspace};
 
 pub(super) fn check_format() -> Result<()> {
@@ -33,12 +35,18 @@ pub(super) fn build_docs() -> Result<()> {
 pub(super) fn run_tests() -> Result<()> {
     // Many tests start servers and watch clocks; with more threads than cores they only disturb each
     // other, and with dozens they run out of ports and memory.
-    let threads = available_parallelism().map_or(2, NonZero::get).clamp(2, 8);
-    let mut command = workspace_cargo(&["test", "--lib", "--bins", "--tests", "--no-fail-fast"]);
-    command.env("RUST_TEST_THREADS", threads.to_string());
-    // A snapshot that differs fails and leaves nothing in the tree.
-    command.env("INSTA_UPDATE", "no");
-    run(&mut command)
+    let threads = available_parallelism().map_or(2, NonZero::get).clamp(2, 8).to_string();
+    let mut failed = Vec::new();
+    for (name, mut tests) in BuiltPrograms::new()?.all_tests() {
+        print_line(&format!("    {name}"));
+        // A snapshot that differs fails and leaves nothing in the tree.
+        tests.env("RUST_TEST_THREADS", &threads).env("INSTA_UPDATE", "no");
+        if let Err(error) = test_process::run_tests(&mut tests) {
+            failed.push(format!("{name}: {error:#}"));
+        }
+    }
+    ensure!(failed.is_empty(), "{}", failed.join("\n"));
+    Ok(())
 }
 
 /// What is not told again with a hand-over after every record, by the beginning of its name.
@@ -114,12 +122,12 @@ const ONCE: &[&str] = &[
 pub(super) fn run_hand_over() -> Result<()> {
     let mut command = BuiltPrograms::new()?.test_command("tests", "it", &[])?;
     command.args(ONCE.iter().flat_map(|name| ["--skip", name]));
-    run(command.env(ALWAYS_HAND_OVER.name, "1").env("INSTA_UPDATE", "no"))
+    test_process::run_tests(command.env(ALWAYS_HAND_OVER.name, "1").env("INSTA_UPDATE", "no"))
 }
 
 /// The tests that run the built functions, one at a time: they watch clocks.
 pub(super) fn run_lambdasim() -> Result<()> {
-    run(&mut lambdasim_tests()?)
+    test_process::run_tests(&mut lambdasim_tests()?)
 }
 
 /// Builds the functions, and says how the tests that run them are started.
@@ -129,8 +137,8 @@ pub(crate) fn lambdasim_tests() -> Result<Command> {
 
 /// Runs whose functions are killed, and a `cargo dev ask` that is.
 pub(super) fn run_kills() -> Result<()> {
-    run(&mut kills_tests()?)?;
-    run(&mut BuiltPrograms::new()?.ignored_test_command("xtask", "ask", &[])?)
+    test_process::run_tests(&mut kills_tests()?)?;
+    test_process::run_tests(&mut BuiltPrograms::new()?.ignored_test_command("xtask", "ask", &[])?)
 }
 
 /// Builds the functions with the tools of tests, and says how the tests that kill them are started.
@@ -140,9 +148,6 @@ pub(crate) fn kills_tests() -> Result<Command> {
 
 /// The tests that need cargo-lambda, one at a time: each has a host of its own.
 pub(super) fn run_watch() -> Result<()> {
-    run(&mut venv::ensure_venv()?.with_venv(BuiltPrograms::new()?.ignored_test_command(
-        "tests",
-        "watch",
-        &[],
-    )?)?)
+    let tests = BuiltPrograms::new()?.ignored_test_command("tests", "watch", &[])?;
+    test_process::run_tests(&mut venv::ensure_venv()?.with_venv(tests)?)
 }

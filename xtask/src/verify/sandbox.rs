@@ -10,7 +10,8 @@ use anyhow::{Context as _, Result};
 use djinn_local::{prepare_font, prepare_python};
 
 use super::built_programs::BuiltPrograms;
-use crate::process::{command_output, run};
+use super::test_process;
+use crate::process::command_output;
 use crate::terminal::print_line;
 use crate::workspace;
 
@@ -34,7 +35,7 @@ pub(super) fn run_tests() -> Result<()> {
         let words = [words, &["--nocapture"]].concat();
         built.ignored_test_command("functions/sandbox", "jail", &words)
     };
-    run(jail(&[])?.env(PYTHON, &python).env(FONT, &font))?;
+    test_process::run_tests(jail(&[])?.env(PYTHON, &python).env(FONT, &font))?;
     if rustix::process::geteuid().is_root() {
         let public = PublicFolder::new()?;
         attack_as_nobody(&public.0, &jail(&["attacks::"])?, &python, &font)?;
@@ -42,7 +43,7 @@ pub(super) fn run_tests() -> Result<()> {
         say("the attacks are not made as root: this is not root");
     }
     let mut stories = built.ignored_test_command("tests", "it", &["code::", "report::"])?;
-    run(stories.env(PYTHON, &python).env(FONT, &font))
+    test_process::run_tests(stories.env(PYTHON, &python).env(FONT, &font))
 }
 
 /// Runs the tests of a command as a user who has no rights, on copies that such a user can read.
@@ -62,7 +63,7 @@ fn attack_as_nobody(folder: &Path, tests: &Command, python: &Path, font: &Path) 
     command.args(tests.get_args()).current_dir(folder).env_clear();
     command.envs([("PATH", "/usr/bin:/bin")]).env(PYTHON, python).env(FONT, font);
     // The groups of root are given up with the user.
-    run(command.uid(NOBODY).gid(NOBODY))
+    test_process::run_tests(command.uid(NOBODY).gid(NOBODY))
 }
 
 /// A folder that others can read, which is removed with the value.
