@@ -1,7 +1,6 @@
 //! What is larger than an item of the table: it is stored whole, or refused with its bound, and nothing hangs.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use djinn_scripted::{RecordedRequest, ScriptedModel, ScriptedResponse};
 use serde_json::{Value, json};
@@ -207,6 +206,7 @@ async fn read_until(client: &Client, run: &str, enough: impl Fn(&[Frame]) -> boo
     while !enough(&frames) {
         let cursor = frames.iter().rev().find_map(Frame::id).map(str::to_owned);
         let mut stream = client.come_back(run, cursor.as_deref()).await;
+        assert_eq!(stream.status, 200, "{run} cannot be read");
         while !enough(&frames)
             && let Some(frame) = stream.next().await
         {

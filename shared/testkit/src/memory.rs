@@ -296,6 +296,11 @@ impl MemoryStore {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).expire_records(key, expired);
     }
 
+    /// Adds records that each tell of a delivery, as a run has them that tells many children to stop.
+    pub fn add_deliveries(&self, key: &RunKey, count: u64) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).add_deliveries(key, count);
+    }
+
     fn lock_faults(&self) -> MutexGuard<'_, FaultState> {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -25,9 +25,9 @@ pub enum ReplayFrom<'a> {
     Record(u64),
 }
 
-/// The newest records among which the final entry is, if a run has ended: what follows it are its
-/// deliveries.
-const END_WINDOW_RECORDS: usize = 4;
+/// The newest records among which the final entry of a run that has ended is looked for, more each time: what
+/// follows it are its deliveries, mostly one or two, but one for each child that a stopped run tells.
+const END_WINDOWS_RECORDS: [usize; 3] = [4, 64, 4_096];
 
 /// Prepares a client for a run that exists: replays what it missed. What its buffer does not hold,
 /// [`super::serve_client`] sends as it reads.
@@ -143,11 +143,18 @@ pub async fn invalid_cursor_failure<P: Ports>(ports: &P, run: &LoadedRun) -> Fai
 
 /// The number of a run's newest record, unless its journal has expired.
 async fn newest_record<P: Ports>(ports: &P, run: &LoadedRun) -> Result<u64, Failure> {
-    let newest = ports.store().read_newest(run.key(), END_WINDOW_RECORDS).await;
-    let newest = newest.map_err(|error| store_failure(&error))?;
-    let is_kept = !run.meta().status.has_ended() || newest.iter().any(has_final_entry);
-    let last = newest.first().filter(|_| is_kept).ok_or(ErrorCode::RunExpired)?;
-    Ok(last.number)
+    for window in END_WINDOWS_RECORDS {
+        let newest = ports.store().read_newest(run.key(), window).await;
+        let newest = newest.map_err(|error| store_failure(&error))?;
+        let is_kept = !run.meta().status.has_ended() || newest.iter().any(has_final_entry);
+        if let Some(last) = newest.first().filter(|_| is_kept) {
+            return Ok(last.number);
+        }
+        if newest.len() < window {
+            break;
+        }
+    }
+    Err(ErrorCode::RunExpired.into())
 }
 
 fn bad_cursor_failure(run: &RunId, records: u64) -> Failure {

@@ -12,7 +12,8 @@ use djinn_runtime::port::RunKey;
 use djinn_runtime::port::alarm::Alarms;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::serve::{
-    LoadedRun, ReplayFrom, ServeContext, continue_run, replay_run, serve_client,
+    LoadedRun, ReplayFrom, ServeContext, continue_run, invalid_cursor_failure, replay_run,
+    serve_client,
 };
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::point::Points;
@@ -28,18 +29,18 @@ async fn ended() -> (Sim, RunKey) {
     (sim, key)
 }
 
-fn client(sim: &Sim, key: &RunKey) -> (ClientStream, ClientBody) {
+fn client(sim: &Sim, key: &RunKey, buffer: usize) -> (ClientStream, ClientBody) {
     let session = sim.make_question(RunSettings::default()).session;
     let projection = Box::new(NativeProjection::new(SessionLinks::new("http://sim", session)));
     let connection = Connection::new(key.run.clone(), projection, true);
-    ClientStream::open(connection, usize::MAX, sim.ports.clock.now_ms())
+    ClientStream::open(connection, buffer, sim.ports.clock.now_ms())
 }
 
 async fn come_back(sim: &Sim, key: &RunKey, cursor: Option<u64>) -> Result<(), Failure> {
     let cursor = cursor.map(|record| Cursor { run: key.run.clone(), record });
     let from = cursor.as_ref().map_or(ReplayFrom::Start, ReplayFrom::After);
     let run = LoadedRun::load(&sim.ports, key).await?;
-    replay_run(&sim.ports, &run, &mut client(sim, key).0, from).await
+    replay_run(&sim.ports, &run, &mut client(sim, key, usize::MAX).0, from).await
 }
 
 fn serving(key: &RunKey) -> ServeContext {
@@ -62,6 +63,21 @@ async fn an_expired_run_is_gone_whichever_records_went_first() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_run_that_told_many_children_to_stop_has_not_expired() {
+    let (sim, key) = ended().await;
+    for deliveries in [0, 10, 100, 1_000] {
+        sim.ports.store.add_deliveries(&key, deliveries);
+        // Where a client has no room, and where it has no cursor of this run, the end is looked for.
+        let (mut full, _body) = client(&sim, &key, 0);
+        let run = LoadedRun::load(&sim.ports, &key).await.unwrap();
+        let replayed = replay_run(&sim.ports, &run, &mut full, ReplayFrom::Start).await;
+        assert_eq!(replayed, Ok(()), "{deliveries}");
+        let refused = invalid_cursor_failure(&sim.ports, &run).await;
+        assert_eq!(refused.code, ErrorCode::BadCursor, "{deliveries}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_cursor_that_no_journal_reaches_is_refused() {
     let (sim, key) = ended().await;
     for record in [u64::MAX, u64::MAX - 1, 1_000] {
@@ -73,11 +89,11 @@ async fn a_cursor_that_no_journal_reaches_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn a_viewer_of_a_run_that_expires_meanwhile_is_told_instead_of_kept() {
     let (sim, key) = ended().await;
-    let (mut viewer, mut body) = client(&sim, &key);
+    let (mut viewer, mut body) = client(&sim, &key, usize::MAX);
     let run = LoadedRun::load(&sim.ports, &key).await.unwrap();
     replay_run(&sim.ports, &run, &mut viewer, ReplayFrom::Start).await.unwrap();
     // What it was replayed is unread; another connection begins where the records are gone.
-    let (late, mut late_body) = client(&sim, &key);
+    let (late, mut late_body) = client(&sim, &key, usize::MAX);
     sim.ports.store.expire_records(&key, |n| n > 2);
     serve_client(&sim.ports, serving(&key), late, None).await;
     let mut last = String::new();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use djinn_core::effect::Delivery;
 use djinn_core::id::WriteId;
 use djinn_core::input::{Input, RunSpec};
 use djinn_core::journal::{FORMAT, Record};
@@ -249,6 +250,20 @@ impl State {
     pub(super) fn expire_records(&mut self, key: &RunKey, expired: impl Fn(u64) -> bool) {
         if let Some(run) = self.runs.get_mut(key) {
             run.records.retain(|n, _| !expired(*n));
+        }
+    }
+
+    pub(super) fn add_deliveries(&mut self, key: &RunKey, count: u64) {
+        let Some(run) = self.runs.get_mut(key) else { return };
+        for _ in 0..count {
+            let newest = run.records.values().next_back();
+            let newest = newest.and_then(|json| from_json::<Record>(json).ok());
+            let Some(mut record) = newest else { return };
+            record.number += 1;
+            record.entries.clear();
+            record.inputs = vec![Input::Delivered { delivery: Delivery::AlarmRemoval }];
+            let Ok(json) = to_json(&record) else { return };
+            run.records.insert(record.number, json);
         }
     }
 
