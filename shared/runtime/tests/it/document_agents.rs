@@ -8,6 +8,7 @@ use std::time::Duration;
 use djinn_core::entry::Entry;
 use djinn_core::id::FileName;
 use djinn_core::settings::RunSettings;
+use djinn_core::status::RunStatus;
 use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::sandbox::{
@@ -15,8 +16,10 @@ use djinn_runtime::port::sandbox::{
     SandboxWork,
 };
 use djinn_runtime::port::tool::{BoxFuture, OfferedAgents, Toolbox};
+use djinn_runtime::question::UserQuestion;
+use djinn_testkit::chaos::Chaos;
 use djinn_testkit::memory::MemoryStore;
-use djinn_testkit::point::Points;
+use djinn_testkit::point::{Fate, Points};
 use djinn_testkit::sim::Sim;
 use djinn_testkit::story::{StoryLine, StoryModel};
 use djinn_tools::agent_source::AgentSource;
@@ -127,6 +130,13 @@ fn sim(points: Points) -> Sim {
 
 /// What there is in the end: the ids of all entries, and the files with their texts.
 async fn run(sim: &mut Sim) -> (BTreeSet<String>, BTreeMap<String, String>) {
+    let question = ask_with_file(sim).await;
+    let entries = sim.run_to_end(&question).await.unwrap();
+    (ids(&entries), read_files(&sim.ports.store, &question.session_key()).await)
+}
+
+/// The question, in a session that has a file.
+async fn ask_with_file(sim: &Sim) -> UserQuestion {
     let question = sim.make_question(RunSettings::default());
     let session = question.session_key();
     let given = NewFile {
@@ -136,8 +146,7 @@ async fn run(sim: &mut Sim) -> (BTreeSet<String>, BTreeMap<String, String>) {
         media_type: "text/csv".to_owned(),
     };
     sim.ports.store.write_file(&session, &given, b"a\n1\n").await.unwrap();
-    let entries = sim.run_to_end(&question).await.unwrap();
-    (ids(&entries), read_files(&sim.ports.store, &session).await)
+    question
 }
 
 fn ids(entries: &[Entry]) -> BTreeSet<String> {
@@ -178,4 +187,43 @@ async fn a_death_at_any_point_changes_neither_blocks_nor_documents() {
         assert_eq!(run(&mut sim).await, expected, "{name}");
         assert!(!sim.has_alarm(), "an alarm is left: {name}");
     }
+}
+
+/// Whether the run finished in the weather of a seed; what it made is what it makes in good weather.
+async fn endure(seed: u64) -> bool {
+    let (_, expected) = run(&mut sim(Points::new())).await;
+    let chaos = Chaos::of(seed);
+    let weather = chaos.clone();
+    let points = Points::with_decision(move |_, point| match point.process {
+        0 => Fate::Passes,
+        _ => weather.draw_fate(),
+    });
+    let mut sim = sim(points);
+    let question = ask_with_file(&sim).await;
+    let ended = sim.endure_chaos(&question, &chaos).await;
+    assert_eq!(ended, Ok(()), "seed {seed}");
+    let entries = sim.read_history(&question.run_key()).await.unwrap();
+    let end = entries.iter().find_map(|entry| entry.event.run_result()).unwrap();
+    let files = read_files(&sim.ports.store, &question.session_key()).await;
+    let has_finished = end.status == RunStatus::Finished;
+    if has_finished {
+        assert_eq!(files, expected, "seed {seed}");
+    }
+    for (name, text) in files {
+        assert_eq!(expected.get(&name), Some(&text), "seed {seed}: {name}");
+    }
+    has_finished
+}
+
+/// Processes die and freeze, the store fails, kicks come twice or never, the client leaves, somebody stops the run.
+#[test]
+fn what_is_made_in_bad_weather_is_what_is_made_in_good() {
+    let seeds = 0..60;
+    let has_finished = |seed: &u64| {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(endure(*seed))
+    };
+    let finished = seeds.filter(has_finished).count();
+    assert!((30..60).contains(&finished), "{finished} of 60 finished");
 }

@@ -107,7 +107,10 @@ fn make_parts(
         return request.offers_tool(REPORT_AGENT).then(|| documents.fold(response, call));
     }
     let drawn = results_of(CODE_AGENT).map(|result| result.text.trim().to_owned());
-    let written = results_of(REPORT_AGENT).map(|result| first_line(&result.text).to_owned());
+    let written = results_of(REPORT_AGENT).map(|result| match named_file(&result.text) {
+        Some(name) => words.written_notice(name),
+        None => result.text.trim().to_owned(),
+    });
     let said: Vec<String> = drawn.chain(written).collect();
     Some(ScriptedResponse::default().reply(said.join("\n\n")))
 }
@@ -120,6 +123,7 @@ fn document_call(words: DemoLanguage, part: Part, question: &str) -> Value {
     })
 }
 
-fn first_line(text: &str) -> &str {
-    text.trim().lines().next().unwrap_or_default()
+/// The file that the first line of a result names.
+fn named_file(text: &str) -> Option<&str> {
+    text.trim().lines().next()?.split('`').nth(1)
 }

@@ -40,6 +40,13 @@ impl DemoLanguage {
         .to_owned()
     }
 
+    pub(in crate::demo) fn written_notice(self, name: &str) -> String {
+        match self {
+            English => format!("I wrote {name}."),
+            Chinese => format!("已写好 {name}。"),
+        }
+    }
+
     /// What an agent is told to make; it sees nothing else of the question.
     pub(in crate::demo) fn part_task(self, part: Part, question: &str) -> String {
         match (self, part) {
