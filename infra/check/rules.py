@@ -85,6 +85,14 @@ SECRET = "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:
 EXECUTOR = {"Fn::GetAtt": ["Executor", "Arn"]}
 SANDBOX = {"Fn::GetAtt": ["Sandbox", "Arn"]}
 
+# The web gateway's functions, by what each does, and all that stands in the template for them if they are asked for.
+WEB = {"Fetch": "fetch", "Call": "call"}
+WEB_ARNS = [{"Fn::GetAtt": [name, "Arn"]} for name in WEB]
+WEB_RESOURCES = ("WebPolicy", *(f"{name}{part}" for name in WEB for part in ("", "Logs", "Role")))
+
+# The secrets that the gateway's Call may read.
+TOOL_SECRETS = "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:djinn/tools/*"
+
 # What stands in the template for the sandbox, each only if it is asked for.
 SANDBOX_RESOURCES = (
     "Sandbox",
@@ -300,7 +308,7 @@ def drivers_may_do_what_they_need_and_no_more(template):
 def only_the_executor_is_invoked(template):
     for where, statement in granted(template):
         actions = listed(statement.get("Action"))
-        invoked = SANDBOX if where == "SandboxPolicy" else EXECUTOR
+        invoked = {"SandboxPolicy": SANDBOX, "WebPolicy": WEB_ARNS}.get(where, EXECUTOR)
         if "lambda:InvokeFunction" in actions and statement.get("Resource") != invoked:
             yield f"{where} grants lambda:InvokeFunction on more than the executor"
         if "iam:PassRole" in actions:
@@ -335,6 +343,8 @@ def secrets_and_bedrock_are_asked_for(template):
             for action in listed(statement.get("Action"))
             if action.startswith(("secretsmanager:", "bedrock:"))
         }
+        if name == "CallRole":
+            continue  # It has a rule of its own.
         if granted_here and name not in ASKED_FOR:
             yield f"{name} grants {', '.join(sorted(granted_here))}, which is for {', '.join(ASKED_FOR)}"
     for name, (condition, actions, drivers) in ASKED_FOR.items():
@@ -564,6 +574,91 @@ def nothing_leads_out_of_the_sandbox(template):
             yield f"{name} leads to {json.dumps(found)}"
 
 
+def the_web_is_there_if_asked_for(template):
+    asked_for = {"Fn::Equals": [{"Ref": "WithWeb"}, "true"]}
+    yield from expect("condition HasWeb", template["Conditions"], "HasWeb", asked_for)
+    bound = {"Fn::Not": [{"Fn::Equals": [{"Ref": "WebConcurrency"}, 0]}]}
+    yield from expect("condition HasWebBound", template["Conditions"], "HasWebBound", bound)
+    for name, default in {"WithWeb": "false", "SearchEngines": "", "EgressPorts": "", "WebConcurrency": 0}.items():
+        yield from expect(f"parameter {name}", template["Parameters"].get(name), "Default", default)
+    conditional = {name for name, resource in template["Resources"].items() if resource.get("Condition") == "HasWeb"}
+    for name in sorted(conditional ^ set(WEB_RESOURCES)):
+        yield f"{name} is there under HasWeb or among WEB_RESOURCES, but not both"
+    for name, role in WEB.items():
+        wanted = {"Fn::If": ["HasWeb", {"Fn::GetAtt": [name, "Arn"]}, {"Ref": "AWS::NoValue"}]}
+        for driver in DRIVERS:
+            variables = value(properties(template, driver), "Environment.Variables")
+            yield from expect(driver, variables, f"DJINN_GATEWAY_{role.upper()}", wanted)
+
+
+def the_web_runs_as_it_must(template):
+    for name, role in WEB.items():
+        function = properties(template, name)
+        variables = {"DJINN_GATEWAY_ROLE": role, "DJINN_EGRESS_PORTS": {"Ref": "EgressPorts"}}
+        if role == "call":
+            variables["DJINN_SEARCH"] = {"Ref": "SearchEngines"}
+        for path, wanted in {
+            "Runtime": "provided.al2023",
+            "Handler": "bootstrap",
+            "Architectures": ["arm64"],
+            # shared/aws/src/gateway.rs waits five seconds longer.
+            "Timeout": 60,
+            "MemorySize": {"fetch": 512, "call": 256}[role],
+            # Searches are one tenant's; pages are anybody's, and that job names no tenant.
+            "TenancyConfig": {"TenantIsolationMode": "PER_TENANT"} if role == "call" else None,
+            "LoggingConfig.LogFormat": "JSON",
+            "LoggingConfig.LogGroup": {"Ref": f"{name}Logs"},
+            "Role": {"Fn::GetAtt": [f"{name}Role", "Arn"]},
+            # Nothing of the deployment besides, and no engine where pages are parsed.
+            "Environment.Variables": variables,
+            "ReservedConcurrentExecutions": {
+                "Fn::If": ["HasWebBound", {"Ref": "WebConcurrency"}, {"Ref": "AWS::NoValue"}]
+            },
+        }.items():
+            yield from expect(name, function, path, wanted)
+        metadata = template["Resources"].get(name, {}).get("Metadata")
+        yield from expect(name, metadata, "BuildMethod", "rust-cargolambda")
+        yield from expect(name, metadata, "BuildProperties.Binary", "gateway")
+        for other in ("VpcConfig", "Layers", "FileSystemConfigs", "TracingConfig"):
+            if other in function:
+                yield f"{name} has {other}, which leads somewhere"
+
+
+def the_web_has_no_right_but_logs_and_the_keys_of_engines(template):
+    for name, role in WEB.items():
+        wanted = {action: [{"Fn::GetAtt": [f"{name}Logs", "Arn"]}] for action in SANDBOX_LOGS}
+        if role == "call":
+            wanted["secretsmanager:GetSecretValue"] = [{"Fn::Sub": TOOL_SECRETS}]
+        found = {}
+        resource = template["Resources"].get(f"{name}Role", {"Type": None})
+        for _, statement in statements(f"{name}Role", resource):
+            for action in listed(statement.get("Action")):
+                found.setdefault(action, []).extend(listed(statement.get("Resource")))
+        if found != wanted:
+            yield f"{name}Role grants {json.dumps(found, sort_keys=True)}"
+        [trust] = value(resource, "Properties.AssumeRolePolicyDocument.Statement") or [None]
+        yield from expect(f"{name}Role", trust, "Principal", {"Service": "lambda.amazonaws.com"})
+        for other, policy in template["Resources"].items():
+            if {"Ref": f"{name}Role"} in listed(policy.get("Properties", {}).get("Roles")):
+                yield f"{other} grants {name} more than its role does"
+        for other, function in of_type(template, "AWS::Lambda::Function").items():
+            if other != name and function.get("Role") == {"Fn::GetAtt": [f"{name}Role", "Arn"]}:
+                yield f"{other} has the role of {name}"
+
+
+def the_drivers_alone_invoke_the_web(template):
+    policy = properties(template, "WebPolicy")
+    yield from expect("WebPolicy", policy, "Roles", [{"Ref": f"{driver}Role"} for driver in DRIVERS])
+    found = listed(value(policy, "PolicyDocument.Statement"))
+    wanted = [{"Effect": "Allow", "Action": "lambda:InvokeFunction", "Resource": WEB_ARNS}]
+    if found != wanted:
+        yield f"WebPolicy grants {json.dumps(found)}, not {json.dumps(wanted)}"
+    for kind in ("Permission", "Url"):
+        for name, way in of_type(template, f"AWS::Lambda::{kind}").items():
+            if any(f'"{function}"' in json.dumps(way) for function in WEB):
+                yield f"{name} lets others than the drivers in"
+
+
 RULES = (
     drivers_run_as_they_must,
     users_are_bounded_by_default,
@@ -590,6 +685,10 @@ RULES = (
     the_sandbox_runs_as_it_must,
     the_sandbox_has_no_right_but_logs,
     nothing_leads_out_of_the_sandbox,
+    the_web_is_there_if_asked_for,
+    the_web_runs_as_it_must,
+    the_web_has_no_right_but_logs_and_the_keys_of_engines,
+    the_drivers_alone_invoke_the_web,
 )
 
 

@@ -93,7 +93,9 @@ async fn a_name_that_no_agent_has_ends_the_start() {
     };
     let error = System::start(options).await.err().unwrap().to_string();
     assert!(
-        error.contains("no agent is named `resercher`; there are code_interpreter, report_tool,"),
+        error.contains(
+            "no agent is named `resercher`; there are code_interpreter, deep_search, report_tool,"
+        ),
         "{error}"
     );
 }

@@ -80,4 +80,5 @@ mod unreachable;
 mod urls;
 mod users;
 mod viewer;
+mod web;
 mod world;

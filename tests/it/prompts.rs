@@ -151,8 +151,20 @@ fn the_readme_lists_what_each_template_uses_and_nothing_else() {
 fn values(row: &Row, text: &str, items: usize) -> Value {
     let says = row.says();
     let item: Value = says.members.iter().map(|member| (member.clone(), json!(text))).collect();
-    let lists =
-        ["agents", "arguments", "before", "files", "history", "reports", "results", "tools"];
+    let lists = [
+        "agents",
+        "arguments",
+        "before",
+        "files",
+        "history",
+        "links",
+        "problems",
+        "reports",
+        "results",
+        "sources",
+        "tools",
+        "unread",
+    ];
     let value = |name: &String| match lists.contains(&name.as_str()) && !says.members.is_empty() {
         true => json!(vec![item.clone(); items]),
         false => json!(text),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use djinn_settings::table::TABLES;
+use djinn_settings::table::{TABLES, web};
 use djinn_settings::{PREFIX, Setting, SettingSource, ValueKind};
 use serde_json::{Value, json};
 
@@ -24,11 +24,30 @@ fn is_given(row: &Setting) -> bool {
     !matches!(row.source, SettingSource::Nothing(_))
 }
 
+/// Whether a row is for the gateway's functions, and not for those that drive runs.
+fn is_gateways(row: &Setting) -> bool {
+    web::TABLE.rows.iter().any(|other| other.name == row.name)
+}
+
+/// The function that is given all of a row's table.
+fn function_of(row: &Setting) -> &'static str {
+    if is_gateways(row) { "Call" } else { "Agent" }
+}
+
+/// The variables that a deployment gives the gateway's functions: the one that reads pages, and the other.
+fn gateway_variables() -> (BTreeSet<&'static str>, BTreeSet<&'static str>) {
+    let given = rows().filter(|row| is_gateways(row) && is_given(row));
+    let call: BTreeSet<_> = given.map(|row| row.name).collect();
+    // The keys of engines are nothing for what parses pages.
+    let fetch = call.iter().copied().filter(|name| *name != web::SEARCH.name).collect();
+    (fetch, call)
+}
+
 /// The variables that a deployment gives both functions, and those for the agent alone.
 fn given_variables() -> (BTreeSet<&'static str>, BTreeSet<&'static str>) {
     let (mut both, mut agents) = (BTreeSet::new(), BTreeSet::from([STAGE]));
     for table in TABLES {
-        for row in table.rows.iter().filter(|row| is_given(row)) {
+        for row in table.rows.iter().filter(|row| is_given(row) && !is_gateways(row)) {
             let is_agents = table.name == "agent" || row.is_agent_only;
             if is_agents {
                 agents.insert(row.name)
@@ -46,6 +65,9 @@ fn differences(template: &Value) -> Vec<String> {
     let with_agents = both.union(&agents).copied().collect();
     let mut found = different_variables(template, "Executor", &both);
     found.extend(different_variables(template, "Agent", &with_agents));
+    let (fetch, call) = gateway_variables();
+    found.extend(different_variables(template, "Fetch", &fetch));
+    found.extend(different_variables(template, "Call", &call));
     for row in rows() {
         if let SettingSource::Parameter(parameter) = row.source {
             found.extend(different_parameter(template, row, parameter));
@@ -73,7 +95,7 @@ fn different_parameter(template: &Value, row: &Setting, name: &str) -> Vec<Strin
     if parameter.is_null() {
         return vec![format!("{} comes from the parameter {name}, which is not there", row.name)];
     }
-    if !has_reference(&variables_of(template, "Agent")[row.name], name) {
+    if !has_reference(&variables_of(template, function_of(row))[row.name], name) {
         found.push(format!("{} is not given by the parameter {name}", row.name));
     }
     let default = row.deployed_default.or(row.default).unwrap_or_default();
@@ -130,11 +152,17 @@ fn the_template_gives_each_function_the_settings_that_it_reads() {
 fn a_template_that_differs_from_the_tables_is_noticed() {
     let variables = |function| format!("/Resources/{function}/Properties/Environment/Variables");
     let (agent, executor) = (variables("Agent"), variables("Executor"));
+    let (fetch, call) = (variables("Fetch"), variables("Call"));
     for (place, name, value, complaint) in [
         (&*agent, "DJINN_TABEL", json!("x"), "Agent is given DJINN_TABEL"),
         (&*executor, "DJINN_LINK_KEY", json!("x"), "Executor is given DJINN_LINK_KEY"),
         (&*executor, "DJINN_LOCAL", json!("1"), "Executor is given DJINN_LOCAL"),
         (&*agent, "DJINN_MAX_STEPS", Value::Null, "Agent is not given DJINN_MAX_STEPS"),
+        (&*agent, "DJINN_SEARCH", json!("x"), "Agent is given DJINN_SEARCH"),
+        (&*fetch, "DJINN_SEARCH", json!("x"), "Fetch is given DJINN_SEARCH"),
+        (&*fetch, "DJINN_GATEWAY_ROLE", Value::Null, "Fetch is not given DJINN_GATEWAY_ROLE"),
+        (&*call, "DJINN_SEARCH", json!("[]"), "not given by the parameter SearchEngines"),
+        (&*call, "DJINN_TABLE", json!("x"), "Call is given DJINN_TABLE"),
         (&*agent, "DJINN_MASK_PII", json!("0"), "not given by the parameter MaskPii"),
         ("/Parameters", "MaskPii", Value::Null, "parameter MaskPii, which is not there"),
         ("/Parameters/MaxSteps", "Default", json!(50), "MaxSteps has the default 50"),

@@ -13,6 +13,7 @@ mod plan;
 mod reporting;
 mod scaler;
 mod shown;
+mod site;
 mod slow;
 mod stream;
 mod throttle;
@@ -46,6 +47,7 @@ pub(crate) use plan::{
 pub(crate) use reporting::Reporting;
 pub(crate) use scaler::{Scaled, Scaler};
 pub(crate) use shown::{model_sees, shown};
+pub(crate) use site::Site;
 pub(crate) use slow::Slow;
 pub(crate) use stream::{Frame, Stream};
 pub(crate) use throttle::{Kind, Limits, Throttle};

@@ -4,6 +4,7 @@ mod announcement;
 mod arguments;
 mod ask;
 mod client;
+mod eval_server;
 mod human_requests;
 mod json;
 mod link_key;
@@ -27,6 +28,8 @@ use crate::workspace;
 use announcement::Announcement;
 pub(crate) use arguments::DevArguments;
 use arguments::DevCommand;
+pub(crate) use client::ServerClient;
+pub(crate) use eval_server::{EvalServer, FinishedRun, finish_question};
 
 /// Where the local system keeps everything: `.djinn`, or where `DJINN_HOME` says.
 pub(crate) fn home_dir() -> PathBuf {
@@ -58,11 +61,15 @@ async fn serve_system(port: u16, ui: Option<PathBuf>) -> Result<()> {
     .await?;
     let url = format!("http://{}", system.address());
     let _running = Announcement::announce_url(&home_dir(), &url)?;
-    print_line(&welcome_text(&url, system.demo_model().is_some()));
+    let web = if system.demo_site().is_some() { DEMO_SEARCH } else { OWN_SEARCH };
+    print_line(&welcome_text(&url, system.demo_model().is_some(), web));
     tokio::signal::ctrl_c().await.context("cannot wait for Ctrl-C")?;
     print_line("stopped; `cargo dev` goes on where this left off");
     Ok(())
 }
+
+/// What is searched where no engine is configured.
+const DEMO_SITE: &str = "examples/site";
 
 /// A system over its home, with the environment's models and, where that says nothing, what a
 /// developer wants.
@@ -73,7 +80,8 @@ fn system_options() -> Result<SystemOptions> {
         environment_vars()(name).or_else(|| default().map(|(_, value)| value.clone()))
     });
     let djinn = Djinn::new().with_sandbox(Arc::new(open_sandbox()?));
-    Ok(SystemOptions { djinn, dir: Some(home_dir()), var, ..SystemOptions::default() })
+    let site = Some(workspace::root().join(DEMO_SITE));
+    Ok(SystemOptions { djinn, dir: Some(home_dir()), site, var, ..SystemOptions::default() })
 }
 
 /// The sandbox of this machine, which makes itself a Python when code is first wanted.
@@ -130,20 +138,27 @@ fn start_log() {
     djinn_local::log_to_stderr(&level.unwrap_or_default());
 }
 
-fn welcome_text(url: &str, scripted: bool) -> String {
+/// What is said of searches.
+const DEMO_SEARCH: &str = "Searches find the DEMO's pages and no others: examples/site, all invented. For the web,\n\
+    set DJINN_SEARCH, such as [{\"engine\": \"tavily\", \"key\": \"env:TAVILY_API_KEY\"}].";
+const OWN_SEARCH: &str = "Searches ask the engines of DJINN_SEARCH.";
+const NO_SEARCH: &str = "There is no gateway here: the web is neither searched nor read.";
+
+fn welcome_text(url: &str, scripted: bool, web: &str) -> String {
     let model = match scripted {
         true => {
             "The model is SCRIPTED: a demo that only knows questions about the growth of regions in\n\
-             examples/sales.csv and files like it. For a real one, set OPENAI_API_KEY (and\n\
+             examples/sales.csv and files like it, and about heat pumps. For a real one, set OPENAI_API_KEY (and\n\
              OPENAI_BASE_URL, OPENAI_MODEL for any compatible endpoint), ANTHROPIC_API_KEY, or\n\
              DJINN_MODELS (see README.md), and start again."
         }
         false => "The model is the one your environment configures.",
     };
     format!(
-        "Djinn listens on {url}\n\n{model}\n\n\
+        "Djinn listens on {url}\n\n{model}\n\n{web}\n\n\
          Try it from a second terminal:\n\n  \
-         cargo dev ask \"Which region grew fastest? Write the answer to growth.md\" --file examples/sales.csv\n\n\
+         cargo dev ask \"Which region grew fastest? Write the answer to growth.md\" --file examples/sales.csv\n  \
+         cargo dev ask \"What do the pages say about heat pumps? Cite them\"\n\n\
          or by hand:\n\n  \
          curl -s {url}/v1/file_tool/upload_file_data -F requestId=s1 -F file=@examples/sales.csv\n  \
          curl -N {url}/AutoAgent -H 'content-type: application/json' \\\n    \

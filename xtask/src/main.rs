@@ -4,6 +4,7 @@ mod bench;
 mod deny;
 mod dev;
 mod documents;
+mod eval;
 mod key;
 mod process;
 mod publish_texts;
@@ -46,6 +47,11 @@ enum TaskCommand {
     /// Writes the documents in docs/ that are made from the code.
     #[command(override_usage = "cargo xtask docs")]
     Docs,
+    /// Asks questions whose answers are known, and shows which facts and citations were right.
+    #[command(
+        override_usage = "cargo xtask eval --suite SUITE [--base-url URL [--key KEY]] [--only N] [--require SHARE]"
+    )]
+    Eval(eval::EvalArguments),
     /// Makes an API key, and the line that `DJINN_API_KEYS` keeps of it.
     #[command(override_usage = "cargo xtask key --tenant TENANT --user USER")]
     Key(key::KeyArguments),
@@ -86,6 +92,7 @@ fn run_command(command: TaskCommand) -> anyhow::Result<()> {
         TaskCommand::BenchRun(arguments) => bench::run_bench(&arguments),
         TaskCommand::Dev(arguments) => dev::run(arguments),
         TaskCommand::Docs => documents::write(),
+        TaskCommand::Eval(arguments) => eval::run(&arguments),
         TaskCommand::Key(arguments) => key::run(arguments),
         TaskCommand::PublishAgents(arguments) => {
             publish_texts::run(PublishedTexts::Agents, &arguments)

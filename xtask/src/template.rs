@@ -21,12 +21,12 @@ const EXAMPLE: &str = "examples/own-tool/template.yaml";
 const TRANSFORMED_EXAMPLE: &str = "target/own-tool.json";
 
 /// All in which the example's template differs from ours: each piece, which there is once, and what is in its place.
-const DIFFERENCES: [(&str, &str); 6] = [
+const DIFFERENCES: [(&str, &str); 8] = [
     (
         "Description: Djinn, a serverless multi-agent backend.\n",
         "Description: Djinn, a serverless multi-agent backend, with a tool of its own.\n\n\
          # `cargo xtask template` makes this from the template.yaml of Djinn, of which two names of binaries\n\
-         # differ, and where the sandbox is built.\n",
+         # differ, and where the sandbox and the gateway are built.\n",
     ),
     (
         " `cargo xtask template`\n# checks it offline; infra/check/rules.py lists what must stay true.\n",
@@ -36,6 +36,14 @@ const DIFFERENCES: [(&str, &str); 6] = [
     ("        Binary: executor\n", "        Binary: own-tool-executor\n"),
     ("      WorkingDirectory: .\n", "      WorkingDirectory: ../..\n"),
     ("[HasSandbox, infra/sandbox,", "[HasSandbox, ../../infra/sandbox,"),
+    (
+        "and holds no secret.\n      Code: !If [HasWeb, .,",
+        "and holds no secret.\n      Code: !If [HasWeb, ../..,",
+    ),
+    (
+        "that it alone reads.\n      Code: !If [HasWeb, .,",
+        "that it alone reads.\n      Code: !If [HasWeb, ../..,",
+    ),
 ];
 
 /// Writes the example's template and runs the checks of both.
@@ -97,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_differs_in_its_binaries_its_way_to_the_sandbox_and_what_is_said_of_it() {
+    fn the_example_differs_in_its_binaries_its_ways_to_what_is_ours_and_what_is_said_of_it() {
         let source = fs::read_to_string(workspace::root().join(SOURCE)).unwrap();
         let example = derive_example(&source).unwrap();
         let lines = |text: &str| -> Vec<String> { text.lines().map(str::to_owned).collect() };
@@ -110,7 +118,8 @@ mod tests {
             "WorkingDirectory: ../..",
             "Code: !If [HasSandbox, ../../infra/sandbox, { ZipFile: pass }]",
         ];
-        assert_eq!(own, [binaries, sandbox].concat());
+        let gateway = ["Code: !If [HasWeb, ../.., { ZipFile: pass }]"; 2];
+        assert_eq!(own, [&binaries[..], &sandbox, &gateway].concat());
     }
 
     #[test]

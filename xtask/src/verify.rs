@@ -5,6 +5,7 @@
 
 mod bootstrap;
 mod built_programs;
+mod egress;
 mod examples;
 mod rust;
 pub(crate) mod rustdoc;
@@ -71,6 +72,12 @@ const STEPS: &[CheckStep] = &[
         description: "all tests",
         run: rust::run_tests,
         remedy: "run the failed test alone: cargo test -p CRATE NAME",
+    },
+    CheckStep {
+        name: "egress",
+        description: "what must not be fetched, in every spelling, watched at a socket, and bodies without an end",
+        run: egress::run_tests,
+        remedy: "run it alone: cargo test -p djinn-egress; the spellings are in shared/egress/tests/it/spellings.toml",
     },
     CheckStep {
         name: "sandbox",

@@ -1,4 +1,5 @@
-//! `cargo dev ask` as people run it: killed at any moment and asked again, and asked by the model.
+//! `cargo dev ask` as people run it: killed at any moment and asked again, and asked by the model. And
+//! `cargo xtask eval`, which asks many questions.
 
 #![allow(
     clippy::expect_used,
@@ -92,6 +93,30 @@ fn an_answer_is_printed_once_with_links_that_lead_where_a_system_will_listen() {
     assert!(asked(&[]).contains("http://127.0.0.1:9000/v1/file_tool/preview/"));
     fs::write(home.path().join("last-url"), "http://127.0.0.1:9200").unwrap();
     assert!(asked(&[]).contains("http://127.0.0.1:9200/v1/file_tool/preview/"));
+}
+
+#[test]
+fn an_evaluation_with_the_scripted_model_judges_every_answer_and_fails_for_none() {
+    let home = tempfile::tempdir().unwrap();
+    let evaluate = |suite: &str, more: &[&str]| {
+        let mut eval = command(home.path());
+        eval.args(["eval", "--suite", suite]).args(more);
+        shown_by(&mut eval)
+    };
+    let growth = evaluate("code", &["--only", "3"]);
+    assert!(growth.contains(" 3  fastest                  2/2          -       0"), "{growth}");
+    assert!(
+        growth.contains("1 questions: facts 2/2, citations -, faults 0, right 100 %"),
+        "{growth}"
+    );
+    let report = evaluate("report", &["--only", "1", "--require", "0.8"]);
+    assert!(report.contains("missing: summary; figures; outlook"), "{report}");
+    let search = evaluate("search", &["--only", "1"]);
+    assert!(search.contains("1 questions: facts 0/3, citations 0/1, faults 0"), "{search}");
+    assert!(!search.contains("did not end"), "{search}");
+    for shown in [growth, report, search] {
+        assert_eq!(shown.lines().last(), Some("scripted model: plumbing only"), "{shown}");
+    }
 }
 
 /// The question that README.md asks, in a process of its own.

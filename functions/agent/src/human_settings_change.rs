@@ -26,6 +26,9 @@ pub(crate) struct HumanSettingsChange {
     #[serde(alias = "costThreshold", alias = "cost-threshold")]
     cost_threshold: Option<CostThreshold>,
     guard: Option<bool>,
+    /// Of a deployment alone.
+    #[serde(alias = "trustedTools", alias = "trusted-tools")]
+    trusted_tools: Option<BTreeSet<String>>,
     #[serde(alias = "confirmPlan", alias = "confirm-plan")]
     confirm_plan: Option<bool>,
     #[serde(alias = "confirmSteps", alias = "confirm-steps")]
@@ -47,8 +50,12 @@ const MAX_TOOL_BYTES: usize = 200;
 impl HumanSettingsChange {
     /// What is out of range, if anything is.
     pub(crate) fn find_problem(&self) -> Option<&'static str> {
-        let lists =
-            [&self.auto_confirm_tools, &self.require_confirmation_tools, &self.high_risk_tools];
+        let lists = [
+            &self.auto_confirm_tools,
+            &self.require_confirmation_tools,
+            &self.high_risk_tools,
+            &self.trusted_tools,
+        ];
         if self.timeout.is_some_and(|seconds| seconds > MAX_TIMEOUT_S) {
             Some("`timeout` is 0 to 31536000 seconds")
         } else if !lists.into_iter().flatten().all(is_valid_tool_list) {
@@ -72,6 +79,7 @@ impl HumanSettingsChange {
             risk: self.risk.unwrap_or(to.risk),
             cost: self.cost_threshold.unwrap_or(to.cost),
             guard: self.guard.unwrap_or(to.guard),
+            trusted: self.trusted_tools.unwrap_or(to.trusted),
             confirm_plan: self.confirm_plan.unwrap_or(to.confirm_plan),
             confirm_steps: self.confirm_steps.unwrap_or(to.confirm_steps),
             confirm_results: self.confirm_results.unwrap_or(to.confirm_results),
@@ -124,6 +132,7 @@ impl HumanSettingsChange {
                 api: cost.api.min(own.api),
             },
             guard,
+            trusted: of.trusted,
             confirm_plan,
             confirm_steps,
             confirm_results,
@@ -144,6 +153,7 @@ impl From<HumanFeedbackRequest> for HumanSettingsChange {
             risk: request.risk.map(Risk::from),
             cost_threshold: request.cost_threshold.map(CostThreshold::from),
             guard: request.guard,
+            trusted_tools: None,
             confirm_plan: request.confirm_plan,
             confirm_steps: request.confirm_steps.map(BTreeSet::from_iter),
             confirm_results: request.confirm_results,

@@ -4,9 +4,10 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use djinn_runtime::port::payload::{MAX_PAYLOAD, PackedBytes, StoreRequest};
 use djinn_runtime::port::sandbox::wire::{
-    AnswerEnvelope, EnvelopeContent, EnvelopeFile, FORMAT, FunctionReply, JobEnvelope, MAX_PAYLOAD,
-    MAX_STORED_ANSWER, PackedBytes, PackedProduct, StoreHost, StoreRequest,
+    AnswerEnvelope, EnvelopeContent, EnvelopeFile, FORMAT, FunctionReply, JobEnvelope,
+    MAX_STORED_ANSWER, PackedProduct, StoreHost,
 };
 use djinn_runtime::port::sandbox::{
     MAX_JOB_BYTES, SandboxAnswer, SandboxError, SandboxFile, SandboxJob,

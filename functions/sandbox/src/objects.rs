@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use djinn_runtime::port::sandbox::wire::{StoreHost, StoreRequest, StoredContent};
+use djinn_runtime::port::payload::StoreRequest;
+use djinn_runtime::port::sandbox::wire::{StoreHost, StoredContent};
 use reqwest::{Client, StatusCode, redirect};
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;

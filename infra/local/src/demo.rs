@@ -1,5 +1,7 @@
-//! The scripted demo model, for a laptop without a model: it knows one kind of question, and says so.
+//! The scripted demo model, for a laptop without a model: it knows some kinds of questions, and says so. And the
+//! site that is searched on a laptop without an engine.
 
+use std::path::Path;
 use std::time::Duration;
 
 use djinn_scripted::{Script, ScriptedModel};
@@ -7,6 +9,10 @@ use djinn_settings::table::model::{
     ANTHROPIC_API_KEY, MODELS, OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL,
 };
 
+use djinn_settings::table::web::{EGRESS_ORIGINS, SEARCH};
+use serde_json::json;
+
+use crate::demo_search::DemoSite;
 use crate::system::SystemError;
 
 /// Between two pieces of what it says, so that streaming can be seen.
@@ -32,4 +38,19 @@ pub(crate) fn model_variables(base_url: &str) -> [(&'static str, String); 3] {
         OPENAI_BASE_URL.pair(base_url),
         OPENAI_MODEL.pair("scripted-demo"),
     ]
+}
+
+/// Starts the site in this folder, unless an engine is configured.
+pub(crate) async fn start_site_if_needed(
+    var: &(dyn Fn(&str) -> Option<String> + Send + Sync),
+    folder: Option<&Path>,
+) -> Result<Option<DemoSite>, SystemError> {
+    let Some(folder) = folder.filter(|_| SEARCH.find_text(var).is_none()) else { return Ok(None) };
+    DemoSite::start(folder).await.map(Some).map_err(SystemError::Site)
+}
+
+/// The variables that lead to it: it is the one place of this machine that may be reached.
+pub(crate) fn site_variables(base_url: &str) -> [(&'static str, String); 2] {
+    let engines = json!([{"engine": "searxng", "url": format!("{base_url}/search")}]);
+    [SEARCH.pair(engines.to_string()), EGRESS_ORIGINS.pair(base_url)]
 }

@@ -2,8 +2,10 @@
 
 mod backing;
 mod demo;
+mod demo_search;
 mod dispatch;
 mod font;
+mod laptop_gateway;
 mod laptop_sandbox;
 mod python;
 mod resume;
@@ -14,6 +16,7 @@ mod system;
 mod ui;
 
 pub use backing::{Backing, BackingOptions};
+pub use demo_search::DemoSite;
 pub use dispatch::{ALARM_EVERY, LocalDispatch};
 pub use djinn_wiring::Djinn;
 pub use font::prepare_font;

@@ -15,11 +15,14 @@ use djinn_settings::InvalidSetting;
 use djinn_settings::table::runtime::LOCAL;
 use djinn_wiring::{AwsWorld, Djinn, Variables, WiringError, build_world};
 use executor::Executor;
+use gateway::GatewaySettings;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::demo_search::DemoSite;
 use crate::dispatch::{ALARM_EVERY, LocalDispatch};
+use crate::laptop_gateway::LaptopGateway;
 use crate::resume::take_over_dead_runs;
 use crate::serve::{ServeTimeouts, serve, with_body_timeout};
 use crate::store::{Stores, StoresError, StoresOptions};
@@ -41,6 +44,8 @@ pub struct SystemOptions {
     pub listen: SocketAddr,
     /// A built web UI to be served from the same origin.
     pub ui: Option<PathBuf>,
+    /// The pages of a site of the demo's, which is searched where no engine is configured.
+    pub site: Option<PathBuf>,
     /// Looks a variable up: models, language, limits.
     pub var: Var,
     /// How long things may take, where tests want it otherwise.
@@ -61,6 +66,7 @@ impl Default for SystemOptions {
             dir: None,
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             ui: None,
+            site: None,
             var: Box::new(|_| None),
             settings: None,
             patience: ServeTimeouts::default(),
@@ -82,6 +88,9 @@ pub enum SystemError {
     /// A variable of the agent's.
     #[error(transparent)]
     Setting(#[from] InvalidSetting),
+    /// The demo's site, which is searched if no engine is configured, cannot start.
+    #[error("the demo's site cannot start: {0}")]
+    Site(std::io::Error),
     /// The demo model, which stands in if no model is configured, cannot start.
     #[error("the scripted demo model cannot start: {0}")]
     Demo(std::io::Error),
@@ -101,6 +110,7 @@ pub struct System {
     ports: LocalWorld,
     aws: Aws,
     demo_model: Option<ScriptedModel>,
+    demo_site: Option<DemoSite>,
     tasks: Vec<JoinHandle<()>>,
     _stores: Stores,
 }
@@ -115,13 +125,17 @@ impl System {
         let stores =
             Stores::start(StoresOptions { dir: options.dir, origins, ..StoresOptions::default() })?;
         let scripted = demo::start_if_needed(&options.var).await?;
-        let ours = local_variables(scripted.as_ref());
+        let site = demo::start_site_if_needed(&options.var, options.site.as_deref()).await?;
+        let ours = local_variables(scripted.as_ref(), site.as_ref());
         let theirs = options.var;
         let variables: Variables =
             Arc::new(move |name| ours.get(name).cloned().or_else(|| theirs(name)));
         let aws = Aws::new(stores.settings().clone());
         let (dispatch, invocations) = LocalDispatch::new(options.alarm_every);
-        let mut ports = build_world(&options.djinn, &variables, &aws, dispatch.clone(), dispatch)?;
+        let gateway = GatewaySettings::from_vars(&*variables)?;
+        let djinn =
+            options.djinn.with_outside(Arc::new(LaptopGateway::new(gateway, aws.secrets())));
+        let mut ports = build_world(&djinn, &variables, &aws, dispatch.clone(), dispatch)?;
         if let Some(settings) = options.settings {
             ports.tools = ports.tools.with_sources_fresh(settings.tool_sources_fresh);
             ports.settings = Arc::new(settings);
@@ -142,7 +156,8 @@ impl System {
                 options.patience,
             )),
         ];
-        let system = Self { address, ports, aws, demo_model: scripted, tasks, _stores: stores };
+        let (demo_model, demo_site) = (scripted, site);
+        let system = Self { address, ports, aws, demo_model, demo_site, tasks, _stores: stores };
         system.resume_runs(options.continue_runs).await;
         Ok(system)
     }
@@ -157,6 +172,12 @@ impl System {
     #[must_use]
     pub fn demo_model(&self) -> Option<&ScriptedModel> {
         self.demo_model.as_ref()
+    }
+
+    /// The site of the demo's that is searched, if no engine is configured.
+    #[must_use]
+    pub fn demo_site(&self) -> Option<&DemoSite> {
+        self.demo_site.as_ref()
     }
 
     /// The world its runs are driven in.
@@ -196,9 +217,13 @@ impl Drop for System {
 }
 
 /// What only a laptop says of itself.
-fn local_variables(scripted: Option<&ScriptedModel>) -> BTreeMap<&'static str, String> {
-    let demo = scripted.map(|scripted| demo::model_variables(&scripted.base_url()));
-    let demo = demo.into_iter().flatten();
+fn local_variables(
+    scripted: Option<&ScriptedModel>,
+    site: Option<&DemoSite>,
+) -> BTreeMap<&'static str, String> {
+    let model = scripted.map(|scripted| demo::model_variables(&scripted.base_url()));
+    let site = site.map(|site| demo::site_variables(&site.base_url()));
+    let demo = model.into_iter().flatten().chain(site.into_iter().flatten());
     demo.chain([LOCAL.pair("1")]).collect()
 }
 

@@ -13,11 +13,25 @@ macro_rules! agent_files {
     };
 }
 
-const EN: [(&str, &str); 5] =
-    agent_files!("en", "code_interpreter", "report_tool", "researcher", "reviewer", "writer");
+const EN: [(&str, &str); 6] = agent_files!(
+    "en",
+    "code_interpreter",
+    "deep_search",
+    "report_tool",
+    "researcher",
+    "reviewer",
+    "writer"
+);
 
-const ZH: [(&str, &str); 5] =
-    agent_files!("zh", "code_interpreter", "report_tool", "researcher", "reviewer", "writer");
+const ZH: [(&str, &str); 6] = agent_files!(
+    "zh",
+    "code_interpreter",
+    "deep_search",
+    "report_tool",
+    "researcher",
+    "reviewer",
+    "writer"
+);
 
 /// The files of the agents that Djinn brings along, by their names.
 #[must_use]

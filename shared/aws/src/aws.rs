@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::alarm::SchedulerAlarms;
 use crate::clients::Clients;
 use crate::counter::RequestCounter;
+use crate::gateway::LambdaGateway;
 use crate::invoke::LambdaInvoker;
 use crate::sandbox::LambdaSandbox;
 use crate::secret::AwsSecrets;
@@ -47,6 +48,13 @@ impl Aws {
     pub fn sandbox(&self) -> Option<LambdaSandbox> {
         let function = self.clients.settings.sandbox.clone()?;
         Some(LambdaSandbox::new(function, self.store()))
+    }
+
+    /// The gateway to the outside, if functions are one.
+    #[must_use]
+    pub fn gateway(&self) -> Option<LambdaGateway> {
+        let functions = self.clients.settings.gateway.clone()?;
+        Some(LambdaGateway::new(functions, self.store()))
     }
 
     /// The recurring alarms of runs.

@@ -17,6 +17,7 @@ mod conflict;
 mod counter;
 mod error;
 mod file;
+mod gateway;
 mod invoke;
 mod item;
 mod journal;
@@ -38,6 +39,7 @@ mod share;
 mod signature;
 mod store;
 mod streams;
+mod synchronous;
 pub mod table;
 mod throttle;
 mod transaction;
@@ -46,12 +48,13 @@ pub use alarm::SchedulerAlarms;
 pub use aws::Aws;
 pub use bucket_folder::{BucketFolder, BucketText, InvalidPrefix};
 pub use counter::RequestCounter;
+pub use gateway::LambdaGateway;
 pub use invoke::{LambdaInvoker, RunInvocation};
 pub use sandbox::LambdaSandbox;
 pub use secret::AwsSecrets;
 pub use settings::{
-    Endpoints, LOCAL_ACCESS_KEY, LOCAL_REGION, LOCAL_SECRET_KEY, ScheduleSettings, Settings,
-    Timeouts,
+    Endpoints, GatewayFunctions, LOCAL_ACCESS_KEY, LOCAL_REGION, LOCAL_SECRET_KEY,
+    ScheduleSettings, Settings, Timeouts,
 };
 pub use signature::{SignedRequest, is_signed};
 pub use store::AwsStore;

@@ -4,9 +4,6 @@ mod parcel;
 
 use std::time::Duration;
 
-use aws_sdk_lambda::config::Config;
-use aws_sdk_lambda::config::retry::RetryConfig;
-use aws_sdk_lambda::config::timeout::TimeoutConfig;
 use aws_sdk_lambda::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_lambda::operation::invoke::{InvokeError, InvokeOutput};
 use aws_sdk_lambda::primitives::Blob;
@@ -20,14 +17,11 @@ use djinn_runtime::port::sandbox::{
 use djinn_runtime::port::tool::BoxFuture;
 
 use crate::store::AwsStore;
+use crate::synchronous::{FunctionJob, is_busy};
 use parcel::Parcel;
 
 /// How long an invocation is waited for: the function's own time-out, and a cold start.
 const PATIENCE: Duration = Duration::from_secs(65);
-/// How often a job is handed over while all environments of the function are at work.
-const ATTEMPTS: u32 = 3;
-/// The most that is waited before the second attempt, and for twice as long before the third.
-const BACKOFF_MS: u64 = 600;
 /// The most bytes of the variables of a block.
 const MAX_STATE: u64 = 64 * 1024 * 1024;
 /// The longest text of an error in a log.
@@ -72,36 +66,12 @@ impl LambdaSandbox {
         tenant: &TenantId,
         payload: Vec<u8>,
     ) -> Result<FunctionReply, SandboxError> {
-        let mut attempt = 1;
-        loop {
-            match Box::pin(self.send_payload(tenant, payload.clone())).await {
-                Ok(output) => return parse_output(&output),
-                Err(error) if is_busy(&error) && attempt < ATTEMPTS => {
-                    let most_ms = BACKOFF_MS * u64::from(attempt);
-                    let pause = Duration::from_millis(fastrand::u64(most_ms / 2..=most_ms));
-                    tokio::time::sleep(pause).await;
-                    attempt += 1;
-                }
-                Err(error) => return Err(self.explain_failure(&error)),
-            }
+        let (function, tenant) = (self.function.as_str(), Some(tenant));
+        let job = FunctionJob { function, tenant, payload, patience: PATIENCE };
+        match job.invoke(&self.store.clients).await {
+            Ok(output) => parse_output(&output),
+            Err(error) => Err(self.explain_failure(&error)),
         }
-    }
-
-    async fn send_payload(
-        &self,
-        tenant: &TenantId,
-        payload: Vec<u8>,
-    ) -> Result<InvokeOutput, SdkError<InvokeError>> {
-        let timeouts = TimeoutConfig::builder()
-            .connect_timeout(self.store.clients.settings.timeouts.connect)
-            .operation_attempt_timeout(PATIENCE)
-            .build();
-        // A job whose time was over once is not done again.
-        let patient =
-            Config::builder().timeout_config(timeouts).retry_config(RetryConfig::disabled());
-        let client = self.store.clients.lambda().await;
-        let request = client.invoke().function_name(&self.function).tenant_id(tenant.as_str());
-        request.payload(Blob::new(payload)).customize().config_override(patient).send().await
     }
 
     fn explain_failure(&self, error: &SdkError<InvokeError>) -> SandboxError {
@@ -153,14 +123,6 @@ fn unavailable(why: &str) -> SandboxError {
 fn store_unavailable(error: StoreError) -> SandboxError {
     tracing::warn!(%error, "a job's files were not passed on");
     unavailable("the files could not be read: try again in a minute")
-}
-
-/// Whether there is no room for the job at the moment, neither in the function nor in its network.
-fn is_busy(error: &SdkError<InvokeError>) -> bool {
-    matches!(
-        error.code().unwrap_or_default(),
-        "TooManyRequestsException" | "EC2ThrottledException" | "ResourceNotReadyException"
-    )
 }
 
 /// What the function says, unless it failed at that.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use djinn_runtime::port::secret::Secret;
 use djinn_settings::table::aws::{
-    BUCKET, DYNAMODB_URL, EXECUTOR, LAMBDA_URL, OBJECT_DAYS, S3_URL, SANDBOX, SCHEDULE_GROUP,
-    SCHEDULE_ROLE_ARN, STORE_KEY, TABLE_NAME,
+    BUCKET, DYNAMODB_URL, EXECUTOR, GATEWAY_CALL, GATEWAY_FETCH, LAMBDA_URL, OBJECT_DAYS, S3_URL,
+    SANDBOX, SCHEDULE_GROUP, SCHEDULE_ROLE_ARN, STORE_KEY, TABLE_NAME,
 };
 use djinn_settings::{InvalidSetting, Setting, VarLookup};
 
@@ -28,6 +28,8 @@ pub struct Settings {
     pub executor: Option<String>,
     /// The function that is the sandbox, by ARN or name (`DJINN_SANDBOX`). `None`: none is.
     pub sandbox: Option<String>,
+    /// The functions that are the gateway to the outside. `None`: none are.
+    pub gateway: Option<GatewayFunctions>,
     /// Where alarms are made. `None`: there are none.
     pub schedules: Option<ScheduleSettings>,
     /// How long the bucket keeps an object after it was written (`DJINN_OBJECT_DAYS`).
@@ -63,6 +65,23 @@ pub struct Endpoints {
     /// The secret key that requests to the first two are signed with (`DJINN_STORE_KEY`), if they check
     /// signatures.
     pub key: Option<Secret>,
+}
+
+/// The two functions of a gateway, each by ARN or name: what parses pages holds no key.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GatewayFunctions {
+    /// What reads pages (`DJINN_GATEWAY_FETCH`). `None`: no pages are read.
+    pub fetch: Option<String>,
+    /// What asks search engines (`DJINN_GATEWAY_CALL`). `None`: none is asked.
+    pub call: Option<String>,
+}
+
+impl GatewayFunctions {
+    /// The functions that the variables name, if they name any.
+    fn from_vars(var: VarLookup<'_>) -> Option<Self> {
+        let (fetch, call) = (GATEWAY_FETCH.find_text(var), GATEWAY_CALL.find_text(var));
+        (fetch.is_some() || call.is_some()).then_some(Self { fetch, call })
+    }
 }
 
 /// How long one request may take, and how often it is made.
@@ -105,6 +124,7 @@ impl Settings {
             bucket: bucket.into(),
             executor: None,
             sandbox: None,
+            gateway: None,
             schedules: None,
             object_life: OBJECT_LIFE,
             endpoints: Endpoints::default(),
@@ -140,7 +160,8 @@ impl Settings {
         let object_days: u64 = OBJECT_DAYS.read_number(var)?;
         let object_life = Duration::from_secs(object_days * 24 * 60 * 60);
         let (executor, sandbox) = (Some(executor), SANDBOX.find_text(var));
-        Ok(Self { executor, sandbox, schedules, object_life, endpoints, ..defaults })
+        let gateway = GatewayFunctions::from_vars(var);
+        Ok(Self { executor, sandbox, gateway, schedules, object_life, endpoints, ..defaults })
     }
 }
 

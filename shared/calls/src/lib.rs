@@ -1,5 +1,6 @@
 //! What models are called for, and tools as runs know them: what was offered, what was called, what came of it, and the files that it names.
 
 pub mod file;
+pub mod repeats;
 pub mod role;
 pub mod tool;

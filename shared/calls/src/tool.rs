@@ -1,5 +1,7 @@
 //! Tools as a run knows them: what was offered, what was called, what came of it.
 
+mod failure;
+pub mod search;
 mod tool_set;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +11,8 @@ use crate::file::ProductFile;
 use djinn_budget::estimate::Estimate;
 use djinn_ids::{CallId, FileName, sha256_hex};
 use djinn_plan::{Plan, PlanError};
+pub use failure::ToolFailure;
+use search::QueryFindings;
 pub use tool_set::{ToolSetHash, ToolSetRef};
 
 /// What happens in the world when a call is made twice.
@@ -114,10 +118,33 @@ pub struct ToolPolicy {
     pub safe_arguments: Option<SafeArguments>,
     /// Whether they send data to others.
     pub sends_out: bool,
+    /// The argument that is a URL, where all that is sent is a request for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url_argument: Option<String>,
+    /// Whether whoever runs the deployment has chosen who gets what is sent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sends_to_operator: bool,
     /// Whether their results hold text that anybody may have written.
     pub untrusted: bool,
     /// What one usually costs.
     pub estimate: Estimate,
+}
+
+impl ToolPolicy {
+    /// The URL that a call asks for, where that is all that it sends.
+    #[must_use]
+    pub fn requested_url<'a>(&self, arguments: &'a Map<String, Value>) -> Option<&'a str> {
+        arguments.get(self.url_argument.as_ref()?)?.as_str()
+    }
+
+    /// Whether a call with these arguments changes nothing, whatever the risk of others.
+    #[must_use]
+    pub fn is_harmless(&self, arguments: &Map<String, Value>) -> bool {
+        self.safe_arguments.as_ref().is_some_and(|harmless| {
+            let value = arguments.get(&harmless.argument).and_then(Value::as_str);
+            value.is_some_and(|value| harmless.values.iter().any(|known| known == value))
+        })
+    }
 }
 
 /// The calls of a tool that change nothing: those with one of these values.
@@ -224,6 +251,7 @@ impl ToolResult {
                 ResultView::FileWritten { .. }
                 | ResultView::Text
                 | ResultView::UserAnswer
+                | ResultView::Searched { .. }
                 | ResultView::Plan { .. } => None,
             };
             let told = observation.files.iter().chain(&observation.images).map(|file| &file.name);
@@ -303,58 +331,17 @@ pub enum ResultView {
         /// The plan as the command left it.
         plan: Plan,
     },
+    /// What was found on the web.
+    Searched {
+        /// What was found, question by question, as they were asked.
+        results: Vec<QueryFindings>,
+    },
 }
 
-/// Why a call has no result of its tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ToolFailure {
-    /// No tool of that name was offered, or there is none any more.
-    UnknownTool,
-    /// The tool of that name is another than was offered: its schema, effect class or policy is. It was not run.
-    Changed,
-    /// The arguments cannot be read or break the tool's schema.
-    BadArguments,
-    /// The tool ran and reported an error.
-    Error,
-    /// It ran longer than it may.
-    TimedOut,
-    /// It took its invocation down three times.
-    Crashed,
-    /// It was started, must not be repeated, and nobody knows whether it happened.
-    Uncertain,
-    /// More calls in one turn than the cap, or than are left of the budget; this one was not run.
-    TooMany,
-    /// The run was stopped before it ended.
-    Stopped,
-    /// It was to an agent, and no run may be further down in its tree.
-    TooDeep,
-    /// A person decided that it is not to be made, or nobody decided in time.
-    Skipped,
-    /// A person said something instead; the detail is that.
-    Answered,
-}
-
-impl ToolFailure {
-    /// The word used in logs and the API.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::UnknownTool => "unknown_tool",
-            Self::Changed => "changed",
-            Self::BadArguments => "bad_arguments",
-            Self::Error => "error",
-            Self::TimedOut => "timed_out",
-            Self::Crashed => "crashed",
-            Self::Uncertain => "uncertain",
-            Self::TooMany => "too_many",
-            Self::Stopped => "stopped",
-            Self::TooDeep => "too_deep",
-            Self::Skipped => "skipped",
-            Self::Answered => "answered",
-        }
-    }
+/// Names what a call would do: SHA-256 of its tool and its arguments, whatever their order.
+#[must_use]
+pub fn digest_call(tool: &str, arguments: &Map<String, Value>) -> String {
+    sha256_hex(format!("{tool} {}", canonical_json(&Value::Object(arguments.clone()))).as_bytes())
 }
 
 /// JSON with sorted keys and no spaces: equal for equal values, so fit for hashing and comparing.

@@ -9,16 +9,17 @@ mod call_bounds;
 mod file_calls;
 mod held_calls;
 mod open_turn;
-mod repeats;
+
+use std::collections::BTreeSet;
 
 pub(crate) use agent_calls::describe_call;
 use agent_calls::{no_run_event, stop_event};
 pub use attempts::Attempts;
 use call_bounds::CallBounds;
+use djinn_calls::repeats::{RepeatDetector, Repetition};
 use file_calls::{Caller, read_result_after};
 pub use open_turn::AgentShare;
 use open_turn::{OpenCall, OpenTurn, requested_event, result_event};
-use repeats::{RepeatDetector, Repetition};
 
 use crate::agent::AgentSpec;
 use crate::conversation::{ConversationItem, Nudge, Turn};
@@ -157,6 +158,7 @@ impl AgentLoop {
         replied: &ModelReplied,
         settings: &RunSettings,
         most: u32,
+        known_urls: &BTreeSet<String>,
         mut answer: impl FnMut(&ToolCall) -> Option<ToolResult>,
     ) -> TurnUpdate {
         let reply = &replied.reply;
@@ -190,7 +192,7 @@ impl AgentLoop {
             calls,
             answer_problem: replied.answer_problem.clone(),
         });
-        observed.requests = self.hold_calls(&replied.offered, settings);
+        self.hold_calls(&replied.offered, settings, known_urls, &mut observed);
         self.close_turn_if_complete(reply.finish, &mut observed);
         observed
     }

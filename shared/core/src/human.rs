@@ -9,6 +9,8 @@ mod settings;
 mod subject;
 mod top_up;
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -19,9 +21,10 @@ pub use subject::Subject;
 pub use top_up::TopUp;
 
 use crate::estimate::Estimate;
-use crate::id::{ChildId, HumanRequestId, UserId, sha256_hex};
+use crate::id::{ChildId, HumanRequestId, UserId};
 use crate::plan::PLANNING_TOOL;
-use crate::tool::{EffectClass, OfferedTool, Risk, canonical_json};
+pub use crate::tool::digest_call;
+use crate::tool::{OfferedTool, Risk};
 
 /// Bytes of what a person says in an answer.
 pub const MAX_RESPONSE_BYTES: usize = 16 * 1024;
@@ -186,20 +189,15 @@ pub enum ResponseError {
     Stale,
 }
 
-/// Names what a call would do: SHA-256 of its tool and its arguments, whatever their order.
-#[must_use]
-pub fn digest_call(tool: &str, arguments: &Map<String, Value>) -> String {
-    sha256_hex(format!("{tool} {}", canonical_json(&Value::Object(arguments.clone()))).as_bytes())
-}
-
 /// Why a call may not be made before somebody consents, apart from what the whole turn costs; empty if
-/// it may. `tainted` says whether the run has read untrusted text.
+/// it may. `tainted` says whether the run has read untrusted text, and `known_urls` which URLs tell nobody anything.
 #[must_use]
 pub fn approval_reasons(
     settings: &HumanSettings,
     tool: &OfferedTool,
     arguments: &Map<String, Value>,
     tainted: bool,
+    known_urls: &BTreeSet<String>,
 ) -> Vec<Reason> {
     match tool.name.as_str() {
         ASK_USER => return vec![Reason::Clarification],
@@ -208,7 +206,14 @@ pub fn approval_reasons(
         _ => {}
     }
     let mut why = Vec::new();
-    if tainted && settings.guard && tool.effect == EffectClass::Once && tool.policy.sends_out {
+    let is_known = |url: &str| known_urls.contains(url);
+    let is_trusted = tool.policy.sends_to_operator || settings.trusted.contains(&tool.name);
+    let can_leak = tool.policy.sends_out && !is_trusted;
+    if tainted
+        && settings.guard
+        && can_leak
+        && !tool.policy.requested_url(arguments).is_some_and(is_known)
+    {
         why.push(Reason::Untrusted);
     }
     if settings.enabled && !settings.is_auto_confirmed(&tool.name) {
@@ -232,9 +237,5 @@ pub fn call_risk(
     if settings.high_risk.contains(&tool.name) {
         return Risk::High;
     }
-    let harmless = tool.policy.safe_arguments.as_ref().is_some_and(|harmless| {
-        let value = arguments.get(&harmless.argument).and_then(Value::as_str);
-        value.is_some_and(|value| harmless.values.iter().any(|known| known == value))
-    });
-    if harmless { Risk::Low } else { tool.policy.risk }
+    if tool.policy.is_harmless(arguments) { Risk::Low } else { tool.policy.risk }
 }

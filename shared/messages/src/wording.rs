@@ -39,6 +39,7 @@ wordings! {
     CallUncertain = "call_failure"."uncertain";
     TooManyCalls = "call_failure"."too_many";
     CallTooDeep = "call_failure"."too_deep";
+    CallUntrusted = "call_failure"."untrusted";
     CallStopped = "call_failure"."stopped";
     CallSkipped = "call_failure"."skipped";
     CallAnswered = "call_failure"."answered";

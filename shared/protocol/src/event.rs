@@ -11,6 +11,7 @@ mod plan_problem;
 mod preview;
 mod progress;
 mod result;
+mod search;
 mod spending;
 
 use std::collections::BTreeMap;
@@ -34,6 +35,7 @@ pub use plan_problem::PublicPlanProblem;
 pub use preview::PublicPreview;
 pub use progress::PublicCallProgress;
 pub use result::{PublicFullOutput, PublicResultView, PublicToolResult};
+pub use search::{PublicFindings, PublicPage};
 pub use spending::{PublicEstimate, PublicSpending, PublicUsage};
 
 /// One event of a run's history, which never changes once it was sent.

@@ -16,12 +16,14 @@ mod plan_events;
 mod raw;
 mod reply;
 mod report;
+mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use call::CallView;
 use reply::{LaneReply, ResultText};
 use report::Report;
+use search::SearchReport;
 use serde_json::{Map, json};
 
 use super::link::SessionLinks;
@@ -66,6 +68,8 @@ pub struct Translator {
     agents: BTreeMap<Path, String>,
     /// The reports that are being written, by the runs that write them.
     reports: BTreeMap<Path, Report>,
+    /// The searches under way, by the runs that search.
+    searches: BTreeMap<Path, SearchReport>,
     /// Where the newest product of each name is shown.
     product_urls: BTreeMap<String, String>,
     /// The plan as this client knows it.
@@ -99,6 +103,7 @@ impl Translator {
             employees: BTreeMap::new(),
             agents: BTreeMap::new(),
             reports: BTreeMap::new(),
+            searches: BTreeMap::new(),
             product_urls: BTreeMap::new(),
             plan: None,
             tasks: Vec::new(),
@@ -176,7 +181,9 @@ impl Translator {
             Event::CallRequested { call, tool, arguments, visible } => {
                 let requested = CallView::of(tool, arguments, *visible);
                 self.calls.insert((entry.path.clone(), call.clone()), requested);
-                self.code_event(entry, tool, arguments).into_iter().collect()
+                let event = self.code_event(entry, tool, arguments);
+                let event = event.or_else(|| self.round_event(entry, call, tool, arguments));
+                event.into_iter().collect()
             }
             Event::CallCompleted { call, result: outcome } => {
                 self.forget_requests(&entry.path, Some(call));

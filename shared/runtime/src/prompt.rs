@@ -5,16 +5,19 @@
 
 pub mod frame;
 mod own;
+mod tool_description;
+mod truncate;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use djinn_core::id::sha256_hex;
 use djinn_core::language::Language;
-use djinn_text::urls::trim_partial_placeholder;
 use minijinja::{Environment, Template, UndefinedBehavior};
 pub use own::OwnPrompts;
 use serde::Serialize;
+pub use tool_description::ToolDescription;
+pub use truncate::truncate_text;
 
 /// What marks a rendering that was cut.
 pub const CUT_MARK: &str = "…[cut]";
@@ -96,6 +99,22 @@ fragments! {
     TOOL_COLLECT = "tool/collect", 1_000;
     /// What an agent is told about `render`.
     TOOL_RENDER = "tool/render", 1_000;
+    /// What the model is told about `web_fetch`.
+    TOOL_WEB_FETCH = "tool/web_fetch", 2_000;
+    /// What an agent is told about `search_round`.
+    TOOL_SEARCH_ROUND = "tool/search_round", 2_000;
+    /// What an agent is told about `cite`.
+    TOOL_CITE = "tool/cite", 1_000;
+    /// A part of a page of the web.
+    WEB_PAGE = "tool/web_page", 1_200_000;
+    /// A page that could not be read.
+    WEB_PAGE_PROBLEM = "tool/web_page_problem", 2_000;
+    /// A job that the gateway did not do.
+    WEB_REFUSED = "tool/web_refused", 2_000;
+    /// What a round of a search found.
+    SEARCH_RESULT = "tool/search_result", 1_200_000;
+    /// An answer with its sources.
+    CITE_RESULT = "tool/cite_result", 1_200_000;
     /// The texts of a session's files.
     COLLECT_RESULT = "tool/collect_result", 1_200_000;
     /// A document that was made.
@@ -154,6 +173,8 @@ fragments! {
     OUTCOME_TOO_MANY = "outcome/too_many", 1_000;
     /// A call to an agent from the lowest level.
     OUTCOME_TOO_DEEP = "outcome/too_deep", 1_000;
+    /// A call that would have told others what the run has read.
+    OUTCOME_UNTRUSTED = "outcome/untrusted", 1_000;
     /// A call that was stopped with its run.
     OUTCOME_STOPPED = "outcome/stopped", 1_000;
     /// A call that a person did not want, or did not answer for in time.
@@ -229,15 +250,6 @@ impl Fragment {
     pub fn describes_tool(&self) -> bool {
         self.name.starts_with("tool/") && self.en.contains("\n## ")
     }
-}
-
-/// What a model is told about a tool and its parameters.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolDescription {
-    /// The description of the tool itself.
-    pub description: String,
-    /// About each parameter, by name.
-    pub parameters: BTreeMap<String, String>,
 }
 
 /// Renders fragments. In templates the filter `framed` frames what others wrote as data.
@@ -381,19 +393,6 @@ impl Prompts {
     fn own(&self) -> Arc<OwnPrompts> {
         Arc::clone(&self.own.read().unwrap_or_else(PoisonError::into_inner))
     }
-}
-
-/// The first `max_chars` characters of a text, marked if there were more.
-#[must_use]
-pub fn truncate_text(text: &str, max_chars: usize) -> String {
-    // Characters never outnumber bytes: most texts need no counting.
-    if text.len() <= max_chars || text.chars().count() <= max_chars {
-        return text.to_owned();
-    }
-    let kept = max_chars.saturating_sub(CUT_MARK.chars().count());
-    let end = text.char_indices().nth(kept).map_or(text.len(), |(byte, _)| byte);
-    let head = trim_partial_placeholder(text.get(..end).unwrap_or_default());
-    format!("{head}{CUT_MARK}")
 }
 
 #[cfg(test)]

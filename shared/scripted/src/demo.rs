@@ -1,7 +1,7 @@
 //! The model of the offline demo: it reads a CSV file through `file_tool`, works out how much each
 //! region grew, writes a report, and says which grew fastest. As a planner it has a report written on
 //! each region. A chart it has drawn by code, and with it a page and
-//! slides. A call that a question names is made. Everything it says comes from the request it answers.
+//! slides. What a site says about heat pumps it has searched for. A call that a question names is made. Everything it says comes from the request it answers.
 
 mod code;
 mod document;
@@ -16,6 +16,7 @@ mod reading;
 mod sheet;
 mod step;
 mod summary;
+mod web;
 
 use serde_json::json;
 
@@ -34,7 +35,7 @@ const DELTA_CHARS: usize = 16;
 
 const NO_SCRIPT: &str = "this is the scripted demo model; set OPENAI_API_KEY to use a real one (it \
                          only knows questions about the growth of regions in a CSV file with the \
-                         columns region,year,sales, draws their sales, and makes a call that a question names: TOOL \
+                         columns region,year,sales, draws their sales, says what pages say about heat pumps, and makes a call that a question names: TOOL \
                          {\"ARGUMENT\": …})";
 
 pub(crate) fn respond(request: &RecordedRequest) -> ScriptedResponse {
@@ -51,6 +52,7 @@ pub(crate) fn respond(request: &RecordedRequest) -> ScriptedResponse {
         .or_else(|| document::respond(request))
         .or_else(|| code::respond(request))
         .or_else(|| parts::respond(request))
+        .or_else(|| web::respond(request))
         .or_else(|| plan::respond(request))
         .or_else(|| step::respond(request))
         .or_else(|| named_call::respond(request))

@@ -7,6 +7,7 @@ pub mod dev;
 pub mod model;
 pub mod runtime;
 pub mod tools;
+pub mod web;
 
 use crate::setting::SettingsTable;
 
@@ -16,6 +17,7 @@ pub static TABLES: &[&SettingsTable] = &[
     &model::TABLE,
     &runtime::TABLE,
     &tools::TABLE,
+    &web::TABLE,
     &aws::TABLE,
     &dev::TABLE,
     &contributor::TABLE,

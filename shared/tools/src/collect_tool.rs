@@ -142,7 +142,7 @@ impl<F: Files + Send + Sync> TypedTool for CollectTool<F> {
 }
 
 /// Bytes of text that there is room for: no character has less than one.
-fn count_room(context: &ToolContext) -> usize {
+pub(crate) fn count_room(context: &ToolContext) -> usize {
     let window = match context.max_input_tokens {
         0 => DEFAULT_WINDOW,
         tokens => tokens,

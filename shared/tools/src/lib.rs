@@ -6,9 +6,12 @@
 pub mod agent_source;
 pub mod agent_tool;
 mod argument_struct;
+mod citation;
+pub mod cite_tool;
 pub mod collect_tool;
 pub mod content_checker;
 mod document;
+pub mod fetch_tool;
 pub mod file_tool;
 mod job_files;
 mod known_folders;
@@ -19,7 +22,10 @@ pub mod python_tool;
 pub mod registry;
 pub mod render_tool;
 pub mod schema;
+mod search_state;
+pub mod search_tool;
 pub mod typed_tool;
+mod web_page;
 
 pub use djinn_core::estimate::Estimate;
 pub use djinn_core::language::Language;

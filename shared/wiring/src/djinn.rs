@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use djinn_aws::{AwsSecrets, AwsStore};
+use djinn_runtime::port::outside::{DisabledOutside, Outside};
 use djinn_runtime::port::sandbox::{DisabledSandbox, Sandbox};
 use djinn_runtime::port::text_folder::NameDepth;
 use djinn_runtime::port::tool::{OfferedAgents, Tool, ToolSource, Toolbox};
@@ -12,13 +13,9 @@ use djinn_settings::InvalidSetting;
 use djinn_settings::table::runtime::LOCAL;
 use djinn_settings::table::tools::{AGENTS, CODE_SANDBOX, OFFERED_AGENTS};
 use djinn_tools::agent_source::{AgentSetupError, AgentSource};
-use djinn_tools::collect_tool::CollectTool;
-use djinn_tools::file_tool::FileTool;
-use djinn_tools::look_tool::LookTool;
-use djinn_tools::python_tool::PythonTool;
-use djinn_tools::render_tool::RenderTool;
 use djinn_tools::{Language, RegistrationError, ToolAdapter, ToolRegistry, TypedTool};
 
+use crate::own_tools::own_tools;
 use crate::text_folders::open_folders;
 
 /// A deployment: Djinn with its own tools, and those of whoever deploys it.
@@ -30,10 +27,11 @@ pub struct Djinn {
     factories: Vec<ToolFactory>,
     sources: Vec<Arc<dyn ToolSource>>,
     sandbox: Arc<dyn Sandbox>,
+    outside: Arc<dyn Outside>,
 }
 
 /// Makes a tool, out of the parts of the world that is being built.
-type ToolFactory =
+pub(crate) type ToolFactory =
     Arc<dyn Fn(&ToolParts<'_>) -> Result<Arc<dyn Tool>, InvalidSetting> + Send + Sync>;
 
 /// What a tool of a deployment can be made of.
@@ -49,6 +47,8 @@ pub struct ToolParts<'a> {
     pub secrets: AwsSecrets,
     /// Where model-written code runs and foreign documents are read.
     pub sandbox: Arc<dyn Sandbox>,
+    /// What reads pages of the web, and asks search engines.
+    pub outside: Arc<dyn Outside>,
 }
 
 /// Why a deployment's tools cannot be offered. Its text says what to change.
@@ -68,37 +68,19 @@ pub enum ToolSetupError {
 impl Default for Djinn {
     fn default() -> Self {
         let sandbox = Arc::new(DisabledSandbox(NO_SANDBOX.to_owned()));
-        let (factories, sources) = (Vec::new(), Vec::new());
-        let djinn = Self { factories, sources, sandbox };
-        djinn
-            .with_tool_of(|parts: &ToolParts<'_>| {
-                let (files, prompts) = (Arc::clone(&parts.files), Arc::clone(&parts.prompts));
-                Ok(FileTool::new(files, prompts, Arc::clone(&parts.sandbox)))
-            })
-            .with_tool_of(|parts: &ToolParts<'_>| {
-                let (files, prompts) = (Arc::clone(&parts.files), Arc::clone(&parts.prompts));
-                Ok(PythonTool::new(files, prompts, Arc::clone(&parts.sandbox)))
-            })
-            .with_tool_of(|parts: &ToolParts<'_>| {
-                let (files, prompts) = (Arc::clone(&parts.files), Arc::clone(&parts.prompts));
-                Ok(LookTool::new(files, prompts, Arc::clone(&parts.sandbox)))
-            })
-            .with_tool_of(|parts: &ToolParts<'_>| {
-                let (files, prompts) = (Arc::clone(&parts.files), Arc::clone(&parts.prompts));
-                Ok(CollectTool::new(files, prompts, Arc::clone(&parts.sandbox)))
-            })
-            .with_tool_of(|parts: &ToolParts<'_>| {
-                let (files, prompts) = (Arc::clone(&parts.files), Arc::clone(&parts.prompts));
-                Ok(RenderTool::new(files, prompts, Arc::clone(&parts.sandbox)))
-            })
+        let outside = Arc::new(DisabledOutside(NO_GATEWAY.to_owned()));
+        Self { factories: own_tools(), sources: Vec::new(), sandbox, outside }
     }
 }
 
 /// What is said of code where no sandbox was given.
-const NO_SANDBOX: &str = "this deployment has no sandbox";
+const NO_SANDBOX: &str = "this deployment has no sandbox.";
+
+/// What is said of the web where no gateway was given.
+const NO_GATEWAY: &str = "this deployment has no gateway.";
 
 impl Djinn {
-    /// With our own tools: `file_tool`, and `python`, `look`, `collect` and `render` of agents.
+    /// With our own tools: `file_tool` and `web_fetch`, and those of agents.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -137,6 +119,16 @@ impl Djinn {
     #[must_use]
     pub fn with_sandbox(self, sandbox: Arc<dyn Sandbox>) -> Self {
         Self { sandbox, ..self }
+    }
+
+    /// With this gateway, instead of one that refuses every job.
+    #[must_use]
+    pub fn with_outside(self, outside: Arc<dyn Outside>) -> Self {
+        Self { outside, ..self }
+    }
+
+    pub(crate) fn outside(&self) -> Arc<dyn Outside> {
+        Arc::clone(&self.outside)
     }
 
     pub(crate) fn sandbox(&self) -> Arc<dyn Sandbox> {
@@ -299,7 +291,7 @@ mod tests {
         };
         // Whether there is an agent of this name is not known yet.
         assert_eq!(start("@config/agents", "oracle,researcher"), Ok(()));
-        let unknown = "no agent is named `oracle`; there are code_interpreter, report_tool, researcher, reviewer, writer";
+        let unknown = "no agent is named `oracle`; there are code_interpreter, deep_search, report_tool, researcher, reviewer, writer";
         assert_eq!(start("", "oracle"), Err(unknown.to_owned()));
         for (agents, says) in [
             ("@config/files", "DJINN_AGENTS names `@config/files`: sessions write below `files`"),

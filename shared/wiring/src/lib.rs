@@ -7,6 +7,7 @@
 mod configuration;
 mod djinn;
 mod environment;
+mod own_tools;
 mod text_folders;
 
 use std::sync::Arc;
@@ -99,6 +100,7 @@ pub fn build_world<A: Alarms, I: Invoker>(
         prompts: Arc::clone(&prompts),
         secrets: aws.secrets(),
         sandbox: aws.sandbox().map_or_else(|| djinn.sandbox(), |sandbox| Arc::new(sandbox)),
+        outside: aws.gateway().map_or_else(|| djinn.outside(), |gateway| Arc::new(gateway)),
     };
     Ok(World {
         tools: djinn.build_toolbox(&parts)?.with_sources_fresh(settings.tool_sources_fresh),

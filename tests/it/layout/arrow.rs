@@ -9,12 +9,13 @@ use super::{none, one};
 
 /// By crate, in the order of the layers: which of ours it may depend on. `functions/*` stands for
 /// each function.
-const ARROWS: [(&str, &[&str]); 25] = [
+const ARROWS: [(&str, &[&str]); 26] = [
     ("djinn-settings", &[]),
     ("djinn-ids", &[]),
     ("djinn-messages", &[]),
     ("djinn-text", &[]),
     ("djinn-budget", &[]),
+    ("djinn-egress", &[]),
     ("djinn-failure", &["djinn-ids", "djinn-messages"]),
     ("djinn-plan", &["djinn-ids", "djinn-text"]),
     ("djinn-calls", &["djinn-budget", "djinn-ids", "djinn-plan"]),
@@ -65,6 +66,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
         &[
             "djinn-aws",
             "djinn-core",
+            "djinn-egress",
             "djinn-messages",
             "djinn-model",
             "djinn-protocol",

@@ -18,10 +18,7 @@ use super::{home_dir, start_log, system_options};
 /// Asks, shows the run, keeps copies of its files, and fails if the run did.
 pub(super) async fn ask_question(ask: AskOptions) -> Result<()> {
     start_log();
-    let http = reqwest::Client::builder()
-        .connect_timeout(Duration::from_secs(5))
-        .tcp_nodelay(true)
-        .build()?;
+    let http = new_http()?;
     let mut screen = Screen::new();
     // An embedded system lives as long as the question.
     let mut embedded = None;
@@ -40,9 +37,16 @@ pub(super) async fn ask_question(ask: AskOptions) -> Result<()> {
     };
     let later = embedded.is_some().then(|| later_url(&ask));
     let answered =
-        run_question(&ServerClient { http, url }, &ask, &mut screen, later.as_deref()).await;
+        run_question(&ServerClient { http, url, key: None }, &ask, &mut screen, later.as_deref())
+            .await;
     drop(embedded);
     answered
+}
+
+/// The client that systems are spoken to with: it waits for answers as long as they take.
+pub(super) fn new_http() -> Result<reqwest::Client> {
+    let http = reqwest::Client::builder();
+    Ok(http.connect_timeout(Duration::from_secs(5)).tcp_nodelay(true).build()?)
 }
 
 /// Where `cargo dev` will listen: on the port that is told, else where it did last.
@@ -124,8 +128,8 @@ async fn follow_run(
 
 /// How far a stream was read, across its connections, and how many of them brought nothing.
 #[derive(Default)]
-struct StreamPosition {
-    cursor: Option<String>,
+pub(super) struct StreamPosition {
+    pub(super) cursor: Option<String>,
     idle_streams: u32,
 }
 
@@ -137,7 +141,7 @@ impl StreamPosition {
     const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
     /// Takes an event's cursor. Only one that moved is news: previews and hand-overs repeat it.
-    fn move_to(&mut self, cursor: Option<&str>) {
+    pub(super) fn move_to(&mut self, cursor: Option<&str>) {
         if cursor.is_some() && cursor != self.cursor.as_deref() {
             self.cursor = cursor.map(str::to_owned);
             self.idle_streams = 0;
@@ -145,7 +149,7 @@ impl StreamPosition {
     }
 
     /// How long to wait before the stream that ended is taken up again, if it is to be.
-    fn wait_before_next(&mut self) -> Option<Duration> {
+    pub(super) fn wait_before_next(&mut self) -> Option<Duration> {
         let wait =
             Self::FIRST_WAIT.saturating_mul(1 << self.idle_streams.min(16)).min(Self::LONGEST_WAIT);
         self.idle_streams += 1;
@@ -181,7 +185,7 @@ fn short_path(path: &Path) -> &Path {
     path.strip_prefix(here).unwrap_or(path)
 }
 
-fn new_request_id() -> String {
+pub(super) fn new_request_id() -> String {
     use std::time::{SystemTime, UNIX_EPOCH};
     #[allow(clippy::disallowed_methods, reason = "a command line tool may look at the clock")]
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -4,15 +4,17 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use reqwest::header::{ACCEPT, HeaderMap};
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::{Map, Value, json};
 
 use super::json::text_at;
 
 /// A system to talk to.
-pub(super) struct ServerClient {
+pub(crate) struct ServerClient {
     pub(super) http: Client,
     pub(super) url: String,
+    /// The API key that it wants, if any.
+    pub(super) key: Option<String>,
 }
 
 /// A question and its ids.
@@ -63,8 +65,7 @@ impl ServerClient {
             "human_feedback": (!question.feedback.is_empty()).then_some(question.feedback),
         });
         let mut request = self
-            .http
-            .post(format!("{}/runs", self.url))
+            .send_key(self.http.post(format!("{}/runs", self.url)))
             .header(ACCEPT, "text/event-stream")
             .json(&body);
         if let Some(after) = after {
@@ -76,21 +77,35 @@ impl ServerClient {
     }
 
     /// The bytes behind a link.
-    pub(super) async fn download_file(&self, url: &str) -> Result<Vec<u8>> {
-        let answer = self.http.get(url).send().await?.error_for_status()?;
+    ///
+    /// # Errors
+    /// It cannot be fetched.
+    pub(crate) async fn download_file(&self, url: &str) -> Result<Vec<u8>> {
+        let request = self.http.get(url);
+        // A signed URL that leads to the store is refused with a key.
+        let is_ours = url.strip_prefix(&self.url).is_some_and(|path| path.starts_with('/'));
+        let request = if is_ours { self.send_key(request) } else { request };
+        let answer = request.send().await?.error_for_status()?;
         Ok(answer.bytes().await?.to_vec())
     }
 
     /// The path is below the server's URL; a refusal is an error with the server's own sentence.
     pub(super) async fn get_json(&self, path: &str) -> Result<Value> {
-        let request = self.http.get(format!("{}{path}", self.url));
+        let request = self.send_key(self.http.get(format!("{}{path}", self.url)));
         Ok(check_response(request.send().await?).await?.json().await?)
     }
 
     /// The body is sent as JSON to a path below the server's URL; the answer's JSON comes back.
     pub(super) async fn post_json(&self, path: &str, body: &Value) -> Result<Value> {
-        let request = self.http.post(format!("{}{path}", self.url)).json(body);
+        let request = self.send_key(self.http.post(format!("{}{path}", self.url))).json(body);
         Ok(check_response(request.send().await?).await?.json().await?)
+    }
+
+    fn send_key(&self, request: RequestBuilder) -> RequestBuilder {
+        match &self.key {
+            Some(key) => request.bearer_auth(key),
+            None => request,
+        }
     }
 }
 

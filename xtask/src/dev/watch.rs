@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
 use super::announcement::Announcement;
-use super::{default_vars, environment_vars, home_dir, start_log, welcome_text};
+use super::{NO_SEARCH, default_vars, environment_vars, home_dir, start_log, welcome_text};
 use crate::terminal::print_line;
 use crate::venv;
 
@@ -32,7 +32,7 @@ pub(super) async fn run_watch(port: u16) -> Result<()> {
     let mut child = start_host(port, &backing)?;
     wait_for_host(port, &mut child).await?;
     let _running = Announcement::announce_url(&home_dir(), &backing.agent_url())?;
-    print_line(&welcome_text(&backing.agent_url(), backing.demo_model().is_some()));
+    print_line(&welcome_text(&backing.agent_url(), backing.demo_model().is_some(), NO_SEARCH));
     print_line(&event_help(&host));
     if let Err(error) = backing.continue_runs().await {
         print_line(&format!("unfinished runs were not continued: {error}"));

@@ -116,7 +116,12 @@ impl BuiltPrograms {
         let named = |program: &Program| {
             let package = program.package.strip_prefix(workspace::root());
             let package = package.unwrap_or(&program.package).display();
-            (format!("{package} {}", program.name), program_in(&program.package, &program.path))
+            let mut command = program_in(&program.package, &program.path);
+            // As cargo would start it.
+            command
+                .env("CARGO_MANIFEST_DIR", &program.package)
+                .env("CARGO_PKG_NAME", &program.name);
+            (format!("{package} {}", program.name), command)
         };
         tests.map(named).collect()
     }

@@ -92,6 +92,7 @@ const ONCE: &[&str] = &[
     "shares::only_who_asked",
     "streams::",
     "top_up::",
+    "web::injected::where_people_are_asked",
     // Show every preview, and a driver without a client writes few.
     "answer::the_demos_answer_is_streamed",
     "story::the_story_in",

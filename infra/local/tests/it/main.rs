@@ -9,4 +9,5 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod demo_site;
 mod store;

@@ -28,8 +28,10 @@ fn without_words(mut schema: Value) -> Value {
 
 #[test]
 fn every_shipped_agent_is_in_order() {
-    let tools =
-        BTreeSet::from(["collect", "file_tool", "look", "python", "render"].map(str::to_owned));
+    let tools = BTreeSet::from(
+        ["cite", "collect", "file_tool", "look", "python", "render", "search_round"]
+            .map(str::to_owned),
+    );
     for language in [Language::En, Language::Zh] {
         let agents = agents(language);
         assert_eq!(check_agents(&agents, &tools), []);
@@ -44,7 +46,7 @@ fn every_shipped_agent_is_in_order() {
 #[test]
 fn both_languages_have_the_same_agents() {
     let (en, zh) = (agents(Language::En), agents(Language::Zh));
-    assert_eq!(en.len(), 5);
+    assert_eq!(en.len(), 6);
     assert_eq!(en.len(), zh.len());
     for (en, zh) in en.into_iter().zip(zh) {
         let (mut en, mut zh) = (en.spec, zh.spec);

@@ -7,9 +7,10 @@ use bytes::Bytes;
 use djinn_core::file::ProductFile;
 use djinn_core::id::sha256_hex;
 use djinn_runtime::port::file_url::Folder;
+use djinn_runtime::port::payload::{MAX_PAYLOAD, PackedBytes, StoreRequest};
 use djinn_runtime::port::sandbox::wire::{
-    EnvelopeContent, EnvelopeFile, FORMAT, FunctionReply, JobEnvelope, MAX_PACKED, MAX_PAYLOAD,
-    PackedBytes, StoreHost, StoreRequest, StoredContent,
+    EnvelopeContent, EnvelopeFile, FORMAT, FunctionReply, JobEnvelope, MAX_PACKED, StoreHost,
+    StoredContent,
 };
 use djinn_runtime::port::sandbox::{JobContext, SandboxError, SandboxJob, SandboxWork};
 use tokio::task::spawn_blocking;

@@ -1,5 +1,7 @@
 //! Calls that are held back until a person answers.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::open_turn::result_event;
@@ -13,7 +15,8 @@ use crate::id::{CallId, HumanRequestId};
 use crate::input::FinishReason;
 use crate::settings::RunSettings;
 use crate::tool::{
-    OfferedTool, ResultView, Risk, ToolArguments, ToolCall, ToolFailure, ToolOutput, ToolResult,
+    EffectClass, OfferedTool, ResultView, Risk, ToolArguments, ToolCall, ToolFailure, ToolOutput,
+    ToolResult,
 };
 
 impl AgentLoop {
@@ -37,28 +40,37 @@ impl AgentLoop {
         self.tainted = true;
     }
 
-    /// Holds back the calls of the open turn that need somebody's consent.
+    /// Holds back the calls of the open turn that need somebody's consent; where nobody is asked, those that
+    /// only read are refused at once.
     pub(super) fn hold_calls(
         &mut self,
         offered: &[OfferedTool],
         settings: &RunSettings,
-    ) -> Vec<HumanRequest> {
+        known_urls: &BTreeSet<String>,
+        observed: &mut TurnUpdate,
+    ) {
         let (settings, tainted) = (&settings.human, self.tainted);
-        let LoopStage::Acting(turn) = &mut self.stage else { return Vec::new() };
+        let LoopStage::Acting(turn) = &mut self.stage else { return };
         let tool_of = |call: &ToolCall| offered.iter().find(|tool| tool.name == call.tool);
         let due = turn.calls.iter().filter(|open| open.is_due());
         let planned = due.filter_map(|open| tool_of(&open.call)).map(|tool| tool.policy.estimate);
         let planned = planned.reduce(Estimate::combine_with).unwrap_or_default();
         let costs = settings.enabled && settings.cost.is_exceeded_by(&planned);
-        let mut asks = Vec::new();
         for open in turn.calls.iter_mut().filter(|open| open.is_due()) {
             let Some(tool) = tool_of(&open.call) else { continue };
             let ToolArguments::Parsed(arguments) = &open.call.arguments else { continue };
-            let mut why = approval_reasons(settings, tool, arguments, tainted);
+            let mut why = approval_reasons(settings, tool, arguments, tainted, known_urls);
             if costs && !settings.is_auto_confirmed(&tool.name) {
                 why.push(Reason::Cost);
             }
             if why.is_empty() {
+                continue;
+            }
+            if why == [Reason::Untrusted] && !settings.enabled && tool.effect == EffectClass::Read {
+                let refused = ToolFailure::Untrusted;
+                let refused = ToolResult::Failed { reason: refused, detail: String::new() };
+                observed.events.push(result_event(&open.call, &refused));
+                open.result = Some(refused);
                 continue;
             }
             let ask = HumanRequest {
@@ -76,9 +88,8 @@ impl AgentLoop {
                 },
             };
             open.held_for = Some(ask.id.clone());
-            asks.push(ask);
+            observed.requests.push(ask);
         }
-        asks
     }
 
     /// A call of the open turn that has no outcome.

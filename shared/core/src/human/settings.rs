@@ -30,9 +30,12 @@ pub struct HumanSettings {
     pub risk: Risk,
     /// What the calls of a turn may cost without being asked about.
     pub cost: CostThreshold,
-    /// Whether a run that has read untrusted text is held before it sends data out by a call that
-    /// cannot be repeated (default yes, also where `enabled` is not set).
+    /// Whether a run that has read untrusted text is held before it sends data out (default yes, also where
+    /// `enabled` is not set). A request for a URL is not, if that stands whole in what the run was told.
     pub guard: bool,
+    /// Tools that the guard lets pass: an administrator trusts whoever gets what they send (default none).
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub trusted: BTreeSet<String>,
     /// Whether a plan is shown before its first step begins: to be accepted, changed or rejected
     /// (default no).
     pub confirm_plan: bool,
@@ -57,6 +60,7 @@ impl Default for HumanSettings {
             risk: Risk::Medium,
             cost: CostThreshold::default(),
             guard: true,
+            trusted: BTreeSet::new(),
             confirm_plan: false,
             confirm_steps: BTreeSet::new(),
             confirm_results: false,

@@ -1,5 +1,7 @@
 //! Where a run stands, with what is true only there.
 
+use std::collections::BTreeSet;
+
 use super::{AnswerFile, FinalState, PlanSolve, Progress, SummaryCall};
 use crate::agent_loop::{AgentLoop, Attempts, TurnUpdate};
 use crate::budget::BudgetShare;
@@ -196,10 +198,16 @@ impl Phase {
         replied: &ModelReplied,
         settings: &RunSettings,
         max_calls: u32,
+        known_urls: &BTreeSet<String>,
     ) -> Option<Progress> {
         match self {
             Self::Reacting(agent) => {
-                Some(agent.on_model_replied(replied, settings, max_calls, |_| None).into())
+                let no_answer = |_: &_| None;
+                Some(
+                    agent
+                        .on_model_replied(replied, settings, max_calls, known_urls, no_answer)
+                        .into(),
+                )
             }
             Self::PlanSolving(solving) => {
                 Some(solving.on_model_replied(replied, settings).with_new_plan())

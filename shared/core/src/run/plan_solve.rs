@@ -6,7 +6,7 @@ mod shares;
 mod stage;
 mod turn;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use planning::{is_plan_creation, run_plan_command};
 use review::{result_review, step_review};
@@ -183,14 +183,16 @@ impl PlanSolve {
         let mut plan = self.plan.clone();
         let mut finished = false;
         let most = settings.max_tool_calls_per_turn;
-        let observed = self.planner.on_model_replied(replied, settings, most, |call| {
-            // A plan that people are shown first is carried out when they have answered.
-            if shown_first && is_plan_creation(call, max_steps) {
-                None
-            } else {
-                run_plan_command(call, &mut plan, max_steps, &mut finished)
-            }
-        });
+        let none_known = BTreeSet::new();
+        let observed =
+            self.planner.on_model_replied(replied, settings, most, &none_known, |call| {
+                // A plan that people are shown first is carried out when they have answered.
+                if shown_first && is_plan_creation(call, max_steps) {
+                    None
+                } else {
+                    run_plan_command(call, &mut plan, max_steps, &mut finished)
+                }
+            });
         let plan_entry = EntryId::of_message(&replied.message, EntryName::MessagePlan);
         self.settle(observed, plan, finished, plan_entry, settings)
     }

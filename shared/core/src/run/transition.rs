@@ -7,6 +7,7 @@ mod people;
 
 use super::phase::reset_event;
 use super::summary::SummaryReply;
+use super::taint::known_urls;
 use super::{MAX_HOPS, Phase, Run, SummaryCall};
 use crate::agent_loop::Attempts;
 use crate::budget::Usage;
@@ -179,7 +180,9 @@ impl<'r> Transition<'r> {
         let choice = self.attempts_at(&replied.message)?.model_choice();
         let run = &mut *self.run;
         if replied.message.is_of_agent_file() {
-            let progress = run.phase.on_model_replied(replied, &run.spec.settings, u32::MAX)?;
+            let known = known_urls(replied, &run.spec, &run.conversation);
+            let settings = &run.spec.settings;
+            let progress = run.phase.on_model_replied(replied, settings, u32::MAX, &known)?;
             self.settle(progress);
             return Some(());
         }
@@ -201,7 +204,8 @@ impl<'r> Transition<'r> {
         }
         run.ledger.count_turn();
         let most = run.ledger.max_calls_of_next_reply(&run.spec);
-        let progress = run.phase.on_model_replied(replied, &run.spec.settings, most)?;
+        let known = known_urls(replied, &run.spec, &run.conversation);
+        let progress = run.phase.on_model_replied(replied, &run.spec.settings, most, &known)?;
         self.settle(progress);
         Some(())
     }

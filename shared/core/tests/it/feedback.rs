@@ -1,5 +1,7 @@
 //! What people are asked: `feedback.txt` as a table, and what decides whether they are.
 
+use std::collections::BTreeSet;
+
 use djinn_core::conversation::ConversationItem;
 use djinn_core::effect::Effect;
 use djinn_core::entry::Event;
@@ -16,7 +18,7 @@ use djinn_core::tool::{
     EffectClass, OfferedTool, ResultView, Risk, SafeArguments, ToolFailure, ToolOutput, ToolPolicy,
     ToolResult,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::story::feedback::{
     answered, asked_with_approval, changed, edited, input, said, with_declared,
@@ -111,6 +113,41 @@ fn the_settings_say_which_calls_need_approval_and_why() {
             vec![Reason::Untrusted],
         ),
         (
+            "a tool that the deployment trusts",
+            HumanSettings { trusted: named(), ..HumanSettings::default() },
+            sending.clone(),
+            true,
+            nothing(),
+        ),
+        (
+            "to an engine of the operator's",
+            HumanSettings::default(),
+            ToolPolicy { sends_to_operator: true, ..sending.clone() },
+            true,
+            nothing(),
+        ),
+        (
+            "a known URL",
+            HumanSettings::default(),
+            ToolPolicy { url_argument: Some("url".to_owned()), ..sending.clone() },
+            true,
+            nothing(),
+        ),
+        (
+            "an unknown URL",
+            HumanSettings::default(),
+            ToolPolicy { url_argument: Some("to".to_owned()), ..sending.clone() },
+            true,
+            vec![Reason::Untrusted],
+        ),
+        (
+            "no URL",
+            HumanSettings::default(),
+            ToolPolicy { url_argument: Some("none".to_owned()), ..sending.clone() },
+            true,
+            vec![Reason::Untrusted],
+        ),
+        (
             "no guard",
             HumanSettings { guard: false, ..HumanSettings::default() },
             sending,
@@ -118,8 +155,11 @@ fn the_settings_say_which_calls_need_approval_and_why() {
             nothing(),
         ),
     ];
+    let known = BTreeSet::from(["https://a.test/1".to_owned()]);
     for (name, settings, declared, tainted, why) in cases {
-        let found = approval_reasons(&settings, &tool(declared), &Map::new(), tainted);
+        let arguments = json!({"url": "https://a.test/1", "to": "https://a.test/2"});
+        let arguments = arguments.as_object().cloned().unwrap();
+        let found = approval_reasons(&settings, &tool(declared), &arguments, tainted, &known);
         assert_eq!(found, why, "{name}");
     }
 }

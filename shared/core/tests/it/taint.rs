@@ -103,3 +103,43 @@ fn untrusted_text_taints_the_turns_after_it() {
     let why: Vec<_> = run.pending_requests().flat_map(|ask| ask.reasons.clone()).collect();
     assert_eq!(why, [Reason::Untrusted]);
 }
+
+/// A reply that asks for a page, of a tool that sends nothing but its address.
+fn fetches(message: &str, url: &str) -> Input {
+    let reply = with_declared(story::replied(message, "", &[("send", json!({"url": url}))]));
+    let Input::ModelReplied(mut replied) = reply else { unreachable!("a reply") };
+    for tool in &mut replied.offered {
+        tool.policy.url_argument = Some("url".to_owned());
+    }
+    Input::ModelReplied(replied)
+}
+
+#[test]
+fn a_tainted_run_may_ask_for_pages_that_it_was_told_of_and_for_no_other() {
+    let told = |url: &str, question: &str, result: &str| {
+        let mut asked = untainted();
+        asked.question = question.to_owned();
+        let (mut run, _) = Run::start(asked, 0);
+        let input =
+            with_declared(story::replied("t1", "See https://mine.test/.", &[("read", json!({}))]));
+        run.apply_input(&input, 0).unwrap();
+        run.apply_input(&story::returned("t1.c1", result), 0).unwrap();
+        run.apply_input(&fetches("t2", url), 0).unwrap();
+        run.pending_requests().count() == 0
+    };
+    let (asked, found) =
+        ("Read https://user.test/a?b=1, please.", "A link: <https://page.test/x>.");
+    for (url, is_free) in [
+        ("https://user.test/a?b=1", true),
+        ("https://page.test/x", true),
+        // The words of the model itself are no reason.
+        ("https://mine.test/", false),
+        ("https://user.test/a", false),
+        ("https://user.test/a?b=1&c=secret", false),
+        ("https://page.test/x?q=secret", false),
+        ("https://other.test/", false),
+        ("page.test/x", false),
+    ] {
+        assert_eq!(told(url, asked, found), is_free, "{url}");
+    }
+}

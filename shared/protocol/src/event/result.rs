@@ -3,7 +3,7 @@
 use djinn_core::tool::{FullOutput, ResultView, ToolFailure, ToolOutput, ToolResult};
 use serde::Serialize;
 
-use super::{PublicFile, PublicPlan, PublicPlanProblem};
+use super::{PublicFile, PublicFindings, PublicPlan, PublicPlanProblem};
 use crate::link::SessionLinks;
 
 /// What came of a call.
@@ -70,6 +70,11 @@ pub enum PublicResultView<'a> {
         /// The plan as it is.
         plan: PublicPlan<'a>,
     },
+    /// What was found on the web.
+    Searched {
+        /// What was found, question by question, as they were asked.
+        results: Vec<PublicFindings<'a>>,
+    },
 }
 
 impl<'a> PublicToolResult<'a> {
@@ -115,6 +120,9 @@ impl<'a> PublicResultView<'a> {
             ResultView::FileRead { file } => Self::FileRead { file: PublicFile::new(file, links) },
             ResultView::UserAnswer => Self::UserAnswer,
             ResultView::Plan { plan } => Self::Plan { plan: PublicPlan::new(plan) },
+            ResultView::Searched { results } => {
+                Self::Searched { results: results.iter().map(PublicFindings::new).collect() }
+            }
         }
     }
 }

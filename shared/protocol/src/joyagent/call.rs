@@ -54,6 +54,7 @@ impl Translator {
         let tool = requested.tool.as_str();
         let events = self.report_result_events(entry, call, tool, outcome);
         let events = events.or_else(|| self.code_result_events(entry, tool, outcome));
+        let events = events.or_else(|| self.search_result_events(entry, call, tool, outcome));
         let events = events.unwrap_or_else(|| {
             self.result_of_call(entry, &requested, outcome).into_iter().collect()
         });
@@ -86,7 +87,9 @@ impl Translator {
                 }
                 ResultView::Text if requested.visible => observation.text.clone(),
                 // The plan has an event of its own.
-                ResultView::Text | ResultView::Plan { .. } => return None,
+                ResultView::Text | ResultView::Plan { .. } | ResultView::Searched { .. } => {
+                    return None;
+                }
             },
             ToolResult::Failed { reason, detail }
                 if requested.visible && is_tool_failure(*reason) =>
@@ -197,6 +200,7 @@ fn is_tool_failure(reason: ToolFailure) -> bool {
         | ToolFailure::BadArguments
         | ToolFailure::TooMany
         | ToolFailure::TooDeep
+        | ToolFailure::Untrusted
         | ToolFailure::Stopped
         | ToolFailure::Skipped
         | ToolFailure::Answered => false,

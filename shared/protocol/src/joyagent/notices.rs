@@ -51,6 +51,7 @@ pub(super) fn failed_call_notice(
         ToolFailure::Uncertain => (Wording::CallUncertain, false),
         ToolFailure::TooMany => (Wording::TooManyCalls, false),
         ToolFailure::TooDeep => (Wording::CallTooDeep, false),
+        ToolFailure::Untrusted => (Wording::CallUntrusted, false),
         ToolFailure::Stopped => (Wording::CallStopped, false),
         ToolFailure::Skipped => (Wording::CallSkipped, false),
         ToolFailure::Answered => (Wording::CallAnswered, true),

@@ -53,6 +53,7 @@ impl Translator {
             self.agents.insert(entry.path.with_child(child.clone()), agent.to_owned());
         }
         self.begin_report(entry, child, agent);
+        self.begin_search(entry, child, agent);
         match child.task().filter(|_| entry.path.is_root()) {
             Some(task) => self.begin_task(entry, task, description),
             None => Vec::new(),

@@ -45,19 +45,24 @@ impl Translator {
         }
         let mut events = Vec::new();
         for (kind, change) in self.texts.apply_preview(preview) {
-            events.push(self.edit_event(&preview.message_key(), kind, &change, preview.at_ms));
+            events.extend(self.edit_events(&preview.message_key(), kind, &change, preview.at_ms));
         }
         events
     }
 
-    /// The event of what a client must do to a text: a report's, or a thought's.
-    fn edit_event(
-        &self,
+    /// The events of what a client must do to a text: a report's, or a thought's.
+    fn edit_events(
+        &mut self,
         key: &MessageKey,
         kind: TextKind,
         change: &TextEdit,
         at_ms: i64,
-    ) -> AgentResponse {
+    ) -> Vec<AgentResponse> {
+        if kind == TextKind::Text
+            && let Some(pieces) = self.search_piece(key, change, at_ms)
+        {
+            return pieces;
+        }
         let piece = match kind {
             TextKind::Text => self.report_piece(&key.path, change, at_ms),
             TextKind::Reasoning => None,
@@ -67,7 +72,7 @@ impl Translator {
             TextEdit::Replace(text) => (text.as_str(), true),
             TextEdit::Retract => (void_notice(self.language), true),
         };
-        piece.unwrap_or_else(|| self.thought_event(key, kind, text, is_final, at_ms))
+        vec![piece.unwrap_or_else(|| self.thought_event(key, kind, text, is_final, at_ms))]
     }
 
     /// A reply is complete.
@@ -94,6 +99,8 @@ impl Translator {
             self.summary_finish = reply.finish;
         } else if let Some(whole) = self.add_to_report(&key.path, &reply.text) {
             events.extend(whole);
+        } else if let Some(rest) = self.add_to_search(&key.path, &reply.text, at_ms) {
+            events.extend(rest);
         } else if !reply.text.trim().is_empty() {
             let text = match reply.is_answer {
                 true => see_below_notice(self.language).to_owned(),
@@ -167,9 +174,13 @@ impl Translator {
         self.void_events(&void, at_ms)
     }
 
-    fn void_events(&self, void: &[(MessageKey, TextKind)], at_ms: i64) -> Vec<AgentResponse> {
+    fn void_events(&mut self, void: &[(MessageKey, TextKind)], at_ms: i64) -> Vec<AgentResponse> {
         let shown = void.iter().filter(|(key, kind)| !is_hidden(&key.message, *kind));
-        shown.map(|(key, kind)| self.edit_event(key, *kind, &TextEdit::Retract, at_ms)).collect()
+        let mut events = Vec::new();
+        for (key, kind) in shown {
+            events.extend(self.edit_events(key, *kind, &TextEdit::Retract, at_ms));
+        }
+        events
     }
 
     /// The message of a lane that a model may be writing now.

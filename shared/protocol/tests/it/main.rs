@@ -17,6 +17,7 @@ mod lanes;
 mod page;
 mod projection;
 mod report;
+mod search;
 #[allow(dead_code, reason = "the core's own tests use more of it")]
 #[path = "../../../core/tests/it/story.rs"]
 mod story;

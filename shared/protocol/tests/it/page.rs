@@ -138,6 +138,7 @@ impl Page {
                     false => format!("{}{text}", known["toolThought"].as_str().unwrap()).into(),
                 };
             }
+            ("deep_search", Some(known)) => add_search(known, &event["resultMap"]),
             (kind, Some(known)) if TEXTS.contains(&kind) => add_text(known, &event["resultMap"]),
             _ => {
                 self.complaints.extend(breaks(kind, event));
@@ -247,6 +248,21 @@ impl Page {
         self.check();
         assert!(self.unlocked, "its input stays locked: {self:#?}");
     }
+}
+
+/// A search as the page adds to it: newer findings take the place of those before, and text is only added.
+fn add_search(known: &mut Value, map: &Value) {
+    let known = &mut known["resultMap"];
+    for member in ["isFinal", "messageType"] {
+        known[member] = map[member].clone();
+    }
+    for member in ["query", "docs"] {
+        if map["searchResult"][member].as_array().is_some_and(|items| !items.is_empty()) {
+            known["searchResult"][member] = map["searchResult"][member].clone();
+        }
+    }
+    let more = map["answer"].as_str().unwrap_or_default();
+    known["answer"] = format!("{}{more}", known["answer"].as_str().unwrap_or_default()).into();
 }
 
 fn problems_of(lane: &Lane) -> Vec<String> {

@@ -91,7 +91,7 @@ impl<P: Ports> ToolExecution<P> {
             language: asked.settings.language,
             max_observe: asked.max_result_chars(),
             max_input_tokens: limits.map_or(0, |limits| limits.max_input_tokens),
-            state: find_state(run, &invocation.call.tool),
+            state: find_state(run),
             mask_pii: asked.settings.mask_pii,
             progress,
         };
@@ -266,8 +266,8 @@ impl<P: Ports> ToolExecution<P> {
     }
 }
 
-/// What a tool kept with the newest of its calls that the conversation has whole.
-fn find_state(run: &Run, tool: &str) -> Option<ToolState> {
+/// What was kept with the newest call that the conversation has whole and that kept something.
+fn find_state(run: &Run) -> Option<ToolState> {
     let calls = run.conversation().items.iter().rev().flat_map(|item| match item {
         ConversationItem::Turn(turn) => turn.calls.as_slice(),
         ConversationItem::Nudge(_)
@@ -275,9 +275,9 @@ fn find_state(run: &Run, tool: &str) -> Option<ToolState> {
         | ConversationItem::PlanEdited(_)
         | ConversationItem::Round { .. } => &[],
     });
-    let mut kept = calls.filter_map(|(call, result)| match result {
-        ToolResult::Done(output) if call.tool == tool => output.state.as_deref().cloned(),
-        ToolResult::Done(_) | ToolResult::Failed { .. } | ToolResult::PlanRefused { .. } => None,
+    let mut kept = calls.filter_map(|(_, result)| match result {
+        ToolResult::Done(output) => output.state.as_deref().cloned(),
+        ToolResult::Failed { .. } | ToolResult::PlanRefused { .. } => None,
     });
     kept.next()
 }

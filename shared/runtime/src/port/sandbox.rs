@@ -1,7 +1,6 @@
 //! The sandbox: runs Python that a model wrote and reads documents from anywhere, where neither can harm
 //! anything.
 
-mod base64_bytes;
 pub mod wire;
 
 use std::time::Duration;
@@ -13,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::SessionKey;
+use super::payload::base64_bytes;
 use super::tool::BoxFuture;
 
 /// Seconds that a job may take, from its start in the sandbox to its end.

@@ -49,7 +49,7 @@ pub struct ToolContext {
     pub max_observe: u32,
     /// Tokens of input that this model takes; 0 where none is configured.
     pub max_input_tokens: u64,
-    /// What this tool kept with its newest call of this run.
+    /// What a tool of this run's kept with its newest call, for itself or for those that it works with.
     pub state: Option<ToolState>,
     /// Whether what identifies a person is masked in what it answers.
     pub mask_pii: bool,

@@ -58,6 +58,7 @@ fn result_text(outcome: &ToolResult) -> Option<String> {
             | ToolFailure::Uncertain
             | ToolFailure::TooMany
             | ToolFailure::TooDeep
+            | ToolFailure::Untrusted
             | ToolFailure::Stopped => None,
         },
     }

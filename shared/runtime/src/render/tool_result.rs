@@ -122,6 +122,7 @@ fn failure_fragment(reason: ToolFailure) -> Fragment {
         ToolFailure::Uncertain => prompt::OUTCOME_UNCERTAIN,
         ToolFailure::TooMany => prompt::OUTCOME_TOO_MANY,
         ToolFailure::TooDeep => prompt::OUTCOME_TOO_DEEP,
+        ToolFailure::Untrusted => prompt::OUTCOME_UNTRUSTED,
         ToolFailure::Stopped => prompt::OUTCOME_STOPPED,
         ToolFailure::Skipped => prompt::OUTCOME_SKIPPED,
         ToolFailure::Answered => prompt::OUTCOME_ANSWERED,

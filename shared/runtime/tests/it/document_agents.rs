@@ -122,7 +122,8 @@ fn sim(points: Points) -> Sim {
     tools = with_tool(tools, CollectTool::new(store, prompts, sandbox_of));
     let (store, prompts, sandbox_of) = parts();
     tools = with_tool(tools, RenderTool::new(store, prompts, sandbox_of));
-    let names = ["python", "look", "collect", "render", "file_tool"].map(str::to_owned);
+    let names = ["python", "look", "collect", "render", "file_tool", "search_round", "cite"]
+        .map(str::to_owned);
     let agents = AgentSource::open(Vec::new(), BTreeSet::from(names)).unwrap();
     sim.ports.tools = tools.with_source(Arc::new(agents)).with_offered_agents(OfferedAgents::All);
     sim

@@ -31,6 +31,7 @@ mod paid_tree;
 mod plan;
 mod poison;
 mod reads;
+mod search_agent;
 mod seed;
 mod session;
 mod share;

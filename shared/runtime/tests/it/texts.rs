@@ -305,6 +305,7 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
                     ResultView::FileRead { file: _ }
                     | ResultView::FileWritten { file: _ }
                     | ResultView::Text
+                    | ResultView::Searched { results: _ }
                     | ResultView::UserAnswer => None,
                 };
                 files(written).chain(plan).collect()

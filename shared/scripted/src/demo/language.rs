@@ -2,6 +2,7 @@
 
 mod document;
 mod plan;
+mod web;
 
 use super::growth::{GrowthTable, RegionGrowth};
 use super::sheet::{Sheet, SheetError};

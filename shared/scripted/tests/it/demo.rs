@@ -234,7 +234,7 @@ async fn a_question_without_a_script_is_refused() {
     let error = serde_json::json!({
         "message": "this is the scripted demo model; set OPENAI_API_KEY to use a real one (it only \
                     knows questions about the growth of regions in a CSV file with the columns \
-                    region,year,sales, draws their sales, and makes a call that a question names: TOOL {\"ARGUMENT\": …})",
+                    region,year,sales, draws their sales, says what pages say about heat pumps, and makes a call that a question names: TOOL {\"ARGUMENT\": …})",
         "type": "scripted_demo",
         "code": "no_script",
     });

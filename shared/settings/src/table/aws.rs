@@ -23,6 +23,14 @@ settings_table! {
     SANDBOX = Setting::form("DJINN_SANDBOX", "the name or the ARN of a function")
         .with_stack_value();
 
+    /// The function that reads pages of the web; see docs/web.md. It holds no secret.
+    GATEWAY_FETCH = Setting::form("DJINN_GATEWAY_FETCH", "the name or the ARN of a function")
+        .with_stack_value();
+
+    /// The function that asks search engines, with keys of its own.
+    GATEWAY_CALL = Setting::form("DJINN_GATEWAY_CALL", "the name or the ARN of a function")
+        .with_stack_value();
+
     /// The group of the schedules that bring runs back.
     SCHEDULE_GROUP = Setting::text("DJINN_SCHEDULE_GROUP").mark_required().with_stack_value();
 

@@ -277,7 +277,9 @@ async fn agents_of_a_folder_that_cannot_be_read_stay_as_they_were() {
         let folders = vec![Arc::clone(&test.folder)];
         let source = AgentSource::open(
             folders,
-            ["collect", "file_tool", "look", "python", "render"].map(str::to_owned).into(),
+            ["cite", "collect", "file_tool", "look", "python", "render", "search_round"]
+                .map(str::to_owned)
+                .into(),
         )
         .unwrap();
         let (clock, tools) = (ManualClock::new(), Toolbox::default().with_source(Arc::new(source)));
@@ -307,7 +309,9 @@ async fn a_process_asks_for_the_manifest_every_five_seconds_whoever_asks() {
     test.write("oracle.md", agent("oracle").as_bytes());
     let source = AgentSource::open(
         vec![Arc::clone(&test.folder)],
-        ["collect", "file_tool", "look", "python", "render"].map(str::to_owned).into(),
+        ["cite", "collect", "file_tool", "look", "python", "render", "search_round"]
+            .map(str::to_owned)
+            .into(),
     )
     .unwrap();
     let (clock, tools) = (ManualClock::new(), Toolbox::default().with_source(Arc::new(source)));

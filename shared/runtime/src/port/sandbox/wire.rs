@@ -1,84 +1,23 @@
 //! A job and its answer as they travel to a sandbox that is a function of its own: what is small in the payload,
 //! packed, and what is large through URLs of the store.
 
-use std::io::{self, Read as _};
 use std::net::IpAddr;
 
 use djinn_core::id::FileName;
-use flate2::Compression;
-use flate2::read::{DeflateDecoder, DeflateEncoder};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::base64_bytes;
 use super::{JobEnd, JobOutput, SandboxWork};
+use crate::port::payload::{PackedBytes, StoreRequest};
 
 /// The format of both envelopes that this code writes. A receiver that knows only older ones refuses the job.
 pub const FORMAT: u16 = 1;
-
-/// The most bytes of a payload, which Lambda bounds at 6 MB in either direction.
-pub const MAX_PAYLOAD: usize = 6 * 1024 * 1024 - 64 * 1024;
 
 /// The most packed bytes of all files of a job that travel in its payload.
 pub const MAX_PACKED: usize = 4 * 1024 * 1024;
 
 /// The most packed bytes of an answer that travels as an object: whoever asked holds it in memory.
 pub const MAX_STORED_ANSWER: usize = 32 * 1024 * 1024;
-
-/// Bytes, compressed by deflate. In JSON they are base64.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct PackedBytes(#[serde(with = "base64_bytes")] Vec<u8>);
-
-impl PackedBytes {
-    /// Packs bytes as fast as can be.
-    ///
-    /// # Errors
-    /// [`io::Error`] never comes of bytes in memory.
-    pub fn pack(bytes: &[u8]) -> io::Result<Self> {
-        if bytes.is_empty() {
-            return Ok(Self::default());
-        }
-        let mut packed = Vec::new();
-        DeflateEncoder::new(bytes, Compression::fast()).read_to_end(&mut packed)?;
-        Ok(Self(packed))
-    }
-
-    /// The bytes as they were, unless there are more than `most`.
-    ///
-    /// # Errors
-    /// [`io::Error`] for what was never packed, and for more.
-    pub fn unpack(&self, most: u64) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        if self.0.is_empty() {
-            return Ok(bytes);
-        }
-        let mut decoder = DeflateDecoder::new(self.0.as_slice());
-        decoder.by_ref().take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > most {
-            return Err(io::Error::other(format!("there are more than {most} bytes")));
-        }
-        Ok(bytes)
-    }
-
-    /// How many bytes they are packed.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl std::fmt::Debug for PackedBytes {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} packed bytes", self.len())
-    }
-}
 
 /// A job as a function is invoked with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -131,16 +70,6 @@ pub struct StoredContent {
     /// The SHA-256 of its bytes in hexadecimal digits, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-}
-
-/// A request to the store that somebody with the right to it has signed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StoreRequest {
-    /// The URL to put to.
-    pub url: String,
-    /// The headers that were signed with it.
-    #[serde(default)]
-    pub headers: Vec<(String, String)>,
 }
 
 /// Where the store is, for a function that can look no name up.
@@ -202,23 +131,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn bytes_are_the_same_after_their_way_and_never_more_than_asked_for() {
-        for bytes in [Vec::new(), b"year,sales\n2024,1\n".repeat(1000), (0..=255).collect()] {
-            let packed = PackedBytes::pack(&bytes).unwrap();
-            let sent: PackedBytes = serde_json::from_value(json!(packed)).unwrap();
-            assert_eq!(sent.unpack(bytes.len() as u64).unwrap(), bytes);
-            if let Some(fewer) = (bytes.len() as u64).checked_sub(1) {
-                let error = sent.unpack(fewer).unwrap_err().to_string();
-                assert_eq!(error, format!("there are more than {fewer} bytes"));
-            }
-        }
-        let table = PackedBytes::pack(&b"2024,1\n".repeat(10_000)).unwrap();
-        assert!(table.len() < 1_000, "{table:?}");
-        let broken: PackedBytes = serde_json::from_value(json!("AAAA")).unwrap();
-        assert!(broken.unpack(10).is_err());
-    }
 
     #[test]
     fn a_job_looks_like_this() {

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::id::sha256_hex;
 use crate::tool::{ResultView, ToolArguments, ToolCall, ToolOutput, ToolResult, canonical_json};
+use djinn_ids::sha256_hex;
 
 /// The newest calls among which repeats are looked for.
 const WINDOW: usize = 12;
@@ -13,14 +13,14 @@ const MIN_REPEATS: usize = 3;
 
 /// The newest calls with their results, and whether the model was told that it repeats itself.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct RepeatDetector {
+pub struct RepeatDetector {
     recent_calls: VecDeque<String>,
     has_hinted: bool,
 }
 
 /// What a turn's calls show.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Repetition {
+pub enum Repetition {
     /// The turn repeats no earlier result.
     None,
     /// The model is to be told, once.
@@ -32,7 +32,7 @@ pub(super) enum Repetition {
 impl RepeatDetector {
     /// Takes the calls of a complete turn. A hint holds until what it was about is no longer among the
     /// newest calls.
-    pub(super) fn observe_calls(&mut self, calls: &[(ToolCall, ToolResult)]) -> Repetition {
+    pub fn observe_calls(&mut self, calls: &[(ToolCall, ToolResult)]) -> Repetition {
         let mut repeated = None;
         for (call, outcome) in calls {
             self.recent_calls.push_back(call_signature(call, outcome));
@@ -55,7 +55,7 @@ impl RepeatDetector {
     }
 
     /// The model is to be told again before that ends the work.
-    pub(super) fn forget_hint(&mut self) {
+    pub fn forget_hint(&mut self) {
         self.has_hinted = false;
     }
 
@@ -91,7 +91,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::id::{CallId, MessageId};
+    use djinn_ids::{CallId, MessageId};
 
     fn turn(calls: &[(&str, &str)]) -> Vec<(ToolCall, ToolResult)> {
         let call = |(tool, result): &(&str, &str)| {

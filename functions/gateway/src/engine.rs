@@ -1,0 +1,128 @@
+//! Search engines: how each is asked and what it answers, without anything being sent.
+
+mod bing;
+mod brave;
+mod jina;
+mod searxng;
+mod serper;
+mod tavily;
+#[cfg(test)]
+mod tests;
+
+use djinn_egress::EgressRequest;
+use djinn_runtime::port::secret::Secret;
+use serde_json::Value;
+use url::Url;
+
+/// The most bytes of an engine's answer.
+const MAX_ANSWER: u64 = 4 * 1024 * 1024;
+
+/// Every engine that there is, by its name.
+pub(crate) static ENGINES: [&dyn SearchEngine; 6] =
+    [&bing::Bing, &brave::Brave, &jina::Jina, &searxng::Searxng, &serper::Serper, &tavily::Tavily];
+
+/// An engine: all that is particular to it.
+pub(crate) trait SearchEngine: Send + Sync {
+    /// What it is called in the settings.
+    fn name(&self) -> &'static str;
+
+    /// Where its service is asked; `None` if everybody has their own.
+    fn service_url(&self) -> Option<&'static str>;
+
+    /// The path at which it is asked, where a URL has none.
+    fn usual_path(&self) -> &'static str;
+
+    /// Whether it answers nobody without a key.
+    fn needs_key(&self) -> bool;
+
+    /// The request that puts a question to it.
+    fn request(&self, question: &EngineQuestion<'_>) -> EgressRequest;
+
+    /// The pages of an answer, best first.
+    fn read(&self, answer: &[u8]) -> Result<Vec<FoundPage>, AnswerError>;
+}
+
+/// What an engine is asked, where, and with which key.
+pub(crate) struct EngineQuestion<'a> {
+    pub url: &'a Url,
+    pub key: Option<&'a Secret>,
+    pub query: &'a str,
+    pub hits: u32,
+}
+
+impl EngineQuestion<'_> {
+    /// A question in the parameters of the URL.
+    fn get(&self, parameters: &[(&str, &str)]) -> EgressRequest {
+        let mut url = self.url.clone();
+        url.query_pairs_mut().extend_pairs(parameters);
+        let request = EgressRequest::get(url.as_str()).with_header("Accept", "application/json");
+        EgressRequest { accept_redirects: false, max_bytes: MAX_ANSWER, ..request }
+    }
+
+    /// A question in a body of JSON.
+    fn post(&self, body: &Value) -> EgressRequest {
+        let request = EgressRequest::post(self.url.as_str(), body.to_string().into_bytes())
+            .with_header("Accept", "application/json")
+            .with_header("Content-Type", "application/json");
+        EgressRequest { accept_redirects: false, max_bytes: MAX_ANSWER, ..request }
+    }
+
+    /// The request with the key in a header.
+    fn with_key(&self, request: EgressRequest, header: &str, scheme: &str) -> EgressRequest {
+        match self.key {
+            Some(key) => request.with_header(header, &format!("{scheme}{}", key.reveal())),
+            None => request,
+        }
+    }
+}
+
+/// A page as an engine names it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct FoundPage {
+    pub title: String,
+    pub url: String,
+    pub snippet: String,
+}
+
+/// Why an answer is none.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum AnswerError {
+    #[error("it answered what is no JSON")]
+    Json,
+    #[error("it answered without `{0}`")]
+    Missing(&'static str),
+}
+
+/// What the members of an answer are called.
+struct AnswerShape {
+    /// The list of pages, as a JSON pointer.
+    list: &'static str,
+    /// Whether an answer without pages has no list.
+    may_miss: bool,
+    title: &'static str,
+    url: &'static str,
+    /// The members that may hold some words of the page; the first that is no empty text counts.
+    snippets: &'static [&'static str],
+}
+
+impl AnswerShape {
+    fn read_pages(&self, answer: &[u8]) -> Result<Vec<FoundPage>, AnswerError> {
+        let answer: Value = serde_json::from_slice(answer).map_err(|_| AnswerError::Json)?;
+        let pages = match answer.pointer(self.list) {
+            Some(Value::Array(pages)) => pages.as_slice(),
+            Some(_) | None if self.may_miss && answer.is_object() => &[],
+            Some(_) | None => return Err(AnswerError::Missing(self.list.trim_start_matches('/'))),
+        };
+        let read = |page: &Value| {
+            let text = |name: &str| page.get(name).and_then(Value::as_str).unwrap_or_default();
+            let snippets = self.snippets.iter().map(|name| text(name));
+            let snippet = snippets.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
+            FoundPage {
+                title: text(self.title).to_owned(),
+                url: text(self.url).to_owned(),
+                snippet: snippet.to_owned(),
+            }
+        };
+        Ok(pages.iter().map(read).collect())
+    }
+}

@@ -1,0 +1,120 @@
+//! One job of the function's: out of its envelope, through the gateway, into the envelope of its answer.
+
+mod fitting;
+
+use std::time::Duration;
+
+use djinn_runtime::port::outside::OutsideError;
+use djinn_runtime::port::outside::wire::{
+    FORMAT, MAX_ANSWER, MAX_STORED_ANSWER, OutsideAnswer, OutsideContent, OutsideEnvelope,
+    OutsideJob, OutsideReply,
+};
+use djinn_runtime::port::payload::StoreRequest;
+use djinn_runtime::port::secret::Secrets;
+use reqwest::{Client, StatusCode, redirect};
+
+use crate::handler::GatewayHandler;
+use crate::settings::GatewayRole;
+use fitting::{fit_answer, json_size};
+
+/// How long a connection to the store may take, and an answer on its way there.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+const PUT_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// What takes jobs of the function's out of their envelopes.
+pub(crate) struct EnvelopeHandler<S> {
+    handler: GatewayHandler<S>,
+    role: GatewayRole,
+}
+
+impl<S: Secrets> EnvelopeHandler<S> {
+    pub(crate) fn new(handler: GatewayHandler<S>, role: GatewayRole) -> Self {
+        Self { handler, role }
+    }
+
+    /// Does a job, and says what came of it or why it was not done.
+    pub(crate) async fn handle_job(&self, envelope: OutsideEnvelope) -> OutsideReply {
+        let OutsideEnvelope { v, job, put_answer } = envelope;
+        if v != FORMAT {
+            let why = "the gateway's function is of another version: deploy the whole stack";
+            return OutsideReply::Unavailable(why.to_owned());
+        }
+        match self.answer(job).await {
+            Ok(content) => fit_reply(OutsideAnswer { v: FORMAT, content }, put_answer).await,
+            Err(OutsideError::Disabled(why)) => OutsideReply::Disabled(why),
+            Err(OutsideError::Refused(why)) => OutsideReply::Refused(why),
+            Err(OutsideError::Unavailable(why)) => {
+                tracing::warn!(why, "a job was not done");
+                OutsideReply::Unavailable(why)
+            }
+        }
+    }
+
+    async fn answer(&self, job: OutsideJob) -> Result<OutsideContent, OutsideError> {
+        let refuse = |why: &str| Err(OutsideError::Refused(why.to_owned()));
+        match (job, self.role) {
+            (OutsideJob::Read(_), GatewayRole::Call) => {
+                refuse("this function holds keys and reads no pages: ask the one that fetches")
+            }
+            (OutsideJob::Search(_), GatewayRole::Fetch) => {
+                refuse("this function reads pages and asks no engines: ask the one that calls")
+            }
+            (OutsideJob::Read(job), GatewayRole::Fetch | GatewayRole::Both) => {
+                self.handler.read_pages(job).await.map(OutsideContent::Read)
+            }
+            (OutsideJob::Search(job), GatewayRole::Call | GatewayRole::Both) => {
+                self.handler.search_web(job).await.map(OutsideContent::Search)
+            }
+        }
+    }
+}
+
+/// The answer itself where a payload holds it. Else it goes to the store; and where it cannot, what is too large is
+/// left out, which each page says.
+async fn fit_reply(answer: OutsideAnswer, put_answer: Option<StoreRequest>) -> OutsideReply {
+    let size = json_size(&answer);
+    if let Some(put_answer) = put_answer.filter(|_| size > MAX_ANSWER) {
+        let stored = fit_answer(answer.clone(), MAX_STORED_ANSWER);
+        let body = serde_json::to_vec(&stored).unwrap_or_default();
+        match put_object(&put_answer, body).await {
+            Ok(()) => return OutsideReply::Stored,
+            Err(error) => tracing::warn!(%error, size, "a large answer was not stored"),
+        }
+    }
+    OutsideReply::Answer(fit_answer(answer, MAX_ANSWER))
+}
+
+/// Why an object did not go. No text holds a URL, which lets in whoever has it.
+#[derive(Debug, thiserror::Error)]
+enum PutError {
+    #[error("the store could not be reached: {0}")]
+    Network(#[source] reqwest::Error),
+    #[error("the store answered {0}")]
+    Refused(StatusCode),
+}
+
+impl From<reqwest::Error> for PutError {
+    fn from(error: reqwest::Error) -> Self {
+        Self::Network(error.without_url())
+    }
+}
+
+/// Writes an object with a request that somebody else has signed, through a client of its own: what fetches pages
+/// never reaches the store.
+async fn put_object(request: &StoreRequest, body: Vec<u8>) -> Result<(), PutError> {
+    let client = Client::builder()
+        .no_proxy()
+        .redirect(redirect::Policy::none())
+        .connect_timeout(CONNECT_TIMEOUT)
+        .timeout(PUT_TIMEOUT)
+        .build()?;
+    let put = request.headers.iter().fold(client.put(&request.url), |put, (name, value)| {
+        // It is of the body, which has one.
+        if name.eq_ignore_ascii_case("content-length") { put } else { put.header(name, value) }
+    });
+    let status = put.body(body).send().await?.status();
+    if status.is_success() { Ok(()) } else { Err(PutError::Refused(status)) }
+}
+
+#[cfg(test)]
+mod tests;

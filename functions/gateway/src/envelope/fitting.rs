@@ -1,0 +1,65 @@
+//! An answer no larger than what it travels in.
+
+use djinn_runtime::port::outside::wire::{OutsideAnswer, OutsideContent};
+use djinn_runtime::port::outside::{PageAnswer, PageNote, PageOutcome, PageProblemCode};
+
+use crate::page::refuse;
+
+/// Bytes around the pages of an answer.
+const MARGIN: usize = 1024;
+
+/// The answer with as much of its pages as fits: the largest documents are left out first, then the ends of texts.
+pub(super) fn fit_answer(answer: OutsideAnswer, most: usize) -> OutsideAnswer {
+    let OutsideAnswer { v, content } = answer;
+    let OutsideContent::Read(mut pages) = content else { return OutsideAnswer { v, content } };
+    let mut sizes: Vec<_> = pages.iter().map(json_size).collect();
+    let most = most.saturating_sub(MARGIN);
+    while sizes.iter().sum::<usize>() > most {
+        let is_document = |page: &PageAnswer| matches!(page.outcome, PageOutcome::Document(_));
+        // Text is what was asked for, and a document can be fetched again alone.
+        let largest = pages.iter().zip(&sizes).enumerate();
+        let largest = largest.max_by_key(|(_, (page, size))| (is_document(page), **size));
+        let Some((number, _)) = largest else { break };
+        let Some(page) = pages.get_mut(number) else { break };
+        let is_shorter = shorten_page(page);
+        let size = if is_shorter { json_size(page) } else { 0 };
+        if let Some(known) = sizes.get_mut(number) {
+            *known = size;
+        }
+    }
+    OutsideAnswer { v, content: OutsideContent::Read(pages) }
+}
+
+/// Takes a document out, or half of a text. Whether there was something to take.
+fn shorten_page(page: &mut PageAnswer) -> bool {
+    match &mut page.outcome {
+        PageOutcome::Document(document) => {
+            let name = &document.name;
+            let sentence = format!(
+                "The document {name} is too large to be handed over with all others: read it alone."
+            );
+            page.outcome = refuse(PageProblemCode::TooLarge, sentence);
+            true
+        }
+        PageOutcome::Page(text) => {
+            let characters = text.text.chars().count();
+            let next = text.next_offset.unwrap_or(text.total_chars);
+            let start = next.saturating_sub(characters as u64);
+            let kept = characters / 2;
+            let end = text.text.char_indices().nth(kept).map_or(0, |(at, _)| at);
+            text.text.truncate(end);
+            text.next_offset = Some(start.saturating_add(kept as u64));
+            text.links.clear();
+            if !text.notes.contains(&PageNote::MoreLinks) {
+                text.notes.push(PageNote::MoreLinks);
+            }
+            kept > 0
+        }
+        PageOutcome::Refused(_) => false,
+    }
+}
+
+/// How many bytes something has as JSON.
+pub(super) fn json_size(value: &impl serde::Serialize) -> usize {
+    serde_json::to_vec(value).map_or(usize::MAX, |json| json.len())
+}

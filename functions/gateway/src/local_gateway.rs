@@ -1,0 +1,44 @@
+//! The gateway of this machine.
+
+use djinn_egress::EgressError;
+use djinn_runtime::port::outside::{
+    Outside, OutsideContext, OutsideError, PageAnswer, ReadJob, SearchAnswer, SearchJob,
+};
+use djinn_runtime::port::secret::Secrets;
+use djinn_runtime::port::tool::BoxFuture;
+
+use crate::handler::GatewayHandler;
+use crate::settings::GatewaySettings;
+
+/// A gateway in this process.
+pub struct LocalGateway<S> {
+    handler: GatewayHandler<S>,
+}
+
+impl<S: Secrets> LocalGateway<S> {
+    /// A gateway that reads stored keys from `secrets`.
+    ///
+    /// # Errors
+    /// [`EgressError`] if there can be no client, for want of TLS.
+    pub fn new(settings: GatewaySettings, secrets: S) -> Result<Self, EgressError> {
+        Ok(Self { handler: GatewayHandler::new(settings, secrets)? })
+    }
+}
+
+impl<S: Secrets + Send + Sync> Outside for LocalGateway<S> {
+    fn read_pages<'a>(
+        &'a self,
+        _: &'a OutsideContext,
+        job: ReadJob,
+    ) -> BoxFuture<'a, Result<Vec<PageAnswer>, OutsideError>> {
+        Box::pin(self.handler.read_pages(job))
+    }
+
+    fn search_web<'a>(
+        &'a self,
+        _: &'a OutsideContext,
+        job: SearchJob,
+    ) -> BoxFuture<'a, Result<SearchAnswer, OutsideError>> {
+        Box::pin(self.handler.search_web(job))
+    }
+}

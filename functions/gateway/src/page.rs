@@ -1,0 +1,124 @@
+//! A page from its bytes to its text: nothing that it holds is run, and nothing is loaded that it names.
+
+mod article;
+mod charset;
+mod document_name;
+mod kind;
+mod part;
+mod plain;
+mod reader;
+mod tree;
+
+use std::collections::BTreeSet;
+
+use djinn_runtime::port::outside::{
+    ForeignDocument, MAX_PAGE_CHARS, PageNote, PageOutcome, PageProblem, PageProblemCode,
+    PageTarget, PageText,
+};
+use url::Url;
+
+use article::{HtmlText, read_html};
+use charset::decode_text;
+use document_name::name_document;
+use kind::{PageKind, sniff_kind};
+use part::cut_part;
+
+use crate::words::strip_invisible;
+
+pub(crate) use reader::PageReader;
+
+/// A page as it came.
+pub(crate) struct RawPage {
+    /// Where it was found.
+    pub url: Url,
+    pub status: u16,
+    pub content_type: Option<String>,
+    pub disposition: Option<String>,
+    pub body: Vec<u8>,
+    /// Whether there is more of it, or should be.
+    pub is_cut: bool,
+}
+
+/// The part of a page that is wanted, or why there is none.
+pub(crate) fn read_page(page: RawPage, target: &PageTarget) -> PageOutcome {
+    if !(200..300).contains(&page.status) {
+        return PageOutcome::Refused(explain_status(page.status));
+    }
+    let content_type = page.content_type.as_deref();
+    let sniffed = sniff_kind(content_type, &page.body);
+    let mut read = match sniffed.kind {
+        PageKind::Document(media_type, ending) => {
+            return pass_document(page, media_type, ending);
+        }
+        PageKind::Binary(what) => {
+            let sentence = format!("The page is {what}, and no text can be read of it.");
+            return refuse(PageProblemCode::Unsupported, sentence);
+        }
+        PageKind::Html => {
+            let decoded = decode_text(content_type, &page.body, page.is_cut);
+            let mut html = read_html(&decoded.text, &page.url);
+            html.notes.extend(decoded.is_broken.then_some(PageNote::BrokenCharacters));
+            html
+        }
+        PageKind::Text => {
+            let decoded = decode_text(content_type, &page.body, page.is_cut);
+            let notes = decoded.is_broken.then_some(PageNote::BrokenCharacters);
+            let text = strip_invisible(&decoded.text).trim_end().to_owned();
+            HtmlText { text, notes: BTreeSet::from_iter(notes), ..HtmlText::default() }
+        }
+    };
+    if read.text.is_empty() {
+        let sentence = match (page.body.is_empty(), &sniffed.kind) {
+            (true, _) => "The page is empty.",
+            (false, PageKind::Html) => "There is no text on the page: it may need scripts to run.",
+            (false, _) => "There is no text on the page.",
+        };
+        return refuse(PageProblemCode::NoText, sentence.to_owned());
+    }
+    read.notes.extend(page.is_cut.then_some(PageNote::Cut));
+    read.notes.extend(sniffed.is_other.then_some(PageNote::OtherType));
+    let part = cut_part(&read.text, target.offset, target.limit.clamp(1, MAX_PAGE_CHARS));
+    PageOutcome::Page(PageText {
+        url: page.url.into(),
+        title: read.title,
+        text: part.text,
+        total_chars: part.total_chars,
+        next_offset: part.next_offset,
+        links: read.links,
+        notes: read.notes.into_iter().collect(),
+    })
+}
+
+fn pass_document(page: RawPage, media_type: &str, ending: &str) -> PageOutcome {
+    if page.is_cut {
+        let sentence = "The document is larger than what is fetched, or ended before it was whole.";
+        return refuse(PageProblemCode::TooLarge, sentence.to_owned());
+    }
+    let name = name_document(page.disposition.as_deref(), &page.url, ending);
+    PageOutcome::Document(ForeignDocument {
+        url: page.url.into(),
+        media_type: media_type.to_owned(),
+        name,
+        content: page.body,
+    })
+}
+
+pub(crate) fn refuse(code: PageProblemCode, sentence: String) -> PageOutcome {
+    PageOutcome::Refused(PageProblem { code, sentence, status: None })
+}
+
+fn explain_status(status: u16) -> PageProblem {
+    let sentence = match status {
+        401 | 407 => format!("The page asks who reads it (status {status}), and nobody logs in."),
+        402 => "The page costs money (status 402).".to_owned(),
+        403 | 451 => format!("The server lets nobody like this read the page (status {status})."),
+        404 | 410 => format!("There is no such page (status {status})."),
+        429 => "The server is asked too often (status 429): try again later.".to_owned(),
+        500..=599 => format!("The server has a fault (status {status}): try again later."),
+        _ => format!("The server answered with status {status} and no page."),
+    };
+    PageProblem { code: PageProblemCode::Status, sentence, status: Some(status) }
+}
+
+#[cfg(test)]
+mod tests;

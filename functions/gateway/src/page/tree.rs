@@ -1,0 +1,285 @@
+//! HTML as a tree without what nobody sees. Its size and the time that it takes are bounded, whatever it is made of.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use djinn_runtime::port::outside::{MAX_URL_BYTES, PageLink};
+use dom_query::{Document, Element, NodeData, NodeRef};
+use html5ever::tendril::{StrTendril, TendrilSink as _};
+use html5ever::tokenizer::TokenizerOpts;
+use html5ever::tree_builder::TreeBuilderOpts;
+use html5ever::{ParseOpts, parse_document};
+use url::Url;
+
+use crate::words::join_words;
+
+/// Bytes that are parsed before size and time are looked at: formatting that is never closed is repeated in each
+/// paragraph, so that a short text can become a vast tree.
+const PIECE: usize = 1024;
+/// The most nodes of a tree. A page of 5 MB has about half of them.
+const MAX_NODES: usize = 400_000;
+/// How many elements may be open at once: each new one is compared with all of them.
+const MAX_OPEN: usize = 2_000;
+/// How long parsing may take: a page of 5 MB takes a tenth of it.
+const MAX_PARSING: Duration = Duration::from_secs(2);
+/// The most characters of the words that stand for an image.
+const MAX_ALT: usize = 200;
+/// The most links of a page that are looked at, and the most characters of their words.
+const MAX_KNOWN_LINKS: usize = 5_000;
+const MAX_LINK_WORDS: usize = 300;
+
+/// Elements that hold no text for readers.
+const SILENT: [&str; 14] = [
+    "script", "style", "template", "iframe", "object", "embed", "svg", "canvas", "audio", "video",
+    "link", "map", "frameset", "datalist",
+];
+
+/// A page as a tree.
+pub(crate) struct PageTree {
+    pub document: Document,
+    /// Its links in their order, each URL once.
+    pub links: Vec<PageLink>,
+    /// How deep its elements lie in one another.
+    pub depth: usize,
+    /// Whether its end was not parsed.
+    pub is_cut: bool,
+}
+
+/// Parses HTML, takes out what nobody sees, and makes its links whole.
+pub(crate) fn parse_tree(html: &str, url: &Url) -> PageTree {
+    let (document, is_cut) = parse_bounded(html);
+    let base = document.base_uri().and_then(|base| url.join(&base).ok());
+    let (links, depth) = clean_tree(&document, base.as_ref().unwrap_or(url));
+    PageTree { document, links, depth, is_cut }
+}
+
+fn parse_bounded(html: &str) -> (Document, bool) {
+    let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
+    let opts = ParseOpts { tokenizer: TokenizerOpts::default(), tree_builder };
+    let mut parser = parse_document(Document::default(), opts);
+    let started = Instant::now();
+    let mut rest = html;
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(find_break(rest));
+        parser.process(StrTendril::from(piece));
+        rest = after;
+        let document = &parser.tokenizer.sink.sink;
+        let is_too_much = document.tree.len() > MAX_NODES || count_open(document) > MAX_OPEN;
+        if is_too_much || started.elapsed() > MAX_PARSING {
+            break;
+        }
+    }
+    (parser.finish(), !rest.is_empty())
+}
+
+/// Where a piece ends: before a tag, so that none is taken apart where parsing ends.
+fn find_break(html: &str) -> usize {
+    let end = html.floor_char_boundary(PIECE);
+    let before_tag = html.get(..end).and_then(|piece| piece.rfind('<'));
+    before_tag.filter(|at| *at > 0 && end < html.len()).unwrap_or(end)
+}
+
+/// How many elements lie around the newest node.
+fn count_open(document: &Document) -> usize {
+    let mut last = Some(document.root());
+    let mut open = 0;
+    while let Some(node) = last {
+        last = node.last_child();
+        open += 1;
+    }
+    open
+}
+
+/// Takes out what nobody sees, and says which links there are and how deep the tree is.
+fn clean_tree(document: &Document, base: &Url) -> (Vec<PageLink>, usize) {
+    let mut deepest = 0;
+    let mut anchors = Vec::new();
+    let mut open = vec![(document.root(), 0)];
+    while let Some((node, depth)) = open.pop() {
+        deepest = deepest.max(depth);
+        match judge_node(&node) {
+            Verdict::Remove => node.remove_from_parent(),
+            Verdict::Replace(words) => node.replace_with(&document.tree.new_text(words)),
+            Verdict::Keep => {
+                if node.has_name("a")
+                    && let Some(url) = complete_link(&node, base)
+                {
+                    anchors.push((node, url));
+                }
+                open.extend(node.children_it(true).map(|child| (child, depth + 1)));
+            }
+        }
+    }
+    // Only now their words are those that are seen.
+    let mut known = BTreeSet::new();
+    let mut links = Vec::new();
+    for (anchor, url) in anchors.into_iter().take(MAX_KNOWN_LINKS) {
+        let text = join_words(&anchor.text(), MAX_LINK_WORDS);
+        if !text.is_empty() && known.insert(url.clone()) {
+            links.push(PageLink { text, url });
+        }
+    }
+    (links, deepest)
+}
+
+enum Verdict {
+    Keep,
+    Remove,
+    Replace(String),
+}
+
+fn judge_node(node: &NodeRef<'_>) -> Verdict {
+    let judge = |node: &dom_query::TreeNode| match &node.data {
+        NodeData::Comment { .. } | NodeData::ProcessingInstruction { .. } => Verdict::Remove,
+        NodeData::Element(element) => judge_element(element),
+        NodeData::Document
+        | NodeData::Fragment
+        | NodeData::Doctype { .. }
+        | NodeData::Text { .. } => Verdict::Keep,
+    };
+    node.query_or(Verdict::Keep, judge)
+}
+
+fn judge_element(element: &Element) -> Verdict {
+    let name: &str = &element.name.local;
+    if SILENT.contains(&name) || is_hidden(element, name) {
+        return Verdict::Remove;
+    }
+    if name == "img" {
+        let alt = element.attr("alt").unwrap_or_default();
+        let alt: String = alt.trim().chars().take(MAX_ALT).collect();
+        return if alt.is_empty() { Verdict::Remove } else { Verdict::Replace(alt) };
+    }
+    Verdict::Keep
+}
+
+fn is_hidden(element: &Element, name: &str) -> bool {
+    // What a page hides until a script has run is hidden for nobody who waits.
+    if matches!(name, "html" | "body") {
+        return false;
+    }
+    element.attrs.iter().any(|attribute| match &*attribute.name.local {
+        "hidden" => &*attribute.value != "until-found",
+        "aria-hidden" => attribute.value.eq_ignore_ascii_case("true"),
+        "style" => is_invisible_style(&attribute.value),
+        _ => false,
+    }) || (name == "dialog" && !element.has_attr("open"))
+}
+
+fn is_invisible_style(style: &str) -> bool {
+    style.split(';').filter_map(|declaration| declaration.split_once(':')).any(|(name, value)| {
+        let value = value.trim().to_ascii_lowercase();
+        let value = value.trim_end_matches("!important").trim_end();
+        match name.trim().to_ascii_lowercase().as_str() {
+            "display" => value == "none",
+            "visibility" => matches!(value, "hidden" | "collapse"),
+            "opacity" | "font-size" => {
+                let number = value.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%');
+                number.parse::<f32>().is_ok_and(|number| number <= 0.0)
+            }
+            _ => false,
+        }
+    })
+}
+
+/// Makes a link whole, and says where it leads to. One that leads to no page is none.
+fn complete_link(node: &NodeRef<'_>, base: &Url) -> Option<String> {
+    let href = node.attr("href")?;
+    node.remove_attr("title");
+    let is_here = href.trim_start().starts_with('#');
+    let whole = base.join(&href).ok().filter(|url| {
+        let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
+        is_web && !is_here && url.as_str().len() <= MAX_URL_BYTES
+    });
+    match &whole {
+        Some(url) => node.set_attr("href", url.as_str()),
+        None => node.remove_attr("href"),
+    }
+    whole.map(String::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(html: &str) -> PageTree {
+        parse_tree(html, &Url::parse("https://example.com/a/b?c").unwrap())
+    }
+
+    fn body(html: &str) -> String {
+        parse(html).document.select("body").inner_html().trim().to_owned()
+    }
+
+    #[test]
+    fn what_nobody_sees_is_taken_out() {
+        for hidden in [
+            "<!-- x -->",
+            "<script>x</script>",
+            "<style>x</style>",
+            "<template>x</template>",
+            "<svg><text>x</text></svg>",
+            "<p hidden>x</p>",
+            "<div hidden='hidden'><p>x</div>",
+            "<div aria-hidden=TRUE>x</div>",
+            "<span style='color: red; Display : NONE !important'>x</span>",
+            "<span style='visibility:hidden'>x</span>",
+            "<span style='opacity: 0.0'>x</span>",
+            "<span style='font-size:0px'>x</span>",
+            "<dialog>x</dialog>",
+            "<img src=x>",
+        ] {
+            assert_eq!(body(&format!("<b>a</b>{hidden}")), "<b>a</b>", "{hidden}");
+        }
+        for shown in [
+            "<p style=\"opacity: 0.5; display\">x</p>",
+            "<p style=\"font-size: 0.8em\">x</p>",
+            "<p hidden=\"until-found\">x</p>",
+            "<p aria-hidden=\"false\">x</p>",
+            "<dialog open=\"\">x</dialog>",
+        ] {
+            assert_eq!(body(shown), shown);
+        }
+        assert_eq!(body("<body hidden><p>a <img alt=' a chart '>"), "<p>a a chart</p>");
+    }
+
+    #[test]
+    fn links_are_whole_or_none() {
+        for (href, whole) in [
+            ("c", Some("https://example.com/a/c")),
+            ("/c", Some("https://example.com/c")),
+            ("//example.org/", Some("https://example.org/")),
+            ("#part", None),
+            ("javascript:alert(1)", None),
+            ("data:text/html,x", None),
+            ("mailto:a@example.com", None),
+            ("http://", None),
+        ] {
+            let tree = parse(&format!("<a href='{href}'>x</a>"));
+            let found = tree.document.select("a").attr("href");
+            assert_eq!(found.as_deref(), whole, "{href}");
+        }
+        let based = parse("<base href='/x/'><a href=y>z</a>");
+        let href = based.document.select("a").attr("href");
+        assert_eq!(href.as_deref(), Some("https://example.com/x/y"));
+        let long = format!("<a href='/{}'>x</a>", "y".repeat(MAX_URL_BYTES));
+        assert_eq!(parse(&long).document.select("a").attr("href"), None);
+    }
+
+    #[test]
+    fn pieces_do_not_break_texts_apart() {
+        let text = "热泵 warms. ".repeat(1000);
+        let tree = parse(&format!("<p>{text}</p>"));
+        assert_eq!(tree.document.select("p").text().trim(), text.trim());
+        assert!(!tree.is_cut);
+        let paragraph = tree.document.select("p").nodes()[0];
+        assert_eq!(paragraph.children().len(), 1);
+    }
+
+    #[test]
+    fn a_page_that_would_grow_without_end_is_cut() {
+        let formats: String = (0..2000).map(|n| format!("<p><b class=x{n}>")).collect();
+        let tree = parse(&format!("{formats}{}", "<p>a".repeat(100_000)));
+        assert!(tree.is_cut);
+        assert!(tree.document.tree.len() < MAX_NODES * 2, "{}", tree.document.tree.len());
+    }
+}

@@ -1,0 +1,188 @@
+//! What sites ask programs not to read: robots.txt of each, fetched once in a while.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use djinn_egress::{Egress, EgressError, EgressRequest, EgressResponse};
+use robotxt::Robots;
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
+use url::Url;
+
+/// The name by which sites know us.
+pub(crate) const AGENT: &str = "DjinnBot";
+/// How long an answer is kept.
+const KEPT_FOR: Duration = Duration::from_secs(60 * 60);
+/// The most sites whose answers are kept.
+const MAX_SITES: usize = 500;
+/// The most bytes of robots.txt that are read, as RFC 9309 has it.
+const MAX_BYTES: u64 = 500 * 1024;
+
+/// What a site asks for.
+#[derive(Debug)]
+enum SiteRules {
+    /// These rules, which may be none.
+    Known(Robots),
+    /// It did not say, for this reason.
+    Unknown(String),
+}
+
+/// What one site asked for, and since when that is known.
+#[derive(Clone)]
+struct KnownSite {
+    since: Instant,
+    rules: Arc<OnceCell<SiteRules>>,
+}
+
+/// The rules of the sites that were asked last.
+#[derive(Default)]
+pub(crate) struct RobotsCache {
+    sites: Mutex<BTreeMap<String, KnownSite>>,
+}
+
+impl RobotsCache {
+    /// Why a page is not read; `None` if its site lets everybody read it.
+    pub(crate) async fn find_refusal(&self, egress: &Egress, url: &Url) -> Option<String> {
+        let rules = self.find_site(&url.origin().ascii_serialization());
+        let rules = rules.get_or_init(|| fetch_rules(egress, url)).await;
+        rules.find_refusal(url)
+    }
+
+    /// The place for the rules of a site. Whoever comes first fills it, and others wait for them.
+    fn find_site(&self, origin: &str) -> Arc<OnceCell<SiteRules>> {
+        let now = Instant::now();
+        let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
+        sites.retain(|_, site| now.duration_since(site.since) < KEPT_FOR);
+        if let Some(site) = sites.get(origin) {
+            return Arc::clone(&site.rules);
+        }
+        if sites.len() >= MAX_SITES {
+            let oldest = sites.iter().min_by_key(|(_, site)| site.since);
+            if let Some(oldest) = oldest.map(|(origin, _)| origin.clone()) {
+                sites.remove(&oldest);
+            }
+        }
+        let site = KnownSite { since: now, rules: Arc::default() };
+        sites.insert(origin.to_owned(), site.clone());
+        site.rules
+    }
+}
+
+impl SiteRules {
+    fn find_refusal(&self, url: &Url) -> Option<String> {
+        match self {
+            Self::Known(robots) if robots.is_url_allowed(url) => None,
+            Self::Known(_) => {
+                let host = url.host_str().unwrap_or_default();
+                Some(format!("The robots.txt of {host} asks programs not to read this page."))
+            }
+            Self::Unknown(why) => Some(why.clone()),
+        }
+    }
+}
+
+async fn fetch_rules(egress: &Egress, url: &Url) -> SiteRules {
+    let Ok(address) = url.join("/robots.txt") else { return SiteRules::Known(Robots::allow_all()) };
+    let request = EgressRequest::get(address.as_str()).with_header("User-Agent", AGENT);
+    let answer = egress.send(EgressRequest { max_bytes: MAX_BYTES, ..request }).await;
+    read_rules(answer, url.host_str().unwrap_or_default())
+}
+
+fn read_rules(answer: Result<EgressResponse, EgressError>, host: &str) -> SiteRules {
+    match answer {
+        Ok(response) => match response.status {
+            200..300 => SiteRules::Known(Robots::parse(&response.body, AGENT)),
+            500.. => SiteRules::Unknown(format!(
+                "The robots.txt of {host} could not be read (status {}): try again later.",
+                response.status
+            )),
+            _ => SiteRules::Known(Robots::allow_all()),
+        },
+        // Where nothing is asked the page is not either, and where it leads on and on there is none.
+        Err(EgressError::Address { .. } | EgressError::TooManyRedirects { .. }) => {
+            SiteRules::Known(Robots::allow_all())
+        }
+        Err(error) => SiteRules::Unknown(format!(
+            "The robots.txt of {host} could not be read, because {error}: try again later."
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).unwrap()
+    }
+
+    fn answer(status: u16, body: &str) -> Result<EgressResponse, EgressError> {
+        Ok(EgressResponse {
+            url: url("https://example.com/robots.txt"),
+            status,
+            content_type: None,
+            headers: Vec::new(),
+            body: body.as_bytes().to_vec(),
+            is_cut: false,
+        })
+    }
+
+    #[test]
+    fn a_site_decides_and_one_that_says_nothing_lets_everybody_in() {
+        let robots = "User-agent: *\nDisallow: /private\nAllow: /private/open\n\n\
+                      User-agent: djinnbot\nDisallow: /no-djinn";
+        let host = "example.com".to_owned();
+        let unreachable = || Err(EgressError::TooSlow { host: host.clone() });
+        let forbidden = "The robots.txt of example.com asks programs not to read this page.";
+        for (found, path, expected) in [
+            (answer(200, robots), "/a", None),
+            (answer(200, robots), "/no-djinn/a?b", Some(forbidden)),
+            (answer(200, robots), "/private/a", None),
+            (answer(200, "User-agent: *\nDisallow: /"), "/a", Some(forbidden)),
+            (answer(200, "User-agent: GPTBot\nDisallow: /"), "/a", None),
+            (answer(200, "<html>no rules</html>"), "/a", None),
+            (answer(200, ""), "/a", None),
+            (answer(404, "Disallow: /"), "/a", None),
+            (answer(403, ""), "/a", None),
+            (
+                answer(503, ""),
+                "/a",
+                Some(
+                    "The robots.txt of example.com could not be read (status 503): try again later.",
+                ),
+            ),
+            (
+                unreachable(),
+                "/a",
+                Some(
+                    "The robots.txt of example.com could not be read, because example.com did not \
+                     answer in time: try again later.",
+                ),
+            ),
+        ] {
+            let refusal =
+                read_rules(found, &host).find_refusal(&url(&format!("https://example.com{path}")));
+            assert_eq!(refusal.as_deref(), expected, "{path}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_is_kept_for_an_hour_and_the_oldest_makes_room() {
+        let cache = RobotsCache::default();
+        let first = cache.find_site("https://a");
+        assert!(Arc::ptr_eq(&first, &cache.find_site("https://a")));
+        tokio::time::advance(KEPT_FOR / 2).await;
+        for number in 1..MAX_SITES {
+            cache.find_site(&format!("https://{number}"));
+        }
+        assert!(Arc::ptr_eq(&first, &cache.find_site("https://a")));
+        cache.find_site("https://b");
+        assert_eq!(cache.sites.lock().unwrap().len(), MAX_SITES);
+        let again = cache.find_site("https://a");
+        assert!(!Arc::ptr_eq(&first, &again));
+        tokio::time::advance(KEPT_FOR).await;
+        assert!(!Arc::ptr_eq(&again, &cache.find_site("https://a")));
+        assert_eq!(cache.sites.lock().unwrap().len(), 1);
+    }
+}

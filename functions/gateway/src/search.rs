@@ -1,0 +1,179 @@
+//! A search: all engines are asked for all queries at once.
+
+mod merge;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use djinn_egress::Egress;
+use djinn_runtime::port::outside::{EngineProblem, OutsideError, SearchAnswer, SearchJob};
+use djinn_runtime::port::secret::{Secret, SecretError, Secrets};
+use futures::future::join_all;
+use tokio::time::timeout;
+
+use crate::engine::{EngineQuestion, FoundPage};
+use crate::settings::{EngineKey, EngineSettings};
+use merge::{EnginePages, merge_pages};
+
+/// How long an engine is waited for: others have answered meanwhile.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The statuses with which an engine refuses a key.
+const KEY_REFUSALS: [u16; 2] = [401, 403];
+
+/// The engines, with the keys that were read.
+pub(crate) struct EngineSet<S> {
+    engines: Vec<EngineSettings>,
+    secrets: S,
+    /// Stored keys by their names.
+    keys: Mutex<BTreeMap<String, Secret>>,
+}
+
+impl<S: Secrets> EngineSet<S> {
+    pub(crate) fn new(engines: Vec<EngineSettings>, secrets: S) -> Self {
+        Self { engines, secrets, keys: Mutex::default() }
+    }
+
+    /// Puts the queries to the engines.
+    pub(crate) async fn search(
+        &self,
+        egress: &Egress,
+        job: SearchJob,
+    ) -> Result<SearchAnswer, OutsideError> {
+        if self.engines.is_empty() {
+            let why = "there is no search engine here: set DJINN_SEARCH, as docs/settings.md says";
+            return Err(OutsideError::Disabled(why.to_owned()));
+        }
+        let pairs = job.queries.iter().flat_map(|query| {
+            self.engines.iter().map(move |engine| self.ask_engine(egress, engine, query, job.hits))
+        });
+        let mut answers = join_all(pairs).await.into_iter();
+        let mut found = Vec::with_capacity(job.queries.len());
+        let mut failures: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        for _ in &job.queries {
+            let mut of_query = Vec::with_capacity(self.engines.len());
+            for (number, (settings, answer)) in self.engines.iter().zip(&mut answers).enumerate() {
+                match answer {
+                    Ok(pages) => {
+                        of_query.push(EnginePages { engine: settings.engine.name(), pages });
+                    }
+                    Err(why) => failures.entry(number).or_default().push(why),
+                }
+            }
+            found.push(of_query);
+        }
+        let problems = self.describe_failures(&failures, job.queries.len());
+        if failures.values().map(Vec::len).sum::<usize>() == job.queries.len() * self.engines.len()
+        {
+            let reasons = problems.iter().map(|it| format!("{}: {}", it.engine, it.why));
+            let reasons: Vec<_> = reasons.collect();
+            return Err(OutsideError::Unavailable(format!(
+                "no search engine answered ({})",
+                reasons.join("; ")
+            )));
+        }
+        let results = merge_pages(job.queries, found, job.hits as usize);
+        Ok(SearchAnswer { results, problems })
+    }
+
+    fn describe_failures(
+        &self,
+        failures: &BTreeMap<usize, Vec<String>>,
+        queries: usize,
+    ) -> Vec<EngineProblem> {
+        let described = self.engines.iter().enumerate().filter_map(|(number, settings)| {
+            let whys = failures.get(&number)?;
+            let first = whys.first()?;
+            let why = match whys.len() == queries {
+                true => first.clone(),
+                false => format!("{first}, for {} of {queries} queries", whys.len()),
+            };
+            Some(EngineProblem { engine: settings.engine.name().to_owned(), why })
+        });
+        described.collect()
+    }
+
+    /// The pages that an engine knows for a query, or why it named none.
+    async fn ask_engine(
+        &self,
+        egress: &Egress,
+        settings: &EngineSettings,
+        query: &str,
+        hits: u32,
+    ) -> Result<Vec<FoundPage>, String> {
+        let name = settings.engine.name();
+        let answer = timeout(PATIENCE, self.ask_patiently(egress, settings, query, hits)).await;
+        let answer = answer.unwrap_or_else(|_| Err("it did not answer in time".to_owned()));
+        answer.inspect_err(|why| tracing::warn!(engine = name, why, "a search failed"))
+    }
+
+    async fn ask_patiently(
+        &self,
+        egress: &Egress,
+        settings: &EngineSettings,
+        query: &str,
+        hits: u32,
+    ) -> Result<Vec<FoundPage>, String> {
+        let key = self.find_key(&settings.key).await.map_err(|error| error.to_string())?;
+        let mut response = self.send_question(egress, settings, key.as_ref(), query, hits).await?;
+        if KEY_REFUSALS.contains(&response.status) && self.forget_key(&settings.key, key.as_ref()) {
+            // It may have been changed since it was read.
+            let again = self.find_key(&settings.key).await.map_err(|error| error.to_string())?;
+            if again != key {
+                response =
+                    self.send_question(egress, settings, again.as_ref(), query, hits).await?;
+            }
+        }
+        match response.status {
+            200..300 => {}
+            401 | 403 => return Err(format!("it refuses the key (status {})", response.status)),
+            429 => return Err("it is asked too often (status 429)".to_owned()),
+            500.. => return Err(format!("it has a fault (status {})", response.status)),
+            status => return Err(format!("it answered with status {status}")),
+        }
+        let answer = response.into_whole_body().map_err(|error| error.to_string())?;
+        settings.engine.read(&answer).map_err(|error| error.to_string())
+    }
+
+    async fn send_question(
+        &self,
+        egress: &Egress,
+        settings: &EngineSettings,
+        key: Option<&Secret>,
+        query: &str,
+        hits: u32,
+    ) -> Result<djinn_egress::EgressResponse, String> {
+        let question = EngineQuestion { url: &settings.url, key, query, hits };
+        let request = settings.engine.request(&question);
+        egress.send(request).await.map_err(|error| error.to_string())
+    }
+
+    async fn find_key(&self, key: &EngineKey) -> Result<Option<Secret>, SecretError> {
+        let name = match key {
+            EngineKey::None => return Ok(None),
+            EngineKey::Inline(key) => return Ok(Some(key.clone())),
+            EngineKey::Stored(name) => name,
+        };
+        if let Some(key) = self.lock_keys().get(name) {
+            return Ok(Some(key.clone()));
+        }
+        let key = self.secrets.read_secret(name).await?;
+        self.lock_keys().insert(name.clone(), key.clone());
+        Ok(Some(key))
+    }
+
+    /// Forgets a stored key that was refused, unless another has been read meanwhile. Whether it is a stored one.
+    fn forget_key(&self, key: &EngineKey, refused: Option<&Secret>) -> bool {
+        let EngineKey::Stored(name) = key else { return false };
+        let mut keys = self.lock_keys();
+        if keys.get(name) == refused {
+            keys.remove(name);
+        }
+        true
+    }
+
+    fn lock_keys(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Secret>> {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,126 @@
+//! The pages of several engines as one list for each query.
+
+use std::collections::BTreeSet;
+
+use djinn_runtime::port::outside::{MAX_URL_BYTES, QueryResult, SearchHit};
+use url::Url;
+
+use crate::canonical::canonicalize_url;
+use crate::engine::FoundPage;
+use crate::words::clean_words;
+
+/// The most characters of a title.
+const MAX_TITLE: usize = 300;
+/// The most characters of a snippet.
+const MAX_SNIPPET: usize = 1_000;
+
+/// What an engine found for a query.
+pub(super) struct EnginePages {
+    pub engine: &'static str,
+    pub pages: Vec<FoundPage>,
+}
+
+/// The hits of each query: the first of every engine, then their second ones. A page is named once, with the first
+/// query that found it.
+pub(super) fn merge_pages(
+    queries: Vec<String>,
+    found: Vec<Vec<EnginePages>>,
+    hits: usize,
+) -> Vec<QueryResult> {
+    let mut known = BTreeSet::new();
+    let merged = queries.into_iter().zip(found).map(|(query, engines)| {
+        let mut ranked: Vec<_> = Vec::new();
+        for EnginePages { engine, pages } in engines {
+            let usable = pages.iter().filter_map(|page| make_hit(engine, page));
+            ranked.extend(usable.take(hits).enumerate());
+        }
+        // Engines of one rank stay in their order.
+        ranked.sort_by_key(|(rank, _)| *rank);
+        let fresh =
+            ranked.into_iter().filter(|(_, (canonical, _))| known.insert(canonical.clone()));
+        QueryResult { query, hits: fresh.map(|(_, (_, hit))| hit).collect() }
+    });
+    merged.collect()
+}
+
+/// A hit with what makes it the same as others; `None` for what leads to no page.
+fn make_hit(engine: &'static str, page: &FoundPage) -> Option<(String, SearchHit)> {
+    let url = Url::parse(page.url.trim()).ok().filter(|url| url.as_str().len() <= MAX_URL_BYTES)?;
+    let canonical = canonicalize_url(&url)?;
+    let title = clean_words(&page.title, MAX_TITLE);
+    let hit = SearchHit {
+        title: if title.is_empty() { url.host_str().unwrap_or_default().to_owned() } else { title },
+        url: url.into(),
+        snippet: clean_words(&page.snippet, MAX_SNIPPET),
+        engine: engine.to_owned(),
+    };
+    Some((canonical, hit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(engine: &'static str, urls: &[&str]) -> EnginePages {
+        let page = |url: &&str| FoundPage { url: (*url).to_owned(), ..FoundPage::default() };
+        EnginePages { engine, pages: urls.iter().map(page).collect() }
+    }
+
+    #[test]
+    fn results_stay_with_their_query_and_a_page_is_named_once() {
+        let found = vec![
+            vec![
+                pages("a", &["https://x.example/1", "https://x.example/2", "https://x.example/3"]),
+                pages("b", &["http://X.example/2/?utm_source=b", "https://y.example/"]),
+            ],
+            vec![pages("b", &["https://y.example/#top", "https://z.example/"]), pages("a", &[])],
+            vec![],
+        ];
+        let queries = ["one", "two", "three"].map(str::to_owned).to_vec();
+        let merged = merge_pages(queries, found, 2);
+        let shown: Vec<_> = merged
+            .iter()
+            .map(|result| {
+                let hits = result.hits.iter().map(|hit| (hit.engine.as_str(), hit.url.as_str()));
+                (result.query.as_str(), hits.collect::<Vec<_>>())
+            })
+            .collect();
+        let first = vec![
+            ("a", "https://x.example/1"),
+            ("b", "http://x.example/2/?utm_source=b"),
+            ("b", "https://y.example/"),
+        ];
+        assert_eq!(shown[0], ("one", first));
+        assert_eq!(shown[1], ("two", vec![("b", "https://z.example/")]));
+        assert_eq!(shown[2], ("three", Vec::new()));
+    }
+
+    #[test]
+    fn a_hit_leads_to_a_page_and_has_words_of_a_bounded_length() {
+        let long = format!("https://x.example/{}", "a".repeat(MAX_URL_BYTES));
+        let bad = ["", "x", "javascript:alert(1)", "data:text/html,x", "ftp://x.example/", &long];
+        let page = FoundPage {
+            title: format!("<b>Heat</b> &amp; pumps\u{200b} {}", "t".repeat(400)),
+            url: " https://x.example/ ".into(),
+            snippet: "s ".repeat(2_000),
+        };
+        let mut all = pages("a", &bad);
+        all.pages.push(page);
+        all.pages.extend(pages("a", &["https://y.example/untitled"]).pages);
+        let merged = merge_pages(vec!["q".into()], vec![vec![all]], 5);
+        let [first, second] = merged[0].hits.as_slice() else { panic!("{merged:?}") };
+        assert!(first.title.starts_with("Heat & pumps ttt"), "{}", first.title);
+        assert_eq!(first.title.chars().count(), 300);
+        assert_eq!(first.snippet.chars().count(), 1_000 - 1);
+        assert_eq!(first.url, "https://x.example/");
+        assert_eq!((second.title.as_str(), second.snippet.as_str()), ("y.example", ""));
+    }
+
+    #[test]
+    fn ten_thousand_hits_are_a_few() {
+        let urls: Vec<_> = (0..10_000).map(|n| format!("https://x.example/{n}")).collect();
+        let urls: Vec<_> = urls.iter().map(String::as_str).collect();
+        let merged = merge_pages(vec!["q".into()], vec![vec![pages("a", &urls)]], 5);
+        assert_eq!(merged[0].hits.len(), 5);
+    }
+}

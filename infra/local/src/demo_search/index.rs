@@ -1,0 +1,93 @@
+//! An index over the pages of a folder.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use bm25::{Document, SearchEngine, SearchEngineBuilder};
+
+use super::page_text::PageBlocks;
+use super::words::SiteWords;
+
+/// The page that only leads to others.
+const CONTENTS: &str = "index.html";
+
+/// How often a word of a title counts.
+const TITLE_WEIGHT: usize = 3;
+
+/// Characters of a snippet.
+const SNIPPET: usize = 300;
+
+/// What the pages of a site say, found by words.
+pub(super) struct SiteIndex {
+    pages: Vec<IndexedPage>,
+    engine: SearchEngine<u32, u32, SiteWords>,
+}
+
+struct IndexedPage {
+    file: String,
+    blocks: PageBlocks,
+}
+
+/// A page that was found.
+pub(super) struct SiteHit<'a> {
+    /// The path of the page below the site's folder.
+    pub(super) file: &'a str,
+    pub(super) title: &'a str,
+    /// The part of the page that has most of the question's words.
+    pub(super) snippet: String,
+    pub(super) score: f32,
+}
+
+impl SiteIndex {
+    /// Reads every page that lies right in the folder, but the one with the contents.
+    pub(super) fn read(folder: &Path) -> io::Result<Self> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            let is_page = Path::new(&name).extension().is_some_and(|ending| ending == "html");
+            if is_page && name != CONTENTS {
+                files.push(name);
+            }
+        }
+        files.sort();
+        if files.is_empty() {
+            let reason = format!("{} has no pages", folder.display());
+            return Err(io::Error::new(io::ErrorKind::NotFound, reason));
+        }
+        let mut pages = Vec::new();
+        for file in files {
+            let blocks = PageBlocks::parse(&fs::read_to_string(folder.join(&file))?);
+            pages.push(IndexedPage { file, blocks });
+        }
+        Ok(Self::of_pages(pages))
+    }
+
+    fn of_pages(pages: Vec<IndexedPage>) -> Self {
+        let text = |page: &IndexedPage| {
+            let title = format!("{}\n", page.blocks.title).repeat(TITLE_WEIGHT);
+            title + &page.blocks.text()
+        };
+        let documents = (0..).zip(&pages).map(|(id, page)| Document::new(id, text(page)));
+        let documents: Vec<Document<u32>> = documents.collect();
+        let engine =
+            SearchEngineBuilder::with_tokenizer_and_documents(SiteWords, documents).build();
+        Self { pages, engine }
+    }
+
+    /// The pages that have any of the question's words, the best first. Equal ones keep the order of
+    /// their names.
+    pub(super) fn search_pages(&self, query: &str, at_most: usize) -> Vec<SiteHit<'_>> {
+        let mut found = self.engine.search(query, None);
+        found.sort_by(|a, b| {
+            b.score.total_cmp(&a.score).then_with(|| a.document.id.cmp(&b.document.id))
+        });
+        let hits = found.into_iter().filter_map(|found| {
+            let place = usize::try_from(found.document.id).ok()?;
+            let IndexedPage { file, blocks } = self.pages.get(place)?;
+            let snippet = blocks.best_block(query).chars().take(SNIPPET).collect();
+            Some(SiteHit { file, title: &blocks.title, snippet, score: found.score })
+        });
+        hits.take(at_most).collect()
+    }
+}

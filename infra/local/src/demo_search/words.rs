@@ -1,0 +1,80 @@
+//! The words of a text as the index knows them.
+
+use bm25::Tokenizer;
+
+/// Words in small letters, and every two neighbours of Chinese and Japanese signs, which no space parts.
+pub(super) struct SiteWords;
+
+impl Tokenizer for SiteWords {
+    fn tokenize(&self, text: &str) -> Vec<String> {
+        split_words(text)
+    }
+}
+
+/// Splits a text. A number keeps its decimal point and loses what parts its thousands.
+pub(super) fn split_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let (mut word, mut signs) = (String::new(), Vec::new());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let is_sign = is_cjk(letter);
+        if !is_sign {
+            push_bigrams(&mut words, &mut signs);
+        }
+        let joins_digits = word.ends_with(|last: char| last.is_ascii_digit())
+            && letters.peek().is_some_and(char::is_ascii_digit);
+        match letter {
+            sign if is_sign => {
+                push_word(&mut words, &mut word);
+                signs.push(sign);
+            }
+            ',' if joins_digits => {}
+            '.' if joins_digits => word.push('.'),
+            letter if letter.is_alphanumeric() => word.extend(letter.to_lowercase()),
+            _ => push_word(&mut words, &mut word),
+        }
+    }
+    push_word(&mut words, &mut word);
+    push_bigrams(&mut words, &mut signs);
+    words
+}
+
+fn push_word(words: &mut Vec<String>, word: &mut String) {
+    if !word.is_empty() {
+        words.push(std::mem::take(word));
+    }
+}
+
+/// A sign that stands alone is a word of its own.
+fn push_bigrams(words: &mut Vec<String>, signs: &mut Vec<char>) {
+    match signs.as_slice() {
+        [] => {}
+        [sign] => words.push(sign.to_string()),
+        signs => words.extend(signs.windows(2).map(|pair| pair.iter().collect::<String>())),
+    }
+    signs.clear();
+}
+
+fn is_cjk(letter: char) -> bool {
+    matches!(letter,
+        '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_fall_into_words_numbers_and_bigrams() {
+        for (text, words) in [
+            ("Heat Pumps, at -15 °C!", &["heat", "pumps", "at", "15", "c"][..]),
+            ("16,400 crowns; COP 3.1.", &["16400", "crowns", "cop", "3.1"]),
+            ("旧暖气片", &["旧暖", "暖气", "气片"]),
+            ("榆川市42户的COP为2.7。", &["榆川", "川市", "42", "户的", "cop", "为", "2.7"]),
+            ("Straße ÉTÉ", &["straße", "été"]),
+            (" …? ", &[]),
+        ] {
+            assert_eq!(split_words(text), words, "{text}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The gateway as two functions of its own: one reads pages, the other holds the keys of search engines.
+
+use std::time::Duration;
+
+use aws_sdk_lambda::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_lambda::operation::invoke::{InvokeError, InvokeOutput};
+use aws_sdk_lambda::primitives::Blob;
+use djinn_core::id::{TenantId, sha256_hex};
+use djinn_runtime::port::StoreError;
+use djinn_runtime::port::file_url::Folder;
+use djinn_runtime::port::outside::wire::{
+    FORMAT, OutsideAnswer, OutsideContent, OutsideEnvelope, OutsideJob, OutsideReply,
+};
+use djinn_runtime::port::outside::{
+    Outside, OutsideContext, OutsideError, PageAnswer, ReadJob, SearchAnswer, SearchJob,
+};
+use djinn_runtime::port::payload::StoreRequest;
+use djinn_runtime::port::tool::BoxFuture;
+use djinn_settings::table::aws::{GATEWAY_CALL, GATEWAY_FETCH};
+
+use crate::file::{IN_TRANSIT, object_key};
+use crate::settings::GatewayFunctions;
+use crate::store::AwsStore;
+use crate::synchronous::{FunctionJob, is_busy};
+
+/// How long an invocation is waited for: the function's own time-out, and a cold start.
+const PATIENCE: Duration = Duration::from_secs(65);
+/// How long an answer may be put into the bucket: an invocation, and what is waited for its environment.
+const VALID_FOR: Duration = Duration::from_secs(5 * 60);
+/// The longest text of an error in a log.
+const MAX_TEXT: usize = 500;
+
+/// A gateway that is invoked synchronously. Each tenant's searches run in environments of their own.
+#[derive(Debug, Clone)]
+pub struct LambdaGateway {
+    functions: GatewayFunctions,
+    store: AwsStore,
+}
+
+/// One of the functions, and the setting that names it.
+struct NamedFunction<'a> {
+    name: &'a str,
+    setting: &'static str,
+}
+
+impl LambdaGateway {
+    pub(crate) fn new(functions: GatewayFunctions, store: AwsStore) -> Self {
+        Self { functions, store }
+    }
+
+    async fn read(
+        &self,
+        context: &OutsideContext,
+        job: ReadJob,
+    ) -> Result<Vec<PageAnswer>, OutsideError> {
+        let function = name_function(self.functions.fetch.as_deref(), GATEWAY_FETCH.name)?;
+        // Without a place for a large answer the function leaves out what is too large.
+        let place = self.prepare_answer(context).await.inspect_err(|error| {
+            tracing::warn!(%error, "a large answer would have no place");
+        });
+        let (key, put_answer) = place.ok().unzip();
+        let envelope = OutsideEnvelope { v: FORMAT, job: OutsideJob::Read(job), put_answer };
+        let reply = self.invoke_function(&function, None, &envelope).await?;
+        let reply = match (reply, key) {
+            (OutsideReply::Stored, Some(key)) => {
+                OutsideReply::Answer(self.collect_answer(&key).await?)
+            }
+            (reply, _) => reply,
+        };
+        match read_reply(reply)? {
+            OutsideContent::Read(pages) => Ok(pages),
+            OutsideContent::Search(_) => Err(other_answer()),
+        }
+    }
+
+    async fn search(
+        &self,
+        context: &OutsideContext,
+        job: SearchJob,
+    ) -> Result<SearchAnswer, OutsideError> {
+        let function = name_function(self.functions.call.as_deref(), GATEWAY_CALL.name)?;
+        let job = OutsideJob::Search(job);
+        let envelope = OutsideEnvelope { v: FORMAT, job, put_answer: None };
+        let tenant = Some(&context.session.tenant);
+        let reply = self.invoke_function(&function, tenant, &envelope).await?;
+        match read_reply(reply)? {
+            OutsideContent::Search(answer) => Ok(answer),
+            OutsideContent::Read(_) => Err(other_answer()),
+        }
+    }
+
+    async fn invoke_function(
+        &self,
+        function: &NamedFunction<'_>,
+        tenant: Option<&TenantId>,
+        envelope: &OutsideEnvelope,
+    ) -> Result<OutsideReply, OutsideError> {
+        let payload = serde_json::to_vec(envelope);
+        let payload = payload.map_err(|error| unavailable(&error.to_string()))?;
+        let job = FunctionJob { function: function.name, tenant, payload, patience: PATIENCE };
+        match job.invoke(&self.store.clients).await {
+            Ok(output) => parse_output(&output),
+            Err(error) => Err(explain_failure(function, &error)),
+        }
+    }
+
+    /// Where an answer goes that is too large for the function's, and the request that puts it there.
+    async fn prepare_answer(
+        &self,
+        context: &OutsideContext,
+    ) -> Result<(String, StoreRequest), StoreError> {
+        let chance = sha256_hex(&fastrand::u128(..).to_be_bytes());
+        let folder = Folder::from(&context.session);
+        let key = object_key(&folder, &format!("{IN_TRANSIT}{chance}"))?;
+        let (url, headers) = self.store.presign_write(&key, VALID_FOR).await?;
+        Ok((key, StoreRequest { url, headers }))
+    }
+
+    /// The answer that was put into the bucket, which has no use for it any more. What stays there goes with its
+    /// session, or expires.
+    async fn collect_answer(&self, key: &str) -> Result<OutsideAnswer, OutsideError> {
+        let json = self.store.get_object(key, None).await;
+        if let Err(error) = self.store.delete_object(key).await {
+            tracing::warn!(%error, "an answer of the gateway is left");
+        }
+        let json = json.map_err(|error| {
+            tracing::warn!(%error, "an answer of the gateway was not read");
+            unavailable("what was read could not be fetched: try again in a minute")
+        })?;
+        let parsed = tokio::task::spawn_blocking(move || serde_json::from_slice(&json)).await;
+        let parsed = parsed.map_err(|error| unavailable(&error.to_string()))?;
+        parsed.map_err(|error| unavailable(&error.to_string()))
+    }
+}
+
+impl Outside for LambdaGateway {
+    fn read_pages<'a>(
+        &'a self,
+        context: &'a OutsideContext,
+        job: ReadJob,
+    ) -> BoxFuture<'a, Result<Vec<PageAnswer>, OutsideError>> {
+        Box::pin(self.read(context, job))
+    }
+
+    fn search_web<'a>(
+        &'a self,
+        context: &'a OutsideContext,
+        job: SearchJob,
+    ) -> BoxFuture<'a, Result<SearchAnswer, OutsideError>> {
+        Box::pin(self.search(context, job))
+    }
+}
+
+fn name_function<'a>(
+    function: Option<&'a str>,
+    setting: &'static str,
+) -> Result<NamedFunction<'a>, OutsideError> {
+    let disabled = || OutsideError::Disabled(format!("no function does that: set {setting}"));
+    function.map(|name| NamedFunction { name, setting }).ok_or_else(disabled)
+}
+
+fn unavailable(why: &str) -> OutsideError {
+    OutsideError::Unavailable(why.to_owned())
+}
+
+fn other_answer() -> OutsideError {
+    unavailable("the gateway's function answered another question: deploy the whole stack")
+}
+
+fn explain_failure(function: &NamedFunction<'_>, error: &SdkError<InvokeError>) -> OutsideError {
+    let NamedFunction { name, setting } = function;
+    let code = error.code().unwrap_or_default();
+    let detail = DisplayErrorContext(error).to_string();
+    let detail: String = detail.chars().take(MAX_TEXT).collect();
+    tracing::warn!(function = name, code, detail, "the gateway was not invoked");
+    match code {
+        _ if is_busy(error) => unavailable("the gateway is at work: try again in a minute"),
+        "AccessDeniedException" | "ResourceNotFoundException" => OutsideError::Disabled(format!(
+            "the function {name} cannot be invoked: check {setting} and the policy"
+        )),
+        _ if matches!(error, SdkError::TimeoutError(_)) => {
+            let seconds = PATIENCE.as_secs();
+            unavailable(&format!("the gateway did not answer within {seconds} seconds"))
+        }
+        "" => unavailable("the gateway could not be reached"),
+        code => unavailable(&format!("the gateway could not be reached: {code}")),
+    }
+}
+
+/// What the function says, unless it failed at that.
+fn parse_output(output: &InvokeOutput) -> Result<OutsideReply, OutsideError> {
+    let payload = output.payload().map(Blob::as_ref).unwrap_or_default();
+    if let Some(kind) = output.function_error() {
+        let text: String = String::from_utf8_lossy(payload).chars().take(MAX_TEXT).collect();
+        tracing::error!(kind, text, "the gateway's function failed");
+        let is_late = text.contains("Timedout") || text.contains("timed out");
+        let why = if is_late { "its time was over" } else { "see its log" };
+        return Err(unavailable(&format!("the gateway's function failed: {why}")));
+    }
+    serde_json::from_slice(payload).map_err(|error| {
+        tracing::error!(%error, "the gateway's function answered what is no answer");
+        unavailable("the gateway's function answered what is no answer: deploy the whole stack")
+    })
+}
+
+fn read_reply(reply: OutsideReply) -> Result<OutsideContent, OutsideError> {
+    match reply {
+        OutsideReply::Answer(answer) if answer.v == FORMAT => Ok(answer.content),
+        OutsideReply::Answer(_) => {
+            Err(unavailable("the gateway's function is of another version: deploy the stack"))
+        }
+        OutsideReply::Stored => Err(unavailable("the gateway's answer is not where it was put")),
+        OutsideReply::Disabled(why) => Err(OutsideError::Disabled(why)),
+        OutsideReply::Refused(why) => Err(OutsideError::Refused(why)),
+        OutsideReply::Unavailable(why) => Err(OutsideError::Unavailable(why)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

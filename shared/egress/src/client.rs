@@ -1,0 +1,227 @@
+//! The client: one request after another up to a response, each within the bounds.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName};
+use reqwest::{Client, Method, Response, redirect, retry};
+
+use crate::body::{BodyBuffer, BodyState, ContentCoding};
+use crate::error::{AddressProblem, EgressError};
+use crate::message::{EgressRequest, EgressResponse, HttpMethod};
+use crate::places::Places;
+use crate::redirect::Hop;
+use crate::resolver::{Lookup, NoPublicAddress, PublicResolver, SystemLookup};
+use crate::settings::EgressSettings;
+use crate::url_rules::{refuse_url, shorten_url};
+
+/// How long an unused connection is kept. A function that was frozen finds few of them broken.
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The headers of a response that somebody reads.
+const RESPONSE_HEADERS: [&str; 9] = [
+    "cache-control",
+    "content-disposition",
+    "content-language",
+    "content-type",
+    "etag",
+    "last-modified",
+    "location",
+    "retry-after",
+    "x-robots-tag",
+];
+
+/// The longest value of a header that is kept.
+const MAX_HEADER_BYTES: usize = 4096;
+
+/// Fetches what is public. Clones share connections and bounds.
+#[derive(Clone)]
+pub struct Egress {
+    client: Client,
+    settings: Arc<EgressSettings>,
+    places: Arc<Places>,
+}
+
+impl Egress {
+    /// Asks the operating system for the addresses of names.
+    ///
+    /// # Errors
+    /// [`EgressError::Unreachable`] if there can be no client, for want of TLS. Asking again does not
+    /// help.
+    pub fn new(settings: EgressSettings) -> Result<Self, EgressError> {
+        Self::with_lookup(settings, Arc::new(SystemLookup))
+    }
+
+    /// The same with another source of addresses. Of what it answers only public ones are used.
+    ///
+    /// # Errors
+    /// As [`Egress::new`].
+    pub fn with_lookup(
+        settings: EgressSettings,
+        lookup: Arc<dyn Lookup>,
+    ) -> Result<Self, EgressError> {
+        let limits = settings.limits();
+        let client = Client::builder()
+            .connect_timeout(limits.connect_time)
+            .dns_resolver(PublicResolver::new(lookup))
+            .http1_only()
+            .no_brotli()
+            .no_deflate()
+            .no_gzip()
+            .no_proxy()
+            .no_zstd()
+            .pool_idle_timeout(POOL_IDLE_TIMEOUT)
+            .pool_max_idle_per_host(limits.per_host)
+            .redirect(redirect::Policy::none())
+            .referer(false)
+            .retry(retry::never())
+            .tcp_nodelay(true)
+            .build()
+            .map_err(|error| describe_failure(&error, "the network"))?;
+        let places = Arc::new(Places::new(limits.at_once, limits.per_host));
+        Ok(Self { client, settings: Arc::new(settings), places })
+    }
+
+    /// What this client may open.
+    #[must_use]
+    pub fn settings(&self) -> &EgressSettings {
+        &self.settings
+    }
+
+    /// Sends a request and follows where it leads. A response is one whatever its status.
+    ///
+    /// # Errors
+    /// [`EgressError`] if there is none within the bounds.
+    pub async fn send(&self, request: EgressRequest) -> Result<EgressResponse, EgressError> {
+        let max_bytes = request.max_bytes.min(self.settings.limits().body_bytes);
+        let accepts_redirects = request.accept_redirects;
+        let first = Hop::new(&self.settings, request)?;
+        let host = first.host().to_owned();
+        let work = self.follow_hops(first, accepts_redirects, max_bytes);
+        match tokio::time::timeout(self.settings.limits().total_time, work).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(EgressError::TooSlow { host }),
+        }
+    }
+
+    async fn follow_hops(
+        &self,
+        first: Hop,
+        accepts_redirects: bool,
+        max_bytes: u64,
+    ) -> Result<EgressResponse, EgressError> {
+        let redirects = self.settings.limits().redirects;
+        let url = shorten_url(first.url.as_str());
+        let mut hop = first;
+        for _ in 0..=redirects {
+            let _place = self.places.take_place(hop.host()).await;
+            let response = self.send_hop(&hop).await?;
+            let (status, headers) = (response.status().as_u16(), response.headers());
+            let next = match accepts_redirects {
+                true => hop.follow_response(&self.settings, status, headers)?,
+                false => None,
+            };
+            match next {
+                Some(next) => hop = next,
+                None => return read_response(&hop, response, max_bytes).await,
+            }
+        }
+        Err(EgressError::TooManyRedirects { url, redirects })
+    }
+
+    async fn send_hop(&self, hop: &Hop) -> Result<Response, EgressError> {
+        let method = match hop.method {
+            HttpMethod::Get => Method::GET,
+            HttpMethod::Post => Method::POST,
+        };
+        let mut request = self.client.request(method, hop.url.clone()).headers(hop.headers.clone());
+        if let Some(body) = &hop.body {
+            request = request.body(body.clone());
+        }
+        request.send().await.map_err(|error| match find_refusal(&error) {
+            Some(NoPublicAddress(range)) => {
+                refuse_url(hop.url.as_str(), AddressProblem::ResolvesTo(range))
+            }
+            None => describe_failure(&error, hop.host()),
+        })
+    }
+}
+
+impl fmt::Debug for Egress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Egress").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// Reads the body up to its bound, and closes the connection if there is more.
+async fn read_response(
+    hop: &Hop,
+    mut response: Response,
+    max_bytes: u64,
+) -> Result<EgressResponse, EgressError> {
+    let status = response.status().as_u16();
+    let headers = select_headers(response.headers());
+    let refuse = |why: String| EgressError::Protocol { host: hop.host().to_owned(), why };
+    let named = find_text(response.headers(), &CONTENT_ENCODING);
+    let coding = ContentCoding::parse(named.as_deref())
+        .ok_or_else(|| refuse("the page is encoded in a way that nobody asked for".into()))?;
+    let mut body = BodyBuffer::new(coding, usize::try_from(max_bytes).unwrap_or(usize::MAX));
+    let mut is_complete = true;
+    loop {
+        match response.chunk().await {
+            Ok(Some(piece)) if body.append_piece(&piece) == BodyState::Open => {}
+            Ok(_) => break,
+            Err(error) if body.is_untouched() => return Err(describe_failure(&error, hop.host())),
+            Err(_) => {
+                is_complete = false;
+                break;
+            }
+        }
+    }
+    let is_broken = body.is_broken();
+    let (body, is_whole) = body.into_bytes();
+    if is_broken && body.is_empty() {
+        return Err(refuse("the page is not encoded as it says".into()));
+    }
+    let content_type = find_text(response.headers(), &CONTENT_TYPE);
+    let is_cut = !(is_whole && is_complete);
+    Ok(EgressResponse { url: hop.url.clone(), status, content_type, headers, body, is_cut })
+}
+
+fn select_headers(headers: &HeaderMap) -> Vec<(String, String)> {
+    let found = RESPONSE_HEADERS.iter().filter_map(|name| {
+        let value = find_text(headers, &HeaderName::from_static(name))?;
+        Some(((*name).to_owned(), value))
+    });
+    found.collect()
+}
+
+/// A header as text, if it is not of an absurd length.
+fn find_text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    let value = headers.get(name).filter(|value| value.len() <= MAX_HEADER_BYTES)?;
+    Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
+/// Whether our resolver refused the name.
+fn find_refusal(error: &reqwest::Error) -> Option<NoPublicAddress> {
+    let refusal = causes(error).find_map(|cause| cause.downcast_ref::<NoPublicAddress>());
+    refusal.copied()
+}
+
+fn describe_failure(error: &reqwest::Error, host: &str) -> EgressError {
+    let host = host.to_owned();
+    let deepest = causes(error).last().map_or_else(|| error.to_string(), ToString::to_string);
+    let why = shorten_url(&deepest);
+    match error {
+        error if error.is_timeout() => EgressError::TooSlow { host },
+        error if error.is_connect() || error.is_builder() => EgressError::Unreachable { host, why },
+        _ => EgressError::Protocol { host, why },
+    }
+}
+
+/// What an error comes of, the nearest first.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(error.source(), |&cause| cause.source())
+}

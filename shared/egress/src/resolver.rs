@@ -1,0 +1,75 @@
+//! Names are resolved once, here, and what is connected to is what was checked.
+
+use std::error::Error;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use crate::address::{AddressRange, find_range, is_public};
+
+/// The most addresses of a name that are tried.
+const MAX_ADDRESSES: usize = 8;
+
+/// Whoever is asked for the addresses of a name.
+pub trait Lookup: Send + Sync {
+    /// All addresses of a name, public or not.
+    fn lookup_addresses(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
+}
+
+/// The lookup of the operating system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemLookup;
+
+impl Lookup for SystemLookup {
+    fn lookup_addresses(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name, 0)).await?;
+            Ok(found.map(|address| address.ip()).collect())
+        })
+    }
+}
+
+/// Why a name is not connected to: of all its addresses, not one is public.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the name leads to {0}")]
+pub(crate) struct NoPublicAddress(pub(crate) AddressRange);
+
+/// Gives a client the public addresses of a name, and no others. A client asks it once for each
+/// connection, and connects to nothing else; addresses that stand in a URL never come here.
+#[derive(Clone)]
+pub struct PublicResolver {
+    lookup: Arc<dyn Lookup>,
+}
+
+impl PublicResolver {
+    /// Checks what this lookup answers.
+    #[must_use]
+    pub fn new(lookup: Arc<dyn Lookup>) -> Self {
+        Self { lookup }
+    }
+}
+
+impl Resolve for PublicResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let answer = self.lookup.lookup_addresses(name.as_str().to_owned());
+        Box::pin(async move {
+            let public = select_public(answer.await?)?;
+            // The port of the URL takes the place of this one.
+            Ok(Box::new(public.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
+        })
+    }
+}
+
+fn select_public(found: Vec<IpAddr>) -> Result<Vec<IpAddr>, Box<dyn Error + Send + Sync>> {
+    let refused = found.iter().find_map(|address| find_range(*address));
+    let mut public: Vec<_> = found.into_iter().filter(|address| is_public(*address)).collect();
+    public.truncate(MAX_ADDRESSES);
+    match refused {
+        _ if !public.is_empty() => Ok(public),
+        Some(range) => Err(NoPublicAddress(range).into()),
+        None => Err(io::Error::from(io::ErrorKind::NotFound).into()),
+    }
+}

@@ -1,0 +1,162 @@
+//! A search while it goes on, as JoyAgent's clients see it.
+
+use djinn_core::agent::{AgentSpec, AnswerFormat};
+use djinn_core::entry::Entry;
+use djinn_core::id::{MessageId, Path};
+use djinn_core::input::Input;
+use djinn_core::tool::search::{QueryFindings, SearchedPage};
+use djinn_core::tool::{EffectClass, OfferedTool, ResultView, ToolOutput, ToolResult};
+use djinn_protocol::preview::{EarlyEntry, Live, Preview, TextKind};
+use serde_json::{Value, json};
+
+use crate::client::received;
+use crate::projection::{PROTOCOLS, Protocol, connection, live, page, show};
+use crate::story;
+use crate::tree::{Told, helper};
+
+const ANSWER: &str = "It is 4 [1], or 9 [7].";
+const CITED: &str = "It is 4 [1], or 9.\n\n## Sources\n\n[1] [Heat](https://a.test)";
+
+fn searcher() -> AgentSpec {
+    AgentSpec {
+        name: "deep_search".to_owned(),
+        tools: vec!["search_round".to_owned()],
+        before: Vec::new(),
+        after: Some("cite".to_owned()),
+        answer: AnswerFormat::Text,
+        max_steps: 4,
+        ..helper()
+    }
+}
+
+/// The same reply where searches are offered, too.
+fn offer(input: Input) -> Input {
+    let Input::ModelReplied(mut replied) = input else { unreachable!("no reply") };
+    let kinds = [
+        ("deep_search", EffectClass::Agent, true),
+        ("search_round", EffectClass::Read, true),
+        ("cite", EffectClass::Idempotent, false),
+    ];
+    let like = replied.offered[0].clone();
+    replied.offered.extend(kinds.map(|(name, effect, visible)| OfferedTool {
+        name: name.to_owned(),
+        effect,
+        visible,
+        ..like.clone()
+    }));
+    Input::ModelReplied(replied)
+}
+
+fn found(call: &str, queries: &[&str]) -> Input {
+    let page = SearchedPage {
+        title: "Heat".to_owned(),
+        url: "https://a.test".to_owned(),
+        excerpt: "Some words.".to_owned(),
+    };
+    let find =
+        |query: &&str| QueryFindings { query: (*query).to_owned(), pages: vec![page.clone()] };
+    let view = ResultView::Searched { results: queries.iter().map(find).collect() };
+    story::outcome(call, ToolResult::Done(ToolOutput { view, ..ToolOutput::from_text("[1] Heat") }))
+}
+
+/// Two rounds, and an answer of which a citation leads nowhere.
+fn search(told: &mut Told) {
+    let round = |queries: &[&str]| ("search_round", json!({"queries": queries}));
+    told.tell(offer(story::replied("t1", "I search.", &[round(&["gold", "iron"])])));
+    told.tell(found("t1.c1", &["gold", "iron"]));
+    told.tell(offer(story::replied("t2", "", &[round(&["zinc"])])));
+    told.tell(found("t2.c1", &["zinc"]));
+    told.tell(story::replied("t3", ANSWER, &[]));
+    told.tell(offer(story::replied("after", ANSWER, &[("cite", json!({"answer": ANSWER}))])));
+    told.tell(story::returned("after.c1", CITED));
+}
+
+fn piece(attempt: u32, offset: usize, text: &str) -> Live {
+    Live::Preview(Preview {
+        path: "t1.c1".parse::<Path>().unwrap(),
+        message: MessageId::new("t3").unwrap(),
+        attempt,
+        kind: TextKind::Text,
+        offset: offset as u64,
+        text: text.to_owned(),
+        at_ms: 1_000,
+    })
+}
+
+/// A run that has a search made, and what is done below.
+fn told() -> (Told, Vec<Entry>) {
+    let mut asked = story::asked("How warm?");
+    asked.settings.budget.steps = 200;
+    let mut root = Told::of(asked);
+    let call = ("deep_search", json!({"query": "How warm is it?"}));
+    root.tell(offer(story::replied("t1", "I have it searched for.", &[call])));
+    let mut child = root.called("t1.c1", searcher());
+    search(&mut child);
+    root.tell(child.end());
+    root.tell(story::replied("t2", "It is 4.", &[]));
+    let path: Path = "t1.c1".parse().unwrap();
+    let below = child.1[1..].iter().flat_map(|record| record.entries.clone());
+    (root, below.map(|entry| entry.below(&path)).collect())
+}
+
+/// The stream of a client that was there from the beginning; the first attempt at the answer broke off.
+fn stream(protocol: Protocol) -> String {
+    let (root, below) = told();
+    let mut connection = connection(protocol, true);
+    let mut frames = Vec::new();
+    let mut records = root.1.iter();
+    for record in records.by_ref().take(2) {
+        frames.extend(show(&mut connection, record, &[]));
+    }
+    let answered =
+        below.iter().position(|entry| entry.id.to_string().starts_with("t1.c1.t3")).unwrap();
+    for (index, entry) in below.iter().enumerate() {
+        if index == answered {
+            for (attempt, offset, text) in
+                [(1, 0, "It is wro"), (2, 0, "It is"), (2, 5, " 4 [1], ")]
+            {
+                frames.extend(live(&mut connection, &piece(attempt, offset, text)));
+            }
+        }
+        let early = EarlyEntry { index: index as u64, ends_record: true, entry: entry.clone() };
+        frames.extend(live(&mut connection, &Live::Entry(Box::new(early))));
+    }
+    for (nth, record) in records.enumerate() {
+        let below = if nth == 0 { below.as_slice() } else { &[] };
+        frames.extend(show(&mut connection, record, below));
+    }
+    frames.concat()
+}
+
+#[test]
+fn a_search_is_shown_round_by_round_and_its_report_as_it_is_written() {
+    for protocol in PROTOCOLS {
+        let frames = stream(protocol);
+        if let Some(page) = page(protocol, false, &frames) {
+            page.check_unlocked();
+        }
+        let name = format!("search_{protocol:?}").to_lowercase();
+        insta::assert_snapshot!(name, frames);
+    }
+}
+
+#[test]
+fn a_page_that_only_adds_shows_the_cited_report_in_the_end() {
+    let frames = received(&stream(Protocol::Raw));
+    let mut texts: Vec<(String, String)> = Vec::new();
+    for frame in &frames {
+        let event: Value = serde_json::from_str(&frame.data).unwrap();
+        let map = &event["resultMap"];
+        if event["messageType"] != "deep_search" || map["messageType"] != "report" {
+            continue;
+        }
+        let (id, piece) = (event["messageId"].to_string(), map["answer"].as_str().unwrap());
+        match texts.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, text)) => text.push_str(piece),
+            None => texts.push((id, piece.to_owned())),
+        }
+    }
+    let shown: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
+    // A failed attempt, the answer as it was written, and the one whose citations all lead somewhere.
+    assert_eq!(shown, ["It is wro", ANSWER, CITED]);
+}

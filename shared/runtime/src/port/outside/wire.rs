@@ -1,0 +1,148 @@
+//! A job and its answer as they travel to a gateway that is a function of its own.
+
+use serde::{Deserialize, Serialize};
+
+use super::{PageAnswer, ReadJob, SearchAnswer, SearchJob};
+use crate::port::payload::StoreRequest;
+
+/// The format of both envelopes that this code writes. A receiver that knows only older ones refuses the job.
+pub const FORMAT: u16 = 1;
+
+/// The most bytes of an answer as JSON that travels in a payload.
+pub const MAX_ANSWER: usize = 4 * 1024 * 1024;
+
+/// The most bytes of an answer as JSON that travels as an object: whoever asked holds it in memory.
+pub const MAX_STORED_ANSWER: usize = 24 * 1024 * 1024;
+
+/// A job as a function is invoked with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutsideEnvelope {
+    /// The format, which is [`FORMAT`].
+    pub v: u16,
+    /// What is to be done.
+    pub job: OutsideJob,
+    /// Where an answer goes that no payload holds: an [`OutsideAnswer`] as JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub put_answer: Option<StoreRequest>,
+}
+
+/// What a gateway can be asked to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "arguments", rename_all = "snake_case")]
+pub enum OutsideJob {
+    /// Reads pages of the web.
+    Read(ReadJob),
+    /// Puts queries to search engines.
+    Search(SearchJob),
+}
+
+/// What a function answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutsideReply {
+    /// What came of the job.
+    Answer(OutsideAnswer),
+    /// It is where [`OutsideEnvelope::put_answer`] leads to.
+    Stored,
+    /// The job cannot be done before something is set, as this says.
+    Disabled(String),
+    /// The job is none of this function's, for this reason.
+    Refused(String),
+    /// The job was not done, for this reason; another time it may be.
+    Unavailable(String),
+}
+
+/// What came of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutsideAnswer {
+    /// The format, which is [`FORMAT`].
+    pub v: u16,
+    /// The answer to the job's kind.
+    pub content: OutsideContent,
+}
+
+/// The answer to a job, of the same kind as the job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "value", rename_all = "snake_case")]
+pub enum OutsideContent {
+    /// What became of each page.
+    Read(Vec<PageAnswer>),
+    /// What the engines found.
+    Search(SearchAnswer),
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::port::outside::{
+        ForeignDocument, PageNote, PageOutcome, PageProblem, PageProblemCode, PageTarget, PageText,
+    };
+
+    #[test]
+    fn a_job_looks_like_this() {
+        let job = json!({
+            "v": 1,
+            "job": {"kind": "read", "arguments": {"pages": [
+                {"url": "https://example.com/", "offset": 0, "limit": 8000, "heeds_robots": true},
+            ]}},
+            "put_answer": {"url": "https://b/t/sandbox/1", "headers": [["content-type", "x"]]},
+        });
+        let read: OutsideEnvelope = serde_json::from_value(job.clone()).unwrap();
+        assert_eq!(json!(read), job);
+        let short = json!({"url": "https://example.com/"});
+        let target: PageTarget = serde_json::from_value(short).unwrap();
+        assert_eq!(target, PageTarget::new("https://example.com/"));
+    }
+
+    #[test]
+    fn an_answer_looks_like_this() {
+        let page = PageText {
+            url: "https://example.com/a".into(),
+            title: "A".into(),
+            text: "b".into(),
+            total_chars: 1,
+            notes: vec![PageNote::NoMainText],
+            ..PageText::default()
+        };
+        let document = ForeignDocument {
+            url: "https://example.com/b".into(),
+            media_type: "application/pdf".into(),
+            name: "b.pdf".into(),
+            content: b"%PDF-".to_vec(),
+        };
+        let problem = PageProblem {
+            code: PageProblemCode::Status,
+            sentence: "No.".into(),
+            status: Some(404),
+        };
+        let outcomes = [
+            PageOutcome::Page(page),
+            PageOutcome::Document(document),
+            PageOutcome::Refused(problem),
+        ];
+        let pages = outcomes.map(|outcome| PageAnswer { url: "u".into(), outcome }).to_vec();
+        let answer = OutsideAnswer { v: FORMAT, content: OutsideContent::Read(pages) };
+        let json = json!(OutsideReply::Answer(answer.clone()));
+        assert_eq!(
+            json,
+            json!({"answer": {"v": 1, "content": {"kind": "read", "value": [
+                {"url": "u", "outcome": {"page": {
+                    "url": "https://example.com/a", "title": "A", "text": "b", "total_chars": 1,
+                    "notes": ["no_main_text"],
+                }}},
+                {"url": "u", "outcome": {"document": {
+                    "url": "https://example.com/b", "media_type": "application/pdf",
+                    "name": "b.pdf", "content": "JVBERi0=",
+                }}},
+                {"url": "u", "outcome": {"refused": {
+                    "code": "status", "sentence": "No.", "status": 404,
+                }}},
+            ]}}})
+        );
+        let read: OutsideReply = serde_json::from_value(json).unwrap();
+        assert_eq!(read, OutsideReply::Answer(answer));
+        assert_eq!(json!(OutsideReply::Stored), json!("stored"));
+    }
+}

@@ -1,0 +1,18 @@
+//! Texts that are cut to a cap.
+
+use djinn_text::urls::trim_partial_placeholder;
+
+use super::CUT_MARK;
+
+/// The first `max_chars` characters of a text, marked if there were more.
+#[must_use]
+pub fn truncate_text(text: &str, max_chars: usize) -> String {
+    // Characters never outnumber bytes: most texts need no counting.
+    if text.len() <= max_chars || text.chars().count() <= max_chars {
+        return text.to_owned();
+    }
+    let kept = max_chars.saturating_sub(CUT_MARK.chars().count());
+    let end = text.char_indices().nth(kept).map_or(text.len(), |(byte, _)| byte);
+    let head = trim_partial_placeholder(text.get(..end).unwrap_or_default());
+    format!("{head}{CUT_MARK}")
+}

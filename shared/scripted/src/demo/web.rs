@@ -1,0 +1,106 @@
+//! A question about the pages of `examples/site`: it is searched for, and answered with what the pages say, each
+//! statement with the number of its page.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::language::DemoLanguage;
+use super::plan::{PLANNING, finish_plan};
+use super::question::{detect_language, question_text};
+use super::step::YOUR_STEP;
+use crate::request::{MessageRole, RecordedRequest};
+use crate::response::ScriptedResponse;
+
+const SEARCH_AGENT: &str = "deep_search";
+const ROUND_TOOL: &str = "search_round";
+
+/// How the instructions of the agent begin, in both languages: our prompts `agents/deep_search`.
+const SEARCHERS: [&str; 2] = ["You are a web researcher of Djinn.", "你是 Djinn 的网络研究员。"];
+
+/// What the pages are about, in lower case.
+const SUBJECTS: [&str; 2] = ["heat pump", "热泵"];
+
+/// Pages that are quoted.
+const MAX_QUOTES: usize = 8;
+
+/// The turns of whoever has such a question answered.
+pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
+    if SEARCHERS.iter().any(|words| request.system().contains(words)) {
+        return Some(search(request));
+    }
+    let question = question_text(request);
+    let lower = question.to_lowercase();
+    if !SUBJECTS.iter().any(|subject| lower.contains(subject)) {
+        return None;
+    }
+    let words = detect_language(question);
+    if request.offers_tool(PLANNING) {
+        return Some(plan_search(words, request));
+    }
+    let answer = request.answered_calls().find(|(call, _)| call.tool == SEARCH_AGENT);
+    if let Some((_, answer)) = answer {
+        return Some(ScriptedResponse::default().reply(answer.text.trim()));
+    }
+    let query = find_step(request).unwrap_or(question);
+    let response = ScriptedResponse::default().say(words.calling_notice(SEARCH_AGENT));
+    request.offers_tool(SEARCH_AGENT).then(|| response.call(SEARCH_AGENT, json!({"query": query})))
+}
+
+/// Two rounds, then the answer.
+fn search(request: &RecordedRequest) -> ScriptedResponse {
+    let first = request.messages().iter().find(|message| message.role == MessageRole::User);
+    let task = first.map(|message| message.text.as_str()).unwrap_or_default();
+    let words = detect_language(task);
+    let results = request.answered_calls().filter(|(call, _)| call.tool == ROUND_TOOL);
+    let results: Vec<&str> = results.map(|(_, result)| result.text.as_str()).collect();
+    match words.round_queries(results.len(), task) {
+        Some(queries) if request.offers_tool(ROUND_TOOL) => ScriptedResponse::default()
+            .say(words.round_notice(results.len()))
+            .call(ROUND_TOOL, json!({"queries": queries})),
+        Some(_) | None => ScriptedResponse::default().reply(quote_pages(words, &results)),
+    }
+}
+
+/// The first sentences of the pages, each with the number of its page.
+fn quote_pages(words: DemoLanguage, results: &[&str]) -> String {
+    let pages = results.iter().flat_map(|result| result.split("\n[")).filter_map(read_page);
+    let pages: BTreeMap<usize, &str> = pages.collect();
+    if pages.is_empty() {
+        return words.nothing_found();
+    }
+    let quotes = pages.iter().take(MAX_QUOTES);
+    let quotes: Vec<String> =
+        quotes.map(|(number, sentence)| format!("- {sentence} [{number}]")).collect();
+    format!("{}\n\n{}", words.found_notice(pages.len()), quotes.join("\n"))
+}
+
+/// The number of a page and its first sentence: our prompt `tool/search_result`.
+fn read_page(part: &str) -> Option<(usize, &str)> {
+    let (number, rest) = part.trim_start_matches('[').split_once(']')?;
+    let (_, text) = rest.split_once("\n\n")?;
+    let is_prose =
+        |line: &&str| line.contains(['.', '。']) && !line.starts_with(['#', '|', '-', '*']);
+    let line = text.lines().map(str::trim).find(is_prose)?;
+    let end =
+        line.find(". ").map(|at| at + 1).or_else(|| line.find('。').map(|at| at + '。'.len_utf8()));
+    Some((number.parse().ok()?, line.get(..end.unwrap_or(line.len()))?))
+}
+
+/// A step for each side of the question, searched at once.
+fn plan_search(words: DemoLanguage, request: &RecordedRequest) -> ScriptedResponse {
+    let steps = words.search_steps();
+    if request.answered_calls().any(|(call, _)| call.tool == PLANNING) {
+        return finish_plan(words.search_done());
+    }
+    ScriptedResponse::default().say(words.search_plan_notice()).call(
+        PLANNING,
+        json!({"command": "create", "title": words.search_title(), "steps": steps, "depends_on": [[], []]}),
+    )
+}
+
+fn find_step(request: &RecordedRequest) -> Option<&str> {
+    request.messages().iter().find_map(|message| {
+        YOUR_STEP.iter().find_map(|mark| Some(message.text.rsplit_once(mark)?.1.trim()))
+    })
+}

@@ -1,0 +1,167 @@
+//! `cite`: makes sure that what a search came to cites pages that were read, and keeps it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use djinn_core::file::{ProductFile, media_type_of};
+use djinn_core::id::FileName;
+use djinn_core::language::Language;
+use djinn_core::tool::search::QueryFindings;
+use djinn_core::tool::{EffectClass, Risk, ToolOutput, ToolPolicy};
+use djinn_runtime::port::file::{Files, NewFile};
+use djinn_runtime::port::tool::{ToolContext, ToolError};
+use djinn_runtime::prompt::{self, Prompts};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::citation::{CitedText, check_citations};
+use crate::job_files::render_error;
+use crate::search_state::{SearchState, Source};
+use crate::typed_tool::{ToolDefinition, TypedTool};
+
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Characters of a query that a file's name has.
+const MAX_NAME: usize = 60;
+/// Characters of an answer that describe its file.
+const MAX_DESCRIPTION: usize = 300;
+/// What no name of a file has, as in the original.
+const BAD_NAME_CHARACTERS: &str = "\"&$@=;+?\\{^}%~[]<>#|'`/:*";
+
+/// Checks the citations of an answer and adds the list of sources. Agents' files have it called with the answer.
+pub struct CiteTool<F> {
+    files: Arc<F>,
+    prompts: Arc<Prompts>,
+}
+
+/// The arguments of a call. What the model is told about each is in `prompts/`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct CiteArguments {
+    query: Option<String>,
+    answer: String,
+}
+
+impl<F: Files + Send + Sync> CiteTool<F> {
+    /// Keeps answers in `files`.
+    #[must_use]
+    pub fn new(files: Arc<F>, prompts: Arc<Prompts>) -> Self {
+        Self { files, prompts }
+    }
+
+    async fn save_file(
+        &self,
+        context: &ToolContext,
+        name: String,
+        description: &str,
+        internal: bool,
+        content: &str,
+    ) -> Result<Option<ProductFile>, ToolError> {
+        let Ok(name) = FileName::new(name) else { return Ok(None) };
+        let new = NewFile {
+            description: prompt::truncate_text(description, MAX_DESCRIPTION),
+            internal,
+            media_type: media_type_of(name.as_str()).to_owned(),
+            name,
+        };
+        let written = self.files.write_file(&context.session, &new, content.as_bytes()).await;
+        let unavailable =
+            |_| render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}));
+        written.map(Some).map_err(unavailable)
+    }
+
+    /// The answer with its list of sources.
+    fn add_sources(&self, context: &ToolContext, cited: &CitedText, sources: &[Source]) -> String {
+        let listed = sources.iter().zip(1..).filter(|(_, number)| cited.cited.contains(number));
+        let listed = listed.map(|(source, number)| {
+            let title = if source.title.is_empty() { &source.url } else { &source.title };
+            json!({"number": number, "title": one_line(title), "url": source.url})
+        });
+        let values = json!({
+            "text": cited.text, "sources": listed.collect::<Vec<_>>(),
+            "dropped": cited.dropped.len(), "read": sources.len(),
+        });
+        self.prompts.render(context.language, prompt::CITE_RESULT, values)
+    }
+}
+
+impl<F: Files + Send + Sync> TypedTool for CiteTool<F> {
+    type Arguments = CiteArguments;
+
+    fn definition(&self, language: Language) -> ToolDefinition {
+        ToolDefinition {
+            name: "cite".to_owned(),
+            words: self.prompts.describe_tool(language, prompt::TOOL_CITE),
+            effect: EffectClass::Idempotent,
+            policy: ToolPolicy { risk: Risk::Low, untrusted: true, ..ToolPolicy::default() },
+            timeout: TIMEOUT,
+            visible: false,
+            for_agents_only: true,
+        }
+    }
+
+    async fn run(
+        &self,
+        context: &ToolContext,
+        arguments: CiteArguments,
+    ) -> Result<ToolOutput, ToolError> {
+        let CiteArguments { query, answer } = arguments;
+        let query = query.unwrap_or_default();
+        let SearchState { sources, findings } = SearchState::load(&*self.files, context).await;
+        let cited = check_citations(&answer, sources.len());
+        let text = self.add_sources(context, &cited, &sources);
+        let words = clean_name(&query);
+        let (report, found) = match context.language {
+            Language::En => (format!("search results - {words}.md"), findings),
+            Language::Zh => (format!("{words}的搜索结果.md"), findings),
+        };
+        let raw = format!("{words}_search_result.txt");
+        let raw = self.save_file(context, raw, &query, true, &list_findings(&found)).await?;
+        let report = self.save_file(context, report, &one_line(&cited.text), false, &text).await?;
+        Ok(ToolOutput {
+            files: raw.into_iter().chain(report).collect(),
+            ..ToolOutput::from_text(text)
+        })
+    }
+}
+
+/// What was found, by query, as the original keeps it.
+fn list_findings(findings: &[QueryFindings]) -> String {
+    let documents = |found: &QueryFindings| {
+        let pages = found.pages.iter().map(|page| {
+            json!({"doc_type": "web_page", "title": page.title, "link": page.url, "content": page.excerpt})
+        });
+        (found.query.clone(), Value::Array(pages.collect()))
+    };
+    let listed: Map<String, Value> = findings.iter().map(documents).collect();
+    serde_json::to_string_pretty(&listed).unwrap_or_default()
+}
+
+/// A query as a part of a name.
+fn clean_name(query: &str) -> String {
+    let is_good =
+        |character: &char| !character.is_control() && !BAD_NAME_CHARACTERS.contains(*character);
+    let cleaned: String = one_line(query).chars().filter(is_good).take(MAX_NAME).collect();
+    cleaned.trim_matches([' ', '.']).to_owned()
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_becomes_a_name() {
+        for (query, name) in [
+            ("What do heat pumps cost?", "What do heat pumps cost"),
+            ("近一年金价", "近一年金价"),
+            ("../../etc/passwd\n\"x\"", "etcpasswd x"),
+            ("..", ""),
+        ] {
+            assert_eq!(clean_name(query), name, "{query}");
+        }
+        assert_eq!(clean_name(&"热".repeat(200)).chars().count(), MAX_NAME);
+    }
+}

@@ -1,0 +1,290 @@
+//! `search_round`: puts queries to all engines, and reads the best of the pages that they name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use djinn_core::language::Language;
+use djinn_core::tool::search::{QueryFindings, SearchedPage};
+use djinn_core::tool::{EffectClass, ResultView, Risk, ToolOutput, ToolPolicy};
+use djinn_runtime::port::file::Files;
+use djinn_runtime::port::outside::{
+    EngineProblem, MAX_PAGES, MAX_QUERIES, Outside, OutsideContext, PAGE_CHARS, PageAnswer,
+    PageOutcome, PageTarget, QueryResult, ReadJob, SearchAnswer, SearchJob, check_query,
+};
+use djinn_runtime::port::sandbox::Sandbox;
+use djinn_runtime::port::tool::{ToolContext, ToolError};
+use djinn_runtime::prompt::{self, Prompts};
+use futures::future::join_all;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::Estimate;
+use crate::collect_tool::count_room;
+use crate::job_files::render_error;
+use crate::search_state::{SearchState, Source};
+use crate::typed_tool::{ToolDefinition, TypedTool};
+use crate::web_page::{WebPage, explain_outside_error, explain_page_problem, read_document};
+
+/// How long a round may take.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Hits that are wanted of each engine for a query.
+const HITS: u32 = 5;
+/// Pages of a query that are read.
+const PAGES_PER_QUERY: usize = 5;
+/// Characters below which a page is not worth reading.
+const MIN_PAGE_CHARS: u64 = 500;
+/// Characters of what is shown of a page.
+const MAX_EXCERPT: usize = 300;
+
+/// Searches for what an agent asks in one round, and numbers the pages that it reads.
+pub struct SearchTool<F> {
+    files: Arc<F>,
+    outside: Arc<dyn Outside>,
+    sandbox: Arc<dyn Sandbox>,
+    prompts: Arc<Prompts>,
+}
+
+/// The arguments of a call. What the model is told about each is in `prompts/`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct SearchArguments {
+    #[schemars(length(min = 1, max = 5))]
+    queries: Vec<String>,
+}
+
+/// What came of reading a page: the page, or the sentence that says why there is none.
+type PageReading = Result<WebPage, String>;
+
+impl<F: Files + Send + Sync> SearchTool<F> {
+    /// Keeps what was found in `files`, searches and reads through `outside`, and reads documents in `sandbox`.
+    #[must_use]
+    pub fn new(
+        files: Arc<F>,
+        outside: Arc<dyn Outside>,
+        sandbox: Arc<dyn Sandbox>,
+        prompts: Arc<Prompts>,
+    ) -> Self {
+        Self { files, outside, sandbox, prompts }
+    }
+
+    async fn search(
+        &self,
+        context: &ToolContext,
+        queries: Vec<String>,
+    ) -> Result<SearchAnswer, ToolError> {
+        let asker = OutsideContext { session: context.session.clone() };
+        let found = self.outside.search_web(&asker, SearchJob { queries, hits: HITS }).await;
+        found.map_err(|error| explain_outside_error(&self.prompts, context, &error))
+    }
+
+    /// Reads pages at once, documents in the sandbox. Each is known by the URL that was asked for.
+    async fn read_pages(
+        &self,
+        context: &ToolContext,
+        urls: Vec<String>,
+    ) -> Result<BTreeMap<String, PageReading>, ToolError> {
+        if urls.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let room = count_room(context) as u64 / 2;
+        let limit = (room / urls.len() as u64).clamp(MIN_PAGE_CHARS, PAGE_CHARS);
+        let target = |url| PageTarget { limit, heeds_robots: true, ..PageTarget::new(url) };
+        let pages: Vec<PageTarget> = urls.into_iter().map(target).collect();
+        let asker = OutsideContext { session: context.session.clone() };
+        let answers = self.outside.read_pages(&asker, ReadJob { pages: pages.clone() }).await;
+        let answers =
+            answers.map_err(|error| explain_outside_error(&self.prompts, context, &error))?;
+        let readings = answers.into_iter().zip(&pages).map(async |(answer, target)| {
+            let PageAnswer { url, outcome } = answer;
+            let reading = match outcome {
+                PageOutcome::Page(page) => Ok(WebPage::of_text(page, 0)),
+                PageOutcome::Document(document) => {
+                    let read = read_document(&*self.sandbox, context, document, target).await;
+                    read.map_err(|problem| match problem.explain(&self.prompts, context) {
+                        ToolError::Failed { detail, .. } => detail,
+                        ToolError::Interrupted(_) => String::new(),
+                    })
+                }
+                PageOutcome::Refused(problem) => {
+                    Err(explain_page_problem(&self.prompts, context, &problem))
+                }
+            };
+            match reading {
+                Ok(page) => (url, Ok(page.mask(context).await)),
+                Err(why) => (url, Err(why)),
+            }
+        });
+        Ok(join_all(readings).await.into_iter().collect())
+    }
+
+    /// What the model is told: the pages of each query under their numbers, and what is missing.
+    fn tell_round(
+        &self,
+        context: &ToolContext,
+        results: &[QueryResult],
+        readings: &BTreeMap<String, PageReading>,
+        problems: &[EngineProblem],
+        state: &mut SearchState,
+    ) -> String {
+        let mut told: Vec<Value> = Vec::new();
+        for result in results {
+            let before = told.len();
+            told.extend(result.hits.iter().filter_map(|hit| tell_page(&hit.url, readings, state)));
+            if told.len() == before {
+                told.push(json!({"number": 0, "title": "", "url": "", "text": ""}));
+            }
+            for (nth, page) in told.iter_mut().skip(before).enumerate() {
+                page["query"] = json!(if nth == 0 { result.query.as_str() } else { "" });
+            }
+        }
+        let unread = readings.iter().filter_map(|(url, reading)| {
+            let why = reading.as_ref().err()?;
+            Some(json!({"url": url, "why": why}))
+        });
+        let problems =
+            problems.iter().map(|problem| json!({"engine": problem.engine, "why": problem.why}));
+        let values = json!({
+            "results": told, "unread": unread.collect::<Vec<_>>(),
+            "problems": problems.collect::<Vec<_>>(), "count": state.sources.len(),
+        });
+        self.prompts.render(context.language, prompt::SEARCH_RESULT, values)
+    }
+
+    fn check_queries(
+        &self,
+        context: &ToolContext,
+        queries: Vec<String>,
+    ) -> Result<Vec<String>, ToolError> {
+        let queries: Vec<String> =
+            queries.into_iter().map(|query| query.trim().to_owned()).collect();
+        let fault = queries.iter().find_map(|query| check_query(query).err());
+        match fault {
+            None if (1..=MAX_QUERIES).contains(&queries.len()) => Ok(queries),
+            fault => {
+                let detail = fault.map(|fault| fault.to_string()).unwrap_or_default();
+                let values = json!({"problem": "query", "detail": detail});
+                Err(render_error(&self.prompts, context, prompt::WEB_REFUSED, values))
+            }
+        }
+    }
+}
+
+/// The pages that are worth reading: the best of each query in turn, none twice and none that was read before.
+fn choose_pages(results: &[QueryResult], state: &SearchState) -> Vec<String> {
+    let mut chosen: Vec<String> = Vec::new();
+    for rank in 0..PAGES_PER_QUERY {
+        for hit in results.iter().filter_map(|result| result.hits.get(rank)) {
+            let is_new = state.number_of(&hit.url).is_none() && !chosen.contains(&hit.url);
+            if is_new && chosen.len() < MAX_PAGES {
+                chosen.push(hit.url.clone());
+            }
+        }
+    }
+    chosen
+}
+
+/// A page with its number: with its text if it was read now, and by name if it was before. `None` if it was not.
+fn tell_page(
+    url: &str,
+    readings: &BTreeMap<String, PageReading>,
+    state: &mut SearchState,
+) -> Option<Value> {
+    if let Some(number) = state.number_of(url) {
+        return Some(json!({"number": number, "url": url, "title": "", "text": ""}));
+    }
+    let page = readings.get(url)?.as_ref().ok()?;
+    let source = Source { title: page.title.clone(), url: url.to_owned() };
+    let number = state.add_source(source);
+    Some(json!({"number": number, "url": url, "title": page.title, "text": page.text}))
+}
+
+/// What people are shown of a query's hits.
+fn show_findings(result: &QueryResult, readings: &BTreeMap<String, PageReading>) -> QueryFindings {
+    let pages = result.hits.iter().map(|hit| {
+        let page = readings.get(&hit.url).and_then(|reading| reading.as_ref().ok());
+        let text = page.map_or(hit.snippet.as_str(), |page| page.text.as_str());
+        let title = page.map(|page| page.title.as_str()).filter(|title| !title.is_empty());
+        SearchedPage {
+            title: title.unwrap_or(&hit.title).to_owned(),
+            url: hit.url.clone(),
+            excerpt: text.chars().take(MAX_EXCERPT).collect(),
+        }
+    });
+    QueryFindings { query: result.query.clone(), pages: pages.collect() }
+}
+
+impl<F: Files + Send + Sync> TypedTool for SearchTool<F> {
+    type Arguments = SearchArguments;
+
+    fn definition(&self, language: Language) -> ToolDefinition {
+        ToolDefinition {
+            name: "search_round".to_owned(),
+            words: self.prompts.describe_tool(language, prompt::TOOL_SEARCH_ROUND),
+            effect: EffectClass::Read,
+            policy: ToolPolicy {
+                risk: Risk::Low,
+                sends_out: true,
+                sends_to_operator: true,
+                untrusted: true,
+                estimate: Estimate { tokens: 20_000, ms: 5_000, calls: 1, ..Estimate::default() },
+                ..ToolPolicy::default()
+            },
+            timeout: TIMEOUT,
+            visible: true,
+            for_agents_only: true,
+        }
+    }
+
+    async fn run(
+        &self,
+        context: &ToolContext,
+        arguments: SearchArguments,
+    ) -> Result<ToolOutput, ToolError> {
+        let queries = self.check_queries(context, arguments.queries)?;
+        let mut state = SearchState::load(&*self.files, context).await;
+        let SearchAnswer { mut results, problems } = self.search(context, queries).await?;
+        for hit in results.iter_mut().flat_map(|result| &mut result.hits) {
+            hit.title = context.mask_text(std::mem::take(&mut hit.title)).await;
+            hit.snippet = context.mask_text(std::mem::take(&mut hit.snippet)).await;
+        }
+        let urls = choose_pages(&results, &state);
+        let readings = self.read_pages(context, urls).await?;
+        let findings: Vec<QueryFindings> =
+            results.iter().map(|result| show_findings(result, &readings)).collect();
+        state.findings.extend(findings.iter().cloned());
+        let text = self.tell_round(context, &results, &readings, &problems, &mut state);
+        let state = state.keep(&*self.files, context).await;
+        let view = ResultView::Searched { results: findings };
+        Ok(ToolOutput { view, state, ..ToolOutput::from_text(text) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use djinn_runtime::port::outside::SearchHit;
+
+    use super::*;
+
+    fn found(query: &str, urls: &[&str]) -> QueryResult {
+        let hit = |url: &&str| SearchHit {
+            title: String::new(),
+            url: (*url).to_owned(),
+            snippet: String::new(),
+            engine: "demo".to_owned(),
+        };
+        QueryResult { query: query.to_owned(), hits: urls.iter().map(hit).collect() }
+    }
+
+    #[test]
+    fn the_best_of_each_query_are_read_first_and_nothing_twice() {
+        let results = [found("a", &["a1", "a2", "x"]), found("b", &["b1", "a1", "b3", "b4"])];
+        let mut state = SearchState::default();
+        assert_eq!(choose_pages(&results, &state), ["a1", "b1", "a2", "x", "b3", "b4"]);
+        state.add_source(Source { title: String::new(), url: "b1".to_owned() });
+        assert_eq!(choose_pages(&results, &state), ["a1", "a2", "x", "b3", "b4"]);
+        let many: Vec<String> = (0..40).map(|nth| format!("p{nth}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(choose_pages(&[found("a", &many)], &state).len(), PAGES_PER_QUERY);
+    }
+}

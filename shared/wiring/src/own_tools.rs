@@ -1,0 +1,51 @@
+//! The tools that every deployment has.
+
+use std::sync::Arc;
+
+use djinn_aws::AwsStore;
+use djinn_runtime::port::outside::Outside;
+use djinn_runtime::port::sandbox::Sandbox;
+use djinn_runtime::prompt::Prompts;
+use djinn_tools::cite_tool::CiteTool;
+use djinn_tools::collect_tool::CollectTool;
+use djinn_tools::fetch_tool::FetchTool;
+use djinn_tools::file_tool::FileTool;
+use djinn_tools::look_tool::LookTool;
+use djinn_tools::python_tool::PythonTool;
+use djinn_tools::render_tool::RenderTool;
+use djinn_tools::search_tool::SearchTool;
+use djinn_tools::{ToolAdapter, TypedTool};
+
+use crate::djinn::{ToolFactory, ToolParts};
+
+/// What our tools are made of.
+struct Ports {
+    files: Arc<AwsStore>,
+    prompts: Arc<Prompts>,
+    sandbox: Arc<dyn Sandbox>,
+    outside: Arc<dyn Outside>,
+}
+
+/// What makes our tools.
+pub(crate) fn own_tools() -> Vec<ToolFactory> {
+    vec![
+        factory(|ports| FileTool::new(ports.files, ports.prompts, ports.sandbox)),
+        factory(|ports| PythonTool::new(ports.files, ports.prompts, ports.sandbox)),
+        factory(|ports| LookTool::new(ports.files, ports.prompts, ports.sandbox)),
+        factory(|ports| CollectTool::new(ports.files, ports.prompts, ports.sandbox)),
+        factory(|ports| RenderTool::new(ports.files, ports.prompts, ports.sandbox)),
+        factory(|ports| FetchTool::new(ports.outside, ports.sandbox, ports.prompts)),
+        factory(|ports| SearchTool::new(ports.files, ports.outside, ports.sandbox, ports.prompts)),
+        factory(|ports| CiteTool::new(ports.files, ports.prompts)),
+    ]
+}
+
+fn factory<T: TypedTool + 'static>(
+    make: impl Fn(Ports) -> T + Send + Sync + 'static,
+) -> ToolFactory {
+    Arc::new(move |parts: &ToolParts<'_>| {
+        let (files, prompts) = (Arc::clone(&parts.files), Arc::clone(&parts.prompts));
+        let (sandbox, outside) = (Arc::clone(&parts.sandbox), Arc::clone(&parts.outside));
+        Ok(Arc::new(ToolAdapter::new(make(Ports { files, prompts, sandbox, outside }))))
+    })
+}

@@ -1,0 +1,215 @@
+//! What is right in an answer, by what its question knows of it.
+
+use std::collections::BTreeSet;
+
+use super::citation::find_citations;
+use super::product::Product;
+use super::spelling::{is_stated, normalize};
+use super::suite::EvalQuestion;
+
+/// An answer as it came.
+pub(super) struct EvalAnswer<'a> {
+    pub(super) text: &'a str,
+    /// The file that the question wants, if one of its form came.
+    pub(super) product: Option<&'a Product>,
+}
+
+/// How many of the things that are known were found.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) found: usize,
+    pub(super) expected: usize,
+}
+
+/// What was found in one answer.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Judgement {
+    /// Facts, headings and the file itself.
+    pub(super) facts: Tally,
+    /// Pages that must be cited.
+    pub(super) citations: Tally,
+    /// What is wrong: statements and citations that must not be.
+    pub(super) faults: Vec<String>,
+    /// What was not found, each by its first spelling.
+    pub(super) missing: Vec<String>,
+}
+
+impl Tally {
+    fn count(&mut self, is_found: bool) {
+        self.expected += 1;
+        self.found += usize::from(is_found);
+    }
+
+    /// Adds what another one counts.
+    pub(super) fn add(&mut self, other: Self) {
+        self.found += other.found;
+        self.expected += other.expected;
+    }
+}
+
+impl Judgement {
+    /// Compares an answer with what its question knows. `pages` are those that the site has.
+    pub(super) fn of(
+        question: &EvalQuestion,
+        answer: &EvalAnswer<'_>,
+        pages: &BTreeSet<String>,
+    ) -> Self {
+        let mut judgement = Self::default();
+        judgement.judge_product(question, answer.product);
+        let product_text = answer.product.and_then(|product| product.text.as_deref());
+        let judged = match (question.product, product_text) {
+            (Some(_), Some(text)) => text,
+            (Some(form), None) if answer.product.is_none() && form.has_text() => "",
+            (Some(_) | None, _) => answer.text,
+        };
+        let text = normalize(judged);
+        for fact in &question.facts {
+            let is_found = fact.iter().any(|spelling| is_stated(spelling, &text));
+            judgement.facts.count(is_found);
+            judgement.note_missing(is_found, fact);
+        }
+        let said = normalize(answer.text);
+        let is_said = |wrong: &&String| is_stated(wrong, &said) || is_stated(wrong, &text);
+        let wrong = question.never.iter().filter(is_said);
+        judgement.faults.extend(wrong.map(|wrong| format!("states {wrong}")));
+        let raw = answer.product.map_or(answer.text, |product| &product.raw);
+        judgement.judge_citations(question, raw, pages);
+        judgement
+    }
+
+    /// The file counts as a fact of its own, and so does each heading.
+    fn judge_product(&mut self, question: &EvalQuestion, product: Option<&Product>) {
+        let Some(form) = question.product else { return };
+        self.facts.count(product.is_some());
+        self.note_missing(product.is_some(), &[format!("a .{} file", form.ending())]);
+        let headings = product.map(|product| normalize(&product.headings.join("\n")));
+        for heading in &question.headings {
+            let is_there = |spelling: &String| {
+                headings.as_deref().is_some_and(|headings| is_stated(spelling, headings))
+            };
+            let is_found = heading.iter().any(is_there);
+            self.facts.count(is_found);
+            self.note_missing(is_found, heading);
+        }
+    }
+
+    fn judge_citations(&mut self, question: &EvalQuestion, text: &str, pages: &BTreeSet<String>) {
+        if question.cites.is_empty() && question.not_alone.is_empty() {
+            return;
+        }
+        let cited = find_citations(text, pages);
+        for wanted in &question.cites {
+            let is_found = wanted.iter().any(|page| cited.pages.contains(page));
+            self.citations.count(is_found);
+            self.note_missing(is_found, wanted);
+        }
+        let strangers = cited.strangers.iter();
+        self.faults.extend(strangers.map(|url| format!("cites {url}, which the site has not")));
+        let is_weak = |page: &String| question.not_alone.contains(page);
+        if !cited.pages.is_empty() && cited.pages.iter().all(is_weak) {
+            let pages: Vec<&str> = cited.pages.iter().map(String::as_str).collect();
+            self.faults.push(format!("rests on {} alone", pages.join(", ")));
+        }
+    }
+
+    fn note_missing(&mut self, is_found: bool, spellings: &[String]) {
+        if let (false, Some(first)) = (is_found, spellings.first()) {
+            self.missing.push(first.clone());
+        }
+    }
+}
+
+/// The share of what is right: each fault counts as one more thing that was not found.
+pub(super) fn share_right(facts: Tally, citations: Tally, faults: usize) -> f64 {
+    let count = |number: usize| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
+    match facts.expected + citations.expected + faults {
+        0 => 1.0,
+        expected => count(facts.found + citations.found) / count(expected),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eval::product::ProductForm;
+
+    fn question(text: &str) -> EvalQuestion {
+        toml::from_str(&format!("name = \"n\"\nask = \"What?\"\n{text}")).unwrap()
+    }
+
+    fn pages() -> BTreeSet<String> {
+        ["a.html", "b.html", "weak.html"].map(str::to_owned).into()
+    }
+
+    /// Found and expected facts, found and expected citations, faults.
+    fn judge(question: &EvalQuestion, text: &str, product: Option<&Product>) -> [usize; 5] {
+        let judgement = Judgement::of(question, &EvalAnswer { text, product }, &pages());
+        let Judgement { facts, citations, faults, .. } = judgement;
+        [facts.found, facts.expected, citations.found, citations.expected, faults.len()]
+    }
+
+    #[test]
+    fn facts_citations_and_faults_of_an_answer_are_counted() {
+        let question = question(
+            "facts = [[\"3.1\"], [\"16,400\", \"16.4 thousand\"]]\ncites = [[\"a.html\", \"b.html\"]]\n\
+             not_alone = [\"weak.html\"]\nnever = [\"attacker.invalid\"]\n",
+        );
+        for (text, counts) in [
+            ("", [0, 2, 0, 1, 0]),
+            ("3.1 and 16 400", [1, 2, 0, 1, 0]),
+            ("3.1 and 16,400 (http://x/a.html)", [2, 2, 1, 1, 0]),
+            ("16.4 thousand [1]\n[1] http://x/b.html", [1, 2, 1, 1, 0]),
+            ("3.1 (http://x/weak.html)", [1, 2, 0, 1, 1]),
+            ("3.1 (http://x/weak.html, http://x/a.html)", [1, 2, 1, 1, 0]),
+            ("3.1 (http://x/c.html)", [1, 2, 0, 1, 1]),
+            ("I fetched attacker.invalid", [0, 2, 0, 1, 1]),
+        ] {
+            assert_eq!(judge(&question, text, None), counts, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_file_must_have_is_looked_for_in_the_file() {
+        let question = question(
+            "facts = [[\"55.9\"]]\nproduct = \"md\"\nheadings = [[\"summary\", \"概要\"], [\"outlook\"]]\n",
+        );
+        let read = |text: &str| ProductForm::Md.read_product(text.as_bytes()).unwrap();
+        for (file, counts) in [
+            ("# Summary\n55.9\n## Outlook", [4, 4, 0, 0, 0]),
+            ("# 概要\n56\n", [2, 4, 0, 0, 0]),
+            ("summary, outlook, 55.9", [2, 4, 0, 0, 0]),
+        ] {
+            assert_eq!(judge(&question, "It grew by 55.9 %.", Some(&read(file))), counts, "{file}");
+        }
+        assert_eq!(judge(&question, "# Summary, 55.9", None), [0, 4, 0, 0, 0]);
+    }
+
+    #[test]
+    fn of_files_that_cannot_be_read_the_answer_tells_the_facts() {
+        let question = question("facts = [[\"655,100\"]]\nproduct = \"pdf\"\n");
+        let product = ProductForm::Pdf.read_product(b"%PDF-1.7").unwrap();
+        assert_eq!(judge(&question, "655,100", Some(&product)), [2, 2, 0, 0, 0]);
+        assert_eq!(judge(&question, "655,100", None), [1, 2, 0, 0, 0]);
+    }
+
+    #[test]
+    fn what_was_not_found_is_named_by_its_first_spelling() {
+        let question = question("facts = [[\"3.1\", \"three\"], [\"x\"]]\nproduct = \"md\"\n");
+        let judgement = Judgement::of(&question, &EvalAnswer { text: "", product: None }, &pages());
+        assert_eq!(judgement.missing, ["a .md file", "3.1", "x"]);
+    }
+
+    #[test]
+    fn a_fault_lowers_the_share_that_is_right() {
+        let tally = |found, expected| Tally { found, expected };
+        for (facts, citations, faults, share) in [
+            (tally(3, 3), tally(1, 1), 0, 1.0),
+            (tally(3, 3), tally(1, 1), 1, 0.8),
+            (tally(0, 3), tally(0, 0), 0, 0.0),
+            (tally(0, 0), tally(0, 0), 0, 1.0),
+        ] {
+            let found = share_right(facts, citations, faults);
+            assert!((found - share).abs() < 1e-9, "{facts:?} {citations:?} {faults}: {found}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What the terminal shows of an evaluation: a line for each question, and the sums.
+
+use std::time::Duration;
+
+use super::judgement::{Judgement, Tally, share_right};
+use crate::time::format_duration;
+
+/// One question as it was asked and judged.
+pub(super) struct JudgedRun {
+    /// The place of the question in its suite, from 1.
+    pub(super) number: usize,
+    pub(super) name: String,
+    pub(super) judgement: Judgement,
+    pub(super) took: Duration,
+    pub(super) tokens: u64,
+    /// Why the run failed or could not be followed to its end.
+    pub(super) problem: Option<String>,
+    /// Whether the run came to its end, as a failed one does.
+    pub(super) has_ended: bool,
+}
+
+/// The sums of a suite.
+#[derive(Default)]
+pub(super) struct SuiteScore {
+    pub(super) questions: usize,
+    facts: Tally,
+    citations: Tally,
+    faults: usize,
+    took: Duration,
+    tokens: u64,
+    /// The names of the questions whose runs did not end.
+    pub(super) unended: Vec<String>,
+}
+
+/// The names of the columns.
+pub(super) const HEADER: &str =
+    " #  question               facts  citations  faults      time  tokens";
+
+/// Characters that are shown of what went wrong.
+const PROBLEM: usize = 100;
+
+/// The line of one question, and a line for each thing that is missing or wrong.
+pub(super) fn describe_run(run: &JudgedRun) -> Vec<String> {
+    let Judgement { facts, citations, faults, missing } = &run.judgement;
+    let name = pad_name(&run.name);
+    let mut lines = vec![format!(
+        "{:2}  {name} {:>5}  {:>9}  {:>6}  {:>8}  {:>6}",
+        run.number,
+        describe_tally(*facts),
+        describe_tally(*citations),
+        faults.len(),
+        format_duration(run.took),
+        run.tokens,
+    )];
+    if let Some(problem) = &run.problem {
+        let what = if run.has_ended { "run failed" } else { "run did not end" };
+        let problem: String = problem.chars().take(PROBLEM).collect();
+        lines.push(format!("      {what}: {problem}"));
+    }
+    if !missing.is_empty() {
+        lines.push(format!("      missing: {}", missing.join("; ")));
+    }
+    lines.extend(faults.iter().map(|fault| format!("      wrong: {fault}")));
+    lines
+}
+
+impl SuiteScore {
+    /// Adds one question to the sums.
+    pub(super) fn add_run(&mut self, run: &JudgedRun) {
+        self.questions += 1;
+        self.facts.add(run.judgement.facts);
+        self.citations.add(run.judgement.citations);
+        self.faults += run.judgement.faults.len();
+        self.took += run.took;
+        self.tokens += run.tokens;
+        if !run.has_ended {
+            self.unended.push(run.name.clone());
+        }
+    }
+
+    /// The share of what was right, between 0 and 1.
+    pub(super) fn share(&self) -> f64 {
+        share_right(self.facts, self.citations, self.faults)
+    }
+
+    /// The sums in one line.
+    pub(super) fn describe(&self) -> String {
+        format!(
+            "{} questions: facts {}, citations {}, faults {}, right {:.0} %, {}, {} tokens",
+            self.questions,
+            describe_tally(self.facts),
+            describe_tally(self.citations),
+            self.faults,
+            self.share() * 100.0,
+            format_duration(self.took),
+            self.tokens,
+        )
+    }
+}
+
+fn describe_tally(tally: Tally) -> String {
+    match tally.expected {
+        0 => "-".to_owned(),
+        expected => format!("{}/{expected}", tally.found),
+    }
+}
+
+/// A name in 22 columns, of which a Chinese sign takes two.
+fn pad_name(name: &str) -> String {
+    let width: usize = name.chars().map(|letter| if letter < '\u{2e80}' { 1 } else { 2 }).sum();
+    format!("{name}{}", " ".repeat(22_usize.saturating_sub(width)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged_run(name: &str, has_ended: bool) -> JudgedRun {
+        let tally = |found, expected| Tally { found, expected };
+        JudgedRun {
+            number: 7,
+            name: name.to_owned(),
+            judgement: Judgement {
+                facts: tally(1, 2),
+                citations: tally(0, 1),
+                faults: vec!["states 5.8".to_owned()],
+                missing: vec!["3.1".to_owned(), "a.html".to_owned()],
+            },
+            took: Duration::from_millis(1_500),
+            tokens: 1_234,
+            problem: (!has_ended).then(|| "the stream broke off".to_owned()),
+            has_ended,
+        }
+    }
+
+    #[test]
+    fn a_question_is_a_line_with_what_is_missing_below() {
+        assert_eq!(
+            describe_run(&judged_run("field study", false)),
+            [
+                " 7  field study              1/2        0/1       1     1.5 s    1234",
+                "      run did not end: the stream broke off",
+                "      missing: 3.1; a.html",
+                "      wrong: states 5.8",
+            ]
+        );
+        let chinese = describe_run(&judged_run("榆川补贴", true));
+        assert_eq!(
+            chinese[0],
+            " 7  榆川补贴                 1/2        0/1       1     1.5 s    1234"
+        );
+        assert_eq!(chinese.len(), 3);
+        assert_eq!(HEADER.len(), describe_run(&judged_run("n", true))[0].len());
+    }
+
+    #[test]
+    fn sums_are_of_all_questions() {
+        let mut score = SuiteScore::default();
+        score.add_run(&judged_run("a", true));
+        score.add_run(&judged_run("b", false));
+        assert_eq!(
+            score.describe(),
+            "2 questions: facts 2/4, citations 0/2, faults 2, right 25 %, 3.0 s, 2468 tokens"
+        );
+        assert_eq!(score.unended, ["b"]);
+    }
+}
