@@ -4,7 +4,7 @@
 //! of that function alone.
 
 use std::collections::BTreeMap;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
@@ -67,9 +67,15 @@ impl Host {
             "--invoke-port",
             &port.to_string(),
         ]);
-        let listens = || TcpStream::connect(("127.0.0.1", port)).is_ok();
         let mut processes = vec![start(&mut host)];
-        while !listens() {
+        let http = Client::builder().connect_timeout(Duration::from_secs(5)).build().unwrap();
+        // It tries the port before it listens there, and breaks off whoever has connected by then: it is there
+        // once it has answered.
+        let answers = async || {
+            let told = format!("{url}/.rt/nobody/2018-06-01/runtime/init/error");
+            http.post(told).body("{}").send().await.is_ok()
+        };
+        while !answers().await {
             tokio::task::yield_now().await;
         }
         for name in FUNCTIONS {
@@ -83,7 +89,6 @@ impl Host {
                 .env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "1024");
             processes.extend((0..concurrency).map(|_| start(&mut function)));
         }
-        let http = Client::builder().connect_timeout(Duration::from_secs(5)).build().unwrap();
         Self { backing, http, url, processes }
     }
 
