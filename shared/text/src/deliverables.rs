@@ -39,18 +39,34 @@ impl Deliverables {
 
     /// From where on a text could be a list.
     fn list_start(&self, text: &str) -> usize {
-        let (mut listed_from, mut rest) = (text.len(), text);
-        loop {
-            let (before, part) = rest.rsplit_once(SEPARATORS).unwrap_or(("", rest));
-            if !self.is_list_part(part) {
-                return listed_from;
-            }
-            listed_from = rest.len() - part.len();
-            if before.len() == listed_from {
-                return listed_from;
-            }
-            rest = before;
+        let parts = self.split_parts(text);
+        let listed = parts.iter().rev().take_while(|(_, part)| self.is_list_part(part));
+        listed.last().map_or(text.len(), |(at, _)| *at)
+    }
+
+    /// The parts of a text between separators, each with its place; those within the name of a file separate
+    /// nothing.
+    fn split_parts<'a>(&self, text: &'a str) -> Vec<(usize, &'a str)> {
+        let names = self.0.iter().filter(|name| name.contains(SEPARATORS));
+        let places = names.flat_map(|name| text.match_indices(name.as_str()));
+        let places: Vec<_> = places.map(|(at, name)| at..at + name.len()).collect();
+        let is_between = |(at, _): &(usize, &str)| !places.iter().any(|place| place.contains(at));
+        let mut parts = Vec::new();
+        let mut start = 0;
+        for (at, separator) in text.match_indices(SEPARATORS).filter(is_between) {
+            parts.push((start, text.get(start..at).unwrap_or_default()));
+            start = at + separator.len();
         }
+        parts.push((start, text.get(start..).unwrap_or_default()));
+        parts
+    }
+
+    /// The names of a list, each as it is written and without what stands around it.
+    #[must_use]
+    pub fn split_list<'a>(&self, list: &'a str) -> Vec<(&'a str, &'a str)> {
+        let parts = self.split_parts(list).into_iter().map(|(_, part)| part);
+        let parts = parts.filter(|part| !part.trim().is_empty());
+        parts.map(|part| (part, strip_decoration(part))).collect()
     }
 
     /// Up to where a summary that goes on can be shown: what a mark follows that may yet be a list is
@@ -59,9 +75,10 @@ impl Deliverables {
     pub fn readable_len(&self, summary: &str) -> usize {
         let marks = summary.match_indices(FILE_LIST_MARK);
         let held = marks.map(|(at, mark)| (at, at + mark.len())).find(|(_, end)| {
-            let mut parts = summary.get(*end..).unwrap_or_default().split(SEPARATORS).rev();
-            let last = parts.next().unwrap_or_default();
-            last.len() <= MAX_LISTED && parts.all(|part| self.is_list_part(part))
+            let mut parts =
+                self.split_parts(summary.get(*end..).unwrap_or_default()).into_iter().rev();
+            let (_, last) = parts.next().unwrap_or_default();
+            last.len() <= MAX_LISTED && parts.all(|(_, part)| self.is_list_part(part))
         });
         // The last characters may be the beginning of a mark.
         held.map_or_else(|| summary.trim_end_matches('$').len(), |(at, _)| at)
@@ -97,12 +114,6 @@ fn has_extension(name: &str) -> bool {
             && extension.bytes().any(|byte| byte.is_ascii_alphabetic());
         !stem.is_empty() && (1..=8).contains(&extension.len()) && is_word
     })
-}
-
-/// The names of a list, each as it is written and without what stands around it.
-pub fn split_list(list: &str) -> impl Iterator<Item = (&str, &str)> {
-    let parts = list.split(SEPARATORS).filter(|part| !part.trim().is_empty());
-    parts.map(|part| (part, strip_decoration(part)))
 }
 
 /// Which of these names a text holds. Where one is a part of another, as `a.md` of `data.md`, the longer
@@ -149,7 +160,12 @@ mod tests {
 
     #[test]
     fn only_a_list_of_files_ends_a_summary() {
-        let known = deliverables(&["growth.md", "growth report.csv", "增长.md"]);
+        let known = deliverables(&[
+            "growth.md",
+            "growth report.csv",
+            "增长.md",
+            "prices, wages and rents.md",
+        ]);
         for (summary, text, list) in [
             ("North.$$$growth.md", "North.", "growth.md"),
             (
@@ -171,6 +187,11 @@ mod tests {
             ),
             ("From $$$ to $$$$.$$$growth.md", "From $$$ to $$$$.", "growth.md"),
             ("No mark: growth.md", "No mark: growth.md", ""),
+            (
+                "North.$$$growth.md, prices, wages and rents.md",
+                "North.",
+                "growth.md, prices, wages and rents.md",
+            ),
         ] {
             assert_eq!(known.split_summary(summary), (text, list), "{summary}");
             // What is shown before the end is the beginning of that, and all but the end is in time.
@@ -184,6 +205,17 @@ mod tests {
         assert_eq!(known.readable_len("Nobu ($$$) is best"), "Nobu (".len());
         let long = format!("Nobu ($$${}", "x".repeat(MAX_LISTED + 1));
         assert_eq!(known.readable_len(&long), long.len());
+    }
+
+    #[test]
+    fn a_name_with_a_comma_is_one_name_of_a_list() {
+        let known = deliverables(&["prices, wages.md", "growth.md"]);
+        let names =
+            |list| known.split_list(list).into_iter().map(|(_, name)| name).collect::<Vec<_>>();
+        assert_eq!(
+            names("`prices, wages.md`、growth.md,other.md"),
+            ["prices, wages.md", "growth.md", "other.md"]
+        );
     }
 
     #[test]

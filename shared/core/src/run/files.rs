@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use djinn_text::deliverables::{Deliverables, find_names, split_list};
+use djinn_text::deliverables::{Deliverables, find_names};
 
 use crate::file::{FileList, ProductFile};
 
@@ -79,7 +79,7 @@ impl RunFiles {
     pub(super) fn find_listed(&self, names: &str) -> Vec<ProductFile> {
         let offered = self.list_offered();
         let mut files: Vec<ProductFile> = Vec::new();
-        for (part, name) in split_list(names) {
+        for (part, name) in self.deliverables().split_list(names) {
             let exactly = offered.iter().find(|file| file.name.as_str() == name);
             let named = exactly.map_or_else(|| self.names_in(part), |_| Vec::new());
             let named = offered.iter().filter(|file| named.contains(&file.name.as_str()));
