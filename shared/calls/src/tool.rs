@@ -3,6 +3,7 @@
 mod failure;
 pub mod search;
 mod tool_set;
+mod tool_state;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -14,6 +15,7 @@ use djinn_plan::{Plan, PlanError};
 pub use failure::ToolFailure;
 use search::QueryFindings;
 pub use tool_set::{ToolSetHash, ToolSetRef};
+pub use tool_state::ToolState;
 
 /// What happens in the world when a call is made twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,6 +128,10 @@ pub struct ToolPolicy {
     pub sends_to_operator: bool,
     /// Whether their results hold text that anybody may have written.
     pub untrusted: bool,
+    /// Whether their results may say what the model made up, as what its code prints does: a URL in them is known
+    /// to nobody else.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub echoes_model: bool,
     /// What one usually costs.
     pub estimate: Estimate,
 }
@@ -187,6 +193,33 @@ pub enum ToolArguments {
         /// What is wrong with it.
         problem: ArgumentProblem,
     },
+}
+
+impl ToolArguments {
+    /// Every text in them, at whatever depth; of what could not be read, all.
+    #[must_use]
+    pub fn texts(&self) -> Vec<&str> {
+        let mut texts = Vec::new();
+        match self {
+            Self::Parsed(members) => {
+                members.values().for_each(|value| collect_texts(value, &mut texts));
+            }
+            Self::Malformed { raw, .. } => texts.push(raw),
+        }
+        texts
+    }
+}
+
+fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
+        Value::Object(members) => members.iter().for_each(|(name, member)| {
+            texts.push(name);
+            collect_texts(member, texts);
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// Why arguments could not be read, or may not be used.
@@ -278,15 +311,9 @@ pub struct ToolOutput {
     /// What the tool wants to have when it is called next in this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Box<ToolState>>,
-}
-
-/// Bytes that a tool keeps from one call of a run to the next. Nobody else reads them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolState {
-    /// The object of the session that holds them, as a file's is named.
-    pub object: String,
-    /// How many there are.
-    pub size: u64,
+    /// The URLs in an agent's answer that others wrote: its model may have made up any other.
+    #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
+    pub known_urls: Box<[String]>,
 }
 
 impl ToolOutput {
@@ -294,8 +321,8 @@ impl ToolOutput {
     #[must_use]
     pub fn from_text(text: impl Into<String>) -> Self {
         let (text, view) = (text.into(), ResultView::Text);
-        let (files, images) = (Vec::new(), Vec::new());
-        Self { text, full_output: None, view, files, images, state: None }
+        let (files, images, known_urls) = (Vec::new(), Vec::new(), Box::default());
+        Self { text, full_output: None, view, files, images, state: None, known_urls }
     }
 }
 

@@ -7,9 +7,6 @@ use crate::effect::ToolChoice;
 use crate::settings::{Mode, Role};
 use crate::tool::Risk;
 
-/// How many calls of a turn may be to agents. The rest is answered `too_many`.
-pub const MAX_AGENT_CALLS: u32 = 16;
-
 /// The argument that says what an agent is to do; the only one that a step of a plan has.
 pub const TASK_ARGUMENT: &str = "task";
 

@@ -5,7 +5,6 @@
 
 mod agent_calls;
 mod attempts;
-mod call_bounds;
 mod file_calls;
 mod held_calls;
 mod open_turn;
@@ -15,7 +14,7 @@ use std::collections::BTreeSet;
 pub(crate) use agent_calls::describe_call;
 use agent_calls::{no_run_event, stop_event};
 pub use attempts::Attempts;
-use call_bounds::CallBounds;
+use djinn_calls::call_bounds::CallBounds;
 use djinn_calls::repeats::{RepeatDetector, Repetition};
 use file_calls::{Caller, read_result_after};
 pub use open_turn::AgentShare;

@@ -9,6 +9,7 @@ use crate::id::{ChildId, FileName, MessageId, StepId, TaskId, UserId};
 use crate::language::Language;
 use crate::plan::Plan;
 use crate::tool::{ToolCall, ToolResult};
+pub use djinn_calls::reply::Reasoning;
 
 /// A question and its answer from an earlier run of the session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,21 +32,6 @@ impl Exchange {
     pub fn is_asked_by(&self, user: &UserId) -> bool {
         self.asker.as_ref().is_none_or(|asker| asker == user)
     }
-}
-
-/// What a model thought before it spoke.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reasoning {
-    /// The thoughts in plain text, with whole URLs; empty where a provider shows none.
-    pub text: String,
-    /// What the model's client needs to send them back with the turn; opaque to everybody else, and
-    /// possibly there without any text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signature: Option<String>,
-    /// The thoughts as the model wrote them, where that was with placeholders for URLs: they go back
-    /// to it as they came.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub original: Option<String>,
 }
 
 /// One model reply and what came of its calls. A turn enters the conversation when its last call is
@@ -108,6 +94,9 @@ pub struct ChildReport {
     /// Whether its agent was cut off before it had said all of the text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
+    /// The URLs of the text that others wrote: its agent may have made up any other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known_urls: Vec<String>,
 }
 
 impl ChildReport {

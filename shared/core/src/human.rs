@@ -93,8 +93,7 @@ pub enum Reason {
     Budget,
     /// The model asks for what is missing.
     Clarification,
-    /// It sends data out and cannot be taken back, and the run has read text that anybody may have
-    /// written.
+    /// It sends data out, and the run has read text that anybody may have written.
     Untrusted,
 }
 

@@ -9,16 +9,19 @@ mod run_spec;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Spending, Usage};
-use crate::conversation::{ChildReport, Reasoning, Turn};
+use crate::conversation::{ChildReport, Turn};
 use crate::effect::{Delivery, Limit};
 use crate::error_code::Failure;
 use crate::file::ProductFile;
 use crate::human::{Interrupt, ResponseRecord};
 use crate::id::{CallId, HumanRequestId, MessageId, UserId};
 use crate::status::RunStatus;
-use crate::tool::{FullOutput, OfferedTool, ToolArguments, ToolResult, ToolSetRef};
+use crate::tool::{FullOutput, ToolResult};
 pub use attempt_failed::AttemptFailed;
 pub use child_spec::ChildSpec;
+pub use djinn_calls::reply::{
+    DroppedContext, FinishReason, ModelReplied, Reply, RequestedCall, WindowUsage,
+};
 pub use human::{ChildRequest, InterruptTarget, PlanEdit, UserMessage};
 pub use model_changed::ModelChanged;
 pub use run_spec::RunSpec;
@@ -239,94 +242,6 @@ pub struct Revision {
     pub previous_result: String,
     /// What the user says of it.
     pub instructions: String,
-}
-
-/// A complete reply, with what its request offered and left out.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ModelReplied {
-    /// The message it is.
-    pub message: MessageId,
-    /// The reply after repair, as it joins the conversation.
-    pub reply: Reply,
-    /// The tools that were offered with the request, as they declare themselves. Empty where none was, or
-    /// where an earlier record of the journal holds them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub offered: Vec<OfferedTool>,
-    /// The set that these tools are; nothing where none was offered, and in old records, whose tools have
-    /// the estimates of their turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool_set: Option<ToolSetRef>,
-    /// What had to be left out of the request, if anything.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dropped: Option<DroppedContext>,
-    /// How much of the model's window the conversation took up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub window: Option<WindowUsage>,
-    /// What is wrong with the reply as an answer in the form that the agent's file names, if anything is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer_problem: Option<String>,
-}
-
-/// What a model said, after repair.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Reply {
-    /// The text for the user; empty where the reply only calls tools.
-    #[serde(default)]
-    pub text: String,
-    /// The thoughts before the text, if the model shows any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reasoning: Option<Reasoning>,
-    /// The tools it asks for, in its order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub calls: Vec<RequestedCall>,
-    /// The reason why the reply ended, by which one that was cut off is known.
-    pub finish: FinishReason,
-    /// The tokens and the money that it cost, with attempts of which no record tells.
-    pub usage: Usage,
-}
-
-/// A tool call as the model asked for it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RequestedCall {
-    /// The name of the tool as the model wrote it, known or not.
-    pub tool: String,
-    /// The arguments after repair, or what could not be read as such.
-    pub arguments: ToolArguments,
-}
-
-/// Why a reply ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum FinishReason {
-    /// The model was done, or asks for tools.
-    #[default]
-    Done,
-    /// It reached its output limit.
-    Length,
-    /// The provider's filter cut it.
-    Filtered,
-}
-
-/// How large a request was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WindowUsage {
-    /// Its tokens, with what had to be left out: as the provider counted them, or as we did where
-    /// that is more.
-    pub tokens: u64,
-    /// The tokens it could have had.
-    pub limit: u64,
-}
-
-/// What of a conversation did not fit into a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DroppedContext {
-    /// How many of its oldest pieces.
-    pub parts: u32,
-    /// The tokens the request would have had with them.
-    pub tokens_before: u64,
-    /// The tokens it had.
-    pub tokens: u64,
 }
 
 /// What a stopped message said until then.

@@ -317,8 +317,15 @@ impl HasTexts for Result<ToolOutput, ToolError> {
             Ok(observation) => {
                 // Files' names and descriptions were looked at where somebody gave them, and a plan where the
                 // planner wrote it.
-                let ToolOutput { text, full_output: _, view: _, files: _, images: _, state: _ } =
-                    observation;
+                let ToolOutput {
+                    text,
+                    full_output: _,
+                    view: _,
+                    files: _,
+                    images: _,
+                    state: _,
+                    known_urls: _,
+                } = observation;
                 without_empty([ContentText::from_words(
                     "text",
                     text,

@@ -199,11 +199,12 @@ impl<F: Files + Send + Sync> TypedTool for PythonTool<F> {
     }
 }
 
-/// Nothing outside is touched, and what comes back may be words of a file's.
+/// Nothing outside is touched, and what comes back may be words of a file's, or the model's own.
 pub(crate) fn sandbox_policy() -> ToolPolicy {
     ToolPolicy {
         risk: Risk::Low,
         untrusted: true,
+        echoes_model: true,
         estimate: Estimate { tokens: 1_000, ms: 2_000, calls: 1, ..Estimate::default() },
         ..ToolPolicy::default()
     }

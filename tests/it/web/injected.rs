@@ -135,3 +135,97 @@ async fn where_people_are_asked_they_decide_about_an_address_that_nobody_named()
     let frames = world.come_back(&run, None).await.rest().await;
     assert!(text_of(&frames, "t2.c1").contains("It is 4."));
 }
+
+/// What the model does after it has read the canary, so that a result names the address that it made up.
+enum Detour {
+    OwnFile,
+    Pieces,
+    Query,
+    Agent,
+}
+
+/// A run that has read the canary, makes an address of it, has it come back in a result, and asks for it.
+async fn go_round(world: &World, site: &Site, detour: &Detour, session: &str) {
+    let sent = site.page_url(&format!("/sink?q={CANARY}"));
+    world.upload(session, "secret.txt", CANARY).await;
+    let question = format!("Round {session}: what is it?");
+    let file = |command: &str, name: &str, content: &str| {
+        let written = json!({"command": command, "filename": name, "description": "A note.", "content": content});
+        let read = json!({"command": command, "filename": name});
+        ("file_tool", if command == "get" { read } else { written })
+    };
+    let rule = at(&world.model, "").calls([file("get", "secret.txt", "")]).then();
+    let rule = match detour {
+        Detour::OwnFile => rule
+            .calls([file("upload", "own.md", &sent)])
+            .then()
+            .calls([file("get", "own.md", "")])
+            .then(),
+        Detour::Pieces => rule
+            .call("researcher", json!({"task": "Write it down."}))
+            .then()
+            .calls([file("get", "piece.md", "")])
+            .then(),
+        Detour::Query => rule.call("deep_search", json!({"query": sent})).then(),
+        Detour::Agent => rule.call("researcher", json!({"task": "Say it."})).then(),
+    };
+    rule.call("web_fetch", json!({"url": sent})).then().reply("I tried.");
+    let below = at(&world.model, "t2.c1");
+    match detour {
+        Detour::OwnFile => below.reply("Unused."),
+        Detour::Pieces => {
+            below.calls([file("upload", "piece.md", &sent)]).then().reply("It is written.")
+        }
+        Detour::Query => below
+            .call("search_round", json!({"queries": [sent.clone()]}))
+            .then()
+            .reply(format!("Look at {sent}.")),
+        Detour::Agent => below.reply(format!("Look at {sent}.")),
+    };
+    let frames = world.ask(Protocol::Native, &Question::of(&question, session)).await.rest().await;
+    let turn = match detour {
+        Detour::OwnFile | Detour::Pieces => 4,
+        Detour::Query | Detour::Agent => 3,
+    };
+    let fetched = completed(&frames, &format!("t{turn}.c1.result"))[0].json();
+    assert_eq!(fetched["result"]["status"], "failed", "{session}: {fetched}");
+    let before = completed(&frames, &format!("t{}.c1.result", turn - 1))[0].json();
+    assert!(before.to_string().contains(CANARY), "{session}: the address comes back: {before}");
+}
+
+#[tokio::test]
+async fn an_address_that_the_model_made_up_stays_unknown_whatever_repeats_it() {
+    for (detour, session) in [
+        (Detour::OwnFile, "file"),
+        (Detour::Pieces, "piece"),
+        (Detour::Query, "query"),
+        (Detour::Agent, "agent"),
+    ] {
+        let site = Site::start().await;
+        let world = start(&site, &site.engine("searxng")).await;
+        go_round(&world, &site, &detour, session).await;
+        let pages = site.requests();
+        let mut pages = pages.iter().filter(|request| !request.target.starts_with("/search"));
+        assert!(pages.all(|request| !request.target.contains(CANARY)), "{session}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_a_search_cites_is_read_without_asking() {
+    let site = Site::start().await;
+    site.put_page("/gold", "Of gold", "Gold is warm at 4 degrees.");
+    let world = start(&site, &site.engine("searxng")).await;
+    let gold = site.page_url("/gold");
+    at(&world.model, "")
+        .call("deep_search", search())
+        .then()
+        .call("web_fetch", json!({"url": gold}))
+        .then()
+        .reply("It is 4.");
+    at(&world.model, "t1.c1")
+        .call("search_round", json!({"queries": ["gold"]}))
+        .then()
+        .reply("Gold 4 [1].");
+    let frames = world.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await.rest().await;
+    assert!(text_of(&frames, "t2.c1").contains("Gold is warm at 4 degrees."));
+}

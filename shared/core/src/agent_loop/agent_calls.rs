@@ -106,6 +106,7 @@ fn result_of(ended: &ChildEnded, language: Language) -> ToolResult {
     ToolResult::Done(ToolOutput {
         full_output: ended.full_output.clone(),
         files: ended.files.iter().filter(|file| !file.internal).cloned().collect(),
+        known_urls: ended.report.known_urls.as_slice().into(),
         ..ToolOutput::from_text(ended.report.text.clone())
     })
 }

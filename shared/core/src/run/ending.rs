@@ -1,11 +1,12 @@
 //! How a run or a child ends, and what it hands over.
 
 use super::child::select_turns;
+use super::taint::UrlOrigins;
 use crate::budget::Spending;
-use crate::conversation::{ChildReport, Conversation, MAX_REPORT};
+use crate::conversation::{ChildReport, MAX_REPORT};
 use crate::entry::RunResult;
 use crate::error_code::Failure;
-use crate::file::{FileList, ProductFile};
+use crate::file::ProductFile;
 use crate::input::{ChildEnded, ChildSpec, FinishReason};
 use crate::settings::RunSettings;
 use crate::status::RunStatus;
@@ -48,20 +49,22 @@ impl Ending {
     pub(super) fn into_child_result(
         self,
         child: &ChildSpec,
-        settings: &RunSettings,
-        conversation: &Conversation,
-        produced: &FileList,
         tainted: bool,
         answer_file: Option<&ProductFile>,
+        origins: &UrlOrigins<'_>,
     ) -> ChildEnded {
+        let UrlOrigins { conversation, produced, .. } = origins;
+        let settings = &origins.spec.settings;
         let Self { status, answer, failure, last_finish, spent, .. } = self;
         let files = produced.all().to_vec();
         let newest = files.len().saturating_sub(MAX_REPORT_FILES);
         let is_finished = status == RunStatus::Finished;
+        let text = cut_answer(&answer, child, settings);
         let report = ChildReport {
             child: child.child.clone(),
             description: child.description.clone(),
-            text: cut_answer(&answer, child, settings),
+            known_urls: origins.find_in(&text),
+            text,
             failure,
             files: files.iter().skip(newest).map(|file| file.name.clone()).collect(),
             done: is_finished,

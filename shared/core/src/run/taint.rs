@@ -5,10 +5,13 @@ use std::collections::BTreeSet;
 use djinn_text::urls::find_urls;
 
 use super::PLAN_FILE;
-use crate::conversation::{Conversation, ConversationItem, Exchange};
-use crate::file::ProductFile;
-use crate::input::{ModelReplied, RunSpec};
-use crate::tool::{ToolArguments, ToolResult};
+use super::tool_sets::ToolSets;
+use crate::conversation::{Conversation, ConversationItem, Exchange, Turn};
+use crate::file::{FileList, ProductFile};
+use crate::input::{ChildSpec, Reply, RunSpec};
+use crate::tool::{
+    EffectClass, OfferedTool, ResultView, ToolArguments, ToolCall, ToolOutput, ToolResult,
+};
 
 /// Whether a run begins with what others have read, and with what they left: in the names and
 /// descriptions of files that it did not write, in a question of the session that somebody else asked
@@ -30,43 +33,149 @@ fn is_described_by_others(file: &ProductFile) -> bool {
     file.name.as_str() != PLAN_FILE || !file.description.is_empty()
 }
 
-/// The URLs which a reply's calls ask for and that stand whole in the user's words or in a tool's result: whoever
-/// is asked for one learns nothing from it of what else the run has read.
-pub(super) fn known_urls(
-    replied: &ModelReplied,
-    spec: &RunSpec,
-    conversation: &Conversation,
-) -> BTreeSet<String> {
-    let requested = replied.reply.calls.iter().filter_map(|call| {
-        let tool = replied.offered.iter().find(|tool| tool.name == call.tool)?;
-        let ToolArguments::Parsed(arguments) = &call.arguments else { return None };
-        tool.policy.requested_url(arguments)
-    });
-    let is_known = |url: &&str| read_texts(spec, conversation).any(|text| names_url(text, url));
-    requested.filter(is_known).map(str::to_owned).collect()
+/// URLs of an answer that the run above is told of as known.
+const MAX_KNOWN_URLS: usize = 100;
+
+/// Where the URLs of a run come from.
+pub(super) struct UrlOrigins<'a> {
+    /// What the run was asked, and by whom.
+    pub(super) spec: &'a RunSpec,
+    /// What was said in it.
+    pub(super) conversation: &'a Conversation,
+    /// The tools of the turn that is looked at, if one is.
+    pub(super) offered: &'a [OfferedTool],
+    /// The sets of tools of its journal.
+    pub(super) tool_sets: &'a ToolSets,
+    /// The files that it wrote.
+    pub(super) produced: &'a FileList,
 }
 
-/// What a run was told that no model of its own wrote.
-fn read_texts<'a>(
-    spec: &'a RunSpec,
-    conversation: &'a Conversation,
-) -> impl Iterator<Item = &'a str> {
-    let asked = spec.history.iter().filter(|earlier| earlier.is_asked_by(&spec.user));
-    let asked = asked.map(|earlier| &earlier.question).chain([&spec.question]);
-    let read = conversation.items.iter().flat_map(|item| match item {
-        ConversationItem::UserMessage(text) => vec![text],
-        ConversationItem::Turn(turn) => {
-            let results = turn.calls.iter().filter_map(|(_, result)| match result {
-                ToolResult::Done(output) => Some(&output.text),
-                ToolResult::Failed { .. } | ToolResult::PlanRefused { .. } => None,
-            });
-            results.collect()
+impl UrlOrigins<'_> {
+    /// The URLs which a reply's calls ask for and that others wrote: whoever is asked for one learns nothing from
+    /// it of what else the run has read.
+    pub(super) fn find_requested(&self, reply: &Reply) -> BTreeSet<String> {
+        let requested = reply.calls.iter().filter_map(|call| {
+            let tool = self.offered.iter().find(|tool| tool.name == call.tool)?;
+            let ToolArguments::Parsed(arguments) = &call.arguments else { return None };
+            tool.policy.requested_url(arguments)
+        });
+        requested.filter(|url| self.is_known(url)).map(str::to_owned).collect()
+    }
+
+    /// The URLs of a text of the run's own that others wrote.
+    pub(super) fn find_in(&self, text: &str) -> Vec<String> {
+        let urls: BTreeSet<&str> = find_urls(text).map(|(_, url)| url).collect();
+        let known = urls.into_iter().filter(|url| self.is_known(url));
+        known.take(MAX_KNOWN_URLS).map(str::to_owned).collect()
+    }
+
+    /// Whether a URL stood whole in the user's words or in a result before a model that had read untrusted text wrote
+    /// it: a tool may repeat what it was told.
+    fn is_known(&self, url: &str) -> bool {
+        if self.is_told(url) {
+            return true;
         }
-        ConversationItem::Nudge(_)
-        | ConversationItem::PlanEdited(_)
-        | ConversationItem::Round { .. } => Vec::new(),
-    });
-    asked.chain(read).map(String::as_str)
+        let mut tainted = is_tainted_at_start(self.spec);
+        let first = self.conversation.items.iter().find_map(|item| match item {
+            ConversationItem::UserMessage(text) => names_url(text, url).then_some(true),
+            ConversationItem::Turn(turn) => self.is_known_of_turn(turn, url, &mut tainted),
+            ConversationItem::Round { reports, .. } => {
+                reports.iter().any(|report| report.text.contains(url)).then_some(false)
+            }
+            ConversationItem::Nudge(_) | ConversationItem::PlanEdited(_) => None,
+        });
+        first.unwrap_or(false)
+    }
+
+    /// Whether the user named a URL, or a run beside or below this one that knows it.
+    fn is_told(&self, url: &str) -> bool {
+        let spec = self.spec;
+        let asked = spec.history.iter().filter(|earlier| earlier.is_asked_by(&spec.user));
+        let mut asked = asked.map(|earlier| &earlier.question).chain([&spec.question]);
+        let told = spec
+            .child
+            .iter()
+            .flat_map(ChildSpec::reports)
+            .map(|report| report.known_urls.as_slice());
+        let reported = self.conversation.items.iter().flat_map(|item| match item {
+            ConversationItem::Turn(turn) => turn.calls.iter().filter_map(known_of_result).collect(),
+            ConversationItem::Round { reports, .. } => {
+                reports.iter().map(|report| report.known_urls.as_slice()).collect()
+            }
+            ConversationItem::UserMessage(_)
+            | ConversationItem::Nudge(_)
+            | ConversationItem::PlanEdited(_) => Vec::new(),
+        });
+        asked.any(|text| names_url(text, url))
+            || told.chain(reported).flatten().any(|known| known == url)
+    }
+
+    /// Whether a URL is known from a turn on; `None` if that does not name it.
+    fn is_known_of_turn(&self, turn: &Turn, url: &str, tainted: &mut bool) -> Option<bool> {
+        let mut has_written = false;
+        for (call, result) in &turn.calls {
+            let is_requested = self.find_tools(call).any(|tool| match &call.arguments {
+                ToolArguments::Parsed(arguments) => {
+                    tool.policy.requested_url(arguments) == Some(url)
+                }
+                ToolArguments::Malformed { .. } => false,
+            });
+            if is_requested && matches!(result, ToolResult::Done(_)) {
+                return Some(true);
+            }
+            has_written |= call.arguments.texts().iter().any(|text| text.contains(url));
+        }
+        if *tainted && has_written {
+            return Some(false);
+        }
+        for (call, result) in &turn.calls {
+            let tools: Vec<_> = self.find_tools(call).collect();
+            let is_untrusted = tools.is_empty() || tools.iter().any(|tool| tool.policy.untrusted);
+            *tainted |= result.is_untrusted(is_untrusted);
+            match result {
+                // What the tool of another run does is not known here.
+                ToolResult::Done(output) if !tools.is_empty() && names_url(&output.text, url) => {
+                    return Some(tools.into_iter().all(is_quote) && !self.reads_own(call, output));
+                }
+                ToolResult::Done(_)
+                | ToolResult::Failed { .. }
+                | ToolResult::PlanRefused { .. } => {}
+            }
+        }
+        None
+    }
+
+    /// Whether a call reads a file that the run wrote.
+    fn reads_own(&self, call: &ToolCall, output: &ToolOutput) -> bool {
+        let is_own = |name: &str| {
+            name == PLAN_FILE || self.produced.all().iter().any(|file| file.name.as_str() == name)
+        };
+        let read = match &output.view {
+            ResultView::FileRead { file } => Some(file.name.as_str()),
+            ResultView::Text
+            | ResultView::FileWritten { .. }
+            | ResultView::UserAnswer
+            | ResultView::Plan { .. }
+            | ResultView::Searched { .. } => None,
+        };
+        call.arguments.texts().into_iter().chain(read).any(is_own)
+    }
+
+    fn find_tools<'a>(&'a self, call: &'a ToolCall) -> impl Iterator<Item = &'a OfferedTool> {
+        self.offered.iter().chain(self.tool_sets.tools()).filter(|tool| tool.name == call.tool)
+    }
+}
+
+/// Whether others write what a tool brings: neither an agent nor code.
+fn is_quote(tool: &OfferedTool) -> bool {
+    tool.effect != EffectClass::Agent && !tool.policy.echoes_model
+}
+
+fn known_of_result((_, result): &(ToolCall, ToolResult)) -> Option<&[String]> {
+    match result {
+        ToolResult::Done(output) => Some(&output.known_urls),
+        ToolResult::Failed { .. } | ToolResult::PlanRefused { .. } => None,
+    }
 }
 
 fn names_url(text: &str, url: &str) -> bool {

@@ -32,6 +32,11 @@ impl ToolSets {
         Cow::Owned(Input::ModelReplied(replied))
     }
 
+    /// The tools of all sets; those of one name may differ from turn to turn.
+    pub(super) fn tools(&self) -> impl Iterator<Item = &OfferedTool> {
+        self.0.values().flat_map(|tools| tools.iter())
+    }
+
     /// Keeps the set that an input brings.
     pub(super) fn add_set_of(&mut self, input: &Input) {
         let Input::ModelReplied(replied) = input else { return };

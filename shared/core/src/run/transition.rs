@@ -7,7 +7,7 @@ mod people;
 
 use super::phase::reset_event;
 use super::summary::SummaryReply;
-use super::taint::known_urls;
+use super::taint::UrlOrigins;
 use super::{MAX_HOPS, Phase, Run, SummaryCall};
 use crate::agent_loop::Attempts;
 use crate::budget::Usage;
@@ -21,7 +21,7 @@ use crate::input::{
     AttemptFailed, ChildEnded, FinishReason, Input, ModelChanged, ModelReplied, PartialMessage,
 };
 use crate::status::RunStatus;
-use crate::tool::ToolResult;
+use crate::tool::{OfferedTool, ToolResult};
 
 /// One input at work on a run.
 pub(super) struct Transition<'r> {
@@ -180,7 +180,7 @@ impl<'r> Transition<'r> {
         let choice = self.attempts_at(&replied.message)?.model_choice();
         let run = &mut *self.run;
         if replied.message.is_of_agent_file() {
-            let known = known_urls(replied, &run.spec, &run.conversation);
+            let known = url_origins(run, &replied.offered).find_requested(&replied.reply);
             let settings = &run.spec.settings;
             let progress = run.phase.on_model_replied(replied, settings, u32::MAX, &known)?;
             self.settle(progress);
@@ -204,7 +204,7 @@ impl<'r> Transition<'r> {
         }
         run.ledger.count_turn();
         let most = run.ledger.max_calls_of_next_reply(&run.spec);
-        let known = known_urls(replied, &run.spec, &run.conversation);
+        let known = url_origins(run, &replied.offered).find_requested(&replied.reply);
         let progress = run.phase.on_model_replied(replied, &run.spec.settings, most, &known)?;
         self.settle(progress);
         Some(())
@@ -360,4 +360,10 @@ fn stopped_message(message: MessageId, text: String) -> Event {
         answer: false,
         usage: Usage::default(),
     }
+}
+
+/// Where the URLs of a run come from, at a turn that is offered these tools.
+fn url_origins<'a>(run: &'a Run, offered: &'a [OfferedTool]) -> UrlOrigins<'a> {
+    let (spec, conversation, produced) = (&run.spec, &run.conversation, run.files.produced());
+    UrlOrigins { spec, conversation, offered, tool_sets: &run.tool_sets, produced }
 }

@@ -104,6 +104,7 @@ fn ended(
             skipped: false,
             edit_comment: None,
             truncated: false,
+            known_urls: Vec::new(),
         },
         status,
         files: Vec::new(),

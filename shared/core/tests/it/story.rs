@@ -149,6 +149,7 @@ pub(crate) fn task_ended(task: &str, status: RunStatus, text: &str) -> Input {
             skipped: false,
             edit_comment: None,
             truncated: false,
+            known_urls: Vec::new(),
         },
         status,
         files: vec![file(&format!("{task}.md"))],
@@ -260,6 +261,7 @@ pub(crate) fn wrote(call: &str, name: &str) -> Input {
             files: vec![file],
             images: Vec::new(),
             state: None,
+            known_urls: Box::default(),
         }),
     )
 }
@@ -375,6 +377,7 @@ pub(crate) fn growth() -> Vec<Input> {
                 files: Vec::new(),
                 images: Vec::new(),
                 state: None,
+                known_urls: Box::default(),
             }),
         ),
         replied(

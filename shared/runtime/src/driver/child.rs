@@ -30,7 +30,7 @@ use crate::world::Ports;
 /// Why there is no child.
 enum ChildError {
     /// The call that it was to answer cannot be made.
-    NotCallable(ToolResult),
+    NotCallable(Box<ToolResult>),
     /// The store failed: it is dispatched again.
     Store(StoreError),
 }
@@ -118,7 +118,7 @@ impl<P: Ports> ChildExecution<P> {
     pub(super) async fn perform(self) -> Vec<Input> {
         match self.ensure_driven().await {
             Ok(ended) => ended.map(Input::ChildEnded).into_iter().collect(),
-            Err(ChildError::NotCallable(result)) => self.refuse_call(result),
+            Err(ChildError::NotCallable(result)) => self.refuse_call(*result),
             Err(ChildError::Store(error)) => self.on_store_error(error),
         }
     }
@@ -237,7 +237,7 @@ impl<P: Ports> ChildExecution<P> {
                 Ok(spec)
             }
             Err((reason, detail)) => {
-                Err(ChildError::NotCallable(ToolResult::Failed { reason, detail }))
+                Err(ChildError::NotCallable(Box::new(ToolResult::Failed { reason, detail })))
             }
         }
     }
@@ -292,6 +292,7 @@ impl<P: Ports> ChildExecution<P> {
             skipped: false,
             edit_comment: None,
             truncated: false,
+            known_urls: Vec::new(),
         };
         Some(Box::new(ChildEnded {
             report,

@@ -299,6 +299,8 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
                 images: _,
                 // Bytes that no viewer and no model sees.
                 state: _,
+                // They stand in the text.
+                known_urls: _,
             }) => {
                 let plan = match shown {
                     ResultView::Plan { plan } => Some(("a call", format!("{plan:?}"))),

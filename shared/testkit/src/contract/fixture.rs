@@ -109,6 +109,7 @@ impl RunFixture {
             skipped: false,
             edit_comment: None,
             truncated: false,
+            known_urls: Vec::new(),
         };
         let task = ChildId::for_step(step, 1);
         let mut made = self.clone();

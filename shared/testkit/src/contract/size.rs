@@ -59,6 +59,7 @@ fn child_ended(text: &str) -> FixtureResult<ChildEnded> {
         skipped: false,
         edit_comment: None,
         truncated: false,
+        known_urls: Vec::new(),
     };
     let (spent, turns) = (Spending::default(), Vec::new());
     let status = RunStatus::Finished;

@@ -109,6 +109,7 @@ fn shorten_result(outcome: &ToolResult) -> ToolResult {
         ToolResult::Done(observation) => ToolResult::Done(ToolOutput {
             text: truncate_text(&observation.text, MAX_REPORT),
             state: None,
+            known_urls: Box::default(),
             ..observation.clone()
         }),
         ToolResult::Failed { reason, detail } => {

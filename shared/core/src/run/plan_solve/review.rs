@@ -78,6 +78,7 @@ impl PlanSolve {
             skipped: true,
             edit_comment: None,
             truncated: false,
+            known_urls: Vec::new(),
         };
         self.finish_step(task.step, StepResult { report, turns: Vec::new() }, settings, observed)
     }

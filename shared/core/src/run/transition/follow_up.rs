@@ -2,7 +2,7 @@
 //!
 //! A step is followed by the next turn, by the summary, by an offer of more budget, or by the end.
 
-use super::Transition;
+use super::{Transition, url_origins};
 use crate::agent_loop::TurnUpdate;
 use crate::conversation::ConversationItem;
 use crate::entry::Event;
@@ -220,11 +220,9 @@ impl Transition<'_> {
             }
             Some(child) => Some(ending.into_child_result(
                 child,
-                &run.spec.settings,
-                &run.conversation,
-                run.files.produced(),
                 run.is_tainted(),
                 self.answer_file.as_ref(),
+                &url_origins(run, &[]),
             )),
         };
         self.run.phase = Phase::Ended(FinalState::of(status, child_result));

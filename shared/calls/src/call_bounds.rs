@@ -1,14 +1,18 @@
 //! What bounds the calls of a turn.
 
-use crate::agent::MAX_AGENT_CALLS;
-use crate::id::MAX_DEPTH;
-use crate::input::RequestedCall;
+use djinn_ids::MAX_DEPTH;
+
+use crate::reply::RequestedCall;
 use crate::tool::{
     ArgumentProblem, EffectClass, OfferedTool, ToolArguments, ToolFailure, ToolResult,
 };
 
+/// How many calls of a turn may be to agents. The rest is answered `too_many`.
+pub const MAX_AGENT_CALLS: u32 = 16;
+
 /// The calls of a turn so far, and how many there may be.
-pub(super) struct CallBounds {
+#[derive(Debug)]
+pub struct CallBounds {
     most: u32,
     count: u32,
     agent_count: u32,
@@ -17,12 +21,14 @@ pub(super) struct CallBounds {
 }
 
 impl CallBounds {
-    pub(super) fn new(most: u32, depth: usize) -> Self {
+    /// Bounds for a turn that may make `most` calls, of a run so many levels below its root.
+    #[must_use]
+    pub fn new(most: u32, depth: usize) -> Self {
         Self { most, count: 0, agent_count: 0, depth }
     }
 
     /// Why the next call is answered without being made, if it is.
-    pub(super) fn refuse_call(
+    pub fn refuse_call(
         &mut self,
         asked: &RequestedCall,
         offered: &[OfferedTool],
