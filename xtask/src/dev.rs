@@ -1,5 +1,6 @@
 //! `cargo dev`: the whole system on this machine.
 
+mod advice;
 mod announcement;
 mod arguments;
 mod ask;
@@ -25,6 +26,7 @@ use djinn_settings::table::tools::{AGENTS, CODE_SANDBOX, OFFERED_AGENTS, PROMPTS
 
 use crate::terminal::print_line;
 use crate::workspace;
+use advice::{HomeFile, LogAdviser, add_advice, print_python_advice};
 use announcement::Announcement;
 pub(crate) use arguments::DevArguments;
 use arguments::DevCommand;
@@ -44,15 +46,16 @@ pub(crate) fn home_dir() -> PathBuf {
 pub(crate) fn run(DevArguments { command, port, ui }: DevArguments) -> Result<()> {
     check_names(environment_names())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    match command {
+    let done = match command {
         None => runtime.block_on(serve_system(port, ui)),
         Some(DevCommand::Watch { port }) => runtime.block_on(watch::run_watch(port)),
         Some(DevCommand::Ask(ask)) => runtime.block_on(ask::ask_question(ask)),
-    }
+    };
+    done.map_err(add_advice)
 }
 
 async fn serve_system(port: u16, ui: Option<PathBuf>) -> Result<()> {
-    start_log();
+    start_explained_log();
     let system = System::start(SystemOptions {
         listen: SocketAddr::from(([127, 0, 0, 1], port)),
         ui,
@@ -63,6 +66,9 @@ async fn serve_system(port: u16, ui: Option<PathBuf>) -> Result<()> {
     let _running = Announcement::announce_url(&home_dir(), &url)?;
     let web = if system.demo_site().is_some() { DEMO_SEARCH } else { OWN_SEARCH };
     print_line(&welcome_text(&url, system.demo_model().is_some(), web));
+    if let Some(notice) = price_notice(&system) {
+        print_line(&notice);
+    }
     tokio::signal::ctrl_c().await.context("cannot wait for Ctrl-C")?;
     print_line("stopped; `cargo dev` goes on where this left off");
     Ok(())
@@ -93,7 +99,7 @@ fn open_sandbox() -> Result<LaptopSandbox> {
              where this kernel has no Landlock",
         );
     }
-    Ok(LaptopSandbox::new(home_dir(), !is_unsafe, print_line))
+    Ok(LaptopSandbox::new(home_dir(), !is_unsafe, print_line, print_python_advice))
 }
 
 /// Links that lead here after a restart, every agent, folders for agents and prompts of one's own, and the
@@ -105,8 +111,7 @@ fn default_vars() -> Result<Vec<(&'static str, String)>> {
     };
     let make_folder = |name: &str| {
         let folder = home_dir().join(name);
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("cannot make {}", folder.display()))?;
+        std::fs::create_dir_all(&folder).with_context(|| HomeFile(folder.clone()))?;
         text(folder)
     };
     let mut vars = vec![
@@ -136,6 +141,30 @@ fn environment_vars() -> Var {
 fn start_log() {
     let level = LOG.read_text(&environment_vars());
     djinn_local::log_to_stderr(&level.unwrap_or_default());
+}
+
+/// The same, and explains what can be mended here.
+fn start_explained_log() {
+    let level = LOG.read_text(&environment_vars());
+    let adviser = LogAdviser::default();
+    djinn_local::log_with_observer(&level.unwrap_or_default(), move |line| {
+        if let Some(advice) = adviser.advise_on(line) {
+            print_line(&advice);
+        }
+    });
+}
+
+/// What is said of models whose calls nobody knows the price of; the demo's cost nothing.
+fn price_notice(system: &System) -> Option<String> {
+    let models = system.ports().model.settings().unpriced_models();
+    if models.is_empty() || system.demo_model().is_some() {
+        return None;
+    }
+    let names = models.into_iter().collect::<Vec<_>>().join(", ");
+    Some(format!(
+        "No price is known of {names}: its calls count as free, and runs have no budget in money.\n\
+         DJINN_PRICES gives it one (docs/models.md)."
+    ))
 }
 
 /// What is said of searches.

@@ -5,9 +5,11 @@ mod deny;
 mod dev;
 mod documents;
 mod eval;
+mod journal;
 mod key;
 mod process;
 mod publish_texts;
+mod recording;
 mod replay;
 mod soak;
 mod steps;
@@ -52,6 +54,9 @@ enum TaskCommand {
         override_usage = "cargo xtask eval --suite SUITE [--base-url URL [--key KEY]] [--only N] [--require SHARE]"
     )]
     Eval(eval::EvalArguments),
+    /// Shows what a run was told and what it made of that, a record after the other.
+    #[command(override_usage = "cargo xtask journal RUN|FILE [--tree] [--json]")]
+    Journal(journal::JournalArguments),
     /// Makes an API key, and the line that `DJINN_API_KEYS` keeps of it.
     #[command(override_usage = "cargo xtask key --tenant TENANT --user USER")]
     Key(key::KeyArguments),
@@ -61,6 +66,9 @@ enum TaskCommand {
     /// Checks a folder of prompts, and writes the manifest that it has in the bucket.
     #[command(override_usage = "cargo xtask publish-prompts FOLDER [PREFIX]")]
     PublishPrompts(publish_texts::PublishArguments),
+    /// Runs a planned question and writes what it prints as a moving picture.
+    #[command(override_usage = "cargo xtask recording [--out FILE]")]
+    Recording(recording::RecordingArguments),
     /// Decides a run's records anew, with those of the runs below it, and shows the first that differs.
     #[command(override_usage = "cargo xtask replay RUN|FILE [--save FILE]")]
     Replay(replay::ReplayArguments),
@@ -93,6 +101,7 @@ fn run_command(command: TaskCommand) -> anyhow::Result<()> {
         TaskCommand::Dev(arguments) => dev::run(arguments),
         TaskCommand::Docs => documents::write(),
         TaskCommand::Eval(arguments) => eval::run(&arguments),
+        TaskCommand::Journal(arguments) => journal::run(arguments),
         TaskCommand::Key(arguments) => key::run(arguments),
         TaskCommand::PublishAgents(arguments) => {
             publish_texts::run(PublishedTexts::Agents, &arguments)
@@ -100,6 +109,7 @@ fn run_command(command: TaskCommand) -> anyhow::Result<()> {
         TaskCommand::PublishPrompts(arguments) => {
             publish_texts::run(PublishedTexts::Prompts, &arguments)
         }
+        TaskCommand::Recording(arguments) => recording::run(&arguments),
         TaskCommand::Replay(arguments) => replay::run(arguments),
         TaskCommand::Soak(arguments) => soak::run(&arguments),
         TaskCommand::Template => template::run(),

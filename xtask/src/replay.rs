@@ -34,10 +34,7 @@ pub(crate) struct ReplayArguments {
 /// # Errors
 /// The first record that differs, or why none can be read.
 pub(crate) fn run(ReplayArguments { run, tenant, save }: ReplayArguments) -> Result<()> {
-    let saved = match Path::new(&run) {
-        file if file.is_file() => read_file(file)?,
-        _ => read_home(tenant, &run)?,
-    };
+    let saved = read_records(tenant, &run)?;
     if let Some(file) = save {
         let lines: Result<Vec<String>, _> = saved.iter().map(serde_json::to_string).collect();
         std::fs::write(&file, lines?.join("\n") + "\n")
@@ -57,6 +54,17 @@ pub(crate) fn run(ReplayArguments { run, tenant, save }: ReplayArguments) -> Res
     }
     print_line(&format!("no difference: {} records of {runs} runs", saved.len()));
     Ok(())
+}
+
+/// The records of a run and of every run below it: one that `cargo dev` keeps, or a file's.
+///
+/// # Errors
+/// Why none can be read.
+pub(crate) fn read_records(tenant: TenantId, run: &str) -> Result<Vec<SavedRecord>> {
+    match Path::new(run) {
+        file if file.is_file() => read_file(file),
+        _ => read_home(tenant, run),
+    }
 }
 
 fn read_home(tenant: TenantId, run: &str) -> Result<Vec<SavedRecord>> {

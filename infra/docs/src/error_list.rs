@@ -33,7 +33,8 @@ Branch on `code`; `message` is for people, in the deployment's language.
 **Then** says what has happened by the time the code is seen:
 
 - *nothing*: the request changed nothing.
-- *perhaps*: it may have been carried out. Send it again with the same request id: it is carried out once.
+- *perhaps*: it may have been carried out.
+  Send it again with the same request id: it is carried out once.
 - *ended*: the run is over; what it wrote and found is kept.
 - *waits*: the run keeps its place and goes on later.
 ";

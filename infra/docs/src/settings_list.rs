@@ -19,14 +19,15 @@ One that has a value it may not have stops the start, with a sentence that names
 So does a name that begins with `DJINN_` and is not here: whoever wrote it meant another.
 
 **Secret** values are repeated in no error and no log.
-**From** says what gives the variable to the functions of a deployment: a parameter of `template.yaml`, the stack itself, or nothing.
+**From** says what gives the variable to the functions of a deployment.
+That is a parameter of `template.yaml`, the stack itself, or nothing.
 Where a deployment has another default than the code, both are here.
 ";
 
 const MODEL_HEAD: &str = "
 ### Members of `DJINN_MODELS`
 
-[Models](../README.md#models) shows a whole object.
+[Models](models.md) shows whole objects.
 An unknown member, a wrong type or a value out of range is refused with its path.
 ";
 
@@ -34,7 +35,7 @@ pub(crate) fn write_settings_list() -> Result<String> {
     let mut text = HEAD.to_owned();
     for table in TABLES {
         let SettingsTable { name, meaning, rows } = table;
-        write!(text, "\n## {name}\n\n{meaning}\n\n")?;
+        write!(text, "\n## {name}\n\n{}\n\n", break_sentences(meaning))?;
         writeln!(text, "| Variable | Value | Default | Meaning | Secret | From |")?;
         writeln!(text, "|---|---|---|---|---|---|")?;
         for row in *rows {
@@ -66,13 +67,18 @@ fn write_row(row: &Setting) -> Result<String> {
 }
 
 fn write_members(text: &mut String, table: &SettingsTable) -> Result<()> {
-    write!(text, "\n{}\n\n", table.meaning)?;
+    write!(text, "\n{}\n\n", break_sentences(table.meaning))?;
     writeln!(text, "| Member | Value | Default | Meaning |\n|---|---|---|---|")?;
     for row in table.rows {
         let Setting { name, kind, meaning, .. } = row;
         writeln!(text, "| `{name}` | {kind} | {} | {meaning} |", quote_default(row))?;
     }
     Ok(())
+}
+
+/// A line for each sentence, as in every document.
+fn break_sentences(text: &str) -> String {
+    text.replace(". ", ".\n")
 }
 
 fn quote_default(row: &Setting) -> String {

@@ -14,7 +14,7 @@ use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
 use crate::font::prepare_font;
-use crate::python::prepare_python;
+use crate::python::{PythonError, prepare_python};
 
 /// How long a job waits for a Python that is being made: a slow network brings 150 MB in that time.
 const PATIENCE: Duration = Duration::from_secs(570);
@@ -30,20 +30,23 @@ struct Shared {
     home: PathBuf,
     needs_landlock: bool,
     say: Box<dyn Fn(&str) + Send + Sync>,
+    explain: Box<dyn Fn(&PythonError) + Send + Sync>,
     prepared: OnceCell<Result<LocalSandbox, String>>,
 }
 
 impl LaptopSandbox {
-    /// A sandbox that keeps its Python in `home/python`, and tells people by `say` what takes long. Without
-    /// `needs_landlock` code runs on a kernel that has none, where it can read what this user can.
+    /// A sandbox that keeps its Python in `home/python`, and tells people by `say` what takes long, and
+    /// by `explain` why there is none. Without `needs_landlock` code runs on a kernel that has no Landlock,
+    /// where it can read what this user can.
     #[must_use]
     pub fn new(
         home: PathBuf,
         needs_landlock: bool,
         say: impl Fn(&str) + Send + Sync + 'static,
+        explain: impl Fn(&PythonError) + Send + Sync + 'static,
     ) -> Self {
-        let prepared = OnceCell::new();
-        Self { shared: Arc::new(Shared { home, needs_landlock, say: Box::new(say), prepared }) }
+        let (say, explain, prepared) = (Box::new(say), Box::new(explain), OnceCell::new());
+        Self { shared: Arc::new(Shared { home, needs_landlock, say, explain, prepared }) }
     }
 
     async fn answer(
@@ -78,7 +81,9 @@ impl Shared {
     fn make_sandbox(&self) -> Result<LocalSandbox, String> {
         let say = |words: &str| (self.say)(words);
         let place = self.home.join("python");
-        let python = prepare_python(&place, &say).map_err(|error| error.to_string())?;
+        let python = prepare_python(&place, &say)
+            .inspect_err(|error| (self.explain)(error))
+            .map_err(|error| error.to_string())?;
         let font = prepare_font(&place, &say).inspect_err(|error| {
             say(&format!(
                 "Chinese may show as boxes in charts: its font was not fetched ({error})"

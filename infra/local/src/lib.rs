@@ -7,6 +7,7 @@ mod dispatch;
 mod font;
 mod laptop_gateway;
 mod laptop_sandbox;
+mod log;
 mod python;
 mod resume;
 mod saved_run;
@@ -21,6 +22,7 @@ pub use dispatch::{ALARM_EVERY, LocalDispatch};
 pub use djinn_wiring::Djinn;
 pub use font::prepare_font;
 pub use laptop_sandbox::LaptopSandbox;
+pub use log::{log_to_stderr, log_with_observer};
 pub use python::{PythonError, prepare_python};
 pub use saved_run::{SavedRunError, read_saved_run};
 pub use serve::ServeTimeouts;
@@ -31,8 +33,3 @@ pub use system::{LocalWorld, System, SystemError, SystemOptions, Var, run_execut
 // its time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// Starts logging to standard error at `level`.
-pub fn log_to_stderr(level: &str) {
-    djinn_runtime::telemetry::init(Some(level), std::io::stderr);
-}

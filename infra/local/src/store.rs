@@ -98,6 +98,20 @@ pub enum StoresError {
     Key(#[from] getrandom::Error),
 }
 
+impl StoresError {
+    /// Whether there was no room left for what is kept.
+    #[must_use]
+    pub fn is_disk_full(&self) -> bool {
+        match self {
+            // The operating system's words, and the database's.
+            Self::Dir { problem, .. } | Self::Table { problem, .. } => {
+                ["No space left", "disk is full"].iter().any(|words| problem.contains(words))
+            }
+            Self::InUse(_) | Self::Layout(_) | Self::Listen(_) | Self::Key(_) => false,
+        }
+    }
+}
+
 /// A running DynamoDB and S3, on threads of their own. They stop when this is dropped; what they
 /// have answered by then is kept.
 #[derive(Debug)]

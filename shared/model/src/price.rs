@@ -6,15 +6,78 @@ use std::sync::LazyLock;
 use djinn_core::budget::Price;
 use djinn_settings::VarLookup;
 use djinn_settings::table::model::PRICES;
+use serde::Deserialize;
 
 use crate::settings::SettingsError;
 
-type PriceTable = BTreeMap<String, Price>;
+type PriceTable = BTreeMap<String, PriceEntry>;
 
 /// List prices of well-known models, by the names their providers give them. A test reads the file,
 /// so it can be read.
 static LIST_PRICES: LazyLock<PriceTable> =
     LazyLock::new(|| serde_json::from_str(include_str!("../prices.json")).unwrap_or_default());
+
+/// What a model costs, and who says so.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PriceEntry {
+    input: u64,
+    cached_input: u64,
+    output: u64,
+    /// The page that it is from; every listed price has one.
+    #[serde(default)]
+    source: Option<PriceSource>,
+    /// When the page said so; every listed price has one.
+    #[serde(default)]
+    date: Option<PriceDate>,
+}
+
+impl PriceEntry {
+    fn price(&self) -> Price {
+        Price { input: self.input, cached_input: self.cached_input, output: self.output }
+    }
+}
+
+/// A URL of the web.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
+struct PriceSource(String);
+
+impl TryFrom<String> for PriceSource {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match ["https://", "http://"].iter().any(|scheme| text.starts_with(scheme)) {
+            true => Ok(Self(text)),
+            false => Err(format!("the source `{text}` is no URL")),
+        }
+    }
+}
+
+/// A day, or a month where no day is known: `2026-11-25` or `2026-11`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
+struct PriceDate(String);
+
+impl TryFrom<String> for PriceDate {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let is_number = |part: &str, digits: usize, most: u32| {
+            let all_digits = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
+            all_digits && part.parse().is_ok_and(|number: u32| (1..=most).contains(&number))
+        };
+        let parts: Vec<&str> = text.split('-').collect();
+        let is_date = match parts.as_slice() {
+            [year, month] => is_number(year, 4, 9_999) && is_number(month, 2, 12),
+            [year, month, day] => {
+                is_number(year, 4, 9_999) && is_number(month, 2, 12) && is_number(day, 2, 31)
+            }
+            _ => false,
+        };
+        if is_date { Ok(Self(text)) } else { Err(format!("the date `{text}` is none")) }
+    }
+}
 
 /// The prices of a deployment.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -34,8 +97,8 @@ impl Prices {
     /// The price of a model by its provider's name; one with a date at its end has the price of the
     /// one without, unless it has a price of its own.
     pub(crate) fn of(&self, model: &str) -> Option<Price> {
-        let listed = |name: &str| self.0.get(name).or_else(|| LIST_PRICES.get(name)).copied();
-        listed(model).or_else(|| listed(strip_date(model)?))
+        let listed = |name: &str| self.0.get(name).or_else(|| LIST_PRICES.get(name));
+        listed(model).or_else(|| listed(strip_date(model)?)).map(PriceEntry::price)
     }
 }
 
@@ -60,11 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn the_list_can_be_read_and_cached_tokens_never_cost_more() {
+    fn the_list_has_a_source_and_a_date_of_each_price_and_cached_tokens_never_cost_more() {
         let listed: PriceTable = serde_json::from_str(include_str!("../prices.json")).unwrap();
         assert!(listed.contains_key("gpt-4.1") && listed.contains_key("claude-sonnet-5"));
         for (model, price) in listed {
             assert!(price.cached_input <= price.input && price.input < price.output, "{model}");
+            assert!(price.source.is_some_and(|source| source.0.starts_with("https://")), "{model}");
+            assert!(price.date.is_some_and(|date| date.0.starts_with("20")), "{model}");
         }
     }
 
@@ -88,12 +153,23 @@ mod tests {
         assert_eq!(own.of("gpt-4.1-2025-04-14").map(|price| price.input), Some(7));
         assert_eq!(own.of("gpt-4o").map(|price| price.input), Some(2_500_000));
         assert_eq!(prices(" "), Ok(Prices::default()));
+        for date in ["2026-11", "2026-11-25"] {
+            let named = format!(
+                r#"{{"m": {{"input": 1, "cached_input": 1, "output": 2,
+                    "source": "https://example.com/prices", "date": "{date}"}}}}"#
+            );
+            assert_eq!(prices(&named).unwrap().of("m").map(|price| price.output), Some(2));
+        }
         for bad in [
             "[]",
             r#"{"m": {"input": 0.5, "cached_input": 0, "output": 1}}"#,
             r#"{"m": {"input": -1, "cached_input": 0, "output": 1}}"#,
             r#"{"m": {"input": 1, "output": 1}}"#,
             r#"{"m": {"input": 1, "cached_input": 0, "output": 1, "per": 1000}}"#,
+            r#"{"m": {"input": 1, "cached_input": 0, "output": 1, "source": "a friend"}}"#,
+            r#"{"m": {"input": 1, "cached_input": 0, "output": 1, "date": "November 2026"}}"#,
+            r#"{"m": {"input": 1, "cached_input": 0, "output": 1, "date": "2026-13"}}"#,
+            r#"{"m": {"input": 1, "cached_input": 0, "output": 1, "date": "2026-11-32"}}"#,
         ] {
             let error = prices(bad).unwrap_err().to_string();
             assert!(error.starts_with("DJINN_PRICES must be an object"), "{error}");

@@ -133,7 +133,10 @@ pub(crate) fn check_prices(models: &djinn_model::Settings, has_budget: bool) -> 
         none if none.is_empty() => Ok(()),
         names if has_budget => Err(names),
         names => {
-            tracing::info!(models = names, "no price is known: their calls count as free");
+            tracing::info!(
+                models = names,
+                "no price is known: their calls count as free, and their runs have no budget in money"
+            );
             Ok(())
         }
     }

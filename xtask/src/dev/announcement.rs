@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
+use super::advice::HomeFile;
+
 /// How long a system may take to say that it is there.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
@@ -19,8 +21,7 @@ impl Announcement {
     pub(super) fn announce_url(home: &Path, url: &str) -> Result<Self> {
         let file = home.join("running");
         for file in [&file, &home.join(LAST)] {
-            std::fs::write(file, url)
-                .with_context(|| format!("cannot write {}", file.display()))?;
+            std::fs::write(file, url).with_context(|| HomeFile(file.clone()))?;
         }
         Ok(Self(file))
     }

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use djinn_local::{System, SystemOptions};
 use serde_json::Value;
 
+use super::advice::{HomeFile, RunFailure};
 use super::announcement::Announcement;
 use super::arguments::{AskOptions, PORT, url_at};
 use super::client::{AskRequest, ServerClient};
@@ -94,7 +95,7 @@ async fn run_question(
     ));
     match ending.get("failure") {
         None | Some(Value::Null) => Ok(()),
-        Some(failure) => bail!("{}", failure_text(failure)),
+        Some(failure) => Err(RunFailure::new(failure, failure_text(failure)).into()),
     }
 }
 
@@ -166,9 +167,10 @@ async fn show_file(
 ) -> Result<()> {
     let (name, url) = (text_at(file, "/name"), text_at(file, "/preview_url"));
     let dir = home_dir().join("files").join(run);
-    std::fs::create_dir_all(&dir)?;
+    std::fs::create_dir_all(&dir).with_context(|| HomeFile(dir.clone()))?;
     let copy = dir.join(name);
-    std::fs::write(&copy, server.download_file(url).await?)?;
+    let bytes = server.download_file(url).await?;
+    std::fs::write(&copy, bytes).with_context(|| HomeFile(copy.clone()))?;
     let link = match later {
         None => url.to_owned(),
         Some(later) => {

@@ -8,12 +8,14 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use djinn_core::id::encode_hex;
 
+use super::advice::HomeFile;
+
 const BYTES: usize = 32;
 
 /// The key of the system over `home`, made when there is none.
 pub(super) fn of(home: &Path) -> Result<String> {
     let file = home.join("link-key");
-    let at = || format!("{} cannot be used", file.display());
+    let at = || HomeFile(file.clone());
     std::fs::create_dir_all(home).with_context(at)?;
     let mut new = OpenOptions::new();
     new.write(true).create_new(true);

@@ -1,11 +1,12 @@
 //! `cargo dev watch`: the functions under `cargo lambda watch`, which rebuilds them when the code
 //! changes, with the stores, the demo model and the timers around them.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use djinn_local::{Backing, BackingOptions};
-use tokio::net::TcpStream;
+use djinn_local::{Backing, BackingOptions, SystemError};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
 
 use super::announcement::Announcement;
@@ -23,6 +24,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 pub(super) async fn run_watch(port: u16) -> Result<()> {
     start_log();
     let host = format!("http://127.0.0.1:{port}");
+    check_port(port).await?;
     let options = BackingOptions {
         dir: Some(home_dir()),
         var: environment_vars(),
@@ -44,6 +46,13 @@ pub(super) async fn run_watch(port: u16) -> Result<()> {
     // Ctrl-C reached the host too: the two are in one process group.
     child.wait().await?;
     Ok(())
+}
+
+/// Whether nobody listens there yet: else he would be taken for the host.
+async fn check_port(port: u16) -> Result<()> {
+    let address = SocketAddr::from(([127, 0, 0, 1], port));
+    let bound = TcpListener::bind(address).await;
+    bound.map(drop).map_err(|error| SystemError::Listen { address, error }.into())
 }
 
 /// Starts the host in the environment's venv.

@@ -55,7 +55,7 @@ settings_table! {
     /// Your own instructions, put into every system prompt.
     BASE_PROMPT = Setting::text("DJINN_BASE_PROMPT").with_parameter("BasePrompt");
 
-    /// Where clients reach the agent, when that is not the host they ask: a CDN's or a proxy's origin, with
+    /// Where clients reach the agent, when that is not the host they ask. It is a CDN's or a proxy's origin, with
     /// a path if it adds one. Links to files begin with it.
     PUBLIC_URL = Setting::form("DJINN_PUBLIC_URL", "a URL").with_parameter("PublicUrl");
 
@@ -63,7 +63,7 @@ settings_table! {
     MAX_STEPS = Setting::number("DJINN_MAX_STEPS", 1, 1_000)
         .with_default("40").with_parameter("MaxSteps");
 
-    /// Tool calls that the agent of a run without a plan may make, or that of each task of a plan; then what
+    /// Tool calls that the agent of a run without a plan may make, or that of each task of a plan. Then what
     /// there is is summed up. An interrupt does not count anew.
     MAX_TOOL_CALLS = Setting::number("DJINN_MAX_TOOL_CALLS", 1, 100_000)
         .with_default("200").with_parameter("MaxToolCalls");
@@ -101,14 +101,14 @@ settings_table! {
     CLOSE_UPDATE = Setting::switch("DJINN_CLOSE_UPDATE")
         .with_default("0").with_parameter("CloseUpdate");
 
-    /// When a closing model call writes the answer of a run without a plan: where the last reply is not the
-    /// answer (it is blank, or the end of one that was cut off) or the work was broken off; or after all
+    /// When a closing model call writes the answer of a run without a plan. It is needed where the work was
+    /// broken off, or the last reply is blank or the end of one that was cut off. `always` has it after all
     /// work that took more than one reply.
     SUMMARY = Setting::choice("DJINN_SUMMARY", &["when_needed", "always"])
         .with_default("when_needed").with_parameter("Summary");
 
-    /// Whose tasks have digital employees, which costs a small model call each: those of every plan, of none,
-    /// or of plans asked for in JoyAgent's protocols.
+    /// Whose tasks have digital employees: those of every plan, of none, or of plans asked for in JoyAgent's
+    /// protocols. Each costs a small model call.
     DIGITAL_EMPLOYEES = Setting::choice("DJINN_DIGITAL_EMPLOYEES", &["1", "0", "joyagent"])
         .with_default("0").with_parameter("DigitalEmployees");
 

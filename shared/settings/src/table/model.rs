@@ -19,10 +19,10 @@ pub mod whole {
         /// The model of every role that names none. Of a single model nothing need be said.
         DEFAULT = Setting::form("default", "a model's name").without_parameter(MEMBER);
 
-        /// The model of each role: `react`, `summary`, `planner`, `executor`; `compactor`, which sums up the
-        /// older turns of long conversations and has the model of `summary` unless it is named; `employees`,
-        /// which names the roles of a task's tools and has that of `executor`, as have those of agents: `code`,
-        /// `report`, `search`. For later, and accepted already: `analysis`, `data`.
+        /// The model of each role: `react`, `summary`, `planner`, `executor`. `compactor` sums up the older turns
+        /// of long conversations, and has the model of `summary` unless it is named. `employees` names the roles
+        /// of a task's tools, and has that of `executor`. So have those of agents: `code`, `report`, `search`.
+        /// For later, and accepted already: `analysis`, `data`.
         ROLES = Setting::form("roles", "an object of roles").with_default("{}").without_parameter(MEMBER);
 
         /// The model that is asked where a role's own cannot answer: one for every role, or one for each
@@ -69,8 +69,8 @@ pub mod member {
             .with_default("100000").without_parameter(MEMBER);
 
         /// The roles `summary`, `compactor` and `employees` always have 0.01. `null` sends none at all, for
-        /// models that refuse one; without this member none is sent to models known to (OpenAI's o-series
-        /// and GPT-5 on, Claude from Opus 4.7 and version 5 on), and to Claude while it thinks.
+        /// models that refuse one. Without this member none is sent to models known to, nor to Claude while it
+        /// thinks. These are OpenAI's o-series and GPT-5 on, Claude from Opus 4.7 and version 5 on.
         TEMPERATURE = Setting::form("temperature", "a number between 0 and 2, or null to send none")
             .with_default("0").without_parameter(MEMBER);
 
@@ -86,9 +86,9 @@ pub mod member {
             Setting::choice("function_call_type", &["function_call", "struct_parse"])
                 .with_default("function_call").without_parameter(MEMBER);
 
-        /// Whether it sees images that users attach and tools answer with; one that does not is told their names. Without this
-        /// member it does if its name is of a family that is known to (GPT-4o, GPT-4.1 and GPT-5, Claude from
-        /// 3 on, Gemini, `…-vl…` and others).
+        /// Whether it sees images that users attach and tools answer with. One that does not is told
+        /// their names. Without this member it does if its name is of a family that is known to see. These are
+        /// GPT-4o, GPT-4.1 and GPT-5, Claude from 3 on, Gemini, `…-vl…` and others.
         IMAGES = Setting::form("images", "true or false").without_parameter(MEMBER);
 
         /// Members merged into every request body, over ours. Not `messages`, `model`, `stream`, `system` or
@@ -115,15 +115,16 @@ const NAMED: &str = "`DJINN_MODELS` names every model of a deployment";
 settings_table! {
     "model": "Which models there are and what they cost.";
 
-    /// Every model, and which role has which; or where that stands as a text: a file, `./models.json`, or an object
-    /// of the bucket, `@config/models.json`, read anew while the function runs, at most every 5 s. If it is set, the
-    /// keys below only count where a `key` of it names them.
+    /// Every model, and which role has which. Or where that stands as a text: a file, `./models.json`, or an object
+    /// of the bucket, `@config/models.json`. A text is read anew while the function runs, at most every 5 s. If it is
+    /// set, the keys below only count where a `key` of it names them.
     MODELS = Setting::form(
         "DJINN_MODELS",
         "a JSON object, or a path that begins with `@config/`, `./`, `../` or `/`",
     ).with_parameter("Models");
 
-    /// What models cost besides the listed ones.
+    /// What models cost besides the listed ones. A price may also say its `source`, a URL, and its `date`,
+    /// `2026-11-25` or `2026-11`.
     PRICES = Setting::form(
         "DJINN_PRICES",
         "an object of models, each with `input`, `cached_input` and `output` in whole millionths of a \

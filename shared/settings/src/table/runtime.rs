@@ -37,9 +37,9 @@ settings_table! {
     HAND_OVER_MARGIN_SECONDS = Setting::number("DJINN_HAND_OVER_MARGIN_SECONDS", 1, 300)
         .with_default("30").with_parameter("HandOverMarginSeconds");
 
-    /// Seconds that a response goes on whose run only waits for tasks, after the last event or piece of text;
-    /// then it ends with how to go on. For JoyAgent's protocols, whose clients do not come back by
-    /// themselves, it is always 840; on a laptop it does not end.
+    /// Seconds that a response goes on whose run only waits for tasks, after the last event or piece of text.
+    /// Then it ends with how to go on. For JoyAgent's protocols, whose clients do not come back by
+    /// themselves, it is always 840. On a laptop it does not end.
     IDLE_STREAM_SECONDS = Setting::number("DJINN_IDLE_STREAM_SECONDS", 10, 840)
         .with_default("120").with_parameter("IdleStreamSeconds").for_agent_only();
 

@@ -15,7 +15,7 @@ settings_table! {
     OFFERED_AGENTS = Setting::form("DJINN_OFFERED_AGENTS", "names with commas between them, or `all`")
         .with_parameter("OfferedAgents");
 
-    /// Folders of prompts that stand in the place of ours of the same name, with a colon between them; of two that
+    /// Folders of prompts that stand in the place of ours of the same name, with a colon between them. Of two that
     /// have the same the later counts. As the function finds them, or behind an `@` a prefix of its bucket,
     /// `@config/prompts`. Read anew while it runs, at most every 5 s.
     PROMPTS = Setting::form("DJINN_PROMPTS", "folders that exist, or prefixes of the bucket")

@@ -8,8 +8,8 @@ settings_table! {
 
     /// The search engines, which are all asked at once: a JSON list of objects such as
     /// `{"engine": "tavily", "key": "secret:djinn/tools/tavily"}`. An engine is `bing`, `brave`, `jina`,
-    /// `searxng`, `serper` or `tavily`; `url` is another address than its service's, which `bing` and `searxng`
-    /// have none of; `key` is `env:NAME` or `secret:NAME`.
+    /// `searxng`, `serper` or `tavily`. `url` is another address than its service's, which `bing` and `searxng`
+    /// have none of. `key` is `env:NAME` or `secret:NAME`.
     SEARCH = Setting::form("DJINN_SEARCH", "a JSON list of 1 to 6 engines")
         .mark_secret().with_parameter("SearchEngines");
 

@@ -1,0 +1,364 @@
+//! What goes wrong on a newcomer's machine: what happened, what to do, and the page that says more.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_local::{PythonError, StoresError, SystemError};
+use serde_json::Value;
+
+use super::json::{number_at, text_at};
+use crate::terminal::print_line;
+
+/// A cause that a newcomer can do something about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Problem {
+    KeyRefused,
+    KeyMissing,
+    ModelUnreachable,
+    ModelUnknown,
+    PortInUse,
+    HomeUnwritable,
+    HomeInUse,
+    DiskFull,
+    PythonMissing,
+    PythonUnprepared,
+}
+
+/// What is said of a problem.
+struct Advice {
+    problem: Problem,
+    happened: &'static str,
+    remedy: &'static str,
+    page: &'static str,
+}
+
+/// One row for each problem.
+const TABLE: [Advice; 10] = [
+    Advice {
+        problem: Problem::KeyRefused,
+        happened: "The model's provider refuses the API key.",
+        remedy: "Check OPENAI_API_KEY or ANTHROPIC_API_KEY, or the model's `key` in DJINN_MODELS, and that \
+                 the key is one of the provider that is asked.",
+        page: "docs/models.md",
+    },
+    Advice {
+        problem: Problem::KeyMissing,
+        happened: "The model's API key cannot be read.",
+        remedy: "Set the variable that the model's `key` in DJINN_MODELS names, and start again.",
+        page: "docs/models.md",
+    },
+    Advice {
+        problem: Problem::ModelUnreachable,
+        happened: "The model does not answer.",
+        remedy: "Check OPENAI_BASE_URL, ANTHROPIC_BASE_URL or the model's `base_url` in DJINN_MODELS, that \
+                 what serves it runs, and the network; then ask again.",
+        page: "docs/models.md",
+    },
+    Advice {
+        problem: Problem::ModelUnknown,
+        happened: "The provider does not know this model.",
+        remedy: "Check OPENAI_MODEL, ANTHROPIC_MODEL or the `model` in DJINN_MODELS, and the base URL.",
+        page: "docs/models.md",
+    },
+    Advice {
+        problem: Problem::PortInUse,
+        happened: "Another program listens on this port.",
+        remedy: "Stop it, or choose another port: cargo dev --port 9100",
+        page: "docs/quickstart.md",
+    },
+    Advice {
+        problem: Problem::HomeUnwritable,
+        happened: "The folder that keeps the state cannot be written.",
+        remedy: "Make it a folder that you may write, or set DJINN_HOME to another one.",
+        page: "docs/quickstart.md",
+    },
+    Advice {
+        problem: Problem::HomeInUse,
+        happened: "Another process uses the folder that keeps the state.",
+        remedy: "Stop the other `cargo dev`, or set DJINN_HOME to another folder.",
+        page: "docs/quickstart.md",
+    },
+    Advice {
+        problem: Problem::DiskFull,
+        happened: "There is no room on the disk.",
+        remedy: "Make room, or set DJINN_HOME to a folder on another disk.",
+        page: "docs/quickstart.md",
+    },
+    Advice {
+        problem: Problem::PythonMissing,
+        happened: "Code cannot run here: there is no usable Python. All else works.",
+        remedy: "Install Python 3.11 or later as `python3`, and start again.",
+        page: "docs/sandbox.md",
+    },
+    Advice {
+        problem: Problem::PythonUnprepared,
+        happened: "Code cannot run here: its Python could not be made ready. All else works.",
+        remedy: "Check that `python3` has venv and pip, and that the network leads to PyPI; then start again.",
+        page: "docs/sandbox.md",
+    },
+];
+
+/// The file or folder, in the folder that keeps the state, that an error is about.
+#[derive(Debug)]
+pub(super) struct HomeFile(pub(super) PathBuf);
+
+impl fmt::Display for HomeFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} cannot be written", self.0.display())
+    }
+}
+
+/// A run that ended badly.
+#[derive(Debug)]
+pub(super) struct RunFailure {
+    /// The code, if it is one of ours.
+    pub(super) code: Option<ErrorCode>,
+    /// What a person is told.
+    pub(super) sentence: String,
+}
+
+impl fmt::Display for RunFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)
+    }
+}
+
+impl Error for RunFailure {}
+
+/// The same error, with what helps, if the table has anything of it.
+pub(super) fn add_advice(error: anyhow::Error) -> anyhow::Error {
+    match Problem::of_error(&error) {
+        Some(problem) => anyhow::anyhow!("{}", problem.write_advice(&format!("{error:#}"))),
+        None => error,
+    }
+}
+
+/// Tells people that code cannot run, and what helps.
+pub(super) fn print_python_advice(error: &PythonError) {
+    print_line(&Problem::of_python(error).write_advice(&error.to_string()));
+}
+
+impl Problem {
+    /// The problem that an error comes of.
+    fn of_error(error: &anyhow::Error) -> Option<Self> {
+        if error.downcast_ref::<HomeFile>().is_some() {
+            let kind = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>());
+            return Some(match kind.map(std::io::Error::kind) {
+                Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => Self::DiskFull,
+                _ => Self::HomeUnwritable,
+            });
+        }
+        error.chain().find_map(Self::of_cause)
+    }
+
+    fn of_cause(cause: &(dyn Error + 'static)) -> Option<Self> {
+        if let Some(failed) = cause.downcast_ref::<RunFailure>() {
+            return failed.code.and_then(Self::of_code);
+        }
+        match cause.downcast_ref::<SystemError>()? {
+            SystemError::Stores(stores) => Self::of_stores(stores),
+            SystemError::Listen { error, .. } if error.kind() == ErrorKind::AddrInUse => {
+                Some(Self::PortInUse)
+            }
+            SystemError::Listen { .. }
+            | SystemError::Wiring(_)
+            | SystemError::Setting(_)
+            | SystemError::Site(_)
+            | SystemError::Demo(_) => None,
+        }
+    }
+
+    fn of_stores(error: &StoresError) -> Option<Self> {
+        match error {
+            _ if error.is_disk_full() => Some(Self::DiskFull),
+            StoresError::Dir { .. } => Some(Self::HomeUnwritable),
+            StoresError::InUse(_) => Some(Self::HomeInUse),
+            StoresError::Layout(_)
+            | StoresError::Table { .. }
+            | StoresError::Listen(_)
+            | StoresError::Key(_) => None,
+        }
+    }
+
+    fn of_python(error: &PythonError) -> Self {
+        match error {
+            PythonError::Missing | PythonError::TooOld(_) => Self::PythonMissing,
+            PythonError::Unwritable(_, error) if error.kind() == ErrorKind::StorageFull => {
+                Self::DiskFull
+            }
+            PythonError::Unwritable(..) => Self::HomeUnwritable,
+            PythonError::Failed(..) => Self::PythonUnprepared,
+        }
+    }
+
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "of most codes their own sentence says all there is to say"
+    )]
+    fn of_code(code: ErrorCode) -> Option<Self> {
+        match code {
+            ErrorCode::ModelKeyRefused => Some(Self::KeyRefused),
+            ErrorCode::ModelKeyMissing => Some(Self::KeyMissing),
+            ErrorCode::ModelUnreachable => Some(Self::ModelUnreachable),
+            ErrorCode::ModelUnknown => Some(Self::ModelUnknown),
+            _ => None,
+        }
+    }
+
+    /// The problem that a line of the log tells of. A model that could not be reached once is tried again.
+    fn of_log_line(line: &str) -> Option<(Self, String)> {
+        let line: Value = serde_json::from_str(line).ok()?;
+        if text_at(&line, "/message") != "model call failed" {
+            return None;
+        }
+        let problem = match text_at(&line, "/kind") {
+            "KeyRefused" => Self::KeyRefused,
+            "KeyMissing" => Self::KeyMissing,
+            "UnknownModel" => Self::ModelUnknown,
+            "Unreachable" if number_at(&line, "/attempt") > 1 => Self::ModelUnreachable,
+            _ => return None,
+        };
+        Some((problem, format!("a call of the model `{}` failed", text_at(&line, "/model"))))
+    }
+
+    /// What happened, with what was said of it, what to do, and where to read on.
+    fn write_advice(self, said: &str) -> String {
+        let Some(advice) = TABLE.iter().find(|advice| advice.problem == self) else {
+            return said.to_owned();
+        };
+        let Advice { happened, remedy, page, .. } = advice;
+        format!("{happened}\n  It says:    {said}\n  What to do: {remedy}\n  Read more:  {page}")
+    }
+}
+
+/// Explains lines of the log, each problem once.
+#[derive(Default)]
+pub(super) struct LogAdviser(Mutex<BTreeSet<Problem>>);
+
+impl LogAdviser {
+    /// The advice for this line, if there is any that was not given before.
+    pub(super) fn advise_on(&self, line: &str) -> Option<String> {
+        let (problem, said) = Problem::of_log_line(line)?;
+        let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        given.insert(problem).then(|| problem.write_advice(&said))
+    }
+}
+
+impl RunFailure {
+    /// A failure as the server tells of it.
+    pub(super) fn new(failure: &Value, sentence: String) -> Self {
+        let known = serde_json::from_value::<Failure>(failure.clone()).ok();
+        Self { code: known.map(|failure| failure.code), sentence }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use anyhow::Context as _;
+
+    use super::*;
+
+    /// The pages that advice may lead to.
+    const PAGES: [&str; 7] = [
+        "docs/deploy.md",
+        "docs/limits.md",
+        "docs/models.md",
+        "docs/quickstart.md",
+        "docs/sandbox.md",
+        "docs/settings.md",
+        "docs/web.md",
+    ];
+
+    #[test]
+    fn every_row_is_of_another_problem_and_leads_to_a_page_and_to_settings_that_exist() {
+        let problems: BTreeSet<Problem> = TABLE.iter().map(|advice| advice.problem).collect();
+        assert_eq!(problems.len(), TABLE.len());
+        let help = djinn_settings::write_help();
+        for Advice { happened, remedy, page, .. } in &TABLE {
+            assert!(PAGES.contains(page), "{page}");
+            assert!(happened.ends_with('.') && !remedy.is_empty());
+            let is_setting = |word: &&str| word.contains('_') && *word == word.to_uppercase();
+            let words = remedy.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+            words.filter(is_setting).for_each(|word| assert!(help.contains(word), "{word}"));
+        }
+    }
+
+    fn system_error(error: SystemError) -> anyhow::Error {
+        anyhow::Error::new(error)
+    }
+
+    fn home_error(code: i32) -> anyhow::Error {
+        let failed: Result<(), io::Error> = Err(io::Error::from_raw_os_error(code));
+        failed.with_context(|| HomeFile("/home/running".into())).unwrap_err()
+    }
+
+    #[test]
+    fn errors_are_told_by_their_causes() {
+        let address = ([127, 0, 0, 1], 9000).into();
+        let listen = |kind: ErrorKind| SystemError::Listen { address, error: kind.into() };
+        let dir =
+            |problem: &str| StoresError::Dir { path: "/a".into(), problem: problem.to_owned() };
+        let table =
+            |problem: &str| StoresError::Table { path: "/a".into(), problem: problem.to_owned() };
+        let ended = |code| RunFailure { code: Some(code), sentence: "Why.".to_owned() };
+        for (error, problem) in [
+            (system_error(listen(ErrorKind::AddrInUse)), Some(Problem::PortInUse)),
+            (system_error(listen(ErrorKind::PermissionDenied)), None),
+            (system_error(dir("Not a directory").into()), Some(Problem::HomeUnwritable)),
+            (
+                system_error(dir("No space left on device (os error 28)").into()),
+                Some(Problem::DiskFull),
+            ),
+            (system_error(table("database or disk is full").into()), Some(Problem::DiskFull)),
+            (system_error(table("file is not a database").into()), None),
+            (system_error(StoresError::InUse("/a".into()).into()), Some(Problem::HomeInUse)),
+            (home_error(28), Some(Problem::DiskFull)),
+            (home_error(13), Some(Problem::HomeUnwritable)),
+            (ended(ErrorCode::ModelKeyRefused).into(), Some(Problem::KeyRefused)),
+            (ended(ErrorCode::ModelKeyMissing).into(), Some(Problem::KeyMissing)),
+            (ended(ErrorCode::ModelUnreachable).into(), Some(Problem::ModelUnreachable)),
+            (ended(ErrorCode::ModelUnknown).into(), Some(Problem::ModelUnknown)),
+            (ended(ErrorCode::StepsUsedUp).into(), None),
+            (anyhow::anyhow!("else"), None),
+        ] {
+            assert_eq!(Problem::of_error(&error), problem, "{error:#}");
+        }
+    }
+
+    #[test]
+    fn what_python_lacks_is_told_apart() {
+        let full = io::Error::from_raw_os_error(28);
+        for (error, problem) in [
+            (PythonError::Missing, Problem::PythonMissing),
+            (PythonError::TooOld("Python 3.9".to_owned()), Problem::PythonMissing),
+            (PythonError::Failed("pip".to_owned(), "no".to_owned()), Problem::PythonUnprepared),
+            (PythonError::Unwritable("/a".to_owned(), full), Problem::DiskFull),
+        ] {
+            assert_eq!(Problem::of_python(&error), problem, "{error}");
+        }
+    }
+
+    #[test]
+    fn a_log_is_explained_once() {
+        let line = |kind: &str, attempt: u32| {
+            format!(
+                r#"{{"level":"WARN","message":"model call failed","model":"m","kind":"{kind}","attempt":{attempt}}}"#
+            )
+        };
+        let adviser = LogAdviser::default();
+        assert_eq!(adviser.advise_on(&line("Unreachable", 1)), None);
+        let advice = adviser.advise_on(&line("Unreachable", 2)).unwrap();
+        assert!(advice.contains("`m` failed") && advice.ends_with("docs/models.md"), "{advice}");
+        assert_eq!(adviser.advise_on(&line("Unreachable", 3)), None);
+        assert!(adviser.advise_on(&line("KeyRefused", 1)).is_some());
+        assert_eq!(adviser.advise_on(&line("Unreadable", 3)), None);
+        assert_eq!(adviser.advise_on("no JSON"), None);
+    }
+}

@@ -1,0 +1,46 @@
+//! `cargo xtask journal`: what a run was told, and what it made of it, as a table.
+
+mod facts;
+mod table;
+
+use anyhow::Result;
+use djinn_core::id::TenantId;
+
+use crate::replay::read_records;
+use crate::terminal::print_line;
+use table::write_table;
+
+/// Which run is shown, and how.
+#[derive(clap::Args)]
+pub(crate) struct JournalArguments {
+    /// A run that `cargo dev` keeps, which must not be running; or a file that `replay --save` wrote.
+    run: String,
+    /// Whose run it is.
+    #[arg(long, default_value = "local", value_parser = |name: &str| TenantId::new(name))]
+    tenant: TenantId,
+    /// Shows the runs below it, too.
+    #[arg(long)]
+    tree: bool,
+    /// Prints each record whole, as a line of JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Shows the records of a run.
+///
+/// # Errors
+/// Why they cannot be read.
+pub(crate) fn run(JournalArguments { run, tenant, tree, json }: JournalArguments) -> Result<()> {
+    let mut records = read_records(tenant, &run)?;
+    records.retain(|saved| tree || saved.path.is_root());
+    if json {
+        for saved in &records {
+            print_line(&serde_json::to_string(saved)?);
+        }
+    } else {
+        for journal in records.chunk_by(|one, next| one.path == next.path) {
+            print_line(&write_table(journal));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! Rows of timed characters as an animated SVG: no script, no font of its own, and the last screen where
+//! nothing is to move.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use super::output::{Cell, CellStyle};
+use super::rows::COLUMNS;
+
+/// Rows that are seen at once; what is above has been scrolled away.
+const ROWS: usize = 30;
+
+/// The last screen is shown for so long before all begins again, in ticks.
+const LAST_SCREEN: u64 = 100;
+
+/// Milliseconds of a tick: what is printed within one appears at once.
+const TICK_MS: u64 = 50;
+
+const ROW_HEIGHT: usize = 19;
+const MARGIN: usize = 14;
+/// A hundredth of a column's width, in pixels of a 14 px font.
+const COLUMN_WIDTH: usize = 843;
+
+const STYLE: &str = "\
+svg{--paper:#fff;--ink:#1f2328;--dim:#656d76;--edge:#d0d7de}
+@media(prefers-color-scheme:dark){svg{--paper:#0d1117;--ink:#e6edf3;--dim:#8b949e;--edge:#30363d}}
+rect{fill:var(--paper);stroke:var(--edge)}
+text{fill:var(--ink);font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,\"DejaVu Sans Mono\",monospace;white-space:pre}
+.b{font-weight:700}.d{fill:var(--dim)}
+.c0,.c7{fill:var(--ink)}.c1{fill:#d03b3b}.c2{fill:#2a8c4a}.c3{fill:#a87400}.c4{fill:#3b7dd8}.c5{fill:#a259c4}.c6{fill:#1b8a9a}
+tspan,g{animation-timing-function:step-end;animation-iteration-count:infinite}
+@media(prefers-reduced-motion:reduce){tspan,g{animation:none!important}}
+";
+
+/// The picture of these rows, which says its title to those who do not see it.
+pub(super) fn draw_picture(rows: &[Vec<Cell>], title: &str) -> String {
+    let last = rows.iter().flatten().map(tick_of).max().unwrap_or_default();
+    let timeline = Timeline { length: last + LAST_SCREEN };
+    let (width, height) =
+        (COLUMNS * COLUMN_WIDTH / 100 + 2 * MARGIN, ROWS * ROW_HEIGHT + 2 * MARGIN);
+    let (title, inner) = (escape_text(title), ROWS * ROW_HEIGHT);
+    let mut texts = String::new();
+    let mut ticks = BTreeSet::new();
+    for (number, row) in rows.iter().enumerate() {
+        write_row(&mut texts, number, row, &mut ticks);
+    }
+    let scrolled = rows.len().saturating_sub(ROWS) * ROW_HEIGHT;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+         height=\"{height}\" role=\"img\" aria-label=\"{title}\" xml:space=\"preserve\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}"
+    );
+    let _ = writeln!(svg, "tspan,g{{animation-duration:{}s}}", timeline.seconds());
+    for tick in &ticks {
+        let at = timeline.percent(*tick);
+        let _ = writeln!(
+            svg,
+            ".k{tick}{{animation-name:k{tick}}}@keyframes k{tick}{{0%{{visibility:hidden}}{at}%{{visibility:visible}}}}"
+        );
+    }
+    if scrolled > 0 {
+        let _ = writeln!(svg, "g{{transform:translateY(-{scrolled}px);animation-name:scroll}}");
+        let _ = writeln!(svg, "@keyframes scroll{{{}}}", write_scroll(rows, &timeline));
+    }
+    let _ = write!(
+        svg,
+        "</style>\n<rect x=\".5\" y=\".5\" width=\"{}\" height=\"{}\" rx=\"8\"/>\n\
+         <svg y=\"{MARGIN}\" width=\"{width}\" height=\"{inner}\"><g>\n{texts}</g></svg>\n</svg>\n",
+        width - 1,
+        height - 1
+    );
+    svg
+}
+
+/// When what happens, as shares of the whole.
+struct Timeline {
+    /// The whole, in ticks.
+    length: u64,
+}
+
+impl Timeline {
+    /// Hundreds of a tick's share, with three decimals.
+    fn percent(&self, tick: u64) -> String {
+        let thousandths = tick * 100_000 / self.length;
+        format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000)
+    }
+
+    fn seconds(&self) -> String {
+        let ms = self.length * TICK_MS;
+        format!("{}.{:02}", ms / 1_000, ms % 1_000 / 10)
+    }
+}
+
+fn tick_of(cell: &Cell) -> u64 {
+    u64::try_from(cell.at.as_millis()).unwrap_or(u64::MAX).div_ceil(TICK_MS)
+}
+
+/// A row, in spans of what appears at once and looks the same; notes when something appears.
+fn write_row(texts: &mut String, number: usize, row: &[Cell], ticks: &mut BTreeSet<u64>) {
+    if row.is_empty() {
+        return;
+    }
+    let _ = write!(texts, "<text x=\"{MARGIN}\" y=\"{}\">", number * ROW_HEIGHT + MARGIN);
+    for span in row.chunk_by(|one, next| tick_of(one) == tick_of(next) && one.style == next.style) {
+        let Some(first) = span.first() else { continue };
+        let tick = tick_of(first);
+        let mut classes = style_classes(first.style);
+        if tick > 0 {
+            ticks.insert(tick);
+            classes.push(format!("k{tick}"));
+        }
+        let text: String = span.iter().map(|cell| cell.character).collect();
+        let text = escape_text(&text);
+        let _ = match classes.is_empty() {
+            true => write!(texts, "<tspan>{text}</tspan>"),
+            false => write!(texts, "<tspan class=\"{}\">{text}</tspan>", classes.join(" ")),
+        };
+    }
+    texts.push_str("</text>\n");
+}
+
+fn style_classes(style: CellStyle) -> Vec<String> {
+    let CellStyle { bold, dim, colour } = style;
+    let marks = [(bold, "b"), (dim, "d")].into_iter().filter(|(on, _)| *on);
+    let colour = colour.map(|colour| format!("c{colour}"));
+    marks.map(|(_, class)| class.to_owned()).chain(colour).collect()
+}
+
+/// When how far is scrolled: as soon as a row below the last one has a character, or one after it.
+fn write_scroll(rows: &[Vec<Cell>], timeline: &Timeline) -> String {
+    let mut depths = BTreeMap::from([(0, 0)]);
+    let mut latest = 0;
+    for (number, row) in rows.iter().enumerate() {
+        latest = row.first().map_or(latest, tick_of).max(latest);
+        let depth = (number + 1).saturating_sub(ROWS) * ROW_HEIGHT;
+        depths.insert(latest, depth);
+    }
+    let mut text = String::new();
+    let mut before = None;
+    for (tick, depth) in depths {
+        if before != Some(depth) {
+            let at = timeline.percent(tick);
+            let _ = write!(text, "{at}%{{transform:translateY(-{depth}px)}}");
+        }
+        before = Some(depth);
+    }
+    text
+}
+
+fn escape_text(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::output::{OutputPiece, read_lines};
+    use super::super::rows::break_lines;
+    use super::*;
+
+    fn draw(pieces: &[(u64, &str)]) -> String {
+        let pieces: Vec<_> = pieces
+            .iter()
+            .map(|(at_ms, text)| OutputPiece {
+                at: Duration::from_millis(*at_ms),
+                bytes: text.as_bytes().to_vec(),
+            })
+            .collect();
+        draw_picture(&break_lines(read_lines("$ ask\n", &pieces).unwrap()), "A question")
+    }
+
+    #[test]
+    fn what_was_printed_appears_when_it_was() {
+        insta::assert_snapshot!(draw(&[
+            (120, "plan: <Gold & \"silver\">\r\n"),
+            (130, "\x1b[2mFirst I \x1b[0m"),
+            (900, "\x1b[1;32mlook.\x1b[0m\r\n\r\n"),
+            (5_000, "  ✓ done\r\n"),
+        ]));
+    }
+
+    #[test]
+    fn what_is_longer_than_a_screen_scrolls_to_its_end() {
+        let line = |number: usize| (number as u64 * 100, format!("line {number}\r\n"));
+        let lines: Vec<_> = (1..=31).map(line).collect();
+        let pieces: Vec<_> = lines.iter().map(|(at, text)| (*at, text.as_str())).collect();
+        let picture = draw(&pieces);
+        assert!(picture.contains("g{transform:translateY(-38px);"), "{picture}");
+        let scroll = picture.lines().find(|line| line.starts_with("@keyframes scroll")).unwrap();
+        // The command and 31 lines: the last two of them scroll, at 3.0 and 3.1 of 8.1 s.
+        assert_eq!(
+            scroll,
+            "@keyframes scroll{0.000%{transform:translateY(-0px)}\
+             37.037%{transform:translateY(-19px)}38.271%{transform:translateY(-38px)}}"
+        );
+        assert_eq!(draw(&pieces), picture);
+    }
+}
