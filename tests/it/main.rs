@@ -26,6 +26,7 @@ mod cost;
 mod crowd;
 mod deadline;
 mod demo;
+mod documents;
 mod employees;
 mod event;
 mod events_page;

@@ -19,7 +19,7 @@ use crate::{venv, verify, workspace};
 const SOAK: StepCommand = StepCommand { name: "soak", steps: STEPS, success_word: "soaked" };
 
 /// In the order they run.
-const STEPS: &[CheckStep] = &[
+pub(crate) const STEPS: &[CheckStep] = &[
     CheckStep {
         name: "seeds",
         description: "a plan in the bad weather of 10 000 seeds, in memory",

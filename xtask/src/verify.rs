@@ -5,8 +5,10 @@
 
 mod bootstrap;
 mod built_programs;
+mod docs;
 mod egress;
 mod examples;
+mod node_packages;
 mod rust;
 pub(crate) mod rustdoc;
 mod sandbox;
@@ -56,9 +58,9 @@ const STEPS: &[CheckStep] = &[
         remedy: "change the code, or allow the lint where it is wrong, with a reason",
     },
     CheckStep {
-        name: "docs",
-        description: "the documentation builds without warnings",
-        run: rust::build_docs,
+        name: "rustdoc",
+        description: "the documentation of the code builds without warnings",
+        run: rust::build_rustdoc,
         remedy: "change the documentation that it names",
     },
     CheckStep {
@@ -72,6 +74,12 @@ const STEPS: &[CheckStep] = &[
         description: "all tests",
         run: rust::run_tests,
         remedy: "run the failed test alone: cargo test -p CRATE NAME",
+    },
+    CheckStep {
+        name: "docs",
+        description: "what documents show: pictures are parsed; the quickstart's commands run, and say what it says",
+        run: docs::check,
+        remedy: "change the block that it names; what is shown and not run is fenced sh, not console",
     },
     CheckStep {
         name: "egress",

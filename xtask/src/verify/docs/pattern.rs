@@ -1,0 +1,117 @@
+//! Expected output, in which `…` stands for anything and a line of it alone for any lines.
+
+/// What stands for anything.
+const ANYTHING: &str = "…";
+
+/// Whether this is all that was printed. Spaces at the ends of lines and empty lines at the end do not count.
+pub(super) fn matches_all(expected: &[String], printed: &str) -> bool {
+    let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+    match_lines(&without_end(expected), &without_end(printed.lines().collect()))
+}
+
+/// Whether what was printed begins so.
+pub(super) fn matches_beginning(expected: &[String], printed: &str) -> bool {
+    let expected = expected.iter().map(String::as_str).chain([ANYTHING]).collect();
+    match_lines(&without_end(expected), &without_end(printed.lines().collect()))
+}
+
+fn without_end(lines: Vec<&str>) -> Vec<&str> {
+    let mut lines: Vec<_> = lines.into_iter().map(str::trim_end).collect();
+    while lines.last().is_some_and(|line| line.is_empty()) {
+        lines.pop();
+    }
+    lines
+}
+
+fn match_lines(expected: &[&str], printed: &[&str]) -> bool {
+    // Where each of the expected lines may begin; a set of places is enough, however many ways lead there.
+    let mut places = vec![false; printed.len() + 1];
+    if let Some(first) = places.first_mut() {
+        *first = true;
+    }
+    for line in expected {
+        let is_any = *line == ANYTHING;
+        let mut next = vec![false; places.len()];
+        let mut is_reached = false;
+        for (at, here) in places.iter().enumerate() {
+            is_reached |= *here;
+            let fits = printed.get(at).is_some_and(|printed| match_line(line, printed));
+            if let Some(place) = next.get_mut(at).filter(|_| is_any && is_reached) {
+                *place = true;
+            }
+            if let Some(place) = next.get_mut(at + 1).filter(|_| !is_any && *here && fits) {
+                *place = true;
+            }
+        }
+        places = next;
+    }
+    places.last() == Some(&true)
+}
+
+fn match_line(expected: &str, printed: &str) -> bool {
+    let Some((start, rest)) = expected.split_once(ANYTHING) else { return expected == printed };
+    let Some(mut left) = printed.strip_prefix(start) else { return false };
+    let mut pieces: Vec<&str> = rest.split(ANYTHING).collect();
+    let end = pieces.pop().unwrap_or_default();
+    for piece in pieces {
+        let Some((_, behind)) = left.split_once(piece) else { return false };
+        left = behind;
+    }
+    left.ends_with(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Vec<String> {
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn what_is_left_open_may_be_anything() {
+        for (expected, printed) in [
+            ("a\nb", "a\nb\n"),
+            ("a", "a  \n\n"),
+            ("", ""),
+            ("…", ""),
+            ("…", "a\nb"),
+            ("a\n…\nd", "a\nd"),
+            ("a\n…\nd", "a\nb\nd\nc\nd"),
+            ("…\nb\n…", "a\nb"),
+            ("…\n…\nb", "b"),
+            ("took … s", "took 1.5 s"),
+            ("… and …, … end", "one and two, three end"),
+            ("a…", "a"),
+            ("a\n\nb", "a\n\nb"),
+        ] {
+            assert!(matches_all(&lines(expected), printed), "{expected} / {printed}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_has_to_be_printed() {
+        for (expected, printed) in [
+            ("a", ""),
+            ("", "a"),
+            ("a", "a\nb"),
+            ("a\nb", "a"),
+            ("a\n…\nd", "a\nd\nc"),
+            ("…\nb", "b\na"),
+            ("took … s", "took 1.5 ms, "),
+            ("aa…aa", "aaa"),
+            ("…b…", "a"),
+            ("a\n\nb", "a\nb"),
+        ] {
+            assert!(!matches_all(&lines(expected), printed), "{expected} / {printed}");
+        }
+    }
+
+    #[test]
+    fn a_beginning_is_enough_of_what_goes_on() {
+        assert!(matches_beginning(&lines("a\n…\nc"), "a\nb\nc\nd"));
+        assert!(matches_beginning(&lines("a"), "a"));
+        assert!(matches_beginning(&[], "a"));
+        assert!(!matches_beginning(&lines("a\n…\nc"), "a\nb"));
+    }
+}

@@ -1,0 +1,137 @@
+//! A command of a shell in a process group of its own, whose output is read as it comes.
+
+use std::io::{PipeReader, Read as _, pipe};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// How long an interrupted command may take to end.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// A command at work. It ends with the value, and so does whatever it has started.
+pub(super) struct ShellCommand {
+    child: Child,
+    output: Receiver<Vec<u8>>,
+    printed: Vec<u8>,
+}
+
+/// Why no more of a command's output is waited for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum WaitEnd {
+    /// It has printed what was waited for.
+    Printed,
+    /// It and whatever it started have closed their output.
+    Closed,
+    TimedOut,
+}
+
+impl ShellCommand {
+    /// Starts a command. Its errors are read with its output, in the order in which a terminal shows them.
+    pub(super) fn start(mut command: Command) -> Result<Self> {
+        let (reader, writer) = pipe()?;
+        command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+        let child = command.process_group(0).spawn().context("a shell could not be started")?;
+        // The command holds the other end of the pipe.
+        drop(command);
+        let (sender, output) = channel();
+        std::thread::spawn(move || read_all(reader, &sender));
+        Ok(Self { child, output, printed: Vec::new() })
+    }
+
+    /// What it has printed so far.
+    pub(super) fn printed(&self) -> String {
+        String::from_utf8_lossy(&self.printed).into_owned()
+    }
+
+    /// Reads on until this is so of what is printed.
+    pub(super) fn wait_until(
+        &mut self,
+        longest: Duration,
+        is_enough: impl Fn(&str) -> bool,
+    ) -> WaitEnd {
+        let began = Instant::now();
+        loop {
+            if is_enough(&self.printed()) {
+                return WaitEnd::Printed;
+            }
+            match self.output.recv_timeout(longest.saturating_sub(began.elapsed())) {
+                Ok(piece) => self.printed.extend(piece),
+                Err(RecvTimeoutError::Disconnected) => return WaitEnd::Closed,
+                Err(RecvTimeoutError::Timeout) => return WaitEnd::TimedOut,
+            }
+        }
+    }
+
+    /// How it has ended, once its output is closed.
+    pub(super) fn wait_for_end(mut self) -> Result<ExitStatus> {
+        Ok(self.child.wait()?)
+    }
+
+    /// Ends it as Ctrl-C does.
+    pub(super) fn interrupt(mut self) {
+        self.signal_group(Signal::INT);
+        let _end = self.wait_until(LAST_WORDS, |_| false);
+    }
+
+    fn signal_group(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        // Nobody is left in a group that has ended by itself.
+        let _gone = pid.map(|pid| kill_process_group(pid, signal));
+    }
+}
+
+impl Drop for ShellCommand {
+    fn drop(&mut self) {
+        self.signal_group(Signal::KILL);
+        let _status = self.child.wait();
+    }
+}
+
+/// Reads to the end, also when nobody listens any more: a full pipe would stop who writes.
+fn read_all(mut reader: PipeReader, sender: &Sender<Vec<u8>>) {
+    let mut piece = [0; 8_192];
+    while let Ok(count @ 1..) = reader.read(&mut piece) {
+        let _heard = sender.send(piece.iter().take(count).copied().collect());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::program_command;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn start(script: &str) -> ShellCommand {
+        ShellCommand::start(program_command("sh", &["-c", script])).unwrap()
+    }
+
+    #[test]
+    fn output_and_errors_are_read_to_the_end() {
+        let mut command = start("echo one; echo two >&2; exit 3");
+        assert_eq!(command.wait_until(LONG, |_| false), WaitEnd::Closed);
+        assert_eq!(command.printed(), "one\ntwo\n");
+        assert_eq!(command.wait_for_end().unwrap().code(), Some(3));
+    }
+
+    #[test]
+    fn a_command_that_goes_on_ends_with_all_that_it_started() {
+        let mut command = start("sleep 600 & echo on; wait");
+        assert_eq!(command.wait_until(LONG, |printed| printed == "on\n"), WaitEnd::Printed);
+        assert_eq!(command.wait_until(Duration::ZERO, |_| false), WaitEnd::TimedOut);
+        command.signal_group(Signal::KILL);
+        // What it started holds the other end of its output, too.
+        assert_eq!(command.wait_until(LONG, |_| false), WaitEnd::Closed);
+    }
+
+    #[test]
+    fn an_interrupted_command_says_its_last_words() {
+        let mut command = start("trap 'exit 0' INT; echo on; while :; do read x < /dev/zero; done");
+        assert_eq!(command.wait_until(LONG, |printed| printed == "on\n"), WaitEnd::Printed);
+        command.interrupt();
+    }
+}

@@ -1,0 +1,35 @@
+//! Packages of npm, each list of them in a folder under `target/`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+
+use crate::process::run;
+use crate::terminal::print_line;
+use crate::venv::Venv;
+use crate::workspace;
+
+/// Installs what the lock file in a folder of the workspace names, by version and hash, unless it is there.
+///
+/// Returns the folder under `target/` that has them.
+///
+/// # Errors
+/// If the lock file cannot be read, or npm does not succeed.
+pub(super) fn ensure_packages(venv: &Venv, list: &str, name: &str) -> Result<PathBuf> {
+    let place = workspace::target_dir().join(name);
+    let lock = fs::read(workspace::root().join(list).join("package-lock.json"))
+        .with_context(|| format!("{list} cannot be read"))?;
+    let stamp = place.join("installed");
+    if !fs::read(&stamp).is_ok_and(|found| found == lock) {
+        print_line(&format!("    installing {list} into target/{name}"));
+        fs::create_dir_all(&place)?;
+        for file in ["package.json", "package-lock.json"] {
+            fs::copy(workspace::root().join(list).join(file), place.join(file))?;
+        }
+        let install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"];
+        run(venv.program_command("npm", &install)?.current_dir(&place))?;
+        fs::write(&stamp, &lock).with_context(|| format!("target/{name} cannot be written"))?;
+    }
+    Ok(place)
+}
