@@ -188,7 +188,9 @@ class Screen:
             case "child.ended":
                 self.line(f"ends: {event['status']}", event["child"])
             case "human.resolved":
-                self.line(f"{event['request']}: {event['answer']} ({event.get('by') or 'nobody in time'})")
+                # Guests are not told who answered.
+                nameless = "somebody" if event.get("answer_id") else "nobody in time"
+                self.line(f"{event['request']}: {event['answer']} ({event.get('by') or nameless})")
             case "user_message.added":
                 self.line(f"{event.get('by') or 'somebody'}: {event['text']}")
             case "run.resumed":
@@ -262,7 +264,7 @@ class Chat:
     def take(self, name, data):
         if name == "preview":
             self.screen.piece(data)
-        elif name != "run.handed_over" and data["id"] not in self.seen:
+        elif "id" in data and data["id"] not in self.seen:  # Only what is kept has an id.
             self.seen.add(data["id"])
             self.screen.show(data)
             if name == "human.requested":

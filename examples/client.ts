@@ -44,7 +44,7 @@ type RunEvent = { id: string; path?: string } & (
   | { type: "child.started"; child: string; description: string; agent?: string }
   | { type: "child.ended"; child: string; status: string; text: string }
   | { type: "human.requested"; reasoning: string; requests: Request[] }
-  | { type: "human.resolved"; request: string; by?: string; answer: string }
+  | { type: "human.resolved"; request: string; answer_id?: string; by?: string; answer: string }
   | { type: "user_message.added"; by?: string; text: string }
   | { type: "run.resumed"; epoch: number }
   | { type: "run.ended"; status: string; answer: string; files: File[]; failure?: Failure }
@@ -233,7 +233,8 @@ class Screen {
       case "child.ended":
         return this.line(`ends: ${event.status}`, event.child);
       case "human.resolved":
-        return this.line(`${event.request}: ${event.answer} (${event.by ?? "nobody in time"})`);
+        // Guests are not told who answered.
+        return this.line(`${event.request}: ${event.answer} (${event.by ?? (event.answer_id ? "somebody" : "nobody in time")})`);
       case "user_message.added":
         return this.line(`${event.by ?? "somebody"}: ${event.text}`);
       case "run.resumed":
@@ -327,7 +328,8 @@ class Chat {
   private take(frame: Frame): RunEvent | undefined {
     const data = JSON.parse(frame.data);
     if (frame.event === "preview") this.screen.piece(data);
-    if (frame.event === "preview" || frame.event === "run.handed_over" || this.seen.has(data.id)) return undefined;
+    // Only what is kept has an id.
+    if (data.id === undefined || this.seen.has(data.id)) return undefined;
     this.seen.add(data.id);
     this.screen.show(data);
     if (data.type === "human.requested") data.requests.forEach((request: Request) => this.bring(request));

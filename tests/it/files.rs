@@ -85,6 +85,15 @@ async fn a_form_takes_any_bytes_under_any_name() {
 }
 
 #[tokio::test]
+async fn a_form_takes_a_file_of_nearly_four_megabytes() {
+    let world = World::start().await;
+    let place = upload_form(&world, "large.bin", &vec![7; 3_900_000]).await;
+    assert_eq!((place.status, &place.json()["fileSize"]), (200, &json!(3_900_000)));
+    let refused = upload_form(&world, "larger.bin", &vec![7; 4_300_000]).await;
+    assert_eq!(refused.status, 413, "{}", refused.text);
+}
+
+#[tokio::test]
 async fn links_show_or_hand_over_a_file_under_its_name_and_type() {
     let world = World::start().await;
     let rows = [

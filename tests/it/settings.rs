@@ -200,8 +200,14 @@ fn is_known(name: &str) -> bool {
 fn every_variable_that_is_named_anywhere_is_a_setting() {
     let directories =
         ["docs", "examples", "functions", "infra", "prompts", "shared", "xtask", ".github"];
-    let files =
-        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "template.yaml"];
+    let files = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "template.yaml",
+    ];
     let files = files.map(str::to_owned).into_iter();
     // What tests misspell on purpose.
     let is_told = |path: &String| {

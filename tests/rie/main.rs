@@ -39,7 +39,7 @@ async fn the_built_agent_answers_both_kinds_of_event() {
     let agent = Emulator::start("agent", &backing, dir.path());
     let health = agent.ask(&event("health-v2.json")).await;
     assert_eq!((&health.prelude["statusCode"], health.body.as_str()), (&json!(200), "ok"));
-    assert!(!agent.streams().await, "it streams now: ask there, and say so in README.md");
+    assert!(!agent.streams().await, "it streams now: ask there, and say so in docs/deploy.md");
     // A REST API's: its body is base64, and its stage no part of the path.
     let upload = agent.ask(&event("upload-v1.json")).await;
     assert_eq!(upload.prelude["statusCode"], 200, "{}", upload.body);

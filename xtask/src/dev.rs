@@ -179,7 +179,7 @@ fn welcome_text(url: &str, scripted: bool, web: &str) -> String {
             "The model is SCRIPTED: a demo that only knows questions about the growth of regions in\n\
              examples/sales.csv and files like it, and about heat pumps. For a real one, set OPENAI_API_KEY (and\n\
              OPENAI_BASE_URL, OPENAI_MODEL for any compatible endpoint), ANTHROPIC_API_KEY, or\n\
-             DJINN_MODELS (see README.md), and start again."
+             DJINN_MODELS (docs/models.md), and start again."
         }
         false => "The model is the one your environment configures.",
     };

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 /// What was measured of one thing, and what it had to reach.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Figure {
-    /// What it is, in the words of the README.
+    /// What it is, in the words of docs/benchmarks.md.
     pub(crate) name: &'static str,
     /// What it has to be.
     pub(crate) limit: FigureLimit,

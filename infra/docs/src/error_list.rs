@@ -24,11 +24,13 @@ A request that is refused is answered with its HTTP status and a JSON object:
 ```
 
 A run that ends badly says so in `run.ended`, with the code and its detail as `failure`.
+`GET /runs/{run}` has the sentence for it, too, as `failure.message`.
 Branch on `code`; `message` is for people, in the deployment's language.
 `field` names the member of the request that is wrong.
 `retry_after` are the seconds of the header `Retry-After`.
 `run` is the run that stands in the way.
 
+**HTTP** is the status of a request that is refused; a code in an event has none.
 **Retry** says whether the same request may succeed later, unchanged.
 **Then** says what has happened by the time the code is seen:
 
@@ -36,7 +38,8 @@ Branch on `code`; `message` is for people, in the deployment's language.
 - *perhaps*: it may have been carried out.
   Send it again with the same request id: it is carried out once.
 - *ended*: the run is over; what it wrote and found is kept.
-- *waits*: the run keeps its place and goes on later.
+- *waits*: the run keeps its place, and asks a person (`model_interrupt`) before it goes on.
+  `interrupt.code` of that request is this code.
 ";
 
 pub(crate) fn write_error_list() -> Result<String> {

@@ -183,7 +183,7 @@ impl Consequence {
     /// What has happened by the time the code is seen.
     #[must_use]
     pub fn of(code: Code) -> Self {
-        if code == Code::BudgetUsedUp {
+        if matches!(code, Code::BudgetUsedUp | Code::ModelNoBalance) {
             Self::RunWaits
         } else if matches!(code, Code::StoreUnavailable | Code::Internal) {
             Self::Unknown

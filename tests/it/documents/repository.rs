@@ -68,7 +68,7 @@ fn collect_paths(root: &Path, directory: &Path, paths: &mut BTreeSet<String>) {
 
 fn is_document(path: &str) -> bool {
     let within = |folder: &&str| path.starts_with(*folder) || path.contains(&format!("/{folder}"));
-    path.ends_with(".md") && !NO_DOCUMENTS.iter().any(|folder| within(&folder))
+    path.ends_with(".md") && !NO_DOCUMENTS.iter().any(within)
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use djinn_core::budget::Usage;
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::CallId;
-use djinn_core::input::{Input, InterruptTarget, ModelReplied, RunSpec};
+use djinn_core::input::{AttemptFailed, ChildEnded, Input, InterruptTarget, ModelReplied, RunSpec};
 use djinn_core::tool::ToolResult;
 use serde::Serialize;
 
@@ -39,12 +39,7 @@ pub(super) fn list_facts(input: &Input, calls: &CallNames) -> Vec<String> {
     match input {
         Input::Started(spec) => start_facts(spec),
         Input::Resumed { epoch, .. } => vec![format!("epoch {epoch}")],
-        Input::AttemptFailed(failed) => vec![
-            format!("{} attempt {}", failed.message, failed.attempt),
-            failed.failure.code.as_str().to_owned(),
-            excerpt(&failed.failure.detail),
-            format_tokens(&failed.usage),
-        ],
+        Input::AttemptFailed(failed) => attempt_facts(failed),
         Input::ModelReplied(replied) => reply_facts(replied),
         Input::ModelChanged(changed) => vec![
             changed.message.to_string(),
@@ -63,13 +58,7 @@ pub(super) fn list_facts(input: &Input, calls: &CallNames) -> Vec<String> {
         Input::FileAdded { file, .. } => vec![file.name.to_string()],
         Input::StopRequested { by, .. } => vec![format!("by {by}")],
         Input::LimitReached { limit } => vec![wire_name(limit)],
-        Input::ChildEnded(ended) => vec![
-            ended.report.child.to_string(),
-            ended.status.as_str().to_owned(),
-            format!("{} model calls", ended.spent.model_calls),
-            format_tokens(&ended.spent.usage),
-            excerpt(&ended.report.text),
-        ],
+        Input::ChildEnded(ended) => child_facts(ended),
         Input::Interrupted { target, interrupt } => {
             let target = match target {
                 InterruptTarget::Call(call) => calls.call_label(call),
@@ -98,6 +87,25 @@ pub(super) fn list_facts(input: &Input, calls: &CallNames) -> Vec<String> {
         Input::AnswerSaved { file } => file.iter().map(|file| file.name.to_string()).collect(),
         Input::Delivered { delivery } => vec![wire_name(delivery)],
     }
+}
+
+fn attempt_facts(failed: &AttemptFailed) -> Vec<String> {
+    vec![
+        format!("{} attempt {}", failed.message, failed.attempt),
+        failed.failure.code.as_str().to_owned(),
+        excerpt(&failed.failure.detail),
+        format_tokens(&failed.usage),
+    ]
+}
+
+fn child_facts(ended: &ChildEnded) -> Vec<String> {
+    vec![
+        ended.report.child.to_string(),
+        ended.status.as_str().to_owned(),
+        format!("{} model calls", ended.spent.model_calls),
+        format_tokens(&ended.spent.usage),
+        excerpt(&ended.report.text),
+    ]
 }
 
 fn start_facts(spec: &RunSpec) -> Vec<String> {

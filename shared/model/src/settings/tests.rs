@@ -426,3 +426,24 @@ fn what_begins_as_a_path_does_names_a_text() {
         assert_eq!(Settings::find_text_path(&var), None);
     }
 }
+
+#[test]
+fn every_configuration_of_the_page_about_models_is_taken() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/models.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let blocks = page.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let configurations: Vec<&str> = blocks.filter(|block| block.contains("\"models\"")).collect();
+    assert!(
+        configurations.len() >= 12,
+        "{} of eleven providers and one for all",
+        configurations.len()
+    );
+    for block in configurations {
+        let settings = Settings::from_vars(|name| match name {
+            "DJINN_MODELS" => Some(block.to_owned()),
+            name if name.starts_with("DJINN_") => None,
+            _ => Some("sk-some-key".to_owned()),
+        });
+        assert!(settings.is_ok_and(|settings| settings != Settings::default()), "{block}");
+    }
+}

@@ -150,11 +150,11 @@ settings_table! {
     /// images then: nothing masks these.
     MASK_PII = Setting::switch("DJINN_MASK_PII").with_default("0").with_parameter("MaskPii");
 
-    /// When people are asked, everywhere and under `agents` by kind of agent: README has its members. Unset:
+    /// When people are asked, everywhere and under `agents` by kind of agent: docs/people.md has its members. Unset:
     /// never.
     HUMAN_FEEDBACK = Setting::form(
         "DJINN_HUMAN_FEEDBACK",
-        "a JSON object as README says",
+        "a JSON object as docs/people.md says",
     ).with_parameter("HumanFeedback");
 
     /// What links to files and for answers are signed with; the first of several keys signs. Without one

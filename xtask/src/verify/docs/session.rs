@@ -65,7 +65,7 @@ fn first_line(text: &str) -> &str {
 /// What one document's commands share.
 struct DocumentSession<'a> {
     programs: &'a CalledPrograms<'a>,
-    /// Where commands run.
+    /// The folder in which commands run.
     root: &'a Path,
     /// What stands for `.djinn`.
     home: PathBuf,

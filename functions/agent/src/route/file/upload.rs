@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{FromRequest, Multipart, State};
+use axum::extract::{DefaultBodyLimit, FromRequest, Multipart, State};
 use axum::http::Request;
 use axum::http::request::Parts;
 use djinn_core::error_code::{ErrorCode, Failure};
@@ -183,6 +183,8 @@ impl UploadForm {
         let content = read_bytes(&parts.headers, body).await?;
         let mut request = Request::new(Body::from(content));
         *request.headers_mut() = parts.headers.clone();
+        // What was read is bounded; axum's own bound is 2 MB.
+        DefaultBodyLimit::disable().apply(&mut request);
         let mut multipart =
             Multipart::from_request(request, &()).await.map_err(|_| form_error())?;
         let mut form = Self::default();
