@@ -2,6 +2,7 @@
 
 mod function;
 mod images;
+mod page;
 
 use std::path::PathBuf;
 use std::sync::Arc;

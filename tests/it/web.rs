@@ -1,6 +1,7 @@
 //! The web: pages that are read, searches that cite, and what no page can have a run send out.
 
 mod injected;
+mod large;
 
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! `cargo bench-run`: how fast and how small the product is.
 //!
-//! The measuring itself is the program of `infra/bench`; here it and the agent function are built,
-//! each in its profile.
+//! The measuring itself is the program of `infra/bench`; here it and the functions are built, each in
+//! its profile.
 
 use std::path::Path;
 
@@ -12,6 +12,9 @@ use crate::workspace;
 
 /// What times runs: optimised, and built within minutes.
 const PROFILE: &str = "bench-run";
+
+/// The functions that are weighed or started.
+const FUNCTIONS: [&str; 3] = ["agent", "executor", "gateway"];
 
 /// Streams that are open at once need more open files than many shells allow.
 const WITH_FILES: &str = "ulimit -n 4096 2>/dev/null; exec \"$0\" \"$@\"";
@@ -32,7 +35,10 @@ pub(crate) struct BenchArguments {
 /// # Errors
 /// If something does not build or breaks. A figure that is missed is no error.
 pub(crate) fn run_bench(arguments: &BenchArguments) -> Result<()> {
-    run(&mut cargo_command(&["build", "--release", "--package", "agent"]))?;
+    // One at a time, as they are deployed: together each would have the features that any of them needs.
+    for function in FUNCTIONS {
+        run(&mut cargo_command(&["build", "--release", "--package", function]))?;
+    }
     run(&mut cargo_command(&["build", "--profile", PROFILE, "--package", "djinn-bench"]))?;
     let bench = workspace::profile_dir(PROFILE).join("djinn-bench");
     let agent = workspace::profile_dir("release").join("agent");

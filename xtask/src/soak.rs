@@ -3,17 +3,13 @@
 //! A new step is a line in [`STEPS`] and a function. One that tries for longer what `cargo verify`
 //! tries runs the same tests, with a variable that says how long.
 
-use std::fs::File;
-use std::io::Read as _;
-use std::path::Path;
+mod sam_builds;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::Result;
 use djinn_settings::table::contributor;
 
-use crate::process;
 use crate::steps::{CheckStep, StepArguments, StepCommand};
-use crate::terminal::print_line;
-use crate::{venv, verify, workspace};
+use crate::{process, verify};
 
 /// The command `cargo soak` runs these steps, or those that are named.
 const SOAK: StepCommand = StepCommand { name: "soak", steps: STEPS, success_word: "soaked" };
@@ -47,19 +43,47 @@ pub(crate) const STEPS: &[CheckStep] = &[
     CheckStep {
         name: "build",
         description: "sam build makes of both functions what is deployed",
-        run: build_functions,
-        remedy: "run it by hand: `sam build`, as README.md says",
+        run: sam_builds::build_functions,
+        remedy: "run it by hand: `sam build`, as docs/deploy.md says",
     },
     CheckStep {
         name: "sandbox",
         description: "sam build makes the sandbox with its packages, of a size that Lambda takes",
-        run: build_sandbox,
+        run: sam_builds::build_sandbox,
         remedy: "docs/sandbox.md says what it needs: python3.13, npm and make, besides the network",
+    },
+    CheckStep {
+        name: "gateway",
+        description: "sam build makes both functions of the gateway",
+        run: sam_builds::build_gateway,
+        remedy: "run it by hand: `sam build Fetch --parameter-overrides WithWeb=true`, as docs/web.md says",
+    },
+    CheckStep {
+        name: "fuzz-guard",
+        description: "URLs that deceive, changed for an hour: what gets through is public",
+        run: fuzz_guard,
+        remedy: FUZZ_REMEDY,
+    },
+    CheckStep {
+        name: "fuzz-sse",
+        description: "streams of models, changed for an hour: whole or in pieces they are the same reply",
+        run: fuzz_streams,
+        remedy: FUZZ_REMEDY,
+    },
+    CheckStep {
+        name: "fuzz-html",
+        description: "pages, changed for an hour: each is read within its bounds, and no script is",
+        run: fuzz_pages,
+        remedy: FUZZ_REMEDY,
     },
 ];
 
-/// The functions, as `sam build` lays them out.
-const FUNCTIONS: [&str; 2] = ["Agent", "Executor"];
+/// What to do with an input that breaks a property.
+const FUZZ_REMEDY: &str = "the input is in tests/corpora now: run its test again, mend the code, and keep the input; \
+                           DJINN_FUZZ_SECONDS says for how long";
+
+/// For how many seconds a fuzz step tries inputs where nobody says.
+const FUZZ_SECONDS: &str = "3600";
 
 /// Runs the steps, or those that are named.
 ///
@@ -91,91 +115,24 @@ fn run_kills() -> Result<()> {
     )
 }
 
-/// `sam build` with the template's own build method: cargo-lambda, with zig as the linker. Needs the
-/// network once: cargo-lambda has rustup install the target for arm64.
-fn build_functions() -> Result<()> {
-    let out = workspace::target_dir().join("sam");
-    let place = out.to_string_lossy();
-    let build = ["build", "--template", "template.yaml", "--build-dir", &place];
-    process::run(&mut venv::ensure_venv()?.program_command("sam", &build)?)?;
-    for function in FUNCTIONS {
-        let bootstrap = out.join(function).join("bootstrap");
-        ensure!(is_for_arm64(&bootstrap)?, "{} is no program for arm64", bootstrap.display());
-    }
-    ensure!(out.join("template.yaml").is_file(), "there is no template to deploy");
-    Ok(())
+fn fuzz_guard() -> Result<()> {
+    run_fuzz(&["--package", "djinn-egress", "--test", "it"])
 }
 
-/// The most bytes of the sandbox's archive when it is unpacked; Lambda takes 262 MB.
-const MAX_SANDBOX: u64 = 215_000_000;
-
-/// `sam build` of the sandbox alone, which is built only where it is asked for. Needs the network, and a
-/// `python3.13` on the path.
-fn build_sandbox() -> Result<()> {
-    let out = workspace::target_dir().join("sam-sandbox");
-    let place = out.to_string_lossy();
-    let build = ["build", "Sandbox", "--template", "template.yaml", "--build-dir", &place];
-    let mut sam = venv::ensure_venv()?.program_command("sam", &build)?;
-    process::run(sam.args(["--parameter-overrides", "WithSandbox=true"]))?;
-    let archive = out.join("Sandbox");
-    let program = archive.join("sandbox");
-    ensure!(is_for_arm64(&program)?, "{} is no program for arm64", program.display());
-    for part in ["packages/numpy", "packages/pandas", "fonts"] {
-        ensure!(archive.join(part).is_dir(), "{} has no {part}", archive.display());
-    }
-    let bytes = count_bytes(&archive)?;
-    print_line(&format!("    {} MB unpacked", bytes / 1_000_000));
-    ensure!(bytes <= MAX_SANDBOX, "the sandbox has {bytes} bytes, more than {MAX_SANDBOX}");
-    Ok(())
+fn fuzz_streams() -> Result<()> {
+    run_fuzz(&["--package", "djinn-model", "--test", "it"])
 }
 
-/// The bytes of all files below a folder.
-fn count_bytes(folder: &Path) -> Result<u64> {
-    let unreadable = || format!("{} cannot be read", folder.display());
-    let mut bytes = 0;
-    for entry in std::fs::read_dir(folder).with_context(unreadable)? {
-        let entry = entry.with_context(unreadable)?;
-        let status = entry.metadata().with_context(unreadable)?;
-        bytes += if status.is_dir() { count_bytes(&entry.path())? } else { status.len() };
-    }
-    Ok(bytes)
+fn fuzz_pages() -> Result<()> {
+    run_fuzz(&["--package", "gateway", "--lib"])
 }
 
-/// Whether a file is a program for 64-bit ARM: what its ELF header says.
-fn is_for_arm64(path: &Path) -> Result<bool> {
-    let mut header = [0; 20];
-    let missing = || format!("{} cannot be read", path.display());
-    File::open(path).with_context(missing)?.read_exact(&mut header).with_context(missing)?;
-    Ok(header.starts_with(b"\x7fELF\x02") && header.ends_with(&[183, 0]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_files_of_a_folder_count() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join("below")).unwrap();
-        std::fs::write(dir.path().join("a"), [0; 7]).unwrap();
-        std::fs::write(dir.path().join("below/b"), [0; 5]).unwrap();
-        assert_eq!(count_bytes(dir.path()).unwrap(), 12);
+/// Runs the fuzz tests of a package, for an hour or as long as the variable says.
+fn run_fuzz(target: &[&str]) -> Result<()> {
+    let mut tests = process::cargo_command(&["test"]);
+    tests.args(target).args(["fuzz::", "--", "--nocapture"]);
+    if std::env::var_os(contributor::FUZZ_SECONDS.name).is_none() {
+        tests.env(contributor::FUZZ_SECONDS.name, FUZZ_SECONDS);
     }
-
-    #[test]
-    fn a_program_is_known_by_its_header() {
-        let dir = tempfile::tempdir().unwrap();
-        let program = |name: &str, machine: u8| {
-            let path = dir.path().join(name);
-            let mut header = [0; 64];
-            header[..5].copy_from_slice(b"\x7fELF\x02");
-            header[18] = machine;
-            std::fs::write(&path, header).unwrap();
-            is_for_arm64(&path).unwrap()
-        };
-        assert!(program("arm64", 183) && !program("x86_64", 62));
-        assert!(!is_for_arm64(&workspace::root().join("template.yaml")).unwrap());
-        let error = is_for_arm64(&dir.path().join("none")).unwrap_err().to_string();
-        assert!(error.ends_with("none cannot be read"), "{error}");
-    }
+    process::run(&mut tests)
 }

@@ -2,6 +2,7 @@
 
 mod bing;
 mod brave;
+mod cut_answer;
 mod jina;
 mod searxng;
 mod serper;
@@ -14,8 +15,7 @@ use djinn_runtime::port::secret::Secret;
 use serde_json::Value;
 use url::Url;
 
-/// The most bytes of an engine's answer.
-const MAX_ANSWER: u64 = 4 * 1024 * 1024;
+pub(crate) use cut_answer::close_json;
 
 /// Every engine that there is, by its name.
 pub(crate) static ENGINES: [&dyn SearchEngine; 6] =
@@ -56,7 +56,7 @@ impl EngineQuestion<'_> {
         let mut url = self.url.clone();
         url.query_pairs_mut().extend_pairs(parameters);
         let request = EgressRequest::get(url.as_str()).with_header("Accept", "application/json");
-        EgressRequest { accept_redirects: false, max_bytes: MAX_ANSWER, ..request }
+        EgressRequest { accept_redirects: false, ..request }
     }
 
     /// A question in a body of JSON.
@@ -64,7 +64,7 @@ impl EngineQuestion<'_> {
         let request = EgressRequest::post(self.url.as_str(), body.to_string().into_bytes())
             .with_header("Accept", "application/json")
             .with_header("Content-Type", "application/json");
-        EgressRequest { accept_redirects: false, max_bytes: MAX_ANSWER, ..request }
+        EgressRequest { accept_redirects: false, ..request }
     }
 
     /// The request with the key in a header.

@@ -121,4 +121,6 @@ fn explain_status(status: u16) -> PageProblem {
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;

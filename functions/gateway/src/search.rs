@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use djinn_egress::Egress;
+use djinn_egress::{Egress, EgressResponse};
 use djinn_runtime::port::outside::{EngineProblem, OutsideError, SearchAnswer, SearchJob};
 use djinn_runtime::port::secret::{Secret, SecretError, Secrets};
 use futures::future::join_all;
 use tokio::time::timeout;
 
-use crate::engine::{EngineQuestion, FoundPage};
+use crate::engine::{EngineQuestion, FoundPage, close_json};
 use crate::settings::{EngineKey, EngineSettings};
 use merge::{EnginePages, merge_pages};
 
@@ -21,6 +21,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The statuses with which an engine refuses a key.
 const KEY_REFUSALS: [u16; 2] = [401, 403];
+
+/// What an engine knows for a query.
+struct EngineAnswer {
+    pages: Vec<FoundPage>,
+    /// Whether it knows more than was read.
+    is_cut: bool,
+}
 
 /// The engines, with the keys that were read.
 pub(crate) struct EngineSet<S> {
@@ -55,8 +62,9 @@ impl<S: Secrets> EngineSet<S> {
             let mut of_query = Vec::with_capacity(self.engines.len());
             for (number, (settings, answer)) in self.engines.iter().zip(&mut answers).enumerate() {
                 match answer {
-                    Ok(pages) => {
-                        of_query.push(EnginePages { engine: settings.engine.name(), pages });
+                    Ok(EngineAnswer { pages, is_cut }) => {
+                        let engine = settings.engine.name();
+                        of_query.push(EnginePages { engine, pages, is_cut });
                     }
                     Err(why) => failures.entry(number).or_default().push(why),
                 }
@@ -101,7 +109,7 @@ impl<S: Secrets> EngineSet<S> {
         settings: &EngineSettings,
         query: &str,
         hits: u32,
-    ) -> Result<Vec<FoundPage>, String> {
+    ) -> Result<EngineAnswer, String> {
         let name = settings.engine.name();
         let answer = timeout(PATIENCE, self.ask_patiently(egress, settings, query, hits)).await;
         let answer = answer.unwrap_or_else(|_| Err("it did not answer in time".to_owned()));
@@ -114,7 +122,7 @@ impl<S: Secrets> EngineSet<S> {
         settings: &EngineSettings,
         query: &str,
         hits: u32,
-    ) -> Result<Vec<FoundPage>, String> {
+    ) -> Result<EngineAnswer, String> {
         let key = self.find_key(&settings.key).await.map_err(|error| error.to_string())?;
         let mut response = self.send_question(egress, settings, key.as_ref(), query, hits).await?;
         if KEY_REFUSALS.contains(&response.status) && self.forget_key(&settings.key, key.as_ref()) {
@@ -132,8 +140,7 @@ impl<S: Secrets> EngineSet<S> {
             500.. => return Err(format!("it has a fault (status {})", response.status)),
             status => return Err(format!("it answered with status {status}")),
         }
-        let answer = response.into_whole_body().map_err(|error| error.to_string())?;
-        settings.engine.read(&answer).map_err(|error| error.to_string())
+        read_answer(settings, response)
     }
 
     async fn send_question(
@@ -143,7 +150,7 @@ impl<S: Secrets> EngineSet<S> {
         key: Option<&Secret>,
         query: &str,
         hits: u32,
-    ) -> Result<djinn_egress::EgressResponse, String> {
+    ) -> Result<EgressResponse, String> {
         let question = EngineQuestion { url: &settings.url, key, query, hits };
         let request = settings.engine.request(&question);
         egress.send(request).await.map_err(|error| error.to_string())
@@ -176,4 +183,19 @@ impl<S: Secrets> EngineSet<S> {
     fn lock_keys(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Secret>> {
         self.keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The pages of an answer; of one that is longer than what is read, or broke off, those that came whole.
+fn read_answer(
+    settings: &EngineSettings,
+    response: EgressResponse,
+) -> Result<EngineAnswer, String> {
+    let is_cut = response.is_cut;
+    let begun = if is_cut { close_json(&response.body) } else { None };
+    let answer = match begun {
+        Some(begun) => begun,
+        None => response.into_whole_body().map_err(|error| error.to_string())?,
+    };
+    let pages = settings.engine.read(&answer).map_err(|error| error.to_string())?;
+    Ok(EngineAnswer { pages, is_cut })
 }

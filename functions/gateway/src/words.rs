@@ -44,6 +44,11 @@ pub(crate) fn join_words(text: &str, most: usize) -> String {
 
 /// The same text without characters that are not shown. Joiners stay where scripts and emoji need them.
 pub(crate) fn strip_invisible(text: &str) -> String {
+    // Most texts have none.
+    let is_shown = |c: char| matches!(c, ' '..='~' | '\n' | '\t') || is_always_shown(c);
+    if text.chars().all(is_shown) {
+        return text.to_owned();
+    }
     let mut kept = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {
@@ -65,6 +70,11 @@ pub(crate) fn strip_invisible(text: &str) -> String {
         }
     }
     kept
+}
+
+/// Whether a character is shown whatever stands beside it.
+fn is_always_shown(c: char) -> bool {
+    !is_invisible(c) && !matches!(c, '\u{200c}' | '\u{200d}' | '\r')
 }
 
 /// Whether a joiner beside this character may be one of its script's.

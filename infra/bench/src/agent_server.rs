@@ -11,6 +11,7 @@ use djinn_aws::{Aws, RunInvocation};
 use djinn_core::settings::PlanSettings;
 use djinn_core::tool::EffectClass;
 use djinn_local::{ALARM_EVERY, LocalDispatch, LocalWorld, run_executor};
+use djinn_runtime::port::outside::Outside;
 use djinn_runtime::port::sandbox::Sandbox;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::settings::Settings;
@@ -50,6 +51,8 @@ pub(crate) struct AgentOptions {
     pub(crate) feedback: Option<&'static str>,
     /// Where code runs: then all of our own tools and agents are offered instead of `tools`.
     pub(crate) code: Option<Arc<dyn Sandbox>>,
+    /// What reads the web: then they are offered, too.
+    pub(crate) web: Option<Arc<dyn Outside>>,
 }
 
 impl Default for AgentOptions {
@@ -61,6 +64,7 @@ impl Default for AgentOptions {
             executors_elsewhere: false,
             feedback: None,
             code: None,
+            web: None,
         }
     }
 }
@@ -69,7 +73,8 @@ impl AgentServer {
     /// Starts one over this backend.
     pub(crate) async fn start(backend: &BackendAddress, changes: AgentOptions) -> Result<Self> {
         let models = backend.models_json();
-        let offered = changes.code.is_some().then(|| "all".to_owned());
+        let has_own_tools = changes.code.is_some() || changes.web.is_some();
+        let offered = has_own_tools.then(|| "all".to_owned());
         let feedback = changes.feedback;
         let variables: Variables = Arc::new(move |name| match name {
             "DJINN_OFFERED_AGENTS" => offered.clone(),
@@ -88,9 +93,13 @@ impl AgentServer {
             Some(sandbox) => djinn.with_sandbox(Arc::clone(sandbox)),
             None => djinn,
         };
+        let djinn = match &changes.web {
+            Some(outside) => djinn.with_outside(Arc::clone(outside)),
+            None => djinn,
+        };
         let mut ports =
             djinn_wiring::build_world(&djinn, &variables, &aws, dispatch.clone(), dispatch)?;
-        if changes.code.is_none() {
+        if !has_own_tools {
             ports.tools = changes.tools;
         }
         if let Some(settings) = changes.settings {

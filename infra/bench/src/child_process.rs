@@ -9,6 +9,19 @@ use tokio::process::{ChildStdout, Command};
 /// The unit of times in `/proc`, on every Linux of today.
 const TICKS_A_SECOND: f64 = 100.0;
 
+/// Megabytes (10⁶ bytes) that a process has in memory now, and had at most.
+pub(crate) fn read_memory_mb(process: u32) -> Result<(f64, f64)> {
+    let path = format!("/proc/{process}/status");
+    let status = std::fs::read_to_string(&path)
+        .with_context(|| format!("{path}: memory is measured on Linux only"))?;
+    let field = |name: &str| -> Result<f64> {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let kib = line.and_then(|line| line.split_whitespace().next()).context("no memory")?;
+        Ok(kib.parse::<f64>()? * 1_024.0 / 1_000_000.0)
+    };
+    Ok((field("VmRSS:")?, field("VmHWM:")?))
+}
+
 /// A process. It is killed when this is dropped.
 pub(crate) struct ChildProcess {
     process: tokio::process::Child,
@@ -53,16 +66,7 @@ impl ChildProcess {
 
     /// Megabytes (10⁶ bytes) that it has in memory now, and had at most.
     pub(crate) fn memory_mb(&self) -> Result<(f64, f64)> {
-        let process = self.process.id().context("a process has gone")?;
-        let path = format!("/proc/{process}/status");
-        let status = std::fs::read_to_string(&path)
-            .with_context(|| format!("{path}: memory is measured on Linux only"))?;
-        let field = |name: &str| -> Result<f64> {
-            let line = status.lines().find_map(|line| line.strip_prefix(name));
-            let kib = line.and_then(|line| line.split_whitespace().next()).context("no memory")?;
-            Ok(kib.parse::<f64>()? * 1_024.0 / 1_000_000.0)
-        };
-        Ok((field("VmRSS:")?, field("VmHWM:")?))
+        read_memory_mb(self.process.id().context("a process has gone")?)
     }
 
     /// Seconds of processor time that it has had.

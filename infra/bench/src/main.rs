@@ -1,7 +1,7 @@
 //! Measures how fast and how small the product is: what `cargo bench-run` starts.
 //!
 //! `djinn-bench --agent PATH [--json]` prints every figure beside what it has to reach; PATH is the
-//! agent function as it ships. With `--speed`, `--cpu`, `--memory`, `--viewers`, `--join`, `--turns`, `--plans`, `--agents`, `--sandbox`, `--people` or `--streams` it is for a profiler.
+//! agent function as it ships, and executor and gateway stand beside it; `--gateway PATH` measures that alone. With `--speed`, `--cpu`, `--memory`, `--viewers`, `--join`, `--turns`, `--plans`, `--agents`, `--sandbox`, `--web`, `--people` or `--streams` it is for a profiler.
 //! `djinn-bench stores` and `djinn-bench agent URL URL URL` are the
 //! processes that [`memory`] measures apart.
 
@@ -15,6 +15,7 @@ mod cpu;
 mod driver_load;
 mod figure;
 mod floor;
+mod gateway_function;
 mod join;
 mod journal;
 mod many_children;
@@ -31,6 +32,8 @@ mod start;
 mod streams;
 mod terminal;
 mod viewers;
+mod web;
+mod web_site;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,7 +41,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use figure::{Figure, Report};
 
-const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --cpu | --memory | --viewers | --join | --turns | --plans | --agents | --sandbox | --people | --streams";
+const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --cpu | --memory | --viewers | --join | --turns | --plans | --agents | --sandbox | --web | --gateway PATH | --people | --streams";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -88,6 +91,10 @@ async fn run_command(words: &[&str]) -> Result<()> {
         ["--turns"] => print_figures(journal::measure_journal().await?.0),
         ["--agents"] => print_figures(agents::measure_agents().await?),
         ["--sandbox"] => print_figures(sandbox::measure_sandbox().await?),
+        ["--web"] => print_figures(web::measure_web().await?),
+        ["--gateway", gateway] => {
+            print_figures(gateway_function::measure_gateway(Path::new(gateway)).await?);
+        }
         ["--people"] => print_figures(people::measure_people().await?),
         ["--streams"] => {
             let figure = streams::measure_streams(streams::STREAMS).await?;
@@ -110,35 +117,39 @@ fn print_figures(figures: Vec<Figure>) {
 /// Every figure. Quiet ones first, so that none is taken while another one still tidies up.
 async fn measure_all(agent: &Path) -> Result<Report> {
     let mut figures = Vec::new();
-    terminal::print_note("1/12 one run at a time, then 16 at once");
+    terminal::print_note("1/13 one run at a time, then 16 at once");
     figures.extend(speed::measure_speed().await.context("speed")?);
     let parts = parts::describe_parts().await.context("parts")?;
-    terminal::print_note("2/12 processor time of runs");
+    terminal::print_note("2/13 processor time of runs");
     figures.extend(cpu::measure_cpu().await.context("processor time")?);
-    terminal::print_note("3/12 500 open streams, then 200 viewers that do not read");
+    terminal::print_note("3/13 500 open streams, then 200 viewers that do not read");
     figures.push(memory::measure_memory().await.context("memory")?);
     figures.push(viewers::measure_viewers().await.context("viewers")?);
-    terminal::print_note("4/12 starts of the agent function");
+    terminal::print_note("4/13 starts of the agent function");
     figures.push(start::measure_starts(agent).context("start")?);
-    terminal::print_note("5/12 the agent function's archive");
-    figures.push(size::measure_size(agent).context("size")?);
-    terminal::print_note("6/12 a run of 1 000 records");
+    terminal::print_note("5/13 the functions' archives");
+    figures.extend(size::measure_sizes(agent).context("size")?);
+    terminal::print_note("6/13 a run of 1 000 records");
     let (turns, loading) = journal::measure_journal().await.context("journal")?;
     figures.extend(turns);
-    terminal::print_note("7/12 viewers of a run that has ended");
+    terminal::print_note("7/13 viewers of a run that has ended");
     let joining = join::measure_join().await.context("join")?;
-    terminal::print_note("8/12 what a driver does while a model writes (20 s)");
+    terminal::print_note("8/13 what a driver does while a model writes (20 s)");
     figures.extend(driver_load::measure_driver_load().await.context("beside")?);
     figures.extend([loading, joining]);
-    terminal::print_note("9/12 plans and agents");
+    terminal::print_note("9/13 plans and agents");
     figures.extend(plan::measure_plans().await.context("plans")?);
     figures.extend(many_children::measure_many_children().await.context("a thousand tasks")?);
     figures.extend(agents::measure_agents().await.context("agents")?);
-    terminal::print_note("10/12 code");
+    terminal::print_note("10/13 code");
     figures.extend(sandbox::measure_sandbox().await.context("code")?);
-    terminal::print_note("11/12 people who answer, and runs that wait for them (30 s)");
+    terminal::print_note("11/13 the web, and the gateway function");
+    figures.extend(web::measure_web().await.context("the web")?);
+    let gateway = agent.with_file_name("gateway");
+    figures.extend(gateway_function::measure_gateway(&gateway).await.context("the gateway")?);
+    terminal::print_note("12/13 people who answer, and runs that wait for them (30 s)");
     figures.extend(people::measure_people().await.context("people")?);
-    terminal::print_note("12/12 1 000 open streams (40 s)");
+    terminal::print_note("13/13 1 000 open streams (40 s)");
     figures.push(streams::measure_streams(streams::STREAMS).await.context("streams")?);
     Ok(Report::new(figures, parts))
 }

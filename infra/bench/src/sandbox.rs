@@ -66,7 +66,8 @@ fn block(code: &str) -> Result<SandboxJob> {
     Ok(SandboxJob { work, files: vec![sales], state: Vec::new() })
 }
 
-fn bench_session() -> Result<SessionKey> {
+/// The session whose code is run and whose pages are read.
+pub(crate) fn bench_session() -> Result<SessionKey> {
     Ok(SessionKey {
         tenant: TenantId::new("local")?,
         owner: UserId::new("you")?,

@@ -1,5 +1,5 @@
-//! How long the agent function takes from its start to its first poll of the Runtime API, which a
-//! tiny server plays here.
+//! How long a function takes from its start to its first poll of the Runtime API, which a tiny server plays
+//! here.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::{TcpListener, TcpStream};
@@ -49,18 +49,43 @@ const VARIABLES: [(&str, &str); 20] = [
     ("_HANDLER", "bootstrap"),
 ];
 
+/// The variables of the gateway that reads pages.
+const GATEWAY_VARIABLES: [(&str, &str); 9] = [
+    ("AWS_ACCESS_KEY_ID", "bench"),
+    ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "512"),
+    ("AWS_LAMBDA_FUNCTION_NAME", "djinn-fetch"),
+    ("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST"),
+    ("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand"),
+    ("AWS_REGION", "eu-west-1"),
+    ("AWS_SECRET_ACCESS_KEY", "bench"),
+    ("DJINN_GATEWAY_ROLE", "fetch"),
+    ("_HANDLER", "bootstrap"),
+];
+
 pub(crate) fn measure_starts(agent: &Path) -> Result<Figure> {
+    measure_function("agent function, start to first poll", agent, &VARIABLES)
+}
+
+pub(crate) fn measure_gateway_starts(gateway: &Path) -> Result<Figure> {
+    measure_function("gateway function, start to first poll", gateway, &GATEWAY_VARIABLES)
+}
+
+fn measure_function(
+    name: &'static str,
+    program: &Path,
+    variables: &[(&str, &str)],
+) -> Result<Figure> {
     let api = TcpListener::bind(("127.0.0.1", 0))?;
     api.set_nonblocking(true)?;
     let mut starts = Sample::default();
     for n in 0..WARM_UP + STARTS {
-        let took = time_start(agent, &api)?;
+        let took = time_start(program, variables, &api)?;
         if n >= WARM_UP {
             starts.add(took);
         }
     }
     Ok(Figure {
-        name: "agent function, start to first poll",
+        name,
         limit: FigureLimit::AtMost(25.0),
         unit: "ms",
         measured: starts.median(),
@@ -71,17 +96,17 @@ pub(crate) fn measure_starts(agent: &Path) -> Result<Figure> {
     })
 }
 
-fn time_start(agent: &Path, api: &TcpListener) -> Result<Duration> {
-    let mut command = Command::new(agent);
+fn time_start(program: &Path, variables: &[(&str, &str)], api: &TcpListener) -> Result<Duration> {
+    let mut command = Command::new(program);
     command
         .env_clear()
-        .envs(VARIABLES)
+        .envs(variables.iter().copied())
         .env("AWS_LAMBDA_RUNTIME_API", api.local_addr()?.to_string())
         .stdin(Stdio::null())
         .stdout(Stdio::null());
     let began = Instant::now();
     let mut function = RunningFunction(
-        command.spawn().with_context(|| format!("{} cannot be started", agent.display()))?,
+        command.spawn().with_context(|| format!("{} cannot be started", program.display()))?,
     );
     loop {
         match api.accept() {

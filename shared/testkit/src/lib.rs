@@ -4,6 +4,7 @@
 pub mod chaos;
 pub mod clock;
 pub mod contract;
+pub mod fuzz;
 pub mod lambdasim;
 pub mod ledger;
 pub mod memory;

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use crate::citation::{CitedText, check_citations};
 use crate::job_files::render_error;
-use crate::search_state::{SearchState, Source};
+use crate::search_state::{OtherFindings, SearchState, Source};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -106,16 +106,18 @@ impl<F: Files + Send + Sync> TypedTool for CiteTool<F> {
     ) -> Result<ToolOutput, ToolError> {
         let CiteArguments { query, answer } = arguments;
         let query = query.unwrap_or_default();
-        let SearchState { sources, findings } = SearchState::load(&*self.files, context).await;
+        let SearchState { sources, findings, others } =
+            SearchState::load(&*self.files, context).await;
         let cited = check_citations(&answer, sources.len());
         let text = self.add_sources(context, &cited, &sources);
         let words = clean_name(&query);
-        let (report, found) = match context.language {
-            Language::En => (format!("search results - {words}.md"), findings),
-            Language::Zh => (format!("{words}的搜索结果.md"), findings),
+        let report = match context.language {
+            Language::En => format!("search results - {words}.md"),
+            Language::Zh => format!("{words}的搜索结果.md"),
         };
         let raw = format!("{words}_search_result.txt");
-        let raw = self.save_file(context, raw, &query, true, &list_findings(&found)).await?;
+        let raw =
+            self.save_file(context, raw, &query, true, &list_findings(&findings, &others)).await?;
         let report = self.save_file(context, report, &one_line(&cited.text), false, &text).await?;
         Ok(ToolOutput {
             files: raw.into_iter().chain(report).collect(),
@@ -124,15 +126,29 @@ impl<F: Files + Send + Sync> TypedTool for CiteTool<F> {
     }
 }
 
-/// What was found, by query, as the original keeps it.
-fn list_findings(findings: &[QueryFindings]) -> String {
-    let documents = |found: &QueryFindings| {
+/// What was found, by query, as the original keeps it; behind all of it, what the engines named besides.
+fn list_findings(findings: &[QueryFindings], others: &[OtherFindings]) -> String {
+    let list_pages = |found: &QueryFindings| -> Vec<Value> {
         let pages = found.pages.iter().map(|page| {
             json!({"doc_type": "web_page", "title": page.title, "link": page.url, "content": page.excerpt})
         });
-        (found.query.clone(), Value::Array(pages.collect()))
+        pages.collect()
     };
-    let listed: Map<String, Value> = findings.iter().map(documents).collect();
+    let mut listed = Map::new();
+    // Rounds may ask the same.
+    let mut add_documents = |query: String, documents: Vec<Value>| {
+        if let Value::Array(all) = listed.entry(query).or_insert(json!([])) {
+            all.extend(documents);
+        }
+    };
+    for found in findings {
+        add_documents(found.query.clone(), list_pages(found));
+    }
+    for OtherFindings { found, is_cut } in others {
+        let mut documents = list_pages(found);
+        documents.extend(is_cut.then(|| json!({"doc_type": "end_missing"})));
+        add_documents(format!("{} (+)", found.query), documents);
+    }
     serde_json::to_string_pretty(&listed).unwrap_or_default()
 }
 
@@ -151,6 +167,23 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_rounds_found_stands_together_and_what_was_named_besides_behind_it() {
+        let found = |query: &str, url: &str| {
+            let page = json!({"title": "T", "url": url, "excerpt": "E"});
+            serde_json::from_value(json!({"query": query, "pages": [page]})).unwrap()
+        };
+        let others = [OtherFindings { found: found("a", "u3"), is_cut: true }];
+        let text = list_findings(&[found("a", "u1"), found("b", "u2"), found("a", "u4")], &others);
+        let listed: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            (&listed["a"][0]["link"], &listed["a"][1]["link"]),
+            (&json!("u1"), &json!("u4"))
+        );
+        assert_eq!(listed["a (+)"][1], json!({"doc_type": "end_missing"}));
+        assert!(text.find("\"u2\"") < text.find("\"u3\""), "{text}");
+    }
 
     #[test]
     fn a_query_becomes_a_name() {

@@ -10,7 +10,7 @@ use djinn_core::tool::{EffectClass, ResultView, Risk, ToolOutput, ToolPolicy};
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::outside::{
     EngineProblem, MAX_PAGES, MAX_QUERIES, Outside, OutsideContext, PAGE_CHARS, PageAnswer,
-    PageOutcome, PageTarget, QueryResult, ReadJob, SearchAnswer, SearchJob, check_query,
+    PageOutcome, PageTarget, QueryResult, ReadJob, SearchAnswer, SearchHit, SearchJob, check_query,
 };
 use djinn_runtime::port::sandbox::Sandbox;
 use djinn_runtime::port::tool::{ToolContext, ToolError};
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use crate::Estimate;
 use crate::collect_tool::count_room;
 use crate::job_files::render_error;
-use crate::search_state::{SearchState, Source};
+use crate::search_state::{OtherFindings, SearchState, Source};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 use crate::web_page::{WebPage, explain_outside_error, explain_page_problem, read_document};
 
@@ -34,7 +34,7 @@ const HITS: u32 = 5;
 /// Pages of a query that are read.
 const PAGES_PER_QUERY: usize = 5;
 /// Characters below which a page is not worth reading.
-const MIN_PAGE_CHARS: u64 = 500;
+const MIN_PAGE_CHARS: usize = 500;
 /// Characters of what is shown of a page.
 const MAX_EXCERPT: usize = 300;
 
@@ -55,6 +55,13 @@ pub struct SearchArguments {
 
 /// What came of reading a page: the page, or the sentence that says why there is none.
 type PageReading = Result<WebPage, String>;
+
+/// What came of reading the pages of a round.
+struct PageReadings {
+    by_url: BTreeMap<String, PageReading>,
+    /// Characters of each that the model is told; all that was read is kept.
+    told_chars: usize,
+}
 
 impl<F: Files + Send + Sync> SearchTool<F> {
     /// Keeps what was found in `files`, searches and reads through `outside`, and reads documents in `sandbox`.
@@ -83,13 +90,13 @@ impl<F: Files + Send + Sync> SearchTool<F> {
         &self,
         context: &ToolContext,
         urls: Vec<String>,
-    ) -> Result<BTreeMap<String, PageReading>, ToolError> {
+    ) -> Result<PageReadings, ToolError> {
+        let room = count_room(context) / 2 / urls.len().max(1);
+        let told_chars = room.clamp(MIN_PAGE_CHARS, PAGE_CHARS as usize);
         if urls.is_empty() {
-            return Ok(BTreeMap::new());
+            return Ok(PageReadings { by_url: BTreeMap::new(), told_chars });
         }
-        let room = count_room(context) as u64 / 2;
-        let limit = (room / urls.len() as u64).clamp(MIN_PAGE_CHARS, PAGE_CHARS);
-        let target = |url| PageTarget { limit, heeds_robots: true, ..PageTarget::new(url) };
+        let target = |url| PageTarget { heeds_robots: true, ..PageTarget::new(url) };
         let pages: Vec<PageTarget> = urls.into_iter().map(target).collect();
         let asker = OutsideContext { session: context.session.clone() };
         let answers = self.outside.read_pages(&asker, ReadJob { pages: pages.clone() }).await;
@@ -115,7 +122,8 @@ impl<F: Files + Send + Sync> SearchTool<F> {
                 Err(why) => (url, Err(why)),
             }
         });
-        Ok(join_all(readings).await.into_iter().collect())
+        let by_url = join_all(readings).await.into_iter().collect();
+        Ok(PageReadings { by_url, told_chars })
     }
 
     /// What the model is told: the pages of each query under their numbers, and what is missing.
@@ -123,7 +131,7 @@ impl<F: Files + Send + Sync> SearchTool<F> {
         &self,
         context: &ToolContext,
         results: &[QueryResult],
-        readings: &BTreeMap<String, PageReading>,
+        readings: &PageReadings,
         problems: &[EngineProblem],
         state: &mut SearchState,
     ) -> String {
@@ -134,11 +142,14 @@ impl<F: Files + Send + Sync> SearchTool<F> {
             if told.len() == before {
                 told.push(json!({"number": 0, "title": "", "url": "", "text": ""}));
             }
+            let last = told.len() - before - 1;
             for (nth, page) in told.iter_mut().skip(before).enumerate() {
                 page["query"] = json!(if nth == 0 { result.query.as_str() } else { "" });
+                page["others"] = json!(if nth == last { result.others.len() } else { 0 });
+                page["is_cut"] = json!(nth == last && result.is_cut);
             }
         }
-        let unread = readings.iter().filter_map(|(url, reading)| {
+        let unread = readings.by_url.iter().filter_map(|(url, reading)| {
             let why = reading.as_ref().err()?;
             Some(json!({"url": url, "why": why}))
         });
@@ -184,34 +195,59 @@ fn choose_pages(results: &[QueryResult], state: &SearchState) -> Vec<String> {
     chosen
 }
 
+/// Makes hits such as this run may see.
+async fn mask_hits(context: &ToolContext, hits: &mut [SearchHit]) {
+    for hit in hits {
+        hit.title = context.mask_text(std::mem::take(&mut hit.title)).await;
+        hit.snippet = context.mask_text(std::mem::take(&mut hit.snippet)).await;
+    }
+}
+
 /// A page with its number: with its text if it was read now, and by name if it was before. `None` if it was not.
-fn tell_page(
-    url: &str,
-    readings: &BTreeMap<String, PageReading>,
-    state: &mut SearchState,
-) -> Option<Value> {
+fn tell_page(url: &str, readings: &PageReadings, state: &mut SearchState) -> Option<Value> {
     if let Some(number) = state.number_of(url) {
         return Some(json!({"number": number, "url": url, "title": "", "text": ""}));
     }
-    let page = readings.get(url)?.as_ref().ok()?;
+    let page = readings.by_url.get(url)?.as_ref().ok()?;
     let source = Source { title: page.title.clone(), url: url.to_owned() };
     let number = state.add_source(source);
-    Some(json!({"number": number, "url": url, "title": page.title, "text": page.text}))
+    let text: String = page.text.chars().take(readings.told_chars).collect();
+    Some(json!({"number": number, "url": url, "title": page.title, "text": text}))
 }
 
-/// What people are shown of a query's hits.
-fn show_findings(result: &QueryResult, readings: &BTreeMap<String, PageReading>) -> QueryFindings {
+/// What was found for a query: its hits, with the texts of those that were read.
+fn list_findings(result: &QueryResult, readings: &PageReadings) -> QueryFindings {
     let pages = result.hits.iter().map(|hit| {
-        let page = readings.get(&hit.url).and_then(|reading| reading.as_ref().ok());
+        let page = readings.by_url.get(&hit.url).and_then(|reading| reading.as_ref().ok());
         let text = page.map_or(hit.snippet.as_str(), |page| page.text.as_str());
         let title = page.map(|page| page.title.as_str()).filter(|title| !title.is_empty());
         SearchedPage {
             title: title.unwrap_or(&hit.title).to_owned(),
             url: hit.url.clone(),
-            excerpt: text.chars().take(MAX_EXCERPT).collect(),
+            excerpt: text.to_owned(),
         }
     });
     QueryFindings { query: result.query.clone(), pages: pages.collect() }
+}
+
+/// What people are shown of it.
+fn shorten_findings(found: &QueryFindings) -> QueryFindings {
+    let pages = found.pages.iter().map(|page| SearchedPage {
+        excerpt: page.excerpt.chars().take(MAX_EXCERPT).collect(),
+        ..page.clone()
+    });
+    QueryFindings { query: found.query.clone(), pages: pages.collect() }
+}
+
+/// What the engines named beyond what was wanted of them.
+fn list_others(result: &QueryResult) -> OtherFindings {
+    let pages = result.others.iter().map(|hit| SearchedPage {
+        title: hit.title.clone(),
+        url: hit.url.clone(),
+        excerpt: hit.snippet.clone(),
+    });
+    let found = QueryFindings { query: result.query.clone(), pages: pages.collect() };
+    OtherFindings { found, is_cut: result.is_cut }
 }
 
 impl<F: Files + Send + Sync> TypedTool for SearchTool<F> {
@@ -244,26 +280,28 @@ impl<F: Files + Send + Sync> TypedTool for SearchTool<F> {
         let queries = self.check_queries(context, arguments.queries)?;
         let mut state = SearchState::load(&*self.files, context).await;
         let SearchAnswer { mut results, problems } = self.search(context, queries).await?;
-        for hit in results.iter_mut().flat_map(|result| &mut result.hits) {
-            hit.title = context.mask_text(std::mem::take(&mut hit.title)).await;
-            hit.snippet = context.mask_text(std::mem::take(&mut hit.snippet)).await;
+        for result in &mut results {
+            mask_hits(context, &mut result.hits).await;
+            mask_hits(context, &mut result.others).await;
         }
         let urls = choose_pages(&results, &state);
         let readings = self.read_pages(context, urls).await?;
         let findings: Vec<QueryFindings> =
-            results.iter().map(|result| show_findings(result, &readings)).collect();
-        state.findings.extend(findings.iter().cloned());
+            results.iter().map(|result| list_findings(result, &readings)).collect();
+        let shown = findings.iter().map(shorten_findings).collect();
+        state.findings.extend(findings);
+        for result in &results {
+            state.add_others(list_others(result));
+        }
         let text = self.tell_round(context, &results, &readings, &problems, &mut state);
         let state = state.keep(&*self.files, context).await;
-        let view = ResultView::Searched { results: findings };
+        let view = ResultView::Searched { results: shown };
         Ok(ToolOutput { view, state, ..ToolOutput::from_text(text) })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use djinn_runtime::port::outside::SearchHit;
-
     use super::*;
 
     fn found(query: &str, urls: &[&str]) -> QueryResult {
@@ -273,7 +311,8 @@ mod tests {
             snippet: String::new(),
             engine: "demo".to_owned(),
         };
-        QueryResult { query: query.to_owned(), hits: urls.iter().map(hit).collect() }
+        let hits = urls.iter().map(hit).collect();
+        QueryResult { query: query.to_owned(), hits, ..QueryResult::default() }
     }
 
     #[test]

@@ -1,19 +1,40 @@
 //! An answer no larger than what it travels in.
 
 use djinn_runtime::port::outside::wire::{OutsideAnswer, OutsideContent};
-use djinn_runtime::port::outside::{PageAnswer, PageNote, PageOutcome, PageProblemCode};
+use djinn_runtime::port::outside::{
+    PageAnswer, PageNote, PageOutcome, PageProblemCode, SearchAnswer,
+};
 
 use crate::page::refuse;
 
 /// Bytes around the pages of an answer.
 const MARGIN: usize = 1024;
 
-/// The answer with as much of its pages as fits: the largest documents are left out first, then the ends of texts.
+/// The answer with as much of its content as fits.
 pub(super) fn fit_answer(answer: OutsideAnswer, most: usize) -> OutsideAnswer {
     let OutsideAnswer { v, content } = answer;
-    let OutsideContent::Read(mut pages) = content else { return OutsideAnswer { v, content } };
-    let mut sizes: Vec<_> = pages.iter().map(json_size).collect();
     let most = most.saturating_sub(MARGIN);
+    let content = match content {
+        OutsideContent::Read(pages) => OutsideContent::Read(fit_pages(pages, most)),
+        OutsideContent::Search(found) => OutsideContent::Search(fit_search(found, most)),
+    };
+    OutsideAnswer { v, content }
+}
+
+/// What engines named beyond the hits that were wanted is shortened, the longest list first.
+fn fit_search(mut found: SearchAnswer, most: usize) -> SearchAnswer {
+    while json_size(&found) > most {
+        let longest = found.results.iter_mut().max_by_key(|result| result.others.len());
+        let Some(longest) = longest.filter(|result| !result.others.is_empty()) else { break };
+        longest.others.truncate(longest.others.len() / 2);
+        longest.is_cut = true;
+    }
+    found
+}
+
+/// The largest documents are left out first, then the ends of texts.
+fn fit_pages(mut pages: Vec<PageAnswer>, most: usize) -> Vec<PageAnswer> {
+    let mut sizes: Vec<_> = pages.iter().map(json_size).collect();
     while sizes.iter().sum::<usize>() > most {
         let is_document = |page: &PageAnswer| matches!(page.outcome, PageOutcome::Document(_));
         // Text is what was asked for, and a document can be fetched again alone.
@@ -27,7 +48,7 @@ pub(super) fn fit_answer(answer: OutsideAnswer, most: usize) -> OutsideAnswer {
             *known = size;
         }
     }
-    OutsideAnswer { v, content: OutsideContent::Read(pages) }
+    pages
 }
 
 /// Takes a document out, or half of a text. Whether there was something to take.

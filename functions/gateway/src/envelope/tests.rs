@@ -1,6 +1,6 @@
 use djinn_runtime::port::outside::{
-    ForeignDocument, PageAnswer, PageOutcome, PageProblemCode, PageTarget, PageText, ReadJob,
-    SearchJob,
+    ForeignDocument, PageAnswer, PageOutcome, PageProblemCode, PageTarget, PageText, QueryResult,
+    ReadJob, SearchAnswer, SearchHit, SearchJob,
 };
 use djinn_runtime::port::secret::NoSecrets;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -105,6 +105,31 @@ fn fit(outcomes: Vec<PageOutcome>, most: usize) -> Vec<PageOutcome> {
     assert!(json_size(&fitted) <= most);
     let OutsideContent::Read(pages) = fitted.content else { panic!() };
     pages.into_iter().map(|page| page.outcome).collect()
+}
+
+#[test]
+fn a_search_keeps_its_hits_and_as_many_others_as_fit() {
+    let hit = |n: usize| SearchHit {
+        url: format!("https://example.com/{n}"),
+        snippet: "s".repeat(1_000),
+        ..SearchHit::default()
+    };
+    let result = |others| QueryResult {
+        query: "q".into(),
+        hits: (0..5).map(hit).collect(),
+        others: (0..others).map(hit).collect(),
+        is_cut: false,
+    };
+    let found = SearchAnswer { results: vec![result(4_000), result(100)], problems: Vec::new() };
+    let content = OutsideContent::Search(found);
+    let fitted = fit_answer(OutsideAnswer { v: FORMAT, content: content.clone() }, MAX_ANSWER);
+    assert!(json_size(&fitted) <= MAX_ANSWER);
+    let OutsideContent::Search(found) = fitted.content else { panic!() };
+    assert_eq!(found.results[0].hits.len(), 5);
+    assert_eq!((found.results[0].others.len(), found.results[0].is_cut), (2_000, true));
+    assert_eq!((found.results[1].others.len(), found.results[1].is_cut), (100, false));
+    let whole = OutsideAnswer { v: FORMAT, content };
+    assert_eq!(fit_answer(whole.clone(), MAX_STORED_ANSWER), whole);
 }
 
 #[test]

@@ -17,6 +17,12 @@ const MAX_DEPTH: usize = 256;
 const MAX_NODES: usize = 150_000;
 /// The fewest characters of a main text. What is shorter is a teaser, or the page has nothing else.
 const MIN_CHARS: usize = 250;
+/// Bytes of a text from which on a page is believed where it names its main text: to look for one takes a dozen
+/// readings of all of it.
+const LONG_TEXT: usize = 200_000;
+/// What a page can name its main text with, and what is no part of it.
+const MAIN: &str = "main, article, [role=main]";
+const ASIDES: [&str; 5] = ["nav", "aside", "footer", "form", "button"];
 /// The most characters of a title, and of the words of a link.
 const MAX_TITLE: usize = 300;
 
@@ -34,9 +40,10 @@ pub(crate) fn read_html(html: &str, url: &Url) -> HtmlText {
     let tree = parse_tree(html, url);
     let title = find_title(&tree.document);
     let is_cut = tree.is_cut;
-    let mut page = match is_readable(&tree) {
-        true => read_best(tree, || parse_tree(html, url)),
-        false => read_all(tree),
+    let mut page = match (is_readable(&tree), read_named(&tree)) {
+        (true, Some(named)) => named,
+        (true, None) => read_best(tree, || parse_tree(html, url)),
+        (false, _) => read_all(tree),
     };
     if page.title.is_empty() {
         page.title = title;
@@ -45,6 +52,18 @@ pub(crate) fn read_html(html: &str, url: &Url) -> HtmlText {
         page.notes.insert(PageNote::Cut);
     }
     page
+}
+
+/// What a long page names its main text, if nearly all of its text is in there.
+fn read_named(tree: &PageTree) -> Option<HtmlText> {
+    let length = tree.document.body()?.text().len();
+    if length < LONG_TEXT {
+        return None;
+    }
+    let named = tree.document.select(MAIN);
+    // The last one is the innermost.
+    let main = named.nodes().iter().rev().find(|node| node.text().len() >= length / 10 * 9)?;
+    Some(assemble_text(String::new(), &main.md(Some(&ASIDES)), tree.links.clone()))
 }
 
 /// The main text, or all of the tree once more where that is no more than a teaser.
@@ -179,6 +198,31 @@ mod tests {
         let url = "https://example.com/pumps/cop".to_owned();
         assert_eq!(page.links, [PageLink { text: "three times".into(), url }]);
         assert_eq!(notes(&page), []);
+    }
+
+    #[test]
+    fn a_long_page_is_believed_where_it_names_its_main_text() {
+        let part = |n: usize| format!("<h2>Part {n}</h2><p>{}</p>", SENTENCE.repeat(10));
+        let parts: String = (0..300).map(part).collect();
+        let page = read(&format!(
+            "<title>Heat pumps</title><nav><a href='/'>Home</a></nav><main><article><h1>All of it</h1>\
+             <nav><a href='#1'>Part 1</a></nav>{parts}<aside>Buy now</aside></article></main><footer>Imprint</footer>"
+        ));
+        assert_eq!(page.title, "Heat pumps");
+        assert!(
+            page.text.starts_with("# All of it\n\n## Part 0\n\nA heat pump"),
+            "{:.200}",
+            page.text
+        );
+        assert!(page.text.contains("## Part 299\n\nA heat pump"));
+        for other in ["Home", "Buy now", "Imprint", "[Part 1]"] {
+            assert!(!page.text.contains(other), "{other}");
+        }
+        assert_eq!((page.links.len(), notes(&page)), (1, vec![]));
+        // Whatever else is there would be missing.
+        let aside = format!("<div>{}</div>", SENTENCE.repeat(400));
+        let page = read(&format!("<main>{parts}</main>{aside}"));
+        assert!(page.text.contains("## Part 299"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use djinn_runtime::port::outside::{MAX_URL_BYTES, QueryResult, SearchHit};
+use djinn_runtime::port::outside::{MAX_OTHER_BYTES, MAX_URL_BYTES, QueryResult, SearchHit};
 use url::Url;
 
 use crate::canonical::canonicalize_url;
@@ -18,10 +18,15 @@ const MAX_SNIPPET: usize = 1_000;
 pub(super) struct EnginePages {
     pub engine: &'static str,
     pub pages: Vec<FoundPage>,
+    /// Whether it found more than was read.
+    pub is_cut: bool,
 }
 
+/// Pages with what makes each the same as others.
+type UsableHits = Vec<(String, SearchHit)>;
+
 /// The hits of each query: the first of every engine, then their second ones. A page is named once, with the first
-/// query that found it.
+/// query that found it. What engines named beyond the hits that are wanted of them stands apart.
 pub(super) fn merge_pages(
     queries: Vec<String>,
     found: Vec<Vec<EnginePages>>,
@@ -29,18 +34,42 @@ pub(super) fn merge_pages(
 ) -> Vec<QueryResult> {
     let mut known = BTreeSet::new();
     let merged = queries.into_iter().zip(found).map(|(query, engines)| {
-        let mut ranked: Vec<_> = Vec::new();
-        for EnginePages { engine, pages } in engines {
-            let usable = pages.iter().filter_map(|page| make_hit(engine, page));
-            ranked.extend(usable.take(hits).enumerate());
-        }
-        // Engines of one rank stay in their order.
-        ranked.sort_by_key(|(rank, _)| *rank);
-        let fresh =
-            ranked.into_iter().filter(|(_, (canonical, _))| known.insert(canonical.clone()));
-        QueryResult { query, hits: fresh.map(|(_, (_, hit))| hit).collect() }
+        let is_cut = engines.iter().any(|engine| engine.is_cut);
+        let (first, rest) = rank_hits(&engines, hits);
+        let fresh = first.into_iter().filter(|(canonical, _)| known.insert(canonical.clone()));
+        let hits = fresh.map(|(_, hit)| hit).collect();
+        (QueryResult { query, hits, others: Vec::new(), is_cut }, rest)
     });
-    merged.collect()
+    // Only when all hits are known: what one query names besides may be a hit of the next.
+    let merged: Vec<_> = merged.collect();
+    let with_others = merged.into_iter().map(|(mut result, rest)| {
+        let fresh = rest.into_iter().filter(|(canonical, _)| known.insert(canonical.clone()));
+        let mut bytes = 0;
+        for (_, hit) in fresh {
+            bytes += hit.count_bytes();
+            if bytes > MAX_OTHER_BYTES {
+                result.is_cut = true;
+                break;
+            }
+            result.others.push(hit);
+        }
+        result
+    });
+    with_others.collect()
+}
+
+/// The usable pages of all engines, the best of each first: so many of each engine, and all others.
+fn rank_hits(engines: &[EnginePages], hits: usize) -> (UsableHits, UsableHits) {
+    let (mut first, mut rest) = (Vec::new(), Vec::new());
+    for EnginePages { engine, pages, .. } in engines {
+        let usable = pages.iter().filter_map(|page| make_hit(engine, page)).enumerate();
+        for (rank, hit) in usable {
+            if rank < hits { first.push((rank, hit)) } else { rest.push(hit) }
+        }
+    }
+    // Engines of one rank stay in their order.
+    first.sort_by_key(|(rank, _)| *rank);
+    (first.into_iter().map(|(_, hit)| hit).collect(), rest)
 }
 
 /// A hit with what makes it the same as others; `None` for what leads to no page.
@@ -63,7 +92,7 @@ mod tests {
 
     fn pages(engine: &'static str, urls: &[&str]) -> EnginePages {
         let page = |url: &&str| FoundPage { url: (*url).to_owned(), ..FoundPage::default() };
-        EnginePages { engine, pages: urls.iter().map(page).collect() }
+        EnginePages { engine, pages: urls.iter().map(page).collect(), is_cut: false }
     }
 
     #[test]
@@ -117,10 +146,30 @@ mod tests {
     }
 
     #[test]
-    fn ten_thousand_hits_are_a_few() {
+    fn of_ten_thousand_hits_a_few_are_wanted_and_the_others_stand_apart() {
         let urls: Vec<_> = (0..10_000).map(|n| format!("https://x.example/{n}")).collect();
         let urls: Vec<_> = urls.iter().map(String::as_str).collect();
-        let merged = merge_pages(vec!["q".into()], vec![vec![pages("a", &urls)]], 5);
-        assert_eq!(merged[0].hits.len(), 5);
+        let (all, second) = (pages("a", &urls), pages("b", &["https://x.example/9999"]));
+        let queries = vec!["q".into(), "r".into()];
+        let merged = merge_pages(queries, vec![vec![all], vec![second]], 5);
+        assert_eq!((merged[0].hits.len(), merged[0].others.len()), (5, 9_994));
+        assert_eq!(merged[0].others[0].url, "https://x.example/5");
+        assert!(!merged[0].is_cut);
+        // The last page of the first query's is a hit of the second one's.
+        assert_eq!((merged[1].hits.len(), merged[1].others.len()), (1, 0));
+    }
+
+    #[test]
+    fn there_is_room_for_so_many_others_and_no_more() {
+        let page = |n| FoundPage {
+            url: format!("https://x.example/{n}"),
+            snippet: "s".repeat(1_000),
+            ..FoundPage::default()
+        };
+        let all = EnginePages { pages: (0..10_000).map(page).collect(), ..pages("a", &[]) };
+        let merged = merge_pages(vec!["q".into()], vec![vec![all]], 5);
+        assert!(merged[0].is_cut && merged[0].others.len() > 3_000, "{}", merged[0].others.len());
+        let bytes: usize = merged[0].others.iter().map(SearchHit::count_bytes).sum();
+        assert!(bytes <= MAX_OTHER_BYTES, "{bytes}");
     }
 }

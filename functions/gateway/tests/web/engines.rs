@@ -136,13 +136,38 @@ async fn an_engine_that_fails_is_a_problem_and_all_are_an_error() {
     assert_eq!(error, OutsideError::Unavailable(why.to_owned()));
     let error = search(&gateway_of(&site, &["tavily"]), &["large"]).await.unwrap_err().to_string();
     assert!(
-        error.contains("tavily: what 127.0.0.1 sent is not whole after 4194304 bytes"),
+        error.contains("tavily: what 127.0.0.1 sent is not whole after 5000000 bytes"),
         "{error}"
     );
     let alone = LocalGateway::new(settings(&[&site], None), NoSecrets).unwrap();
     let error = search(&alone, &["one"]).await.unwrap_err();
     let OutsideError::Disabled(why) = error else { panic!("{error:?}") };
     assert!(why.contains("DJINN_SEARCH"), "{why}");
+}
+
+#[tokio::test]
+async fn of_an_answer_of_twenty_megabytes_what_is_read_counts() {
+    let site = Site::start(|request| {
+        let page = |n: usize| {
+            let url = format!("https://{}.example/{n}", query_of(request));
+            json!({"title": format!("Page {n}"), "url": url, "content": "s".repeat(900)})
+        };
+        let pages = if query_of(request) == "vast" { 20_000 } else { 10_000 };
+        let mut pages: Vec<Value> = (0..pages).map(page).collect();
+        if pages.len() == 10_000 {
+            pages.iter_mut().for_each(|page| page["content"] = json!("S."));
+        }
+        answer(200, "application/json", json!({ "results": pages }).to_string())
+    })
+    .await;
+    let gateway = gateway_of(&site, &["tavily"]);
+    let found = search(&gateway, &["many", "vast"]).await.unwrap();
+    assert_eq!(found.problems, []);
+    let [many, vast] = found.results.as_slice() else { panic!("{found:?}") };
+    assert_eq!((many.hits.len(), many.others.len(), many.is_cut), (5, 9_995, false));
+    assert_eq!(many.others[9_994].url, "https://many.example/9999");
+    assert_eq!((vast.hits.len(), vast.is_cut), (5, true));
+    assert!((3_000..6_000).contains(&vast.others.len()), "{}", vast.others.len());
 }
 
 #[tokio::test]

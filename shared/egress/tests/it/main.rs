@@ -12,6 +12,7 @@
 mod addresses;
 mod bodies;
 mod bounds;
+mod fuzz;
 mod guard;
 mod rebinding;
 mod redirects;

@@ -103,7 +103,7 @@ fn table() -> Vec<Row> {
     table.row
 }
 
-fn shown(outcome: &Result<Reply, ModelError>) -> String {
+pub(crate) fn shown(outcome: &Result<Reply, ModelError>) -> String {
     match outcome {
         Err(error) => format!("error {:?}", error.kind),
         Ok(reply) => format!(

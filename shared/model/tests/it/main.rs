@@ -7,6 +7,8 @@ mod calls;
 #[cfg(test)]
 mod dirt;
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod logs;
 #[cfg(test)]
 mod server;

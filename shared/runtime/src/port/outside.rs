@@ -23,6 +23,8 @@ pub const MAX_QUERIES: usize = 5;
 pub const MAX_QUERY_CHARS: usize = 400;
 /// The most hits that are wanted of an engine for a query.
 pub const MAX_HITS: u32 = 10;
+/// The most bytes of the pages that a query found beyond its hits.
+pub const MAX_OTHER_BYTES: usize = 5_000_000;
 /// The most bytes of a URL.
 pub const MAX_URL_BYTES: usize = 2 * 1024;
 
@@ -216,16 +218,22 @@ pub struct SearchAnswer {
 }
 
 /// What was found for a query.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueryResult {
     /// The query as it was asked.
     pub query: String,
     /// Its hits, the best of each engine first. A page that an earlier query found is not among them.
     pub hits: Vec<SearchHit>,
+    /// What the engines named beyond the hits that were wanted of them, [`MAX_OTHER_BYTES`] at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<SearchHit>,
+    /// Whether an engine named still more: its answer is longer than what is read of one, or there is no room.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
 }
 
 /// A page that an engine knows. Anybody may have written its texts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchHit {
     /// The title of the page.
     pub title: String,
@@ -333,6 +341,15 @@ impl Outside for DisabledOutside {
         _: SearchJob,
     ) -> BoxFuture<'a, Result<SearchAnswer, OutsideError>> {
         Box::pin(async { Err(OutsideError::Disabled(self.0.clone())) })
+    }
+}
+
+impl SearchHit {
+    /// About how many bytes it has as JSON.
+    #[must_use]
+    pub fn count_bytes(&self) -> usize {
+        const NAMES: usize = 50;
+        self.title.len() + self.url.len() + self.snippet.len() + self.engine.len() + NAMES
     }
 }
 

@@ -64,7 +64,7 @@ impl Outside for WrittenOutside {
             };
             let find = |query: String| {
                 let urls = [format!("https://{query}.test"), "https://all.test".to_owned()];
-                QueryResult { hits: urls.map(hit).to_vec(), query }
+                QueryResult { hits: urls.map(hit).to_vec(), query, ..QueryResult::default() }
             };
             let results = job.queries.into_iter().map(find).collect();
             Ok(SearchAnswer { results, problems: Vec::new() })

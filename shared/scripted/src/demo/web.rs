@@ -78,7 +78,11 @@ fn quote_pages(words: DemoLanguage, results: &[&str]) -> String {
 /// The number of a page and its first sentence: our prompt `tool/search_result`.
 fn read_page(part: &str) -> Option<(usize, &str)> {
     let (number, rest) = part.trim_start_matches('[').split_once(']')?;
-    let (_, text) = rest.split_once("\n\n")?;
+    let (heading, text) = rest.split_once("\n\n")?;
+    // A sentence says that the page was read before; a heading ends with its address.
+    if heading.ends_with(['.', '。']) {
+        return None;
+    }
     let is_prose =
         |line: &&str| line.contains(['.', '。']) && !line.starts_with(['#', '|', '-', '*']);
     let line = text.lines().map(str::trim).find(is_prose)?;

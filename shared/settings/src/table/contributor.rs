@@ -14,6 +14,9 @@ settings_table! {
     /// How many seeds the simulation tries.
     SEEDS = Setting::form("DJINN_SEEDS", "a whole number").without_parameter(TESTS);
 
+    /// For how many seconds a fuzz test changes its corpus; some thousand changes where it is not set.
+    FUZZ_SECONDS = Setting::form("DJINN_FUZZ_SECONDS", "a whole number").without_parameter(TESTS);
+
     /// How many tasks a crowd has at once.
     CROWD = Setting::form("DJINN_CROWD", "a whole number").with_default("200").without_parameter(TESTS);
 

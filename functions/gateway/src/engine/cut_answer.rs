@@ -1,0 +1,69 @@
+//! An answer of which the end is missing, as JSON that ends.
+
+/// The beginning of a JSON text up to its last closing bracket, with all brackets closed; `None` where there is none.
+pub(crate) fn close_json(text: &[u8]) -> Option<Vec<u8>> {
+    let end = scan_brackets(text).last_close?;
+    let whole = text.get(..end)?;
+    let mut open = scan_brackets(whole).open;
+    open.reverse();
+    Some([whole, &open].concat())
+}
+
+/// What is known of a text's brackets.
+#[derive(Default)]
+struct Brackets {
+    /// The brackets that would close those that are open.
+    open: Vec<u8>,
+    /// Where the last one that closes has ended.
+    last_close: Option<usize>,
+}
+
+fn scan_brackets(text: &[u8]) -> Brackets {
+    let mut brackets = Brackets::default();
+    let (mut is_string, mut is_escaped) = (false, false);
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_string,
+            b'"' => is_string = !is_string,
+            _ if is_string => {}
+            b'{' => brackets.open.push(b'}'),
+            b'[' => brackets.open.push(b']'),
+            b'}' | b']' => {
+                brackets.open.pop();
+                brackets.last_close = Some(at + 1);
+            }
+            _ => {}
+        }
+    }
+    brackets
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn what_came_whole_stays_wherever_the_end_is_missing() {
+        let whole = r#"{"a": [{"t": "]}\"\\"}, {"t": "热", "u": [1]}], "b": {"c": null}}"#;
+        let mut longest = 0;
+        for end in 0..=whole.len() {
+            let Some(closed) = close_json(&whole.as_bytes()[..end]) else {
+                assert_eq!(longest, 0, "{end}");
+                continue;
+            };
+            let value: Value = serde_json::from_slice(&closed)
+                .unwrap_or_else(|error| panic!("{}: {error}", String::from_utf8_lossy(&closed)));
+            let items = value["a"].as_array().unwrap().len();
+            assert!(items >= longest, "{end}");
+            longest = items;
+        }
+        assert_eq!(longest, 2);
+        assert_eq!(close_json(whole.as_bytes()).as_deref(), Some(whole.as_bytes()));
+        for none in ["", "   ", "{\"a\": \"}]", "[1, 2", "no json"] {
+            assert_eq!(close_json(none.as_bytes()), None, "{none}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Inputs of a corpus, changed by chance, until a property of theirs breaks.
+//!
+//! A test tries its corpus and some changes of it, the same ones every time. With `DJINN_FUZZ_SECONDS` it goes on
+//! for so long with other ones each time, and `DJINN_SEED` repeats those of a seed. An input that breaks the property
+//! is shortened and written into the corpus, so that it is tried from then on.
+
+mod corpus;
+mod mutation;
+
+use std::fmt::Display;
+use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use djinn_settings::table::contributor::{FUZZ_SECONDS, SEED};
+
+pub use corpus::FuzzInput;
+use corpus::{keep_input, read_corpus};
+use mutation::Mutator;
+
+/// The seed of those tests that nobody gave another.
+const USUAL_SEED: u64 = 17;
+
+/// How often it is said how far a long test has come.
+const NEWS_EVERY: Duration = Duration::from_secs(60);
+
+/// How often an input that breaks the property is tried with less of it, and for how long.
+const SHORTENINGS: usize = 2_000;
+const SHORTENING: Duration = Duration::from_secs(20);
+
+/// What is tried, and how much of it.
+pub struct FuzzPlan {
+    /// The folder below `tests/corpora` with the inputs that are changed.
+    pub corpus: &'static str,
+    /// Words that mean something in such inputs.
+    pub words: &'static [&'static str],
+    /// The most bytes of an input.
+    pub max_bytes: usize,
+    /// How many changed inputs are tried where nobody says for how long.
+    pub cases: u64,
+}
+
+impl FuzzPlan {
+    /// Tries the corpus, and then changes of it. Says how many inputs kept the property.
+    ///
+    /// # Errors
+    /// The first input for which `property` says what is wrong, or panics, and where it is kept.
+    pub fn run(
+        &self,
+        property: impl Fn(&FuzzInput) -> Result<(), String>,
+    ) -> Result<String, String> {
+        let corpus = read_corpus(self.corpus)?;
+        for input in &corpus {
+            let name = &input.name;
+            check_input(input, &property).map_err(|why| format!("{name} of the corpus: {why}"))?;
+        }
+        let seconds = find_number(FUZZ_SECONDS.name);
+        let usual = seconds.map_or(USUAL_SEED, |_| fastrand::u64(..1_000_000_000));
+        let seed = find_number(SEED.name).unwrap_or(usual);
+        let mut mutator = Mutator::new(seed, self.words, self.max_bytes);
+        let (began, mut news, mut tried) = (Instant::now(), NEWS_EVERY, 0_u64);
+        tell(&format!("{}: {} inputs of the corpus, seed {seed}", self.corpus, corpus.len()));
+        while seconds.map_or(tried < self.cases, |most| began.elapsed().as_secs() < most) {
+            let input = mutator.change_one(&corpus);
+            if let Err(why) = check_input(&input, &property) {
+                let short = shorten_input(input, &property);
+                let kept = keep_input(self.corpus, &short)?;
+                return Err(format!("seed {seed}, input {tried}: {why}\n    it is kept as {kept}"));
+            }
+            tried += 1;
+            if began.elapsed() > news {
+                news += NEWS_EVERY;
+                tell(&format!("{}: {tried} inputs", self.corpus));
+            }
+        }
+        Ok(format!(
+            "{}: {} inputs of the corpus and {tried} changed ones in {:.1} s",
+            self.corpus,
+            corpus.len(),
+            began.elapsed().as_secs_f64()
+        ))
+    }
+}
+
+/// Whether an input keeps the property; a panic does not.
+fn check_input(
+    input: &FuzzInput,
+    property: &impl Fn(&FuzzInput) -> Result<(), String>,
+) -> Result<(), String> {
+    let checked = catch_unwind(AssertUnwindSafe(|| property(input)));
+    checked.unwrap_or_else(|_| Err("it panicked, as is said above".to_owned()))
+}
+
+/// The input with as much taken out as can be while the property stays broken.
+fn shorten_input(
+    input: FuzzInput,
+    property: &impl Fn(&FuzzInput) -> Result<(), String>,
+) -> FuzzInput {
+    let (mut shortest, began, mut left) = (input, Instant::now(), SHORTENINGS);
+    let mut piece = shortest.bytes.len() / 2;
+    while piece > 0 {
+        let mut at = 0;
+        while at < shortest.bytes.len() && left > 0 && began.elapsed() < SHORTENING {
+            left -= 1;
+            let mut bytes = shortest.bytes.clone();
+            bytes.drain(at..bytes.len().min(at + piece));
+            let shorter = FuzzInput { bytes, ..shortest.clone() };
+            match check_input(&shorter, property) {
+                Err(_) => shortest = shorter,
+                Ok(()) => at += piece,
+            }
+        }
+        piece /= 2;
+    }
+    shortest
+}
+
+/// A whole number that the environment of the tests holds.
+fn find_number(name: &str) -> Option<u64> {
+    #[allow(clippy::disallowed_methods, reason = "what `cargo soak` tells its tests")]
+    std::env::var(name).ok()?.parse().ok()
+}
+
+fn tell(words: &dyn Display) {
+    // Nobody has to hear it.
+    let _unheard = writeln!(std::io::stderr(), "    {words}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_breaks_a_property_is_shortened_to_what_breaks_it() {
+        let property = |input: &FuzzInput| {
+            let has = |word: &[u8]| input.bytes.windows(word.len()).any(|found| found == word);
+            if has(b"ab") && has(b"cd") { Err("both".to_owned()) } else { Ok(()) }
+        };
+        let bytes = [vec![b'x'; 500], b"ab".to_vec(), vec![b'y'; 300], b"cd".to_vec()].concat();
+        let input = FuzzInput { name: "n".to_owned(), bytes };
+        assert_eq!(check_input(&input, &property), Err("both".to_owned()));
+        assert_eq!(shorten_input(input, &property).bytes, b"abcd");
+        let panics = |_: &FuzzInput| -> Result<(), String> { panic!("as it should") };
+        let input = FuzzInput { name: "n".to_owned(), bytes: vec![1] };
+        assert!(check_input(&input, &panics).is_err());
+    }
+}

@@ -1,0 +1,61 @@
+//! The inputs that are kept in the repository.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// All corpora, a folder each.
+const CORPORA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpora");
+
+/// The ending of files that hold an input a line.
+const LINES: &str = "lines";
+
+/// An input, and the file that it is, or comes of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FuzzInput {
+    /// The name of the file. What stands before the first hyphen says what kind of input it is.
+    pub name: String,
+    /// What the test is given.
+    pub bytes: Vec<u8>,
+}
+
+/// All inputs of a folder, in the order of their names.
+pub(super) fn read_corpus(corpus: &str) -> Result<Vec<FuzzInput>, String> {
+    let folder = Path::new(CORPORA).join(corpus);
+    let say = |error: std::io::Error| format!("{} cannot be read: {error}", folder.display());
+    let entries = fs::read_dir(&folder).map_err(say)?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    let mut inputs = Vec::new();
+    for path in paths {
+        let bytes = fs::read(&path).map_err(say)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.extension().is_some_and(|ending| ending == LINES) {
+            let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+            let input = |line: &[u8]| FuzzInput { name: name.clone(), bytes: line.to_vec() };
+            inputs.extend(lines.map(input));
+        } else {
+            inputs.push(FuzzInput { name, bytes });
+        }
+    }
+    match inputs.is_empty() {
+        true => Err(format!("{} has no inputs", folder.display())),
+        false => Ok(inputs),
+    }
+}
+
+/// Writes an input into its folder. Says where.
+pub(super) fn keep_input(corpus: &str, input: &FuzzInput) -> Result<String, String> {
+    let kind = input.name.split(['-', '.']).next().unwrap_or_default();
+    let name = format!("{kind}-found-{:08x}", hash_bytes(&input.bytes));
+    let path = Path::new(CORPORA).join(corpus).join(&name);
+    let say = |error| format!("{} cannot be written: {error}", path.display());
+    fs::write(&path, &input.bytes).map_err(say)?;
+    Ok(format!("tests/corpora/{corpus}/{name}"))
+}
+
+/// FNV-1a: the same for the same bytes in every build.
+pub(super) fn hash_bytes(bytes: &[u8]) -> u32 {
+    bytes
+        .iter()
+        .fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}

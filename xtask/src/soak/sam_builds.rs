@@ -1,0 +1,123 @@
+//! What `sam build` makes of the template's functions.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::terminal::print_line;
+use crate::{process, venv, workspace};
+
+/// The functions that every deployment has, as `sam build` lays them out.
+const FUNCTIONS: [&str; 2] = ["Agent", "Executor"];
+
+/// The two that the gateway is.
+const GATEWAY: [&str; 2] = ["Fetch", "Call"];
+
+/// `sam build` with the template's own build method: cargo-lambda, with zig as the linker. Needs the
+/// network once: cargo-lambda has rustup install the target for arm64.
+pub(super) fn build_functions() -> Result<()> {
+    let out = workspace::target_dir().join("sam");
+    let place = out.to_string_lossy();
+    let build = ["build", "--template", "template.yaml", "--build-dir", &place];
+    process::run(&mut venv::ensure_venv()?.program_command("sam", &build)?)?;
+    for function in FUNCTIONS {
+        let bootstrap = out.join(function).join("bootstrap");
+        ensure!(is_for_arm64(&bootstrap)?, "{} is no program for arm64", bootstrap.display());
+    }
+    ensure!(out.join("template.yaml").is_file(), "there is no template to deploy");
+    Ok(())
+}
+
+/// The most bytes of the sandbox's archive when it is unpacked; Lambda takes 262 MB.
+const MAX_SANDBOX: u64 = 215_000_000;
+
+/// `sam build` of the sandbox alone, which is built only where it is asked for. Needs the network, and a
+/// `python3.13` on the path.
+pub(super) fn build_sandbox() -> Result<()> {
+    let out = workspace::target_dir().join("sam-sandbox");
+    let place = out.to_string_lossy();
+    let build = ["build", "Sandbox", "--template", "template.yaml", "--build-dir", &place];
+    let mut sam = venv::ensure_venv()?.program_command("sam", &build)?;
+    process::run(sam.args(["--parameter-overrides", "WithSandbox=true"]))?;
+    let archive = out.join("Sandbox");
+    let program = archive.join("sandbox");
+    ensure!(is_for_arm64(&program)?, "{} is no program for arm64", program.display());
+    for part in ["packages/numpy", "packages/pandas", "fonts"] {
+        ensure!(archive.join(part).is_dir(), "{} has no {part}", archive.display());
+    }
+    let bytes = count_bytes(&archive)?;
+    print_line(&format!("    {} MB unpacked", bytes / 1_000_000));
+    ensure!(bytes <= MAX_SANDBOX, "the sandbox has {bytes} bytes, more than {MAX_SANDBOX}");
+    Ok(())
+}
+
+/// `sam build` of the gateway's two functions, which are built only where they are asked for: one binary, twice.
+pub(super) fn build_gateway() -> Result<()> {
+    let venv = venv::ensure_venv()?;
+    for function in GATEWAY {
+        // SAM builds one function at a time into a folder of its own.
+        let out = workspace::target_dir().join(format!("sam-{}", function.to_lowercase()));
+        let place = out.to_string_lossy();
+        let build = ["build", function, "--template", "template.yaml", "--build-dir", &place];
+        let mut sam = venv.program_command("sam", &build)?;
+        process::run(sam.args(["--parameter-overrides", "WithWeb=true"]))?;
+        let bootstrap = out.join(function).join("bootstrap");
+        ensure!(is_for_arm64(&bootstrap)?, "{} is no program for arm64", bootstrap.display());
+        let bytes = count_bytes(&out.join(function))?;
+        print_line(&format!("    {function}: {:.1} MB unpacked", bytes as f64 / 1e6));
+    }
+    Ok(())
+}
+
+/// The bytes of all files below a folder.
+fn count_bytes(folder: &Path) -> Result<u64> {
+    let unreadable = || format!("{} cannot be read", folder.display());
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder).with_context(unreadable)? {
+        let entry = entry.with_context(unreadable)?;
+        let status = entry.metadata().with_context(unreadable)?;
+        bytes += if status.is_dir() { count_bytes(&entry.path())? } else { status.len() };
+    }
+    Ok(bytes)
+}
+
+/// Whether a file is a program for 64-bit ARM: what its ELF header says.
+fn is_for_arm64(path: &Path) -> Result<bool> {
+    let mut header = [0; 20];
+    let missing = || format!("{} cannot be read", path.display());
+    File::open(path).with_context(missing)?.read_exact(&mut header).with_context(missing)?;
+    Ok(header.starts_with(b"\x7fELF\x02") && header.ends_with(&[183, 0]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_files_of_a_folder_count() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("below")).unwrap();
+        std::fs::write(dir.path().join("a"), [0; 7]).unwrap();
+        std::fs::write(dir.path().join("below/b"), [0; 5]).unwrap();
+        assert_eq!(count_bytes(dir.path()).unwrap(), 12);
+    }
+
+    #[test]
+    fn a_program_is_known_by_its_header() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = |name: &str, machine: u8| {
+            let path = dir.path().join(name);
+            let mut header = [0; 64];
+            header[..5].copy_from_slice(b"\x7fELF\x02");
+            header[18] = machine;
+            std::fs::write(&path, header).unwrap();
+            is_for_arm64(&path).unwrap()
+        };
+        assert!(program("arm64", 183) && !program("x86_64", 62));
+        assert!(!is_for_arm64(&workspace::root().join("template.yaml")).unwrap());
+        let error = is_for_arm64(&dir.path().join("none")).unwrap_err().to_string();
+        assert!(error.ends_with("none cannot be read"), "{error}");
+    }
+}
