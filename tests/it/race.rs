@@ -162,6 +162,7 @@ async fn a_file_that_is_told_of_twice_is_one() {
             media_type: "text/plain".to_owned(),
             object: "files/none".to_owned(),
             has_rows: None,
+            uploaded: false,
         };
         Mail::FileAdded { id: format!("mail-{name}"), file }
     };

@@ -1,12 +1,16 @@
 //! The jobs of the gateway: pages are fetched and read, engines are asked.
 
+use std::future::Future;
+use std::time::Duration;
+
 use djinn_egress::{Egress, EgressError, EgressRequest};
 use djinn_runtime::port::outside::{
-    MAX_HITS, MAX_PAGES, MAX_QUERIES, OutsideError, PageAnswer, PageOutcome, PageProblemCode,
-    PageTarget, ReadJob, SearchAnswer, SearchJob, check_query,
+    MAX_HITS, MAX_PAGES, MAX_QUERIES, OutsideError, PageAnswer, PageOutcome, PageProblem,
+    PageProblemCode, PageTarget, ReadJob, SearchAnswer, SearchJob, check_query,
 };
 use djinn_runtime::port::secret::Secrets;
 use futures::future::join_all;
+use tokio::time::timeout;
 use url::Url;
 
 use crate::page::{PageReader, RawPage, refuse};
@@ -20,6 +24,9 @@ const USER_AGENT: &str =
 
 /// What is read, the best first.
 const ACCEPT: &str = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/*;q=0.8,*/*;q=0.5";
+
+/// How long a page may take, robots.txt and the wait for other pages included: those of a job are answered together.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What the gateway works with, wherever it runs.
 pub(crate) struct GatewayHandler<S> {
@@ -48,7 +55,7 @@ impl<S: Secrets> GatewayHandler<S> {
         }
         let pages = job.pages.into_iter().map(|target| async {
             let url = target.url.clone();
-            PageAnswer { url, outcome: self.read_page(target).await }
+            PageAnswer { url, outcome: end_in_time(self.read_page(target)).await }
         });
         Ok(join_all(pages).await)
     }
@@ -71,31 +78,58 @@ impl<S: Secrets> GatewayHandler<S> {
     }
 
     async fn read_page(&self, target: PageTarget) -> PageOutcome {
-        if target.heeds_robots
-            && let Ok(url) = Url::parse(&target.url)
-            && let Some(sentence) = self.robots.find_refusal(&self.egress, &url).await
-        {
-            return refuse(PageProblemCode::Robots, sentence);
+        match self.fetch_page(&target).await {
+            Ok(page) => self.reader.read(page, target).await,
+            Err(problem) => PageOutcome::Refused(problem),
+        }
+    }
+
+    async fn fetch_page(&self, target: &PageTarget) -> Result<RawPage, PageProblem> {
+        let asked = Url::parse(&target.url).ok();
+        if let Some(url) = &asked {
+            self.heed_robots(target, url).await?;
         }
         let request = EgressRequest::get(&target.url)
             .with_header("User-Agent", USER_AGENT)
             .with_header("Accept", ACCEPT);
-        match self.egress.send(request).await {
-            Ok(response) => {
-                let disposition = response.find_header("content-disposition").map(str::to_owned);
-                let page = RawPage {
-                    url: response.url,
-                    status: response.status,
-                    content_type: response.content_type,
-                    disposition,
-                    body: response.body,
-                    is_cut: response.is_cut,
-                };
-                self.reader.read(page, target).await
+        let response = self.egress.send(request).await.map_err(|error| PageProblem {
+            code: code_of(&error),
+            sentence: format!("The page was not read: {error}."),
+            status: None,
+        })?;
+        // It may have led to a page that nobody is to read, of this site or another.
+        if asked.is_some_and(|asked| asked != response.url) {
+            self.heed_robots(target, &response.url).await?;
+        }
+        let disposition = response.find_header("content-disposition").map(str::to_owned);
+        Ok(RawPage {
+            url: response.url,
+            status: response.status,
+            content_type: response.content_type,
+            disposition,
+            body: response.body,
+            is_cut: response.is_cut,
+        })
+    }
+
+    async fn heed_robots(&self, target: &PageTarget, url: &Url) -> Result<(), PageProblem> {
+        if !target.heeds_robots {
+            return Ok(());
+        }
+        match self.robots.find_refusal(&self.egress, url).await {
+            Some(sentence) => {
+                Err(PageProblem { code: PageProblemCode::Robots, sentence, status: None })
             }
-            Err(error) => refuse(code_of(&error), format!("The page was not read: {error}.")),
+            None => Ok(()),
         }
     }
+}
+
+/// What becomes of a page within its time.
+async fn end_in_time(reading: impl Future<Output = PageOutcome>) -> PageOutcome {
+    timeout(PATIENCE, reading).await.unwrap_or_else(|_| {
+        refuse(PageProblemCode::TooSlow, "The page was not read in time.".to_owned())
+    })
 }
 
 fn code_of(error: &EgressError) -> PageProblemCode {
@@ -108,5 +142,26 @@ fn code_of(error: &EgressError) -> PageProblemCode {
         EgressError::TooManyRedirects { .. } => PageProblemCode::TooManyRedirects,
         EgressError::TooSlow { .. } => PageProblemCode::TooSlow,
         EgressError::Unreachable { .. } => PageProblemCode::Unreachable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_page_for_which_there_is_no_place_keeps_others_waiting_for_its_time_only() {
+        let reader = PageReader::with_places(0);
+        let page = RawPage {
+            url: Url::parse("https://example.com/").unwrap(),
+            status: 200,
+            content_type: None,
+            disposition: None,
+            body: b"<p>words".to_vec(),
+            is_cut: false,
+        };
+        let read = reader.read(page, PageTarget::new("https://example.com/"));
+        let PageOutcome::Refused(problem) = end_in_time(read).await else { panic!("it was read") };
+        assert_eq!(problem.code, PageProblemCode::TooSlow);
     }
 }

@@ -14,6 +14,8 @@ use url::Url;
 pub(crate) const AGENT: &str = "DjinnBot";
 /// How long an answer is kept.
 const KEPT_FOR: Duration = Duration::from_secs(60 * 60);
+/// How long it is kept that a site did not say.
+const DOUBTED_FOR: Duration = Duration::from_secs(60);
 /// The most sites whose answers are kept.
 const MAX_SITES: usize = 500;
 /// The most bytes of robots.txt that are read, as RFC 9309 has it.
@@ -53,7 +55,7 @@ impl RobotsCache {
     fn find_site(&self, origin: &str) -> Arc<OnceCell<SiteRules>> {
         let now = Instant::now();
         let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
-        sites.retain(|_, site| now.duration_since(site.since) < KEPT_FOR);
+        sites.retain(|_, site| now.duration_since(site.since) < site.kept_for());
         if let Some(site) = sites.get(origin) {
             return Arc::clone(&site.rules);
         }
@@ -66,6 +68,15 @@ impl RobotsCache {
         let site = KnownSite { since: now, rules: Arc::default() };
         sites.insert(origin.to_owned(), site.clone());
         site.rules
+    }
+}
+
+impl KnownSite {
+    fn kept_for(&self) -> Duration {
+        match self.rules.get() {
+            Some(SiteRules::Unknown(_)) => DOUBTED_FOR,
+            Some(SiteRules::Known(_)) | None => KEPT_FOR,
+        }
     }
 }
 
@@ -165,6 +176,21 @@ mod tests {
                 read_rules(found, &host).find_refusal(&url(&format!("https://example.com{path}")));
             assert_eq!(refusal.as_deref(), expected, "{path}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_site_that_did_not_say_is_asked_again_after_a_minute() {
+        let cache = RobotsCache::default();
+        let silent = cache.find_site("https://a");
+        silent.set(SiteRules::Unknown("try again later".to_owned())).unwrap();
+        tokio::time::advance(DOUBTED_FOR / 2).await;
+        assert!(Arc::ptr_eq(&silent, &cache.find_site("https://a")));
+        tokio::time::advance(DOUBTED_FOR / 2).await;
+        let again = cache.find_site("https://a");
+        assert!(!Arc::ptr_eq(&silent, &again));
+        again.set(SiteRules::Known(Robots::allow_all())).unwrap();
+        tokio::time::advance(KEPT_FOR / 2).await;
+        assert!(Arc::ptr_eq(&again, &cache.find_site("https://a")));
     }
 
     #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use djinn_egress::{Egress, EgressResponse};
+use djinn_egress::{Egress, EgressError, EgressResponse};
 use djinn_runtime::port::outside::{EngineProblem, OutsideError, SearchAnswer, SearchJob};
 use djinn_runtime::port::secret::{Secret, SecretError, Secrets};
 use futures::future::join_all;
@@ -153,7 +153,7 @@ impl<S: Secrets> EngineSet<S> {
     ) -> Result<EgressResponse, String> {
         let question = EngineQuestion { url: &settings.url, key, query, hits };
         let request = settings.engine.request(&question);
-        egress.send(request).await.map_err(|error| error.to_string())
+        egress.send(request).await.map_err(|error| explain_egress(&error))
     }
 
     async fn find_key(&self, key: &EngineKey) -> Result<Option<Secret>, SecretError> {
@@ -194,8 +194,21 @@ fn read_answer(
     let begun = if is_cut { close_json(&response.body) } else { None };
     let answer = match begun {
         Some(begun) => begun,
-        None => response.into_whole_body().map_err(|error| error.to_string())?,
+        None => response.into_whole_body().map_err(|error| explain_egress(&error))?,
     };
     let pages = settings.engine.read(&answer).map_err(|error| error.to_string())?;
     Ok(EngineAnswer { pages, is_cut })
+}
+
+/// Why there is no answer, for logs too: without the URL, which may hold what was asked.
+fn explain_egress(error: &EgressError) -> String {
+    match error {
+        EgressError::Address { why, .. } => format!("its address is not opened: {why}"),
+        EgressError::TooManyRedirects { .. } => "it leads on and on".to_owned(),
+        EgressError::InvalidRequest { .. }
+        | EgressError::Protocol { .. }
+        | EgressError::TooLarge { .. }
+        | EgressError::TooSlow { .. }
+        | EgressError::Unreachable { .. } => error.to_string(),
+    }
 }

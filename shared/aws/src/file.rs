@@ -140,6 +140,7 @@ impl AwsStore {
             media_type: file.media_type.clone(),
             object,
             has_rows: None,
+            uploaded: file.uploaded,
             written_at_ms: now_ms,
             expires: self.file_expiry(now_ms),
         }

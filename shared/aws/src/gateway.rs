@@ -9,7 +9,8 @@ use djinn_core::id::{TenantId, sha256_hex};
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file_url::Folder;
 use djinn_runtime::port::outside::wire::{
-    FORMAT, OutsideAnswer, OutsideContent, OutsideEnvelope, OutsideJob, OutsideReply,
+    FORMAT, MAX_STORED_ANSWER, OutsideAnswer, OutsideContent, OutsideEnvelope, OutsideJob,
+    OutsideReply,
 };
 use djinn_runtime::port::outside::{
     Outside, OutsideContext, OutsideError, PageAnswer, ReadJob, SearchAnswer, SearchJob,
@@ -119,7 +120,8 @@ impl LambdaGateway {
     /// The answer that was put into the bucket, which has no use for it any more. What stays there goes with its
     /// session, or expires.
     async fn collect_answer(&self, key: &str) -> Result<OutsideAnswer, OutsideError> {
-        let json = self.store.get_object(key, None).await;
+        // Whoever wrote it parses what anybody wrote, and could have put there as much as the store takes.
+        let json = self.store.get_object(key, Some(MAX_STORED_ANSWER as u64 + 1)).await;
         if let Err(error) = self.store.delete_object(key).await {
             tracing::warn!(%error, "an answer of the gateway is left");
         }
@@ -127,6 +129,9 @@ impl LambdaGateway {
             tracing::warn!(%error, "an answer of the gateway was not read");
             unavailable("what was read could not be fetched: try again in a minute")
         })?;
+        if json.len() > MAX_STORED_ANSWER {
+            return Err(unavailable("what was read is more than an answer of the gateway may be"));
+        }
         let parsed = tokio::task::spawn_blocking(move || serde_json::from_slice(&json)).await;
         let parsed = parsed.map_err(|error| unavailable(&error.to_string()))?;
         parsed.map_err(|error| unavailable(&error.to_string()))

@@ -22,6 +22,9 @@ pub struct ProductFile {
     /// Of a CSV file whether it has a row below its header, if that was looked at when it was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub has_rows: Option<bool>,
+    /// Whether a user handed it in: any other is the work of a run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uploaded: bool,
 }
 
 /// A file that came with a question.
@@ -147,6 +150,7 @@ mod tests {
             media_type: media_type_of(name).to_owned(),
             object: format!("o-{name}"),
             has_rows: None,
+            uploaded: false,
         }
     }
 

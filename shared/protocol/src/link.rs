@@ -163,6 +163,7 @@ mod tests {
             media_type: media_type_of(name).to_owned(),
             object: "files/5e".to_owned(),
             has_rows: None,
+            uploaded: false,
         }
     }
 

@@ -164,6 +164,7 @@ async fn show_scaled<P: Ports>(
         description: String::new(),
         internal: true,
         media_type: media_type.to_owned(),
+        uploaded: false,
     };
     match ports.store().write_file(session, &new, &copy.content).await {
         // The model knows it by the name of the file that it is a copy of.
@@ -196,6 +197,7 @@ mod tests {
             media_type: "image/png".to_owned(),
             object: String::new(),
             has_rows: None,
+            uploaded: false,
         }
     }
 

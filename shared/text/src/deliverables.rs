@@ -61,6 +61,16 @@ impl Deliverables {
         parts
     }
 
+    /// Where a name begins of which the end of a text may be a beginning, with a separator in it.
+    fn begun_name(&self, text: &str) -> usize {
+        let names = self.0.iter().filter(|name| name.contains(SEPARATORS));
+        let begun = names.flat_map(|name| {
+            let beginnings = name.char_indices().filter_map(|(at, _)| name.get(..at));
+            beginnings.filter(|part| part.contains(SEPARATORS) && text.ends_with(part))
+        });
+        text.len() - begun.map(str::len).max().unwrap_or_default()
+    }
+
     /// The names of a list, each as it is written and without what stands around it.
     #[must_use]
     pub fn split_list<'a>(&self, list: &'a str) -> Vec<(&'a str, &'a str)> {
@@ -75,10 +85,11 @@ impl Deliverables {
     pub fn readable_len(&self, summary: &str) -> usize {
         let marks = summary.match_indices(FILE_LIST_MARK);
         let held = marks.map(|(at, mark)| (at, at + mark.len())).find(|(_, end)| {
-            let mut parts =
-                self.split_parts(summary.get(*end..).unwrap_or_default()).into_iter().rev();
+            let listed = summary.get(*end..).unwrap_or_default();
+            let (whole, begun) = listed.split_at(self.begun_name(listed));
+            let mut parts = self.split_parts(whole).into_iter().rev();
             let (_, last) = parts.next().unwrap_or_default();
-            last.len() <= MAX_LISTED && parts.all(|(_, part)| self.is_list_part(part))
+            last.len() + begun.len() <= MAX_LISTED && parts.all(|(_, part)| self.is_list_part(part))
         });
         // The last characters may be the beginning of a mark.
         held.map_or_else(|| summary.trim_end_matches('$').len(), |(at, _)| at)

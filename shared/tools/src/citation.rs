@@ -1,6 +1,12 @@
 //! Citations in a text: `[3]` names the third page that was read.
 
+mod markdown;
+
 use std::collections::BTreeSet;
+
+use markdown::{
+    Destination, is_line_start, read_code_span, read_definition, read_link, split_code,
+};
 
 /// A text whose citations all lead somewhere.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,6 +17,14 @@ pub(crate) struct CitedText {
     pub(crate) cited: BTreeSet<usize>,
     /// The numbers that were taken out.
     pub(crate) dropped: BTreeSet<usize>,
+}
+
+/// A citation as a model wrote it.
+struct Citation<'a> {
+    written: &'a str,
+    numbers: Vec<usize>,
+    /// The text that follows it.
+    after: &'a str,
 }
 
 /// Headings of a list of sources that a model writes all the same.
@@ -25,23 +39,29 @@ const SOURCE_HEADINGS: [&str; 8] = [
     "引用来源",
 ];
 
+/// What stands between the numbers of a citation.
+const SEPARATORS: [char; 5] = [',', '，', '、', ';', '；'];
+
+/// What stands between the first number of a range and its last.
+const DASHES: [char; 5] = ['-', '–', '—', '~', '～'];
+
+/// The greatest last number of a range: what is beyond is years.
+const MAX_RANGE: usize = 999;
+
 /// Takes the citations out that name no page among the first `sources`, and a list of sources at the end:
-/// that is made of what was read. `[1, 2]` and `【1】` are citations, too; links, footnotes and code are not.
+/// that is made of what was read. `[1, 2]`, `[1-3]` and `【1】` are citations, too, and stay as they were written
+/// where all their pages are there; footnotes and code are none. No citation is a link of the model's own.
 pub(crate) fn check_citations(text: &str, sources: usize) -> CitedText {
     let mut checked = CitedText {
         text: String::with_capacity(text.len()),
         cited: BTreeSet::new(),
         dropped: BTreeSet::new(),
     };
-    let mut is_code = false;
-    for line in strip_source_list(text).split_inclusive('\n') {
-        if line.trim_start().starts_with("```") {
-            is_code = !is_code;
-        }
+    for (is_code, part) in split_code(strip_source_list(text)) {
         if is_code {
-            checked.text.push_str(line);
+            checked.text.push_str(part);
         } else {
-            checked.add_line(line, sources);
+            checked.add_prose(part, sources);
         }
     }
     checked.text.truncate(checked.text.trim_end().len());
@@ -49,90 +69,207 @@ pub(crate) fn check_citations(text: &str, sources: usize) -> CitedText {
 }
 
 impl CitedText {
-    fn add_line(&mut self, line: &str, sources: usize) {
-        let mut rest = line;
-        while let Some(at) = rest.find(['[', '【']) {
+    fn add_prose(&mut self, prose: &str, sources: usize) {
+        let mut rest = prose;
+        while let Some(at) = rest.find(['[', '【', '`']) {
             let (before, mark) = rest.split_at(at);
-            let Some((numbers, after)) = read_citation(mark) else {
-                let first = mark.chars().next().map_or(0, char::len_utf8);
-                self.text.push_str(before);
-                self.text.push_str(mark.get(..first).unwrap_or_default());
-                rest = mark.get(first..).unwrap_or_default();
-                continue;
-            };
-            let (known, unknown): (Vec<usize>, Vec<usize>) =
-                numbers.into_iter().partition(|number| (1..=sources).contains(number));
-            let before = if known.is_empty() { before.trim_end_matches(' ') } else { before };
             self.text.push_str(before);
-            known.iter().for_each(|number| self.text.push_str(&format!("[{number}]")));
-            self.cited.extend(known);
-            self.dropped.extend(unknown);
-            rest = after;
+            rest = match read_citation(mark) {
+                Some(citation) => self.add_citation(citation, sources),
+                None => self.add_mark(mark, before.ends_with('\\')),
+            };
         }
         self.text.push_str(rest);
     }
-}
 
-/// The numbers of a citation at the beginning of a text, and what follows it.
-fn read_citation(text: &str) -> Option<(Vec<usize>, &str)> {
-    let (inner, after) = match text.strip_prefix('[') {
-        Some(inner) => inner.split_once(']')?,
-        None => text.strip_prefix('【')?.split_once('】')?,
-    };
-    // `[1](address)` is a link, and `[1]:` says where one leads.
-    if after.starts_with('(') || after.starts_with(':') {
-        return None;
+    /// Takes code, or a mark that begins no citation. What follows it.
+    fn add_mark<'a>(&mut self, mark: &'a str, is_escaped: bool) -> &'a str {
+        let first = mark.chars().next().map_or(0, char::len_utf8);
+        let code = if is_escaped { None } else { read_code_span(mark) };
+        let (taken, after) = mark.split_at(code.map_or(first, str::len));
+        self.text.push_str(taken);
+        after
     }
-    let numbers = inner.split([',', '，', '、']).map(|number| number.trim().parse().ok());
-    Some((numbers.collect::<Option<Vec<usize>>>()?, after))
+
+    /// Takes a citation as far as its pages are there, and nothing of a line that says where a link leads.
+    /// What follows it.
+    fn add_citation<'a>(&mut self, citation: Citation<'a>, sources: usize) -> &'a str {
+        let Citation { written, numbers, after } = citation;
+        let definition = after.strip_prefix(':').filter(|_| is_line_start(&self.text));
+        let definition = definition.and_then(read_definition);
+        if let Some((Destination::Address, after)) = definition {
+            self.text.truncate(self.text.rfind('\n').map_or(0, |at| at + 1));
+            return after;
+        }
+        let (known, unknown): (Vec<usize>, Vec<usize>) =
+            numbers.into_iter().partition(|number| (1..=sources).contains(number));
+        if unknown.is_empty() {
+            self.text.push_str(written);
+        } else if known.is_empty() {
+            self.text.truncate(self.text.trim_end_matches(' ').len());
+        } else {
+            known.iter().for_each(|number| self.text.push_str(&format!("[{number}]")));
+        }
+        self.cited.extend(known);
+        self.dropped.extend(unknown);
+        if definition.is_some() {
+            self.text.push(' ');
+        }
+        self.unlink(after)
+    }
+
+    /// Keeps what follows a citation from making a link of it. What follows that.
+    fn unlink<'a>(&mut self, after: &'a str) -> &'a str {
+        let closed = after.strip_prefix(']').filter(|rest| rest.starts_with(['(', '[']));
+        if closed.is_some() {
+            self.text.push(']');
+        }
+        let after = closed.unwrap_or(after);
+        if let Some((Destination::Address, rest)) = after.strip_prefix('(').and_then(read_link) {
+            return rest;
+        }
+        let is_label = after.starts_with('[') && read_citation(after).is_none();
+        if is_label || after.starts_with('(') {
+            self.text.push(' ');
+        }
+        after
+    }
 }
 
-/// The text without a list of sources that ends it.
+/// The citation at the beginning of a text.
+fn read_citation(text: &str) -> Option<Citation<'_>> {
+    // Some put it in brackets once more.
+    let doubled = text.strip_prefix('[').filter(|inner| inner.starts_with('['));
+    if let Some(citation) = doubled.and_then(read_citation) {
+        let after = citation.after.strip_prefix(']')?;
+        let (written, after) = text.split_at(text.len() - after.len());
+        return Some(Citation { written, after, ..citation });
+    }
+    let (inner, end) = match text.strip_prefix('[') {
+        Some(inner) => (inner, ']'),
+        None => (text.strip_prefix('【')?, '】'),
+    };
+    let is_inside = |character: char| {
+        let is_mark = SEPARATORS.contains(&character) || DASHES.contains(&character);
+        is_mark || character.is_ascii_digit() || character.is_whitespace()
+    };
+    let (inner, after) = inner.split_at(inner.find(|character| !is_inside(character))?);
+    let after = after.strip_prefix(end)?;
+    let (written, after) = text.split_at(text.len() - after.len());
+    Some(Citation { written, numbers: read_numbers(inner)?, after })
+}
+
+/// The numbers that a citation names, those between the ends of a range included.
+fn read_numbers(inner: &str) -> Option<Vec<usize>> {
+    let mut numbers = Vec::new();
+    for part in inner.split(SEPARATORS) {
+        let read_number = |text: &str| text.trim().parse::<usize>().ok();
+        let Some((first, last)) = part.split_once(DASHES) else {
+            numbers.push(read_number(part)?);
+            continue;
+        };
+        let (first, last) = (read_number(first)?, read_number(last)?);
+        let is_range = 1 <= first && first <= last && last <= MAX_RANGE;
+        numbers.extend(is_range.then_some(first..=last)?);
+    }
+    Some(numbers)
+}
+
+/// The text without a list of sources that ends it. Where anything but a list follows a heading, or nothing
+/// stands before it, it is part of the answer.
 fn strip_source_list(text: &str) -> &str {
-    let mut at = 0;
-    let mut last = None;
-    for line in text.split_inclusive('\n') {
+    let mut end = text.len();
+    for line in text.split_inclusive('\n').rev() {
+        end -= line.len();
         let words = line.trim().trim_matches(['#', '*', ' ', ':', '：']).to_lowercase();
         if SOURCE_HEADINGS.contains(&words.as_str()) {
-            last = Some(at);
-        } else if line.starts_with('#') {
-            last = None;
+            let answer = text.get(..end).unwrap_or(text);
+            return if answer.trim().is_empty() { text } else { answer };
         }
-        at += line.len();
+        if !is_source_line(line) {
+            return text;
+        }
     }
-    last.and_then(|at| text.get(..at)).unwrap_or(text)
+    text
+}
+
+/// Whether a line is one of a list or empty, or begins with a citation or a URL.
+fn is_source_line(line: &str) -> bool {
+    let line = line.trim();
+    let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
+    let is_numbered = rest.len() < line.len() && rest.starts_with(['.', ')', '、', '．']);
+    let is_rule = line.chars().all(|character| ['-', '*', '_'].contains(&character));
+    let begins = ["- ", "* ", "+ ", "• ", "[", "【", "http://", "https://", "<http"];
+    is_numbered || is_rule || begins.iter().any(|begin| line.starts_with(begin))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_leads_nowhere_is_taken_out() {
-        for (text, checked, cited, dropped) in [
-            ("It is 4 [1].", "It is 4 [1].", vec![1], vec![]),
-            ("It is 4 [7].", "It is 4.", vec![], vec![7]),
-            ("It is 4 [1, 7][2].", "It is 4 [1][2].", vec![1, 2], vec![7]),
-            ("为 4【1】【9】。", "为 4[1]。", vec![1], vec![9]),
-            (
-                "See [1](https://a.b) and [note].",
-                "See [1](https://a.b) and [note].",
-                vec![],
-                vec![],
-            ),
-            ("[0] and a[i] and [", " and a[i] and [", vec![], vec![0]),
-            ("```\nx[9]\n```\n[2]", "```\nx[9]\n```\n[2]", vec![2], vec![]),
-            ("[99999999999999999999999]", "[99999999999999999999999]", vec![], vec![]),
-        ] {
+    /// Checks texts with two sources: what becomes of each, and the numbers that are cited and dropped.
+    fn check_all(cases: &[(&str, &str, &[usize], &[usize])]) {
+        for (text, checked, cited, dropped) in cases {
             let found = check_citations(text, 2);
-            assert_eq!(
-                found.text.trim_start_matches(' '),
-                checked.trim_start_matches(' '),
-                "{text}"
-            );
+            assert_eq!(found.text, *checked, "{text}");
             let numbers = |of: BTreeSet<usize>| of.into_iter().collect::<Vec<_>>();
-            assert_eq!((numbers(found.cited), numbers(found.dropped)), (cited, dropped), "{text}");
+            assert_eq!(numbers(found.cited), *cited, "{text}");
+            assert_eq!(numbers(found.dropped), *dropped, "{text}");
         }
+    }
+
+    #[test]
+    fn what_leads_nowhere_is_taken_out_and_the_rest_is_left_as_it_was_written() {
+        check_all(&[
+            ("It is 4 [1].", "It is 4 [1].", &[1], &[]),
+            ("It is 4 [7].", "It is 4.", &[], &[7]),
+            ("It is 4 [1, 2].", "It is 4 [1, 2].", &[1, 2], &[]),
+            ("It is 4 [1, 7][2].", "It is 4 [1][2].", &[1, 2], &[7]),
+            ("It is 4 [1; 9].", "It is 4 [1].", &[1], &[9]),
+            ("It is 4 [1-2].", "It is 4 [1-2].", &[1, 2], &[]),
+            ("It is 4 [1–3].", "It is 4 [1][2].", &[1, 2], &[3]),
+            ("为 4【1】【9】。", "为 4【1】。", &[1], &[9]),
+            ("of [2020-2024], [0-1] and [note]", "of [2020-2024], [0-1] and [note]", &[], &[]),
+            ("[0] and a[i] and [", " and a[i] and [", &[], &[0]),
+            ("[99999999999999999999999]", "[99999999999999999999999]", &[], &[]),
+        ]);
+    }
+
+    #[test]
+    fn code_is_left_alone_and_nothing_else_is() {
+        check_all(&[
+            ("```\nx[9]\n```\n[2]", "```\nx[9]\n```\n[2]", &[2], &[]),
+            ("~~~~\n~~~\nx[9]\n~~~~\n4 [9].", "~~~~\n~~~\nx[9]\n~~~~\n4.", &[], &[9]),
+            ("1. ```py\n   x[9]\n   ```\n4 [9].", "1. ```py\n   x[9]\n   ```\n4.", &[], &[9]),
+            ("```\nx[9]", "```\nx[9]", &[], &[]),
+            ("```a``` is code. It is 4 [9].", "```a``` is code. It is 4.", &[], &[9]),
+            ("`x[9]`, ``a`[9]`` and 4 [9].", "`x[9]`, ``a`[9]`` and 4.", &[], &[9]),
+            ("A ` and 4 [9].\n\nA `.", "A ` and 4.\n\nA `.", &[], &[9]),
+            (r"A \` and 4 [9].`", r"A \` and 4.`", &[], &[9]),
+        ]);
+    }
+
+    #[test]
+    fn no_citation_leads_where_the_model_says() {
+        check_all(&[
+            ("4 [1].\n\n[1]: https://evil.test/", "4 [1].", &[1], &[]),
+            ("[1]:\nhttps://evil.test\n4 [1].", "4 [1].", &[1], &[]),
+            ("> - [ 1 ]: <https://evil.test> 't'\n4 [ 1 ].", "4 [ 1 ].", &[1], &[]),
+            ("[\n1]: //evil.test\n4 [1].", "4 [1].", &[1], &[]),
+            ("[1, 2]: /evil\n4 [1, 2].", "4 [1, 2].", &[1, 2], &[]),
+            ("[1]: 42%", "[1] : 42%", &[1], &[]),
+            ("[1]: the pump.", "[1]: the pump.", &[1], &[]),
+            ("See [1]: https://a.test", "See [1]: https://a.test", &[1], &[]),
+            ("4 [1](https://evil.test).", "4 [1].", &[1], &[]),
+            ("4 [9](https://evil.test).", "4.", &[], &[9]),
+            ("4 [1](\nhttps://evil.test/(a) \"t\").", "4 [1].", &[1], &[]),
+            ("4 [[1]](https://evil.test).", "4 [[1]].", &[1], &[]),
+            ("4 [see [1]](https://evil.test).", "4 [see [1]].", &[1], &[]),
+            ("4 [1](IEA), 5 [2](as of 2024).", "4 [1] (IEA), 5 [2] (as of 2024).", &[1, 2], &[]),
+            ("4 [1][evil].", "4 [1] [evil].", &[1], &[]),
+            ("4 [1](", "4 [1] (", &[1], &[]),
+            ("[heat](https://a.test)[1]", "[heat](https://a.test)[1]", &[1], &[]),
+        ]);
     }
 
     #[test]
@@ -140,13 +277,19 @@ mod tests {
         for (text, stripped) in [
             ("It is 4 [1].\n\n## Sources\n\n[1] https://a.b\n", "It is 4 [1]."),
             ("It is 4 [1].\n\n**参考资料：**\n1. a", "It is 4 [1]."),
-            (
-                "# Sources\n\nOf heat.\n\n# More\n\nOf cold [1].",
-                "# Sources\n\nOf heat.\n\n# More\n\nOf cold [1].",
-            ),
-            ("The sources of heat.", "The sources of heat."),
+            ("It is 4 [1].\n\nSources:\n", "It is 4 [1]."),
+            ("It is 4 [1].\n\nReferences:\n---\n- a\n  * https://a.b\nhttps://b.c", "It is 4 [1]."),
         ] {
             assert_eq!(check_citations(text, 2).text, stripped, "{text}");
+        }
+        for text in [
+            "# Sources\n\nOf heat.\n\n# More\n\nOf cold [1].",
+            "There are two.\n\nSources:\n- air [1]\n- ground [2]\n\nSo choose air [1].",
+            "There are two.\n\n来源\n- air [1]\n\n**So choose air.**",
+            "Sources:\n- air [1]\n- ground [2]",
+            "The sources of heat.",
+        ] {
+            assert_eq!(check_citations(text, 2).text, text);
         }
     }
 }

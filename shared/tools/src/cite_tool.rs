@@ -62,6 +62,7 @@ impl<F: Files + Send + Sync> CiteTool<F> {
             internal,
             media_type: media_type_of(name.as_str()).to_owned(),
             name,
+            uploaded: false,
         };
         let written = self.files.write_file(&context.session, &new, content.as_bytes()).await;
         let unavailable =
@@ -74,7 +75,7 @@ impl<F: Files + Send + Sync> CiteTool<F> {
         let listed = sources.iter().zip(1..).filter(|(_, number)| cited.cited.contains(number));
         let listed = listed.map(|(source, number)| {
             let title = if source.title.is_empty() { &source.url } else { &source.title };
-            json!({"number": number, "title": one_line(title), "url": source.url})
+            json!({"number": number, "title": escape_words(&one_line(title)), "url": escape_url(&source.url)})
         });
         let values = json!({
             "text": cited.text, "sources": listed.collect::<Vec<_>>(),
@@ -92,7 +93,12 @@ impl<F: Files + Send + Sync> TypedTool for CiteTool<F> {
             name: "cite".to_owned(),
             words: self.prompts.describe_tool(language, prompt::TOOL_CITE),
             effect: EffectClass::Idempotent,
-            policy: ToolPolicy { risk: Risk::Low, untrusted: true, ..ToolPolicy::default() },
+            policy: ToolPolicy {
+                risk: Risk::Low,
+                untrusted: true,
+                echoes_model: true,
+                ..ToolPolicy::default()
+            },
             timeout: TIMEOUT,
             visible: false,
             for_agents_only: true,
@@ -107,7 +113,7 @@ impl<F: Files + Send + Sync> TypedTool for CiteTool<F> {
         let CiteArguments { query, answer } = arguments;
         let query = query.unwrap_or_default();
         let SearchState { sources, findings, others } =
-            SearchState::load(&*self.files, context).await;
+            SearchState::load(&*self.files, &self.prompts, context).await?;
         let cited = check_citations(&answer, sources.len());
         let text = self.add_sources(context, &cited, &sources);
         let words = clean_name(&query);
@@ -160,6 +166,24 @@ fn clean_name(query: &str) -> String {
     cleaned.trim_matches([' ', '.']).to_owned()
 }
 
+/// Words as those of a link: nothing in them ends it, or is more than words.
+fn escape_words(words: &str) -> String {
+    escape_characters(words, "\\[]<>`", |character| format!("\\{character}"))
+}
+
+/// A URL as the address of a link: nothing in it ends it.
+fn escape_url(url: &str) -> String {
+    escape_characters(url, "()<>`\\ ", |character| format!("%{:02X}", u32::from(character)))
+}
+
+fn escape_characters(text: &str, bad: &str, escape: impl Fn(char) -> String) -> String {
+    let characters = text.chars().map(|character| match bad.contains(character) {
+        true => escape(character),
+        false => character.to_string(),
+    });
+    characters.collect()
+}
+
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -167,6 +191,7 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search_state::tests::{FullStore, context};
 
     #[test]
     fn what_rounds_found_stands_together_and_what_was_named_besides_behind_it() {
@@ -183,6 +208,33 @@ mod tests {
         );
         assert_eq!(listed["a (+)"][1], json!({"doc_type": "end_missing"}));
         assert!(text.find("\"u2\"") < text.find("\"u3\""), "{text}");
+    }
+
+    #[test]
+    fn a_source_leads_to_its_page_whatever_it_is_called() {
+        for (title, url, link) in [
+            ("Heat\npumps", "https://a.test/?a=1", "[Heat pumps](https://a.test/?a=1)"),
+            ("", "https://a.test/", "[https://a.test/](https://a.test/)"),
+            (
+                "x](https://evil.test) [y",
+                "https://a.test/",
+                r"[x\](https://evil.test) \[y](https://a.test/)",
+            ),
+            (r"a\", "https://a.test/", r"[a\\](https://a.test/)"),
+            ("`<b>`", "https://a.test/", r"[\`\<b\>\`](https://a.test/)"),
+            (
+                "Heat (2024)",
+                "https://a.test/Heat_(x)",
+                "[Heat (2024)](https://a.test/Heat_%28x%29)",
+            ),
+            ("a", "https://a.test/?a b<`>", "[a](https://a.test/?a%20b%3C%60%3E)"),
+        ] {
+            let source = Source { title: title.to_owned(), url: url.to_owned() };
+            let cited = check_citations("4 [1].", 1);
+            let tool = CiteTool::new(Arc::new(FullStore(None)), Arc::new(Prompts::default()));
+            let text = tool.add_sources(&context(false), &cited, &[source]);
+            assert_eq!(text, format!("4 [1].\n\n## Sources\n\n[1] {link}"), "{title}");
+        }
     }
 
     #[test]

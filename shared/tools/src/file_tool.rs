@@ -89,6 +89,7 @@ impl<F: Files + Send + Sync> FileTool<F> {
                 MAX_DESCRIPTION,
             ),
             internal: false,
+            uploaded: false,
         };
         let written = self.files.write_file(&context.session, &new, content.as_bytes()).await;
         let file = written.map_err(|error| self.unavailable_error(context, &error))?;

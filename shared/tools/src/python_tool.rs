@@ -60,6 +60,7 @@ impl<F: Files + Send + Sync> PythonTool<F> {
                 description: prompt::truncate_text(first_comment(code), MAX_DESCRIPTION),
                 internal: false,
                 media_type: media_type_of(product.name.as_str()).to_owned(),
+                uploaded: false,
             };
             let written = self.files.write_file(&context.session, &new, &product.content).await;
             kept.push(written.map_err(|_| {

@@ -133,6 +133,7 @@ impl<F: Files + Send + Sync> RenderTool<F> {
             internal: false,
             media_type: media_type_of(name.as_str()).to_owned(),
             name,
+            uploaded: false,
         };
         self.files
             .write_file(&context.session, &new, content)

@@ -2,9 +2,14 @@
 
 use djinn_core::tool::ToolState;
 use djinn_core::tool::search::{QueryFindings, SearchedPage};
+use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::Files;
-use djinn_runtime::port::tool::ToolContext;
+use djinn_runtime::port::tool::{ToolContext, ToolError};
+use djinn_runtime::prompt::{self, Prompts};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::job_files::render_error;
 
 /// What was found so far.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,25 +42,42 @@ pub(crate) struct Source {
 }
 
 impl SearchState {
-    /// What earlier rounds of this run left; nothing where it cannot be read.
-    pub(crate) async fn load<F: Files>(files: &F, context: &ToolContext) -> Self {
-        let Some(state) = &context.state else { return Self::default() };
+    /// What earlier rounds of this run left; nothing where another tool has kept something since.
+    ///
+    /// # Errors
+    /// What the model is told where it cannot be read: what begins anew would give numbers twice.
+    pub(crate) async fn load<F: Files>(
+        files: &F,
+        prompts: &Prompts,
+        context: &ToolContext,
+    ) -> Result<Self, ToolError> {
+        let Some(state) = &context.state else { return Ok(Self::default()) };
         let read = files.read_state(&context.session, state).await;
-        let read = read.inspect_err(|error| tracing::warn!(%error, "what was found is not read"));
-        read.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+        let bytes = read.map_err(|error| {
+            tracing::warn!(%error, "what was found is not read");
+            render_error(prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
+        })?;
+        Ok(serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
     /// Keeps it for the next.
+    ///
+    /// # Errors
+    /// What the model is told where it is not kept: it is to cite nothing that nobody knows of later.
     pub(crate) async fn keep<F: Files>(
         &self,
         files: &F,
+        prompts: &Prompts,
         context: &ToolContext,
-    ) -> Option<Box<ToolState>> {
-        let bytes = serde_json::to_vec(self).ok()?;
-        let kept = files.write_state(&context.session, &bytes).await;
-        kept.inspect_err(|error| tracing::warn!(%error, "what was found is not kept"))
-            .ok()
-            .map(Box::new)
+    ) -> Result<Box<ToolState>, ToolError> {
+        let kept = match serde_json::to_vec(self) {
+            Ok(bytes) => files.write_state(&context.session, &bytes).await,
+            Err(error) => Err(StoreError::Unreadable(error.to_string())),
+        };
+        kept.map(Box::new).map_err(|error| {
+            tracing::warn!(%error, "what was found is not kept");
+            render_error(prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
+        })
     }
 
     /// The number of a page that was read; from 1.
@@ -94,8 +116,106 @@ impl SearchState {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use djinn_core::file::ProductFile;
+    use djinn_core::id::{CallId, FileName, Path, RunId, SessionId, TenantId, UserId};
+    use djinn_core::language::Language;
+    use djinn_runtime::port::SessionKey;
+    use djinn_runtime::port::file::NewFile;
+    use djinn_runtime::port::tool_progress::ToolProgress;
+
     use super::*;
+
+    /// A store whose only state is this one; nothing can be kept.
+    pub(crate) struct FullStore(pub(crate) Option<&'static str>);
+
+    impl Files for FullStore {
+        async fn write_file(
+            &self,
+            _: &SessionKey,
+            _: &NewFile,
+            _: &[u8],
+        ) -> Result<ProductFile, StoreError> {
+            unreachable!("no file is written")
+        }
+
+        async fn find_file(
+            &self,
+            _: &SessionKey,
+            _: &FileName,
+        ) -> Result<Option<ProductFile>, StoreError> {
+            unreachable!("no file is looked for")
+        }
+
+        async fn find_arrived(
+            &self,
+            _: &SessionKey,
+            _: &[ProductFile],
+        ) -> Result<Vec<ProductFile>, StoreError> {
+            unreachable!("no file is looked for")
+        }
+
+        async fn list_files(&self, _: &SessionKey) -> Result<Vec<ProductFile>, StoreError> {
+            unreachable!("no file is looked for")
+        }
+
+        async fn write_state(&self, _: &SessionKey, _: &[u8]) -> Result<ToolState, StoreError> {
+            Err(StoreError::Unavailable("it is full".to_owned()))
+        }
+
+        async fn read_state(&self, _: &SessionKey, _: &ToolState) -> Result<Vec<u8>, StoreError> {
+            let state = self.0.map(|state| state.as_bytes().to_vec());
+            state.ok_or_else(|| StoreError::Unavailable("it is gone".to_owned()))
+        }
+
+        async fn read_file(
+            &self,
+            _: &SessionKey,
+            _: &ProductFile,
+            _: u64,
+        ) -> Result<Vec<u8>, StoreError> {
+            unreachable!("no file is read")
+        }
+    }
+
+    /// The context of a call, of a run that has kept something or has not.
+    pub(crate) fn context(has_state: bool) -> ToolContext {
+        let (tenant, owner) = (TenantId::new("t").unwrap(), UserId::new("u").unwrap());
+        ToolContext {
+            run: RunId::new(format!("run_{}", "0".repeat(32))).unwrap(),
+            path: Path::default(),
+            session: SessionKey { tenant, owner, session: SessionId::new("s").unwrap() },
+            files: Vec::new(),
+            call: CallId::new("t1.c1").unwrap(),
+            attempt: 1,
+            interrupts: 0,
+            language: Language::En,
+            max_observe: 10_000,
+            max_input_tokens: 0,
+            state: has_state.then(|| ToolState { object: "o".to_owned(), size: 1 }),
+            mask_pii: false,
+            progress: ToolProgress::default(),
+        }
+    }
+
+    #[tokio::test]
+    async fn what_was_kept_and_cannot_be_read_is_not_as_if_there_were_none() {
+        let prompts = Prompts::default();
+        let one = r#"{"sources": [{"title": "T", "url": "u"}], "findings": []}"#;
+        for (has_state, kept, sources) in [
+            (false, None, Some(0)),
+            (true, Some(one), Some(1)),
+            (true, None, None),
+            (true, Some("of another tool"), Some(0)),
+        ] {
+            let loaded = SearchState::load(&FullStore(kept), &prompts, &context(has_state)).await;
+            assert_eq!(loaded.ok().map(|state| state.sources.len()), sources, "{kept:?}");
+        }
+        let state = SearchState::default();
+        let failed = state.keep(&FullStore(None), &prompts, &context(false)).await.unwrap_err();
+        let ToolError::Failed { detail, .. } = failed else { unreachable!("it asks nobody") };
+        assert!(detail.contains("could not be reached"), "{detail}");
+    }
 
     #[test]
     fn of_what_was_found_besides_there_is_room_for_so_much() {

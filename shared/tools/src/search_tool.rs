@@ -9,8 +9,9 @@ use djinn_core::tool::search::{QueryFindings, SearchedPage};
 use djinn_core::tool::{EffectClass, ResultView, Risk, ToolOutput, ToolPolicy};
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::outside::{
-    EngineProblem, MAX_PAGES, MAX_QUERIES, Outside, OutsideContext, PAGE_CHARS, PageAnswer,
-    PageOutcome, PageTarget, QueryResult, ReadJob, SearchAnswer, SearchHit, SearchJob, check_query,
+    EngineProblem, ForeignDocument, MAX_PAGES, MAX_QUERIES, Outside, OutsideContext, PAGE_CHARS,
+    PageAnswer, PageOutcome, PageProblem, PageProblemCode, PageTarget, QueryResult, ReadJob,
+    SearchAnswer, SearchHit, SearchJob, check_query,
 };
 use djinn_runtime::port::sandbox::Sandbox;
 use djinn_runtime::port::tool::{ToolContext, ToolError};
@@ -19,6 +20,7 @@ use futures::future::join_all;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
 
 use crate::Estimate;
 use crate::collect_tool::count_room;
@@ -29,6 +31,8 @@ use crate::web_page::{WebPage, explain_outside_error, explain_page_problem, read
 
 /// How long a round may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// How long after its beginning a round waits for documents: what else was read is to be kept.
+const DOCUMENTS_UNTIL: Duration = Duration::from_secs(50);
 /// Hits that are wanted of each engine for a query.
 const HITS: u32 = 5;
 /// Pages of a query that are read.
@@ -85,11 +89,12 @@ impl<F: Files + Send + Sync> SearchTool<F> {
         found.map_err(|error| explain_outside_error(&self.prompts, context, &error))
     }
 
-    /// Reads pages at once, documents in the sandbox. Each is known by the URL that was asked for.
+    /// Reads pages at once, documents in the sandbox `until` then. Each is known by the URL that was asked for.
     async fn read_pages(
         &self,
         context: &ToolContext,
         urls: Vec<String>,
+        until: Instant,
     ) -> Result<PageReadings, ToolError> {
         let room = count_room(context) / 2 / urls.len().max(1);
         let told_chars = room.clamp(MIN_PAGE_CHARS, PAGE_CHARS as usize);
@@ -102,16 +107,13 @@ impl<F: Files + Send + Sync> SearchTool<F> {
         let answers = self.outside.read_pages(&asker, ReadJob { pages: pages.clone() }).await;
         let answers =
             answers.map_err(|error| explain_outside_error(&self.prompts, context, &error))?;
+        let means = (&*self.sandbox, &*self.prompts);
         let readings = answers.into_iter().zip(&pages).map(async |(answer, target)| {
             let PageAnswer { url, outcome } = answer;
             let reading = match outcome {
                 PageOutcome::Page(page) => Ok(WebPage::of_text(page, 0)),
                 PageOutcome::Document(document) => {
-                    let read = read_document(&*self.sandbox, context, document, target).await;
-                    read.map_err(|problem| match problem.explain(&self.prompts, context) {
-                        ToolError::Failed { detail, .. } => detail,
-                        ToolError::Interrupted(_) => String::new(),
-                    })
+                    read_in_time(means, context, document, target, until).await
                 }
                 PageOutcome::Refused(problem) => {
                     Err(explain_page_problem(&self.prompts, context, &problem))
@@ -179,6 +181,31 @@ impl<F: Files + Send + Sync> SearchTool<F> {
             }
         }
     }
+}
+
+/// Until when a round that begins now waits for documents.
+fn documents_deadline() -> Instant {
+    Instant::now() + DOCUMENTS_UNTIL
+}
+
+/// Reads a document, or says that it takes too long.
+async fn read_in_time(
+    (sandbox, prompts): (&dyn Sandbox, &Prompts),
+    context: &ToolContext,
+    document: ForeignDocument,
+    target: &PageTarget,
+    until: Instant,
+) -> PageReading {
+    let reading = read_document(sandbox, context, document, target);
+    let Ok(read) = timeout_at(until, reading).await else {
+        let (code, sentence) = (PageProblemCode::TooSlow, String::new());
+        let problem = PageProblem { code, sentence, status: None };
+        return Err(explain_page_problem(prompts, context, &problem));
+    };
+    read.map_err(|problem| match problem.explain(prompts, context) {
+        ToolError::Failed { detail, .. } => detail,
+        ToolError::Interrupted(_) => String::new(),
+    })
 }
 
 /// The pages that are worth reading: the best of each query in turn, none twice and none that was read before.
@@ -277,15 +304,16 @@ impl<F: Files + Send + Sync> TypedTool for SearchTool<F> {
         context: &ToolContext,
         arguments: SearchArguments,
     ) -> Result<ToolOutput, ToolError> {
+        let until = documents_deadline();
         let queries = self.check_queries(context, arguments.queries)?;
-        let mut state = SearchState::load(&*self.files, context).await;
+        let mut state = SearchState::load(&*self.files, &self.prompts, context).await?;
         let SearchAnswer { mut results, problems } = self.search(context, queries).await?;
         for result in &mut results {
             mask_hits(context, &mut result.hits).await;
             mask_hits(context, &mut result.others).await;
         }
         let urls = choose_pages(&results, &state);
-        let readings = self.read_pages(context, urls).await?;
+        let readings = self.read_pages(context, urls, until).await?;
         let findings: Vec<QueryFindings> =
             results.iter().map(|result| list_findings(result, &readings)).collect();
         let shown = findings.iter().map(shorten_findings).collect();
@@ -294,7 +322,7 @@ impl<F: Files + Send + Sync> TypedTool for SearchTool<F> {
             state.add_others(list_others(result));
         }
         let text = self.tell_round(context, &results, &readings, &problems, &mut state);
-        let state = state.keep(&*self.files, context).await;
+        let state = Some(state.keep(&*self.files, &self.prompts, context).await?);
         let view = ResultView::Searched { results: shown };
         Ok(ToolOutput { view, state, ..ToolOutput::from_text(text) })
     }
@@ -302,7 +330,11 @@ impl<F: Files + Send + Sync> TypedTool for SearchTool<F> {
 
 #[cfg(test)]
 mod tests {
+    use djinn_runtime::port::sandbox::{JobContext, SandboxAnswer, SandboxError, SandboxJob};
+    use djinn_runtime::port::tool::BoxFuture;
+
     use super::*;
+    use crate::search_state::tests::context;
 
     fn found(query: &str, urls: &[&str]) -> QueryResult {
         let hit = |url: &&str| SearchHit {
@@ -325,5 +357,34 @@ mod tests {
         let many: Vec<String> = (0..40).map(|nth| format!("p{nth}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(choose_pages(&[found("a", &many)], &state).len(), PAGES_PER_QUERY);
+    }
+
+    /// A sandbox that never answers.
+    struct SilentSandbox;
+
+    impl Sandbox for SilentSandbox {
+        fn max_bytes(&self) -> u64 {
+            1
+        }
+
+        fn run_job<'a>(
+            &'a self,
+            _: &'a JobContext,
+            _: SandboxJob,
+        ) -> BoxFuture<'a, Result<SandboxAnswer, SandboxError>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_document_that_takes_too_long_is_one_that_was_not_read() {
+        let [url, media_type, name] =
+            ["https://a.test/", "application/pdf", "a.pdf"].map(String::from);
+        let (prompts, target) = (Prompts::default(), PageTarget::new(&*url));
+        let document = ForeignDocument { url, media_type, name, content: b"%PDF-1.7".to_vec() };
+        let means: (&dyn Sandbox, &Prompts) = (&SilentSandbox, &prompts);
+        let until = documents_deadline();
+        let reading = read_in_time(means, &context(false), document, &target, until).await;
+        assert_eq!(reading.err().unwrap(), "The site took too long.");
     }
 }

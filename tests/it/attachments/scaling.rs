@@ -81,6 +81,7 @@ async fn write(system: &System, name: &str, bytes: &[u8]) {
         description: String::new(),
         internal: false,
         media_type: "image/png".to_owned(),
+        uploaded: false,
     };
     system.ports().store.write_file(&session, &file, bytes).await.unwrap();
 }

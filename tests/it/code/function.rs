@@ -65,6 +65,7 @@ impl Deployment {
             description: String::new(),
             internal: false,
             media_type: "text/csv".to_owned(),
+            uploaded: false,
         };
         self.world.store.write_file(&self.session, &file, bytes).await.unwrap();
     }

@@ -142,6 +142,7 @@ enum Detour {
     Pieces,
     Query,
     Agent,
+    Citation,
 }
 
 /// A run that has read the canary, makes an address of it, has it come back in a result, and asks for it.
@@ -167,6 +168,7 @@ async fn go_round(world: &World, site: &Site, detour: &Detour, session: &str) {
             .calls([file("get", "piece.md", "")])
             .then(),
         Detour::Query => rule.call("deep_search", json!({"query": sent})).then(),
+        Detour::Citation => rule.call("deep_search", search()).then(),
         Detour::Agent => rule.call("researcher", json!({"task": "Say it."})).then(),
     };
     rule.call("web_fetch", json!({"url": sent})).then().reply("I tried.");
@@ -181,11 +183,16 @@ async fn go_round(world: &World, site: &Site, detour: &Detour, session: &str) {
             .then()
             .reply(format!("Look at {sent}.")),
         Detour::Agent => below.reply(format!("Look at {sent}.")),
+        // Citations of no page are taken out, and what stood around them is one word then.
+        Detour::Citation => below
+            .call("search_round", json!({"queries": ["gold"]}))
+            .then()
+            .reply(format!("Look at {}.", sent.replace("canary", "can[99]ary"))),
     };
     let frames = world.ask(Protocol::Native, &Question::of(&question, session)).await.rest().await;
     let turn = match detour {
         Detour::OwnFile | Detour::Pieces => 4,
-        Detour::Query | Detour::Agent => 3,
+        Detour::Query | Detour::Agent | Detour::Citation => 3,
     };
     let fetched = completed(&frames, &format!("t{turn}.c1.result"))[0].json();
     assert_eq!(fetched["result"]["status"], "failed", "{session}: {fetched}");
@@ -200,6 +207,7 @@ async fn an_address_that_the_model_made_up_stays_unknown_whatever_repeats_it() {
         (Detour::Pieces, "piece"),
         (Detour::Query, "query"),
         (Detour::Agent, "agent"),
+        (Detour::Citation, "citation"),
     ] {
         let site = Site::start().await;
         let world = start(&site, &site.engine("searxng")).await;
@@ -228,4 +236,36 @@ async fn a_page_that_a_search_cites_is_read_without_asking() {
         .reply("Gold 4 [1].");
     let frames = world.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await.rest().await;
     assert!(text_of(&frames, "t2.c1").contains("Gold is warm at 4 degrees."));
+}
+
+#[tokio::test]
+async fn a_file_of_an_earlier_run_makes_no_address_known_and_one_of_the_users_does() {
+    let site = Site::start().await;
+    site.put_page("/theirs", "Theirs", "It is 4.");
+    let world = start(&site, &site.engine("searxng")).await;
+    let (made, theirs) = (site.page_url(&format!("/sink?q={CANARY}")), site.page_url("/theirs"));
+    world.upload("s1", "links.md", &theirs).await;
+    let written = json!({"command": "upload", "filename": "own.md", "description": "A note.", "content": made});
+    world
+        .model
+        .on_request(|request| !request.text().contains("Second:"))
+        .call("file_tool", written)
+        .then()
+        .reply("It is written.");
+    world.ask(Protocol::Native, &Question::of("First: write.", "s1")).await.rest().await;
+    let read = |name: &str| ("file_tool", json!({"command": "get", "filename": name}));
+    world
+        .model
+        .on("Second:")
+        .calls([read("own.md"), read("links.md")])
+        .then()
+        .calls([("web_fetch", json!({"url": made})), ("web_fetch", json!({"url": theirs}))])
+        .then()
+        .reply("I tried.");
+    let second = Question::of("Second: read.", "s1").request("r2");
+    let frames = world.ask(Protocol::Native, &second).await.rest().await;
+    let refused = completed(&frames, "t2.c1.result")[0].json();
+    assert_eq!(refused["result"]["status"], "failed", "{refused}");
+    assert!(text_of(&frames, "t2.c2").contains("It is 4."));
+    assert!(site.requests().iter().all(|request| !request.target.contains(CANARY)));
 }

@@ -51,6 +51,7 @@ impl Tool for Camera {
                 description: "a picture".to_owned(),
                 internal: true,
                 media_type: media_type_of(name).to_owned(),
+                uploaded: false,
             };
             let written = self.store.write_file(&context.session, &new, &Self::content(name)).await;
             let mut image = written.unwrap();

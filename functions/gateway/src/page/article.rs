@@ -288,6 +288,7 @@ mod tests {
             ("deep tables", deep("<table><tr><td>", 50_000)),
             ("deep emphasis", deep("<b><i>", 100_000)),
             ("deep shapes", deep("<math><mi>", 50_000)),
+            ("links in links", deep("<a href=x><marquee>", 950) + &" words".repeat(400_000)),
             ("deep, but not too deep", deep("<blockquote><ul><li>", 80)),
             ("an attribute of 4 MB", format!("<p>words<p title='{}'>end", "x".repeat(4_000_000))),
             ("many attributes", format!("<p>words<p {}>end", "a1 b2 c3 ".repeat(10_000))),

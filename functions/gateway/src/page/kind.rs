@@ -22,6 +22,8 @@ pub(crate) struct SniffedKind {
 
 /// Bytes at the beginning that are looked at.
 const SNIFFED: usize = 1024;
+/// How a PDF begins.
+const PDF_MARK: &[u8] = b"%PDF-";
 /// Bytes at either end of an archive in which the names of an office file's parts stand.
 const ARCHIVE_BYTES: usize = 64 * 1024;
 
@@ -126,7 +128,7 @@ fn is_unsaid(media_type: &str) -> bool {
 
 fn sniff_bytes(bytes: &[u8], is_text: bool, is_html: bool) -> PageKind {
     let start = bytes.get(..SNIFFED).unwrap_or(bytes);
-    if start.windows(5).any(|five| five == b"%PDF-") && !starts_with_tag(start) {
+    if is_pdf(start, is_text) {
         return PageKind::Document("application/pdf", "pdf");
     }
     if start.starts_with(b"PK\x03\x04") || start.starts_with(b"PK\x05\x06") {
@@ -179,8 +181,13 @@ fn is_wide(start: &[u8]) -> bool {
     has_mark || (even.min(odd) == 0 && even.max(odd) * 4 > start.len())
 }
 
-fn starts_with_tag(start: &[u8]) -> bool {
-    start.trim_ascii_start().starts_with(b"<")
+/// Whether it is a PDF, which readers take with other bytes before it. A text may speak of one, and only is one from its
+/// beginning on.
+fn is_pdf(start: &[u8], is_text: bool) -> bool {
+    let unmarked = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
+    let has_tag = unmarked.starts_with(b"<");
+    let is_inside = start.windows(PDF_MARK.len()).any(|window| window == PDF_MARK);
+    unmarked.starts_with(PDF_MARK) || (is_inside && !has_tag && !is_text)
 }
 
 fn starts_with_html(start: &[u8]) -> bool {
@@ -251,7 +258,12 @@ mod tests {
             ("application/x-thing", b"plain \xe4", PageKind::Text, true),
             ("application/pdf", b"%PDF-1.7", PDF, false),
             ("text/html", b"\n%PDF-1.7", PDF, true),
+            ("text/plain", b"\xef\xbb\xbf\n%PDF-1.7", PDF, true),
+            ("", b"junk %PDF-1.7", PDF, false),
+            ("application/pdf", b"junk %PDF-1.7", PDF, false),
             ("text/html", b"<p>%PDF-1.7", PageKind::Html, false),
+            ("text/plain", b"A PDF begins with %PDF-1.7", PageKind::Text, false),
+            ("application/json", b"{\"magic\": \"%PDF-\"}", PageKind::Text, false),
             ("image/png", b"\x89PNG\r\n\x1a\n", PageKind::Binary("an image"), false),
             ("text/html", b"\x89PNG\r\n\x1a\n", PageKind::Binary("an image"), true),
             ("", b"RIFF\0\0\0\0WEBPVP8 ", PageKind::Binary("an image"), false),

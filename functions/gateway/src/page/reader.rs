@@ -24,10 +24,15 @@ pub(crate) struct PageReader {
 
 impl PageReader {
     pub(crate) fn new() -> Self {
-        Self { places: Arc::new(Semaphore::new(AT_ONCE)) }
+        Self::with_places(AT_ONCE)
     }
 
-    /// What becomes of a page, whatever it is made of.
+    pub(crate) fn with_places(places: usize) -> Self {
+        Self { places: Arc::new(Semaphore::new(places)) }
+    }
+
+    /// What becomes of a page, whatever it is made of. The wait for a place has no bound of its own: others may take
+    /// up all of them.
     pub(crate) async fn read(&self, page: RawPage, target: PageTarget) -> PageOutcome {
         let broken = || {
             let sentence = "The page is made so that no text can be read of it.";

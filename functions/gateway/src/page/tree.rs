@@ -27,6 +27,12 @@ const MAX_ALT: usize = 200;
 /// The most links of a page that are looked at, and the most characters of their words.
 const MAX_KNOWN_LINKS: usize = 5_000;
 const MAX_LINK_WORDS: usize = 300;
+/// The most bytes of text and the most nodes in a link that are looked at for its words: links may lie in one another
+/// hundreds deep, and all around the same text.
+const MAX_LINK_TEXT: usize = 4 * 1024;
+const MAX_LINK_NODES: usize = 1_000;
+/// The most bytes of all URLs of a page. A long base would be repeated in each.
+const MAX_URLS_BYTES: usize = 8 * 1024 * 1024;
 
 /// Elements that hold no text for readers.
 const SILENT: [&str; 14] = [
@@ -94,6 +100,7 @@ fn count_open(document: &Document) -> usize {
 fn clean_tree(document: &Document, base: &Url) -> (Vec<PageLink>, usize) {
     let mut deepest = 0;
     let mut anchors = Vec::new();
+    let mut room = MAX_URLS_BYTES;
     let mut open = vec![(document.root(), 0)];
     while let Some((node, depth)) = open.pop() {
         deepest = deepest.max(depth);
@@ -102,7 +109,7 @@ fn clean_tree(document: &Document, base: &Url) -> (Vec<PageLink>, usize) {
             Verdict::Replace(words) => node.replace_with(&document.tree.new_text(words)),
             Verdict::Keep => {
                 if node.has_name("a")
-                    && let Some(url) = complete_link(&node, base)
+                    && let Some(url) = complete_link(&node, base, &mut room)
                 {
                     anchors.push((node, url));
                 }
@@ -114,12 +121,33 @@ fn clean_tree(document: &Document, base: &Url) -> (Vec<PageLink>, usize) {
     let mut known = BTreeSet::new();
     let mut links = Vec::new();
     for (anchor, url) in anchors.into_iter().take(MAX_KNOWN_LINKS) {
-        let text = join_words(&anchor.text(), MAX_LINK_WORDS);
+        let text = join_words(&begin_text(&anchor), MAX_LINK_WORDS);
         if !text.is_empty() && known.insert(url.clone()) {
             links.push(PageLink { text, url });
         }
     }
     (links, deepest)
+}
+
+/// The text of a node as far as the words of a link need it.
+fn begin_text(node: &NodeRef<'_>) -> String {
+    let mut text = String::new();
+    let mut open: Vec<_> = node.first_child().into_iter().collect();
+    for _ in 0..MAX_LINK_NODES {
+        let Some(node) = open.pop() else { break };
+        node.query_or((), |node| {
+            if let NodeData::Text { contents } = &node.data {
+                let end = contents.floor_char_boundary(MAX_LINK_TEXT.saturating_sub(text.len()));
+                text.push_str(contents.get(..end).unwrap_or_default());
+            }
+        });
+        if text.len() + 4 > MAX_LINK_TEXT {
+            break;
+        }
+        open.extend(node.next_sibling());
+        open.extend(node.first_child());
+    }
+    text
 }
 
 enum Verdict {
@@ -182,15 +210,17 @@ fn is_invisible_style(style: &str) -> bool {
     })
 }
 
-/// Makes a link whole, and says where it leads to. One that leads to no page is none.
-fn complete_link(node: &NodeRef<'_>, base: &Url) -> Option<String> {
+/// Makes a link whole, and says where it leads to. One that leads to no page is none, nor is one for which there is no
+/// room.
+fn complete_link(node: &NodeRef<'_>, base: &Url, room: &mut usize) -> Option<String> {
     let href = node.attr("href")?;
     node.remove_attr("title");
     let is_here = href.trim_start().starts_with('#');
     let whole = base.join(&href).ok().filter(|url| {
         let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
-        is_web && !is_here && url.as_str().len() <= MAX_URL_BYTES
+        is_web && !is_here && url.as_str().len() <= MAX_URL_BYTES.min(*room)
     });
+    *room -= whole.as_ref().map_or(0, |url| url.as_str().len());
     match &whole {
         Some(url) => node.set_attr("href", url.as_str()),
         None => node.remove_attr("href"),
@@ -263,6 +293,29 @@ mod tests {
         assert_eq!(href.as_deref(), Some("https://example.com/x/y"));
         let long = format!("<a href='/{}'>x</a>", "y".repeat(MAX_URL_BYTES));
         assert_eq!(parse(&long).document.select("a").attr("href"), None);
+    }
+
+    #[test]
+    fn links_in_links_are_not_read_to_their_ends_again_and_again() {
+        let anchors: String = (0..600).map(|n| format!("<a href=/{n}><marquee>")).collect();
+        let tree = parse(&format!("{anchors}<p>{}", "words ".repeat(20_000)));
+        let innermost = tree.document.select("a[href$='/599']");
+        assert!(innermost.text().len() > 50_000);
+        assert!(begin_text(&innermost.nodes()[0]).len() <= MAX_LINK_TEXT);
+        assert!((2..=600).contains(&tree.links.len()), "{}", tree.links.len());
+        let wide = parse(&format!("<a href=/>{}words</a>", "<i></i>".repeat(50_000)));
+        assert_eq!((wide.links.len(), wide.is_cut), (0, false));
+        let link =
+            parse("<a href=/> one<b> two<i> three</i></b> <img alt=four></a>").links.remove(0);
+        assert_eq!(link.text, "one two three four");
+    }
+
+    #[test]
+    fn a_long_base_is_not_repeated_without_end() {
+        let base = format!("<base href='/{}/'>", "x".repeat(2_000));
+        let tree = parse(&format!("{base}{}", "<a href=y>z</a>".repeat(20_000)));
+        let links = tree.document.select("a[href]").length();
+        assert!((4_000..4_200).contains(&links), "{links}");
     }
 
     #[test]

@@ -173,10 +173,12 @@ async fn of_an_answer_of_twenty_megabytes_what_is_read_counts() {
 #[tokio::test]
 async fn an_engine_at_an_address_that_is_not_public_is_not_asked() {
     let (site, other) = (Site::start(speak).await, Site::start(speak).await);
-    let engines = engines_of(&site, &["tavily"], "env:ENGINE_KEY");
+    let engines = engines_of(&site, &["bing", "tavily"], "env:ENGINE_KEY");
     let gateway = LocalGateway::new(settings(&[&other], Some(engines)), NoSecrets).unwrap();
-    let error = search(&gateway, &["one"]).await.unwrap_err().to_string();
-    assert!(error.contains("is not opened"), "{error}");
+    let error = search(&gateway, &["secrets"]).await.unwrap_err().to_string();
+    assert_eq!(error.matches("its address is not opened").count(), 2, "{error}");
+    // It is logged, and the URL of the first holds the query.
+    assert!(!error.contains("secrets"), "{error}");
     assert!(site.requests().is_empty());
 }
 

@@ -1,6 +1,6 @@
-use djinn_runtime::port::outside::{PageOutcome, PageProblemCode, PageTarget};
+use djinn_runtime::port::outside::{PageAnswer, PageOutcome, PageProblemCode, PageTarget};
 
-use crate::site::{Site, answer};
+use crate::site::{Site, answer, redirect};
 use crate::{gateway_to, problem_of, read_all};
 
 const ROBOTS: &str = "User-agent: DjinnBot\nDisallow: /private\n";
@@ -59,4 +59,32 @@ async fn a_site_without_robots_lets_all_read_and_one_with_a_fault_nobody() {
     assert_eq!(problem.code, PageProblemCode::Robots);
     assert!(problem.sentence.contains("(status 500): try again later"), "{problem:?}");
     assert_eq!(faulty.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn where_a_page_leads_robots_are_heeded_too() {
+    let other = site_with(200).await;
+    let (private, open) = (other.url("/private"), other.url("/open"));
+    let site = Site::start(move |request| match request.target.as_str() {
+        "/to-private" => redirect(&private),
+        "/to-open" => redirect(&open),
+        "/to-own" => redirect("/own"),
+        "/robots.txt" => answer(200, "text/plain", "User-agent: *\nDisallow: /own"),
+        _ => answer(200, "text/html", "<p>It is our own."),
+    })
+    .await;
+    let gateway = gateway_to(&[&site, &other]);
+    let paths = ["/to-private", "/to-open", "/to-own"];
+    let codes = async |heeds_robots| {
+        let answers = read_all(&gateway, targets(&site, &paths, heeds_robots)).await;
+        let code = |answer: PageAnswer| match answer.outcome {
+            PageOutcome::Refused(problem) => Some(problem.code),
+            PageOutcome::Page(_) | PageOutcome::Document(_) => None,
+        };
+        answers.into_iter().map(code).collect::<Vec<_>>()
+    };
+    assert_eq!(codes(false).await, [None, None, None]);
+    let robots = Some(PageProblemCode::Robots);
+    assert_eq!(codes(true).await, [robots, None, robots]);
+    assert_eq!((count_robots(&site), count_robots(&other)), (1, 1));
 }

@@ -156,6 +156,7 @@ mod tests {
             media_type: "text/plain".into(),
             object: format!("uploads/{}", sha256_hex(name.as_bytes())),
             has_rows: None,
+            uploaded: true,
             written_at_ms: 4_102_444_800_000,
             expires: store.now_ms() / 1000 + days_left * DAY_S,
         }

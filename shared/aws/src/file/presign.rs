@@ -145,7 +145,7 @@ mod tests {
     fn announcements_sort_by_time() {
         let name = djinn_core::id::FileName::new("a").unwrap();
         let (description, media_type) = (String::new(), String::new());
-        let file = NewFile { name, description, internal: false, media_type };
+        let file = NewFile { name, description, internal: false, media_type, uploaded: false };
         let times = [0, 9, 1_700_000_000_000, 1_700_000_000_001, 4_102_444_800_000];
         let objects = times.map(|now_ms| upload_object(&file, 1, now_ms));
         assert!(objects.is_sorted() && objects.iter().all(|object| object.len() == 72));

@@ -17,7 +17,10 @@ const HITS: &str = r#"{"answer": {"v": 1, "content": {"kind": "search", "value":
 fn gateway_over(http: &Replay) -> LambdaGateway {
     let s3 = Some("http://127.0.0.1:9".to_owned());
     let endpoints = Endpoints { s3, ..Endpoints::default() };
-    let settings = Settings { endpoints, ..Settings::new("t", "b") };
+    gateway_with(Settings { endpoints, ..Settings::new("t", "b") }, http)
+}
+
+fn gateway_with(settings: Settings, http: &Replay) -> LambdaGateway {
     let store = AwsStore::new(clients_over(settings, http.clone()));
     let functions =
         GatewayFunctions { fetch: Some("fetch".to_owned()), call: Some("call".to_owned()) };
@@ -64,6 +67,24 @@ async fn pages_are_read_by_one_function_and_engines_asked_by_another() {
             "queries": ["heat pumps"], "hits": 5,
         }}})
     );
+}
+
+#[tokio::test]
+async fn of_what_is_stored_no_more_is_read_than_an_answer_may_be() {
+    let answer = r#"{"v": 1, "content": {"kind": "read", "value": []}}"#;
+    let too_large = unavailable("what was read is more than an answer of the gateway may be");
+    for (bytes, expected) in
+        [(MAX_STORED_ANSWER, Ok(Vec::new())), (MAX_STORED_ANSWER + 1, Err(too_large))]
+    {
+        let stored = answer.to_owned() + &" ".repeat(bytes - answer.len());
+        let http = replay_of(&[(200, r#""stored""#), (206, &stored), (204, "")]);
+        let gateway = gateway_with(Settings::new("t", "b"), &http);
+        assert_eq!(gateway.read_pages(&context(), pages()).await, expected);
+        let requests = http.take_requests();
+        let range = format!("bytes=0-{MAX_STORED_ANSWER}");
+        assert_eq!(requests[1].headers().get("range"), Some(range.as_str()));
+        assert_eq!(requests[2].method(), "DELETE");
+    }
 }
 
 #[tokio::test]

@@ -21,6 +21,9 @@ pub(crate) struct FileItem {
     /// Of a CSV file whether it has a row below its header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) has_rows: Option<bool>,
+    /// Whether a user handed it in.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) uploaded: bool,
     /// When it was written, Unix milliseconds: the order of a session's files.
     pub(crate) written_at_ms: i64,
     /// When it is a file no more, Unix seconds: before its bytes are gone.
@@ -50,6 +53,7 @@ impl FileItem {
             media_type: self.media_type,
             object: self.object,
             has_rows: self.has_rows,
+            uploaded: self.uploaded,
         }
     }
 }
@@ -73,6 +77,7 @@ pub(crate) mod tests {
                 media_type: "text/plain".into(),
                 object: "files/x".into(),
                 has_rows: times.0.checked_rem(3).and_then(|rest| (rest != 0).then_some(rest > 0)),
+                uploaded: times.1 % 2 == 0,
                 written_at_ms: times.0,
                 expires: times.1,
             })

@@ -46,7 +46,8 @@ pub(super) struct UrlOrigins<'a> {
     pub(super) offered: &'a [OfferedTool],
     /// The sets of tools of its journal.
     pub(super) tool_sets: &'a ToolSets,
-    /// The files that it wrote.
+    /// The files that it can read, and those of them that it wrote.
+    pub(super) readable: &'a FileList,
     pub(super) produced: &'a FileList,
 }
 
@@ -69,16 +70,15 @@ impl UrlOrigins<'_> {
         known.take(MAX_KNOWN_URLS).map(str::to_owned).collect()
     }
 
-    /// Whether a URL stood whole in the user's words or in a result before a model that had read untrusted text wrote
-    /// it: a tool may repeat what it was told.
+    /// Whether a URL stood whole in the user's words or in a result before the model wrote it: a tool may repeat what
+    /// it was told.
     fn is_known(&self, url: &str) -> bool {
         if self.is_told(url) {
             return true;
         }
-        let mut tainted = is_tainted_at_start(self.spec);
         let first = self.conversation.items.iter().find_map(|item| match item {
             ConversationItem::UserMessage(text) => names_url(text, url).then_some(true),
-            ConversationItem::Turn(turn) => self.is_known_of_turn(turn, url, &mut tainted),
+            ConversationItem::Turn(turn) => self.is_known_of_turn(turn, url),
             ConversationItem::Round { reports, .. } => {
                 reports.iter().any(|report| report.text.contains(url)).then_some(false)
             }
@@ -111,54 +111,48 @@ impl UrlOrigins<'_> {
     }
 
     /// Whether a URL is known from a turn on; `None` if that does not name it.
-    fn is_known_of_turn(&self, turn: &Turn, url: &str, tainted: &mut bool) -> Option<bool> {
-        let mut has_written = false;
-        for (call, result) in &turn.calls {
-            let is_requested = self.find_tools(call).any(|tool| match &call.arguments {
-                ToolArguments::Parsed(arguments) => {
-                    tool.policy.requested_url(arguments) == Some(url)
-                }
-                ToolArguments::Malformed { .. } => false,
-            });
-            if is_requested && matches!(result, ToolResult::Done(_)) {
-                return Some(true);
-            }
-            has_written |= call.arguments.texts().iter().any(|text| text.contains(url));
+    fn is_known_of_turn(&self, turn: &Turn, url: &str) -> Option<bool> {
+        if turn.calls.iter().any(|(call, result)| self.was_fetched(call, result, url)) {
+            return Some(true);
         }
-        if *tainted && has_written {
+        let written = turn.calls.iter().flat_map(|(call, _)| call.arguments.texts());
+        if written.flat_map(solid_characters).collect::<String>().contains(url) {
             return Some(false);
         }
-        for (call, result) in &turn.calls {
-            let tools: Vec<_> = self.find_tools(call).collect();
-            let is_untrusted = tools.is_empty() || tools.iter().any(|tool| tool.policy.untrusted);
-            *tainted |= result.is_untrusted(is_untrusted);
-            match result {
+        turn.calls.iter().find_map(|(call, result)| match result {
+            ToolResult::Done(output) if names_url(&output.text, url) => {
                 // What the tool of another run does is not known here.
-                ToolResult::Done(output) if !tools.is_empty() && names_url(&output.text, url) => {
-                    return Some(tools.into_iter().all(is_quote) && !self.reads_own(call, output));
-                }
-                ToolResult::Done(_)
-                | ToolResult::Failed { .. }
-                | ToolResult::PlanRefused { .. } => {}
+                let mut tools = self.find_tools(call).peekable();
+                tools.peek()?;
+                Some(tools.all(is_quote) && self.quotes_files(call, output))
             }
-        }
-        None
+            ToolResult::Done(_) | ToolResult::Failed { .. } | ToolResult::PlanRefused { .. } => {
+                None
+            }
+        })
     }
 
-    /// Whether a call reads a file that the run wrote.
-    fn reads_own(&self, call: &ToolCall, output: &ToolOutput) -> bool {
-        let is_own = |name: &str| {
-            name == PLAN_FILE || self.produced.all().iter().any(|file| file.name.as_str() == name)
-        };
-        let read = match &output.view {
-            ResultView::FileRead { file } => Some(file.name.as_str()),
+    /// Whether a call has asked for a URL already: to ask again tells nobody more.
+    fn was_fetched(&self, call: &ToolCall, result: &ToolResult, url: &str) -> bool {
+        let ToolArguments::Parsed(arguments) = &call.arguments else { return false };
+        let is_it = |tool: &OfferedTool| tool.policy.requested_url(arguments) == Some(url);
+        matches!(result, ToolResult::Done(_)) && self.find_tools(call).any(is_it)
+    }
+
+    /// Whether the files that a call reads, if it reads any, were handed in by users.
+    fn quotes_files(&self, call: &ToolCall, output: &ToolOutput) -> bool {
+        match &output.view {
+            ResultView::FileRead { file } => file.uploaded,
             ResultView::Text
             | ResultView::FileWritten { .. }
             | ResultView::UserAnswer
             | ResultView::Plan { .. }
-            | ResultView::Searched { .. } => None,
-        };
-        call.arguments.texts().into_iter().chain(read).any(is_own)
+            | ResultView::Searched { .. } => {
+                let texts = call.arguments.texts();
+                let made = self.readable.all().iter().filter(|file| !file.uploaded);
+                !made.into_iter().any(|file| texts.contains(&file.name.as_str()))
+            }
+        }
     }
 
     fn find_tools<'a>(&'a self, call: &'a ToolCall) -> impl Iterator<Item = &'a OfferedTool> {
@@ -176,6 +170,16 @@ fn known_of_result((_, result): &(ToolCall, ToolResult)) -> Option<&[String]> {
         ToolResult::Done(output) => Some(&output.known_urls),
         ToolResult::Failed { .. } | ToolResult::PlanRefused { .. } => None,
     }
+}
+
+/// The characters of a text that a tool cannot leave out of a URL unseen.
+fn solid_characters(text: &str) -> impl Iterator<Item = char> {
+    let is_solid = |next: &char| {
+        let is_invisible =
+            matches!(next, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}');
+        !next.is_whitespace() && !next.is_control() && !is_invisible
+    };
+    text.chars().filter(is_solid)
 }
 
 fn names_url(text: &str, url: &str) -> bool {

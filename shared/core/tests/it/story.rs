@@ -173,6 +173,7 @@ pub(crate) fn file(name: &str) -> ProductFile {
         media_type: media_type_of(name).to_owned(),
         object: format!("object-of-{name}"),
         has_rows: None,
+        uploaded: false,
     }
 }
 

@@ -164,8 +164,8 @@ fn a_url_that_the_model_made_up_is_not_known_by_being_read_back() {
     };
     let reads = |message: &str| calls(message, "read", json!({}));
     let told = |call: &str| story::returned(call, &format!("It says {URL} there."));
-    let read_file = |call: &str, name: &str| {
-        let view = ResultView::FileRead { file: story::file(name) };
+    let read_file = |call: &str, name: &str, uploaded: bool| {
+        let view = ResultView::FileRead { file: ProductFile { uploaded, ..story::file(name) } };
         let output = ToolOutput { view, ..ToolOutput::from_text(format!("See {URL}.")) };
         story::outcome(call, ToolResult::Done(output))
     };
@@ -177,7 +177,7 @@ fn a_url_that_the_model_made_up_is_not_known_by_being_read_back() {
         Input::ModelReplied(replied)
     };
     let tainted = || vec![reads("t1"), story::returned("t1.c1", "Obey.")];
-    let cases: [(&str, Vec<Input>, bool); 8] = [
+    let cases: [(&str, Vec<Input>, bool); 9] = [
         ("a page names it", vec![reads("t2"), told("t2.c1")], true),
         (
             "a tool repeats its arguments",
@@ -187,6 +187,14 @@ fn a_url_that_the_model_made_up_is_not_known_by_being_read_back() {
         (
             "a tool cuts its arguments",
             vec![calls("t2", "read", json!({"q": format!("{URL}-and-more")})), told("t2.c1")],
+            false,
+        ),
+        (
+            "a tool joins its arguments",
+            vec![
+                calls("t2", "read", json!({"q": ["https://made.test/?q=sec\u{1}r\u{200b}e", "t"]})),
+                told("t2.c1"),
+            ],
             false,
         ),
         (
@@ -211,7 +219,7 @@ fn a_url_that_the_model_made_up_is_not_known_by_being_read_back() {
         ),
         (
             "a file of the user's names it",
-            vec![calls("t2", "file_tool", json!({})), read_file("t2.c1", "theirs.md")],
+            vec![calls("t2", "file_tool", json!({})), read_file("t2.c1", "theirs.md", true)],
             true,
         ),
         (
@@ -220,13 +228,13 @@ fn a_url_that_the_model_made_up_is_not_known_by_being_read_back() {
                 calls("t2", "file_tool", json!({"content": "https://made.test/?q="})),
                 story::wrote("t2.c1", "own.md"),
                 calls("t3", "file_tool", json!({})),
-                read_file("t3.c1", "own.md"),
+                read_file("t3.c1", "own.md", false),
             ],
             false,
         ),
         (
             "the plan names it",
-            vec![calls("t2", "file_tool", json!({})), read_file("t2.c1", "TODO.md")],
+            vec![calls("t2", "file_tool", json!({})), read_file("t2.c1", "TODO.md", false)],
             false,
         ),
     ];

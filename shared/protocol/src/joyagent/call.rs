@@ -52,6 +52,7 @@ impl Translator {
             self.product_urls.extend(urls);
         }
         let tool = requested.tool.as_str();
+        let closed = self.end_failed_search(entry, call, outcome);
         let events = self.report_result_events(entry, call, tool, outcome);
         let events = events.or_else(|| self.code_result_events(entry, tool, outcome));
         let events = events.or_else(|| self.search_result_events(entry, call, tool, outcome));
@@ -62,7 +63,7 @@ impl Translator {
             let digital_employee = role.clone().or_else(|| event.digital_employee.clone());
             AgentResponse { digital_employee, ..event }
         };
-        events.into_iter().map(named).collect()
+        closed.into_iter().chain(events).map(named).collect()
     }
 
     fn result_of_call(

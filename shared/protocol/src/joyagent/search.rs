@@ -1,7 +1,8 @@
 //! A search: what is asked in each round, what was found, and the report as it is written.
 //!
 //! The page adds every piece of a report to what it shows and can take nothing back. So each event holds what
-//! was added, the last one what is missing in the end; and what does not go on a text has an id of its own.
+//! was added, the last one what is missing in the end; and what does not go on a text has an id of its own, once
+//! what was shown has ended.
 
 use serde_json::{Value, json};
 
@@ -84,10 +85,7 @@ impl Translator {
         }
         let path = entry.path.with_child(ChildId::new(call.to_string()).ok()?);
         self.searches.get(&path)?;
-        let ToolResult::Done(output) = result else {
-            self.searches.remove(&path);
-            return None;
-        };
+        let ToolResult::Done(output) = result else { return None };
         let mut events: Vec<_> = self.extend_report(&path, &output.text, true, entry.at_ms);
         let files = output.files.iter().enumerate().map(|(nth, file)| {
             let id = format!("{}.{nth}", entry.id);
@@ -104,7 +102,7 @@ impl Translator {
         edit: &TextEdit,
         at_ms: i64,
     ) -> Option<Vec<AgentResponse>> {
-        let search = self.searches.get_mut(&key.path).filter(|search| search.has_found)?;
+        let search = self.searches.get(&key.path).filter(|search| search.has_found)?;
         Some(match edit {
             _ if search.has_ended => Vec::new(),
             TextEdit::Append(text) => {
@@ -112,10 +110,7 @@ impl Translator {
                 self.extend_report(&key.path, &whole, false, at_ms)
             }
             TextEdit::Replace(text) => self.extend_report(&key.path, text, false, at_ms),
-            TextEdit::Retract => {
-                search.begin_anew();
-                Vec::new()
-            }
+            TextEdit::Retract => self.close_report(&key.path, at_ms).into_iter().collect(),
         })
     }
 
@@ -130,6 +125,22 @@ impl Translator {
         Some(self.extend_report(path, text, false, at_ms))
     }
 
+    /// Forgets a search that came to nothing. The end of what was shown of its report.
+    pub(super) fn end_failed_search(
+        &mut self,
+        entry: &Entry,
+        call: &CallId,
+        result: &ToolResult,
+    ) -> Option<AgentResponse> {
+        if let ToolResult::Done(_) = result {
+            return None;
+        }
+        let path = entry.path.with_child(ChildId::new(call.to_string()).ok()?);
+        let closed = self.close_report(&path, entry.at_ms);
+        self.searches.remove(&path);
+        closed
+    }
+
     /// What is missing of a report whose text is now this one.
     fn extend_report(
         &mut self,
@@ -138,24 +149,48 @@ impl Translator {
         is_final: bool,
         at_ms: i64,
     ) -> Vec<AgentResponse> {
-        let search = self.searches.get_mut(path).filter(|search| !search.has_ended);
+        let search = self.searches.get(path).filter(|search| !search.has_ended);
         let Some(search) = search else { return Vec::new() };
-        search.has_ended = is_final;
-        if !text.starts_with(&search.shown) {
-            search.begin_anew();
+        // White space at the end, which nobody sees, is not missed there.
+        let shown = if is_final { search.shown.trim_end() } else { &search.shown };
+        let (closed, rest) = match text.strip_prefix(shown) {
+            Some(rest) => (None, rest),
+            None => (self.close_report(path, at_ms), text),
+        };
+        if let Some(search) = self.searches.get_mut(path) {
+            search.has_ended = is_final;
+            text.clone_into(&mut search.shown);
         }
-        let rest = text.get(search.shown.len()..).unwrap_or_default().to_owned();
-        text.clone_into(&mut search.shown);
-        if rest.is_empty() && !is_final {
-            return Vec::new();
-        }
-        let (id, query) = (format!("{path}.report{}", search.number), search.query.clone());
+        let is_news = is_final || !rest.is_empty();
+        let extended = is_news.then(|| self.answer_event(path, rest, is_final, at_ms)).flatten();
+        closed.into_iter().chain(extended).collect()
+    }
+
+    /// The end of what was shown of a report: it cannot be taken back, and what follows stands beside it.
+    fn close_report(&mut self, path: &Path, at_ms: i64) -> Option<AgentResponse> {
+        let shown = |search: &&SearchReport| !search.has_ended && !search.shown.is_empty();
+        self.searches.get(path).filter(shown)?;
+        let closed = self.answer_event(path, "", true, at_ms);
+        let search = self.searches.get_mut(path)?;
+        search.shown.clear();
+        search.number += 1;
+        closed
+    }
+
+    fn answer_event(
+        &self,
+        path: &Path,
+        piece: &str,
+        is_final: bool,
+        at_ms: i64,
+    ) -> Option<AgentResponse> {
+        let search = self.searches.get(path)?;
         let map = json!({
-            "requestId": self.request, "query": query, "searchResult": {"query": [], "docs": []},
-            "answer": rest, "isFinal": is_final, "messageType": "report", "agentType": self.agent_type(),
+            "requestId": self.request, "query": search.query, "searchResult": {"query": [], "docs": []},
+            "answer": piece, "isFinal": is_final, "messageType": "report", "agentType": self.agent_type(),
         });
-        let event = self.search_event(&id, path, map, at_ms);
-        vec![AgentResponse { is_final, ..event }]
+        let event = self.search_event(&format!("{path}.report{}", search.number), path, map, at_ms);
+        Some(AgentResponse { is_final, ..event })
     }
 
     fn findings_event(
@@ -180,16 +215,6 @@ impl Translator {
         event.digital_employee = Some(SEARCH_AGENT.to_owned());
         self.place_event(&mut event, path);
         event
-    }
-}
-
-impl SearchReport {
-    /// What was shown cannot be taken back; what follows stands beside it.
-    fn begin_anew(&mut self) {
-        if !self.shown.is_empty() {
-            self.number += 1;
-        }
-        self.shown.clear();
     }
 }
 

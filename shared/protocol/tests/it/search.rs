@@ -5,7 +5,7 @@ use djinn_core::entry::Entry;
 use djinn_core::id::{MessageId, Path};
 use djinn_core::input::Input;
 use djinn_core::tool::search::{QueryFindings, SearchedPage};
-use djinn_core::tool::{EffectClass, OfferedTool, ResultView, ToolOutput, ToolResult};
+use djinn_core::tool::{EffectClass, OfferedTool, ResultView, ToolFailure, ToolOutput, ToolResult};
 use djinn_protocol::preview::{EarlyEntry, Live, Preview, TextKind};
 use serde_json::{Value, json};
 
@@ -59,16 +59,16 @@ fn found(call: &str, queries: &[&str]) -> Input {
     story::outcome(call, ToolResult::Done(ToolOutput { view, ..ToolOutput::from_text("[1] Heat") }))
 }
 
-/// Two rounds, and an answer of which a citation leads nowhere.
-fn search(told: &mut Told) {
+/// Two rounds, an answer, and what comes of checking its citations.
+fn search(told: &mut Told, answer: &str, result: ToolResult) {
     let round = |queries: &[&str]| ("search_round", json!({"queries": queries}));
     told.tell(offer(story::replied("t1", "I search.", &[round(&["gold", "iron"])])));
     told.tell(found("t1.c1", &["gold", "iron"]));
     told.tell(offer(story::replied("t2", "", &[round(&["zinc"])])));
     told.tell(found("t2.c1", &["zinc"]));
-    told.tell(story::replied("t3", ANSWER, &[]));
-    told.tell(offer(story::replied("after", ANSWER, &[("cite", json!({"answer": ANSWER}))])));
-    told.tell(story::returned("after.c1", CITED));
+    told.tell(story::replied("t3", answer, &[]));
+    told.tell(offer(story::replied("after", answer, &[("cite", json!({"answer": answer}))])));
+    told.tell(story::outcome("after.c1", result));
 }
 
 fn piece(attempt: u32, offset: usize, text: &str) -> Live {
@@ -84,14 +84,14 @@ fn piece(attempt: u32, offset: usize, text: &str) -> Live {
 }
 
 /// A run that has a search made, and what is done below.
-fn told() -> (Told, Vec<Entry>) {
+fn told(answer: &str, result: ToolResult) -> (Told, Vec<Entry>) {
     let mut asked = story::asked("How warm?");
     asked.settings.budget.steps = 200;
     let mut root = Told::of(asked);
     let call = ("deep_search", json!({"query": "How warm is it?"}));
     root.tell(offer(story::replied("t1", "I have it searched for.", &[call])));
     let mut child = root.called("t1.c1", searcher());
-    search(&mut child);
+    search(&mut child, answer, result);
     root.tell(child.end());
     root.tell(story::replied("t2", "It is 4.", &[]));
     let path: Path = "t1.c1".parse().unwrap();
@@ -100,8 +100,8 @@ fn told() -> (Told, Vec<Entry>) {
 }
 
 /// The stream of a client that was there from the beginning; the first attempt at the answer broke off.
-fn stream(protocol: Protocol) -> String {
-    let (root, below) = told();
+fn stream(protocol: Protocol, answer: &str, result: ToolResult) -> String {
+    let (root, below) = told(answer, result);
     let mut connection = connection(protocol, true);
     let mut frames = Vec::new();
     let mut records = root.1.iter();
@@ -131,7 +131,8 @@ fn stream(protocol: Protocol) -> String {
 #[test]
 fn a_search_is_shown_round_by_round_and_its_report_as_it_is_written() {
     for protocol in PROTOCOLS {
-        let frames = stream(protocol);
+        let cited = ToolResult::Done(ToolOutput::from_text(CITED));
+        let frames = stream(protocol, ANSWER, cited);
         if let Some(page) = page(protocol, false, &frames) {
             page.check_unlocked();
         }
@@ -140,23 +141,43 @@ fn a_search_is_shown_round_by_round_and_its_report_as_it_is_written() {
     }
 }
 
-#[test]
-fn a_page_that_only_adds_shows_the_cited_report_in_the_end() {
-    let frames = received(&stream(Protocol::Raw));
-    let mut texts: Vec<(String, String)> = Vec::new();
-    for frame in &frames {
+/// The reports that a page shows which only adds, each with whether it has ended.
+fn read_reports(frames: &str) -> Vec<(String, bool)> {
+    let mut reports: Vec<(String, String, bool)> = Vec::new();
+    for frame in received(frames) {
         let event: Value = serde_json::from_str(&frame.data).unwrap();
         let map = &event["resultMap"];
         if event["messageType"] != "deep_search" || map["messageType"] != "report" {
             continue;
         }
         let (id, piece) = (event["messageId"].to_string(), map["answer"].as_str().unwrap());
-        match texts.iter_mut().find(|(known, _)| *known == id) {
-            Some((_, text)) => text.push_str(piece),
-            None => texts.push((id, piece.to_owned())),
+        let has_ended = map["isFinal"] == true;
+        match reports.iter_mut().find(|(known, ..)| *known == id) {
+            Some((_, text, ended)) => {
+                assert!(!*ended, "more of a report that has ended: {event}");
+                text.push_str(piece);
+                *ended = has_ended;
+            }
+            None => reports.push((id, piece.to_owned(), has_ended)),
         }
     }
-    let shown: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
-    // A failed attempt, the answer as it was written, and the one whose citations all lead somewhere.
-    assert_eq!(shown, ["It is wro", ANSWER, CITED]);
+    reports.into_iter().map(|(_, text, ended)| (text, ended)).collect()
+}
+
+#[test]
+fn a_page_that_only_adds_shows_the_cited_report_in_the_end() {
+    let (line, listed) = (format!("{ANSWER}\n"), format!("{ANSWER}\n\n## Sources"));
+    let done = |text: &str| ToolResult::Done(ToolOutput::from_text(text));
+    let failed = ToolResult::Failed { reason: ToolFailure::Error, detail: "No.".to_owned() };
+    for (answer, result, shown) in [
+        // A failed attempt, the answer as it was written, and the one whose citations all lead somewhere.
+        (ANSWER, done(CITED), vec!["It is wro", ANSWER, CITED]),
+        // Where nothing was taken out, only the rest follows.
+        (ANSWER, done(&listed), vec!["It is wro", &listed]),
+        (&line, done(&listed), vec!["It is wro", &format!("{ANSWER}\n\n\n## Sources")]),
+        (ANSWER, failed, vec!["It is wro", ANSWER]),
+    ] {
+        let expected: Vec<_> = shown.into_iter().map(|text| (text.to_owned(), true)).collect();
+        assert_eq!(read_reports(&stream(Protocol::Raw, answer, result)), expected);
+    }
 }

@@ -32,6 +32,7 @@ impl AnswerWrite {
             description: description.unwrap_or_default(),
             internal,
             name,
+            uploaded: false,
         });
         Self { session: SessionKey::of(spec), file, text: answer.text, written: Mutex::default() }
     }

@@ -37,7 +37,13 @@ impl<P: Ports> PlanWrite<P> {
         let Self { ports, session, text, version } = self;
         if let Ok(name) = FileName::new(PLAN_FILE) {
             let media_type = media_type_of(PLAN_FILE).to_owned();
-            let file = NewFile { name, description: String::new(), internal: true, media_type };
+            let file = NewFile {
+                name,
+                description: String::new(),
+                internal: true,
+                media_type,
+                uploaded: false,
+            };
             if let Err(error) = ports.store().write_file(&session, &file, text.as_bytes()).await {
                 tracing::warn!(%error, version, "plan not kept");
             }

@@ -255,6 +255,7 @@ impl<P: Ports> ToolExecution<P> {
             description: format!("{} {}", self.invocation.call.tool, self.invocation.call.id),
             internal: true,
             media_type: media_type_of(file.as_str()).to_owned(),
+            uploaded: false,
         };
         let bytes = text.as_bytes();
         let written = self.ports.store().write_file(&self.context.session, &new, bytes).await;

@@ -17,6 +17,8 @@ pub struct NewFile {
     pub internal: bool,
     /// The media type it is served with.
     pub media_type: String,
+    /// Whether a user hands it in; no run may say so of what it writes.
+    pub uploaded: bool,
 }
 
 /// Whether a file of this media type has a row below its header; `None` for what is no CSV.

@@ -121,6 +121,7 @@ mod tests {
             media_type: "image/png".to_owned(),
             object: String::new(),
             has_rows: None,
+            uploaded: false,
         }
     }
 

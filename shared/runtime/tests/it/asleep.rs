@@ -239,6 +239,7 @@ async fn a_file_that_was_announced_and_has_not_come_is_not_heard_of_on_the_way_t
         media_type: media_type_of("late.csv").to_owned(),
         object: "o-late".to_owned(),
         has_rows: None,
+        uploaded: false,
     };
     let announced = Mail::FileAnnounced { file };
     sim.ports.store.put_mail(&question.run_key(), &announced, 0).await.unwrap();

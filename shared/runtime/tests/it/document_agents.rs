@@ -145,6 +145,7 @@ async fn ask_with_file(sim: &Sim) -> UserQuestion {
         description: String::new(),
         internal: false,
         media_type: "text/csv".to_owned(),
+        uploaded: false,
     };
     sim.ports.store.write_file(&session, &given, b"a\n1\n").await.unwrap();
     question

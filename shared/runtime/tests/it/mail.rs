@@ -22,6 +22,7 @@ fn file(name: &str) -> ProductFile {
         media_type: media_type_of(name).to_owned(),
         object: format!("o-{name}"),
         has_rows: None,
+        uploaded: false,
     }
 }
 

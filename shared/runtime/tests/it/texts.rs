@@ -72,6 +72,7 @@ fn question() -> UserQuestion {
                 description: "mk-attached-words".to_owned(),
                 internal: false,
                 media_type: "text/csv".to_owned(),
+                uploaded: false,
             },
             b"a,b".to_vec(),
         )],
@@ -206,8 +207,14 @@ async fn every_text_of_a_person_is_checked() {
     check_one(SessionTitle { title: "mk-title".to_owned() }).await;
     let name: FileName = id("mk-name.md");
     let description = "mk-description".to_owned();
-    check_one(NewFile { name, description, internal: false, media_type: "text/x".to_owned() })
-        .await;
+    check_one(NewFile {
+        name,
+        description,
+        internal: false,
+        media_type: "text/x".to_owned(),
+        uploaded: false,
+    })
+    .await;
 }
 
 #[tokio::test]

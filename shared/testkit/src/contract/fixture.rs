@@ -264,6 +264,7 @@ pub(super) fn new_file(name: &str) -> FixtureResult<NewFile> {
         description: format!("About {name}"),
         internal: false,
         media_type: "text/markdown".to_owned(),
+        uploaded: false,
     })
 }
 

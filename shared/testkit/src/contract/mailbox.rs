@@ -17,6 +17,7 @@ fn file_added(id: &str) -> Result<Mail, djinn_core::id::BadId> {
         media_type: "text/html".to_owned(),
         object: "files/x".to_owned(),
         has_rows: None,
+        uploaded: false,
     };
     Ok(Mail::FileAdded { id: id.to_owned(), file })
 }

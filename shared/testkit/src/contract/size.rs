@@ -36,6 +36,7 @@ fn product_file(name: &str, description: &str) -> FixtureResult<ProductFile> {
         media_type: "text/plain".to_owned(),
         object: format!("files/{name}"),
         has_rows: None,
+        uploaded: false,
     })
 }
 

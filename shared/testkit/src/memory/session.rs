@@ -111,6 +111,7 @@ impl State {
             media_type: new.media_type.clone(),
             object: format!("files/{}", sha256_hex(bytes)),
             has_rows: has_rows(&new.media_type, bytes),
+            uploaded: new.uploaded,
         };
         self.files_written += 1;
         let written = self.files_written;

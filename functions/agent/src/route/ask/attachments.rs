@@ -236,7 +236,8 @@ fn read_data(
         return Err(invalid("uri", &format!("is called {wrong} and does not begin as that does")));
     }
     let media_type = media_type.to_owned();
-    let file = NewFile { name, description: String::new(), internal: false, media_type };
+    let file =
+        NewFile { name, description: String::new(), internal: false, media_type, uploaded: true };
     Ok(QuestionAttachment::New(file, data.bytes))
 }
 
@@ -295,7 +296,13 @@ mod tests {
         let image = |nth: usize| {
             let name = FileName::new(format!("{nth}.png")).unwrap();
             let media_type = "image/png".to_owned();
-            let file = NewFile { name, description: String::new(), internal: false, media_type };
+            let file = NewFile {
+                name,
+                description: String::new(),
+                internal: false,
+                media_type,
+                uploaded: true,
+            };
             QuestionAttachment::New(file, Vec::new())
         };
         let mut read = ReadFiles::default();

@@ -91,6 +91,7 @@ async fn find_by_link<P: AgentPorts>(
         internal: false,
         object: grant.object,
         has_rows: None,
+        uploaded: false,
     };
     match agent.ports.store().has_bytes(&grant.folder, &file).await {
         Ok(true) => Ok((grant.folder, file)),

@@ -154,6 +154,7 @@ fn new_file(
         media_type: media_type_of(name).to_owned(),
         description: description.unwrap_or_default(),
         internal: internal.unwrap_or(false),
+        uploaded: true,
     })
 }
 

@@ -142,6 +142,7 @@ pub(crate) fn file(name: &str) -> NewFile {
         description: String::new(),
         internal: false,
         media_type: "text/markdown".into(),
+        uploaded: false,
     }
 }
 

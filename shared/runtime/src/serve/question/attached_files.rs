@@ -102,6 +102,7 @@ mod tests {
             media_type: media_type_of(name).to_owned(),
             object: object.to_owned(),
             has_rows: None,
+            uploaded: false,
         }
     }
 

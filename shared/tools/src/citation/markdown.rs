@@ -1,0 +1,119 @@
+//! As much of Markdown as tells a citation from code and from a link.
+
+/// Where a link leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Destination {
+    /// An address somewhere else.
+    Address,
+    /// Markdown takes it for an address, and people for a word.
+    Word,
+}
+
+/// A text in parts: prose, and blocks of code with their fences, of which `true` is said.
+pub(super) fn split_code(text: &str) -> Vec<(bool, &str)> {
+    let (mut parts, mut part, mut at) = (Vec::new(), 0, 0);
+    let mut open: Option<&str> = None;
+    for line in text.split_inclusive('\n') {
+        let end = at + line.len();
+        match open {
+            None => {
+                open = read_fence(skip_markers(line));
+                if open.is_some() {
+                    parts.push((false, text.get(part..at).unwrap_or_default()));
+                    part = at;
+                }
+            }
+            Some(fence) if closes_code(line, fence) => {
+                parts.push((true, text.get(part..end).unwrap_or_default()));
+                (open, part) = (None, end);
+            }
+            Some(_) => {}
+        }
+        at = end;
+    }
+    parts.push((open.is_some(), text.get(part..).unwrap_or_default()));
+    parts
+}
+
+/// The marks that begin a block of code. Three and more in a line with code of its own are none.
+fn read_fence(line: &str) -> Option<&str> {
+    let mark = line.chars().next().filter(|first| ['`', '~'].contains(first))?;
+    let rest = line.trim_start_matches(mark);
+    let fence = line.strip_suffix(rest)?;
+    (fence.len() >= 3 && !(mark == '`' && rest.contains('`'))).then_some(fence)
+}
+
+fn closes_code(line: &str, fence: &str) -> bool {
+    let line = line.trim_start_matches([' ', '\t', '>']).trim_end();
+    line.starts_with(fence) && read_fence(line) == Some(line)
+}
+
+/// A line without what makes it a part of lists and quotations.
+fn skip_markers(line: &str) -> &str {
+    let line = line.trim_start_matches(MARKERS);
+    let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
+    let numbered = rest.strip_prefix(['.', ')']).filter(|_| rest.len() < line.len());
+    numbered.map_or(line, |rest| rest.trim_start_matches(MARKERS))
+}
+
+/// What begins a line of a list or a quotation.
+const MARKERS: [char; 6] = [' ', '\t', '>', '-', '*', '+'];
+
+/// Whether what comes after this text is the first of its line, markers of lists and quotations aside.
+pub(super) fn is_line_start(text: &str) -> bool {
+    text.rsplit('\n').next().is_none_or(|line| skip_markers(line).is_empty())
+}
+
+/// The code within a line or a paragraph that begins a text, with its marks.
+pub(super) fn read_code_span(text: &str) -> Option<&str> {
+    let body = text.trim_start_matches('`');
+    let marks = text.len() - body.len();
+    let paragraph = body.split("\n\n").next().filter(|_| marks > 0)?;
+    let mut rest = paragraph;
+    while let Some(at) = rest.find('`') {
+        let after = rest.get(at..)?.trim_start_matches('`');
+        if rest.len() - at - after.len() == marks {
+            return text.get(..marks + paragraph.len() - after.len());
+        }
+        rest = after;
+    }
+    None
+}
+
+/// Where `[1]:` has all `[1]` lead, from behind the colon, and what follows its line.
+pub(super) fn read_definition(text: &str) -> Option<(Destination, &str)> {
+    let begin = text.trim_start_matches([' ', '\t']);
+    let begin = begin.strip_prefix("\r\n").or(begin.strip_prefix('\n')).unwrap_or(begin);
+    let (line, after) = begin.split_once('\n').unwrap_or((begin, ""));
+    let destination = read_destination(line).filter(|_| !line.trim().is_empty())?;
+    Some((destination, after))
+}
+
+/// Where a link leads, from behind its parenthesis, and what follows it.
+pub(super) fn read_link(text: &str) -> Option<(Destination, &str)> {
+    let paragraph = text.split("\n\n").next()?;
+    let mut depth = 1;
+    let (end, _) = paragraph.char_indices().find(|(_, character)| {
+        depth += match character {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        depth == 0
+    })?;
+    let (inner, after) = text.split_at(end);
+    Some((read_destination(inner)?, after.strip_prefix(')')?))
+}
+
+/// Where this leads, if it is an address with nothing but a title behind it.
+fn read_destination(text: &str) -> Option<Destination> {
+    let text = text.trim();
+    if text.is_empty() || text.starts_with('<') {
+        return Some(Destination::Address);
+    }
+    let (word, title) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let title = title.trim_start();
+    let is_whole = title.is_empty() || title.starts_with(['"', '\'', '(']);
+    let is_address = word.starts_with('/') || word.contains("//");
+    is_whole.then_some(if is_address { Destination::Address } else { Destination::Word })
+}
