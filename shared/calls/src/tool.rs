@@ -198,7 +198,7 @@ pub enum ToolArguments {
 impl ToolArguments {
     /// Every text in them, at whatever depth; of what could not be read, all.
     #[must_use]
-    pub fn texts(&self) -> Vec<&str> {
+    pub fn list_texts(&self) -> Vec<&str> {
         let mut texts = Vec::new();
         match self {
             Self::Parsed(members) => {

@@ -33,7 +33,7 @@ struct PriceEntry {
 }
 
 impl PriceEntry {
-    fn price(&self) -> Price {
+    fn to_price(&self) -> Price {
         Price { input: self.input, cached_input: self.cached_input, output: self.output }
     }
 }
@@ -98,7 +98,7 @@ impl Prices {
     /// one without, unless it has a price of its own.
     pub(crate) fn of(&self, model: &str) -> Option<Price> {
         let listed = |name: &str| self.0.get(name).or_else(|| LIST_PRICES.get(name));
-        listed(model).or_else(|| listed(strip_date(model)?)).map(PriceEntry::price)
+        listed(model).or_else(|| listed(strip_date(model)?)).map(PriceEntry::to_price)
     }
 }
 

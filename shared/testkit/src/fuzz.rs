@@ -59,7 +59,11 @@ impl FuzzPlan {
         let seed = find_number(SEED.name).unwrap_or(usual);
         let mut mutator = Mutator::new(seed, self.words, self.max_bytes);
         let (began, mut news, mut tried) = (Instant::now(), NEWS_EVERY, 0_u64);
-        tell(&format!("{}: {} inputs of the corpus, seed {seed}", self.corpus, corpus.len()));
+        print_words(&format!(
+            "{}: {} inputs of the corpus, seed {seed}",
+            self.corpus,
+            corpus.len()
+        ));
         while seconds.map_or(tried < self.cases, |most| began.elapsed().as_secs() < most) {
             let input = mutator.change_one(&corpus);
             if let Err(why) = check_input(&input, &property) {
@@ -70,7 +74,7 @@ impl FuzzPlan {
             tried += 1;
             if began.elapsed() > news {
                 news += NEWS_EVERY;
-                tell(&format!("{}: {tried} inputs", self.corpus));
+                print_words(&format!("{}: {tried} inputs", self.corpus));
             }
         }
         Ok(format!(
@@ -121,7 +125,7 @@ fn find_number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-fn tell(words: &dyn Display) {
+fn print_words(words: &dyn Display) {
     // Nobody has to hear it.
     let _unheard = writeln!(std::io::stderr(), "    {words}");
 }

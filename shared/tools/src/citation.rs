@@ -115,11 +115,11 @@ impl CitedText {
         if definition.is_some() {
             self.text.push(' ');
         }
-        self.unlink(after)
+        self.remove_link(after)
     }
 
     /// Keeps what follows a citation from making a link of it. What follows that.
-    fn unlink<'a>(&mut self, after: &'a str) -> &'a str {
+    fn remove_link<'a>(&mut self, after: &'a str) -> &'a str {
         let closed = after.strip_prefix(']').filter(|rest| rest.starts_with(['(', '[']));
         if closed.is_some() {
             self.text.push(']');

@@ -115,7 +115,7 @@ impl UrlOrigins<'_> {
         if turn.calls.iter().any(|(call, result)| self.was_fetched(call, result, url)) {
             return Some(true);
         }
-        let written = turn.calls.iter().flat_map(|(call, _)| call.arguments.texts());
+        let written = turn.calls.iter().flat_map(|(call, _)| call.arguments.list_texts());
         if written.flat_map(solid_characters).collect::<String>().contains(url) {
             return Some(false);
         }
@@ -148,7 +148,7 @@ impl UrlOrigins<'_> {
             | ResultView::UserAnswer
             | ResultView::Plan { .. }
             | ResultView::Searched { .. } => {
-                let texts = call.arguments.texts();
+                let texts = call.arguments.list_texts();
                 let made = self.readable.all().iter().filter(|file| !file.uploaded);
                 !made.into_iter().any(|file| texts.contains(&file.name.as_str()))
             }
@@ -156,7 +156,7 @@ impl UrlOrigins<'_> {
     }
 
     fn find_tools<'a>(&'a self, call: &'a ToolCall) -> impl Iterator<Item = &'a OfferedTool> {
-        self.offered.iter().chain(self.tool_sets.tools()).filter(|tool| tool.name == call.tool)
+        self.offered.iter().chain(self.tool_sets.list_tools()).filter(|tool| tool.name == call.tool)
     }
 }
 

@@ -33,7 +33,7 @@ impl ToolSets {
     }
 
     /// The tools of all sets; those of one name may differ from turn to turn.
-    pub(super) fn tools(&self) -> impl Iterator<Item = &OfferedTool> {
+    pub(super) fn list_tools(&self) -> impl Iterator<Item = &OfferedTool> {
         self.0.values().flat_map(|tools| tools.iter())
     }
 
