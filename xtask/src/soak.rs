@@ -65,6 +65,12 @@ pub(crate) const STEPS: &[CheckStep] = &[
         remedy: FUZZ_REMEDY,
     },
     CheckStep {
+        name: "fuzz-gzip",
+        description: "compressed bodies, changed for an hour: each is decoded within its limits, as flate2 decodes it",
+        run: fuzz_gzip,
+        remedy: FUZZ_REMEDY,
+    },
+    CheckStep {
         name: "fuzz-sse",
         description: "streams of models, changed for an hour: whole or in pieces they are the same reply",
         run: fuzz_streams,
@@ -117,6 +123,10 @@ fn run_kills() -> Result<()> {
 
 fn fuzz_guard() -> Result<()> {
     run_fuzz(&["--package", "djinn-egress", "--test", "it"])
+}
+
+fn fuzz_gzip() -> Result<()> {
+    run_fuzz(&["--package", "djinn-inflate", "--test", "it"])
 }
 
 fn fuzz_streams() -> Result<()> {

@@ -1,14 +1,9 @@
-//! Bodies, decoded piece by piece up to a bound. What is over it is never decoded nor read.
+//! Bodies: read up to a limit, and decoded within limits of output and of work.
 
-use std::io::{self, Write};
-use std::mem;
+use djinn_inflate::{InflateEnd, Inflated, inflate_gzip};
+use tokio::task::spawn_blocking;
 
-use flate2::write::MultiGzDecoder;
-
-/// The least room that is made for a body at once.
-const FIRST_BYTES: usize = 16 * 1024;
-
-/// How a body is encoded, as far as it is asked for.
+/// The encoding of a body, among those that requests accept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ContentCoding {
     Gzip,
@@ -16,7 +11,7 @@ pub(crate) enum ContentCoding {
 }
 
 impl ContentCoding {
-    /// Reads `Content-Encoding`. `None` for one that nobody asked for.
+    /// Reads `Content-Encoding`. `None` for one that no request accepts.
     pub(crate) fn parse(header: Option<&str>) -> Option<Self> {
         match header.map(|header| header.trim().to_ascii_lowercase()).as_deref() {
             None | Some("" | "identity") => Some(Self::Identity),
@@ -26,118 +21,70 @@ impl ContentCoding {
     }
 }
 
-/// Whether a body takes more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BodyState {
-    /// More of it may come.
-    Open,
-    /// All that may be there is, and there was more.
-    Full,
-    /// What came is not encoded as was said.
-    Broken,
-}
-
-/// A body that is being read.
-pub(crate) struct BodyBuffer {
-    decoder: BodyDecoder,
-    max_bytes: usize,
-    /// What came over the network: an encoding that decodes to nothing is endless, too.
-    raw_bytes: usize,
-    state: BodyState,
-}
-
-enum BodyDecoder {
-    Gzip(Box<MultiGzDecoder<BoundedBytes>>),
-    Identity(BoundedBytes),
-}
-
-impl BodyBuffer {
-    pub(crate) fn new(coding: ContentCoding, max_bytes: usize) -> Self {
-        let bytes = BoundedBytes { bytes: Vec::new(), max_bytes, has_overflow: false };
-        let decoder = match coding {
-            ContentCoding::Gzip => BodyDecoder::Gzip(Box::new(MultiGzDecoder::new(bytes))),
-            ContentCoding::Identity => BodyDecoder::Identity(bytes),
-        };
-        Self { decoder, max_bytes, raw_bytes: 0, state: BodyState::Open }
-    }
-
-    /// Takes a piece as it came over the network.
-    pub(crate) fn append_piece(&mut self, piece: &[u8]) -> BodyState {
-        self.raw_bytes = self.raw_bytes.saturating_add(piece.len());
-        let appended = match &mut self.decoder {
-            BodyDecoder::Gzip(decoder) => decoder.write_all(piece),
-            BodyDecoder::Identity(bytes) => bytes.write_all(piece),
-        };
-        self.state = match appended {
-            _ if self.has_overflow() => BodyState::Full,
-            Err(_) => BodyState::Broken,
-            Ok(()) if self.raw_bytes > self.max_bytes => BodyState::Full,
-            Ok(()) => BodyState::Open,
-        };
-        self.state
-    }
-
-    /// Whether nothing has come over the network.
-    pub(crate) fn is_untouched(&self) -> bool {
-        self.raw_bytes == 0
-    }
-
-    /// Whether what came is not encoded as was said.
-    pub(crate) fn is_broken(&self) -> bool {
-        self.state == BodyState::Broken
-    }
-
-    /// The bytes, and whether they are all.
-    pub(crate) fn into_bytes(mut self) -> (Vec<u8>, bool) {
-        let mut is_whole = self.state == BodyState::Open;
-        let bytes = match &mut self.decoder {
-            BodyDecoder::Gzip(decoder) => {
-                // An empty body is what some servers call an encoded one, too.
-                is_whole &= self.raw_bytes == 0 || decoder.try_finish().is_ok();
-                mem::take(&mut decoder.get_mut().bytes)
-            }
-            BodyDecoder::Identity(bytes) => mem::take(&mut bytes.bytes),
-        };
-        (bytes, is_whole)
-    }
-
-    fn has_overflow(&self) -> bool {
-        match &self.decoder {
-            BodyDecoder::Gzip(decoder) => decoder.get_ref().has_overflow,
-            BodyDecoder::Identity(bytes) => bytes.has_overflow,
-        }
-    }
-}
-
-/// Bytes that take no more than their bound, nor room for more.
-struct BoundedBytes {
+/// A body as it is sent: what is longer than the limit is not read.
+pub(crate) struct RawBody {
     bytes: Vec<u8>,
     max_bytes: usize,
-    /// Whether something came after the last that was taken.
-    has_overflow: bool,
+    has_more: bool,
 }
 
-impl Write for BoundedBytes {
-    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
-        let room = self.max_bytes.saturating_sub(self.bytes.len());
-        let taken = piece.get(..room.min(piece.len())).unwrap_or_default();
-        if taken.is_empty() && !piece.is_empty() {
-            self.has_overflow = true;
-            return Err(io::Error::from(io::ErrorKind::StorageFull));
-        }
-        let needed = self.bytes.len() + taken.len();
-        if needed > self.bytes.capacity() {
-            let doubled = self.bytes.capacity().saturating_mul(2).max(FIRST_BYTES);
-            let capacity = doubled.min(self.max_bytes).max(needed);
-            self.bytes.reserve_exact(capacity - self.bytes.len());
-        }
-        self.bytes.extend_from_slice(taken);
-        Ok(taken.len())
+impl RawBody {
+    pub(crate) fn new(max_bytes: usize) -> Self {
+        Self { bytes: Vec::new(), max_bytes, has_more: false }
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+    /// Adds a piece from the network. Returns whether more pieces are accepted.
+    pub(crate) fn append_piece(&mut self, piece: &[u8]) -> bool {
+        let room = self.max_bytes.saturating_sub(self.bytes.len());
+        self.has_more |= piece.len() > room;
+        let accepted = piece.get(..room.min(piece.len())).unwrap_or_default();
+        let needed = self.bytes.len() + accepted.len();
+        if needed > self.bytes.capacity() {
+            let doubled = self.bytes.capacity().saturating_mul(2).min(self.max_bytes);
+            self.bytes.reserve_exact(doubled.max(needed) - self.bytes.len());
+        }
+        self.bytes.extend_from_slice(accepted);
+        !self.has_more
     }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && !self.has_more
+    }
+
+    /// Decodes the body, in a thread of its own where that takes work.
+    pub(crate) async fn decode(self, coding: ContentCoding) -> Result<DecodedBody, DecodeError> {
+        let Self { bytes, max_bytes, has_more } = self;
+        // Some servers declare an encoding for an empty body, too.
+        if coding == ContentCoding::Identity || bytes.is_empty() {
+            return Ok(DecodedBody { bytes, is_whole: !has_more });
+        }
+        let inflating = spawn_blocking(move || inflate_gzip(&bytes, max_bytes));
+        let Inflated { bytes, end, .. } = inflating.await.map_err(|_| DecodeError::Invalid)?;
+        match end {
+            InflateEnd::TooManyBlocks => Err(DecodeError::TooManyBlocks),
+            InflateEnd::Invalid if bytes.is_empty() => Err(DecodeError::Invalid),
+            InflateEnd::Whole => Ok(DecodedBody { bytes, is_whole: !has_more }),
+            InflateEnd::Invalid | InflateEnd::OverLimit | InflateEnd::Truncated => {
+                Ok(DecodedBody { bytes, is_whole: false })
+            }
+        }
+    }
+}
+
+/// A decoded body, or its beginning.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct DecodedBody {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) is_whole: bool,
+}
+
+/// The reason why a body has no decoded form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum DecodeError {
+    #[error("the page is not encoded as it says")]
+    Invalid,
+    #[error("the page is compressed in more pieces than are decoded")]
+    TooManyBlocks,
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName};
 use reqwest::{Client, Method, Response, redirect, retry};
 
-use crate::body::{BodyBuffer, BodyState, ContentCoding};
+use crate::body::{ContentCoding, DecodedBody, RawBody};
 use crate::error::{AddressProblem, EgressError};
 use crate::message::{EgressRequest, EgressResponse, HttpMethod};
 use crate::places::Places;
@@ -155,7 +155,7 @@ impl fmt::Debug for Egress {
     }
 }
 
-/// Reads the body up to its bound, and closes the connection if there is more.
+/// Reads the body up to its limit, closes the connection if there is more, and decodes what was read.
 async fn read_response(
     hop: &Hop,
     mut response: Response,
@@ -167,24 +167,22 @@ async fn read_response(
     let named = find_text(response.headers(), &CONTENT_ENCODING);
     let coding = ContentCoding::parse(named.as_deref())
         .ok_or_else(|| refuse("the page is encoded in a way that nobody asked for".into()))?;
-    let mut body = BodyBuffer::new(coding, usize::try_from(max_bytes).unwrap_or(usize::MAX));
+    let mut body = RawBody::new(usize::try_from(max_bytes).unwrap_or(usize::MAX));
     let mut is_complete = true;
     loop {
         match response.chunk().await {
-            Ok(Some(piece)) if body.append_piece(&piece) == BodyState::Open => {}
+            Ok(Some(piece)) if body.append_piece(&piece) => {}
             Ok(_) => break,
-            Err(error) if body.is_untouched() => return Err(describe_failure(&error, hop.host())),
+            Err(error) if body.is_empty() => return Err(describe_failure(&error, hop.host())),
             Err(_) => {
                 is_complete = false;
                 break;
             }
         }
     }
-    let is_broken = body.is_broken();
-    let (body, is_whole) = body.into_bytes();
-    if is_broken && body.is_empty() {
-        return Err(refuse("the page is not encoded as it says".into()));
-    }
+    let decoded = body.decode(coding).await;
+    let DecodedBody { bytes: body, is_whole } =
+        decoded.map_err(|error| refuse(error.to_string()))?;
     let content_type = find_text(response.headers(), &CONTENT_TYPE);
     let is_cut = !(is_whole && is_complete);
     Ok(EgressResponse { url: hop.url.clone(), status, content_type, headers, body, is_cut })

@@ -9,13 +9,14 @@ use super::{none, one};
 
 /// By crate, in the order of the layers: which of ours it may depend on. `functions/*` stands for
 /// each function.
-const ARROWS: [(&str, &[&str]); 26] = [
+const ARROWS: [(&str, &[&str]); 27] = [
     ("djinn-settings", &[]),
     ("djinn-ids", &[]),
+    ("djinn-inflate", &[]),
     ("djinn-messages", &[]),
     ("djinn-text", &[]),
     ("djinn-budget", &[]),
-    ("djinn-egress", &[]),
+    ("djinn-egress", &["djinn-inflate"]),
     ("djinn-failure", &["djinn-ids", "djinn-messages"]),
     ("djinn-plan", &["djinn-ids", "djinn-text"]),
     ("djinn-calls", &["djinn-budget", "djinn-ids", "djinn-plan"]),
@@ -38,6 +39,7 @@ const ARROWS: [(&str, &[&str]); 26] = [
         &[
             "djinn-agents",
             "djinn-core",
+            "djinn-inflate",
             "djinn-messages",
             "djinn-protocol",
             "djinn-settings",
@@ -138,9 +140,10 @@ const ARROWS: [(&str, &[&str]); 26] = [
 ];
 
 /// The crates that are pure, and all libraries that each may depend on.
-const PURE: [(&str, &[&str]); 7] = [
+const PURE: [(&str, &[&str]); 8] = [
     ("djinn-settings", &["thiserror"]),
     ("djinn-ids", &["serde", "sha2", "thiserror"]),
+    ("djinn-inflate", &["crc32fast", "miniz_oxide"]),
     ("djinn-messages", &["serde"]),
     (
         "djinn-text",

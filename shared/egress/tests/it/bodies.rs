@@ -59,6 +59,21 @@ async fn a_bomb_of_a_gigabyte_is_cut() {
 }
 
 #[tokio::test]
+async fn a_flood_of_empty_members_or_blocks_is_an_error() {
+    let empty = gzip(b"");
+    let members = empty.repeat(4_000_000 / empty.len());
+    let letter = gzip(b"a");
+    let letters = letter.repeat(4_000_000 / letter.len());
+    let head = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255].as_slice();
+    let blocks = [head, &[0, 0, 0, 0xff, 0xff].repeat(800_000)].concat();
+    for flood in [members, letters, blocks] {
+        let error = fetch(respond("200 OK", &[GZIP], &flood)).await.unwrap_err();
+        assert_eq!(error.code(), "protocol");
+        assert!(error.to_string().contains("more pieces than are decoded"), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn an_endless_body_is_cut_and_no_longer_read() {
     let piece = vec![b'x'; 100_000];
     let mut chunk = format!("{:x}\r\n", piece.len()).into_bytes();

@@ -4,8 +4,9 @@ pub(super) mod base64_bytes;
 
 use std::io::{self, Read as _};
 
+use djinn_inflate::{InflateEnd, Inflated, inflate_raw};
 use flate2::Compression;
-use flate2::read::{DeflateDecoder, DeflateEncoder};
+use flate2::read::DeflateEncoder;
 use serde::{Deserialize, Serialize};
 
 /// The most bytes of a payload, which Lambda bounds at 6 MB in either direction.
@@ -30,21 +31,26 @@ impl PackedBytes {
         Ok(Self(packed))
     }
 
-    /// The bytes as they were, unless there are more than `most`.
+    /// The bytes as they were, unless there are more than `most`. The other side of the invocation may be
+    /// compromised, so the work is limited, too.
     ///
     /// # Errors
-    /// [`io::Error`] for what was never packed, and for more.
+    /// [`io::Error`] for bytes that were never packed, for more of them, and for more work.
     pub fn unpack(&self, most: u64) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
         if self.0.is_empty() {
-            return Ok(bytes);
+            return Ok(Vec::new());
         }
-        let mut decoder = DeflateDecoder::new(self.0.as_slice());
-        decoder.by_ref().take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > most {
-            return Err(io::Error::other(format!("there are more than {most} bytes")));
+        let Inflated { bytes, end, .. } =
+            inflate_raw(&self.0, usize::try_from(most).unwrap_or(usize::MAX));
+        match end {
+            InflateEnd::Whole => Ok(bytes),
+            InflateEnd::OverLimit => {
+                Err(io::Error::other(format!("there are more than {most} bytes")))
+            }
+            InflateEnd::Invalid | InflateEnd::TooManyBlocks | InflateEnd::Truncated => {
+                Err(io::Error::other("the bytes are not packed as they should be"))
+            }
         }
-        Ok(bytes)
     }
 
     /// How many bytes they are packed.
@@ -97,5 +103,9 @@ mod tests {
         assert!(table.len() < 1_000, "{table:?}");
         let broken: PackedBytes = serde_json::from_value(json!("AAAA")).unwrap();
         assert!(broken.unpack(10).is_err());
+        // Empty blocks decode to nothing, and take their time.
+        let flood = PackedBytes([0, 0, 0, 0xff, 0xff].repeat(1_000_000));
+        let error = flood.unpack(10).unwrap_err().to_string();
+        assert_eq!(error, "the bytes are not packed as they should be");
     }
 }
