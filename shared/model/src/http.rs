@@ -14,7 +14,8 @@ const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(50);
 /// One pool of connections for all that a process calls over HTTP, but for AWS. Clones share it. It
 /// is made when it is first needed.
 ///
-/// Waits for an answer are the caller's business. Redirects are not followed, so that a key never
+/// Waits for an answer are the caller's business. No body is decompressed: reqwest does that on the thread that all
+/// runs of a process share, and has no limit for it. Redirects are not followed, so that a key never
 /// goes where the settings do not say.
 #[derive(Debug, Clone, Default)]
 pub struct Http(Arc<OnceLock<Result<reqwest::Client, String>>>);
@@ -32,6 +33,7 @@ impl Http {
 fn build_client() -> Result<reqwest::Client, String> {
     reqwest::Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)
+        .no_gzip()
         .pool_idle_timeout(POOL_IDLE_TIMEOUT)
         .redirect(redirect::Policy::none())
         .tcp_nodelay(true)

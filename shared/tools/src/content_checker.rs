@@ -121,8 +121,10 @@ impl<S: Secrets> HttpChecker<S> {
         secrets: S,
         timeout: Duration,
     ) -> Result<Self, InvalidSetting> {
-        // Redirects are not followed: text and key go where the settings say.
+        // Redirects are not followed: text and key go where the settings say. No answer is decompressed, which has
+        // no limit.
         let http = Client::builder()
+            .no_gzip()
             .redirect(redirect::Policy::none())
             .user_agent(concat!("djinn/", env!("CARGO_PKG_VERSION")))
             .build()

@@ -34,6 +34,7 @@ impl Asked {
 }
 
 async fn decide(State(asked): State<Asked>, headers: HeaderMap, body: Json<Value>) -> Response {
+    assert_eq!(headers.get("accept-encoding"), None, "no answer is decompressed");
     let key = headers.get("authorization").map_or("", |key| key.to_str().unwrap()).to_owned();
     asked.0.lock().unwrap().push((body.0.clone(), key));
     if body.0["text"] == "Be slow." {

@@ -103,6 +103,7 @@ async fn chat_completions_get_the_whole_conversation() {
     assert_eq!(received.headers["authorization"], format!("Bearer {KEY}"));
     assert_eq!(received.headers["djinn-call"], CALL);
     assert!(received.headers["user-agent"].starts_with("djinn/"));
+    assert_eq!(received.headers.get("accept-encoding"), None, "no body is decompressed");
     let schema = json!({"type": "object", "properties": {"url": {"type": "string"}}});
     let mapped = received.body["tools"][1]["function"]["name"].clone();
     assert_eq!(
