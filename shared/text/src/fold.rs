@@ -1,13 +1,34 @@
 //! Characters as they are compared where somebody may have written a word so that a machine misses it.
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
-use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory, GeneralCategoryGroup};
+use icu_properties::props::{
+    CanonicalCombiningClass, DefaultIgnorableCodePoint, GeneralCategory, GeneralCategoryGroup,
+    Script,
+};
 use icu_properties::{CodePointMapData, CodePointSetData};
+
+/// Stretches Arabic words without a meaning of its own.
+const TATWEEL: char = '\u{640}';
+
+/// Has no dots, and so looks like a space.
+const BLANK_BRAILLE: char = '\u{2800}';
+
+/// The role of a combining mark in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkRole {
+    /// A sign for a sound of its own, such as a vowel sign of Devanagari or Thai: as good as a letter.
+    Letter,
+    /// A part of the letter before it, which is another letter without the mark, such as a tone mark of Thai, the
+    /// voicing mark of kana, or the virama of an Indic script. The order of such marks means nothing.
+    Part,
+    /// An accent, a point, an overlay, or a mark of another script than its letter: the word reads the same
+    /// without it.
+    Accent,
+}
 
 /// A character without what only its form says: decomposed for compatibility (NFKD: full-width, circled
 /// and mathematical letters are letters, `é` is `e` and a mark), in one case (`ß` is `ss`), any white space
-/// as a space. Nothing is left of what no reader sees: Unicode's `Default_Ignorable_Code_Point`, and
-/// controls that are no white space.
+/// as a space. Nothing is left of a hidden character ([`is_hidden`]).
 pub fn fold_character(character: char) -> impl Iterator<Item = char> {
     let rest = (!character.is_ascii()).then(|| fold_any(character)).into_iter().flatten();
     fold_ascii(character).into_iter().chain(rest)
@@ -25,21 +46,65 @@ fn fold_ascii(character: char) -> Option<char> {
 
 fn fold_any(character: char) -> impl Iterator<Item = char> {
     let form = DecomposingNormalizerBorrowed::new_nfkd().normalize_iter(std::iter::once(character));
-    let seen = form.filter(|character| !is_ignorable(*character));
-    let folded = seen.flat_map(char::to_uppercase).flat_map(char::to_lowercase);
-    folded.map(|character| if character.is_whitespace() { ' ' } else { character })
+    let seen = form.filter(|character| !is_hidden(*character));
+    seen.flat_map(fold_case).map(|character| {
+        if character.is_whitespace() || character == BLANK_BRAILLE { ' ' } else { character }
+    })
 }
 
-/// Whether no reader sees a character.
-fn is_ignorable(character: char) -> bool {
-    let is_control = character.is_control() && !character.is_whitespace();
-    is_control || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(character)
+/// A character in one case. A mark stays a mark: the capital of U+0345 is a letter.
+fn fold_case(character: char) -> impl Iterator<Item = char> {
+    let mark = is_combining_mark(character).then_some(character);
+    let letter = mark.is_none().then(|| character.to_uppercase().flat_map(char::to_lowercase));
+    mark.into_iter().chain(letter.into_iter().flatten())
+}
+
+/// Whether no reader sees a character: Unicode's `Default_Ignorable_Code_Point` and format characters, such as
+/// zero-width spaces and joiners, soft hyphens and annotation marks; controls that are no white space; and the
+/// tatweel.
+#[must_use]
+pub fn is_hidden(character: char) -> bool {
+    if character.is_ascii() {
+        return character.is_control() && !character.is_whitespace();
+    }
+    let category = CodePointMapData::<GeneralCategory>::new().get(character);
+    let is_control = category == GeneralCategory::Control && !character.is_whitespace();
+    is_control
+        || category == GeneralCategory::Format
+        || character == TATWEEL
+        || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(character)
 }
 
 /// Whether a character only changes the one before it, as an accent does.
 #[must_use]
 pub fn is_combining_mark(character: char) -> bool {
-    GeneralCategoryGroup::Mark.contains(CodePointMapData::<GeneralCategory>::new().get(character))
+    !character.is_ascii()
+        && GeneralCategoryGroup::Mark
+            .contains(CodePointMapData::<GeneralCategory>::new().get(character))
+}
+
+/// The role of a combining mark behind this letter, or behind marks of it.
+#[must_use]
+pub fn mark_role(letter: char, mark: char) -> MarkRole {
+    let scripts = CodePointMapData::<Script>::new();
+    let (own, of_letter) = (scripts.get(mark), scripts.get(letter));
+    let class = CodePointMapData::<CanonicalCombiningClass>::new().get(mark);
+    // The kana share their voicing marks.
+    let is_kana = [Script::Hiragana, Script::Katakana].contains(&of_letter);
+    if own != of_letter && !(is_kana && class == CanonicalCombiningClass::KanaVoicing) {
+        return MarkRole::Accent;
+    }
+    let category = CodePointMapData::<GeneralCategory>::new().get(mark);
+    // The classes of vowels and tones of Telugu, Thai, Lao and Tibetan are 84 to 132. Below are the points of
+    // Hebrew, Arabic and Syriac and the nukta, which texts leave out or not; above, accents by their place.
+    match class {
+        CanonicalCombiningClass::NotReordered if category != GeneralCategory::EnclosingMark => {
+            MarkRole::Letter
+        }
+        CanonicalCombiningClass::KanaVoicing | CanonicalCombiningClass::Virama => MarkRole::Part,
+        CanonicalCombiningClass(84..=132) => MarkRole::Part,
+        _ => MarkRole::Accent,
+    }
 }
 
 /// Whether a character is of a script that is written without spaces between words, by its blocks: Thai
@@ -70,10 +135,44 @@ mod tests {
             ("STRASSE straße", "strasse strasse"),
             ("é", "e\u{301}"),
             ("a\u{3000}b\tc", "a b c"),
+            ("a\u{2800}b\u{2028}c", "a b c"),
+            ("o\u{345}", "o\u{345}"),
         ] {
             assert_eq!(folded(text), read, "{text}");
         }
         assert!(is_combining_mark('\u{301}') && !is_combining_mark('a'));
+    }
+
+    #[test]
+    fn mark_is_an_accent_unless_its_script_spells_with_it() {
+        use MarkRole::{Accent, Letter, Part};
+        for (word, role) in [
+            ("e\u{301}", Accent),
+            ("m\u{20dd}", Accent),
+            ("m\u{338}", Accent),
+            ("и\u{306}", Accent),
+            ("α\u{345}", Accent),
+            // Vowel signs, also of another script.
+            ("ब\u{93f}", Letter),
+            ("ब\u{941}", Letter),
+            ("b\u{941}", Accent),
+            ("बि\u{301}", Accent),
+            ("ब\u{93c}", Accent),
+            ("ब\u{94d}", Part),
+            ("ด\u{e34}", Letter),
+            ("ด\u{e38}", Part),
+            ("ด\u{e48}", Part),
+            ("d\u{e48}", Accent),
+            ("か\u{3099}", Part),
+            ("ka\u{3099}", Accent),
+            ("ش\u{64e}", Accent),
+            ("ا\u{654}", Accent),
+            ("ש\u{5b8}", Accent),
+        ] {
+            let letters: Vec<char> = word.chars().collect();
+            let (letter, mark) = (letters[0], *letters.last().unwrap());
+            assert_eq!(mark_role(letter, mark), role, "{word}");
+        }
     }
 
     #[test]
@@ -104,8 +203,12 @@ mod tests {
             '\u{3164}',
             '\u{fe0f}',
             '\u{feff}',
+            '\u{640}',
             '\u{ffa0}',
             '\u{fff0}',
+            '\u{fff9}',
+            '\u{fffa}',
+            '\u{fffb}',
             '\u{1bca0}',
             '\u{1d173}',
             '\u{e0041}',

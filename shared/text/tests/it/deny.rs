@@ -17,8 +17,25 @@ fn a_phrase_is_found_as_people_write_it_and_not_in_other_words() {
         ),
         (
             "kill all",
-            &["Kill  All!", "kill\n all", "k\u{200b}ill all", "ｋｉｌｌ　ａｌｌ"],
-            &["killall", "kill, all", "kill allow", "skill all"],
+            &[
+                "Kill  All!",
+                "kill\n all",
+                "k\u{200b}ill all",
+                "ｋｉｌｌ　ａｌｌ",
+                "kill\u{200b}all",
+                "k\u{fff9}ill\u{fff9}all",
+                "kill\u{2800}all",
+                "kíll \u{301}áll",
+                "now\u{200b}kill all\u{200b}ow",
+            ],
+            &[
+                "killall",
+                "kill, all",
+                "kill allow",
+                "skill all",
+                "s\u{ad}kill all",
+                "kill all\u{ad}ow",
+            ],
         ),
         ("bomb*", &["bombs", "BOMB", "a bombing"], &["abomb", "bom b"]),
         ("*bomb*", &["abombs"], &["bom"]),
@@ -33,9 +50,35 @@ fn a_phrase_is_found_as_people_write_it_and_not_in_other_words() {
         ("ဗုံး", &["ဗုံးလုပ်နည်း", "ဗုံ း"], &["ဗုံ"]),
         ("គ្រាប់បែក", &["ធ្វើគ្រាប់បែកយ៉ាងណា"], &["គ្រាប់"]),
         ("ระเบิด", &["ทำระเบิดอย่างไร"], &["ระเบิ"]),
-        ("café", &["CAFE\u{301}", "café!"], &["cafe", "cafés"]),
-        ("re", &["re:"], &["ré"]),
-        ("bomb", &["𝐛𝐨𝐦𝐛", "b\u{34f}o\u{1d173}m\u{e0041}b", "bo\u{ad}mb"], &["bom\u{301}b"]),
+        (
+            "café",
+            &["CAFE\u{301}", "café!", "cafe\u{316}\u{301}"],
+            &["cafe", "cafés", "café\u{ad}s"],
+        ),
+        ("re", &["re:", "ré"], &["rés"]),
+        (
+            "bomb",
+            &[
+                "𝐛𝐨𝐦𝐛",
+                "b\u{34f}o\u{1d173}m\u{e0041}b",
+                "bo\u{ad}mb",
+                "bom\u{301}b",
+                "b\u{338}o\u{20dd}m\u{345}b\u{fe20}",
+                "bo\u{941}m\u{e48}b",
+                "bömb",
+            ],
+            &["bom\u{301}bs", "bo\u{301} mb"],
+        ),
+        // Where marks are letters, or parts of them, another mark is another word.
+        ("बम", &["बम!", "ब\u{301}म", "ब\u{93c}म"], &["बाम", "बिम", "बम्", "बुम"]),
+        ("ป่า", &["ป่า", "ป\u{e48}\u{200b}า"], &["ปา", "ป้า"]),
+        // Thai tones and vowels in either order are seen alike.
+        ("ดุ่ม", &["ด\u{e38}\u{e48}ม", "ด\u{e48}\u{e38}ม"], &["ดุม", "ด่ม"]),
+        ("かき", &["かき", "か\u{301}き"], &["がき", "か\u{3099}き"]),
+        ("がき", &["がき", "か\u{3099}き", "か\u{200b}\u{3099}き"], &["かき"]),
+        ("قنبلة", &["قُنْبُلَة", "قـــنبلة", "قن\u{200d}بلة"], &["قنابل"]),
+        ("פצצה", &["פְּצָצָה"], &["פצצות"]),
+        ("bán dâm", &["bán dâm", "ba\u{301}n da\u{302}m", "bán dậm"], &["ban dam", "bàn dâm"]),
         ("C++", &["in c++17", "C++"], &["abc++", "c+"]),
         ("straße", &["STRAßE", "straße!", "STRASSE"], &["strase"]),
         ("aab", &["aaaab aab", "x aab"], &["aaab"]),
@@ -100,11 +143,40 @@ fn nothing_of_a_phrase_passes_however_it_is_cut() {
     assert_eq!(passed(&denied, &["no secret"]), ("no ".to_owned(), true));
 }
 
+/// Characters that hide a phrase from a machine and not from a reader.
+const HIDING: &str = "[\u{ad}\u{34f}\u{200b}-\u{200f}\u{2060}\u{feff}\u{fff9}-\u{fffb}\u{e0001}\u{301}\u{316}\u{327}\u{338}\u{345}\u{20dd}\u{5b8}\u{654}]";
+
 proptest! {
     #[test]
+    fn nothing_that_readers_overlook_hides_a_phrase(
+        phrase in prop::sample::select(vec![
+            "kill all", "café", "straße", "炸弹", "がき", "бои", "δυναμίτης", "बम", "ดุ่ม", "قنبلة", "ဗုံး",
+            "C++", "bán dâm", "x", "폭탄",
+        ]),
+        hiding in proptest::collection::vec((any::<prop::sample::Index>(), HIDING), 1..8),
+        cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..4),
+    ) {
+        let mut letters: Vec<String> = phrase.chars().map(String::from).collect();
+        for (at, hidden) in hiding {
+            letters[at.index(phrase.chars().count())].push_str(&hidden);
+        }
+        let hidden = letters.concat();
+        let denied = DenyList::new(&[phrase]).unwrap();
+        prop_assert!(denied.is_match(&hidden), "{phrase} in {hidden:?}");
+        let text = format!("So {hidden}, then");
+        let mut at: Vec<usize> =
+            cuts.iter().map(|cut| text.floor_char_boundary(cut.index(text.len() + 1))).collect();
+        at.extend([0, text.len()]);
+        at.sort_unstable();
+        let pieces: Vec<&str> = at.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect();
+        let (shown, is_blocked) = passed(&denied, &pieces);
+        prop_assert!(is_blocked && "So ".starts_with(&shown), "{shown:?} of {hidden:?}");
+    }
+
+    #[test]
     fn an_allowed_text_passes_whole_and_a_denied_phrase_never_begins(
-        words in proptest::collection::vec("ab|abab|ba|[ab \u{200b}]|见|a b", 0..12),
-        phrases in proptest::collection::vec("\\*?(ab|aba|ba b|见a|b b)\\*?", 1..4),
+        words in proptest::collection::vec("ab|abab|ba|[ab \u{200b}\u{ad}\u{301}]|见|a b|á", 0..12),
+        phrases in proptest::collection::vec("\\*?(ab|aba|ba b|见a|b b|áb|bá)\\*?", 1..4),
         cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..5),
     ) {
         let denied = DenyList::new(&phrases).unwrap();

@@ -1,0 +1,148 @@
+//! A text that is let through piece by piece.
+
+use std::collections::VecDeque;
+
+use aho_corasick::automaton::StateID;
+
+use super::letters::{Gap, LetterReader, Marks, TextPiece, is_word_character};
+use super::phrase::Phrase;
+use super::{DenyList, PhraseMatcher};
+
+/// Lets a text through piece by piece, and nothing of a denied phrase: what may be the beginning of
+/// one is held back until it is known not to be. Once a phrase was found, nothing passes any more.
+#[derive(Debug, Clone)]
+pub struct DenyFilter {
+    list: DenyList,
+    /// How much of which phrases the text ends in.
+    state: Option<StateID>,
+    reader: LetterReader,
+    /// The newest letters.
+    newest: VecDeque<TextLetter>,
+    /// Whether the phrases that end in the newest letter are still to be looked at, since it may have more marks.
+    is_open: bool,
+    held: String,
+    passed_bytes: usize,
+    is_blocked: bool,
+}
+
+/// A letter, digit or sign of a text.
+#[derive(Debug, Clone)]
+struct TextLetter {
+    character: char,
+    gap: Gap,
+    /// Of its accents only those that any phrase has.
+    marks: Marks,
+    /// Where it begins in the text, in bytes.
+    at: usize,
+}
+
+impl DenyFilter {
+    /// A gate before the first character.
+    #[must_use]
+    pub fn new(list: DenyList) -> Self {
+        let state = list.0.as_ref().map(|matcher| matcher.start);
+        Self {
+            list,
+            state,
+            reader: LetterReader::default(),
+            newest: VecDeque::new(),
+            is_open: false,
+            held: String::new(),
+            passed_bytes: 0,
+            is_blocked: false,
+        }
+    }
+
+    /// Whether a denied phrase was found.
+    #[must_use]
+    pub fn is_blocked(&self) -> bool {
+        self.is_blocked
+    }
+
+    /// Takes the next piece and gives what of the text may be shown now.
+    pub fn push(&mut self, piece: &str) -> String {
+        if self.is_blocked {
+            return String::new();
+        }
+        let Some(matcher) = self.list.0.clone() else { return piece.to_owned() };
+        let start = self.passed_bytes + self.held.len();
+        self.held.push_str(piece);
+        for (at, character) in piece.char_indices() {
+            let mut reader = self.reader;
+            reader.read(character, |piece| self.take_piece(&matcher, piece, start + at));
+            self.reader = reader;
+            if self.is_blocked {
+                self.held.clear();
+                return String::new();
+            }
+        }
+        let open = self.state.map_or(0, |state| matcher.matched_depth(state));
+        let first = self.newest.len().checked_sub(open).and_then(|nth| self.newest.get(nth));
+        let until = first.filter(|_| open > 0).map_or(start + piece.len(), |letter| letter.at);
+        let rest =
+            self.held.split_off(until.saturating_sub(self.passed_bytes).min(self.held.len()));
+        let shown = std::mem::replace(&mut self.held, rest);
+        self.passed_bytes += shown.len();
+        shown
+    }
+
+    /// The rest of the text, now that it has ended.
+    pub fn finish(&mut self) -> String {
+        if let Some(matcher) = self.list.0.clone() {
+            self.close_letter(&matcher, false);
+        }
+        let rest = std::mem::take(&mut self.held);
+        if self.is_blocked { String::new() } else { rest }
+    }
+
+    fn take_piece(&mut self, matcher: &PhraseMatcher, piece: TextPiece, at: usize) {
+        let last = self.newest.back_mut();
+        match piece {
+            TextPiece::Letter(character, gap) => {
+                let goes_on = gap < Gap::ZeroWidthSpace && is_word_character(character);
+                self.close_letter(matcher, goes_on);
+                self.newest.push_back(TextLetter { character, gap, marks: Marks::default(), at });
+                if self.newest.len() > matcher.longest + 1 {
+                    self.newest.pop_front();
+                }
+                let state = self.state.unwrap_or(matcher.start);
+                self.state = Some(matcher.next_state(state, character));
+                self.is_open = true;
+            }
+            TextPiece::Part(mark) => {
+                if let Some(last) = last {
+                    last.marks.parts.insert(mark);
+                }
+            }
+            TextPiece::Accent(mark) => {
+                if let Some(last) = last.filter(|_| matcher.accents.contains(&mark)) {
+                    last.marks.accents.insert(mark);
+                }
+            }
+            TextPiece::Space => self.close_letter(matcher, false),
+        }
+    }
+
+    /// Looks for phrases that end in the newest letter, which has all its marks. `goes_on` says whether its word
+    /// does.
+    fn close_letter(&mut self, matcher: &PhraseMatcher, goes_on: bool) {
+        if !std::mem::take(&mut self.is_open) {
+            return;
+        }
+        let mut phrases = matcher.phrases_ending_at(self.state.unwrap_or(matcher.start));
+        self.is_blocked |=
+            phrases.any(|phrase| self.ends_in(phrase) && !(phrase.ends_word && goes_on));
+    }
+
+    /// Whether the newest letters, which are those of a phrase, are the phrase, and begin as it must.
+    fn ends_in(&self, phrase: &Phrase) -> bool {
+        let Some(start) = self.newest.len().checked_sub(phrase.letters.len()) else { return false };
+        let before = start.checked_sub(1).and_then(|nth| self.newest.get(nth));
+        let mut letters = phrase.letters.iter().zip(self.newest.range(start..)).enumerate();
+        let begins_word = before.is_none_or(|before| !is_word_character(before.character))
+            || self.newest.get(start).is_some_and(|first| first.gap >= Gap::ZeroWidthSpace);
+        (begins_word || !phrase.begins_word)
+            && letters
+                .all(|(nth, (wanted, found))| wanted.matches(found.gap, &found.marks, nth == 0))
+    }
+}

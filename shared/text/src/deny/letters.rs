@@ -1,0 +1,96 @@
+//! Letters of texts and phrases as they are compared, with what stands between them.
+
+use std::collections::BTreeSet;
+
+use crate::fold::{
+    MarkRole, fold_character, is_combining_mark, is_hidden, is_written_without_spaces, mark_role,
+};
+
+const ZERO_WIDTH_SPACE: char = '\u{200b}';
+
+/// What stands between two letters of a text. Whichever is greatest of several counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Gap {
+    #[default]
+    Nothing,
+    /// Hidden characters, which may stand for a space or for nothing, and end no word.
+    Hidden,
+    /// The same, and the end of a word.
+    ZeroWidthSpace,
+    Space,
+}
+
+/// The marks of a letter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Marks {
+    /// Those that make it another letter.
+    pub(super) parts: BTreeSet<char>,
+    pub(super) accents: BTreeSet<char>,
+}
+
+/// Whether a character is part of a word that has bounds.
+pub(super) fn is_word_character(character: char) -> bool {
+    (character.is_alphanumeric() || is_combining_mark(character))
+        && !is_written_without_spaces(character)
+}
+
+/// A piece of a text as it is compared.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum TextPiece {
+    /// A letter, digit or sign, with what stands before it.
+    Letter(char, Gap),
+    /// A mark that makes the last letter another one.
+    Part(char),
+    /// Another mark of the last letter.
+    Accent(char),
+    /// White space that says something: the last letter has no more marks.
+    Space,
+}
+
+/// Reads a text, one character after another.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LetterReader {
+    gap: Gap,
+    /// The letter that marks belong to.
+    base: Option<char>,
+}
+
+impl LetterReader {
+    /// Gives what the next character of the text comes to.
+    pub(super) fn read(&mut self, character: char, mut take: impl FnMut(TextPiece)) {
+        if character.is_ascii_graphic() {
+            let letter = character.to_ascii_lowercase();
+            self.base = Some(letter);
+            take(TextPiece::Letter(letter, std::mem::take(&mut self.gap)));
+            return;
+        }
+        if is_hidden(character) {
+            let is_space = character == ZERO_WIDTH_SPACE;
+            self.gap = self.gap.max(if is_space { Gap::ZeroWidthSpace } else { Gap::Hidden });
+            return;
+        }
+        for folded in fold_character(character) {
+            if folded == ' ' {
+                if self.base.is_some_and(is_written_without_spaces) {
+                    continue;
+                }
+                (self.gap, self.base) = (Gap::Space, None);
+                take(TextPiece::Space);
+                continue;
+            }
+            let role = match self.base {
+                _ if !is_combining_mark(folded) => {
+                    self.base = Some(folded);
+                    MarkRole::Letter
+                }
+                Some(base) => mark_role(base, folded),
+                None => continue,
+            };
+            take(match role {
+                MarkRole::Letter => TextPiece::Letter(folded, std::mem::take(&mut self.gap)),
+                MarkRole::Part => TextPiece::Part(folded),
+                MarkRole::Accent => TextPiece::Accent(folded),
+            });
+        }
+    }
+}
