@@ -22,7 +22,7 @@ use open_turn::{OpenCall, OpenTurn, requested_event, result_event};
 
 use crate::agent::AgentSpec;
 use crate::conversation::{ConversationItem, Nudge, Turn};
-use crate::crash::{ActiveEffects, MAX_CRASHES};
+use crate::crash::ActiveEffects;
 use crate::effect::{Effect, ToolChoice};
 use crate::entry::Event;
 use crate::human::HumanRequest;
@@ -207,6 +207,19 @@ impl AgentLoop {
         }
     }
 
+    /// The process stood still during an attempt at a call, which failed. `None` if that is not the attempt that is owed.
+    pub fn on_tool_stalled(&mut self, call: &CallId, attempt: u32) -> Option<TurnUpdate> {
+        let is_owed = |open: &&mut OpenCall| {
+            open.is_due() && !open.is_to_agent() && open.next_attempt() == attempt
+        };
+        let open = self.open_call(call).filter(is_owed)?;
+        open.crashes += 1;
+        let mut observed = TurnUpdate::default();
+        observed.events.extend(open.give_up_if_crashed());
+        self.close_turn_if_complete(FinishReason::Done, &mut observed);
+        Some(observed)
+    }
+
     /// Takes the outcome of a call; `None` if nobody waits for it.
     pub fn on_tool_returned(&mut self, call: &CallId, outcome: &ToolResult) -> Option<TurnUpdate> {
         let open = self.open_call(call).filter(|open| open.is_due())?;
@@ -238,14 +251,7 @@ impl AgentLoop {
                         continue;
                     }
                     open.crashes += u32::from(ran.has_call(&open.call.id));
-                    let reason = match (open.is_started_once(), open.crashes >= MAX_CRASHES) {
-                        (true, _) => ToolFailure::Uncertain,
-                        (false, true) => ToolFailure::Crashed,
-                        (false, false) => continue,
-                    };
-                    let outcome = ToolResult::Failed { reason, detail: String::new() };
-                    observed.events.push(result_event(&open.call, &outcome));
-                    open.result = Some(outcome);
+                    observed.events.extend(open.give_up_if_crashed());
                 }
                 self.close_turn_if_complete(FinishReason::Done, &mut observed);
             }

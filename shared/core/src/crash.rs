@@ -1,5 +1,8 @@
 //! Drivers that died: what they may have died over, and how it is found out which it was.
 //!
+//! A process that stood still while an effect failed counts as one that died over it: otherwise an effect that itself
+//! holds its process up would be repeated for ever.
+//!
 //! A death says nothing of its cause, so it counts against all that was being done. What was there
 //! when two drivers died is suspect: from then on it is done by itself, one effect after the other, so
 //! that a third death is that of the one that causes them. That one is given up; whatever else was
@@ -11,11 +14,11 @@ use crate::effect::{Effect, EffectId};
 use crate::id::{CallId, ChildId, MessageId};
 use crate::tool::EffectClass;
 
-/// How often a driver may die over one effect before it is given up.
+/// How often a driver may die or stand still over one effect before it is given up.
 pub(crate) const MAX_CRASHES: u32 = 3;
 
-/// How often drivers may die over an effect that is not by itself.
-const MAX_SHARED_CRASHES: u32 = MAX_CRASHES - 1;
+/// How often drivers may die or stand still over an effect that is not by itself.
+pub(crate) const MAX_SHARED_CRASHES: u32 = MAX_CRASHES - 1;
 
 /// What was being done when a driver died, as far as the journal tells.
 #[derive(Debug)]
@@ -85,7 +88,7 @@ pub(crate) fn isolate_suspect(due: &mut [Effect]) {
     }
 }
 
-/// How many drivers died while an effect was done.
+/// How many drivers died or stood still while an effect was done.
 fn crash_count(effect: &Effect) -> u32 {
     match effect {
         Effect::CallModel(call) => call.crashes,

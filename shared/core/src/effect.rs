@@ -84,7 +84,7 @@ pub struct ModelCall {
     pub attempt: u32,
     /// How many of the earlier ones were failures; the others were crashes.
     pub failures: u32,
-    /// How many drivers died over it.
+    /// How many drivers died or stood still over it.
     pub crashes: u32,
     /// How often the model that makes it has failed: the retries used up, silent ones included.
     pub retries: u32,
@@ -129,7 +129,7 @@ pub struct ToolInvocation {
     pub class: EffectClass,
     /// Milliseconds it may take.
     pub timeout_ms: u64,
-    /// Which attempt this is, from 1: crashes before it count.
+    /// Which attempt this is, from 1: drivers that died or stood still over it count.
     pub attempt: u32,
     /// Whether its start is in the journal; only of interest for `once` calls.
     pub started: bool,

@@ -71,6 +71,15 @@ pub enum Input {
         /// The id of the call that begins.
         call: CallId,
     },
+    /// The process stood still during a tool call, which failed and can be repeated. It counts against the call as a
+    /// death of its driver does.
+    #[serde(rename = "tool.stalled")]
+    ToolStalled {
+        /// The id of the call that failed.
+        call: CallId,
+        /// The number of the attempt that failed, from 1.
+        attempt: u32,
+    },
     /// A tool call came to an end.
     #[serde(rename = "tool.returned")]
     ToolReturned {
@@ -167,6 +176,7 @@ impl Input {
             Self::Started(_)
             | Self::Resumed { .. }
             | Self::ToolStarted { .. }
+            | Self::ToolStalled { .. }
             | Self::ToolReturned { .. }
             | Self::FileAdded { .. }
             | Self::StopRequested { .. }
@@ -195,6 +205,7 @@ impl Input {
             Self::ModelChanged(_) => "model.changed",
             Self::ModelFailed { .. } => "model.failed",
             Self::ToolStarted { .. } => "tool.started",
+            Self::ToolStalled { .. } => "tool.stalled",
             Self::ToolReturned { .. } => "tool.returned",
             Self::FileAdded { .. } => "file.added",
             Self::StopRequested { .. } => "stop.requested",

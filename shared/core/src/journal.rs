@@ -208,6 +208,7 @@ fn input_order(input: &Input) -> u8 {
         | Input::ModelChanged(_)
         | Input::ModelFailed { .. }
         | Input::ToolStarted { .. }
+        | Input::ToolStalled { .. }
         | Input::PlanSaved { .. }
         | Input::AnswerSaved { .. }
         | Input::ToolReturned { .. }

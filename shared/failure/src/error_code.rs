@@ -185,7 +185,7 @@ codes! {
     TimeUsedUp = "time_used_up";
     /// Handed over more often than the cap.
     HopLimit = "hop_limit";
-    /// Its driver died three times at the same point.
+    /// Its driver died or stood still three times at the same point.
     Crashed = "crashed";
     /// A tool or a model stopped in the middle, and a person decided not to go on.
     Interrupted = "interrupted";

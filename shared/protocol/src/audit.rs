@@ -98,6 +98,7 @@ fn line_of_input(input: &Input) -> Option<(&'static str, Value)> {
         | Input::ModelChanged(_)
         | Input::ModelFailed { .. }
         | Input::ToolStarted { .. }
+        | Input::ToolStalled { .. }
         | Input::ToolReturned { .. }
         | Input::FileAdded { .. }
         | Input::LimitReached { .. }

@@ -1,29 +1,9 @@
-//! The core is small, and names neither how it is asked nor what people read: HTTP and the sentences
-//! lie above and below it.
+//! The core names neither how it is asked nor what people read: HTTP and the sentences lie above and below it.
 
 use super::source::{Source, sources};
 use super::{none, one};
 
-/// The most lines of the core's code. It is lowered where the core became smaller, and not raised.
-const LINES: usize = 6_900;
-
 const CORE: &str = "shared/core/src/";
-
-#[test]
-fn the_core_is_small() {
-    let files: Vec<_> =
-        sources().into_iter().filter(|source| source.path.starts_with(CORE)).collect();
-    let count: usize = files.iter().map(count_code_lines).sum();
-    assert!((1_000..=LINES).contains(&count), "{count} lines, and {LINES} are the most");
-}
-
-/// The lines of code: without blank ones, those that are comments alone, and those of tests. Modules
-/// that are built for tests alone, such as `foo_tests.rs`, are not among the sources at all.
-fn count_code_lines(source: &Source) -> usize {
-    let is_code = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
-    let lines = source.text.lines().zip(1..);
-    lines.filter(|(line, number)| is_code(line) && !source.is_test(*number)).count()
-}
 
 #[test]
 fn the_core_names_neither_http_nor_chinese() {
@@ -55,11 +35,7 @@ fn is_chinese(character: char) -> bool {
 }
 
 #[test]
-fn lines_of_code_are_counted_and_strange_words_noticed() {
-    let count = |text| count_code_lines(&Source::parse("a.rs", text));
-    let text = "//! Doc.\n\nuse a;\n// Why.\nfn f() {\n    g();\n}\n";
-    assert_eq!(count(text), 4);
-    assert_eq!(count(&(text.to_owned() + "#[cfg(test)]\nmod tests {\n    use b;\n}\n")), 4);
+fn strange_words_are_noticed() {
     let found = |text| strange_words(&Source::parse("a.rs", text));
     one(found("fn http_status() -> u16 {\n    404\n}\n"), "a.rs:1 names HTTP");
     one(found("const A: &str = \"停止\";"), "a.rs:1 has `停`");

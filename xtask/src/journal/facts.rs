@@ -50,6 +50,9 @@ pub(super) fn list_facts(input: &Input, calls: &CallNames) -> Vec<String> {
             vec![message.to_string(), failure.code.as_str().to_owned(), excerpt(&failure.detail)]
         }
         Input::ToolStarted { call } => vec![calls.call_label(call)],
+        Input::ToolStalled { call, attempt } => {
+            vec![calls.call_label(call), format!("attempt {attempt}")]
+        }
         Input::ToolReturned { call, result, took_ms } => {
             let mut facts = vec![calls.call_label(call), format!("{took_ms} ms")];
             facts.extend(result_facts(result));

@@ -17,7 +17,7 @@ pub enum ToolFailure {
     Error,
     /// It ran longer than it may.
     TimedOut,
-    /// It took its invocation down three times.
+    /// Its process died or stood still three times during the call.
     Crashed,
     /// It was started, must not be repeated, and nobody knows whether it happened.
     Uncertain,

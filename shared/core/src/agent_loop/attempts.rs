@@ -1,9 +1,10 @@
 //! How often an effect was tried, and by which model.
 
-use crate::crash::MAX_CRASHES;
+use crate::crash::{MAX_CRASHES, MAX_SHARED_CRASHES};
 use crate::effect::{Fallback, ModelCall, ToolChoice};
 use crate::error_code::Failure;
 use crate::id::MessageId;
+use crate::input::AttemptFailed;
 use crate::settings::{ModelChoice, Role};
 
 /// How often an effect was tried before.
@@ -14,6 +15,8 @@ pub struct Attempts {
     pub failures: u32,
     /// Drivers that died over it.
     pub crashes: u32,
+    /// Failures during which the process stood still. Those of older records are not counted.
+    standstills: u32,
     /// Attempts that failed of the model which makes the call, silent ones included as far as they are
     /// known, since it was last asked anew. Those that were cut short while their process stood still are
     /// none.
@@ -60,7 +63,7 @@ impl Attempts {
             role,
             attempt: self.next_number(),
             failures: self.failures,
-            crashes: self.crashes,
+            crashes: self.crash_count(),
             retries: self.retries,
             fallback: self.fallback.clone(),
             tool_choice,
@@ -69,12 +72,13 @@ impl Attempts {
         }
     }
 
-    /// Attempts failed, so many with the silent ones; `stood_still` is whether the last was no fault of the
-    /// model's.
-    pub(crate) fn record_failures(&mut self, times: u32, stood_still: bool) {
+    /// Records failed attempts and returns whether the call may be made again.
+    pub(crate) fn record_failures(&mut self, failed: &AttemptFailed) -> bool {
         self.failures += 1;
-        let counted = times.saturating_sub(u32::from(stood_still));
+        let counted = failed.failed_attempts.saturating_sub(u32::from(failed.process_stalled));
         self.retries = self.retries.saturating_add(counted);
+        self.standstills += u32::from(failed.counts_as_crash);
+        self.crash_count() < MAX_CRASHES
     }
 
     /// The fallback takes the call over. Returns how often one has; `None` if it had it already.
@@ -98,6 +102,15 @@ impl Attempts {
     /// A driver died. Whether the call may be made again.
     pub(crate) fn record_crash(&mut self) -> bool {
         self.crashes += 1;
-        self.crashes < MAX_CRASHES
+        self.crash_count() < MAX_CRASHES
+    }
+
+    /// Whether the call would be made by itself the next time.
+    pub(crate) fn is_suspect(&self) -> bool {
+        self.crash_count() >= MAX_SHARED_CRASHES
+    }
+
+    fn crash_count(&self) -> u32 {
+        self.crashes + self.standstills
     }
 }

@@ -2,10 +2,13 @@
 
 use crate::budget::BudgetShare;
 use crate::conversation::Reasoning;
+use crate::crash::MAX_CRASHES;
 use crate::effect::{ChildDispatch, Effect, ToolInvocation};
 use crate::entry::Event;
 use crate::id::{ChildId, EntryId, EntryName, HumanRequestId, MessageId};
-use crate::tool::{EffectClass, OfferedTool, ToolArguments, ToolCall, ToolPolicy, ToolResult};
+use crate::tool::{
+    EffectClass, OfferedTool, ToolArguments, ToolCall, ToolFailure, ToolPolicy, ToolResult,
+};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OpenTurn {
@@ -24,6 +27,7 @@ pub(super) struct OpenCall {
     pub(super) class: EffectClass,
     pub(super) timeout_ms: u64,
     pub(super) policy: ToolPolicy,
+    /// How many drivers died or stood still over it.
     pub(super) crashes: u32,
     pub(super) started: bool,
     /// How often its tool interrupted it.
@@ -76,6 +80,26 @@ impl OpenCall {
         self.result.is_none() && self.held_for.is_none()
     }
 
+    /// The number of the next attempt, from 1.
+    pub(super) fn next_attempt(&self) -> u32 {
+        1 + self.crashes
+    }
+
+    /// Gives the call up if it crashed too often, or has an unknown effect. Returns what viewers see of that.
+    pub(super) fn give_up_if_crashed(&mut self) -> Option<(EntryId, Event)> {
+        let reason = if self.is_started_once() {
+            ToolFailure::Uncertain
+        } else if self.crashes >= MAX_CRASHES {
+            ToolFailure::Crashed
+        } else {
+            return None;
+        };
+        let result = ToolResult::Failed { reason, detail: String::new() };
+        let event = result_event(&self.call, &result);
+        self.result = Some(result);
+        Some(event)
+    }
+
     pub(super) fn is_to_agent(&self) -> bool {
         self.class == EffectClass::Agent
     }
@@ -98,7 +122,7 @@ impl OpenCall {
                 policy: self.policy.clone(),
                 class: self.class,
                 timeout_ms: self.timeout_ms,
-                attempt: 1 + self.crashes,
+                attempt: self.next_attempt(),
                 started: self.started,
                 interrupts: self.interrupts,
                 waits: false,

@@ -20,6 +20,9 @@ pub struct AttemptFailed {
     /// Whether its process stood still meanwhile: then the last uses up no retry.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub process_stalled: bool,
+    /// Whether that counts against the call as a death of its driver does. In older records it does not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counts_as_crash: bool,
     /// How many attempts of the model that makes the call failed since the last record of one.
     #[serde(default = "one_attempt", skip_serializing_if = "is_one_attempt")]
     pub failed_attempts: u32,

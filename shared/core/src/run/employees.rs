@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::concern::{Concern, Taken};
 use crate::agent_loop::Attempts;
-use crate::crash::{ActiveEffects, MAX_CRASHES};
+use crate::crash::ActiveEffects;
 use crate::effect::{Effect, ToolChoice};
 use crate::entry::Event;
 use crate::id::{EntryId, EntryName, MessageId};
@@ -40,7 +40,8 @@ impl Employees {
     fn on_attempt_failed(&mut self, failed: &AttemptFailed) -> Taken {
         let open = self.open.as_mut().filter(|open| open.next_number() == failed.attempt);
         let Some(attempts) = open else { return Taken::default() };
-        attempts.record_failures(failed.failed_attempts, failed.process_stalled);
+        attempts.record_failures(failed);
+        self.open.take_if(|open| failed.counts_as_crash && open.is_suspect());
         Taken { usage: Some(failed.usage), ..Taken::silently_if(true) }
     }
 
@@ -94,8 +95,8 @@ impl Concern for Employees {
     fn on_resumed(&mut self, ran: &ActiveEffects) {
         if ran.has_message(&MessageId::employees()) {
             self.open.take_if(|open| {
-                open.crashes += 1;
-                open.crashes + 1 >= MAX_CRASHES
+                open.record_crash();
+                open.is_suspect()
             });
         }
     }

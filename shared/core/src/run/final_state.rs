@@ -38,6 +38,7 @@ impl FinalState {
             | Input::ModelChanged(_)
             | Input::ModelFailed { .. }
             | Input::ToolStarted { .. }
+            | Input::ToolStalled { .. }
             | Input::PlanSaved { .. }
             | Input::AnswerSaved { .. }
             | Input::ToolReturned { .. }

@@ -222,6 +222,12 @@ impl Phase {
         agent.mark_started(call)
     }
 
+    /// The process stood still during an attempt at a call. `None` if that is not the attempt that is owed.
+    pub(super) fn on_tool_stalled(&mut self, call: &CallId, attempt: u32) -> Option<Progress> {
+        let Self::Reacting(agent) = self else { return None };
+        agent.on_tool_stalled(call, attempt).map(Progress::from)
+    }
+
     /// A call came to its end. `None` if nobody waits for it.
     pub(super) fn on_tool_returned(
         &mut self,

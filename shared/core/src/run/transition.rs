@@ -88,6 +88,11 @@ impl<'r> Transition<'r> {
             Input::ModelChanged(changed) => self.on_model_changed(changed),
             Input::ModelFailed { message, failure } => self.on_model_failed(message, failure),
             Input::ToolStarted { call } => self.run.phase.mark_started(call).then_some(()),
+            Input::ToolStalled { call, attempt } => {
+                let progress = self.run.phase.on_tool_stalled(call, *attempt)?;
+                self.settle(progress);
+                Some(())
+            }
             Input::ToolReturned { call, result, .. } => self.on_tool_returned(call, result),
             Input::FileAdded { id, file } => self.on_file_added(id, file),
             Input::StopRequested { partial, .. } => {
@@ -143,7 +148,7 @@ impl<'r> Transition<'r> {
     fn on_attempt_failed(&mut self, failed: &AttemptFailed) -> Handled {
         let AttemptFailed { message, attempt, failure, usage, silent, .. } = failed;
         let attempts = self.attempts_at(message).filter(|open| open.next_number() == *attempt)?;
-        attempts.record_failures(failed.failed_attempts, failed.process_stalled);
+        let can_retry = attempts.record_failures(failed);
         let count = attempts.failures;
         let id = EntryId::of_message(message, |name| EntryName::Reset(name, count));
         if !silent {
@@ -152,6 +157,9 @@ impl<'r> Transition<'r> {
         }
         if !silent || usage.is_billed() {
             self.run.ledger.charge_call(usage);
+        }
+        if !can_retry {
+            return self.on_model_failed(message, &ErrorCode::Crashed.into());
         }
         // Another attempt would be another call. The summary's are allowed whatever is left.
         if self.run.phase.is_working() {

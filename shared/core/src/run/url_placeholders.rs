@@ -124,6 +124,7 @@ fn register_input_urls(urls: &mut Urls, input: &Input) {
         | Input::ModelChanged(_)
         | Input::ModelFailed { .. }
         | Input::ToolStarted { .. }
+        | Input::ToolStalled { .. }
         | Input::StopRequested { .. }
         | Input::LimitReached { .. }
         | Input::PlanSaved { .. }

@@ -7,6 +7,7 @@ use djinn_core::entry::Event;
 use djinn_core::id::CallId;
 use djinn_core::input::{Input, RunSpec};
 use djinn_core::journal::{Journal, Record};
+use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{EffectClass, ToolFailure, ToolResult};
 use proptest::prelude::*;
@@ -185,4 +186,29 @@ fn how_a_death_is_counted_stands_in_its_record() {
     assert_eq!(told, json!({"input": "resumed", "epoch": 2, "isolated": true}));
     let old: Input = serde_json::from_value(json!({"input": "resumed", "epoch": 2})).unwrap();
     assert_eq!(old, Input::Resumed { epoch: 2, lost_usage: None, isolated: false });
+}
+
+/// A standstill counts in the records that say so; older ones fold as they always did.
+#[test]
+fn standstills_of_older_records_are_not_counted() {
+    let Input::AttemptFailed(mut failed) = story::model_stalled("t1", 1) else {
+        panic!("another input")
+    };
+    let record = serde_json::to_value(Input::AttemptFailed(failed.clone())).unwrap();
+    assert_eq!(
+        (&record["process_stalled"], &record["counts_as_crash"]),
+        (&json!(true), &json!(true))
+    );
+    let mut old = record;
+    old.as_object_mut().unwrap().remove("counts_as_crash");
+    failed.counts_as_crash = false;
+    assert_eq!(serde_json::from_value::<Input>(old).unwrap(), Input::AttemptFailed(failed.clone()));
+    let (mut run, _) = Run::start(story::asked("why?"), 0);
+    for attempt in 1..=5 {
+        failed.attempt = attempt;
+        assert!(run.apply_input(&Input::AttemptFailed(failed.clone()), 0).is_some());
+    }
+    assert_eq!(run.status(), RunStatus::Running);
+    let told = serde_json::to_value(story::tool_stalled("t1.c1", 2)).unwrap();
+    assert_eq!(told, json!({"input": "tool.stalled", "call": "t1.c1", "attempt": 2}));
 }

@@ -119,9 +119,11 @@ fn any_input() -> impl Strategy<Value = Input> {
         6 => call.clone().prop_map(|call| story::returned(&call, "fine")),
         2 => call.clone().prop_map(|call| story::failed(&call, ToolFailure::Error)),
         3 => call.clone().prop_map(|call| story::started(&call)),
+        2 => (call.clone(), 1u32..4).prop_map(|(call, attempt)| story::tool_stalled(&call, attempt)),
         1 => (call, 0u32..9)
             .prop_map(|(call, nth)| story::wrote(&call, &format!("growth-{nth}.md"))),
         1 => (message.clone(), 1u32..4).prop_map(|(m, attempt)| story::broke_off(&m, attempt)),
+        1 => (message.clone(), 1u32..4).prop_map(|(m, attempt)| story::model_stalled(&m, attempt)),
         1 => (message.clone(), 1u32..4).prop_map(|(m, attempt)| story::failed_silently(&m, attempt)),
         1 => message.clone().prop_map(|message| story::model_changed(&message)),
         1 => message.clone().prop_map(|message| story::model_failed(&message)),
@@ -197,6 +199,7 @@ fn answer(due: &[Effect], how: u8, tokens: u64) -> Input {
             let reply = match (call.role, how % 16) {
                 (_, 0) => return story::model_failed(message),
                 (_, 1) => return story::broke_off(message, call.attempt),
+                (_, 14) => return story::model_stalled(message, call.attempt),
                 (_, 15) if call.fallback.is_none() => return story::model_changed(message),
                 (Role::Compactor, 2) => story::replied(message, "", &[]),
                 (Role::Compactor | Role::Summary, _) => story::replied(message, "notes", &[]),
@@ -216,6 +219,9 @@ fn answer(due: &[Effect], how: u8, tokens: u64) -> Input {
                 (_, _) => story::replied(message, &words, &[("file_tool", json!({"of": message}))]),
             };
             story::filling(reply, tokens, WINDOW)
+        }
+        Some(Effect::RunTool(run)) if how % 16 == 14 => {
+            story::tool_stalled(&run.call.id.to_string(), run.attempt)
         }
         Some(Effect::RunTool(run)) => story::wrote(&run.call.id.to_string(), &format!("{how}.md")),
         Some(Effect::RunChild(dispatch)) => {
@@ -343,6 +349,26 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
             ended.insert(EffectId::Model(message.clone()));
             ended
         }
+        // The third standstill or death ends what it counts against.
+        Input::AttemptFailed(failed) if failed.counts_as_crash => {
+            let call = due.iter().find_map(|effect| match effect {
+                Effect::CallModel(call) if call.message == failed.message => Some(call),
+                _ => None,
+            });
+            match call {
+                Some(call) if call.role == Role::Employees => {
+                    first(EffectId::Model(call.message.clone()))
+                }
+                Some(call) if call.crashes >= 2 => all(),
+                Some(_) | None => BTreeSet::new(),
+            }
+        }
+        Input::ToolStalled { call, .. } => {
+            let is_last =
+                |effect: &&Effect| matches!(effect, Effect::RunTool(run) if run.attempt >= 3);
+            let ids = due.iter().filter(is_last).map(Effect::id);
+            ids.filter(|id| *id.without_interrupts() == EffectId::Tool(call.clone())).collect()
+        }
         Input::ToolReturned { call, .. } => {
             let mut answered = first(EffectId::Tool(call.clone()));
             answered.extend(call.to_child().map(EffectId::Child));
@@ -371,10 +397,8 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
                     (run.class == EffectClass::Once && run.started) || run.attempt >= 3
                 }
                 // It is given up before it takes its task down.
-                Effect::CallModel(call) if call.role == Role::Employees => {
-                    call.attempt - call.failures >= 2
-                }
-                Effect::CallModel(call) => call.attempt - call.failures >= 3,
+                Effect::CallModel(call) if call.role == Role::Employees => call.crashes >= 1,
+                Effect::CallModel(call) => call.crashes >= 2,
                 Effect::Wait { .. }
                 | Effect::AwaitHuman(_)
                 | Effect::RunChild(_)

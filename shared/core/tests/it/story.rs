@@ -290,9 +290,25 @@ pub(crate) fn attempt_failed(message: &str, attempt: u32) -> AttemptFailed {
         failure: Failure::new(ErrorCode::ModelUnreachable, "connection reset"),
         usage: Usage::default(),
         process_stalled: false,
+        counts_as_crash: false,
         failed_attempts: 1,
         silent: false,
     }
+}
+
+/// The process stood still during an attempt at a model call, which failed.
+pub(crate) fn model_stalled(message: &str, attempt: u32) -> Input {
+    Input::AttemptFailed(Box::new(AttemptFailed {
+        process_stalled: true,
+        counts_as_crash: true,
+        silent: true,
+        ..attempt_failed(message, attempt)
+    }))
+}
+
+/// The process stood still during an attempt at a tool call, which failed.
+pub(crate) fn tool_stalled(call: &str, attempt: u32) -> Input {
+    Input::ToolStalled { call: CallId::new(call).unwrap(), attempt }
 }
 
 pub(crate) fn failed_silently(message: &str, attempt: u32) -> Input {

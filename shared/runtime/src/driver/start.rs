@@ -145,10 +145,10 @@ impl<P: Ports> EffectStarter<'_, P> {
     /// Starts a call; one that must not be repeated is recorded.
     pub(super) fn start_tool_call(&mut self, call: PreparedCall) {
         let (id, PreparedCall { invocation, timeout }) = (call.effect_id(), call);
-        let (class, deadline) = (invocation.class, self.hand_over.deadline());
+        let class = invocation.class;
         let (ports, key) = (self.run.ports().clone(), self.run.key().clone());
         let (run, live_sender) = (self.run.state(), self.live_writer.sender().clone());
-        let call = ToolExecution::of(ports, key, run, invocation, timeout, deadline, live_sender);
+        let call = ToolExecution::of(ports, key, run, invocation, timeout, live_sender);
         self.background.spawn_effect(id, class, call.perform());
     }
 

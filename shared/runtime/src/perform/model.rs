@@ -40,6 +40,9 @@ use crate::port::tool::{AvailableTools, ToolAudience};
 use crate::render::{self, RenderedRequest, RequestBounds};
 use crate::world::Ports;
 
+/// How often the process may stand still while a reply is checked.
+const MAX_STANDSTILLS: u32 = 3;
+
 /// A model call to be made.
 pub struct ModelExecution<P: Ports> {
     /// The store and the models that it works with.
@@ -288,7 +291,7 @@ impl<P: Ports> ModelExecution<P> {
     }
 
     /// Lets a reply out, if it may be seen. What sums up older turns never is. A checker that gave no
-    /// verdict while the process stood still is asked again.
+    /// verdict while the process stood still is asked again, a few times.
     async fn screen_reply(
         &self,
         mut reply: Reply,
@@ -299,12 +302,15 @@ impl<P: Ports> ModelExecution<P> {
         }
         let session = self.run.spec().session_name();
         let whose = ContentOwner::of(&self.key, &self.run.spec().user, &session);
+        let mut standstills = 0;
         loop {
             let mut time = AwakeTime::new(self.ports.clock());
             let let_out = self.ports.content().screen_reply(&mut reply, offered, whose);
             let let_out = time.run_to_end(let_out).await;
+            standstills += u32::from(time.was_suspended());
             let unchecked = |failure: &Failure| failure.code == ErrorCode::ContentUnchecked;
-            if !time.was_suspended() || !let_out.as_ref().is_err_and(unchecked) {
+            let is_final = !time.was_suspended() || standstills >= MAX_STANDSTILLS;
+            if is_final || !let_out.as_ref().is_err_and(unchecked) {
                 return let_out.map(|()| reply);
             }
         }

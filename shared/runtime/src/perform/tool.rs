@@ -22,7 +22,6 @@ use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
 use crate::awake_time::AwakeTime;
-use crate::deadline::Deadline;
 use crate::port::clock::{Clock, elapsed_ms};
 use crate::port::file::{Files, NewFile};
 use crate::port::model::{Model as _, RequestImage};
@@ -50,8 +49,6 @@ pub struct ToolExecution<P: Ports> {
     pub invocation: ToolInvocation,
     /// How long it may take; less than its declared time-out at the end of an invocation.
     pub timeout: Duration,
-    /// Until when it may be made again.
-    pub deadline: Deadline,
     /// Where goes what it says while it works.
     live_sender: mpsc::UnboundedSender<Live>,
     reports: ReportReader,
@@ -61,8 +58,8 @@ pub struct ToolExecution<P: Ports> {
 enum ToolExecutionError {
     /// The failure that the run is told.
     Final(ToolError),
-    /// It is to be made again, and there is no time left for that here.
-    OutOfTime,
+    /// The process stood still meanwhile, which may be the cause of the failure, and the call can be repeated.
+    ProcessStalled,
 }
 
 impl<P: Ports> ToolExecution<P> {
@@ -74,7 +71,6 @@ impl<P: Ports> ToolExecution<P> {
         run: &Run,
         invocation: ToolInvocation,
         timeout: Duration,
-        deadline: Deadline,
         live_sender: mpsc::UnboundedSender<Live>,
     ) -> Self {
         let asked = run.spec();
@@ -96,11 +92,11 @@ impl<P: Ports> ToolExecution<P> {
             progress,
         };
         let audience = ToolAudience::of(asked);
-        Self { ports, key, context, audience, invocation, timeout, deadline, live_sender, reports }
+        Self { ports, key, context, audience, invocation, timeout, live_sender, reports }
     }
 
-    /// Makes the call. Whatever happens is a result that the model sees. No input at all means that
-    /// the call is to be made again and has no time for that in this invocation: it stays owed.
+    /// Makes the call. Whatever happens is a result that the model sees, unless the process stood still: then the
+    /// call stays owed, and its journal counts how often.
     pub async fn perform(self) -> Vec<Input> {
         let call = self.invocation.call.id.clone();
         let span = tracing::info_span!(
@@ -116,7 +112,10 @@ impl<P: Ports> ToolExecution<P> {
             let mut came = match self.run_and_show_progress().await {
                 Ok(observation) => Ok(observation),
                 Err(ToolExecutionError::Final(failure)) => Err(failure),
-                Err(ToolExecutionError::OutOfTime) => return Vec::new(),
+                Err(ToolExecutionError::ProcessStalled) => {
+                    let attempt = self.invocation.attempt;
+                    return vec![Input::ToolStalled { call, attempt }];
+                }
             };
             self.make_readable(&mut came).await;
             let outcome = match came {
@@ -148,35 +147,29 @@ impl<P: Ports> ToolExecution<P> {
         let (clock, deny) = (self.ports.clock(), &self.ports.content().deny);
         let feed = ProgressFeed::new(clock, &self.context, &self.reports, &self.live_sender, deny);
         // In a box, since what watches it would hold room for it twice.
-        feed.show_while(Box::pin(self.run_with_retries())).await
+        feed.show_while(Box::pin(self.run_attempt())).await
     }
 
-    /// What a call failed of while its process stood still, others may have had no part in: their side
-    /// of a connection ran on. It is made again, unless nobody knows what it has done.
-    async fn run_with_retries(&self) -> Result<ToolOutput, ToolExecutionError> {
-        loop {
-            let clock = self.ports.clock();
-            let mut time = AwakeTime::new(clock);
-            let failure = match self.run_with_timeout(&mut time).await {
-                Ok(observation) => return Ok(observation),
-                Err(failure) => failure,
-            };
-            let ToolError::Failed { reason, .. } = &failure else {
-                return Err(ToolExecutionError::Final(failure));
-            };
-            if !time.was_suspended() {
-                return Err(ToolExecutionError::Final(failure));
-            }
-            tracing::warn!(reason = reason.as_str(), "tool failed while its process stood still");
-            if self.invocation.class == EffectClass::Once {
-                let (reason, detail) = (ToolFailure::Uncertain, String::new());
-                return Err(ToolExecutionError::Final(ToolError::Failed { reason, detail }));
-            }
-            let timeout_ms = u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX);
-            if !self.deadline.has_time_for(timeout_ms, clock.now_ms()) {
-                return Err(ToolExecutionError::OutOfTime);
-            }
+    /// Makes one attempt. A failure while the process stood still may have no other cause: the other side of a
+    /// connection ran on.
+    async fn run_attempt(&self) -> Result<ToolOutput, ToolExecutionError> {
+        let mut time = AwakeTime::new(self.ports.clock());
+        let error = match self.run_with_timeout(&mut time).await {
+            Ok(output) => return Ok(output),
+            Err(error) => error,
+        };
+        let ToolError::Failed { reason, .. } = &error else {
+            return Err(ToolExecutionError::Final(error));
+        };
+        if !time.was_suspended() {
+            return Err(ToolExecutionError::Final(error));
         }
+        tracing::warn!(reason = reason.as_str(), "tool failed while its process stood still");
+        if self.invocation.class == EffectClass::Once {
+            let (reason, detail) = (ToolFailure::Uncertain, String::new());
+            return Err(ToolExecutionError::Final(ToolError::Failed { reason, detail }));
+        }
+        Err(ToolExecutionError::ProcessStalled)
     }
 
     async fn run_with_timeout(

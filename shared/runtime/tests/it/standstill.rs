@@ -36,6 +36,18 @@ fn stopping_at(name: &'static str) -> Points {
     })
 }
 
+/// Points of which those of this name have these fates, the last of them again and again.
+fn with_fates(name: &'static str, fates: &'static [Fate]) -> Points {
+    let mut passed = 0;
+    Points::with_decision(move |_, point| {
+        if point.name != name {
+            return Fate::Passes;
+        }
+        passed += 1;
+        fates[passed.min(fates.len()) - 1]
+    })
+}
+
 /// Nobody takes a run over from a process that stands still: its lease outlives that.
 fn leased_for_long(mut sim: Sim) -> Sim {
     let lease = LONG * 4;
@@ -101,15 +113,53 @@ impl Tool for Call {
 
 /// What comes of a call that stands still `at` a point, and how often it was made.
 async fn called(effect: EffectClass, at: &'static str) -> (String, usize) {
-    let (points, ledger) = (stopping_at(at), Ledger::default());
+    let (result, calls, _) = called_through(effect, stopping_at(at)).await;
+    (result, calls)
+}
+
+/// What comes of a call at these points, how often it was made, and the last line of its run.
+async fn called_through(effect: EffectClass, points: Points) -> (String, usize, String) {
+    let ledger = Ledger::default();
     let line = StoryLine::say("I call.").with_call("call", json!({}));
     let model = StoryModel::new([("t1", line), ("t2", StoryLine::say("Done."))], points.clone());
     let (clock, tool_ledger) = (PausedClock::new(), ledger.clone());
     let tool = Call { effect, clock, points: points.clone(), ledger: tool_ledger };
     let mut sim = leased_for_long(Sim::new(model, Toolbox::default().with_tool(tool), points));
     let entries = told(&mut sim).await;
-    let result = visible(&entries).into_iter().find(|line| line.starts_with("t1.c1.result"));
-    (result.unwrap(), ledger.count("call t1.c1"))
+    let lines = visible(&entries);
+    let result = lines.iter().find(|line| line.starts_with("t1.c1.result")).unwrap();
+    (result.clone(), ledger.count("call t1.c1"), lines.last().unwrap().clone())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_over_which_its_process_always_stands_still_is_given_up_the_third_time() {
+    const FREEZES: Fate = Fate::Freezes(LONG);
+    for effect in [EffectClass::Read, EffectClass::Idempotent] {
+        let points = with_fates("before tool t1.c1", &[FREEZES]);
+        let (result, calls, end) = called_through(effect, points).await;
+        assert_eq!((result.as_str(), calls), ("t1.c1.result fails: crashed", 3));
+        assert!(end.starts_with("end finished: Done."), "{end}");
+    }
+    // Two are not enough, whatever happens after them.
+    let points = with_fates("before tool t1.c1", &[FREEZES, FREEZES, Fate::Passes]);
+    let (result, calls, _) = called_through(EffectClass::Read, points).await;
+    assert_eq!((result.as_str(), calls), ("t1.c1.result gets: call is done", 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn standstills_and_deaths_of_a_call_count_together_whoever_drives() {
+    const FREEZES: Fate = Fate::Freezes(LONG);
+    for fates in [
+        &[FREEZES, Fate::Dies, FREEZES, Fate::Passes],
+        &[Fate::Dies, FREEZES, Fate::Dies, Fate::Passes],
+    ] {
+        let points = with_fates("before tool t1.c1", fates);
+        let (result, _, end) = called_through(EffectClass::Read, points.clone()).await;
+        assert_eq!(result, "t1.c1.result fails: crashed", "{fates:?}");
+        assert!(end.starts_with("end finished: Done."), "{end}");
+        let begun = points.point_names().iter().filter(|name| *name == "before tool t1.c1").count();
+        assert_eq!(begun, 3, "{fates:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -176,6 +226,23 @@ async fn a_model_call_that_broke_off_while_its_process_stood_still_uses_up_no_at
     // Three that it has itself to thank for are enough.
     let told = attempted(&[0, 0, 0, 0]).await;
     assert!(told.last().unwrap().contains("model_unreachable"), "{told:#?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_call_over_which_its_process_always_stands_still_ends_its_run_the_third_time() {
+    for sent in [0, 4] {
+        let points = with_fates("before model t1", &[Fate::Freezes(LONG)]);
+        let line = (0..5).fold(StoryLine::say("Hello there."), |line, _| {
+            line.failing_after(sent, ModelErrorKind::Unreachable)
+        });
+        let model = StoryModel::new([("t1", line)], points.clone());
+        let mut sim = leased_for_long(Sim::new(model, Toolbox::default(), points.clone()));
+        let told = visible(&told(&mut sim).await);
+        let last = told.last().unwrap();
+        assert!(last.starts_with("end failed:") && last.contains("crashed"), "{told:#?}");
+        let begun = points.point_names().iter().filter(|name| *name == "before model t1").count();
+        assert_eq!(begun, 3, "{told:#?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -22,6 +22,14 @@ pub(crate) fn input(line: &str) -> Input {
         "tool_failed" => story::failed(word(), ToolFailure::TimedOut),
         "started" => story::started(word()),
         "broke_off" => story::broke_off(word(), word().parse().unwrap()),
+        "stalled" => {
+            let effect = word();
+            let attempt = word().parse().unwrap();
+            match effect.contains(".c") {
+                true => story::tool_stalled(effect, attempt),
+                false => story::model_stalled(effect, attempt),
+            }
+        }
         "model_changed" => story::model_changed(word()),
         "model_failed" => story::model_failed(word()),
         "resumed" => story::died(word().parse().unwrap()),

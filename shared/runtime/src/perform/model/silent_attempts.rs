@@ -35,15 +35,15 @@ impl<P: Ports> ModelExecution<P> {
     pub(super) fn postpone_after(&self, silent: SilentAttempts) -> Vec<Input> {
         let SilentAttempts { times, usage, last } = silent;
         let last = last.filter(|_| times > 0 || usage.is_billed());
-        let failed = last.map(|failure| self.build_attempt_failed(failure, usage, times));
+        let failed = last.map(|failure| self.build_attempt_failed(failure, usage, times, false));
         failed.map(Box::new).map(Input::AttemptFailed).into_iter().collect()
     }
 
     /// The process stood still in the last of these attempts, and the run may be another's by now: its
     /// journal decides that before anybody pays for the next.
     pub(super) fn stalled_input(&self, silent: &SilentAttempts, failure: Failure) -> Input {
-        let failed = self.build_attempt_failed(failure, silent.usage, silent.times + 1);
-        Input::AttemptFailed(Box::new(AttemptFailed { process_stalled: true, ..failed }))
+        let failed = self.build_attempt_failed(failure, silent.usage, silent.times + 1, true);
+        Input::AttemptFailed(Box::new(failed))
     }
 
     /// What ends the call, or this model's part in it, and what its attempts cost.
@@ -64,8 +64,9 @@ impl<P: Ports> ModelExecution<P> {
         process_stalled: bool,
         silent: &SilentAttempts,
     ) -> Input {
-        let failed = self.build_attempt_failed(failure, usage.plus(silent.usage), silent.times + 1);
-        Input::AttemptFailed(Box::new(AttemptFailed { process_stalled, silent: false, ..failed }))
+        let (usage, times) = (usage.plus(silent.usage), silent.times + 1);
+        let failed = self.build_attempt_failed(failure, usage, times, process_stalled);
+        Input::AttemptFailed(Box::new(AttemptFailed { silent: false, ..failed }))
     }
 
     /// So many attempts that failed and sent no text.
@@ -74,9 +75,17 @@ impl<P: Ports> ModelExecution<P> {
         failure: Failure,
         usage: Usage,
         failed_attempts: u32,
+        process_stalled: bool,
     ) -> AttemptFailed {
-        let (message, attempt) = (self.call.message.clone(), self.call.attempt);
-        let (process_stalled, silent) = (false, true);
-        AttemptFailed { message, attempt, failure, usage, process_stalled, failed_attempts, silent }
+        AttemptFailed {
+            message: self.call.message.clone(),
+            attempt: self.call.attempt,
+            failure,
+            usage,
+            process_stalled,
+            counts_as_crash: process_stalled,
+            failed_attempts,
+            silent: true,
+        }
     }
 }
