@@ -141,8 +141,8 @@ async fn however_many_uploads_are_announced_each_costs_the_same_and_there_are_a_
         let answer = announce(format!("{nth}.md")).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         newest = answer.json();
-        // Its session's label, its place, itself, and whether a run is to be told.
-        assert_eq!(requests(), ["3 GetItem", "1 PutItem", "1 UpdateItem"], "{nth}");
+        // Its session's label, a file of its name, its place, itself, and whether a run is to be told.
+        assert_eq!(requests(), ["4 GetItem", "1 PutItem", "1 UpdateItem"], "{nth}");
     }
     assert_eq!(listed(&client, "s1").await, [""; 0]);
     assert_eq!(requests(), ["2 GetItem", "1 ListObjectsV2", "1 Query"], "of a hundred");

@@ -34,6 +34,25 @@ impl ItemChange<'_> {
     }
 }
 
+/// The condition under which an item is put; its expression is one of [`ItemChange`]'s kind.
+#[derive(Debug, Clone)]
+pub(crate) struct PutCondition {
+    pub(crate) expression: &'static str,
+    pub(crate) values: Attributes,
+}
+
+impl PutCondition {
+    /// The names that the expression uses.
+    pub(crate) fn attribute_names(&self) -> Option<HashMap<String, String>> {
+        attribute_names(&[self.expression])
+    }
+
+    /// The values, if there are any: DynamoDB refuses an empty map.
+    pub(crate) fn values(&self) -> Option<Attributes> {
+        (!self.values.is_empty()).then(|| self.values.clone())
+    }
+}
+
 /// The attribute behind every `#name` in these expressions.
 pub(crate) fn attribute_names(expressions: &[&str]) -> Option<HashMap<String, String>> {
     let mut names = HashMap::new();

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, sha256_hex};
 use djinn_core::tool::ToolState;
-use djinn_runtime::port::file::{Files, NewFile, has_rows};
+use djinn_runtime::port::file::{Files, NewFile, has_rows, numbered_names};
 use djinn_runtime::port::file_url::Folder;
 use djinn_runtime::port::{SessionKey, StoreError};
 use djinn_runtime::settings::to_millis;
@@ -45,10 +45,18 @@ impl Files for AwsStore {
         let object = format!("{WRITTEN}{}", sha256_hex(bytes));
         let key = object_key(&Folder::from(session), &object)?;
         let has_rows = has_rows(&file.media_type, bytes);
-        let item = FileItem { has_rows, ..self.file_item(file, object, bytes.len() as u64) };
+        let item = self.file_item(session, file, object, bytes.len() as u64);
+        let mut item = FileItem { has_rows, ..item };
         self.put_object(&key, Bytes::copy_from_slice(bytes), &file.media_type).await?;
-        self.put_item(item.to_item(session)?).await?;
-        Ok(item.into_file())
+        let now_s = self.now_ms().div_euclid(1000);
+        let condition = FileItem::replace_condition(item.guest.as_ref(), now_s);
+        for name in numbered_names(&file.name) {
+            item.name = name;
+            if self.put_item_if(item.to_item(session)?, &condition).await? {
+                return Ok(item.into_file());
+            }
+        }
+        Err(no_free_name(&file.name))
     }
 
     async fn find_file(
@@ -60,7 +68,8 @@ impl Files for AwsStore {
         let expected = self.get_item(ExpectedFileItem::key(session, name));
         let (file, expected) = tokio::try_join!(file, expected)?;
         let items = file.into_iter().chain(expected).collect();
-        Ok(self.resolve_files(session, items).await?.pop())
+        // An upload that has arrived may have another name by now.
+        Ok(self.resolve_files(session, items).await?.into_iter().rfind(|file| file.name == *name))
     }
 
     async fn find_arrived(
@@ -130,7 +139,13 @@ impl AwsStore {
     }
 
     /// A file that is written now.
-    fn file_item(&self, file: &NewFile, object: String, size: u64) -> FileItem {
+    fn file_item(
+        &self,
+        session: &SessionKey,
+        file: &NewFile,
+        object: String,
+        size: u64,
+    ) -> FileItem {
         let now_ms = self.now_ms();
         FileItem {
             name: file.name.clone(),
@@ -141,6 +156,7 @@ impl AwsStore {
             object,
             has_rows: None,
             uploaded: file.uploaded,
+            guest: (file.writer != session.owner).then(|| file.writer.clone()),
             written_at_ms: now_ms,
             expires: self.file_expiry(now_ms),
         }
@@ -152,6 +168,11 @@ impl AwsStore {
         let life = self.clients.settings.object_life.saturating_sub(MAX_URL_LIFE * 2);
         written_at_ms.saturating_add(to_millis(life)).div_euclid(1000)
     }
+}
+
+/// Others have a file of each name that is tried.
+fn no_free_name(name: &FileName) -> StoreError {
+    StoreError::Unavailable(format!("no free name for the file {name}"))
 }
 
 /// The longest time a URL may be valid: Lambda's credentials do not last longer.

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
 use aws_smithy_async::time::SharedTimeSource;
 use djinn_runtime::port::StoreError;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::change::ItemChange;
+use crate::change::{ItemChange, PutCondition};
 use crate::clients::Clients;
 use crate::conflict::retry_conflicts;
 use crate::error::store_error;
@@ -103,6 +104,28 @@ impl AwsStore {
         match retry_throttled(patience, || request.clone().send()).await {
             Ok(_) => Ok(()),
             Err(error) => Err(store_error(self.table_request("PutItem"), &error)),
+        }
+    }
+
+    /// Puts an item, replacing one of its key; `false` if the condition fails.
+    pub(crate) async fn put_item_if(
+        &self,
+        item: Attributes,
+        condition: &PutCondition,
+    ) -> Result<bool, StoreError> {
+        let request = self
+            .dynamodb()
+            .await
+            .put_item()
+            .table_name(self.table())
+            .set_item(Some(item))
+            .condition_expression(condition.expression)
+            .set_expression_attribute_names(condition.attribute_names())
+            .set_expression_attribute_values(condition.values());
+        let Err(error) = retry_conflicts(|| request.clone().send()).await else { return Ok(true) };
+        match error.as_service_error() {
+            Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(false),
+            _ => Err(store_error(self.table_request("PutItem"), &error)),
         }
     }
 

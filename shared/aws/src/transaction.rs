@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::{
 };
 use djinn_runtime::port::StoreError;
 
-use crate::change::{ItemChange, attribute_names};
+use crate::change::{ItemChange, PutCondition};
 use crate::error::{
     AwsRequest, CONDITION_FAILED, is_retryable_cancellation, is_too_large, store_error,
     too_large_error,
@@ -73,7 +73,9 @@ impl AwsStore {
         &self,
         item: Attributes,
     ) -> Result<TransactWriteItem, StoreError> {
-        self.transact_put_if(item, Some("attribute_not_exists(#pk)"))
+        let condition =
+            PutCondition { expression: "attribute_not_exists(#pk)", values: Attributes::new() };
+        self.transact_put_if(item, Some(&condition))
     }
 
     /// Puts an item, replacing one of its key.
@@ -81,18 +83,18 @@ impl AwsStore {
         self.transact_put_if(item, None)
     }
 
-    fn transact_put_if(
+    /// Puts an item, replacing one of its key, under a condition.
+    pub(crate) fn transact_put_if(
         &self,
         item: Attributes,
-        condition: Option<&str>,
+        condition: Option<&PutCondition>,
     ) -> Result<TransactWriteItem, StoreError> {
         let put = Put::builder()
             .table_name(self.table())
             .set_item(Some(item))
-            .set_condition_expression(condition.map(str::to_owned))
-            .set_expression_attribute_names(
-                condition.and_then(|condition| attribute_names(&[condition])),
-            )
+            .set_condition_expression(condition.map(|condition| condition.expression.to_owned()))
+            .set_expression_attribute_names(condition.and_then(PutCondition::attribute_names))
+            .set_expression_attribute_values(condition.and_then(PutCondition::values))
             .return_values_on_condition_check_failure(RETURN_OLD)
             .build();
         let put = put.map_err(|error| incomplete_transaction(&error))?;

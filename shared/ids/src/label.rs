@@ -96,6 +96,22 @@ text_id!(
     WriteId, "write id", "1-64 of A-Z a-z 0-9 _ : . -", is_write_id
 );
 
+impl FileName {
+    /// The name for another file beside one of this name: `report (2).pdf` for 2. A name that would be longer than
+    /// a file name may be is cut before the number.
+    #[must_use]
+    pub fn numbered(&self, number: u32) -> Self {
+        let mark = format!(" ({number})");
+        let (stem, ending) = match self.0.rfind('.') {
+            Some(at) if at > 0 && self.0.len() - at <= MAX_ENDING => self.0.split_at(at),
+            Some(_) | None => (self.0.as_str(), ""),
+        };
+        let room = MAX_FILE_NAME - mark.len() - ending.len();
+        let stem = stem.get(..stem.floor_char_boundary(room)).unwrap_or_default().trim_end();
+        Self(format!("{stem}{mark}{ending}"))
+    }
+}
+
 impl RunId {
     /// The run that answers `request`, asked by `user` in the session that this user calls `session`:
     /// the same four always give the same run. What a guest asks in a shared session is named by the
@@ -159,8 +175,14 @@ fn is_32_hex_digits(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
+/// Bytes of a file name.
+const MAX_FILE_NAME: usize = 255;
+
+/// Bytes of a file name's ending, its dot included, behind a number; what is longer is no ending.
+const MAX_ENDING: usize = 32;
+
 fn is_file_name(text: &str) -> bool {
-    (1..=255).contains(&text.len())
+    (1..=MAX_FILE_NAME).contains(&text.len())
         && text != "."
         && text != ".."
         && !text.chars().any(|c| matches!(c, '/' | '\\') || c.is_control() || is_bidi_override(c))
@@ -205,6 +227,26 @@ mod tests {
         let long = "界".repeat(86);
         for bad in ["", ".", "..", "a/b", "a\\b", "a\nb", "a\u{202e}b", " a", long.as_str()] {
             assert!(FileName::new(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbered_file_name_keeps_its_ending_and_stays_valid() {
+        let (long, ending) = ("界".repeat(85), ".x".repeat(20));
+        for (name, numbered) in [
+            ("report.pdf", "report (12).pdf".to_owned()),
+            ("report", "report (12)".to_owned()),
+            ("a.tar.gz", "a.tar (12).gz".to_owned()),
+            (".env", ".env (12)".to_owned()),
+            ("report (2).pdf", "report (2) (12).pdf".to_owned()),
+            (long.as_str(), format!("{} (12)", "界".repeat(83))),
+            (&format!("{}.pdf", "a ".repeat(125)), format!("{}a (12).pdf", "a ".repeat(122))),
+            (ending.as_str(), ".x".repeat(19) + " (12).x"),
+            (&format!("a.{}", "b".repeat(250)), format!("a.{} (12)", "b".repeat(248))),
+        ] {
+            let found = FileName::new(name).unwrap().numbered(12);
+            assert_eq!(found.as_str(), numbered, "{name}");
+            assert!(FileName::new(found.as_str()).is_ok(), "{found}");
         }
     }
 

@@ -165,6 +165,8 @@ async fn show_scaled<P: Ports>(
         internal: true,
         media_type: media_type.to_owned(),
         uploaded: false,
+        // Its name is that of its content, whoever asked.
+        writer: session.owner.clone(),
     };
     match ports.store().write_file(session, &new, &copy.content).await {
         // The model knows it by the name of the file that it is a copy of.

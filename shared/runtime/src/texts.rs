@@ -229,7 +229,7 @@ impl HasTexts for ResponseRecord {
 /// others wrote; what a model makes of it is looked at where that goes out.
 impl HasTexts for NewFile {
     fn texts(&mut self) -> Vec<ContentText<'_>> {
-        let Self { name, description, internal: _, media_type: _, uploaded: _ } = self;
+        let Self { name, description, internal: _, media_type: _, uploaded: _, writer: _ } = self;
         without_empty([
             // At most 255 bytes.
             ContentText::from_name("fileName", name.as_str(), TextBound::Bytes(255)),

@@ -108,6 +108,7 @@ macro_rules! contract_tests {
             file: [
                 a_file_is_found_and_read_as_it_was_written,
                 a_file_is_replaced_by_one_of_its_name,
+                a_file_of_another_writer_is_kept,
                 a_file_is_read_up_to_a_limit,
                 files_are_listed_in_the_order_they_were_written,
                 files_belong_to_their_session_its_owner_and_tenant,

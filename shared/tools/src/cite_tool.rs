@@ -63,6 +63,7 @@ impl<F: Files + Send + Sync> CiteTool<F> {
             media_type: media_type_of(name.as_str()).to_owned(),
             name,
             uploaded: false,
+            writer: context.user.clone(),
         };
         let written = self.files.write_file(&context.session, &new, content.as_bytes()).await;
         let unavailable =

@@ -83,17 +83,19 @@ impl<F: Files + Send + Sync> FileTool<F> {
         }
         let new = NewFile {
             media_type: media_type_of(file_name.as_str()).to_owned(),
-            name: file_name,
+            name: file_name.clone(),
             description: prompt::truncate_text(
                 arguments.description.as_deref().unwrap_or_default(),
                 MAX_DESCRIPTION,
             ),
             internal: false,
             uploaded: false,
+            writer: context.user.clone(),
         };
         let written = self.files.write_file(&context.session, &new, content.as_bytes()).await;
         let file = written.map_err(|error| self.unavailable_error(context, &error))?;
-        let values = json!({"name": file.name, "size": file.size});
+        let taken = if file.name == file_name { "" } else { file_name.as_str() };
+        let values = json!({"name": file.name, "size": file.size, "taken": taken});
         let text = self.prompts.render(context.language, prompt::FILE_WRITTEN, values);
         let view = ResultView::FileWritten { file: file.clone() };
         Ok(ToolOutput { view, files: vec![file], ..ToolOutput::from_text(text) })

@@ -61,6 +61,7 @@ impl<F: Files + Send + Sync> PythonTool<F> {
                 internal: false,
                 media_type: media_type_of(product.name.as_str()).to_owned(),
                 uploaded: false,
+                writer: context.user.clone(),
             };
             let written = self.files.write_file(&context.session, &new, &product.content).await;
             kept.push(written.map_err(|_| {
@@ -84,10 +85,14 @@ impl<F: Files + Send + Sync> PythonTool<F> {
             true => String::new(),
             false => format!("{}: {}", error.kind, error.message),
         };
+        let renamed = answer.products.iter().zip(products);
+        let renamed = renamed.filter(|(product, file)| product.name != file.name);
+        let renamed = renamed.map(|(product, file)| format!("{} → {}", product.name, file.name));
         let values = json!({
             "end": answer.end, "error": told, "line": error.line.unwrap_or_default(),
             "hint": error.hint, "trace": error.trace.join("\n"), "printed": join_output(&answer.output, context),
-            "products": names.join(", "), "left_out": answer.left_out.join(", "),
+            "products": names.join(", "), "renamed": renamed.collect::<Vec<_>>().join(", "),
+            "left_out": answer.left_out.join(", "),
             "left_behind": left_behind.join(", "), "lost": value.lost.join(", "),
         });
         self.prompts.render(context.language, prompt::PYTHON_RESULT, values)
@@ -243,7 +248,11 @@ fn join_output(output: &JobOutput, context: &ToolContext) -> String {
 
 #[cfg(test)]
 mod tests {
+    use djinn_core::id::FileName;
+    use djinn_runtime::port::sandbox::DisabledSandbox;
+
     use super::*;
+    use crate::search_state::tests::{FullStore, context};
 
     #[test]
     fn what_a_block_leaves_is_read_as_it_was_kept() {
@@ -255,6 +264,40 @@ mod tests {
             assert_eq!((read.earlier, read.variables), (kept.earlier, kept.variables));
         }
         assert!(BlockState::from_bytes(b"no state").is_none());
+    }
+
+    #[test]
+    fn model_learns_which_products_have_another_name() {
+        let name = |name: &str| FileName::new(name).unwrap();
+        let product = |name| SandboxFile { name, content: Vec::new() };
+        let file = |name: &str| -> ProductFile {
+            serde_json::from_value(json!({
+                "name": name, "description": "", "size": 0, "internal": false,
+                "media_type": "text/csv", "object": "o", "version": "v",
+            }))
+            .unwrap()
+        };
+        let prompts = Arc::new(Prompts::default());
+        let sandbox = Arc::new(DisabledSandbox(String::new()));
+        let tool = PythonTool::new(Arc::new(FullStore(None)), prompts, sandbox);
+        let answer = SandboxAnswer {
+            end: JobEnd::Done,
+            seconds: 0.0,
+            output: JobOutput::default(),
+            value: serde_json::Value::Null,
+            products: vec![product(name("a.csv")), product(name("b.csv"))],
+            left_out: Vec::new(),
+            state: Vec::new(),
+        };
+        let told = |files: &[ProductFile]| {
+            let block = BlockValue::default();
+            tool.tell_answer(&context(false), &answer, &block, files, &[]).trim_end().to_owned()
+        };
+        let text = told(&[file("a.csv"), file("b (2).csv")]);
+        assert!(text.contains("Files it wrote: a.csv, b (2).csv\n"), "{text}");
+        assert!(text.ends_with("has the first: b.csv → b (2).csv"), "{text}");
+        let text = told(&[file("a.csv"), file("b.csv")]);
+        assert!(text.ends_with("Files it wrote: a.csv, b.csv"), "{text}");
     }
 
     #[test]

@@ -134,6 +134,7 @@ impl<F: Files + Send + Sync> RenderTool<F> {
             media_type: media_type_of(name.as_str()).to_owned(),
             name,
             uploaded: false,
+            writer: context.user.clone(),
         };
         self.files
             .write_file(&context.session, &new, content)

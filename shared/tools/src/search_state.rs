@@ -184,6 +184,7 @@ pub(crate) mod tests {
         ToolContext {
             run: RunId::new(format!("run_{}", "0".repeat(32))).unwrap(),
             path: Path::default(),
+            user: owner.clone(),
             session: SessionKey { tenant, owner, session: SessionId::new("s").unwrap() },
             files: Vec::new(),
             call: CallId::new("t1.c1").unwrap(),

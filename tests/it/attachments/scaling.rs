@@ -82,6 +82,7 @@ async fn write(system: &System, name: &str, bytes: &[u8]) {
         internal: false,
         media_type: "image/png".to_owned(),
         uploaded: false,
+        writer: session.owner.clone(),
     };
     system.ports().store.write_file(&session, &file, bytes).await.unwrap();
 }

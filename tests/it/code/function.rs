@@ -66,6 +66,7 @@ impl Deployment {
             internal: false,
             media_type: "text/csv".to_owned(),
             uploaded: false,
+            writer: self.session.owner.clone(),
         };
         self.world.store.write_file(&self.session, &file, bytes).await.unwrap();
     }
@@ -78,6 +79,7 @@ impl Deployment {
             run: RunId::of(tenant, owner, &session, &RequestId::new("r").unwrap()),
             path: "".parse().unwrap(),
             session: self.session.clone(),
+            user: owner.clone(),
             files: files.iter().map(|name| FileName::new(*name).unwrap()).collect(),
             call: "t1.c1".parse().unwrap(),
             attempt: 1,

@@ -131,3 +131,50 @@ async fn an_end_that_the_owner_looked_at_is_still_the_guests_to_go_on_with() {
         (409, &json!("nothing_to_continue"))
     );
 }
+
+#[tokio::test]
+async fn guests_and_owner_never_replace_files_of_each_other() {
+    let office = Office::open_with(|parts| parts.settings.links = Some(link_settings())).await;
+    office.first().await;
+    let handle = office.share(json!("bob"), true).await;
+    let stored_name = |answer: crate::world::Answer| answer.json()["fileName"].clone();
+    let upload_notes = || office.bob.upload(&handle, "notes.md", "Bob's notes.");
+    assert_eq!(stored_name(upload_notes().await), "notes (2).md");
+    assert_eq!(stored_name(upload_notes().await), "notes (2).md", "a repeat replaces his own");
+    let announced = json!({"requestId": handle, "fileName": "notes.md", "fileSize": 5});
+    let announced = office.bob.post("/v1/file_tool/upload_url", &announced).await;
+    assert_eq!(stored_name(announced), "notes (2).md");
+    let hers = office.anna.upload("s1", "notes (2).md", "Anna's second notes.").await;
+    assert_eq!(stored_name(hers), "notes (2) (2).md");
+
+    // The same holds for what his runs write, and for the files of his questions.
+    let content = json!({"command": "upload", "filename": "notes.md", "content": "Bob's run."});
+    let rule = office.model.on("Note it!").say("I note it.").call("file_tool", content);
+    rule.then().reply("Noted.");
+    let attachment = json!({"uri": "data:text/csv,b", "name": "sales.csv"});
+    office.anna.upload("s1", "sales.csv", SALES).await;
+    let body = json!({"question": "Note it!", "session_id": handle, "attachments": [attachment]});
+    let run = office.bob.post("/runs", &body).await.json()["run"].as_str().unwrap().to_owned();
+    office.bob.come_back(&run, None).await.rest().await;
+    let requests = office.model.requests();
+    let told = requests.last().unwrap().text();
+    let says = "notes (2).md is written: 10 bytes. Another user's file is named notes.md, and is unchanged.";
+    assert!(told.contains(says) && told.contains("sales (2).csv"), "{told}");
+    let listed = office.anna.get("/sessions/s1").await.json();
+    let (mut found, url) = (Vec::new(), office.anna.url.as_str());
+    for file in listed["files"].as_array().unwrap() {
+        let link = file["download_url"].as_str().unwrap();
+        let url = format!("{url}{}", link.trim_start_matches(url));
+        let bytes = Client::new(String::new()).follow(&url).await.text;
+        found.push((file["name"].as_str().unwrap().to_owned(), bytes));
+    }
+    found.sort();
+    let expected = [
+        ("notes (2) (2).md", "Anna's second notes."),
+        ("notes (2).md", "Bob's run."),
+        ("notes.md", "Anna's notes."),
+        ("sales (2).csv", "b"),
+        ("sales.csv", SALES),
+    ];
+    assert_eq!(found, expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
+}

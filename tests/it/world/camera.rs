@@ -52,6 +52,7 @@ impl Tool for Camera {
                 internal: true,
                 media_type: media_type_of(name).to_owned(),
                 uploaded: false,
+                writer: context.user.clone(),
             };
             let written = self.store.write_file(&context.session, &new, &Self::content(name)).await;
             let mut image = written.unwrap();

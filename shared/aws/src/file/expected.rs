@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use djinn_core::file::ProductFile;
+use djinn_runtime::port::file::numbered_names;
 use djinn_runtime::port::file_url::{Folder, MAX_ANNOUNCED};
 use djinn_runtime::port::{SessionKey, StoreError};
 use futures::{StreamExt, TryStreamExt, stream};
 
-use super::UPLOADED;
 use super::folder::{kind_prefix, object_key};
+use super::{UPLOADED, no_free_name};
 use crate::change::{ItemChange, text, values};
 use crate::item::expected_file::ExpectedFileItem;
 use crate::item::file::FileItem;
@@ -81,11 +82,12 @@ impl AwsStore {
         Ok(named.collect())
     }
 
-    /// Waits for a file from now on, unless as many are waited for as may be.
+    /// Waits for a file from now on, under the first name that it may have, unless as many are waited for as
+    /// may be.
     pub(super) async fn expect_upload(
         &self,
         session: &SessionKey,
-        expected: &ExpectedFileItem,
+        expected: &mut ExpectedFileItem,
     ) -> Result<bool, StoreError> {
         let (uploads, permit, until_s) =
             (uploads_key(session), expected.permit_name(), expected.expires);
@@ -98,10 +100,24 @@ impl AwsStore {
                 return Ok(false);
             }
         }
-        self.put_item(expected.to_item(session)?).await.map(|()| true)
+        let now_s = self.now_ms().div_euclid(1000);
+        let guest = expected.file.guest.clone();
+        let condition = ExpectedFileItem::replace_condition(guest.as_ref(), now_s);
+        for name in numbered_names(&expected.file.name.clone()) {
+            let stored = self.get_item(FileItem::key(session, &name)).await?;
+            let stored = stored.map(FileItem::from_item).transpose()?;
+            expected.file.name = name;
+            if stored.is_none_or(|stored| stored.is_replaceable_by(guest.as_ref(), now_s))
+                && self.put_item_if(expected.to_item(session)?, &condition).await?
+            {
+                return Ok(true);
+            }
+        }
+        Err(no_free_name(&expected.file.name))
     }
 
-    /// The file, whose bytes are there; it is an ordinary one from now on.
+    /// The file, whose bytes are there; it is an ordinary one from now on. Where someone else's file has taken its
+    /// name since it was announced, it has the next free one.
     async fn promote_upload(
         &self,
         session: &SessionKey,
@@ -112,26 +128,37 @@ impl AwsStore {
         let mut file = expected.file;
         file.written_at_ms = file.written_at_ms.max(head.written_at_ms);
         file.expires = self.file_expiry(head.written_at_ms);
+        let announced = file.name.clone();
         let forget = ItemChange {
-            key: ExpectedFileItem::key(session, &file.name),
+            key: ExpectedFileItem::key(session, &announced),
             expression: "",
             condition: "#file.#object = :object",
             values: values([(":object", text(&file.object))]),
         };
-        let items = vec![self.transact_delete(forget)?, self.transact_put(file.to_item(session)?)?];
-        let transacted = self.write_transaction(items).await?;
+        let now_s = self.now_ms().div_euclid(1000);
+        let condition = FileItem::replace_condition(file.guest.as_ref(), now_s);
+        let mut is_promoted = false;
+        for name in numbered_names(&announced) {
+            file.name = name;
+            let put = self.transact_put_if(file.to_item(session)?, Some(&condition))?;
+            let items = vec![self.transact_delete(forget.clone())?, put];
+            match self.write_transaction(items).await? {
+                TransactionResult::Done => is_promoted = true,
+                // Somebody else saw it arrive, or it was announced anew.
+                TransactionResult::Refused(refused) if refused.of(0).is_some() => {}
+                TransactionResult::Refused(_) => continue,
+            }
+            break;
+        }
         if let Err(error) = self.release_permits(&uploads_key(session), vec![permit]).await {
             // It is free when the URL's time is over.
             tracing::warn!(%error, "an upload still counts that has arrived");
         }
-        match transacted {
-            TransactionResult::Done => Ok(Some(file)),
-            // Somebody else saw it arrive, or it was announced anew.
-            TransactionResult::Refused(_) => {
-                let stored = self.get_item(FileItem::key(session, &file.name)).await?;
-                stored.map(FileItem::from_item).transpose()
-            }
+        if is_promoted {
+            return Ok(Some(file));
         }
+        let stored = self.get_item(FileItem::key(session, &announced)).await?;
+        stored.map(FileItem::from_item).transpose()
     }
 }
 
@@ -157,6 +184,7 @@ mod tests {
             object: format!("uploads/{}", sha256_hex(name.as_bytes())),
             has_rows: None,
             uploaded: true,
+            guest: None,
             written_at_ms: 4_102_444_800_000,
             expires: store.now_ms() / 1000 + days_left * DAY_S,
         }

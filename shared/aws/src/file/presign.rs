@@ -71,11 +71,11 @@ impl FileUrls for AwsStore {
             .await
             .map_err(|error| store_error(self.bucket_request("PutObject"), &error))?;
         let valid_s = i64::try_from(valid_for.min(MAX_URL_LIFE).as_secs()).unwrap_or_default();
-        let expected = ExpectedFileItem {
-            file: self.file_item(file, object, size),
+        let mut expected = ExpectedFileItem {
+            file: self.file_item(session, file, object, size),
             expires: now_ms.div_euclid(1000) + valid_s + UPLOAD_SLACK_S,
         };
-        if !self.expect_upload(session, &expected).await? {
+        if !self.expect_upload(session, &mut expected).await? {
             return Ok(None);
         }
         let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
@@ -120,7 +120,8 @@ impl AwsStore {
 /// Each announcement has an object of its own, so that a later one cannot change the bytes of a file that
 /// a journal already names. They sort by time, so that those that are waited for stand together.
 fn upload_object(file: &NewFile, size: u64, now_ms: i64) -> String {
-    let hash = sha256_hex(format!("{now_ms}/{size}/{}", file.name).as_bytes());
+    let NewFile { name, writer, .. } = file;
+    let hash = sha256_hex(format!("{now_ms}/{size}/{writer}/{name}").as_bytes());
     format!("{UPLOADED}{now_ms:016x}{}", hash.get(..48).unwrap_or_default())
 }
 
@@ -145,7 +146,9 @@ mod tests {
     fn announcements_sort_by_time() {
         let name = djinn_core::id::FileName::new("a").unwrap();
         let (description, media_type) = (String::new(), String::new());
-        let file = NewFile { name, description, internal: false, media_type, uploaded: false };
+        let writer = djinn_core::id::UserId::new("u").unwrap();
+        let file =
+            NewFile { name, description, internal: false, media_type, uploaded: false, writer };
         let times = [0, 9, 1_700_000_000_000, 1_700_000_000_001, 4_102_444_800_000];
         let objects = times.map(|now_ms| upload_object(&file, 1, now_ms));
         assert!(objects.is_sorted() && objects.iter().all(|object| object.len() == 72));

@@ -2,13 +2,14 @@
 //!
 //! An item of its own, so that a file of that name stays what it is until the new one is there.
 
-use djinn_core::id::FileName;
+use djinn_core::id::{FileName, UserId};
 use djinn_runtime::port::{SessionKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::file::FileItem;
 use super::permits::permit_name;
 use super::{read_item, write_item};
+use crate::change::{PutCondition, number, text, values};
 use crate::key::{Attributes, ItemKey, expected_sort, session_partition};
 
 /// Digits of an object's name that tell its announcement from all others of one second.
@@ -34,6 +35,21 @@ impl ExpectedFileItem {
         let object = &self.file.object;
         let word = object.get(object.len().saturating_sub(PERMIT_DIGITS)..).unwrap_or_default();
         permit_name(self.expires, word)
+    }
+
+    /// The condition under which a guest, or the session's owner for `None`, may announce a file of this name.
+    pub(crate) fn replace_condition(guest: Option<&UserId>, now_s: i64) -> PutCondition {
+        let now = (":now", number(&now_s));
+        match guest {
+            Some(guest) => PutCondition {
+                expression: "attribute_not_exists(#file) OR #file.#guest = :guest OR #expires <= :now",
+                values: values([now, (":guest", text(guest))]),
+            },
+            None => PutCondition {
+                expression: "attribute_not_exists(#file.#guest) OR #expires <= :now",
+                values: values([now]),
+            },
+        }
     }
 
     pub(crate) fn to_item(&self, session: &SessionKey) -> Result<Attributes, StoreError> {

@@ -1,11 +1,12 @@
 //! `SESSION#<hash of owner>#<session>` / `FILE#<name>`: a product file.
 
 use djinn_core::file::ProductFile;
-use djinn_core::id::FileName;
+use djinn_core::id::{FileName, UserId};
 use djinn_runtime::port::{SessionKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::{read_item, write_item};
+use crate::change::{PutCondition, number, text, values};
 use crate::key::{Attributes, ItemKey, file_sort, session_partition};
 
 /// A file's newest content.
@@ -24,6 +25,9 @@ pub(crate) struct FileItem {
     /// Whether a user handed it in.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) uploaded: bool,
+    /// The guest who wrote it; none if the session's owner did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) guest: Option<UserId>,
     /// When it was written, Unix milliseconds: the order of a session's files.
     pub(crate) written_at_ms: i64,
     /// When it is a file no more, Unix seconds: before its bytes are gone.
@@ -41,6 +45,26 @@ impl FileItem {
 
     pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
         read_item(item)
+    }
+
+    /// Whether a guest, or the session's owner for `None`, may write another file of this name in its place.
+    pub(crate) fn is_replaceable_by(&self, guest: Option<&UserId>, now_s: i64) -> bool {
+        self.guest.as_ref() == guest || self.expires <= now_s
+    }
+
+    /// The same as a condition of a request.
+    pub(crate) fn replace_condition(guest: Option<&UserId>, now_s: i64) -> PutCondition {
+        let now = (":now", number(&now_s));
+        match guest {
+            Some(guest) => PutCondition {
+                expression: "attribute_not_exists(#name) OR #guest = :guest OR #expires <= :now",
+                values: values([now, (":guest", text(guest))]),
+            },
+            None => PutCondition {
+                expression: "attribute_not_exists(#guest) OR #expires <= :now",
+                values: values([now]),
+            },
+        }
     }
 
     /// The file as the journal and the clients know it.
@@ -78,6 +102,7 @@ pub(crate) mod tests {
                 object: "files/x".into(),
                 has_rows: times.0.checked_rem(3).and_then(|rest| (rest != 0).then_some(rest > 0)),
                 uploaded: times.1 % 2 == 0,
+                guest: (times.0 % 2 == 0).then(|| UserId::new("bob").unwrap()),
                 written_at_ms: times.0,
                 expires: times.1,
             })

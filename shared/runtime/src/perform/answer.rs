@@ -33,6 +33,7 @@ impl AnswerWrite {
             internal,
             name,
             uploaded: false,
+            writer: spec.user.clone(),
         });
         Self { session: SessionKey::of(spec), file, text: answer.text, written: Mutex::default() }
     }

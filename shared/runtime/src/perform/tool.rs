@@ -80,6 +80,7 @@ impl<P: Ports> ToolExecution<P> {
             run: key.run.clone(),
             path: key.path.clone(),
             session: SessionKey::of(asked),
+            user: asked.user.clone(),
             files: run.files().all().iter().map(|file| file.name.clone()).collect(),
             call: invocation.call.id.clone(),
             attempt: invocation.attempt,
@@ -244,19 +245,21 @@ impl<P: Ports> ToolExecution<P> {
     async fn store_full_output(&self, text: &str, characters: usize) -> Option<FullOutput> {
         let file = FileName::new(result_file_name(&self.key, &self.invocation.call.id)).ok()?;
         let new = NewFile {
-            name: file.clone(),
+            media_type: media_type_of(file.as_str()).to_owned(),
+            name: file,
             description: format!("{} {}", self.invocation.call.tool, self.invocation.call.id),
             internal: true,
-            media_type: media_type_of(file.as_str()).to_owned(),
             uploaded: false,
+            writer: self.context.user.clone(),
         };
         let bytes = text.as_bytes();
-        let written = self.ports.store().write_file(&self.context.session, &new, bytes).await;
-        if let Err(error) = written {
-            tracing::warn!(%error, "the whole result could not be kept");
-            return None;
+        match self.ports.store().write_file(&self.context.session, &new, bytes).await {
+            Ok(written) => Some(FullOutput { file: written.name, characters: characters as u64 }),
+            Err(error) => {
+                tracing::warn!(%error, "the whole result could not be kept");
+                None
+            }
         }
-        Some(FullOutput { file, characters: characters as u64 })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The files of sessions: what users upload and agents write.
 
 use djinn_core::file::ProductFile;
-use djinn_core::id::FileName;
+use djinn_core::id::{FileName, UserId};
 use djinn_core::tool::ToolState;
 
 use super::{SessionKey, StoreError};
@@ -19,6 +19,17 @@ pub struct NewFile {
     pub media_type: String,
     /// Whether a user hands it in; no run may say so of what it writes.
     pub uploaded: bool,
+    /// The user who writes it, or whose run does: a guest, or the owner of the session.
+    pub writer: UserId,
+}
+
+/// Names that are tried for a file, the name it was given included.
+const MAX_NAMES: u32 = 100;
+
+/// The names for a file, in the order in which they are tried: `report.pdf`, `report (2).pdf` and so on.
+pub fn numbered_names(name: &FileName) -> impl Iterator<Item = FileName> {
+    let numbered = (2..=MAX_NAMES).map(|number| name.numbered(number));
+    std::iter::once(name.clone()).chain(numbered)
 }
 
 /// Whether a file of this media type has a row below its header; `None` for what is no CSV.
@@ -31,9 +42,14 @@ pub fn has_rows(media_type: &str, bytes: &[u8]) -> Option<bool> {
 /// Files of sessions. Needs `dynamodb:GetItem`, `Query`, `PutItem` and `DeleteItem` on the table,
 /// `s3:GetObject`, `PutObject` under the tenants' `files/` and `uploads/`, and `s3:ListBucket`.
 pub trait Files {
-    /// Writes a file, replacing one of its name: its bytes first, under the hash of their content,
-    /// then the pointer. Writing the same twice changes nothing but its place in the session's
-    /// order, which is the newest then. What a `ProductFile` of before names stays readable.
+    /// Writes a file, replacing one of its name by the same writer: its bytes first, under the hash of their
+    /// content, then the pointer. A file by anyone else keeps its name and content; the new file is stored under
+    /// the first of [`numbered_names`] that is free or the writer's. Writing the same twice changes nothing but
+    /// its place in the session's order, which is the newest then. Bytes that an earlier `ProductFile` names stay
+    /// readable.
+    ///
+    /// # Errors
+    /// [`StoreError`], also if others have a file of each of these names.
     fn write_file(
         &self,
         session: &SessionKey,

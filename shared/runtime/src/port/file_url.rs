@@ -130,7 +130,9 @@ pub trait FileUrls {
 
     /// A URL to upload a file of exactly this size to, once. The file is there, for
     /// `list_files`, `find_file` and `load_session`, as soon as its bytes are; until then one of
-    /// its name stays what it is. `None` while [`MAX_ANNOUNCED`] others of the session are waited for.
+    /// its name stays what it is. Its name is chosen as `write_file` does; if someone else's file takes
+    /// that name before the bytes arrive, the next free name is used. `None` while [`MAX_ANNOUNCED`]
+    /// others of the session are waited for.
     ///
     /// # Errors
     /// `Unavailable`, or `TooLarge` for a description that is.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use djinn_core::agent::AgentSpec;
 use djinn_core::human::Interrupt;
-use djinn_core::id::{CallId, FileName, Path, RunId};
+use djinn_core::id::{CallId, FileName, Path, RunId, UserId};
 use djinn_core::language::Language;
 use djinn_core::tool::{ToolFailure, ToolOutput, ToolSpec, ToolState};
 use djinn_text::masking::mask_pii;
@@ -35,6 +35,8 @@ pub struct ToolContext {
     pub path: Path,
     /// The session whose files it may touch.
     pub session: SessionKey,
+    /// The user whose run it is, the writer of its files: a guest where the session is shared with them.
+    pub user: UserId,
     /// The names of the files the run knows of.
     pub files: Vec<FileName>,
     /// The call. With the run it is the idempotency key.

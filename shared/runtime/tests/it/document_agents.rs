@@ -146,6 +146,7 @@ async fn ask_with_file(sim: &Sim) -> UserQuestion {
         internal: false,
         media_type: "text/csv".to_owned(),
         uploaded: false,
+        writer: session.owner.clone(),
     };
     sim.ports.store.write_file(&session, &given, b"a\n1\n").await.unwrap();
     question

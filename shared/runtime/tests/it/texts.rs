@@ -73,6 +73,7 @@ fn question() -> UserQuestion {
                 internal: false,
                 media_type: "text/csv".to_owned(),
                 uploaded: false,
+                writer: id("mk-user"),
             },
             b"a,b".to_vec(),
         )],
@@ -213,6 +214,7 @@ async fn every_text_of_a_person_is_checked() {
         internal: false,
         media_type: "text/x".to_owned(),
         uploaded: false,
+        writer: id("u"),
     })
     .await;
 }

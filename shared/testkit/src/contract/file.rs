@@ -1,7 +1,8 @@
 //! A store writes, finds and reads a session's product files as these checks demand.
 
 use djinn_core::file::ProductFile;
-use djinn_core::id::{TenantId, UserId};
+use djinn_core::id::{FileName, TenantId, UserId};
+use djinn_runtime::port::file::NewFile;
 use djinn_runtime::port::{SessionKey, Store, StoreError};
 
 use super::Checked;
@@ -41,6 +42,44 @@ pub async fn a_file_is_replaced_by_one_of_its_name(store: &impl Store) -> Checke
     assert_eq!(store.read_file(&session, &new, 99).await?, b"newer");
     assert_eq!(store.read_file(&session, &old, 99).await?, b"old");
     assert_eq!(store.load_session(&session).await?.files, [new]);
+    Ok(())
+}
+
+/// The owner and each guest replace their own files alone, whoever writes first.
+pub async fn a_file_of_another_writer_is_kept(store: &impl Store) -> Checked {
+    let session = session_of("s")?;
+    let by = |writer: &str| -> Result<_, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(NewFile { writer: UserId::new(writer)?, ..new_file("a.md")? })
+    };
+    let (bob, carl, owner) = (by("bob")?, by("carl")?, by(session.owner.as_str())?);
+    let mut expected = Vec::new();
+    for (file, name) in
+        [(&owner, "a.md"), (&bob, "a (2).md"), (&carl, "a (3).md"), (&bob, "a (2).md")]
+    {
+        let bytes = format!("by {}, {}", file.writer, expected.len());
+        let written = store.write_file(&session, file, bytes.as_bytes()).await?;
+        assert_eq!(written.name.as_str(), name);
+        assert_eq!(store.find_file(&session, &written.name).await?.as_ref(), Some(&written));
+        expected.retain(|(known, _)| known != name);
+        expected.push((name.to_owned(), bytes));
+    }
+    let bob = NewFile { name: FileName::new("b.md")?, ..bob };
+    let first = store.write_file(&session, &bob, b"b").await?;
+    expected.push((first.name.to_string(), "b".to_owned()));
+    let owner = NewFile { name: FileName::new("b.md")?, ..owner };
+    for bytes in ["o", "owner"] {
+        let own = store.write_file(&session, &owner, bytes.as_bytes()).await?;
+        assert_eq!(own.name.as_str(), "b (2).md");
+    }
+    expected.push(("b (2).md".to_owned(), "owner".to_owned()));
+    let mut found = Vec::new();
+    for file in store.list_files(&session).await? {
+        let bytes = store.read_file(&session, &file, u64::MAX).await?;
+        found.push((file.name.to_string(), String::from_utf8(bytes)?));
+    }
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
     Ok(())
 }
 

@@ -265,6 +265,7 @@ pub(super) fn new_file(name: &str) -> FixtureResult<NewFile> {
         internal: false,
         media_type: "text/markdown".to_owned(),
         uploaded: false,
+        writer: UserId::new(ANN)?,
     })
 }
 

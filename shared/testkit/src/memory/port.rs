@@ -214,7 +214,7 @@ impl Files for MemoryStore {
     ) -> Result<ProductFile, StoreError> {
         self.perform(OpKind::WriteFile, None, None, |state| {
             check_item_size(file.description.len())?;
-            Ok(state.write_file(session, file, bytes))
+            state.write_file(session, file, bytes)
         })
         .await
     }

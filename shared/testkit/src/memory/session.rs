@@ -7,7 +7,7 @@ use djinn_core::id::{FileName, RequestId, RunId, SessionId, SessionName, UserId,
 use djinn_core::status::RunStatus;
 use djinn_core::tool::ToolState;
 use djinn_runtime::port::catalog::RunPosition;
-use djinn_runtime::port::file::{NewFile, has_rows};
+use djinn_runtime::port::file::{NewFile, has_rows, numbered_names};
 use djinn_runtime::port::journal::{EndedRun, SessionView};
 use djinn_runtime::port::{SessionKey, StoreError, UserKey};
 
@@ -25,9 +25,15 @@ pub(super) struct StoredSession {
     has_runs: bool,
     /// Ended runs by their start.
     pub(super) turns: BTreeMap<RunPosition, StoredTurn>,
-    /// Files by name, with the count of files that were written before.
-    files: BTreeMap<FileName, (u64, ProductFile)>,
+    files: BTreeMap<FileName, StoredFile>,
     objects: BTreeMap<String, Vec<u8>>,
+}
+
+struct StoredFile {
+    /// The number of files that were written before.
+    nth: u64,
+    writer: UserId,
+    file: ProductFile,
 }
 
 /// A turn is what a session keeps of a run that has ended or was abandoned.
@@ -85,8 +91,8 @@ impl State {
     pub(super) fn list_files(&self, key: &SessionKey) -> Vec<ProductFile> {
         let files = self.sessions.get(key).map(|session| session.files.values());
         let mut files: Vec<_> = files.into_iter().flatten().collect();
-        files.sort_by_key(|(written, _)| *written);
-        files.into_iter().map(|(_, file)| file.clone()).collect()
+        files.sort_by_key(|stored| stored.nth);
+        files.into_iter().map(|stored| stored.file.clone()).collect()
     }
 
     pub(super) fn session_of(&self, user: &UserKey, label: &str) -> Option<SessionName> {
@@ -102,9 +108,17 @@ impl State {
         session: &SessionKey,
         new: &NewFile,
         bytes: &[u8],
-    ) -> ProductFile {
+    ) -> Result<ProductFile, StoreError> {
+        self.files_written += 1;
+        let nth = self.files_written;
+        let session = self.session_mut(session);
+        let can_write = |name: &FileName| {
+            session.files.get(name).is_none_or(|stored| stored.writer == new.writer)
+        };
+        let name = numbered_names(&new.name).find(can_write);
+        let name = name.ok_or_else(|| StoreError::Unavailable("no free file name".to_owned()))?;
         let file = ProductFile {
-            name: new.name.clone(),
+            name,
             description: new.description.clone(),
             size: bytes.len() as u64,
             internal: new.internal,
@@ -113,12 +127,10 @@ impl State {
             has_rows: has_rows(&new.media_type, bytes),
             uploaded: new.uploaded,
         };
-        self.files_written += 1;
-        let written = self.files_written;
-        let session = self.session_mut(session);
         session.objects.insert(file.object.clone(), bytes.to_vec());
-        session.files.insert(file.name.clone(), (written, file.clone()));
-        file
+        let stored = StoredFile { nth, writer: new.writer.clone(), file: file.clone() };
+        session.files.insert(file.name.clone(), stored);
+        Ok(file)
     }
 
     pub(super) fn active(&self, session: &SessionKey) -> Option<RunId> {
@@ -126,8 +138,7 @@ impl State {
     }
 
     pub(super) fn find_file(&self, session: &SessionKey, name: &FileName) -> Option<ProductFile> {
-        let (_, file) = self.sessions.get(session)?.files.get(name)?;
-        Some(file.clone())
+        Some(self.sessions.get(session)?.files.get(name)?.file.clone())
     }
 
     pub(super) fn write_state(&mut self, session: &SessionKey, bytes: &[u8]) -> ToolState {

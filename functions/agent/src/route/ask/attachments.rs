@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use axum::http::request::Parts;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::file::{IMAGE_TYPES, ProductFile, ending_of, image_type_of, media_type_of};
-use djinn_core::id::FileName;
+use djinn_core::id::{FileName, UserId};
 use djinn_protocol::request::{AttachmentRequest, JoyAgentFile, JoyAgentMessage};
 use djinn_runtime::port::file::NewFile;
 use djinn_runtime::question::QuestionAttachment;
@@ -119,7 +119,7 @@ impl ReadFiles {
             }
             let attachment = match named {
                 NamedBy::Uri(request) if is_data_uri(&request.uri) => {
-                    read_data(&path, request, at + 1)?
+                    read_data(&path, request, at + 1, &caller.user)?
                 }
                 NamedBy::Uri(request) => find_one(&session, &path, &request).await?,
                 NamedBy::References(names, member) => match find_any(&session, &names).await? {
@@ -198,11 +198,12 @@ async fn find_any<P: Ports>(
     Ok(None)
 }
 
-/// The new file that a `data:` URI holds, which is the `nth` of the question.
+/// The new file that a `data:` URI holds, which is the `nth` of the question, by this user.
 fn read_data(
     path: &str,
     request: AttachmentRequest,
     nth: usize,
+    writer: &UserId,
 ) -> Result<QuestionAttachment, ApiError> {
     let invalid =
         |member: &str, problem: &str| ApiError::invalid_field(format!("{path}.{member}"), problem);
@@ -235,9 +236,14 @@ fn read_data(
     if let Some(wrong) = wrong {
         return Err(invalid("uri", &format!("is called {wrong} and does not begin as that does")));
     }
-    let media_type = media_type.to_owned();
-    let file =
-        NewFile { name, description: String::new(), internal: false, media_type, uploaded: true };
+    let file = NewFile {
+        name,
+        description: String::new(),
+        internal: false,
+        media_type: media_type.to_owned(),
+        uploaded: true,
+        writer: writer.clone(),
+    };
     Ok(QuestionAttachment::New(file, data.bytes))
 }
 
@@ -245,13 +251,17 @@ fn read_data(
 mod tests {
     use super::*;
 
+    fn anna() -> UserId {
+        UserId::new("anna").unwrap()
+    }
+
     fn read(uri: &str, media_type: Option<&str>, name: Option<&str>) -> Result<NewFile, String> {
         let request = AttachmentRequest {
             uri: uri.to_owned(),
             media_type: media_type.map(str::to_owned),
             name: name.map(str::to_owned),
         };
-        match read_data("attachments[0]", request, 3) {
+        match read_data("attachments[0]", request, 3, &anna()) {
             Ok(QuestionAttachment::New(file, _)) => Ok(file),
             Ok(QuestionAttachment::Known(_)) => unreachable!("a new file"),
             Err(refusal) => Err(refusal.failure.detail),
@@ -302,6 +312,7 @@ mod tests {
                 internal: false,
                 media_type,
                 uploaded: true,
+                writer: anna(),
             };
             QuestionAttachment::New(file, Vec::new())
         };

@@ -44,7 +44,7 @@ pub(crate) async fn upload_url<P: AgentPorts>(
     let AnnounceRequest { request_id, file_name, file_size, description, is_internal_file } =
         request;
     let access = find_named_session(&agent, &caller, &request_id, Permission::Write).await?;
-    let mut file = new_file("fileName", &file_name, description, is_internal_file)?;
+    let mut file = new_file(&caller, "fileName", &file_name, description, is_internal_file)?;
     let size = Some(file_size.0).filter(|size| (1..=MAX_UPLOAD).contains(size));
     let size = size.and_then(|size| u64::try_from(size).ok()).ok_or_else(|| {
         let problem = format!("must be the file's size in bytes, 1 to {MAX_UPLOAD}");
@@ -75,7 +75,7 @@ pub(crate) async fn upload_file<P: Ports>(
 ) -> ReplyResult {
     let UploadRequest { request_id, file_name, content, description, is_internal_file } = request;
     let access = find_named_session(&agent, &caller, &request_id, Permission::Write).await?;
-    let mut file = new_file("fileName", &file_name, description, is_internal_file)?;
+    let mut file = new_file(&caller, "fileName", &file_name, description, is_internal_file)?;
     let content = content.unwrap_or_default();
     screen_file(&agent, &caller, &access, &mut file).await?;
     let reply = write_upload(&agent, &parts, &access, &file, content.as_bytes()).await?;
@@ -91,7 +91,7 @@ pub(crate) async fn upload_file_data<P: Ports>(
 ) -> ReplyResult {
     let label = parse_id(SESSION, &form.label)?;
     let access = find_session(&agent, &caller, label, Permission::Write).await?;
-    let mut file = new_file("file", &form.name, Some(form.description), None)?;
+    let mut file = new_file(&caller, "file", &form.name, Some(form.description), None)?;
     let let_in = screen_file(&agent, &caller, &access, &mut file).await;
     let_in.map_err(|refusal| match refusal.field() {
         Some("fileName") => refusal.with_member_name("file"),
@@ -142,8 +142,9 @@ async fn notify_active_run<P: Ports>(
     Ok(())
 }
 
-/// A file as a request describes it, which names it in this member.
+/// The file of a caller's as a request describes it, which names it in this member.
 fn new_file(
+    caller: &Caller,
     member: &'static str,
     name: &str,
     description: Option<String>,
@@ -155,6 +156,7 @@ fn new_file(
         description: description.unwrap_or_default(),
         internal: internal.unwrap_or(false),
         uploaded: true,
+        writer: caller.user.clone(),
     })
 }
 

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use djinn_aws::AwsStore;
+use djinn_core::id::{FileName, UserId};
 use djinn_runtime::port::SessionKey;
-use djinn_runtime::port::file::Files;
+use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::file_url::{Disposition, FileUrls as _, Folder, PresignedPut};
 use djinn_runtime::port::journal::Journals;
 use reqwest::{Response, StatusCode};
@@ -124,6 +125,36 @@ async fn an_announced_file_replaces_the_one_of_its_name_only_when_it_arrives() {
 }
 
 #[tokio::test]
+async fn announced_file_of_another_writer_takes_a_free_name() {
+    let (_stores, store) = fresh();
+    let session = session("s");
+    let by =
+        |name: &str, writer: &str| NewFile { writer: UserId::new(writer).unwrap(), ..file(name) };
+    let announce =
+        async |file: NewFile| store.presign_put(&session, &file, 3, MINUTE).await.unwrap().unwrap();
+    store.write_file(&session, &file("a.md"), b"old").await.unwrap();
+    // The owner's file and announcements of others are left alone, and one's own is replaced.
+    let bob = announce(by("a.md", "bob")).await;
+    assert_eq!(bob.file.name.as_str(), "a (2).md");
+    assert_eq!(announce(by("a.md", "carl")).await.file.name.as_str(), "a (3).md");
+    let again = announce(by("a.md", "bob")).await;
+    assert_eq!(again.file.name, bob.file.name);
+    assert_eq!(upload(&again, "bob").await, StatusCode::OK);
+    assert_eq!(names(&store, &session).await, ["a.md", "a (2).md"]);
+
+    // Both were promised the name; the second to arrive finds it taken.
+    let bob = announce(by("b.md", "bob")).await;
+    let owner = store.write_file(&session, &file("b.md"), b"own").await.unwrap();
+    assert_eq!((bob.file.name.as_str(), owner.name.as_str()), ("b.md", "b.md"));
+    assert_eq!(upload(&bob, "bob").await, StatusCode::OK);
+    let found = store.find_file(&session, &owner.name).await.unwrap();
+    assert_eq!(found.as_ref(), Some(&owner));
+    let renamed = store.find_file(&session, &FileName::new("b (2).md").unwrap()).await.unwrap();
+    assert_eq!(store.read_file(&session, &renamed.unwrap(), 9).await.unwrap(), b"bob");
+    assert_eq!(store.find_arrived(&session, &[bob.file]).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
 async fn however_many_are_announced_they_are_looked_for_by_one_request() {
     let (_stores, aws) = fresh_aws();
     let (store, session) = (aws.store(), session("s"));
@@ -134,7 +165,7 @@ async fn however_many_are_announced_they_are_looked_for_by_one_request() {
         let name = file(&format!("{nth:02}.md"));
         puts.push(store.presign_put(&session, &name, 3, MINUTE).await.unwrap().unwrap());
     }
-    assert_eq!(made(), [count("PutItem", 40), count("UpdateItem", 40)]);
+    assert_eq!(made(), [count("GetItem", 40), count("PutItem", 40), count("UpdateItem", 40)]);
     assert!(names(&store, &session).await.is_empty());
     assert_eq!(made(), [count("ListObjectsV2", 1), count("Query", 1)]);
     let announced: Vec<_> = puts.iter().map(|put| put.file.clone()).collect();

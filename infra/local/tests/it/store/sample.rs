@@ -143,6 +143,7 @@ pub(crate) fn file(name: &str) -> NewFile {
         internal: false,
         media_type: "text/markdown".into(),
         uploaded: false,
+        writer: user(),
     }
 }
 

@@ -132,6 +132,7 @@ mod tests {
                 owner: UserId::new("u").unwrap(),
                 session: SessionId::new("s").unwrap(),
             },
+            user: UserId::new("u").unwrap(),
             files: Vec::new(),
             call: CallId::new("t1.c1").unwrap(),
             attempt: 1,
