@@ -3,6 +3,8 @@
 mod injected;
 mod large;
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::agents::{at, path_of};
@@ -75,6 +77,28 @@ async fn an_answer_cites_pages_that_were_read_in_two_rounds() {
     for name in ["search results - How warm is it.md", "How warm is it_search_result.txt"] {
         assert!(listed.contains(name), "{name}: {listed}");
     }
+}
+
+#[tokio::test]
+async fn configured_origins_are_read_beside_the_demo_site() {
+    let site = Site::start().await;
+    site.put_page("/gold", "Of gold", "Gold is warm at 4 degrees.");
+    let world = World::start_with(|options, _| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        options.site = Some(root.join("examples/site"));
+        options.vars.push(("DJINN_EGRESS_ORIGINS", site.url.clone()));
+    })
+    .await;
+    let demo = world.system.demo_site().unwrap().base_url();
+    let urls = [site.page_url("/gold"), format!("{demo}/defrosting.html")];
+    let fetches = urls.iter().map(|url| ("web_fetch", json!({ "url": url })));
+    at(&world.model, "").calls(fetches).then().reply("Both.");
+    let question = format!("Read {} and {}", urls[0], urls[1]);
+    let frames = world.ask(Protocol::Native, &Question::of(&question, "s1")).await.rest().await;
+    let gold = text_of(&frames, "t1.c1");
+    assert!(gold.contains("Gold is warm at 4 degrees."), "{gold}");
+    let defrosting = text_of(&frames, "t1.c2");
+    assert!(defrosting.contains("defrost"), "{defrosting}");
 }
 
 #[tokio::test]

@@ -73,6 +73,8 @@ pub(crate) struct Options {
     pub(crate) dir: Option<PathBuf>,
     /// The directory of a built web UI.
     pub(crate) ui: Option<PathBuf>,
+    /// The folder of a demo site, which is searched if no engine is configured.
+    pub(crate) site: Option<PathBuf>,
     pub(crate) djinn: Djinn,
     pub(crate) patience: ServeTimeouts,
 }
@@ -80,8 +82,15 @@ pub(crate) struct Options {
 impl Default for Options {
     fn default() -> Self {
         let patience = ServeTimeouts::default();
-        let (dir, ui) = (None, None);
-        Self { vars: Vec::new(), settings: quick(), dir, ui, djinn: Djinn::new(), patience }
+        Self {
+            vars: Vec::new(),
+            settings: quick(),
+            dir: None,
+            ui: None,
+            site: None,
+            djinn: Djinn::new(),
+            patience,
+        }
     }
 }
 
@@ -101,6 +110,7 @@ impl World {
             settings: Some(options.settings),
             dir: options.dir,
             ui: options.ui,
+            site: options.site,
             djinn: options.djinn,
             patience: options.patience,
             ..SystemOptions::default()

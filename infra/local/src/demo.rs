@@ -49,8 +49,13 @@ pub(crate) async fn start_site_if_needed(
     DemoSite::start(folder).await.map(Some).map_err(SystemError::Site)
 }
 
-/// The variables that lead to it: it is the one place of this machine that may be reached.
-pub(crate) fn site_variables(base_url: &str) -> [(&'static str, String); 2] {
+/// The variables that lead to the site, which may be reached besides the `origins` of this machine that are
+/// configured.
+pub(crate) fn site_variables(
+    base_url: &str,
+    origins: Option<String>,
+) -> [(&'static str, String); 2] {
     let engines = json!([{"engine": "searxng", "url": format!("{base_url}/search")}]);
-    [SEARCH.pair(engines.to_string()), EGRESS_ORIGINS.pair(base_url)]
+    let origins: Vec<String> = origins.into_iter().chain([base_url.to_owned()]).collect();
+    [SEARCH.pair(engines.to_string()), EGRESS_ORIGINS.pair(origins.join(","))]
 }

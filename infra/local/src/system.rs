@@ -13,6 +13,7 @@ use djinn_runtime::settings::Settings;
 use djinn_scripted::ScriptedModel;
 use djinn_settings::InvalidSetting;
 use djinn_settings::table::runtime::LOCAL;
+use djinn_settings::table::web::EGRESS_ORIGINS;
 use djinn_wiring::{AwsWorld, Djinn, Variables, WiringError, build_world};
 use executor::Executor;
 use gateway::GatewaySettings;
@@ -126,8 +127,8 @@ impl System {
             Stores::start(StoresOptions { dir: options.dir, origins, ..StoresOptions::default() })?;
         let scripted = demo::start_if_needed(&options.var).await?;
         let site = demo::start_site_if_needed(&options.var, options.site.as_deref()).await?;
-        let ours = local_variables(scripted.as_ref(), site.as_ref());
         let theirs = options.var;
+        let ours = local_variables(&theirs, scripted.as_ref(), site.as_ref());
         let variables: Variables =
             Arc::new(move |name| ours.get(name).cloned().or_else(|| theirs(name)));
         let aws = Aws::new(stores.settings().clone());
@@ -218,11 +219,13 @@ impl Drop for System {
 
 /// What only a laptop says of itself.
 fn local_variables(
+    theirs: &(dyn Fn(&str) -> Option<String> + Send + Sync),
     scripted: Option<&ScriptedModel>,
     site: Option<&DemoSite>,
 ) -> BTreeMap<&'static str, String> {
     let model = scripted.map(|scripted| demo::model_variables(&scripted.base_url()));
-    let site = site.map(|site| demo::site_variables(&site.base_url()));
+    let origins = EGRESS_ORIGINS.find_text(theirs);
+    let site = site.map(|site| demo::site_variables(&site.base_url(), origins));
     let demo = model.into_iter().flatten().chain(site.into_iter().flatten());
     demo.chain([LOCAL.pair("1")]).collect()
 }
