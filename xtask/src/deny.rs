@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context as _, Result};
 
 use crate::process::{cargo_command, command_output, program_command, run};
+use crate::steps::Impossible;
 use crate::terminal::print_line;
 use crate::workspace;
 
@@ -35,19 +36,18 @@ pub(crate) fn run_checks() -> Result<()> {
     run(&mut program_command(deny, &["--offline", "check", "bans", "licenses", "sources"]))
 }
 
-/// Compares what is locked with the database, or says that it cannot be reached.
+/// Compares what is locked with the database.
 ///
 /// # Errors
-/// If an advisory that `deny.toml` does not name concerns what is locked.
+/// If an advisory that `deny.toml` does not name concerns what is locked, and [`Impossible`] if the database cannot
+/// be reached.
 pub(crate) fn check_advisories() -> Result<()> {
     let deny = install_deny()?;
-    match fetch_database(&deny, None) {
-        Ok(()) => check_fetched(&deny),
-        Err(why) => {
-            print_line(&format!("    LEFT OUT: {DATABASE} cannot be reached ({why:#})"));
-            Ok(())
-        }
-    }
+    fetch_database(&deny, None).map_err(|error| {
+        print_line(&format!("    {error:#}"));
+        Impossible(format!("{DATABASE} cannot be reached"))
+    })?;
+    check_fetched(&deny)
 }
 
 /// The same with a clone of the database, or with a network that has to be there.

@@ -1,5 +1,6 @@
 //! A command that runs steps, in their order, up to the first failure.
 
+use std::fmt;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
@@ -17,6 +18,19 @@ pub(crate) struct CheckStep {
     pub(crate) remedy: &'static str,
 }
 
+/// The error of a step whose work cannot be done on this machine. It fails the step if that was named with
+/// `--only`; a run of all steps leaves the step out and says so in its last line.
+#[derive(Debug)]
+pub(crate) struct Impossible(pub(crate) String);
+
+impl fmt::Display for Impossible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Impossible {}
+
 /// A command of steps.
 pub(crate) struct StepCommand {
     /// How it is called: `cargo NAME`.
@@ -32,6 +46,9 @@ pub(crate) struct StepArguments {
     /// Runs this step alone; more than one run in the order in which they are named.
     #[arg(long, value_name = "STEP", conflicts_with = "list")]
     only: Vec<String>,
+    /// Leaves this step out; may be given more than once.
+    #[arg(long, value_name = "STEP", conflicts_with = "list")]
+    skip: Vec<String>,
     /// Names the steps and what each looks at.
     #[arg(long)]
     list: bool,
@@ -49,14 +66,13 @@ impl StepCommand {
             }
             return Ok(());
         }
-        self.run_steps(&self.select_steps(&arguments.only)?)
+        let summary = self.run_steps(arguments)?;
+        print_line(&summary);
+        Ok(())
     }
 
-    /// The steps of these names, in their order; all where none is named.
-    fn select_steps(&self, names: &[String]) -> Result<Vec<&'static CheckStep>> {
-        if names.is_empty() {
-            return Ok(self.steps.iter().collect());
-        }
+    /// The steps of these names, in their order.
+    fn find_steps(&self, names: &[String]) -> Result<Vec<&'static CheckStep>> {
         let find = |name: &String| {
             self.steps.iter().find(|step| step.name == name).with_context(|| {
                 let names: Vec<_> = self.steps.iter().map(|step| step.name).collect();
@@ -66,14 +82,31 @@ impl StepCommand {
         names.iter().map(find).collect()
     }
 
-    fn run_steps(&self, steps: &[&CheckStep]) -> Result<()> {
+    /// Runs the steps that the arguments select, and returns a sentence with what was left out.
+    fn run_steps(&self, arguments: &StepArguments) -> Result<String> {
+        let has_names = !arguments.only.is_empty();
+        let mut steps = self.find_steps(&arguments.only)?;
+        if !has_names {
+            steps.extend(self.steps);
+        }
+        let mut left_out = Vec::new();
+        for skipped in self.find_steps(&arguments.skip)? {
+            steps.retain(|step| step.name != skipped.name);
+            left_out.push(format!("{} (--skip)", skipped.name));
+        }
         let began = Instant::now();
-        for (n, step) in (1..).zip(steps) {
+        for (n, step) in (1..).zip(&steps) {
             print_line(&format!("{n}/{} {}: {}", steps.len(), step.name, step.description));
             let began = Instant::now();
             let outcome = (step.run)();
             let took = time::format_duration(began.elapsed());
             if let Err(error) = outcome {
+                let is_impossible = error.is::<Impossible>();
+                if is_impossible && !has_names {
+                    print_line(&format!("    LEFT OUT: {error:#}"));
+                    left_out.push(format!("{} ({error})", step.name));
+                    continue;
+                }
                 let CheckStep { name, remedy, .. } = step;
                 bail!(
                     "\n{name} failed after {took}: {error:#}\n    to do: {remedy}\n    again: cargo \
@@ -83,8 +116,9 @@ impl StepCommand {
             }
             print_line(&format!("    {took}"));
         }
-        print_line(&format!("{} in {}", self.success_word, time::format_duration(began.elapsed())));
-        Ok(())
+        let took = time::format_duration(began.elapsed());
+        let but = if left_out.is_empty() { "" } else { ", BUT FOR " };
+        Ok(format!("{} in {took}{but}{}", self.success_word, left_out.join(", ")))
     }
 }
 
@@ -99,7 +133,6 @@ mod tests {
     }
 
     const STEPS: &[CheckStep] = &[step("fmt", || Ok(())), step("tests", || Ok(()))];
-    const TRY: StepCommand = StepCommand { name: "try", steps: STEPS, success_word: "tried" };
 
     #[derive(Parser)]
     struct Words {
@@ -111,22 +144,57 @@ mod tests {
         Words::try_parse_from(["try"].iter().chain(words)).map(|words| words.steps)
     }
 
-    fn names(words: &[&str]) -> Result<Vec<&'static str>> {
-        let steps = TRY.select_steps(&parse(words)?.only)?;
-        Ok(steps.iter().map(|step| step.name).collect())
+    /// The last line of a run of these steps without its time, or why it failed.
+    fn summary(steps: &'static [CheckStep], words: &[&str]) -> Result<String, String> {
+        let command = StepCommand { name: "try", steps, success_word: "tried" };
+        let arguments = parse(words).map_err(|error| error.to_string())?;
+        let summary = command.run_steps(&arguments).map_err(|error| error.to_string())?;
+        let (word, rest) = summary.split_once(" in ").unwrap();
+        Ok(rest.split_once(", ").map_or(word.to_owned(), |(_, but)| format!("{word}, {but}")))
     }
 
     #[test]
-    fn all_steps_run_unless_some_are_named() {
-        assert_eq!(names(&[]).unwrap(), ["fmt", "tests"]);
-        assert_eq!(names(&["--only", "tests", "--only", "fmt"]).unwrap(), ["tests", "fmt"]);
+    fn all_steps_run_unless_some_are_named_or_skipped() {
+        const STEPS: &[CheckStep] =
+            &[step("fmt", || bail!("fmt ran")), step("tests", || bail!("tests ran"))];
+        for (words, ran) in [
+            (&[][..], "fmt"),
+            (&["--only", "tests", "--only", "fmt"], "tests"),
+            (&["--skip", "fmt"], "tests"),
+            (&["--only", "fmt", "--only", "tests", "--skip", "fmt"], "tests"),
+        ] {
+            let failure = summary(STEPS, words).unwrap_err();
+            assert!(failure.contains(&format!("{ran} ran")), "{words:?}: {failure}");
+        }
+        let all = summary(STEPS, &["--skip", "fmt", "--skip", "tests"]);
+        assert_eq!(all.unwrap(), "tried, BUT FOR fmt (--skip), tests (--skip)");
         assert!(parse(&["--list"]).unwrap().list);
     }
 
     #[test]
+    fn impossible_step_fails_if_named_and_is_reported_otherwise() {
+        const STEPS: &[CheckStep] = &[
+            step("advisories", || Err(Impossible("no database".to_owned()).into())),
+            step("fmt", || Ok(())),
+        ];
+        let all = summary(STEPS, &[]).unwrap();
+        assert_eq!(all, "tried, BUT FOR advisories (no database)");
+        assert_eq!(summary(STEPS, &["--only", "fmt"]).unwrap(), "tried");
+        let failure = summary(STEPS, &["--only", "advisories"]).unwrap_err();
+        assert!(
+            failure.contains("advisories failed") && failure.contains("no database"),
+            "{failure}"
+        );
+        let skipped = summary(STEPS, &["--only", "advisories", "--skip", "advisories"]).unwrap();
+        assert_eq!(skipped, "tried, BUT FOR advisories (--skip)");
+    }
+
+    #[test]
     fn what_is_not_understood_is_refused_with_what_there_is() {
-        let error = names(&["--only", "test"]).unwrap_err().to_string();
-        assert_eq!(error, "there is no step test; there are fmt, tests");
+        for word in ["--only", "--skip"] {
+            let error = summary(STEPS, &[word, "test"]).unwrap_err();
+            assert_eq!(error, "there is no step test; there are fmt, tests");
+        }
         for bad in [&["--only"][..], &["tests"], &["--list", "--only", "fmt"]] {
             assert!(parse(bad).is_err(), "{bad:?}");
         }
@@ -134,9 +202,11 @@ mod tests {
 
     #[test]
     fn a_failure_stops_and_says_what_to_do() {
-        let broken = step("broken", || bail!("it broke"));
-        let never = step("never", || panic!("ran after a failure"));
-        let error = TRY.run_steps(&[&broken, &never]).unwrap_err().to_string();
+        const STEPS: &[CheckStep] = &[
+            step("broken", || bail!("it broke")),
+            step("never", || panic!("ran after a failure")),
+        ];
+        let error = summary(STEPS, &[]).unwrap_err();
         assert!(error.starts_with("\nbroken failed after 0.0 s: it broke\n"), "{error}");
         assert!(error.ends_with("to do: mend it\n    again: cargo try --only broken"), "{error}");
     }
