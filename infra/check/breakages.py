@@ -69,6 +69,10 @@ BREAKAGES = {
     ],
     rules.objects_outlive_what_names_them: [
         ("ExpirationInDays: !Ref ObjectDays", "ExpirationInDays: 7", "ObjectDays"),
+        ("            Prefix: tenants/\n", "", "not what tenants have alone"),
+        ("Prefix: tenants/", "Prefix: config/", "not what tenants have alone"),
+        ("          - Id: abort\n", "          - Id: old\n            Status: Enabled\n            Prefix: config/\n"
+         "            ExpirationInDays: 900\n          - Id: abort\n", "not what tenants have alone"),
         ("DJINN_OBJECT_DAYS: !Ref ObjectDays", "DJINN_OBJECT_DAYS: 800", "DJINN_OBJECT_DAYS"),
     ],
     rules.the_rest_api_streams_if_asked_for: [
@@ -165,7 +169,7 @@ BREAKAGES = {
     rules.the_bucket_is_kept_and_private: [
         ("BlockPublicPolicy: true", "BlockPublicPolicy: false", "BlockPublicPolicy"),
         ("BucketOwnerEnforced", "ObjectWriter", "OwnershipControls"),
-        ("ExpirationInDays: !Ref ObjectDays", "Prefix: runs/", "ExpirationInDays"),
+        ("            ExpirationInDays: !Ref ObjectDays\n", "", "ExpirationInDays"),
         ("Effect: Deny", "Effect: Allow", "without TLS"),
     ],
     rules.the_sandbox_is_there_if_asked_for: [
@@ -207,7 +211,8 @@ BREAKAGES = {
         ("VpcEndpointType: Gateway", "VpcEndpointType: Interface", "VpcEndpointType"),
         ("${AWS::Region}.s3", "${AWS::Region}.dynamodb", "ServiceName"),
         ("Action: s3:PutObject\n", "Action: s3:*\n", "SandboxEndpoint leads to"),
-        ("Resource: !Sub ${Bucket.Arn}/*/sandbox/*", "Resource: !Sub ${Bucket.Arn}/*", "SandboxEndpoint leads to"),
+        ("Resource: !Sub ${Bucket.Arn}/tenants/*/sandbox/*", "Resource: !Sub ${Bucket.Arn}/*",
+         "SandboxEndpoint leads to"),
     ],
     rules.the_web_is_there_if_asked_for: [
         ('[!Ref WithWeb, "true"]', '[!Ref WithSandbox, "true"]', "condition HasWeb"),

@@ -61,6 +61,14 @@ OPEN_METHODS = {
     ("/v1/file_tool/preview/{token}/{name}", "get"),
 }
 
+# Each of these in a lifecycle rule deletes objects.
+EXPIRES = {
+    "ExpirationDate",
+    "ExpirationInDays",
+    "NoncurrentVersionExpiration",
+    "NoncurrentVersionExpirationInDays",
+}
+
 GET_SECRET = {"secretsmanager:GetSecretValue"}
 INVOKE_MODEL = {"bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"}
 
@@ -120,10 +128,13 @@ SANDBOX_NETWORK = {
     "ec2:UnassignPrivateIpAddresses",
 }
 
+# All that tenants have in the bucket; beside it lie the texts of the deployment.
+TENANTS = "${Bucket.Arn}/tenants/*"
+
 # Where the sandbox's network leads: to these objects of the bucket, and to no other.
 SANDBOX_OBJECTS = {
-    "s3:GetObject": ["${Bucket.Arn}/*/files/*", "${Bucket.Arn}/*/sandbox/*", "${Bucket.Arn}/*/uploads/*"],
-    "s3:PutObject": ["${Bucket.Arn}/*/sandbox/*"],
+    "s3:GetObject": [f"{TENANTS}/files/*", f"{TENANTS}/sandbox/*", f"{TENANTS}/uploads/*"],
+    "s3:PutObject": [f"{TENANTS}/sandbox/*"],
 }
 SCHEDULE_ROLE = {"Fn::GetAtt": ["ScheduleRole", "Arn"]}
 
@@ -209,8 +220,11 @@ def pages_may_ask_and_load_files(template):
 def objects_outlive_what_names_them(template):
     object_days = {"Ref": "ObjectDays"}
     rules = value(properties(template, "Bucket"), "LifecycleConfiguration.Rules") or []
-    if object_days not in [rule.get("ExpirationInDays") for rule in rules]:
-        yield "Bucket does not expire objects after the parameter ObjectDays"
+    expiring = [rule for rule in rules if EXPIRES & set(rule)]
+    wanted = [{"Id": "expire", "Status": "Enabled", "Prefix": "tenants/", "ExpirationInDays": object_days}]
+    # Without a prefix a rule also deletes the texts of the deployment below config/.
+    if expiring != wanted:
+        yield f"Bucket expires {json.dumps(expiring)}, not what tenants have alone, after the parameter ObjectDays"
     for name in DRIVERS:
         function = properties(template, name)
         yield from expect(name, function, "Environment.Variables.DJINN_OBJECT_DAYS", object_days)

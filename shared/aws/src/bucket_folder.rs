@@ -50,7 +50,7 @@ impl AwsStore {
     /// The texts under a prefix of the bucket, which are named so. Nothing is read by this.
     ///
     /// # Errors
-    /// [`InvalidPrefix`] for one where others may write, or that is none.
+    /// [`InvalidPrefix`] for a text that is none.
     pub fn open_text_folder(
         &self,
         prefix: &str,
@@ -63,7 +63,7 @@ impl AwsStore {
     /// One text of the bucket, as a folder that has no other. Nothing is read by this.
     ///
     /// # Errors
-    /// [`InvalidPrefix`] for one where others may write, or that is none.
+    /// [`InvalidPrefix`] for a text that is none.
     pub fn open_text(&self, path: &str) -> Result<BucketText, InvalidPrefix> {
         let (prefix, name) = parse_path(path)?;
         Ok(BucketText::new(self.clone(), prefix, name))

@@ -22,6 +22,12 @@ pub(crate) const PARTITION: &str = "pk";
 pub(crate) const SORT: &str = "sk";
 pub(crate) const EXPIRES: &str = "expires";
 
+/// The prefix of all objects of a tenant. The bucket's lifecycle rule expires what begins with `tenants/`, and nothing
+/// below `config/`.
+pub(crate) fn tenant_prefix(tenant: &TenantId) -> String {
+    format!("tenants/{tenant}/")
+}
+
 /// Where an item lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ItemKey {

@@ -10,6 +10,7 @@ use djinn_runtime::port::{RunKey, StoreError};
 use crate::body::{Body, MAX_INLINE, Pointer};
 use crate::error::{AwsRequest, store_error};
 use crate::store::AwsStore;
+use crate::key::tenant_prefix;
 
 /// Bodies that are fetched from the bucket at once.
 pub(crate) const FETCHED_AT_ONCE: usize = 16;
@@ -174,7 +175,7 @@ fn pointer_to(run: &RunKey, json: &str) -> Pointer {
 /// Where the long records, messages and exchanges of a run and its children lie, and what was left of
 /// those that were never written.
 pub(crate) fn run_prefix(run: &RunKey) -> String {
-    format!("{}/runs/{}/", run.tenant, run.run)
+    format!("{}runs/{}/", tenant_prefix(&run.tenant), run.run)
 }
 
 /// What is known of an object without reading it.

@@ -294,7 +294,6 @@ mod tests {
         let unknown = "no agent is named `oracle`; there are code_interpreter, deep_search, report_tool, researcher, reviewer, writer";
         assert_eq!(start("", "oracle"), Err(unknown.to_owned()));
         for (agents, says) in [
-            ("@config/files", "DJINN_AGENTS names `@config/files`: sessions write below `files`"),
             (
                 "@agents",
                 "DJINN_AGENTS names `@agents`: a prefix of the bucket begins with `config/`",

@@ -6,40 +6,24 @@ const ROOT: &str = "config/";
 /// The most bytes of a prefix.
 const MAX_PREFIX: usize = 200;
 
-/// The names below which sessions write, whatever stands before them: as the template's policy has it.
-const WRITTEN: [&str; 4] = ["files", "runs", "sandbox", "uploads"];
-
-/// Why a prefix cannot be used, as a sentence.
+/// A text that is no prefix below `config/`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidPrefix {
-    /// It is no prefix below `config/`.
-    #[error(
-        "a prefix of the bucket begins with `config/`, with names of a-z A-Z 0-9 _ - . below it"
-    )]
-    Form,
-    /// Sessions keep files there, which users write.
-    #[error("sessions write below `{0}`: take another prefix")]
-    OfSessions(&'static str),
-}
+#[error("a prefix of the bucket begins with `config/`, with names of a-z A-Z 0-9 _ - . below it")]
+pub struct InvalidPrefix;
 
 /// A prefix as keys begin with it, with a `/` at its end.
 pub(super) fn parse_prefix(text: &str) -> Result<String, InvalidPrefix> {
     let prefix = text.strip_suffix('/').unwrap_or(text);
-    let below = prefix.strip_prefix(ROOT).ok_or(InvalidPrefix::Form)?;
-    if prefix.len() > MAX_PREFIX || !below.split('/').all(is_segment) {
-        return Err(InvalidPrefix::Form);
-    }
-    match WRITTEN.into_iter().find(|written| below.split('/').any(|name| name == *written)) {
-        Some(written) => Err(InvalidPrefix::OfSessions(written)),
-        None => Ok(format!("{prefix}/")),
-    }
+    let below = prefix.strip_prefix(ROOT).ok_or(InvalidPrefix)?;
+    let is_prefix = prefix.len() <= MAX_PREFIX && below.split('/').all(is_segment);
+    if is_prefix { Ok(format!("{prefix}/")) } else { Err(InvalidPrefix) }
 }
 
 /// The prefix and the name of one text, of which the prefix may be the root.
 pub(super) fn parse_path(text: &str) -> Result<(String, String), InvalidPrefix> {
-    let (place, name) = text.rsplit_once('/').ok_or(InvalidPrefix::Form)?;
+    let (place, name) = text.rsplit_once('/').ok_or(InvalidPrefix)?;
     if !is_segment(name) || name.starts_with('.') {
-        return Err(InvalidPrefix::Form);
+        return Err(InvalidPrefix);
     }
     let prefix = match format!("{place}/") {
         root if root == ROOT => root,
@@ -65,14 +49,15 @@ mod tests {
         for bad in
             ["models.json", "config", "config/", "config/..", "config//a", "other/a", "config/.a"]
         {
-            assert_eq!(parsed(bad), Err(InvalidPrefix::Form), "{bad}");
+            assert_eq!(parsed(bad), Err(InvalidPrefix), "{bad}");
         }
-        assert_eq!(parsed("config/files/a"), Err(InvalidPrefix::OfSessions("files")));
     }
 
     #[test]
     fn a_prefix_is_where_nobody_writes() {
-        for good in ["config/agents", "config/agents/", "config/team-a/v1.2/own_agents"] {
+        for good in
+            ["config/agents", "config/agents/", "config/team-a/v1.2/own_agents", "config/files"]
+        {
             let expected = format!("{}/", good.trim_end_matches('/'));
             assert_eq!(parse_prefix(good), Ok(expected));
         }
@@ -92,18 +77,7 @@ mod tests {
             "config/价",
             &long,
         ] {
-            assert_eq!(parse_prefix(bad), Err(InvalidPrefix::Form), "{bad}");
-        }
-        for (bad, written) in [
-            ("config/files", "files"),
-            ("config/runs/a", "runs"),
-            ("config/a/uploads/b", "uploads"),
-        ] {
-            assert_eq!(parse_prefix(bad), Err(InvalidPrefix::OfSessions(written)), "{bad}");
-        }
-        // What sessions write begins with their tenant, which may be called so, too.
-        for kind in [crate::file::WRITTEN, crate::file::UPLOADED, "runs/"] {
-            assert!(WRITTEN.contains(&kind.trim_end_matches('/')), "{kind}");
+            assert_eq!(parse_prefix(bad), Err(InvalidPrefix), "{bad}");
         }
     }
 }

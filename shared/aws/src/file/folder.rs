@@ -4,12 +4,13 @@ use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file_url::Folder;
 
 use super::{IN_TRANSIT, UPLOADED, WRITTEN};
+use crate::key::tenant_prefix;
 
 /// The kinds of a session's objects.
 const KINDS: [&str; 3] = [WRITTEN, UPLOADED, IN_TRANSIT];
 
-/// The key of an object in the bucket: `<tenant>/files/<owner>/<session>/<sha256>`, or `uploads` or `sandbox`. A
-/// `ProductFile` names its object without tenant and session, so that none can point into another's.
+/// The key of an object in the bucket: `tenants/<tenant>/files/<owner>/<session>/<sha256>`, or `uploads` or
+/// `sandbox`. A `ProductFile` names its object without tenant and session, so that none can point into another's.
 pub(crate) fn object_key(folder: &Folder, object: &str) -> Result<String, StoreError> {
     let kind = KINDS.into_iter().find(|kind| object.starts_with(kind));
     let name = kind.and_then(|kind| object.strip_prefix(kind));
@@ -29,7 +30,7 @@ pub(crate) fn all_prefixes(folder: &Folder) -> [String; 3] {
 /// Where those of one kind lie.
 pub(super) fn kind_prefix(folder: &Folder, kind: &str) -> String {
     let Folder { tenant, owner, session } = folder;
-    format!("{tenant}/{kind}{}/{}/", owner.as_str(), session.as_str())
+    format!("{}{kind}{}/{}/", tenant_prefix(tenant), owner.as_str(), session.as_str())
 }
 
 fn is_sha256(name: &str) -> bool {
@@ -48,14 +49,16 @@ mod tests {
         let hash = sha256_hex(b"x");
         let own = Folder::from(&sample::session());
         let key = object_key(&own, &format!("files/{hash}")).unwrap();
-        assert!(key.starts_with("t/files/") && key.ends_with(&format!("/{hash}")), "{key}");
+        assert!(key.starts_with("tenants/t/files/") && key.ends_with(&format!("/{hash}")), "{key}");
         let of_other = SessionKey { owner: UserId::new("b").unwrap(), ..sample::session() };
         let other = object_key(&Folder::from(&of_other), &format!("files/{hash}")).unwrap();
         assert_ne!(other, key);
         let dots = SessionKey { session: SessionId::new("..").unwrap(), ..sample::session() };
         let other = object_key(&Folder::from(&dots), &format!("uploads/{hash}")).unwrap();
-        assert!(other.starts_with("t/uploads/") && !other.contains(".."), "{other}");
-        for bad in ["", "files/", "files/../x", "t/files/s/x", "runs/x", &format!("x/{hash}")] {
+        assert!(other.starts_with("tenants/t/uploads/") && !other.contains(".."), "{other}");
+        for bad in
+            ["", "files/", "files/../x", "tenants/t/files/s/x", "runs/x", &format!("x/{hash}")]
+        {
             assert!(object_key(&own, bad).is_err(), "{bad}");
         }
     }

@@ -60,7 +60,7 @@ async fn pages_are_read_by_one_function_and_engines_asked_by_another() {
         serde_json::from_slice(requests[number].body().bytes().unwrap()).unwrap()
     };
     let put = sent(0)["put_answer"]["url"].as_str().unwrap().to_owned();
-    assert!(put.starts_with("http://127.0.0.1:9/b/t/sandbox/"), "{put}");
+    assert!(put.starts_with("http://127.0.0.1:9/b/tenants/t/sandbox/"), "{put}");
     assert_eq!(
         sent(1),
         json!({"v": 1, "job": {"kind": "search", "arguments": {

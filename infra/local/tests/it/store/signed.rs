@@ -74,7 +74,9 @@ async fn a_page_without_a_signed_url_gets_nothing_from_the_bucket() {
     let store = Aws::new(stores.settings().clone()).store();
     store.write_file(&session("s"), &file("a.md"), b"x").await.unwrap();
     let bucket = format!("{}/djinn", stores.settings().endpoints.s3.clone().unwrap());
-    for (method, path) in [(Method::GET, ""), (Method::GET, "/t/files/x"), (Method::PUT, "/mine")] {
+    for (method, path) in
+        [(Method::GET, ""), (Method::GET, "/tenants/t/files/x"), (Method::PUT, "/mine")]
+    {
         let request = client().request(method.clone(), format!("{bucket}{path}"));
         let answer =
             request.header("origin", "https://evil.example").body("x").send().await.unwrap();
