@@ -94,6 +94,15 @@ BREAKAGES = {
         ("Api\n    Condition: HasRestApi\n", "Api\n", "Condition is null"),
         ('    Default: "false"\n', '    Default: "true"\n', "Default"),
     ],
+    rules.what_needs_no_signature_is_throttled: [
+        ("        - HttpMethod: POST\n          ResourcePath", "        - HttpMethod: PUT\n          ResourcePath",
+         "post /answer/{token}: ThrottlingRateLimit is null"),
+        ("ResourcePath: /~1v1~1file_tool~1preview~1", "ResourcePath: /v1/file_tool/preview/",
+         "get /v1/file_tool/preview/{token}/{name}: ThrottlingRateLimit is null"),
+        ("          ThrottlingBurstLimit: !Ref LinkRequestsPerSecond\n", "", "ThrottlingBurstLimit is null"),
+        ("ThrottlingRateLimit: !Ref LinkRequestsPerSecond", "ThrottlingRateLimit: 10000", "ThrottlingRateLimit is 10000"),
+        ("                - sigv4: []\n", "", "/{proxy+}: ThrottlingRateLimit is null"),
+    ],
     rules.only_the_rest_api_may_call_for_api_gateway: [
         (":${RestApi}/*", ":*", "more than the API"),
         ("Principal: apigateway.amazonaws.com", "Principal: s3.amazonaws.com", "are 0 permissions"),

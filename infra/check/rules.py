@@ -270,6 +270,26 @@ def the_rest_api_streams_if_asked_for(template):
     yield from expect("Agent", properties(template, "Agent"), ignored, "true")
 
 
+def what_needs_no_signature_is_throttled(template):
+    [stage] = of_type(template, "AWS::ApiGateway::Stage").values()
+    found = {
+        (setting.get("ResourcePath"), setting.get("HttpMethod")): setting
+        for setting in stage.get("MethodSettings", [])
+    }
+    body = value(properties(template, "RestApi"), "Body.paths") or {}
+    unsigned = {
+        (path, name)
+        for path, methods in body.items()
+        for name, method in methods.items()
+        if not method.get("security")
+    }
+    limit = {"Ref": "LinkRequestsPerSecond"}
+    for path, name in sorted(unsigned):
+        setting = found.get(("/" + path.replace("/", "~1"), name.upper()), {})
+        for key in ("ThrottlingRateLimit", "ThrottlingBurstLimit"):
+            yield from expect(f"RestApi: {name} {path}", setting, key, limit)
+
+
 def only_the_rest_api_may_call_for_api_gateway(template):
     found = [
         permission
@@ -682,6 +702,7 @@ RULES = (
     pages_may_ask_and_load_files,
     objects_outlive_what_names_them,
     the_rest_api_streams_if_asked_for,
+    what_needs_no_signature_is_throttled,
     only_the_rest_api_may_call_for_api_gateway,
     the_public_has_no_right_unless_asked_for,
     drivers_may_do_what_they_need_and_no_more,
