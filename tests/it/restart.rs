@@ -108,7 +108,7 @@ async fn what_an_earlier_layout_left_is_refused_with_what_to_do() {
     let started = async || System::start(options(dir.path(), &model, false)).await;
     drop(started().await.unwrap());
     drop(started().await.unwrap());
-    for mark in [None, Some("1"), Some("3"), Some("5"), Some("")] {
+    for mark in [None, Some("1"), Some("4"), Some("6"), Some("")] {
         let file = dir.path().join("layout");
         match mark {
             None => std::fs::remove_file(&file).unwrap(),

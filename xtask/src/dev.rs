@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use djinn_local::{Djinn, LaptopSandbox, System, SystemOptions, Var};
+use djinn_local::{Djinn, LaptopSandbox, System, SystemOptions, Var, create_private_dir};
 use djinn_settings::check_names;
 use djinn_settings::table::agent::LINK_KEY;
 use djinn_settings::table::dev::{HOME, LOG};
@@ -111,7 +111,7 @@ fn default_vars() -> Result<Vec<(&'static str, String)>> {
     };
     let make_folder = |name: &str| {
         let folder = home_dir().join(name);
-        std::fs::create_dir_all(&folder).with_context(|| HomeFile(folder.clone()))?;
+        create_private_dir(&folder).with_context(|| HomeFile(folder.clone()))?;
         text(folder)
     };
     let mut vars = vec![

@@ -11,6 +11,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
@@ -198,6 +199,23 @@ fn a_folder_that_cannot_be_written_and_a_full_disk_are_explained() {
         let shown = newcomer.fail(&["dev", "--port", "0"], &[]);
         let full = "There is no room on the disk.";
         teaches(&shown, full, "running cannot be written: No space left", "docs/quickstart.md");
+    }
+}
+
+#[test]
+fn other_users_cannot_read_the_home() {
+    let newcomer = Newcomer::new();
+    let home = newcomer.home.path();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    fs::set_permissions(home, fs::Permissions::from_mode(0o755)).unwrap();
+    let question = "Compare the three regions in examples/sales.csv, one report each";
+    newcomer.succeed(&["dev", "ask", question, "--file", "examples/sales.csv"], &[]);
+    assert_eq!(mode(home), 0o700);
+    for folder in ["agents", "files", "objects", "prompts"] {
+        assert_eq!(mode(&home.join(folder)), 0o700, "{folder}");
+    }
+    for file in ["link-key", "table.db"] {
+        assert_eq!(mode(&home.join(file)), 0o600, "{file}");
     }
 }
 

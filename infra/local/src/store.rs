@@ -25,6 +25,7 @@ use socket2::{Domain, Socket, Type};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
+use crate::private::{create_private_dir, narrow_home};
 use crate::serve::{ServeTimeouts, serve, with_body_timeout};
 
 /// The table of the local DynamoDB has this name, wherever it is kept.
@@ -32,6 +33,9 @@ pub const TABLE: &str = "djinn";
 
 /// The bucket of the local S3 has this name, and so has the directory of its objects.
 pub const BUCKET: &str = "djinn";
+
+/// The folder of the bucket below the home.
+const OBJECTS: &str = "objects";
 
 /// How often items whose time has come are deleted.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
@@ -42,7 +46,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Where the local stores keep what they are given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoresOptions {
-    /// A directory, made if it is missing; it holds `table.db`, `objects/` and `layout`. `None`: in memory
+    /// A directory, made if it is missing, that other users of the machine may not enter; it holds `table.db`,
+    /// `objects/` and `layout`. `None`: in memory
     /// and in a temporary directory, until the stores are dropped.
     pub dir: Option<PathBuf>,
     /// How long a directory that another process uses is waited for: one that was killed has it until
@@ -186,9 +191,11 @@ impl StoresHome {
                 tempfile::tempdir().map_err(|error| dir_error(&std::env::temp_dir(), &error))?;
             return Ok(Self::Temporary(dir));
         };
-        std::fs::create_dir_all(&dir).map_err(|error| dir_error(&dir, &error))?;
+        create_private_dir(&dir).map_err(|error| dir_error(&dir, &error))?;
         let lock = lock_dir(&dir, wait, std::thread::sleep)?;
         layout::check_layout(&dir)?;
+        create_private_dir(&dir.join(OBJECTS)).map_err(|error| dir_error(&dir, &error))?;
+        narrow_home(&dir).map_err(|error| dir_error(&dir, &error))?;
         Ok(Self::Permanent { dir, _lock: lock })
     }
 
@@ -202,8 +209,8 @@ impl StoresHome {
 
     fn objects_dir(&self) -> PathBuf {
         match self {
-            Self::Permanent { dir, .. } => dir.join("objects"),
-            Self::Temporary(dir) => dir.path().join("objects"),
+            Self::Permanent { dir, .. } => dir.join(OBJECTS),
+            Self::Temporary(dir) => dir.path().join(OBJECTS),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use djinn_local::{System, SystemOptions};
+use djinn_local::{System, SystemOptions, create_private_dir};
 use serde_json::Value;
 
 use super::advice::{HomeFile, RunFailure};
@@ -167,7 +167,7 @@ async fn show_file(
 ) -> Result<()> {
     let (name, url) = (text_at(file, "/name"), text_at(file, "/preview_url"));
     let dir = home_dir().join("files").join(run);
-    std::fs::create_dir_all(&dir).with_context(|| HomeFile(dir.clone()))?;
+    create_private_dir(&dir).with_context(|| HomeFile(dir.clone()))?;
     let copy = dir.join(name);
     let bytes = server.download_file(url).await?;
     std::fs::write(&copy, bytes).with_context(|| HomeFile(copy.clone()))?;

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use djinn_core::id::encode_hex;
+use djinn_local::create_private_dir;
 
 use super::advice::HomeFile;
 
@@ -16,7 +17,7 @@ const BYTES: usize = 32;
 pub(super) fn of(home: &Path) -> Result<String> {
     let file = home.join("link-key");
     let at = || HomeFile(file.clone());
-    std::fs::create_dir_all(home).with_context(at)?;
+    create_private_dir(home).with_context(at)?;
     let mut new = OpenOptions::new();
     new.write(true).create_new(true);
     #[cfg(unix)]

@@ -12,6 +12,7 @@ use dynoxide::actions::update_time_to_live::{TimeToLiveSpecification, UpdateTime
 use serde_json::json;
 
 use super::{StoresError, TABLE};
+use crate::private::create_private_file;
 
 /// The database, with the table in it.
 ///
@@ -47,6 +48,7 @@ fn make_database(dir: &Path, path: &Path) -> Result<(), String> {
         let _ = std::fs::remove_file(dir.join(leftover));
     }
     let draft = dir.join("table.db.new");
+    create_private_file(&draft).map_err(|error| error.to_string())?;
     create_table(&open_database(&draft)?)?;
     std::fs::rename(&draft, path).map_err(|error| error.to_string())
 }

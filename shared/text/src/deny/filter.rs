@@ -16,7 +16,7 @@ pub struct DenyFilter {
     /// How much of which phrases the text ends in.
     state: Option<StateID>,
     reader: LetterReader,
-    /// The newest letters.
+    /// The newest letters, at most one more than the longest phrase has.
     newest: VecDeque<TextLetter>,
     /// Whether the phrases that end in the newest letter are still to be looked at, since it may have more marks.
     is_open: bool,

@@ -263,7 +263,7 @@ async fn an_object_that_is_gone_or_damaged_is_never_taken_for_what_was_written()
             std::fs::remove_file(path).unwrap();
         }
     }
-    let objects = dir.path().join("objects/djinn/local");
+    let objects = dir.path().join("objects/djinn/tenants/local");
     for (damage, problem) in [(true, "is not what was written"), (false, "is gone")] {
         for object in objects_under(&objects) {
             match damage {

@@ -41,6 +41,43 @@ async fn everything_is_there_after_a_restart() {
     }
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn nobody_else_may_read_what_is_kept() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let dir = tempfile::tempdir().unwrap();
+    let (run, home) = (key("s", "r"), dir.path().join("home"));
+    let open_to_others = |home: &Path| {
+        let entries = std::fs::read_dir(home).unwrap().map(|entry| entry.unwrap().path());
+        let paths: Vec<_> = entries.chain([home.to_owned()]).collect();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode();
+        let open = paths.into_iter().filter(|path| mode(path) & 0o077 != 0);
+        open.collect::<Vec<_>>()
+    };
+    let write = async |store: &AwsStore, n| {
+        store.append(&run, &record(n, &"long ".repeat(60_000)), EXPIRY).await.unwrap();
+    };
+    {
+        let (_stores, store) = at(&home).unwrap();
+        assert_eq!(store.create(&run, &new_run("s", "r", 5)).await, Ok(CreateResult::Created));
+        write(&store, 1).await;
+        assert!(open_to_others(&home).is_empty());
+    }
+    // A home that was made with wider rights, and what another program put there.
+    let elsewhere = dir.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    symlink(&elsewhere, home.join("agents")).unwrap();
+    std::fs::write(home.join("models.json"), "{}").unwrap();
+    for path in [&home, &home.join("objects"), &home.join("table.db"), &home.join("models.json")] {
+        let mode = if path.is_dir() { 0o755 } else { 0o644 };
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let (_stores, store) = at(&home).unwrap();
+    write(&store, 2).await;
+    assert_eq!(open_to_others(&home), [home.join("agents")]);
+}
+
 /// Not a test of its own: [`what_was_answered_survives_kill_9`] runs it in a process that it kills.
 #[tokio::test]
 async fn writes_until_it_is_killed() {
