@@ -276,6 +276,31 @@ BREAKAGES = {
         ("FunctionName: !Ref Agent\n      Action: lambda:InvokeFunction\n",
          "FunctionName: !Ref Call\n      Action: lambda:InvokeFunction\n", "PublicInvoke lets others"),
     ],
+    rules.a_key_of_kms_encrypts_what_is_kept_if_it_is_named: [
+        ('  KmsKeyArn:\n    Type: String\n    Default: ""', '  KmsKeyArn:\n    Type: String\n    Default: "arn"',
+         "parameter KmsKeyArn: Default"),
+        ('[!Equals [!Ref KmsKeyArn, ""]]', '[!Equals [!Ref AlarmTopic, ""]]', "condition HasKmsKey"),
+        ("[!Condition HasWeb, !Condition HasKmsKey]", "[!Condition HasWeb, !Condition HasWeb]",
+         "condition HasWebAndKmsKey"),
+        ("        SSEEnabled: true\n", "        SSEEnabled: false\n", "Table: SSESpecification"),
+        ("        KMSMasterKeyId: !If [HasKmsKey, !Ref KmsKeyArn, !Ref AWS::NoValue]\n", "", "Table: SSESpecification"),
+        ("[HasKmsKey, aws:kms, AES256]", "[HasTopic, aws:kms, AES256]", "Bucket: BucketEncryption"),
+        ("            BucketKeyEnabled: !If [HasKmsKey, true, !Ref AWS::NoValue]\n", "", "Bucket: BucketEncryption"),
+        ("RetentionInDays: !Ref LogDays\n      KmsKeyId: !If [HasKmsKey, !Ref KmsKeyArn, !Ref AWS::NoValue]\n",
+         "RetentionInDays: !Ref LogDays\n", "ExecutorLogs: KmsKeyId is null"),
+        ("      KmsKeyId: !If [HasKmsKey, !Ref KmsKeyArn, !Ref AWS::NoValue]\n      Generate", "      Generate",
+         "LinkKeySecret: KmsKeyId is null"),
+    ],
+    rules.the_key_of_kms_is_used_for_what_is_kept_alone: [
+        ("Policy\n    Condition: HasKmsKey\n", "Policy\n", "KmsPolicy: Condition is null"),
+        ("    Condition: HasWebAndKmsKey\n", "    Condition: HasWeb\n", "CallKmsPolicy: Condition"),
+        ("PolicyName: kms\n      Roles: [", "PolicyName: kms\n      Roles: [!Ref ScheduleRole, ", "KmsPolicy: Roles"),
+        ("- kms:DescribeKey", "- kms:CreateGrant", "KmsPolicy grants"),
+        ("Resource: !Ref KmsKeyArn", 'Resource: "*"', "KmsPolicy grants"),
+        ("                  - !Sub s3.${AWS::Region}.${AWS::URLSuffix}\n", "", "KmsPolicy lets the key be used through"),
+        ("kms:ViaService: !Sub secretsmanager", "kms:ViaService: !Sub lambda", "CallKmsPolicy lets the key be used"),
+        ("Action: sqs:SendMessage", "Action: [sqs:SendMessage, kms:Decrypt]", "undelivered grants a right to keys"),
+    ],
 }
 
 

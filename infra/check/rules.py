@@ -25,6 +25,12 @@ DRIVER_ACTIONS = {
     "dynamodb:Query",
     "dynamodb:UpdateItem",
     "iam:PassRole",
+    "kms:Decrypt",
+    "kms:DescribeKey",
+    "kms:Encrypt",
+    "kms:GenerateDataKey",
+    "kms:ReEncryptFrom",
+    "kms:ReEncryptTo",
     "lambda:InvokeFunction",
     "logs:CreateLogStream",
     "logs:PutLogEvents",
@@ -135,6 +141,21 @@ TENANTS = "${Bucket.Arn}/tenants/*"
 SANDBOX_OBJECTS = {
     "s3:GetObject": [f"{TENANTS}/files/*", f"{TENANTS}/sandbox/*", f"{TENANTS}/uploads/*"],
     "s3:PutObject": [f"{TENANTS}/sandbox/*"],
+}
+
+# The key of KMS that KmsKeyArn names, where it names one.
+KMS_KEY = {"Ref": "KmsKeyArn"}
+NO_VALUE = {"Ref": "AWS::NoValue"}
+
+# What each policy lets its roles do with the key, and through which services.
+KMS_POLICIES = {
+    "KmsPolicy": (
+        "HasKmsKey",
+        DRIVERS,
+        sorted(action for action in DRIVER_ACTIONS if action.startswith("kms:")),
+        ("dynamodb", "s3", "secretsmanager"),
+    ),
+    "CallKmsPolicy": ("HasWebAndKmsKey", ("Call",), ["kms:Decrypt"], ("secretsmanager",)),
 }
 SCHEDULE_ROLE = {"Fn::GetAtt": ["ScheduleRole", "Arn"]}
 
@@ -456,7 +477,6 @@ def the_table_is_kept_and_bounded(template):
         "BillingMode": "PAY_PER_REQUEST",
         "TimeToLiveSpecification.Enabled": True,
         "PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled": True,
-        "SSESpecification.SSEEnabled": True,
     }.items():
         yield from expect("Table", table, path, wanted)
     for limit in ("MaxReadRequestUnits", "MaxWriteRequestUnits"):
@@ -476,8 +496,6 @@ def the_bucket_is_kept_and_private(template):
     yield from expect("Bucket", bucket, "PublicAccessBlockConfiguration", blocked)
     ownership = [{"ObjectOwnership": "BucketOwnerEnforced"}]
     yield from expect("Bucket", bucket, "OwnershipControls.Rules", ownership)
-    if not value(bucket, "BucketEncryption.ServerSideEncryptionConfiguration"):
-        yield "Bucket has no encryption"
     rules = value(bucket, "LifecycleConfiguration.Rules") or []
     enabled = [rule for rule in rules if rule["Status"] == "Enabled"]
     for key in ("ExpirationInDays", "AbortIncompleteMultipartUpload"):
@@ -673,7 +691,9 @@ def the_web_has_no_right_but_logs_and_the_keys_of_engines(template):
         [trust] = value(resource, "Properties.AssumeRolePolicyDocument.Statement") or [None]
         yield from expect(f"{name}Role", trust, "Principal", {"Service": "lambda.amazonaws.com"})
         for other, policy in template["Resources"].items():
-            if {"Ref": f"{name}Role"} in listed(policy.get("Properties", {}).get("Roles")):
+            roles = listed(policy.get("Properties", {}).get("Roles"))
+            # What the call's role may do with a key of KMS has a rule of its own.
+            if {"Ref": f"{name}Role"} in roles and (name, other) != ("Call", "CallKmsPolicy"):
                 yield f"{other} grants {name} more than its role does"
         for other, function in of_type(template, "AWS::Lambda::Function").items():
             if other != name and function.get("Role") == {"Fn::GetAtt": [f"{name}Role", "Arn"]}:
@@ -691,6 +711,50 @@ def the_drivers_alone_invoke_the_web(template):
         for name, way in of_type(template, f"AWS::Lambda::{kind}").items():
             if any(f'"{function}"' in json.dumps(way) for function in WEB):
                 yield f"{name} lets others than the drivers in"
+
+
+def a_key_of_kms_encrypts_what_is_kept_if_it_is_named(template):
+    yield from expect("parameter KmsKeyArn", template["Parameters"].get("KmsKeyArn"), "Default", "")
+    named = {"Fn::Not": [{"Fn::Equals": [KMS_KEY, ""]}]}
+    both = {"Fn::And": [{"Condition": "HasWeb"}, {"Condition": "HasKmsKey"}]}
+    yield from expect("condition HasKmsKey", template["Conditions"], "HasKmsKey", named)
+    yield from expect("condition HasWebAndKmsKey", template["Conditions"], "HasWebAndKmsKey", both)
+    key = {"Fn::If": ["HasKmsKey", KMS_KEY, NO_VALUE]}
+    table = {"SSEEnabled": True, "SSEType": {"Fn::If": ["HasKmsKey", "KMS", NO_VALUE]}, "KMSMasterKeyId": key}
+    yield from expect("Table", properties(template, "Table"), "SSESpecification", table)
+    bucket = {
+        "ServerSideEncryptionByDefault": {
+            "SSEAlgorithm": {"Fn::If": ["HasKmsKey", "aws:kms", "AES256"]},
+            "KMSMasterKeyID": key,
+        },
+        "BucketKeyEnabled": {"Fn::If": ["HasKmsKey", True, NO_VALUE]},
+    }
+    encryption = "BucketEncryption.ServerSideEncryptionConfiguration"
+    yield from expect("Bucket", properties(template, "Bucket"), encryption, [bucket])
+    for kind in ("AWS::Logs::LogGroup", "AWS::SecretsManager::Secret"):
+        for name, resource in of_type(template, kind).items():
+            yield from expect(name, resource, "KmsKeyId", key)
+
+
+def the_key_of_kms_is_used_for_what_is_kept_alone(template):
+    for name, (condition, roles, actions, services) in KMS_POLICIES.items():
+        yield from expect(name, template["Resources"].get(name), "Condition", condition)
+        policy = properties(template, name)
+        yield from expect(name, policy, "Roles", [{"Ref": f"{role}Role"} for role in roles])
+        via = [{"Fn::Sub": f"{service}.${{AWS::Region}}.${{AWS::URLSuffix}}"} for service in services]
+        found = listed(value(policy, "PolicyDocument.Statement"))
+        if len(found) != 1:
+            yield f"{name} has {len(found)} statements, not one"
+        for statement in found:
+            if sorted(listed(statement.get("Action"))) != actions or statement.get("Resource") != KMS_KEY:
+                yield f"{name} grants {json.dumps(statement)}"
+            services_found = value(statement, "Condition.StringEquals.kms:ViaService")
+            if listed(services_found) != via:
+                yield f"{name} lets the key be used through {json.dumps(services_found)}"
+    for where, statement in granted(template):
+        is_kms = any(action.startswith(("kms:", "*")) for action in listed(statement.get("Action")))
+        if is_kms and where not in KMS_POLICIES:
+            yield f"{where} grants a right to keys of KMS"
 
 
 RULES = (
@@ -724,6 +788,8 @@ RULES = (
     the_web_runs_as_it_must,
     the_web_has_no_right_but_logs_and_the_keys_of_engines,
     the_drivers_alone_invoke_the_web,
+    a_key_of_kms_encrypts_what_is_kept_if_it_is_named,
+    the_key_of_kms_is_used_for_what_is_kept_alone,
 )
 
 
