@@ -66,7 +66,8 @@ fn narrow(path: &Path) {
     let _ = path;
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
