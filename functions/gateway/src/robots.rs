@@ -7,6 +7,7 @@ use std::time::Duration;
 use djinn_egress::{Egress, EgressError, EgressRequest, EgressResponse};
 use robotxt::Robots;
 use tokio::sync::OnceCell;
+use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use url::Url;
 
@@ -20,6 +21,9 @@ const DOUBTED_FOR: Duration = Duration::from_secs(60);
 const MAX_SITES: usize = 500;
 /// The most bytes of robots.txt that are read, as RFC 9309 has it.
 const MAX_BYTES: u64 = 500 * 1024;
+
+/// Why a page is not read whose site has rules that cannot be compared with it.
+const UNREADABLE: &str = "The robots.txt of the site cannot be read.";
 
 /// What a site asks for.
 #[derive(Debug)]
@@ -47,8 +51,11 @@ impl RobotsCache {
     /// Why a page is not read; `None` if its site lets everybody read it.
     pub(crate) async fn find_refusal(&self, egress: &Egress, url: &Url) -> Option<String> {
         let rules = self.find_site(&url.origin().ascii_serialization());
-        let rules = rules.get_or_init(|| fetch_rules(egress, url)).await;
-        rules.find_refusal(url)
+        rules.get_or_init(|| fetch_rules(egress, url)).await;
+        let url = url.clone();
+        // Each of up to 40 000 patterns is compared with the URL.
+        let compared = spawn_blocking(move || rules.get().map(|rules| rules.find_refusal(&url)));
+        compared.await.ok().flatten().unwrap_or_else(|| Some(UNREADABLE.to_owned()))
     }
 
     /// The place for the rules of a site. Whoever comes first fills it, and others wait for them.
@@ -97,7 +104,9 @@ async fn fetch_rules(egress: &Egress, url: &Url) -> SiteRules {
     let Ok(address) = url.join("/robots.txt") else { return SiteRules::Known(Robots::allow_all()) };
     let request = EgressRequest::get(address.as_str()).with_header("User-Agent", AGENT);
     let answer = egress.send(EgressRequest { max_bytes: MAX_BYTES, ..request }).await;
-    read_rules(answer, url.host_str().unwrap_or_default())
+    let host = url.host_str().unwrap_or_default().to_owned();
+    let read = spawn_blocking(move || read_rules(answer, &host));
+    read.await.unwrap_or_else(|_| SiteRules::Unknown(UNREADABLE.to_owned()))
 }
 
 fn read_rules(answer: Result<EgressResponse, EgressError>, host: &str) -> SiteRules {

@@ -10,9 +10,10 @@ use djinn_egress::{Egress, EgressError, EgressResponse};
 use djinn_runtime::port::outside::{EngineProblem, OutsideError, SearchAnswer, SearchJob};
 use djinn_runtime::port::secret::{Secret, SecretError, Secrets};
 use futures::future::join_all;
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use crate::engine::{EngineQuestion, FoundPage, close_json};
+use crate::engine::{EngineQuestion, FoundPage, SearchEngine, close_json};
 use crate::settings::{EngineKey, EngineSettings};
 use merge::{EnginePages, merge_pages};
 
@@ -140,7 +141,9 @@ impl<S: Secrets> EngineSet<S> {
             500.. => return Err(format!("it has a fault (status {})", response.status)),
             status => return Err(format!("it answered with status {status}")),
         }
-        read_answer(settings, response)
+        let engine = settings.engine;
+        let read = spawn_blocking(move || read_answer(engine, response));
+        read.await.unwrap_or_else(|_| Err("its answer cannot be read".to_owned()))
     }
 
     async fn send_question(
@@ -187,7 +190,7 @@ impl<S: Secrets> EngineSet<S> {
 
 /// The pages of an answer; of one that is longer than what is read, or broke off, those that came whole.
 fn read_answer(
-    settings: &EngineSettings,
+    engine: &dyn SearchEngine,
     response: EgressResponse,
 ) -> Result<EngineAnswer, String> {
     let is_cut = response.is_cut;
@@ -196,7 +199,7 @@ fn read_answer(
         Some(begun) => begun,
         None => response.into_whole_body().map_err(|error| explain_egress(&error))?,
     };
-    let pages = settings.engine.read(&answer).map_err(|error| error.to_string())?;
+    let pages = engine.read(&answer).map_err(|error| error.to_string())?;
     Ok(EngineAnswer { pages, is_cut })
 }
 

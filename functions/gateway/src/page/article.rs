@@ -15,6 +15,8 @@ use crate::words::{join_words, strip_invisible};
 const MAX_DEPTH: usize = 256;
 /// Beyond this many nodes no main text is looked for.
 const MAX_NODES: usize = 150_000;
+/// Beyond this many steps a tree is read as plain text. A page of good faith takes a tenth of it.
+const MAX_STEPS: usize = 5_000_000;
 /// The fewest characters of a main text. What is shorter is a teaser, or the page has nothing else.
 const MIN_CHARS: usize = 250;
 /// Bytes of a text from which on a page is believed where it names its main text: to look for one takes a dozen
@@ -81,7 +83,10 @@ fn read_best(tree: PageTree, parse_again: impl FnOnce() -> PageTree) -> HtmlText
 
 /// Whether a main text is looked for. What had to be cut took long enough.
 fn is_readable(tree: &PageTree) -> bool {
-    !tree.is_cut && tree.depth <= MAX_DEPTH && tree.document.tree.len() <= MAX_NODES
+    !tree.is_cut
+        && tree.depth <= MAX_DEPTH
+        && tree.steps <= MAX_STEPS
+        && tree.document.tree.len() <= MAX_NODES
 }
 
 fn read_main(tree: PageTree) -> Option<HtmlText> {
@@ -278,6 +283,31 @@ mod tests {
         }
     }
 
+    /// Lines that each would be marked by 100 quotes or lists.
+    fn quoted_lines(quote: &str) -> String {
+        format!("<p>words{}<pre>{}", quote.repeat(100), "a\n".repeat(2_000_000))
+    }
+
+    #[test]
+    fn a_conversion_that_takes_too_long_is_left_out() {
+        let url = Url::parse("https://example.com/").unwrap();
+        let steps = |html: &str| parse_tree(html, &url).steps;
+        let article = format!("<h2>How it works</h2><p>{}</p>", SENTENCE.repeat(5)).repeat(100);
+        let ordinary = steps(&format!("<article>{article}</article>"));
+        assert!(ordinary < MAX_STEPS / 100, "{ordinary}");
+        for hostile in [
+            quoted_lines("<blockquote>"),
+            format!("<p>{}", "&".repeat(600_000)),
+            format!("<p>{}", "\u{a0}".repeat(400_000)),
+            format!("<p title='{}'>words", "&".repeat(600_000)),
+            format!("{}{}", "<div>".repeat(240), "<p>words".repeat(20_000)),
+        ] {
+            assert!(steps(&hostile) > MAX_STEPS, "{:.60}: {}", hostile, steps(&hostile));
+            let page = read(&hostile);
+            assert!(page.notes.contains(&PageNote::NoMainText), "{hostile:.60}");
+        }
+    }
+
     #[test]
     fn hostile_pages_neither_overflow_nor_hang() {
         let deep = |open: &str, n| format!("<p>words</p>{}<p>end", open.repeat(n));
@@ -296,9 +326,22 @@ mod tests {
             ("a comment that never ends", format!("<p>words</p><!--{}", "-".repeat(1_000_000))),
             ("entities", format!("<p>words</p>{}", "&amp;&#x41;&bogus".repeat(50_000))),
             ("misnested", format!("<p>words{}", "<b><p></b><i></p>".repeat(2_000))),
+            ("lines in quotes", quoted_lines("<blockquote>")),
+            ("lines in lists", quoted_lines("<ul><li>")),
+            ("letters to escape", format!("<p>words{}", "&".repeat(600_000))),
+            ("an attribute to escape", format!("<p>words<p title='{}'>end", "&".repeat(4_000_000))),
+            (
+                "a long base",
+                format!(
+                    "<p>words<base href='/{}/'>{}",
+                    "x".repeat(2_000_000),
+                    "<a href=y>z</a>".repeat(90_000)
+                ),
+            ),
         ] {
             let page = read(&html);
             assert!(page.text.starts_with("words"), "{what}: {:.100}", page.text);
+            assert!(page.text.len() <= html.len(), "{what}: {} bytes", page.text.len());
         }
     }
 }

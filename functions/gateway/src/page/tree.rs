@@ -34,6 +34,10 @@ const MAX_LINK_NODES: usize = 1_000;
 /// The most bytes of all URLs of a page. A long base would be repeated in each.
 const MAX_URLS_BYTES: usize = 8 * 1024 * 1024;
 
+/// Bytes that are copied, and bytes that are searched, in about the time of one step.
+const COPY_BYTES: usize = 64;
+const ESCAPE_BYTES: usize = 4096;
+
 /// Elements that hold no text for readers.
 const SILENT: [&str; 14] = [
     "script", "style", "template", "iframe", "object", "embed", "svg", "canvas", "audio", "video",
@@ -47,6 +51,8 @@ pub(crate) struct PageTree {
     pub links: Vec<PageLink>,
     /// How deep its elements lie in one another.
     pub depth: usize,
+    /// The steps that a conversion into Markdown takes, as an estimate.
+    pub steps: usize,
     /// Whether its end was not parsed.
     pub is_cut: bool,
 }
@@ -54,9 +60,15 @@ pub(crate) struct PageTree {
 /// Parses HTML, takes out what nobody sees, and makes its links whole.
 pub(crate) fn parse_tree(html: &str, url: &Url) -> PageTree {
     let (document, is_cut) = parse_bounded(html);
-    let base = document.base_uri().and_then(|base| url.join(&base).ok());
-    let (links, depth) = clean_tree(&document, base.as_ref().unwrap_or(url));
-    PageTree { document, links, depth, is_cut }
+    let base = find_base(&document, url);
+    let CleanTree { links, depth, steps } = clean_tree(&document, base.as_ref().unwrap_or(url));
+    PageTree { document, links, depth, steps, is_cut }
+}
+
+/// The base of a page's links, if the page names one. A long one would be copied for each link.
+fn find_base(document: &Document, url: &Url) -> Option<Url> {
+    let base = document.base_uri().filter(|base| base.len() <= MAX_URL_BYTES)?;
+    url.join(&base).ok().filter(|base| base.as_str().len() <= MAX_URL_BYTES)
 }
 
 fn parse_bounded(html: &str) -> (Document, bool) {
@@ -96,9 +108,17 @@ fn count_open(document: &Document) -> usize {
     open
 }
 
-/// Takes out what nobody sees, and says which links there are and how deep the tree is.
-fn clean_tree(document: &Document, base: &Url) -> (Vec<PageLink>, usize) {
+/// A tree without invisible nodes, as far as others need to know it.
+struct CleanTree {
+    links: Vec<PageLink>,
+    depth: usize,
+    steps: usize,
+}
+
+/// Takes out what nobody sees, and says which links there are and how large the tree is.
+fn clean_tree(document: &Document, base: &Url) -> CleanTree {
     let mut deepest = 0;
+    let mut steps: usize = 0;
     let mut anchors = Vec::new();
     let mut room = MAX_URLS_BYTES;
     let mut open = vec![(document.root(), 0)];
@@ -108,6 +128,7 @@ fn clean_tree(document: &Document, base: &Url) -> (Vec<PageLink>, usize) {
             Verdict::Remove => node.remove_from_parent(),
             Verdict::Replace(words) => node.replace_with(&document.tree.new_text(words)),
             Verdict::Keep => {
+                steps = steps.saturating_add(estimate_steps(&node, depth));
                 if node.has_name("a")
                     && let Some(url) = complete_link(&node, base, &mut room)
                 {
@@ -126,7 +147,32 @@ fn clean_tree(document: &Document, base: &Url) -> (Vec<PageLink>, usize) {
             links.push(PageLink { text, url });
         }
     }
-    (links, deepest)
+    CleanTree { links, depth: deepest, steps }
+}
+
+/// The steps that a conversion into Markdown takes for one node. Each line is copied and extended by all lists and
+/// quotes around it, and each text is read once for each element around it. Escaping of `&` and of some letters searches
+/// the rest of their text each time.
+fn estimate_steps(node: &NodeRef<'_>, depth: usize) -> usize {
+    let escape_steps = |text: &str| {
+        let escapes = text.bytes().filter(|byte| matches!(byte, b'&' | 0xc2)).count();
+        escapes.saturating_mul(text.len()) / ESCAPE_BYTES
+    };
+    node.query_or(depth, |node| match &node.data {
+        NodeData::Text { contents } => {
+            let lines = contents.bytes().filter(|byte| *byte == b'\n').count();
+            depth * (1 + lines + contents.len() / COPY_BYTES) + escape_steps(contents)
+        }
+        NodeData::Element(element) => {
+            let values = element.attrs.iter().map(|attribute| escape_steps(&attribute.value));
+            values.fold(depth, usize::saturating_add)
+        }
+        NodeData::Document
+        | NodeData::Fragment
+        | NodeData::Doctype { .. }
+        | NodeData::Comment { .. }
+        | NodeData::ProcessingInstruction { .. } => depth,
+    })
 }
 
 /// The text of a node as far as the words of a link need it.
@@ -216,7 +262,8 @@ fn complete_link(node: &NodeRef<'_>, base: &Url, room: &mut usize) -> Option<Str
     let href = node.attr("href")?;
     node.remove_attr("title");
     let is_here = href.trim_start().starts_with('#');
-    let whole = base.join(&href).ok().filter(|url| {
+    let joined = if href.len() <= MAX_URL_BYTES { base.join(&href).ok() } else { None };
+    let whole = joined.filter(|url| {
         let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
         is_web && !is_here && url.as_str().len() <= MAX_URL_BYTES.min(*room)
     });
@@ -316,6 +363,15 @@ mod tests {
         let tree = parse(&format!("{base}{}", "<a href=y>z</a>".repeat(20_000)));
         let links = tree.document.select("a[href]").length();
         assert!((4_000..4_200).contains(&links), "{links}");
+    }
+
+    #[test]
+    fn a_base_that_is_longer_than_a_url_may_be_is_none() {
+        for base in ["/".to_owned() + &"x".repeat(MAX_URL_BYTES), "../".repeat(1_000)] {
+            let tree = parse(&format!("<base href='{base}/'><a href=y>z</a>"));
+            let href = tree.document.select("a").attr("href");
+            assert_eq!(href.as_deref(), Some("https://example.com/a/y"));
+        }
     }
 
     #[test]
