@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use djinn_local::{Djinn, System, SystemOptions};
-use sandbox::{LocalSandbox, ZygoteSettings};
+use sandbox::{LocalSandbox, WallChoice, ZygoteSettings};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -32,7 +32,13 @@ async fn start(scratch: &TempDir) -> World {
 pub(crate) fn open_sandbox(scratch: &TempDir) -> Arc<LocalSandbox> {
     let python = find_python();
     let settings =
-        ZygoteSettings { python, packages: None, fonts: Vec::new(), needs_landlock: true };
+        ZygoteSettings {
+        python,
+        packages: None,
+        fonts: Vec::new(),
+        needs_file_wall: true,
+        walls: WallChoice::default(),
+    };
     Arc::new(LocalSandbox::new(settings, scratch.path().to_owned()))
 }
 

@@ -7,6 +7,7 @@ import io
 import linecache
 import os
 import pickle
+import socket
 import sys
 import traceback
 import types
@@ -23,20 +24,21 @@ class NobodyTypes(EOFError):
     """Raised where code waits for somebody at a keyboard."""
 
 
-def run_block(code, earlier, state):
+def run_block(code, earlier, state, new_state):
     """Runs `code` in the current folder.
 
-    `earlier` are the blocks before it: their imports and definitions run again, without output. `state` is a
-    path beside the folder: variables that were kept there come back, and are kept there for the next block.
+    `earlier` are the blocks before it: their imports and definitions run again, without output. The variables that
+    the descriptor `state` yields come back, and those of this block are written to the descriptor `new_state`.
 
     Returns `{"error": None | {"kind", "message", "line", "trace", "hint"}, "kept": [names], "lost": [names]}`:
-    `hint` names what there is instead (`no_input`, `no_packages`, `no_outside`, `no_memory`, `file_too_large`, or
-    nothing), `lost` are the variables that are gone with this block.
+    `hint` names what there is instead (`no_input`, `no_packages`, `no_outside`, `no_memory`, `file_too_large`,
+    `disk_full`, or nothing), `lost` are the variables that are gone with this block.
     """
     # A module of its own, where pickle finds the classes of the block.
     sys.modules["__main__"] = types.ModuleType("__main__")
     names = sys.modules["__main__"].__dict__
     builtins.input = _refuse_input
+    socket.socketpair = _open_pipe
     pyplot = _save_shown_figures()
     try:
         blocks = [ast.parse(block) for block in earlier]
@@ -47,12 +49,39 @@ def run_block(code, earlier, state):
         error = {"kind": "MemoryError", "message": "", "line": None, "trace": [], "hint": "no_memory"}
     sys.stdout.flush()
     sys.stderr.flush()
-    kept, lost = _keep(names, state)
+    kept, lost = _keep(names, new_state)
     return {"error": error, "kept": kept, "lost": lost}
 
 
 def _refuse_input(prompt=""):
     raise NobodyTypes(f"{prompt}")
+
+
+class _PipeEnd:
+    """An end of a pipe with the methods of a socket that event loops wake themselves up by."""
+
+    def __init__(self, descriptor):
+        self._descriptor = descriptor
+
+    def fileno(self):
+        return self._descriptor
+
+    def setblocking(self, is_blocking):
+        os.set_blocking(self._descriptor, is_blocking)
+
+    def recv(self, size):
+        return os.read(self._descriptor, size)
+
+    def send(self, data):
+        return os.write(self._descriptor, data)
+
+    def close(self):
+        os.close(self._descriptor)
+
+
+def _open_pipe(*_):
+    reader, writer = os.pipe()
+    return _PipeEnd(reader), _PipeEnd(writer)
 
 
 def _execute(code, names):
@@ -88,8 +117,15 @@ def _describe_error(error):
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename == "<block>"]
     kind = "EOFError" if isinstance(error, NobodyTypes) else type(error).__name__
-    return {"kind": kind, "message": f"{error}"[:MAX_ERROR], "line": own[-1].lineno if own else None,
+    return {"kind": kind, "message": _message_of(error), "line": own[-1].lineno if own else None,
             "trace": [f"{frame.lineno}: {frame.line}"[:300] for frame in own[-8:]], "hint": _hint(error)}
+
+
+def _message_of(error):
+    try:
+        return f"{error}"[:MAX_ERROR]
+    except Exception:  # The error is foreign code too.
+        return ""
 
 
 def _hint(error):
@@ -99,11 +135,19 @@ def _hint(error):
         return "no_packages"
     if isinstance(error, MemoryError):
         return "no_memory"
-    if isinstance(error, OSError) and error.errno in (errno.EPERM, errno.EACCES):
+    if isinstance(error, OSError) and error.errno in (errno.EPERM, errno.EACCES, errno.EROFS):
+        return "no_outside"
+    if isinstance(error, FileNotFoundError) and _is_outside(error.filename):
         return "no_outside"
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         return "file_too_large"
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "disk_full"
     return ""
+
+
+def _is_outside(path):
+    return isinstance(path, str) and os.path.relpath(path).startswith("..")
 
 
 def _definitions(tree):
@@ -130,24 +174,23 @@ def _restore(blocks, state, names):
 
 
 def _load(state):
-    loaded = {}
-    if not os.path.exists(state):
-        return loaded
-    with open(state, "rb") as file:
-        for name, value in pickle.load(file).items():
-            try:
-                loaded[name] = pickle.loads(value)
-            except Exception:
-                continue
-    return loaded
+    with os.fdopen(state, "rb") as file:
+        pickled = file.read()
+    variables = {}
+    for name, value in (pickle.loads(pickled) if pickled else {}).items():
+        try:
+            variables[name] = pickle.loads(value)
+        except Exception:
+            continue
+    return variables
 
 
 def _is_variable(name, value):
     return not name.startswith("_") and not isinstance(value, type(sys)) and not callable(value)
 
 
-def _keep(names, state):
-    """Writes what pickles to `state`; returns what is kept and what is not (names)."""
+def _keep(names, new_state):
+    """Writes what pickles to the descriptor `new_state`; returns the names of what is kept and what is not."""
     variables = {name: value for name, value in names.items() if _is_variable(name, value)}
     pickled, lost, size = {}, [], 0
     for name, value in variables.items():
@@ -161,10 +204,8 @@ def _keep(names, state):
             continue
         size += len(written)
         pickled[name] = written
-    # Whoever is killed here leaves the variables as they were.
-    with open(f"{state}.new", "wb") as file:
+    with os.fdopen(new_state, "wb") as file:
         pickle.dump(pickled, file, protocol=5)
-    os.replace(f"{state}.new", state)
     return sorted(pickled), sorted(lost)
 
 

@@ -1,8 +1,9 @@
-"""The jail that a forked child locks itself into before it reads a byte of foreign code or of a foreign file.
+"""The jail that a forked child locks itself into before it reads a byte of its job.
 
-Four walls, each of which holds alone against most attacks: resource limits, no capabilities, Landlock
-(files, TCP, signals and abstract sockets outward), and seccomp programs that were compiled by whoever
-started this process. Landlock covers neither chmod, chown, utime nor xattr; the seccomp programs do.
+Resource limits, a user of its own, no capabilities, Landlock (files, TCP, signals and abstract sockets outward), a
+timer that ends it, and seccomp programs that allow what is listed and nothing else. `private_root` adds a file
+system in which only Python and the job's own folder have names. Landlock covers neither stat, chmod, chown, utime
+nor xattr: the private root and the seccomp programs do.
 """
 
 import ctypes
@@ -14,35 +15,40 @@ import struct
 import sys
 import sysconfig
 
-_LIBC = ctypes.CDLL(None, use_errno=True)
-_LIBC.syscall.restype = ctypes.c_long
+import kernel
+import private_root
 
-# The numbers are the same on x86_64 and aarch64 (Linux 5.13, include/uapi/asm-generic/unistd.h).
-_LANDLOCK_CREATE_RULESET = 444
-_LANDLOCK_ADD_RULE = 445
-_LANDLOCK_RESTRICT_SELF = 446
-_CAPSET = {"x86_64": 126, "aarch64": 91}
-
-_PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
-_PR_SET_SECCOMP = 22
 _PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
 _PR_CAP_AMBIENT = 47
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
-_SECCOMP_MODE_FILTER = 2
+_SECCOMP_SET_MODE_FILTER = 1
 _CAPABILITY_VERSION_3 = 0x20080522
 _LAST_CAPABILITY = 63
+_CLOCK_MONOTONIC = 1
+_SIGEV_SIGNAL = 0
 
 # Rights of files, by the version of the ABI that knows them (include/uapi/linux/landlock.h).
-_READ_FILE, _READ_DIR, _WRITE_FILE, _TRUNCATE = 1 << 2, 1 << 3, 1 << 1, 1 << 14
-_FILE_RIGHTS = {1: (1 << 13) - 1, 2: 1 << 13, 3: _TRUNCATE, 5: 1 << 15}
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_MAKE_CHAR, _MAKE_SOCK, _MAKE_FIFO, _MAKE_BLOCK = 1 << 6, 1 << 9, 1 << 10, 1 << 11
+_TRUNCATE, _IOCTL_DEV = 1 << 14, 1 << 15
+_FILE_RIGHTS = {1: (1 << 13) - 1, 2: 1 << 13, 3: _TRUNCATE, 5: _IOCTL_DEV}
 _READ = _READ_FILE | _READ_DIR
+_NOT_IN_JOB = _EXECUTE | _MAKE_CHAR | _MAKE_SOCK | _MAKE_FIFO | _MAKE_BLOCK | _IOCTL_DEV
 _RULE_PATH_BENEATH = 1
+_SCOPES_SINCE = 6
 
 MEMORY_BYTES = 1536 * 1024 * 1024
 FILE_BYTES = 64 * 1024 * 1024
 OPEN_FILES = 128
+# Threads of a job; the C library makes one a task of the kernel.
+THREADS = 128
+# Seconds after its time is over at which the kernel ends a job by itself, if nobody else has.
+TIMER_MARGIN = 5
+
+# Users of jobs where this process is root: a range that distributions leave to services (systemd's DynamicUser).
+_FIRST_USER, _USERS = 61_184, 4_000
 
 # What extension modules and the C library open late.
 _SYSTEM_FOLDERS = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo",
@@ -53,45 +59,50 @@ class JailError(Exception):
     """A wall could not be put up. Nothing foreign may run then."""
 
 
-def _call(function, *arguments):
-    result = function(*arguments)
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-    return result
+class Walls:
+    """The walls that this kernel grants; `settings` may take some away, as an older kernel would.
+
+    `landlock` is the version of its ABI, 0 where there is none. With `private_root` a child sees no file but
+    Python's and its job's. With `own_user` its threads, signals and queues are counted apart from all others.
+    """
+
+    def __init__(self, settings):
+        self.landlock = min(_landlock_version(), settings["max_landlock"])
+        self.seccomp = _has_seccomp()
+        self.private_root = self.own_user = False
+
+    def to_json(self):
+        return {"python": sys.version.split()[0], **vars(self)}
 
 
-def landlock_version():
-    """The version of Landlock's ABI, 0 where the kernel has none."""
+def _landlock_version():
     try:
-        return _call(_LIBC.syscall, _LANDLOCK_CREATE_RULESET, None, 0, 1)
+        return kernel.call("landlock_create_ruleset", None, 0, 1)
     except OSError:
         return 0
 
 
-def has_seccomp():
-    """Whether the kernel takes seccomp programs."""
-    # A null program is refused with EFAULT by a kernel that knows the mode, with EINVAL by another.
-    result = _LIBC.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, None, 0, 0)
-    return result == -1 and ctypes.get_errno() == errno.EFAULT
+def _has_seccomp():
+    # A null program is refused with EFAULT by a kernel that knows the operation, with EINVAL or ENOSYS by another.
+    try:
+        kernel.call("seccomp", _SECCOMP_SET_MODE_FILTER, 0, None)
+    except OSError as error:
+        return error.errno == errno.EFAULT
+    return False
 
 
 def hide_memory():
     """Keeps others of the same user out of this process's memory and of its /proc."""
-    _call(_LIBC.prctl, _PR_SET_DUMPABLE, 0, 0, 0, 0)
+    kernel.prctl(_PR_SET_DUMPABLE, 0)
 
 
-def die_with_parent():
-    """Has the kernel kill this process when the one that forked it dies."""
-    _call(_LIBC.prctl, _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-
-
-def python_folders(fonts):
-    """What code may read: Python, its packages, the system's libraries, and the fonts (paths)."""
+def python_places(fonts):
+    """Returns what code may read, by every name: Python, its packages, the system's libraries, `fonts` (paths)."""
     places = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     places += [path for path in sys.path if path] + [sysconfig.get_config_var("LIBDIR")]
     places += [*_SYSTEM_FOLDERS, *fonts]
-    return sorted({os.path.realpath(place) for place in places if place and os.path.exists(place)})
+    places = [os.path.abspath(place) for place in places if place and os.path.exists(place)]
+    return sorted({*places, *(os.path.realpath(place) for place in places)})
 
 
 def _limit(kind, most):
@@ -101,26 +112,68 @@ def _limit(kind, most):
     resource.setrlimit(kind, (most, most))
 
 
-def limit_resources(seconds):
-    """Bounds memory, files and processor time (whole seconds); no core is dumped."""
+def _limit_resources(seconds, walls):
     _limit(resource.RLIMIT_AS, MEMORY_BYTES)
     _limit(resource.RLIMIT_FSIZE, FILE_BYTES)
     _limit(resource.RLIMIT_NOFILE, OPEN_FILES)
-    _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_MEMLOCK, 0)
-    _limit(resource.RLIMIT_MSGQUEUE, 0)
+    # No core is dumped: one byte holds none, and is what a program that would be piped a core looks for (core(5)).
+    _limit(resource.RLIMIT_CORE, 1)
+    for kind in (resource.RLIMIT_MEMLOCK, resource.RLIMIT_MSGQUEUE, resource.RLIMIT_NICE, resource.RLIMIT_RTPRIO):
+        _limit(kind, 0)
+    # The timer below takes one.
+    _limit(resource.RLIMIT_SIGPENDING, THREADS)
+    _limit(resource.RLIMIT_NPROC, THREADS if walls.own_user else THREADS + _count_threads())
     # Threads count, too: the wall clock ends whoever sleeps.
     _limit(resource.RLIMIT_CPU, max(1, int(seconds)) * 4 + 1)
 
 
-def drop_capabilities():
-    """Gives up every capability for good, so that root is nobody in particular."""
-    _LIBC.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
-    for capability in range(_LAST_CAPABILITY + 1):
-        # Refused for capabilities that the kernel has not, and for those who may not drop any.
-        _LIBC.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
-    header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
-    _call(_LIBC.syscall, _CAPSET[os.uname().machine], header, bytes(24))
+def _count_threads():
+    """Counts the threads of this process's user, which its limit counts together."""
+    count = 0
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and os.stat(f"/proc/{name}").st_uid == os.getuid():
+                count += len(os.listdir(f"/proc/{name}/task"))
+        except OSError:
+            continue
+    return count
+
+
+def become_job_user(number):
+    """Gives the process a user whose threads and signals are counted apart. Raises `OSError`.
+
+    Root becomes a user that no other job at work has, by the job's `number`. Others stay who they are, in a user
+    namespace of their own.
+    """
+    if os.geteuid() != 0:
+        kernel.unshare(private_root.CLONE_NEWUSER)
+        return
+    user = _FIRST_USER + number % _USERS
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
+
+
+def _drop_capabilities():
+    # Refused for capabilities that the kernel has not, and for those who may not drop any.
+    for option, value in [(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL),
+                          *((_PR_CAPBSET_DROP, capability) for capability in range(_LAST_CAPABILITY + 1))]:
+        try:
+            kernel.prctl(option, value)
+        except OSError:
+            continue
+
+
+def _forgo_capabilities():
+    kernel.call("capset", struct.pack("=Ii", _CAPABILITY_VERSION_3, 0), bytes(24))
+
+
+def _end_by_timer(seconds):
+    event = struct.pack("=qii48x", 0, signal.SIGKILL, _SIGEV_SIGNAL)
+    timer = ctypes.c_int()
+    kernel.call("timer_create", _CLOCK_MONOTONIC, event, ctypes.byref(timer))
+    expiry = struct.pack("=qqqq", 0, 0, int(seconds) + TIMER_MARGIN, 0)
+    kernel.call("timer_settime", timer.value, 0, expiry, None)
 
 
 def _allow_beneath(ruleset, path, rights):
@@ -129,28 +182,27 @@ def _allow_beneath(ruleset, path, rights):
         if not os.path.isdir(path):
             rights &= _READ_FILE | _WRITE_FILE | _TRUNCATE
         rule = struct.pack("=Qi", rights, folder)
-        _call(_LIBC.syscall, _LANDLOCK_ADD_RULE, ruleset, _RULE_PATH_BENEATH, rule, 0)
+        kernel.call("landlock_add_rule", ruleset, _RULE_PATH_BENEATH, rule, 0)
     finally:
         os.close(folder)
 
 
-def restrict_files(version, work, readable):
-    """Landlock: `work` to write, `readable` to read, nothing else; no TCP, no signals outward."""
+def _restrict_files(version, writable, readable):
     rights = 0
     for since, more in _FILE_RIGHTS.items():
         rights |= more if version >= since else 0
     # Bind and connect of TCP since version 4; abstract sockets and signals since 6.
     network = 3 if version >= 4 else 0
-    scopes = 3 if version >= 6 else 0
+    scopes = 3 if version >= _SCOPES_SINCE else 0
     attributes = struct.pack("=QQQ", rights, network, scopes)
-    size = 24 if version >= 6 else 16 if version >= 4 else 8
-    ruleset = _call(_LIBC.syscall, _LANDLOCK_CREATE_RULESET, attributes, size, 0)
-    # Whatever is not executed, nor a device, socket or pipe that somebody else might hold.
-    _allow_beneath(ruleset, work, rights & ~(1 | 1 << 6 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 15))
+    size = 24 if version >= _SCOPES_SINCE else 16 if version >= 4 else 8
+    ruleset = kernel.call("landlock_create_ruleset", attributes, size, 0)
+    for path in writable:
+        _allow_beneath(ruleset, path, rights & ~_NOT_IN_JOB)
     _allow_beneath(ruleset, "/dev/null", _READ_FILE | _WRITE_FILE)
     for path in readable:
         _allow_beneath(ruleset, path, _READ)
-    _call(_LIBC.syscall, _LANDLOCK_RESTRICT_SELF, ruleset, 0)
+    kernel.call("landlock_restrict_self", ruleset, 0)
     os.close(ruleset)
 
 
@@ -158,16 +210,16 @@ class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p)]
 
 
-def filter_calls(programs):
-    """Seccomp: installs each of these programs (bytes of `struct sock_filter`), for all threads to come."""
+def _filter_calls(programs):
     for program in programs:
         memory = ctypes.create_string_buffer(program, len(program))
         described = _Program(len(program) // 8, ctypes.addressof(memory))
-        _call(_LIBC.prctl, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(described), 0, 0)
+        # prctl is one of the calls that programs restrict.
+        kernel.call("seccomp", _SECCOMP_SET_MODE_FILTER, 0, ctypes.byref(described))
 
 
 def close_descriptors(kept):
-    """Closes every descriptor but these."""
+    """Closes every descriptor from 3 on but these."""
     last = 2
     for descriptor in sorted(kept):
         os.closerange(last + 1, descriptor)
@@ -175,23 +227,29 @@ def close_descriptors(kept):
     os.closerange(last + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
-def lock(work, readable, programs, seconds, needs_landlock):
-    """Puts up all walls around the calling process, which has one thread.
+def lock(walls, number, seconds, writable, readable, programs, needs_file_wall):
+    """Puts up all walls around the calling process, which has one thread and is in its job's folder.
 
-    Raises `JailError`: then nothing foreign may run.
+    `number` is the job's, `writable` and `readable` are paths, and `programs` are seccomp programs (bytes of
+    `struct sock_filter`) in the order in which they are installed. Raises `JailError`: then nothing foreign may
+    run.
     """
     try:
-        hide_memory()
-        _call(_LIBC.prctl, _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        limit_resources(seconds)
-        drop_capabilities()
-        version = landlock_version()
-        if version:
-            restrict_files(version, work, readable)
-        elif needs_landlock:
-            raise JailError("this kernel has no Landlock")
+        if needs_file_wall and not (walls.landlock or walls.private_root):
+            raise JailError("this kernel has no wall around files")
         if not programs:
             raise JailError("no seccomp program was given")
-        filter_calls(programs)
+        kernel.prctl(_PR_SET_NO_NEW_PRIVS, 1)
+        _limit_resources(seconds, walls)
+        _drop_capabilities()
+        if walls.own_user:
+            become_job_user(number)
+        _forgo_capabilities()
+        # Where the folder has no quota, whoever started the zygote looks at what this process holds open.
+        kernel.prctl(_PR_SET_DUMPABLE, 0 if walls.private_root else 1)
+        _end_by_timer(seconds)
+        if walls.landlock:
+            _restrict_files(walls.landlock, writable, readable)
+        _filter_calls(programs)
     except OSError as error:
         raise JailError(f"{error}") from error

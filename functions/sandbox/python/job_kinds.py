@@ -1,7 +1,5 @@
 """What a jailed child can do, by the kind of its job."""
 
-import os
-
 # Paths of the fonts that documents are given.
 _fonts = []
 
@@ -35,27 +33,26 @@ def load_libraries(fonts):
     del numpy, openpyxl, pandas, python_calamine, seaborn
 
 
-def perform(kind, arguments, folder):
-    """Does what `kind` says in the current folder; what it returns is JSON.
+def perform(kind, arguments, state, new_state):
+    """Does a job in the current folder and returns what it comes to, which is JSON.
 
-    `folder` is the one that holds the current one; what lies beside that is no product.
+    Blocks of Python read the variables of the block before from the descriptor `state` and write theirs to
+    `new_state`.
     """
-    return _KINDS[kind](folder=folder, **arguments)
+    if kind == "python":
+        from block import run_block
+
+        return run_block(**arguments, state=state, new_state=new_state)
+    return _KINDS[kind](**arguments)
 
 
-def _python(folder, code, earlier):
-    from block import run_block
-
-    return run_block(code, earlier, os.path.join(folder, "state"))
-
-
-def _look(folder, names, language):
+def _look(names, language):
     from look import look
 
     return {name: look(name, name, language) for name in names}
 
 
-def _extract(folder, name, offset, limit, language):
+def _extract(name, offset, limit, language):
     from extract import Unreadable, extract
 
     try:
@@ -64,16 +61,16 @@ def _extract(folder, name, offset, limit, language):
         return {"text": "", "total_chars": 0, "next_offset": None, "notes": [], "problem": f"{error}"}
 
 
-def _render(folder, format, name, text, title, language):
+def _render(format, name, text, title, language):
     from render import render
 
     return render(format, name, text, title, language, _fonts)
 
 
-def _scale(folder, names, max_edge, max_bytes):
+def _scale(names, max_edge, max_bytes):
     from scale import scale
 
     return {name: scale(name, max_edge, max_bytes) for name in names}
 
 
-_KINDS = {"python": _python, "look": _look, "extract": _extract, "render": _render, "scale": _scale}
+_KINDS = {"look": _look, "extract": _extract, "render": _render, "scale": _scale}

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::handler::Handler;
 use crate::local_sandbox::LocalSandbox;
-use crate::zygote::ZygoteSettings;
+use crate::zygote::{WallChoice, ZygoteSettings};
 
 /// Why the function ends: what it cannot start with, or Lambda's runtime.
 pub use lambda_runtime::Error as FunctionError;
@@ -43,7 +43,8 @@ pub fn run_function() -> Result<(), FunctionError> {
         packages: Some(root.join("packages")).filter(|packages| packages.is_dir()),
         fonts: list_fonts(&root.join("fonts"))?,
         // Without it Firecracker, no way out and no rights are the wall.
-        needs_landlock: false,
+        needs_file_wall: false,
+        walls: WallChoice::default(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(serve(settings))

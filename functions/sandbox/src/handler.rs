@@ -37,9 +37,9 @@ impl Handler {
         match self.answer(envelope).await {
             Ok(reply) => reply,
             Err(SandboxError::Disabled(why)) => FunctionReply::Disabled(why),
-            Err(SandboxError::Unavailable(why)) => {
-                tracing::warn!(why, "a job was not done");
-                FunctionReply::Unavailable(why)
+            Err(error @ (SandboxError::Unavailable(_) | SandboxError::Busy { .. })) => {
+                tracing::warn!(%error, "a job was not done");
+                FunctionReply::Unavailable(error.to_string())
             }
         }
     }
@@ -52,14 +52,14 @@ impl Handler {
         let JobEnvelope { work, files, state, store, put_answer, .. } = envelope;
         let walls = self.sandbox.start().await?;
         let store = store.as_ref();
-        // Without Landlock a job could read what is kept of another user's.
-        let keeps = walls.landlock > 0;
+        // Without a wall around files a job could read what is kept of another user's.
+        let keeps = walls.landlock > 0 || walls.private_root;
         let files = self.unpack_files(store, files, keeps).await?;
         let state = match state {
             Some(state) => self.unpack_content(store, state, keeps, MAX_JOB_BYTES).await?,
             None => Vec::new(),
         };
-        let answer = self.sandbox.answer(SandboxJob { work, files, state }).await?;
+        let answer = self.sandbox.run_at_once(SandboxJob { work, files, state }).await?;
         let answer = pack_answer(answer).map_err(say_unavailable)?;
         Ok(fit_reply(answer, store, put_answer.as_ref()).await)
     }

@@ -1,15 +1,24 @@
 //! The sandbox function: a parent on Lambda's Runtime API that holds no secret and no right, and a Python
 //! beneath it that forks a jailed child for each job. On a laptop the same parent works in process.
 
+mod disk_usage;
 mod function;
 mod handler;
+mod job_folder;
 mod local_sandbox;
+mod machine_memory;
 mod objects;
+mod output;
+mod packet;
+mod queue;
+mod removal;
+mod running_job;
+mod scratch;
 mod scripts;
 mod seccomp;
-mod work_folder;
+mod tree;
 mod zygote;
 
 pub use function::{FunctionError, run_function};
 pub use local_sandbox::LocalSandbox;
-pub use zygote::{Walls, ZygoteSettings};
+pub use zygote::{WallChoice, Walls, ZygoteSettings};

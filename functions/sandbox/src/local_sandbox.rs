@@ -1,87 +1,231 @@
 //! The sandbox of this machine.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use djinn_core::id::{TenantId, UserId};
 use djinn_runtime::port::sandbox::{
-    JobContext, JobEnd, MAX_JOB_BYTES, MAX_JOB_SECONDS, Sandbox, SandboxAnswer, SandboxError,
-    SandboxJob,
+    JobContext, JobEnd, JobWait, MAX_JOB_BYTES, MAX_JOB_SECONDS, Sandbox, SandboxAnswer,
+    SandboxError, SandboxJob,
 };
 use djinn_runtime::port::tool::BoxFuture;
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 
-use crate::work_folder::WorkFolder;
-use crate::zygote::{Walls, Zygote, ZygoteSettings};
+use crate::job_folder::JobFolder;
+use crate::machine_memory::count_jobs_at_once;
+use crate::queue::{JobQueue, QueueFull};
+use crate::running_job::{JobReport, RunningJob, open_channels};
+use crate::scratch::Scratch;
+use crate::zygote::{Walls, Zygote, ZygoteError, ZygoteSettings};
+
+/// Time that a job waits for its turn, if a call may take no longer than a job and this.
+const QUEUE_PATIENCE: Duration = Duration::from_secs(25);
 
 /// A sandbox in this process. Python is started with the first job, and again after it has ended.
 pub struct LocalSandbox {
     settings: ZygoteSettings,
-    /// Where the folders of jobs are made.
+    /// The parent of the folder that this process works in.
     scratch: PathBuf,
-    /// Seconds that a job may take.
     seconds: u32,
-    zygote: Mutex<Option<Arc<Zygote>>>,
+    patience: Duration,
+    queue: Arc<JobQueue<(TenantId, UserId)>>,
+    running: Mutex<Option<Running>>,
+}
+
+/// A zygote in the folder of this process, which outlives it.
+struct Running {
+    scratch: Arc<Scratch>,
+    zygote: Option<Arc<Zygote>>,
+}
+
+/// A zygote with the folder that it works in.
+#[derive(Clone)]
+struct Workplace {
+    scratch: Arc<Scratch>,
+    zygote: Arc<Zygote>,
 }
 
 impl LocalSandbox {
-    /// A sandbox whose jobs have their folders below `scratch`.
+    /// A sandbox that works below `scratch`. As many jobs are at work at once as three quarters of this machine's
+    /// memory hold; the users of the others take turns.
     #[must_use]
     pub fn new(settings: ZygoteSettings, scratch: PathBuf) -> Self {
-        Self { settings, scratch, seconds: MAX_JOB_SECONDS, zygote: Mutex::new(None) }
+        Self {
+            settings,
+            scratch,
+            seconds: MAX_JOB_SECONDS,
+            patience: QUEUE_PATIENCE,
+            queue: Arc::new(JobQueue::new(count_jobs_at_once())),
+            running: Mutex::new(None),
+        }
     }
 
-    /// The same, with another bound for the seconds of a job.
+    /// The same, with another limit for the seconds of a job.
     #[must_use]
     pub fn with_seconds(self, seconds: u32) -> Self {
         Self { seconds, ..self }
     }
 
-    /// Starts Python if it is not at work, and says what walls stand around its children.
+    /// The same, with jobs that wait so long for their turn.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// The same, with so many jobs at work at once, at least one.
+    #[must_use]
+    pub fn with_jobs_at_once(self, count: usize) -> Self {
+        Self { queue: Arc::new(JobQueue::new(count)), ..self }
+    }
+
+    /// Starts Python if it is not at work, and returns the walls around its children.
     ///
     /// # Errors
-    /// [`SandboxError::Disabled`] where it cannot be started, or a wall is missing that must be there.
+    /// [`SandboxError::Disabled`] where it cannot be started, or where a wall is missing that must be there.
     pub async fn start(&self) -> Result<Walls, SandboxError> {
-        Ok(self.open_zygote().await?.walls().clone())
+        Ok(self.open_workplace().await?.zygote.walls().clone())
     }
 
-    async fn open_zygote(&self) -> Result<Arc<Zygote>, SandboxError> {
-        let mut held = self.zygote.lock().await;
-        if let Some(zygote) = held.as_ref().filter(|zygote| !zygote.has_ended()) {
-            return Ok(Arc::clone(zygote));
-        }
-        let started = Zygote::start(&self.settings, &self.scratch)
+    async fn open_workplace(&self) -> Result<Workplace, SandboxError> {
+        let mut running = self.running.lock().await;
+        let scratch = match running.as_ref() {
+            Some(Running { scratch, zygote: Some(zygote) }) if !zygote.has_ended() => {
+                return Ok(Workplace { scratch: Arc::clone(scratch), zygote: Arc::clone(zygote) });
+            }
+            Some(Running { scratch, .. }) => Arc::clone(scratch),
+            None => {
+                let parent = self.scratch.clone();
+                Arc::new(run_blocking(move || Scratch::open(&parent)).await?)
+            }
+        };
+        *running = Some(Running { scratch: Arc::clone(&scratch), zygote: None });
+        let zygote = Zygote::start(&self.settings, &scratch)
             .await
             .map_err(|error| SandboxError::Disabled(error.to_string()))?;
-        check_walls(started.walls(), self.settings.needs_landlock)?;
-        let zygote = Arc::new(started);
-        *held = Some(Arc::clone(&zygote));
-        Ok(zygote)
+        check_walls(zygote.walls(), self.settings.needs_file_wall)?;
+        if zygote.walls().landlock == 0 && !zygote.walls().private_root {
+            // Jobs could see each other.
+            self.queue.set_limit(1);
+        }
+        let zygote = Arc::new(zygote);
+        *running =
+            Some(Running { scratch: Arc::clone(&scratch), zygote: Some(Arc::clone(&zygote)) });
+        Ok(Workplace { scratch, zygote })
     }
 
-    /// What came of a job, whoever's it is.
-    pub(crate) async fn answer(&self, job: SandboxJob) -> Result<SandboxAnswer, SandboxError> {
-        let zygote = self.open_zygote().await?;
-        let scratch = self.scratch.clone();
-        let laid_out = run_blocking(move || Ok((WorkFolder::lay_out(&scratch, &job)?, job.work)));
-        let (folder, work) = laid_out.await?;
-        let report = zygote.run_job(&work, folder.path(), self.seconds).await;
-        let report = report.map_err(|error| SandboxError::Unavailable(error.to_string()))?;
+    /// Does a job once it is its turn.
+    async fn take_turn_and_run(
+        &self,
+        context: &JobContext,
+        job: SandboxJob,
+    ) -> Result<SandboxAnswer, SandboxError> {
+        // A kernel without walls limits the queue, so they are known before anybody waits.
+        self.open_workplace().await?;
+        let user = (context.session.tenant.clone(), context.session.owner.clone());
+        let mut last_place = 0;
+        let turn = self.queue.take_turn(&user, |place| {
+            last_place = place;
+            context.waits.report(JobWait::Queue { place });
+        });
+        let turn = timeout(self.patience, turn).await;
+        let _turn = match turn {
+            Ok(Ok(turn)) => turn,
+            Ok(Err(QueueFull { waiting })) => {
+                return Err(SandboxError::Busy { place: waiting + 1 });
+            }
+            Err(_) => return Err(SandboxError::Busy { place: last_place }),
+        };
+        self.run_at_once(job).await
+    }
+
+    /// Does a job without waiting for a turn.
+    pub(crate) async fn run_at_once(&self, job: SandboxJob) -> Result<SandboxAnswer, SandboxError> {
+        let (report, folder) = self.run_to_its_end(&job).await?;
         if report.end == JobEnd::Unjailed {
             let why = report.output.head;
             return Err(SandboxError::Disabled(format!("the jail could not be built: {why}")));
         }
-        let collected = run_blocking(move || Ok((folder.collect_products()?, folder.read_state())));
-        let (made, state) = collected.await?;
+        let products = run_blocking(move || folder.collect_products()).await?;
+        let JobReport { end, seconds, output, value, new_state } = report;
         Ok(SandboxAnswer {
-            end: report.end,
-            seconds: report.seconds,
-            output: report.output,
-            value: report.value,
-            products: made.products,
-            left_out: made.left_out,
-            state,
+            end,
+            seconds,
+            output,
+            value,
+            products: products.files,
+            left_out: products.left_out,
+            // A job that was ended from outside leaves what it found.
+            state: new_state.unwrap_or(job.state),
         })
+    }
+
+    async fn run_to_its_end(
+        &self,
+        job: &SandboxJob,
+    ) -> Result<(JobReport, JobFolder), SandboxError> {
+        let forked = match self.fork_job().await {
+            // It died between two jobs, and the next one finds another.
+            Err(JobError::Zygote(ZygoteError::Ended)) => self.fork_job().await,
+            forked => forked,
+        };
+        let (running, folder) = forked.map_err(SandboxError::from)?;
+        let files = job.files.clone();
+        let folder = run_blocking(move || {
+            let mut folder = folder;
+            folder.lay_out(&files)?;
+            Ok(folder)
+        });
+        let folder = folder.await?;
+        let report = running.finish(&job.work, &job.state).await;
+        Ok((report.map_err(|error| unavailable(&error))?, folder))
+    }
+
+    /// Forks a child that waits for its work, with its folder.
+    async fn fork_job(&self) -> Result<(RunningJob, JobFolder), JobError> {
+        let Workplace { scratch, zygote } = self.open_workplace().await?;
+        let (channels, childs) = open_channels()?;
+        let own_folder = if zygote.walls().private_root {
+            None
+        } else {
+            Some(JobFolder::create(&scratch.jobs())?)
+        };
+        let mut descriptors = childs.descriptors();
+        descriptors.extend(own_folder.as_ref().map(|folder| folder.root().as_fd()));
+        let mut child = zygote.fork_child(self.seconds, &descriptors).await?;
+        let watched = match &own_folder {
+            Some(folder) => Some(Arc::new(folder.root().try_clone()?)),
+            None => None,
+        };
+        let folder = match (own_folder, child.folder.take()) {
+            (Some(folder), _) => folder,
+            (None, Some(root)) => JobFolder::of_private_root(root)?,
+            (None, None) => return Err(JobError::Zygote(ZygoteError::Ended)),
+        };
+        Ok((RunningJob { child, channels, watched, seconds: self.seconds }, folder))
+    }
+}
+
+/// Reasons why a job was not begun.
+#[derive(Debug, thiserror::Error)]
+enum JobError {
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    #[error(transparent)]
+    Zygote(#[from] ZygoteError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl From<JobError> for SandboxError {
+    fn from(error: JobError) -> Self {
+        match error {
+            JobError::Sandbox(error) => error,
+            error @ (JobError::Zygote(_) | JobError::Io(_)) => unavailable(&error),
+        }
     }
 }
 
@@ -92,26 +236,31 @@ impl Sandbox for LocalSandbox {
 
     fn run_job<'a>(
         &'a self,
-        _: &'a JobContext,
+        context: &'a JobContext,
         job: SandboxJob,
     ) -> BoxFuture<'a, Result<SandboxAnswer, SandboxError>> {
-        Box::pin(self.answer(job))
+        Box::pin(self.take_turn_and_run(context, job))
     }
+}
+
+fn unavailable(error: &dyn std::fmt::Display) -> SandboxError {
+    SandboxError::Unavailable(error.to_string())
 }
 
 /// Files are read and written apart from what others do meanwhile.
 async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, SandboxError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    let done = done.map_err(|error| SandboxError::Unavailable(error.to_string()))?;
-    done.map_err(|error| SandboxError::Unavailable(error.to_string()))
+    let finished = tokio::task::spawn_blocking(work).await;
+    finished.map_err(|error| unavailable(&error))?.map_err(|error| unavailable(&error))
 }
 
-fn check_walls(walls: &Walls, needs_landlock: bool) -> Result<(), SandboxError> {
+fn check_walls(walls: &Walls, needs_file_wall: bool) -> Result<(), SandboxError> {
     let missing = match walls {
         Walls { seccomp: false, .. } => "seccomp",
-        Walls { landlock: 0, .. } if needs_landlock => "Landlock",
+        Walls { landlock: 0, private_root: false, .. } if needs_file_wall => {
+            "Landlock and no namespaces"
+        }
         Walls { .. } => return Ok(()),
     };
     Err(SandboxError::Disabled(format!(

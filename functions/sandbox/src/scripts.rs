@@ -1,27 +1,30 @@
 //! The Python modules of the zygote, which travel in this program.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
-
-use tempfile::TempDir;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 macro_rules! scripts {
-    ($($name:literal),*) => {
-        [$(($name, include_str!(concat!("../python/", $name)))),*]
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../python/", $name)))),*]
     };
 }
 
-const SCRIPTS: [(&str, &str); 19] = scripts!(
+const SCRIPTS: &[(&str, &str)] = scripts!(
     "block.py",
     "clean_css.py",
     "clean_html.py",
     "extract.py",
     "extract_office.py",
     "jail.py",
+    "job.py",
     "job_kinds.py",
+    "kernel.py",
     "look.py",
     "markdown.py",
     "pictures.py",
+    "private_root.py",
     "render.py",
     "render_deck.py",
     "render_docx.py",
@@ -30,14 +33,17 @@ const SCRIPTS: [(&str, &str); 19] = scripts!(
     "render_pptx.py",
     "scale.py",
     "words.py",
-    "zygote.py"
+    "zygote.py",
 );
 
-/// Writes them into a new folder, which is removed with the value. The jail may read it.
-pub(crate) fn lay_out() -> io::Result<TempDir> {
-    let folder = tempfile::Builder::new().prefix("djinn-python-").tempdir()?;
+/// Writes the modules into a new folder, which the users of jobs may read.
+pub(crate) fn lay_out(folder: &Path) -> io::Result<()> {
+    fs::create_dir(folder)?;
+    fs::set_permissions(folder, Permissions::from_mode(0o755))?;
     for (name, text) in SCRIPTS {
-        fs::write(folder.path().join(name), text)?;
+        let path = folder.join(name);
+        fs::write(&path, text)?;
+        fs::set_permissions(path, Permissions::from_mode(0o644))?;
     }
-    Ok(folder)
+    Ok(())
 }

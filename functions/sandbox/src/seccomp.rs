@@ -1,65 +1,114 @@
-//! The seccomp programs of the jail: which calls to the kernel are refused, and how.
+//! The seccomp programs of the jail: system calls that are allowed, and the answers that others get.
 
 mod calls;
 
 use std::collections::BTreeMap;
 
-use calls::{IGNORED, IGNORED_NUMBERS, KILLED, KILLED_NUMBERS, REFUSED, UNKNOWN};
+use calls::{ALLOWED, IGNORED, KILLED, REFUSED, UNSUPPORTED};
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
     SeccompFilter, SeccompRule, TargetArch, sock_filter,
 };
 
-/// Calls with this bit are of the x32 ABI, whose numbers no other filter knows.
-const X32_BIT: u32 = 0x4000_0000;
-/// `EPERM` and `ENOSYS`, as a filter answers them.
-const EPERM: u32 = 1;
-const ENOSYS: u32 = 38;
+/// The flags with which C libraries start a thread: glibc's, and musl's with `CLONE_DETACHED`. They share
+/// descriptors with the process, so that its files can be counted.
+const THREAD_FLAGS: [u64; 2] = [0x003d_0f00, 0x007d_0f00];
+/// Flag of `close_range` that gives the calling thread descriptors of its own.
+const CLOSE_RANGE_UNSHARE: u64 = 2;
+/// Option of `prctl` that names a piece of memory; glibc does so.
+const PR_SET_VMA: u64 = 0x5356_4d41;
 
-/// The programs of the jail as bytes of `struct sock_filter`, in the order in which they are installed.
+/// Requests of `ioctl` that mean something for files and pipes, or that ask whether something is a terminal.
+const IOCTLS: [u64; 5] =
+    [libc::TCGETS, libc::TIOCGWINSZ, libc::FIOCLEX, libc::FIONCLEX, libc::FIONBIO];
+/// Commands of `fcntl` on descriptors, flags and locks. Those for signals, leases and the size of pipes are missing.
+const FCNTLS: [i32; 12] = [
+    libc::F_DUPFD,
+    libc::F_DUPFD_CLOEXEC,
+    libc::F_GETFD,
+    libc::F_SETFD,
+    libc::F_GETFL,
+    libc::F_SETFL,
+    libc::F_GETLK,
+    libc::F_SETLK,
+    libc::F_SETLKW,
+    libc::F_OFD_GETLK,
+    libc::F_OFD_SETLK,
+    libc::F_OFD_SETLKW,
+];
+
+/// Returns the programs as bytes of `struct sock_filter`, in the order in which they are installed. The kernel runs
+/// them all, takes the strictest answer, and of two errors the one of the program that was installed last.
 ///
 /// # Errors
 /// [`BackendError`] on an architecture that seccompiler does not know.
 pub(crate) fn compile_programs() -> Result<Vec<Vec<u8>>, BackendError> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
-    let plain = |calls: &[i64]| calls.iter().map(|call| (*call, Vec::new())).collect::<Rules>();
-    let mut refused = plain(REFUSED);
-    refused.extend(conditional_rules()?);
-    let killed = plain(&[KILLED, KILLED_NUMBERS].concat());
+    let mut refused = unconditional(REFUSED);
+    refused.extend(argument_rules()?);
+    // An error for a call that the last program allows stays as it is.
+    let passed = [ALLOWED, IGNORED, UNSUPPORTED, REFUSED, KILLED].concat();
     let programs = [
-        compile_program(
-            arch,
-            plain(&[IGNORED, IGNORED_NUMBERS].concat()),
-            SeccompAction::Errno(0),
-        )?,
-        compile_program(arch, plain(UNKNOWN), SeccompAction::Errno(ENOSYS))?,
-        compile_program(arch, refused, SeccompAction::Errno(EPERM))?,
-        compile_program(arch, killed, SeccompAction::KillProcess)?,
-        refuse_x32(),
+        answer(arch, unconditional(IGNORED), SeccompAction::Errno(0))?,
+        answer(arch, unconditional(UNSUPPORTED), errno(libc::EOPNOTSUPP))?,
+        answer(arch, ioctl_rules()?, errno(libc::ENOTTY))?,
+        answer(arch, refused, errno(libc::EPERM))?,
+        answer(arch, unconditional(KILLED), SeccompAction::KillProcess)?,
+        allow_only(arch, unconditional(&passed))?,
     ];
     Ok(programs.iter().map(|program| to_bytes(program)).collect())
 }
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// What is refused by its arguments: new processes, and the limits and the place of others.
-fn conditional_rules() -> Result<Rules, BackendError> {
-    let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
-    // The kernel reads 32 bits of each of these arguments.
-    let rule = |argument, operator, value| {
-        let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)?;
-        Ok(vec![SeccompRule::new(vec![condition])?])
-    };
+fn unconditional(calls: &[i64]) -> Rules {
+    calls.iter().map(|call| (*call, Vec::new())).collect()
+}
+
+fn errno(number: i32) -> SeccompAction {
+    SeccompAction::Errno(number.unsigned_abs())
+}
+
+/// The calls that are refused by their arguments: new processes, and anything that concerns another process.
+fn argument_rules() -> Result<Rules, BackendError> {
+    let prctls =
+        [libc::PR_SET_NAME, libc::PR_GET_NAME].map(|option| u64::from(option.unsigned_abs()));
+    let prctls = [prctls.as_slice(), &[PR_SET_VMA]].concat();
+    let fcntls = FCNTLS.map(|command| u64::from(command.unsigned_abs()));
+    let another_process = || other_than(0, &[0]);
     Ok(BTreeMap::from([
-        (libc::SYS_clone, rule(0, SeccompCmpOp::MaskedEq(thread), 0)?),
-        (libc::SYS_prlimit64, rule(0, SeccompCmpOp::Ne, 0)?),
-        (libc::SYS_sched_setaffinity, rule(0, SeccompCmpOp::Ne, 0)?),
-        // Letters typed into the terminal of whoever started us.
-        (libc::SYS_ioctl, rule(1, SeccompCmpOp::Eq, libc::TIOCSTI)?),
+        (libc::SYS_clone, other_than(0, &THREAD_FLAGS)?),
+        (libc::SYS_prctl, other_than(0, &prctls)?),
+        (libc::SYS_fcntl, other_than(1, &fcntls)?),
+        (libc::SYS_close_range, has_flag(2, CLOSE_RANGE_UNSHARE)?),
+        (libc::SYS_prlimit64, another_process()?),
+        (libc::SYS_sched_getaffinity, another_process()?),
+        (libc::SYS_sched_setaffinity, another_process()?),
+        (libc::SYS_getpgid, another_process()?),
+        (libc::SYS_getsid, another_process()?),
+        (libc::SYS_getpriority, other_than(1, &[0])?),
     ]))
 }
 
-fn compile_program(
+fn ioctl_rules() -> Result<Rules, BackendError> {
+    Ok(BTreeMap::from([(libc::SYS_ioctl, other_than(1, &IOCTLS)?)]))
+}
+
+/// A rule for an argument that is none of these values. The kernel reads 32 bits of each such argument.
+fn other_than(argument: u8, values: &[u64]) -> Result<Vec<SeccompRule>, BackendError> {
+    let conditions = values.iter().map(|value| {
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, *value)
+    });
+    Ok(vec![SeccompRule::new(conditions.collect::<Result<_, _>>()?)?])
+}
+
+fn has_flag(argument: u8, flag: u64) -> Result<Vec<SeccompRule>, BackendError> {
+    let operator = SeccompCmpOp::MaskedEq(flag);
+    let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, flag)?;
+    Ok(vec![SeccompRule::new(vec![condition])?])
+}
+
+fn answer(
     arch: TargetArch,
     rules: Rules,
     action: SeccompAction,
@@ -67,17 +116,8 @@ fn compile_program(
     SeccompFilter::new(rules, SeccompAction::Allow, action, arch)?.try_into()
 }
 
-fn refuse_x32() -> BpfProgram {
-    let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
-    vec![
-        // BPF_LD | BPF_W | BPF_ABS: the number of the call.
-        step(0x20, 0, 0, 0),
-        // BPF_JMP | BPF_JGE | BPF_K.
-        step(0x35, 0, 1, X32_BIT),
-        // BPF_RET | BPF_K: SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ALLOW.
-        step(0x06, 0, 0, 0x8000_0000),
-        step(0x06, 0, 0, 0x7fff_0000),
-    ]
+fn allow_only(arch: TargetArch, rules: Rules) -> Result<BpfProgram, BackendError> {
+    SeccompFilter::new(rules, errno(libc::ENOSYS), SeccompAction::Allow, arch)?.try_into()
 }
 
 fn to_bytes(program: &[sock_filter]) -> Vec<u8> {
@@ -94,14 +134,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_program_fits_the_kernels_bound_and_ends_with_a_return() {
+    fn programs_fit_the_kernels_limit_and_end_with_a_return() {
         let programs = compile_programs().unwrap();
-        assert_eq!(programs.len(), 5);
         for program in programs {
             // BPF_MAXINSNS is 4 096 (include/uapi/linux/bpf_common.h).
             assert!(!program.is_empty() && program.len() % 8 == 0 && program.len() / 8 <= 4096);
             let last = &program[program.len() - 8..];
             assert_eq!(last[0], 0x06, "the last instruction is a return");
+        }
+    }
+
+    #[test]
+    fn call_has_one_answer() {
+        let mut calls = [ALLOWED, IGNORED, UNSUPPORTED, REFUSED, KILLED].concat();
+        calls.sort_unstable();
+        let count = calls.len();
+        calls.dedup();
+        assert_eq!(calls.len(), count);
+        for call in argument_rules().unwrap().keys().chain(ioctl_rules().unwrap().keys()) {
+            assert!(ALLOWED.contains(call), "{call} depends on its arguments and is not allowed");
         }
     }
 }

@@ -2,47 +2,71 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use djinn_runtime::port::sandbox::{JobEnd, JobOutput, SandboxWork};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, pidfd_send_signal};
 use serde::Deserialize;
-use serde_json::{Value, json};
-use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
-use tokio::sync::{Mutex as AsyncMutex, oneshot};
+use serde_json::json;
+use tokio::process::{Child, Command};
+use tokio::sync::oneshot;
 
-use crate::{scripts, seccomp};
+use crate::packet::{Packet, PacketSocket};
+use crate::scratch::Scratch;
+use crate::seccomp;
 
-/// What a zygote is started with.
+/// The settings that a zygote is started with.
 #[derive(Debug, Clone)]
 pub struct ZygoteSettings {
     /// The Python to run.
     pub python: PathBuf,
-    /// Where its packages lie, if it has none of its own.
+    /// Where its packages are, if it has none of its own.
     pub packages: Option<PathBuf>,
     /// Fonts for charts and PDF, in the order in which they are tried.
     pub fonts: Vec<PathBuf>,
     /// Whether nothing is run where the kernel has no Landlock.
-    pub needs_landlock: bool,
+    pub needs_file_wall: bool,
+    /// The walls that are used where the kernel has them.
+    pub walls: WallChoice,
 }
 
-/// Why there is no zygote, or none any more.
+/// The walls that are used where the kernel has them: all, except in tests of what older kernels lack.
+#[derive(Debug, Clone, Copy)]
+pub struct WallChoice {
+    /// Whether children start in a file system of their own.
+    pub private_root: bool,
+    /// The newest version of Landlock's ABI; 0 for none.
+    pub max_landlock: u32,
+}
+
+impl Default for WallChoice {
+    fn default() -> Self {
+        Self { private_root: true, max_landlock: u32::MAX }
+    }
+}
+
+/// Reasons why there is no zygote, or none any more.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ZygoteError {
-    #[error("Python could not be started or spoken to: {0}")]
+    #[error("Python could not be started: {0}")]
     Process(#[from] io::Error),
-    #[error("this processor is not one that seccomp programs are made for: {0}")]
+    #[error("this processor is not one that seccomp programs are compiled for: {0}")]
     Seccomp(#[from] seccompiler::BackendError),
-    #[error("Python ended while it worked")]
+    #[error("Python ended before it forked the job")]
     Ended,
+    #[error("Python could not fork: {0}")]
+    Fork(String),
 }
 
-/// What a zygote says of the walls around its children.
+/// The walls around a zygote's children.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Walls {
     /// The version of Python.
@@ -51,73 +75,86 @@ pub struct Walls {
     pub landlock: u32,
     /// Whether the kernel takes seccomp programs.
     pub seccomp: bool,
+    /// Whether a child sees no file but Python's and its own, and its folder has a quota of the kernel's.
+    pub private_root: bool,
+    /// Whether the threads and signals of a child are counted apart from all others.
+    pub own_user: bool,
 }
 
-/// What the zygote says of a job that has ended.
-#[derive(Debug, Deserialize)]
-pub(crate) struct JobReport {
-    id: u64,
-    pub(crate) end: JobEnd,
-    pub(crate) seconds: f64,
-    pub(crate) output: JobOutput,
-    pub(crate) value: Value,
-}
-
-/// A line of a zygote's.
+/// A message of the zygote's, see `python/zygote.py`.
 #[derive(Deserialize)]
-struct Ready {
-    ready: Walls,
+#[serde(untagged)]
+enum Message {
+    Walls { walls: Walls },
+    Forked { job: u64, pid: i32 },
+    Problem { job: u64, problem: String },
+    Ended { job: u64, status: i32 },
 }
 
-/// A running zygote, which dies with this value.
+/// A running zygote. It ends with this value, and its children with it.
 pub(crate) struct Zygote {
     walls: Walls,
-    asked: AsyncMutex<ChildStdin>,
-    waiting: Arc<Waiting>,
+    socket: Arc<PacketSocket>,
+    children: Arc<Children>,
     _process: Child,
-    /// Where its modules lie, some of which it reads late.
-    _scripts: TempDir,
 }
 
-/// Who waits for the reports of which jobs; nobody may once the zygote has ended.
+/// A child that a zygote forked.
+pub(crate) struct ForkedChild {
+    pub(crate) process: ChildProcess,
+    /// The job's folder, where children have a file system of their own.
+    pub(crate) folder: Option<OwnedFd>,
+    /// Its exit status, which does not come if the zygote dies before the child.
+    pub(crate) status: oneshot::Receiver<ExitStatus>,
+}
+
+/// The process of a child, which is killed when this value is dropped.
+pub(crate) struct ChildProcess {
+    descriptor: Arc<OwnedFd>,
+    /// The number of the process, for `/proc`.
+    pub(crate) pid: Pid,
+}
+
+/// The children that a zygote was asked for; `None` once it has ended.
 #[derive(Default)]
-struct Waiting {
-    by_id: Mutex<Option<HashMap<u64, oneshot::Sender<JobReport>>>>,
-    next_id: std::sync::atomic::AtomicU64,
+struct Children {
+    by_job: Mutex<Option<HashMap<u64, Waiter>>>,
+    next_job: AtomicU64,
+}
+
+/// The receiving ends of what becomes of a job.
+struct Waiter {
+    fork: Option<oneshot::Sender<Result<ForkedChild, ZygoteError>>>,
+    status: Option<oneshot::Sender<ExitStatus>>,
 }
 
 impl Zygote {
-    /// Starts one and waits until its libraries are loaded, which takes seconds.
+    /// Starts one in `scratch` and waits until its libraries are loaded, which takes seconds.
     pub(crate) async fn start(
         settings: &ZygoteSettings,
-        scratch: &Path,
+        scratch: &Scratch,
     ) -> Result<Self, ZygoteError> {
         let programs = seccomp::compile_programs()?;
-        let scripts = scripts::lay_out()?;
-        let mut process = spawn(settings, scripts.path(), scratch)?;
-        let (Some(mut asked), Some(answers)) = (process.stdin.take(), process.stdout.take()) else {
+        let (socket, other_end) = PacketSocket::pair()?;
+        let process = spawn(settings, scratch, other_end)?;
+        let mount_point = settings.walls.private_root.then(|| scratch.mount_point());
+        let greeting = json!({
+            "programs": programs.iter().map(|program| STANDARD.encode(program)).collect::<Vec<_>>(),
+            "needs_file_wall": settings.needs_file_wall,
+            "max_landlock": settings.walls.max_landlock,
+            "fonts": settings.fonts,
+            "mount_point": mount_point,
+        });
+        socket.send(greeting.to_string().as_bytes(), &[]).await?;
+        let first = socket.receive().await?.ok_or(ZygoteError::Ended)?;
+        let Ok(Message::Walls { walls }) = serde_json::from_slice(&first.bytes) else {
             return Err(ZygoteError::Ended);
         };
-        let greeting = json!({
-            "filters": programs.iter().map(|program| STANDARD.encode(program)).collect::<Vec<_>>(),
-            "needs_landlock": settings.needs_landlock,
-            "fonts": settings.fonts,
-        });
-        asked.write_all(format!("{greeting}\n").as_bytes()).await?;
-        let mut lines = BufReader::new(answers).lines();
-        let first = lines.next_line().await?.ok_or(ZygoteError::Ended)?;
-        let Ready { ready: walls } =
-            serde_json::from_str(&first).map_err(|_| ZygoteError::Ended)?;
-        let waiting = Arc::new(Waiting::default());
-        *waiting.lock() = Some(HashMap::new());
-        tokio::spawn(hand_out_reports(lines, Arc::clone(&waiting)));
-        Ok(Self {
-            walls,
-            asked: AsyncMutex::new(asked),
-            waiting,
-            _process: process,
-            _scripts: scripts,
-        })
+        let socket = Arc::new(socket);
+        let children = Arc::new(Children::default());
+        *children.lock() = Some(HashMap::new());
+        tokio::spawn(hand_out(Arc::clone(&socket), Arc::clone(&children)));
+        Ok(Self { walls, socket, children, _process: process })
     }
 
     pub(crate) fn walls(&self) -> &Walls {
@@ -125,87 +162,135 @@ impl Zygote {
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        self.waiting.lock().is_none()
+        self.children.lock().is_none()
     }
 
-    /// Does a job in a folder that is laid out for it.
-    pub(crate) async fn run_job(
+    /// Forks a child that may take `seconds`, with the descriptors that `python/job.py` names, in their order.
+    pub(crate) async fn fork_child(
         &self,
-        work: &SandboxWork,
-        folder: &Path,
         seconds: u32,
-    ) -> Result<JobReport, ZygoteError> {
-        let (id, report) = self.waiting.expect_report().ok_or(ZygoteError::Ended)?;
-        let mut line = json!({"id": id, "folder": folder, "seconds": seconds});
-        if let (Value::Object(line), Ok(Value::Object(work))) =
-            (&mut line, serde_json::to_value(work))
-        {
-            line.extend(work);
-        }
-        // One line at a time: jobs are asked for side by side.
-        let mut asked = self.asked.lock().await;
-        asked.write_all(format!("{line}\n").as_bytes()).await?;
-        drop(asked);
-        report.await.map_err(|_| ZygoteError::Ended)
+        descriptors: &[BorrowedFd<'_>],
+    ) -> Result<ForkedChild, ZygoteError> {
+        let (job, forked) = self.children.expect_fork().ok_or(ZygoteError::Ended)?;
+        let request = json!({"job": job, "seconds": seconds}).to_string();
+        self.socket.send(request.as_bytes(), descriptors).await?;
+        forked.await.map_err(|_| ZygoteError::Ended)?
     }
 }
 
-/// What runs a program (its second argument) with the packages of a folder (its first).
+impl ChildProcess {
+    /// Kills the process; nothing happens if it has ended.
+    pub(crate) fn kill(&self) {
+        let _ended = pidfd_send_signal(&self.descriptor, Signal::KILL);
+    }
+
+    /// Waits until every thread of the process has ended, if its zygote cannot tell any more.
+    pub(crate) async fn wait(&self) -> io::Result<()> {
+        let descriptor = Arc::clone(&self.descriptor);
+        let wait = move || loop {
+            let mut process = [PollFd::new(&*descriptor, PollFlags::IN)];
+            match poll(&mut process, None) {
+                Err(Errno::INTR) => {}
+                ended => return ended.map(drop),
+            }
+        };
+        Ok(tokio::task::spawn_blocking(wait).await??)
+    }
+}
+
+impl Drop for ChildProcess {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Runs a program (its second argument) with the packages of a folder (its first).
 const WITH_PACKAGES: &str = "import runpy, sys; sys.path.append(sys.argv[1]); \
                              runpy.run_path(sys.argv[2], run_name='__main__')";
 
-fn spawn(settings: &ZygoteSettings, scripts: &Path, scratch: &Path) -> io::Result<Child> {
+fn spawn(settings: &ZygoteSettings, scratch: &Scratch, socket: OwnedFd) -> io::Result<Child> {
     let mut command = Command::new(&settings.python);
     // Isolated from variables, the user's packages and the current folder.
     command.arg("-I").arg("-B");
     if let Some(packages) = &settings.packages {
         command.arg("-c").arg(WITH_PACKAGES).arg(packages);
     }
-    command.arg(scripts.join("zygote.py"));
+    command.arg(scratch.scripts().join("zygote.py"));
     command.env_clear().envs([("LANG", "C.UTF-8"), ("TZ", "UTC"), ("MPLBACKEND", "Agg")]);
     // Threads that exist before a fork do not after it.
     command.envs([("OPENBLAS_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "1")]);
-    command.env("MPLCONFIGDIR", scratch.join("matplotlib")).env("HOME", scratch);
+    command.env("MPLCONFIGDIR", scratch.cache().join("matplotlib")).env("HOME", scratch.cache());
     let home = settings.python.parent().and_then(Path::parent);
     if let Some(home) = home.filter(|_| settings.packages.is_some()) {
         // Lambda's Python may not find its own library otherwise.
         command.env("LD_LIBRARY_PATH", home.join("lib"));
     }
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-    command.kill_on_drop(true).spawn()
+    command.stdin(Stdio::from(socket)).stdout(Stdio::null()).stderr(Stdio::inherit());
+    // Ctrl-C in a terminal is for this process alone: the other ends, and ends its children, with the socket.
+    command.process_group(0).spawn()
 }
 
-async fn hand_out_reports(mut lines: Lines<BufReader<ChildStdout>>, waiting: Arc<Waiting>) {
-    while let Ok(Some(line)) = lines.next_line().await {
-        match serde_json::from_str::<JobReport>(&line) {
-            Ok(report) => waiting.hand_out(report),
+async fn hand_out(socket: Arc<PacketSocket>, children: Arc<Children>) {
+    while let Ok(Some(Packet { bytes, descriptors })) = socket.receive().await {
+        match serde_json::from_slice(&bytes) {
+            Ok(Message::Forked { job, pid }) => children.hand_out_fork(job, pid, descriptors),
+            Ok(Message::Problem { job, problem }) => children.hand_out_problem(job, problem),
+            Ok(Message::Ended { job, status }) => children.hand_out_status(job, status),
+            Ok(Message::Walls { .. }) => {}
             Err(error) => {
-                tracing::error!(%error, "Python said what is no report");
+                tracing::error!(%error, "unreadable message of Python's");
                 break;
             }
         }
     }
-    // Whoever waits learns that nothing will come.
-    waiting.lock().take();
+    // Receivers learn that nothing will come.
+    children.lock().take();
 }
 
-impl Waiting {
-    fn lock(&self) -> MutexGuard<'_, Option<HashMap<u64, oneshot::Sender<JobReport>>>> {
-        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
+impl Children {
+    fn lock(&self) -> MutexGuard<'_, Option<HashMap<u64, Waiter>>> {
+        self.by_job.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn expect_report(&self) -> Option<(u64, oneshot::Receiver<JobReport>)> {
-        let id = self.next_id.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    fn expect_fork(&self) -> Option<(u64, oneshot::Receiver<Result<ForkedChild, ZygoteError>>)> {
+        let job = self.next_job.fetch_add(1, Ordering::Relaxed);
         let (sender, receiver) = oneshot::channel();
-        self.lock().as_mut()?.insert(id, sender);
-        Some((id, receiver))
+        self.lock().as_mut()?.insert(job, Waiter { fork: Some(sender), status: None });
+        Some((job, receiver))
     }
 
-    fn hand_out(&self, report: JobReport) {
-        let sender = self.lock().as_mut().and_then(|waiting| waiting.remove(&report.id));
-        if let Some(sender) = sender {
-            // Whoever asked may be gone.
-            let _gone = sender.send(report);
+    fn hand_out_fork(&self, job: u64, pid: i32, descriptors: Vec<OwnedFd>) {
+        let (status_sender, status) = oneshot::channel();
+        let mut children = self.lock();
+        let Some(waiter) = children.as_mut().and_then(|children| children.get_mut(&job)) else {
+            return;
+        };
+        waiter.status = Some(status_sender);
+        let Some(sender) = waiter.fork.take() else { return };
+        drop(children);
+        let mut descriptors = descriptors.into_iter();
+        let forked = match descriptors.next().zip(Pid::from_raw(pid)) {
+            Some((descriptor, pid)) => {
+                let process = ChildProcess { descriptor: Arc::new(descriptor), pid };
+                Ok(ForkedChild { process, folder: descriptors.next(), status })
+            }
+            None => Err(ZygoteError::Fork("no descriptor of the child came".to_owned())),
+        };
+        // A receiver that is gone leaves the child to be killed.
+        let _gone = sender.send(forked);
+    }
+
+    fn hand_out_problem(&self, job: u64, problem: String) {
+        let waiter = self.lock().as_mut().and_then(|children| children.remove(&job));
+        if let Some(sender) = waiter.and_then(|waiter| waiter.fork) {
+            let _gone = sender.send(Err(ZygoteError::Fork(problem)));
+        }
+    }
+
+    fn hand_out_status(&self, job: u64, status: i32) {
+        let waiter = self.lock().as_mut().and_then(|children| children.remove(&job));
+        if let Some(sender) = waiter.and_then(|waiter| waiter.status) {
+            let _gone = sender.send(ExitStatus::from_raw(status));
         }
     }
 }

@@ -15,7 +15,7 @@ use djinn_runtime::port::sandbox::{
 use djinn_runtime::port::tool::BoxFuture;
 use djinn_scripted::{RecordedRequest, Script, ScriptedResponse};
 use futures::future::try_join_all;
-use sandbox::{LocalSandbox, ZygoteSettings};
+use sandbox::{LocalSandbox, WallChoice, ZygoteSettings};
 use serde_json::json;
 
 use crate::agent_server::{AgentOptions, AgentServer};
@@ -90,7 +90,8 @@ async fn measure_blocks() -> Result<Vec<Figure>> {
     let python = prepare_python(&place, &print_note)?;
     let fonts = vec![prepare_font(&place, &print_note)?];
     let scratch = tempfile::tempdir()?;
-    let settings = ZygoteSettings { python, packages: None, fonts, needs_landlock: true };
+    let walls = WallChoice::default();
+    let settings = ZygoteSettings { python, packages: None, fonts, needs_file_wall: true, walls };
     let sandbox = LocalSandbox::new(settings, scratch.path().to_owned());
     let began = Instant::now();
     sandbox.start().await?;

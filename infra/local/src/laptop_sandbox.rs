@@ -9,7 +9,7 @@ use djinn_runtime::port::sandbox::{
     JobContext, MAX_JOB_BYTES, Sandbox, SandboxAnswer, SandboxError, SandboxJob,
 };
 use djinn_runtime::port::tool::BoxFuture;
-use sandbox::{LocalSandbox, ZygoteSettings};
+use sandbox::{LocalSandbox, WallChoice, ZygoteSettings};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
@@ -28,7 +28,7 @@ pub struct LaptopSandbox {
 
 struct Shared {
     home: PathBuf,
-    needs_landlock: bool,
+    needs_file_wall: bool,
     say: Box<dyn Fn(&str) + Send + Sync>,
     explain: Box<dyn Fn(&PythonError) + Send + Sync>,
     prepared: OnceCell<Result<LocalSandbox, String>>,
@@ -36,17 +36,17 @@ struct Shared {
 
 impl LaptopSandbox {
     /// A sandbox that keeps its Python in `home/python`, and tells people by `say` what takes long, and
-    /// by `explain` why there is none. Without `needs_landlock` code runs on a kernel that has no Landlock,
+    /// by `explain` why there is none. Without `needs_file_wall` code runs on a kernel that has no Landlock,
     /// where it can read what this user can.
     #[must_use]
     pub fn new(
         home: PathBuf,
-        needs_landlock: bool,
+        needs_file_wall: bool,
         say: impl Fn(&str) + Send + Sync + 'static,
         explain: impl Fn(&PythonError) + Send + Sync + 'static,
     ) -> Self {
         let (say, explain, prepared) = (Box::new(say), Box::new(explain), OnceCell::new());
-        Self { shared: Arc::new(Shared { home, needs_landlock, say, explain, prepared }) }
+        Self { shared: Arc::new(Shared { home, needs_file_wall, say, explain, prepared }) }
     }
 
     async fn answer(
@@ -91,9 +91,10 @@ impl Shared {
         });
         let scratch = self.home.join("sandbox");
         std::fs::create_dir_all(&scratch).map_err(|error| error.to_string())?;
-        let needs_landlock = self.needs_landlock;
+        let needs_file_wall = self.needs_file_wall;
         let fonts = font.into_iter().collect();
-        let settings = ZygoteSettings { python, packages: None, fonts, needs_landlock };
+        let walls = WallChoice::default();
+        let settings = ZygoteSettings { python, packages: None, fonts, needs_file_wall, walls };
         Ok(LocalSandbox::new(settings, scratch))
     }
 }

@@ -11,7 +11,7 @@ use djinn_core::id::TenantId;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::sandbox::wire::{AnswerEnvelope, FORMAT, FunctionReply, PackedProduct};
 use djinn_runtime::port::sandbox::{
-    JobContext, MAX_JOB_BYTES, MAX_PRODUCT, Sandbox, SandboxAnswer, SandboxError, SandboxFile,
+    JobContext, MAX_JOB_BYTES, MAX_PRODUCT, MAX_PRODUCT_BYTES, Sandbox, SandboxAnswer, SandboxError, SandboxFile,
     SandboxJob,
 };
 use djinn_runtime::port::tool::BoxFuture;
@@ -152,8 +152,10 @@ async fn unpack_answer(envelope: AnswerEnvelope) -> Result<SandboxAnswer, Sandbo
     let unpacked = tokio::task::spawn_blocking(move || {
         let AnswerEnvelope { end, seconds, output, value, products, left_out, state, .. } =
             envelope;
+        let mut room = MAX_PRODUCT_BYTES;
         let unpack = |PackedProduct { name, content }| {
-            let content = content.unpack(MAX_PRODUCT)?;
+            let content = content.unpack(MAX_PRODUCT.min(room))?;
+            room = room.saturating_sub(content.len() as u64);
             Ok::<_, std::io::Error>(SandboxFile { name, content })
         };
         let products = products.into_iter().map(unpack).collect::<Result<_, _>>()?;

@@ -51,6 +51,7 @@ wordings! {
     NoRows = "notice"."no_rows";
     FallbackAnswers = "notice"."fallback_answers";
     StillWorking = "notice"."still_working";
+    SandboxQueue = "progress"."sandbox_queue";
     JustAnswer = "question"."just_answer";
     AnswerByWord = "question"."answer_by_word";
     ChangeByWord = "question"."change_by_word";

@@ -108,8 +108,8 @@ async fn scale_batch<P: Ports>(
             None
         }
         Err(SandboxError::Disabled(_)) => return BTreeMap::new(),
-        Err(SandboxError::Unavailable(why)) => {
-            tracing::warn!(why, "images not made ready");
+        Err(error @ (SandboxError::Unavailable(_) | SandboxError::Busy { .. })) => {
+            tracing::warn!(%error, "images not made ready");
             None
         }
     };

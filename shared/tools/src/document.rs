@@ -3,10 +3,12 @@
 use djinn_core::file::ProductFile;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::sandbox::{
-    ExtractValue, JobContext, Sandbox, SandboxFile, SandboxJob, SandboxWork,
+    ExtractValue, Sandbox, SandboxFile, SandboxJob, SandboxWork,
 };
 use djinn_runtime::port::tool::ToolContext;
 use djinn_text::truncate::truncate_text;
+
+use crate::job_files::job_context;
 
 /// Bytes of a document that are given to the sandbox.
 const MAX_DOCUMENT: u64 = 64 * 1024 * 1024;
@@ -54,7 +56,7 @@ async fn extract_text<F: Files>(
     let work = SandboxWork::Extract { name, offset: 0, limit, language };
     let given = vec![SandboxFile { name: file.name.clone(), content }];
     let job = SandboxJob { work, files: given, state: Vec::new() };
-    let answer = sandbox.run_job(&JobContext::new(&context.session), job).await.ok()?;
+    let answer = sandbox.run_job(&job_context(context), job).await.ok()?;
     let part: ExtractValue = serde_json::from_value(answer.value).ok()?;
     part.problem.is_none().then(|| (part.text, part.next_offset.is_some()))
 }

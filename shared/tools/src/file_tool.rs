@@ -11,7 +11,7 @@ use djinn_core::tool::{EffectClass, ResultView, Risk, SafeArguments, ToolOutput,
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::{Files, NewFile, has_rows};
 use djinn_runtime::port::sandbox::{
-    ExtractValue, JobContext, Sandbox, SandboxError, SandboxFile, SandboxJob, SandboxWork,
+    ExtractValue, Sandbox, SandboxError, SandboxFile, SandboxJob, SandboxWork,
 };
 use djinn_runtime::port::tool::{ToolContext, ToolError};
 use djinn_runtime::prompt::{self, Fragment, Prompts};
@@ -21,7 +21,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::document::decode_text;
-use crate::job_files::explain_sandbox_error;
+use crate::job_files::{explain_sandbox_error, job_context};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
 /// Bytes of a file that are looked at; what lies behind them cannot be read here.
@@ -139,8 +139,7 @@ impl<F: Files + Send + Sync> FileTool<F> {
         let work = SandboxWork::Extract { name: file.name.clone(), offset, limit, language };
         let given = SandboxFile { name: file.name.clone(), content };
         let job = SandboxJob { work, files: vec![given], state: Vec::new() };
-        let job_context = JobContext::new(&context.session);
-        let answer = match self.sandbox.run_job(&job_context, job).await {
+        let answer = match self.sandbox.run_job(&job_context(context), job).await {
             Ok(answer) => answer.value,
             Err(SandboxError::Disabled(_)) => serde_json::Value::Null,
             Err(error) => return Err(explain_sandbox_error(&self.prompts, context, &error)),

@@ -2,9 +2,10 @@
 
 use djinn_core::file::ProductFile;
 use djinn_core::id::FileName;
+use djinn_messages::Wording;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::Files;
-use djinn_runtime::port::sandbox::{JobContext, Sandbox, SandboxError, SandboxFile};
+use djinn_runtime::port::sandbox::{JobContext, JobWait, Sandbox, SandboxError, SandboxFile};
 use djinn_runtime::port::tool::{ToolContext, ToolError};
 use djinn_runtime::prompt::{self, Fragment, Prompts};
 use futures::future::try_join_all;
@@ -74,7 +75,7 @@ async fn bring_files<F: Files>(
 ) -> Result<JobFiles, StoreError> {
     let (chosen, left_behind) = split_by_size(known, sandbox.max_bytes(), most);
     let names = chosen.iter().map(|file| file.name.clone()).collect();
-    let job = JobContext::new(&context.session);
+    let job = job_context(context);
     if sandbox.reads_files() {
         let context = JobContext { stored: chosen, ..job };
         return Ok(JobFiles { names, files: Vec::new(), context, left_behind });
@@ -84,6 +85,19 @@ async fn bring_files<F: Files>(
         Ok::<_, StoreError>(SandboxFile { name: file.name.clone(), content })
     });
     Ok(JobFiles { names, files: try_join_all(read).await?, context: job, left_behind })
+}
+
+/// The context of a job for this call, which is shown to viewers while it waits.
+pub(crate) fn job_context(context: &ToolContext) -> JobContext {
+    let progress = context.progress.clone();
+    let language = context.language;
+    JobContext::new(&context.session).with_wait_reporter(move |wait| match wait {
+        JobWait::Queue { place } => {
+            let values = [("place", place.to_string())];
+            let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
+            progress.report(&Wording::SandboxQueue.fill(language, &values));
+        }
+    })
 }
 
 fn split_by_size(
@@ -113,6 +127,7 @@ pub(crate) fn explain_sandbox_error(
     let problem = match error {
         SandboxError::Disabled(_) => "disabled",
         SandboxError::Unavailable(_) => "unavailable",
+        SandboxError::Busy { .. } => "busy",
     };
     tracing::warn!(problem, why = %error, "a job was not done in the sandbox");
     let values = json!({"problem": problem, "detail": error.to_string()});

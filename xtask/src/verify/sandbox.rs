@@ -23,8 +23,8 @@ const COPY_PYTHON: &str = include_str!("copy_python.py");
 /// `nobody` of every distribution.
 const NOBODY: u32 = 65_534;
 
-/// Attacks, features, documents and stories with the packages of `infra/sandbox/requirements.txt`. Where this is
-/// root, the attacks are made as somebody else, too.
+/// Attacks, features, documents and stories with the packages of `infra/sandbox/requirements.txt`. Where this is root,
+/// much of it is done as another user too.
 pub(super) fn run_tests() -> Result<()> {
     let place = workspace::target_dir().join("sandbox-python");
     let say = |words: &str| print_line(&format!("    {words}"));
@@ -35,23 +35,27 @@ pub(super) fn run_tests() -> Result<()> {
         let words = [&["--ignored", "--nocapture"], words].concat();
         built.test_command("functions/sandbox", "jail", &words)
     };
-    // Attacks that get through touch what other tests look at; those of one user are made one at a time.
-    let harmless = jail(&["--skip", "attacks::", "--test-threads", "2"]);
-    for mut tests in [harmless?, jail(&["attacks::", "--test-threads", "1"])?] {
+    // Attacks that get through touch what other tests look at, and endings count what this process has open.
+    let harmless = jail(&["--skip", "attacks::", "--skip", "endings::", "--test-threads", "2"]);
+    let alone = jail(&["attacks::", "endings::", "--test-threads", "1"])?;
+    for mut tests in [harmless?, alone] {
         test_process::run_tests(tests.env(PYTHON, &python).env(FONT, &font))?;
     }
     if rustix::process::geteuid().is_root() {
         let public = PublicFolder::new()?;
-        attack_as_nobody(&public.0, &jail(&["attacks::no_attack"])?, &python, &font)?;
+        // Namespaces and limits are others for whoever is not root.
+        let tests = ["attacks::", "ends::", "features::ordinary", "--skip", "without_the_jail"];
+        let tests = jail(&[tests.as_slice(), &["--test-threads", "1"]].concat())?;
+        run_as_nobody(&public.0, &tests, &python, &font)?;
     } else {
-        say("the attacks are not made as root: this is not root");
+        say("nothing is done as another user: this is not root");
     }
     let mut stories = built.ignored_test_command("tests", "it", &["code::", "report::"])?;
     test_process::run_tests(stories.env(PYTHON, &python).env(FONT, &font))
 }
 
 /// Runs the tests of a command as a user who has no rights, on copies that such a user can read.
-fn attack_as_nobody(folder: &Path, tests: &Command, python: &Path, font: &Path) -> Result<()> {
+fn run_as_nobody(folder: &Path, tests: &Command, python: &Path, font: &Path) -> Result<()> {
     let readable = |from: &Path, name: &str| -> Result<PathBuf> {
         let copy = folder.join(name);
         fs::copy(from, &copy).with_context(|| format!("{} cannot be copied", from.display()))?;

@@ -1,52 +1,60 @@
-//! The calls to the kernel that the jail refuses, by how it refuses them.
+//! The system calls of the jail, by the answer that they get. A call in none of these lists does not exist: `ENOSYS`.
 
-/// Refused with `EPERM`, which ordinary code meets and Python tells as `PermissionError`: network, other
-/// processes, signals, queues that outlive the process, and priorities.
+/// Calls that Python, its packages and our own jobs make; `tests/jail/calls.rs` traces them. Some of them depend on
+/// their arguments; see [`super::argument_rules`].
 #[rustfmt::skip]
-pub(super) const REFUSED: &[i64] = &[
-    libc::SYS_socket, libc::SYS_connect, libc::SYS_bind, libc::SYS_listen, libc::SYS_accept, libc::SYS_accept4,
-    libc::SYS_execve, libc::SYS_execveat,
-    #[cfg(target_arch = "x86_64")] libc::SYS_fork,
-    #[cfg(target_arch = "x86_64")] libc::SYS_vfork,
-    libc::SYS_kill, libc::SYS_tkill, libc::SYS_tgkill, libc::SYS_rt_sigqueueinfo, libc::SYS_rt_tgsigqueueinfo,
-    libc::SYS_memfd_create, libc::SYS_mknodat,
-    #[cfg(target_arch = "x86_64")] libc::SYS_mknod,
-    libc::SYS_shmget, libc::SYS_shmat, libc::SYS_semget, libc::SYS_msgget, libc::SYS_mq_open,
-    libc::SYS_setpriority, libc::SYS_ioprio_set, libc::SYS_sched_setscheduler, libc::SYS_sched_setparam,
-    libc::SYS_sched_setattr, libc::SYS_sync, libc::SYS_syncfs,
+pub(super) const ALLOWED: &[i64] = &[
+    // Files by descriptor.
+    libc::SYS_read, libc::SYS_write, libc::SYS_readv, libc::SYS_writev, libc::SYS_pread64, libc::SYS_pwrite64,
+    libc::SYS_close, libc::SYS_close_range, libc::SYS_fstat, libc::SYS_lseek, libc::SYS_ftruncate,
+    libc::SYS_fallocate, libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_flock, libc::SYS_fadvise64, libc::SYS_fcntl,
+    libc::SYS_ioctl, libc::SYS_dup, libc::SYS_dup3, libc::SYS_sendfile, libc::SYS_copy_file_range,
+    #[cfg(target_arch = "x86_64")] libc::SYS_dup2,
+    // Files by name.
+    libc::SYS_openat, libc::SYS_newfstatat, libc::SYS_statx, libc::SYS_faccessat, libc::SYS_faccessat2,
+    libc::SYS_readlinkat, libc::SYS_truncate, libc::SYS_unlinkat, libc::SYS_renameat, libc::SYS_renameat2,
+    libc::SYS_linkat, libc::SYS_symlinkat, libc::SYS_mkdirat, libc::SYS_getdents64, libc::SYS_getcwd,
+    libc::SYS_chdir, libc::SYS_fchdir, libc::SYS_statfs, libc::SYS_fstatfs, libc::SYS_umask,
+    #[cfg(target_arch = "x86_64")] libc::SYS_open,
+    #[cfg(target_arch = "x86_64")] libc::SYS_stat,
+    #[cfg(target_arch = "x86_64")] libc::SYS_lstat,
+    #[cfg(target_arch = "x86_64")] libc::SYS_access,
+    #[cfg(target_arch = "x86_64")] libc::SYS_readlink,
+    #[cfg(target_arch = "x86_64")] libc::SYS_unlink,
+    #[cfg(target_arch = "x86_64")] libc::SYS_rmdir,
+    #[cfg(target_arch = "x86_64")] libc::SYS_rename,
+    #[cfg(target_arch = "x86_64")] libc::SYS_link,
+    #[cfg(target_arch = "x86_64")] libc::SYS_symlink,
+    #[cfg(target_arch = "x86_64")] libc::SYS_mkdir,
+    // Memory.
+    libc::SYS_mmap, libc::SYS_munmap, libc::SYS_mremap, libc::SYS_mprotect, libc::SYS_madvise, libc::SYS_msync,
+    libc::SYS_brk,
+    // Threads.
+    libc::SYS_clone, libc::SYS_futex, libc::SYS_set_robust_list, libc::SYS_set_tid_address, libc::SYS_rseq,
+    libc::SYS_sched_yield, libc::SYS_sched_getaffinity, libc::SYS_sched_setaffinity,
+    libc::SYS_gettid, libc::SYS_exit, libc::SYS_exit_group, libc::SYS_prctl,
+    // Signals to itself.
+    libc::SYS_rt_sigaction, libc::SYS_rt_sigprocmask, libc::SYS_rt_sigreturn, libc::SYS_rt_sigpending,
+    libc::SYS_rt_sigtimedwait, libc::SYS_sigaltstack, libc::SYS_setitimer,
+    libc::SYS_getitimer, libc::SYS_restart_syscall,
+    #[cfg(target_arch = "x86_64")] libc::SYS_alarm,
+    #[cfg(target_arch = "x86_64")] libc::SYS_pause,
+    // Waiting.
+    libc::SYS_ppoll, libc::SYS_pselect6, libc::SYS_epoll_create1, libc::SYS_epoll_ctl, libc::SYS_epoll_pwait,
+    libc::SYS_pipe2, libc::SYS_eventfd2, libc::SYS_nanosleep, libc::SYS_clock_nanosleep,
+    #[cfg(target_arch = "x86_64")] libc::SYS_poll,
+    #[cfg(target_arch = "x86_64")] libc::SYS_epoll_wait,
+    // Facts of the process itself.
+    libc::SYS_getpid, libc::SYS_getppid, libc::SYS_getuid, libc::SYS_geteuid, libc::SYS_getgid, libc::SYS_getegid,
+    libc::SYS_getresuid, libc::SYS_getresgid, libc::SYS_getgroups, libc::SYS_getrusage, libc::SYS_getrlimit,
+    libc::SYS_setrlimit, libc::SYS_prlimit64, libc::SYS_getpgid, libc::SYS_getsid, libc::SYS_getpriority,
+    #[cfg(target_arch = "x86_64")] libc::SYS_getpgrp,
+    // Time, chance, and the kernel's name.
+    libc::SYS_clock_gettime, libc::SYS_clock_getres, libc::SYS_gettimeofday, libc::SYS_times, libc::SYS_getrandom,
+    libc::SYS_uname,
 ];
 
-/// What code of good faith never calls ends the process.
-#[rustfmt::skip]
-pub(super) const KILLED: &[i64] = &[
-    libc::SYS_ptrace, libc::SYS_process_vm_readv, libc::SYS_process_vm_writev, libc::SYS_kcmp,
-    libc::SYS_bpf, libc::SYS_userfaultfd, libc::SYS_perf_event_open,
-    libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_request_key,
-    libc::SYS_mount, libc::SYS_umount2, libc::SYS_pivot_root, libc::SYS_chroot, libc::SYS_unshare, libc::SYS_setns,
-    libc::SYS_name_to_handle_at, libc::SYS_open_by_handle_at, libc::SYS_fanotify_init,
-    libc::SYS_init_module, libc::SYS_finit_module, libc::SYS_delete_module, libc::SYS_kexec_load,
-    libc::SYS_reboot, libc::SYS_swapon, libc::SYS_swapoff, libc::SYS_acct, libc::SYS_syslog, libc::SYS_quotactl,
-    libc::SYS_settimeofday, libc::SYS_clock_settime, libc::SYS_adjtimex, libc::SYS_clock_adjtime,
-    libc::SYS_sethostname, libc::SYS_setdomainname, libc::SYS_personality, libc::SYS_vhangup,
-    libc::SYS_move_pages, libc::SYS_migrate_pages,
-    #[cfg(target_arch = "x86_64")] libc::SYS_iopl,
-    #[cfg(target_arch = "x86_64")] libc::SYS_ioperm,
-    #[cfg(target_arch = "x86_64")] libc::SYS_modify_ldt,
-];
-
-/// The same, by number: those that came with Linux 5.1 and later have one on every architecture
-/// (include/uapi/asm-generic/unistd.h).
-#[rustfmt::skip]
-pub(super) const KILLED_NUMBERS: &[i64] = &[
-    // pidfd_send_signal, io_uring_setup, io_uring_enter, io_uring_register.
-    424, 425, 426, 427,
-    // open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, pidfd_open, pidfd_getfd.
-    428, 429, 430, 431, 432, 433, 434, 438,
-    // process_madvise, mount_setattr, quotactl_fd, memfd_secret, process_mrelease, open_tree_attr.
-    440, 442, 443, 447, 448, 467,
-];
-
-/// Answered as if they had been done. Landlock restricts none of them, and `shutil.copy` calls some.
+/// Answered as if they had been done. Landlock restricts none of them, and `shutil.copy` makes some.
 #[rustfmt::skip]
 pub(super) const IGNORED: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_chmod,
@@ -56,12 +64,44 @@ pub(super) const IGNORED: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_utimes,
     #[cfg(target_arch = "x86_64")] libc::SYS_futimesat,
     libc::SYS_fchmod, libc::SYS_fchmodat, libc::SYS_fchown, libc::SYS_fchownat, libc::SYS_utimensat,
+    // fchmodat2, in no version of the C library that we build with.
+    452,
+];
+
+/// Answered with `EOPNOTSUPP`, as by a file system that has no extended attributes.
+#[rustfmt::skip]
+pub(super) const UNSUPPORTED: &[i64] = &[
+    libc::SYS_getxattr, libc::SYS_lgetxattr, libc::SYS_fgetxattr,
+    libc::SYS_listxattr, libc::SYS_llistxattr, libc::SYS_flistxattr,
     libc::SYS_setxattr, libc::SYS_lsetxattr, libc::SYS_fsetxattr,
     libc::SYS_removexattr, libc::SYS_lremovexattr, libc::SYS_fremovexattr,
 ];
 
-/// The same, by number: fchmodat2, setxattrat, removexattrat, file_setattr.
-pub(super) const IGNORED_NUMBERS: &[i64] = &[452, 463, 466, 469];
+/// Answered with `EPERM`, which Python shows as `PermissionError`: network, other processes, signals, and queues
+/// that outlive the process.
+#[rustfmt::skip]
+pub(super) const REFUSED: &[i64] = &[
+    libc::SYS_socket, libc::SYS_socketpair, libc::SYS_connect, libc::SYS_bind, libc::SYS_listen,
+    libc::SYS_accept, libc::SYS_accept4,
+    libc::SYS_execve, libc::SYS_execveat,
+    #[cfg(target_arch = "x86_64")] libc::SYS_fork,
+    #[cfg(target_arch = "x86_64")] libc::SYS_vfork,
+    libc::SYS_kill, libc::SYS_tkill, libc::SYS_tgkill, libc::SYS_rt_sigqueueinfo, libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_memfd_create, libc::SYS_mknodat,
+    #[cfg(target_arch = "x86_64")] libc::SYS_mknod,
+    libc::SYS_shmget, libc::SYS_shmat, libc::SYS_semget, libc::SYS_msgget, libc::SYS_mq_open,
+    libc::SYS_setpriority, libc::SYS_sync, libc::SYS_syncfs, libc::SYS_setsid, libc::SYS_setpgid,
+];
 
-/// Answered with `ENOSYS`: clone3, whose flags no filter can see, so that the C library calls clone.
-pub(super) const UNKNOWN: &[i64] = &[435];
+/// End the process: code of good faith never makes them, and an attack is not given a second try.
+#[rustfmt::skip]
+pub(super) const KILLED: &[i64] = &[
+    libc::SYS_ptrace, libc::SYS_process_vm_readv, libc::SYS_process_vm_writev, libc::SYS_kcmp,
+    libc::SYS_bpf, libc::SYS_userfaultfd, libc::SYS_perf_event_open,
+    libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_request_key,
+    libc::SYS_mount, libc::SYS_umount2, libc::SYS_pivot_root, libc::SYS_chroot, libc::SYS_unshare, libc::SYS_setns,
+    libc::SYS_name_to_handle_at, libc::SYS_open_by_handle_at, libc::SYS_fanotify_init,
+    libc::SYS_init_module, libc::SYS_finit_module, libc::SYS_delete_module, libc::SYS_kexec_load,
+    libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register,
+    libc::SYS_pidfd_open, libc::SYS_pidfd_getfd, libc::SYS_pidfd_send_signal,
+];

@@ -2,24 +2,46 @@
 
 use std::process::Command;
 
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
+use sandbox::{WallChoice, Walls};
 use serde::Deserialize;
 use tempfile::TempDir;
 
 use crate::canary::Canary;
-use crate::python::{TestSandbox, python, start, start_with};
+use crate::python::{TestSandbox, python, start_with};
 
 #[derive(Deserialize)]
 struct Attacks {
     attack: Vec<Attack>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 struct Attack {
     name: String,
     code: String,
-    /// Why it is not made without the jail.
+    /// The reason why it is not made without the jail.
     not_shown: Option<String>,
+    /// The walls each of which stops it: `private_root`, `own_user`, or `landlock` with a version. Seccomp or a limit
+    /// stops it if there are none.
+    #[serde(default)]
+    stopped_by: Vec<String>,
+    /// The user whom nothing else stops, if there is only one: `root` or `others`.
+    gets_through_as: Option<String>,
+}
+
+impl Attack {
+    /// Whether one of these walls stops it, or the user's own lack of rights.
+    fn is_stopped(&self, walls: &Walls) -> bool {
+        let is_stopped_by = |wall: &String| match wall.split_once(' ') {
+            Some(("landlock", version)) => walls.landlock >= version.parse().unwrap(),
+            _ if wall == "private_root" => walls.private_root,
+            _ if wall == "own_user" => walls.own_user,
+            _ => panic!("{}: there is no wall {wall}", self.name),
+        };
+        let is_other_user = |user: &String| (user == "root") != (user_name() == "root");
+        self.stopped_by.is_empty()
+            || self.stopped_by.iter().any(is_stopped_by)
+            || self.gets_through_as.as_ref().is_some_and(is_other_user)
+    }
 }
 
 fn attacks() -> Vec<Attack> {
@@ -28,7 +50,7 @@ fn attacks() -> Vec<Attack> {
 }
 
 /// The names of those that got through, with what they said.
-async fn run_all(sandbox: &TestSandbox, attacks: &[Attack]) -> Vec<String> {
+async fn run_all(sandbox: &TestSandbox, attacks: &[Attack]) -> Vec<(String, String)> {
     let mut through = Vec::new();
     for attack in attacks {
         let mut canary = Canary::new();
@@ -42,72 +64,71 @@ async fn run_all(sandbox: &TestSandbox, attacks: &[Attack]) -> Vec<String> {
         let complaint = canary.complaint();
         let got = said.contains("THROUGH") || products.contains("the canary sings");
         if got || complaint.is_some() {
-            through.push(format!("{}: {said} {complaint:?}", attack.name));
+            let complaint: String = complaint.unwrap_or_default().chars().take(200).collect();
+            through.push((attack.name.clone(), format!("{said} {complaint}")));
         }
     }
     through
 }
 
-#[tokio::test]
-#[ignore = "needs a Python: cargo verify --only sandbox"]
-async fn no_attack_gets_through() {
-    let sandbox = start();
-    let attacks = attacks();
-    assert!(attacks.len() >= 60, "there are {} attacks", attacks.len());
+/// Makes attacks behind the walls of this choice, and compares those that get through with those that should.
+async fn attack_behind(choice: WallChoice, attacks: &[Attack]) {
+    let sandbox = start_with(&python(), choice);
     let walls = sandbox.sandbox.start().await.unwrap();
-    let through = run_all(&sandbox, &attacks).await;
-    println!("{} attacks as {}, {} got through; {walls:?}", attacks.len(), user(), through.len());
-    assert!(through.is_empty(), "{through:#?}");
-    // What they left behind hinders nobody.
+    let through = run_all(&sandbox, attacks).await;
+    let names: Vec<_> = through.iter().map(|(name, _)| name.as_str()).collect();
+    let Walls { landlock, private_root, own_user, .. } = &walls;
+    println!(
+        "{} attacks as {} behind Landlock {landlock}, private root: {private_root}, own user: {own_user}; {} got \
+         through: {names:?}",
+        attacks.len(),
+        user_name(),
+        names.len(),
+    );
+    let expected = attacks.iter().filter(|attack| !attack.is_stopped(&walls));
+    let expected: Vec<_> = expected.map(|attack| attack.name.as_str()).collect();
+    let unexpected: Vec<_> =
+        through.iter().filter(|(name, _)| !expected.contains(&name.as_str())).collect();
+    assert_eq!(names, expected, "{unexpected:#?}");
+    // Nothing that they left behind hinders the next.
     assert_eq!(sandbox.run_code("print(1)").await.output.head, "1\n");
 }
 
-/// On such a kernel code runs on Lambda, which has walls of its own, and nowhere else unless it is asked for.
-#[test]
+#[tokio::test]
 #[ignore = "needs a Python: cargo verify --only sandbox"]
-fn without_landlock_no_more_gets_through_than_is_listed() {
+async fn no_attack_gets_through() {
     let attacks = attacks();
-    let count = attacks.len();
-    // The filter holds for this thread and for what it starts.
-    let run = move || {
-        hide_landlock();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async move {
-            let sandbox = start_with(&python(), false);
-            let walls = sandbox.sandbox.start().await.unwrap();
-            assert_eq!(walls.landlock, 0, "Landlock is still there");
-            run_all(&sandbox, &attacks).await
-        })
-    };
-    let through = std::thread::spawn(run).join().unwrap();
-    let names: Vec<_> = through.iter().map(|told| told.split(": ").next().unwrap()).collect();
-    let got = names.len();
-    println!("{count} attacks as {} without Landlock, {got} got through: {names:#?}", user());
-    let listed = include_str!("without_landlock.txt").lines().filter(|line| !line.starts_with('#'));
-    // Some need what only root may; and root without its capabilities may not read what others of root are told.
-    let is_root = user() == "root";
-    let (ours, others) = match is_root {
-        true => (" (as root)", " (not as root)"),
-        false => (" (not as root)", " (as root)"),
-    };
-    let listed = listed.filter(|line| !line.ends_with(others));
-    let listed = listed.map(|line| line.strip_suffix(ours).unwrap_or(line));
-    assert_eq!(names, listed.collect::<Vec<_>>());
+    assert!(attacks.len() >= 140, "there are {} attacks", attacks.len());
+    attack_behind(WallChoice::default(), &attacks).await;
 }
 
-/// Has the kernel answer as one does that has no Landlock.
-fn hide_landlock() {
-    let calls = [
-        libc::SYS_landlock_create_ruleset,
-        libc::SYS_landlock_add_rule,
-        libc::SYS_landlock_restrict_self,
-    ];
-    let rules = calls.map(|call| (call, Vec::new())).into_iter().collect();
-    let unknown = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
-    let arch = TargetArch::try_from(std::env::consts::ARCH).unwrap();
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, unknown, arch).unwrap();
-    let program: BpfProgram = filter.try_into().unwrap();
-    seccompiler::apply_filter(&program).unwrap();
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn private_root_alone_stops_all() {
+    attack_behind(WallChoice { max_landlock: 0, ..WallChoice::default() }, &attacks()).await;
+}
+
+/// Kernels that grant no namespaces, such as Lambda's.
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn without_a_private_root_landlock_stops_all_but_what_it_knows_nothing_of() {
+    let all = attacks();
+    let choice = WallChoice { private_root: false, ..WallChoice::default() };
+    attack_behind(choice, &all).await;
+    let newest = start_with(&python(), choice).sandbox.start().await.unwrap().landlock;
+    // Only these depend on its version.
+    let dependent: Vec<_> =
+        all.iter().filter(|attack| !attack.stopped_by.is_empty()).cloned().collect();
+    for max_landlock in 1..newest {
+        attack_behind(WallChoice { max_landlock, ..choice }, &dependent).await;
+    }
+}
+
+/// On such a kernel code runs on Lambda, which has walls of its own, and nowhere else unless it is asked for.
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn without_any_wall_around_files_no_more_gets_through_than_is_listed() {
+    attack_behind(WallChoice { private_root: false, max_landlock: 0 }, &attacks()).await;
 }
 
 /// An attack that fails everywhere shows nothing.
@@ -133,7 +154,7 @@ async fn without_the_jail_the_attacks_get_through() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-fn user() -> String {
+fn user_name() -> String {
     let told = Command::new("id").arg("-un").output().unwrap();
     String::from_utf8_lossy(&told.stdout).trim().to_owned()
 }

@@ -3,8 +3,9 @@
 use std::fs::{self, Permissions};
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
@@ -27,9 +28,11 @@ impl Canary {
         fs::write(&secret, "the canary sings").unwrap();
         fs::set_permissions(&secret, Permissions::from_mode(0o666)).unwrap();
         fs::create_dir(folder.path().join("empty")).unwrap();
+        symlink("secret.txt", folder.path().join("link.txt")).unwrap();
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         server.set_nonblocking(true).unwrap();
         let socket_name = format!("djinn-canary-{}", server.local_addr().unwrap().port());
+        fs::write(shared_memory(&socket_name), "shared").unwrap();
         let address = std::os::unix::net::SocketAddr::from_abstract_name(&socket_name).unwrap();
         let socket = UnixListener::bind_addr(&address).unwrap();
         socket.set_nonblocking(true).unwrap();
@@ -49,6 +52,9 @@ impl Canary {
             .replace("{socket}", &self.socket_name)
             .replace("{pid}", &self.process.id().to_string())
             .replace("{parent}", &std::process::id().to_string())
+            .replace("{keyctl}", &libc::SYS_keyctl.to_string())
+            .replace("{timer_create}", &libc::SYS_timer_create.to_string())
+            .replace("{timer_delete}", &libc::SYS_timer_delete.to_string())
     }
 
     /// What became of the canary, if anything did.
@@ -82,8 +88,14 @@ impl Canary {
     }
 }
 
+/// A name in the shared memory of the machine.
+fn shared_memory(name: &str) -> PathBuf {
+    Path::new("/dev/shm").join(name)
+}
+
 impl Drop for Canary {
     fn drop(&mut self) {
+        let _gone = fs::remove_file(shared_memory(&self.socket_name));
         // An attack that succeeded may have left a folder that cannot be removed.
         let _may_be_gone = fs::set_permissions(self.folder.path(), Permissions::from_mode(0o777));
         let _ended = self.process.kill();

@@ -9,7 +9,7 @@ use djinn_runtime::port::sandbox::{
 use crate::features::extract;
 use crate::python::{TestSandbox, block, file, start};
 
-const REPORT: &str = include_str!("report.md");
+pub(crate) const REPORT: &str = include_str!("report.md");
 
 pub(crate) fn all_formats() -> [(DocumentFormat, &'static str); 5] {
     [

@@ -11,12 +11,20 @@
     reason = "a test that cannot go on has failed"
 )]
 
+/// The allocator of the local system, which gives memory back.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod attacks;
+mod calls;
 mod canary;
 mod documents;
+mod endings;
 mod ends;
 mod features;
 mod images;
 mod kills;
 mod pages;
+mod process;
 mod python;
+mod sealed;

@@ -7,7 +7,7 @@ use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::sandbox::{
     BlockValue, JobContext, Sandbox, SandboxAnswer, SandboxFile, SandboxJob, SandboxWork,
 };
-use sandbox::{LocalSandbox, ZygoteSettings};
+use sandbox::{LocalSandbox, WallChoice, ZygoteSettings};
 use tempfile::TempDir;
 
 /// The variable that names a Python with the packages of `infra/sandbox/requirements.txt`.
@@ -19,7 +19,7 @@ const FONT: &str = "SANDBOX_FONT";
 /// A sandbox, and the folder of its jobs.
 pub(crate) struct TestSandbox {
     pub(crate) sandbox: LocalSandbox,
-    scratch: TempDir,
+    pub(crate) scratch: TempDir,
 }
 
 pub(crate) fn python() -> PathBuf {
@@ -27,23 +27,35 @@ pub(crate) fn python() -> PathBuf {
     python.expect("SANDBOX_PYTHON names a Python: run `cargo verify --only sandbox`").into()
 }
 
-/// A sandbox on that Python, with Landlock.
+pub(crate) fn font() -> PathBuf {
+    std::env::var_os(FONT).expect("SANDBOX_FONT names a font").into()
+}
+
+/// A sandbox on that Python, with all walls that this kernel grants.
 pub(crate) fn start() -> TestSandbox {
-    start_with(&python(), true)
+    start_with(&python(), WallChoice::default())
 }
 
 /// A sandbox on a Python whose jobs may take 20 seconds.
-pub(crate) fn start_with(python: &Path, needs_landlock: bool) -> TestSandbox {
+pub(crate) fn start_with(python: &Path, walls: WallChoice) -> TestSandbox {
     let scratch = TempDir::new().unwrap();
-    let font = std::env::var_os(FONT).expect("SANDBOX_FONT names a font");
-    let settings = ZygoteSettings {
+    let sandbox = LocalSandbox::new(settings(python, walls), scratch.path().to_owned());
+    TestSandbox { sandbox: sandbox.with_seconds(20), scratch }
+}
+
+/// A sandbox that works beside others in this folder.
+pub(crate) fn start_below(scratch: &Path) -> LocalSandbox {
+    LocalSandbox::new(settings(&python(), WallChoice::default()), scratch.to_owned())
+}
+
+fn settings(python: &Path, walls: WallChoice) -> ZygoteSettings {
+    ZygoteSettings {
         python: python.to_owned(),
         packages: None,
-        fonts: vec![font.into()],
-        needs_landlock,
-    };
-    let sandbox = LocalSandbox::new(settings, scratch.path().to_owned()).with_seconds(20);
-    TestSandbox { sandbox, scratch }
+        fonts: vec![font()],
+        needs_file_wall: false,
+        walls,
+    }
 }
 
 /// A block as a job of its own.
@@ -53,7 +65,7 @@ pub(crate) fn block(code: &str) -> SandboxJob {
 }
 
 /// Whose jobs they are, of which nothing here makes a difference.
-fn context() -> JobContext {
+pub(crate) fn context() -> JobContext {
     JobContext::new(&SessionKey {
         tenant: TenantId::new("t").unwrap(),
         owner: UserId::new("u").unwrap(),

@@ -3,6 +3,8 @@
 
 pub mod wire;
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use djinn_core::file::ProductFile;
@@ -21,24 +23,63 @@ pub const MAX_JOB_SECONDS: u32 = 30;
 pub const MAX_PRODUCTS: usize = 20;
 /// The most bytes of a product.
 pub const MAX_PRODUCT: u64 = 20 * 1024 * 1024;
+/// The most bytes of all products of a job together: a function of 512 MB holds them.
+pub const MAX_PRODUCT_BYTES: u64 = 64 * 1024 * 1024;
 /// The most bytes of all files of a job together, whichever sandbox does it.
 pub const MAX_JOB_BYTES: u64 = 200 * 1024 * 1024;
 
-/// Whose job it is, and which of their files it is given besides those that it brings.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The session of a job, and what a sandbox needs to know of the call that it is for.
+#[derive(Debug, Clone)]
 pub struct JobContext {
     /// The session of the files. What ran for one tenant runs for no other.
     pub session: SessionKey,
     /// Files of the session that lie in the current folder too, for a sandbox that reads them by itself; see
     /// [`Sandbox::reads_files`].
     pub stored: Vec<ProductFile>,
+    /// Receives what the job waits for before it begins.
+    pub waits: WaitReporter,
 }
 
 impl JobContext {
     /// A job of this session's that brings all of its files.
     #[must_use]
     pub fn new(session: &SessionKey) -> Self {
-        Self { session: session.clone(), stored: Vec::new() }
+        Self { session: session.clone(), stored: Vec::new(), waits: WaitReporter::default() }
+    }
+
+    /// The same, with a receiver of what the job waits for.
+    #[must_use]
+    pub fn with_wait_reporter(self, report: impl Fn(JobWait) + Send + Sync + 'static) -> Self {
+        Self { waits: WaitReporter(Some(Arc::new(report))), ..self }
+    }
+}
+
+/// Something that a job waits for before it begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JobWait {
+    /// Its turn: the job is number `place` in line, from 1.
+    Queue {
+        /// The place in line.
+        place: usize,
+    },
+}
+
+/// A receiver of what a job waits for; the default receives nothing.
+#[derive(Clone, Default)]
+pub struct WaitReporter(Option<Arc<dyn Fn(JobWait) + Send + Sync>>);
+
+impl WaitReporter {
+    /// Reports what the job waits for now.
+    pub fn report(&self, wait: JobWait) {
+        if let Some(report) = &self.0 {
+            report(wait);
+        }
+    }
+}
+
+impl fmt::Debug for WaitReporter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "WaitReporter" } else { "WaitReporter(to nobody)" })
     }
 }
 
@@ -155,6 +196,8 @@ pub enum JobEnd {
     Violation,
     /// It died, most often for want of memory.
     Crashed,
+    /// It ended by itself without a readable result.
+    NoResult,
     /// The walls around it could not be put up, so that nothing was run.
     Unjailed,
 }
@@ -183,7 +226,7 @@ pub struct SandboxAnswer {
     pub value: Value,
     /// The files that it made or changed, by name.
     pub products: Vec<SandboxFile>,
-    /// Files that it made and that are no products: too large, too many, or no regular files.
+    /// Files that it made and that are no products: too large, alone or together, too many, or no regular files.
     pub left_out: Vec<String>,
     /// Its variables, for the next block. Nothing but the sandbox may read them.
     #[serde(default, with = "base64_bytes", skip_serializing_if = "Vec::is_empty")]
@@ -210,8 +253,8 @@ pub struct BlockError {
     pub kind: String,
     /// What it says of itself.
     pub message: String,
-    /// What there is instead, if there is something: `no_input`, `no_packages`, `no_outside`, `no_memory` or
-    /// `file_too_large`.
+    /// What there is instead, if there is something: `no_input`, `no_packages`, `no_outside`, `no_memory`,
+    /// `file_too_large` or `disk_full`.
     pub hint: String,
     /// The line of the block.
     pub line: Option<u64>,
@@ -280,6 +323,12 @@ pub enum SandboxError {
     /// It was not reached, or it failed; the same job may succeed later.
     #[error("{0}")]
     Unavailable(String),
+    /// Too many jobs are at work; the same job may have its turn later.
+    #[error("the sandbox is busy: this job is number {place} in line")]
+    Busy {
+        /// The place in line that the job gave up, from 1.
+        place: usize,
+    },
 }
 
 /// A sandbox, reached in this process or by an invocation. Needs for the latter `lambda:InvokeFunction`, and

@@ -1,0 +1,144 @@
+//! The quota of a job's folder where the kernel holds none: all that the job has written and still holds.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::linux::fs::MetadataExt;
+
+use rustix::fs::{FileType, fstat, major, minor};
+use rustix::process::Pid;
+
+use crate::tree::TreeWalk;
+
+/// Bytes that a job may have in its folder, its files and what it deleted and holds open included.
+pub(crate) const MAX_BYTES: u64 = 256 * 1024 * 1024;
+/// Entries that a job may have in its folder.
+pub(crate) const MAX_ENTRIES: usize = 2_000;
+/// Folders within each other that a job may have.
+const MAX_DEPTH: usize = 32;
+/// Bytes that a deleted file counts as which is only mapped: as many as a file may have.
+const MAPPED_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Returns whether the folder of a job holds more than a job may write, or what cannot be counted: folders that are too
+/// deep or that nobody may read. Files that `process` deleted and has open or mapped count too.
+pub(crate) fn exceeds_quota(folder: &OwnedFd, process: Pid) -> bool {
+    let Ok(visible) = count_visible(folder) else { return true };
+    let held = count_deleted(folder, process).unwrap_or_default();
+    visible.saturating_add(held) > MAX_BYTES
+}
+
+fn count_visible(folder: &OwnedFd) -> io::Result<u64> {
+    let mut bytes: u64 = 0;
+    let mut entries = 0;
+    let mut walk = TreeWalk::begin(folder)?;
+    while let Some(node) = walk.next_node()? {
+        entries += 1;
+        if entries > MAX_ENTRIES || walk.depth() > MAX_DEPTH {
+            return Err(io::ErrorKind::QuotaExceeded.into());
+        }
+        bytes = bytes.saturating_add(node.apparent_size());
+        if node.kind() == FileType::Directory {
+            match walk.enter(&node) {
+                // It was removed or replaced meanwhile.
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                    ) => {}
+                entered => entered?,
+            }
+        }
+    }
+    Ok(bytes)
+}
+
+/// Counts what a process holds of deleted files in the file system of `folder`.
+fn count_deleted(folder: &OwnedFd, process: Pid) -> io::Result<u64> {
+    let device = fstat(folder)?.st_dev;
+    let place = format!("/proc/{}", process.as_raw_nonzero());
+    let mut bytes: u64 = 0;
+    let mut open = BTreeSet::new();
+    for entry in fs::read_dir(format!("{place}/fd"))? {
+        // The entry leads to the file itself, whatever its name was.
+        let Ok(status) = fs::metadata(entry?.path()) else { continue };
+        let is_deleted = status.is_file() && status.st_nlink() == 0 && status.st_dev() == device;
+        if is_deleted && open.insert(status.st_ino()) {
+            bytes = bytes.saturating_add(status.st_size());
+        }
+    }
+    let device = format!("{:02x}:{:02x}", major(device), minor(device));
+    let maps = fs::read_to_string(format!("{place}/maps"))?;
+    let mapped: BTreeSet<u64> = maps
+        .lines()
+        .filter(|line| line.ends_with("(deleted)"))
+        .filter_map(|line| {
+            // proc(5): address, permissions, offset, device, inode, path.
+            let mut fields = line.split_ascii_whitespace().skip(3);
+            let is_here = fields.next() == Some(device.as_str());
+            fields.next().filter(|_| is_here)?.parse().ok()
+        })
+        .collect();
+    let only_mapped = mapped.difference(&open).count() as u64;
+    Ok(bytes.saturating_add(only_mapped.saturating_mul(MAPPED_BYTES)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use rustix::fs::{CWD, Mode, OFlags, openat};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn open(folder: &TempDir) -> OwnedFd {
+        openat(CWD, folder.path(), OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap()
+    }
+
+    fn this_process() -> Pid {
+        rustix::process::getpid()
+    }
+
+    #[test]
+    fn visible_and_deleted_files_count_by_their_apparent_size() {
+        let folder = TempDir::new().unwrap();
+        let is_over = || exceeds_quota(&open(&folder), this_process());
+        let create = |name: &str, size: u64| {
+            let file = File::create(folder.path().join(name)).unwrap();
+            file.set_len(size).unwrap();
+            file
+        };
+        drop(create("sparse", MAX_BYTES / 2));
+        assert!(!is_over());
+        let held = create("deleted", MAX_BYTES / 2 + 1);
+        assert!(is_over());
+        fs::remove_file(folder.path().join("deleted")).unwrap();
+        assert!(is_over());
+        drop(held);
+        assert!(!is_over());
+        fs::hard_link(folder.path().join("sparse"), folder.path().join("second")).unwrap();
+        fs::hard_link(folder.path().join("sparse"), folder.path().join("third")).unwrap();
+        assert!(is_over());
+    }
+
+    #[test]
+    fn folders_that_are_too_deep_or_too_many_exceed_the_quota() {
+        let folder = TempDir::new().unwrap();
+        let mut path = folder.path().to_owned();
+        for _ in 0..=MAX_DEPTH {
+            path.push("d");
+            fs::create_dir(&path).unwrap();
+        }
+        assert!(!exceeds_quota(&open(&folder), this_process()));
+        fs::create_dir(path.join("d")).unwrap();
+        assert!(exceeds_quota(&open(&folder), this_process()));
+        let folder = TempDir::new().unwrap();
+        for number in 0..MAX_ENTRIES {
+            fs::create_dir(folder.path().join(number.to_string())).unwrap();
+        }
+        assert!(!exceeds_quota(&open(&folder), this_process()));
+        fs::create_dir(folder.path().join("one more")).unwrap();
+        assert!(exceeds_quota(&open(&folder), this_process()));
+    }
+}

@@ -1,0 +1,179 @@
+//! The folder of a job: its files before, and its products after. Everything in it is reached from descriptors that
+//! were opened before the job began.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use djinn_core::id::FileName;
+use djinn_runtime::port::sandbox::{MAX_PRODUCT, MAX_PRODUCT_BYTES, MAX_PRODUCTS, SandboxFile};
+use rustix::fs::{CWD, FileType, Mode, OFlags, fchmod, mkdirat, openat};
+use sha2::{Digest, Sha256};
+
+use crate::removal::remove_tree;
+use crate::tree::{Node, TreeWalk};
+
+/// Folders within each other that are looked into.
+const MAX_DEPTH: usize = 4;
+/// Entries of the folder that are looked at.
+const MAX_ENTRIES: usize = 4_000;
+/// Files that are left out by name; nobody could read a longer list.
+const MAX_LEFT_OUT: usize = 50;
+
+/// The folder of one job, with `work`, where its code is, and `tmp`. It is removed with the value.
+pub(crate) struct JobFolder {
+    root: OwnedFd,
+    work: OwnedFd,
+    /// Whether the job has a user of its own, who must be able to change its files.
+    has_own_user: bool,
+    /// The hashes of the files that were laid out.
+    given: BTreeMap<String, Vec<u8>>,
+    _removal: Option<Removal>,
+}
+
+/// The products of a job.
+#[derive(Default)]
+pub(crate) struct Products {
+    pub(crate) files: Vec<SandboxFile>,
+    pub(crate) left_out: Vec<String>,
+}
+
+impl JobFolder {
+    /// Creates a folder below `parent`, for a child that has no file system of its own.
+    pub(crate) fn create(parent: &Path) -> io::Result<Self> {
+        let parent = openat(CWD, parent, folder_flags(), Mode::empty())?;
+        let name = format!("job-{:016x}", fastrand::u64(..));
+        mkdirat(&parent, &name, Mode::RWXU)?;
+        let root = openat(&parent, &name, folder_flags(), Mode::empty())?;
+        let removal = Removal { parent, name };
+        mkdirat(&root, "tmp", Mode::RWXU)?;
+        mkdirat(&root, "work", Mode::RWXU)?;
+        Self::open(root, false, Some(removal))
+    }
+
+    /// The folder that a zygote created for a child in a file system that ends with both.
+    pub(crate) fn of_private_root(root: OwnedFd) -> io::Result<Self> {
+        Self::open(root, true, None)
+    }
+
+    fn open(root: OwnedFd, has_own_user: bool, removal: Option<Removal>) -> io::Result<Self> {
+        let work = openat(&root, "work", folder_flags(), Mode::empty())?;
+        Ok(Self { root, work, has_own_user, given: BTreeMap::new(), _removal: removal })
+    }
+
+    /// The descriptor of the folder itself.
+    pub(crate) fn root(&self) -> &OwnedFd {
+        &self.root
+    }
+
+    /// Writes files where the job finds them, before it begins.
+    pub(crate) fn lay_out(&mut self, files: &[SandboxFile]) -> io::Result<()> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        for SandboxFile { name, content } in files {
+            // A file name has no slash and is not `..`, by its type.
+            let name = name.as_str();
+            let mut file = File::from(openat(&self.work, name, flags, Mode::RUSR | Mode::WUSR)?);
+            file.write_all(content)?;
+            if self.has_own_user {
+                fchmod(&file, Mode::from_raw_mode(0o666))?;
+            }
+            self.given.insert(name.to_owned(), Sha256::digest(content).to_vec());
+        }
+        Ok(())
+    }
+
+    /// Reads the regular files that are new in `work` or differ from those that were laid out, in the order of their
+    /// paths, as many as a job may make. Whatever else changes the folder meanwhile can hide a file, and add none from
+    /// elsewhere.
+    pub(crate) fn collect_products(&self) -> io::Result<Products> {
+        let mut products = Products::default();
+        let mut names = BTreeSet::new();
+        let mut room = MAX_PRODUCT_BYTES;
+        for node in self.list_files()? {
+            let path = node.path.to_string_lossy().into_owned();
+            let most = MAX_PRODUCT.min(room);
+            let Some(content) = read_regular_file(&node, most)? else {
+                products.leave_out(path);
+                continue;
+            };
+            if self.given.get(&path).is_some_and(|hash| **hash == *Sha256::digest(&content)) {
+                continue;
+            }
+            let name = FileName::new(path.replace('/', "-")).ok();
+            match name.filter(|name| names.insert(name.as_str().to_owned())) {
+                Some(name) if products.files.len() < MAX_PRODUCTS => {
+                    room = room.saturating_sub(content.len() as u64);
+                    products.files.push(SandboxFile { name, content });
+                }
+                Some(_) | None => products.leave_out(path),
+            }
+        }
+        Ok(products)
+    }
+
+    /// Lists what is in `work` and is no folder that can be looked into, nor hidden, nor compiled by Python.
+    fn list_files(&self) -> io::Result<Vec<Node>> {
+        let mut nodes = Vec::new();
+        let mut walk = TreeWalk::begin(&self.work)?;
+        while let Some(node) = walk.next_node()? {
+            let is_hidden = node.path.file_name().is_some_and(|name| {
+                name.to_string_lossy().starts_with('.') || name == "__pycache__"
+            });
+            if is_hidden {
+                continue;
+            }
+            let is_folder = node.kind() == FileType::Directory;
+            if is_folder && walk.depth() < MAX_DEPTH && walk.enter(&node).is_ok() {
+                continue;
+            }
+            nodes.push(node);
+            if nodes.len() >= MAX_ENTRIES {
+                break;
+            }
+        }
+        nodes.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(nodes)
+    }
+}
+
+impl Products {
+    fn leave_out(&mut self, path: String) {
+        if self.left_out.len() < MAX_LEFT_OUT {
+            self.left_out.push(path);
+        }
+    }
+}
+
+/// Reads a regular file of at most so many bytes; `None` for anything else.
+fn read_regular_file(node: &Node, most: u64) -> io::Result<Option<Vec<u8>>> {
+    if node.apparent_size() > most {
+        return Ok(None);
+    }
+    let Some(opened) = node.open_regular_file()? else { return Ok(None) };
+    let mut content = Vec::with_capacity(usize::try_from(node.apparent_size()).unwrap_or_default());
+    File::from(opened).take(most + 1).read_to_end(&mut content)?;
+    Ok((content.len() as u64 <= most).then_some(content))
+}
+
+fn folder_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
+}
+
+/// Removes a folder when it is dropped.
+struct Removal {
+    parent: OwnedFd,
+    name: String,
+}
+
+impl Drop for Removal {
+    fn drop(&mut self) {
+        if let Err(error) = remove_tree(&self.parent, self.name.as_ref()) {
+            tracing::warn!(folder = self.name, %error, "a job's folder was not removed");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

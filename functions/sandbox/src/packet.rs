@@ -1,0 +1,80 @@
+//! Packets of bytes and descriptors between this process and its zygote.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use rustix::cmsg_space;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+};
+use tokio::io::Interest;
+use tokio::net::UnixDatagram;
+
+/// Bytes of a packet that is received: a line about a job.
+const MAX_PACKET: usize = 64 * 1024;
+/// Descriptors of a packet, in either direction.
+const MAX_DESCRIPTORS: usize = 8;
+
+/// An end of a connected pair of sockets that keep packets apart.
+pub(crate) struct PacketSocket(UnixDatagram);
+
+/// A packet as it was received.
+pub(crate) struct Packet {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) descriptors: Vec<OwnedFd>,
+}
+
+impl PacketSocket {
+    /// Returns a socket of this process's, and the blocking other end for a process that it starts.
+    pub(crate) fn pair() -> io::Result<(Self, OwnedFd)> {
+        let flags = SocketFlags::CLOEXEC;
+        // Unlike datagrams, packets of this type tell when the other end is closed; all else is alike.
+        let (own, other) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+        let own = std::os::unix::net::UnixDatagram::from(own);
+        own.set_nonblocking(true)?;
+        Ok((Self(UnixDatagram::from_std(own)?), other))
+    }
+
+    /// Sends a packet; the receiver gets copies of the descriptors.
+    pub(crate) async fn send(
+        &self,
+        bytes: &[u8],
+        descriptors: &[BorrowedFd<'_>],
+    ) -> io::Result<()> {
+        let send = || {
+            let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
+            let mut control = SendAncillaryBuffer::new(&mut space);
+            if !descriptors.is_empty()
+                && !control.push(SendAncillaryMessage::ScmRights(descriptors))
+            {
+                return Err(io::Error::other("a packet has too many descriptors"));
+            }
+            sendmsg(&self.0, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL)?;
+            Ok(())
+        };
+        self.0.async_io(Interest::WRITABLE, send).await
+    }
+
+    /// Receives the next packet; `None` once the other end is closed.
+    pub(crate) async fn receive(&self) -> io::Result<Option<Packet>> {
+        self.0.async_io(Interest::READABLE, || receive_packet(&self.0)).await
+    }
+}
+
+fn receive_packet(socket: &UnixDatagram) -> io::Result<Option<Packet>> {
+    let mut bytes = vec![0; MAX_PACKET];
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut parts = [IoSliceMut::new(&mut bytes)];
+    let received = recvmsg(socket, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let mut descriptors = Vec::new();
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(rights) = message {
+            descriptors.extend(rights);
+        }
+    }
+    bytes.truncate(received.bytes);
+    Ok((received.bytes > 0).then_some(Packet { bytes, descriptors }))
+}

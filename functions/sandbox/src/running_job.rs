@@ -1,0 +1,197 @@
+//! A job from its first descriptor to its end.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use djinn_runtime::port::sandbox::{JobEnd, JobOutput, SandboxWork};
+use rustix::process::{Pid, Signal};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+use crate::disk_usage::exceeds_quota;
+use crate::output::OutputCollector;
+use crate::zygote::ForkedChild;
+
+/// Bytes of the value of a job.
+const MAX_VALUE: usize = 4 * 1024 * 1024;
+/// Bytes of the variables of a block. Python keeps up to 50 MB of them.
+const MAX_STATE: usize = 64 * 1024 * 1024;
+/// Time between two looks at a folder that has no quota of the kernel's.
+const QUOTA_INTERVAL: Duration = Duration::from_millis(100);
+/// The status of a child that could not be jailed, and the first byte of the value of one that was (`python/job.py`).
+const UNJAILED: i32 = 91;
+const JAILED: u8 = b' ';
+
+/// The ends of a job's pipes that this process keeps.
+pub(crate) struct JobChannels {
+    task: Sender,
+    state: Sender,
+    output: Receiver,
+    value: Receiver,
+    new_state: Receiver,
+}
+
+/// The other ends, which the child is handed in the order of `python/job.py`.
+pub(crate) struct ChildChannels([OwnedFd; 5]);
+
+/// A job as it ended.
+pub(crate) struct JobReport {
+    pub(crate) end: JobEnd,
+    pub(crate) seconds: f64,
+    pub(crate) output: JobOutput,
+    pub(crate) value: Value,
+    /// The variables for the next block; `None` if the job did not end by itself.
+    pub(crate) new_state: Option<Vec<u8>>,
+}
+
+/// Opens the pipes of a job.
+pub(crate) fn open_channels() -> io::Result<(JobChannels, ChildChannels)> {
+    let (task, own_task) = io::pipe()?;
+    let (own_output, output) = io::pipe()?;
+    let (own_value, value) = io::pipe()?;
+    let (state, own_state) = io::pipe()?;
+    let (own_new_state, new_state) = io::pipe()?;
+    let channels = JobChannels {
+        task: Sender::from_owned_fd(own_task.into())?,
+        state: Sender::from_owned_fd(own_state.into())?,
+        output: Receiver::from_owned_fd(own_output.into())?,
+        value: Receiver::from_owned_fd(own_value.into())?,
+        new_state: Receiver::from_owned_fd(own_new_state.into())?,
+    };
+    let child = [task.into(), output.into(), value.into(), state.into(), new_state.into()];
+    Ok((channels, ChildChannels(child)))
+}
+
+impl ChildChannels {
+    /// The descriptors, after which that of the folder comes.
+    pub(crate) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        self.0.iter().map(AsFd::as_fd).collect()
+    }
+}
+
+/// A forked child with its job.
+pub(crate) struct RunningJob {
+    pub(crate) child: ForkedChild,
+    pub(crate) channels: JobChannels,
+    /// The folder to look at where the kernel holds no quota of it.
+    pub(crate) watched: Option<Arc<OwnedFd>>,
+    pub(crate) seconds: u32,
+}
+
+impl RunningJob {
+    /// Hands the child its work, with the variables that the block before left, and waits until it has ended, by itself or because it has used up what a job may have.
+    ///
+    /// # Errors
+    /// [`io::Error`] where this process cannot wait for it.
+    pub(crate) async fn finish(self, work: &SandboxWork, state: &[u8]) -> io::Result<JobReport> {
+        let Self { child: ForkedChild { process, status, .. }, channels, watched, seconds } = self;
+        let task = serde_json::to_vec(work).unwrap_or_default();
+        let started = Instant::now();
+        let exchange = async {
+            let pipes = tokio::join!(
+                write_pipe(channels.task, &task),
+                write_pipe(channels.state, state),
+                read_output(channels.output),
+                read_pipe(channels.value, MAX_VALUE),
+                read_pipe(channels.new_state, MAX_STATE),
+            );
+            // It can close its pipes and go on.
+            let status = match status.await {
+                Ok(status) => Some(status),
+                Err(_) => process.wait().await.map(|()| None)?,
+            };
+            Ok::<_, io::Error>((pipes, status))
+        };
+        tokio::pin!(exchange);
+        let (ended, used_up) = tokio::select! {
+            ended = &mut exchange => (ended, None),
+            end = wait_for_limit(seconds, watched, process.pid) => {
+                process.kill();
+                (exchange.await, Some(end))
+            }
+        };
+        let (((), (), output, value, new_state), status) = ended?;
+        let seconds = started.elapsed().as_secs_f64();
+        let parsed = parse_value(&value);
+        let end = match used_up {
+            Some(end) => end,
+            None => classify_end(status, &value, parsed.is_some()),
+        };
+        let is_done = end == JobEnd::Done;
+        let new_state = Some(new_state).filter(|_| is_done);
+        let value = parsed.filter(|_| is_done).unwrap_or_default();
+        Ok(JobReport { end, seconds, output, value, new_state })
+    }
+}
+
+async fn write_pipe(mut pipe: Sender, bytes: &[u8]) {
+    // A child that has died reads nothing, and how it ended says why.
+    let _closed = pipe.write_all(bytes).await;
+}
+
+async fn read_output(mut pipe: Receiver) -> JobOutput {
+    let mut collector = OutputCollector::default();
+    let mut piece = vec![0; 64 * 1024];
+    while let Ok(length @ 1..) = pipe.read(&mut piece).await {
+        collector.add(piece.get(..length).unwrap_or_default());
+    }
+    collector.finish()
+}
+
+/// Reads a pipe to its end; what is beyond `limit` bytes is not kept, except the byte that shows it.
+async fn read_pipe(mut pipe: Receiver, limit: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut piece = vec![0; 64 * 1024];
+    while let Ok(length @ 1..) = pipe.read(&mut piece).await {
+        let room = (limit + 1).saturating_sub(bytes.len());
+        bytes.extend(piece.get(..length.min(room)).unwrap_or_default());
+    }
+    bytes
+}
+
+/// Waits until a job has used up its time or its folder's quota.
+async fn wait_for_limit(seconds: u32, watched: Option<Arc<OwnedFd>>, process: Pid) -> JobEnd {
+    let deadline = sleep(Duration::from_secs(seconds.into()));
+    tokio::pin!(deadline);
+    let mut looks = interval(QUOTA_INTERVAL);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = &mut deadline => return JobEnd::Time,
+            _ = looks.tick(), if watched.is_some() => {}
+        }
+        let Some(folder) = watched.clone() else { continue };
+        let look = tokio::task::spawn_blocking(move || exceeds_quota(&folder, process));
+        if look.await.unwrap_or_default() {
+            return JobEnd::Disk;
+        }
+    }
+}
+
+/// Parses what a child wrote of its job, which foreign code may have made: limited bytes and depth, no NaN, no
+/// half characters.
+fn parse_value(bytes: &[u8]) -> Option<Value> {
+    let is_whole = bytes.first() == Some(&JAILED) && bytes.len() <= MAX_VALUE;
+    serde_json::from_slice(bytes).ok().filter(|_| is_whole)
+}
+
+/// Classifies the end of a child that nobody killed. `status` is unknown where the zygote died.
+fn classify_end(status: Option<ExitStatus>, value: &[u8], has_value: bool) -> JobEnd {
+    let signal = status.and_then(|status| status.signal()).map(Signal::from_named_raw);
+    let code = status.and_then(|status| status.code());
+    match (signal.flatten(), code) {
+        (Some(Signal::SYS), _) => JobEnd::Violation,
+        (Some(Signal::XCPU), _) => JobEnd::Time,
+        (Some(_), _) => JobEnd::Crashed,
+        (None, Some(UNJAILED)) if value.is_empty() => JobEnd::Unjailed,
+        (None, _) if has_value => JobEnd::Done,
+        (None, Some(_)) => JobEnd::NoResult,
+        (None, None) => JobEnd::Crashed,
+    }
+}

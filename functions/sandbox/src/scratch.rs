@@ -1,0 +1,111 @@
+//! The folders that a sandbox works in, and the removal of what dead processes left there.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use tempfile::TempDir;
+
+use crate::removal::remove_tree;
+use crate::scripts;
+
+/// Begins the name of a folder that belongs to one process.
+const PREFIX: &str = "process-";
+/// The file in each folder that its process holds locked while it lives.
+const LOCK: &str = "lock";
+
+/// A folder of this process's below a folder of the machine's. It is removed with the value, or by the next process
+/// that opens the same parent.
+pub(crate) struct Scratch {
+    parent: PathBuf,
+    /// Taken only when the value is dropped.
+    own: Option<TempDir>,
+    _lock: File,
+}
+
+impl Scratch {
+    /// Opens a folder below `parent`, which is created, and removes the folders of processes that have died.
+    pub(crate) fn open(parent: &Path) -> io::Result<Self> {
+        fs::create_dir_all(parent)?;
+        // Nobody removes a folder between its creation and its lock.
+        let turn = create_lock(parent)?;
+        turn.lock()?;
+        remove_leftovers(parent)?;
+        let own = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
+        let lock = create_lock(own.path())?;
+        lock.lock()?;
+        let scratch = Self { parent: parent.to_owned(), own: Some(own), _lock: lock };
+        scripts::lay_out(&scratch.scripts())?;
+        for folder in [scratch.mount_point(), scratch.jobs(), scratch.cache()] {
+            fs::create_dir_all(folder)?;
+        }
+        Ok(scratch)
+    }
+
+    fn path(&self) -> &Path {
+        self.own.as_ref().map_or(&self.parent, TempDir::path)
+    }
+
+    /// The modules of the zygote, which any user may read who can reach them.
+    pub(crate) fn scripts(&self) -> PathBuf {
+        self.path().join("scripts")
+    }
+
+    /// An empty folder for the root of children.
+    pub(crate) fn mount_point(&self) -> PathBuf {
+        self.path().join("root")
+    }
+
+    /// The parent of the folders of jobs where no quota holds them.
+    pub(crate) fn jobs(&self) -> PathBuf {
+        self.path().join("jobs")
+    }
+
+    /// The folder that the zygote's libraries cache in, from one process to the next.
+    pub(crate) fn cache(&self) -> PathBuf {
+        self.parent.join("cache")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let Some(own) = self.own.take() else { return };
+        remove_folder(&self.parent, &own.keep());
+    }
+}
+
+fn create_lock(folder: &Path) -> io::Result<File> {
+    File::options().create(true).append(true).open(folder.join(LOCK))
+}
+
+fn remove_leftovers(parent: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(parent)? {
+        let entry = entry?;
+        let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        if !is_ours || !entry.file_type()?.is_dir() {
+            continue;
+        }
+        let folder = entry.path();
+        let is_abandoned = match File::options().append(true).open(folder.join(LOCK)) {
+            Ok(lock) => lock.try_lock().is_ok(),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        };
+        if is_abandoned {
+            remove_folder(parent, &folder);
+        }
+    }
+    Ok(())
+}
+
+fn remove_folder(parent: &Path, folder: &Path) {
+    let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
+    let removed = match (openat(CWD, parent, flags, Mode::empty()), folder.file_name()) {
+        (Ok(parent), Some(name)) => remove_tree(&parent, name),
+        (Ok(_), None) => Ok(()),
+        (Err(error), _) => Err(error.into()),
+    };
+    if let Err(error) = removed {
+        tracing::warn!(folder = %folder.display(), %error, "a folder of the sandbox was not removed");
+    }
+}

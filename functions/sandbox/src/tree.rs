@@ -1,0 +1,117 @@
+//! A walk through a folder that foreign code fills, by descriptors.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::io::Errno;
+
+/// A walk through the entries of a folder and of those folders in it that are entered. It follows no link, crosses no
+/// mount, and holds one folder open per level.
+pub(crate) struct TreeWalk {
+    device: u64,
+    levels: Vec<Level>,
+}
+
+struct Level {
+    folder: Rc<OwnedFd>,
+    entries: Dir,
+    path: PathBuf,
+}
+
+/// An entry of a folder.
+pub(crate) struct Node {
+    folder: Rc<OwnedFd>,
+    name: CString,
+    /// The path from the folder where the walk began.
+    pub(crate) path: PathBuf,
+    /// The state of the entry itself, not of what a link leads to.
+    pub(crate) status: Stat,
+}
+
+impl TreeWalk {
+    /// Begins a walk through `root`.
+    pub(crate) fn begin(root: &OwnedFd) -> io::Result<Self> {
+        let folder = openat(root, ".", folder_flags(), Mode::empty())?;
+        let device = fstat(&folder)?.st_dev;
+        let level = Level::new(folder, PathBuf::new())?;
+        Ok(Self { device, levels: vec![level] })
+    }
+
+    /// Returns the next entry, after those of the folder that was entered last. One that vanished meanwhile is passed
+    /// over.
+    pub(crate) fn next_node(&mut self) -> io::Result<Option<Node>> {
+        while let Some(level) = self.levels.last_mut() {
+            let Some(entry) = level.entries.read() else {
+                self.levels.pop();
+                continue;
+            };
+            let name = entry?.file_name().to_owned();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            let status = match statat(&*level.folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => continue,
+                status => status?,
+            };
+            let path = level.path.join(name.to_string_lossy().as_ref());
+            return Ok(Some(Node { folder: Rc::clone(&level.folder), name, path, status }));
+        }
+        Ok(None)
+    }
+
+    /// The number of folders between the root and the entries that come next; 0 for those of the root itself.
+    pub(crate) fn depth(&self) -> usize {
+        self.levels.len().saturating_sub(1)
+    }
+
+    /// Enters a folder, whose entries come next.
+    pub(crate) fn enter(&mut self, node: &Node) -> io::Result<()> {
+        let folder = openat(&*node.folder, &node.name, folder_flags(), Mode::empty())?;
+        if fstat(&folder)?.st_dev != self.device {
+            return Err(io::ErrorKind::CrossesDevices.into());
+        }
+        self.levels.push(Level::new(folder, node.path.clone())?);
+        Ok(())
+    }
+}
+
+impl Level {
+    fn new(folder: OwnedFd, path: PathBuf) -> io::Result<Self> {
+        let entries = Dir::read_from(&folder)?;
+        Ok(Self { folder: Rc::new(folder), entries, path })
+    }
+}
+
+impl Node {
+    pub(crate) fn kind(&self) -> FileType {
+        FileType::from_raw_mode(self.status.st_mode)
+    }
+
+    /// The bytes that the entry seems to have: holes count, and every name of a file.
+    pub(crate) fn apparent_size(&self) -> u64 {
+        u64::try_from(self.status.st_size).unwrap_or(u64::MAX)
+    }
+
+    /// Opens the entry for reading if it is a regular file without another name; `None` for anything else.
+    pub(crate) fn open_regular_file(&self) -> io::Result<Option<OwnedFd>> {
+        // A pipe that took the file's place meanwhile would be waited for otherwise.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let opened = match openat(&*self.folder, &self.name, flags | OFlags::CLOEXEC, Mode::empty())
+        {
+            Err(Errno::NOENT | Errno::LOOP | Errno::ACCESS | Errno::NXIO) => return Ok(None),
+            opened => opened?,
+        };
+        let status = fstat(&opened)?;
+        let is_regular = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
+        Ok((is_regular && status.st_nlink == 1 && status.st_dev == self.status.st_dev)
+            .then_some(opened))
+    }
+}
+
+fn folder_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC
+}
