@@ -137,7 +137,11 @@ async fn a_large_file_of_the_session_travels_by_its_url() {
         })
         .collect();
     assert_eq!(objects[0].sha256, Some(hash));
-    assert!(objects[0].url.starts_with("http://127.0.0.1:9/b/tenants/t/files/"), "{}", objects[0].url);
+    assert!(
+        objects[0].url.starts_with("http://127.0.0.1:9/b/tenants/t/files/"),
+        "{}",
+        objects[0].url
+    );
     assert!(objects[0].url.contains("X-Amz-Expires=300"), "{}", objects[0].url);
     assert_eq!((objects[1].size, &objects[1].sha256), (20_000_000, &None));
     assert!(objects[1].url.contains("/tenants/t/uploads/"), "{}", objects[1].url);

@@ -45,7 +45,8 @@ impl HasTexts for UserQuestion {
 fn attachment_texts(attachment: &mut QuestionAttachment) -> Vec<ContentText<'_>> {
     let (name, description) = match attachment {
         QuestionAttachment::New(file, _) => {
-            let NewFile { name, description, internal: _, media_type: _, uploaded: _, writer: _ } = file;
+            let NewFile { name, description, internal: _, media_type: _, uploaded: _, writer: _ } =
+                file;
             (name, Some(description))
         }
         // Its description was looked at when it was written, and no new one comes with the question.
