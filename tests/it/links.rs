@@ -1,6 +1,7 @@
 //! Links by which people answer what a run asks, and open files, without credentials: each is good for one
 //! ask or one content of a file, until it ends, and for nothing else.
 
+mod active;
 mod attached;
 pub(crate) mod files;
 mod refused;

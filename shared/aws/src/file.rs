@@ -1,6 +1,5 @@
 //! Product files: bytes in the bucket, pointers in the table.
 
-mod disposition;
 mod expected;
 mod folder;
 mod presign;

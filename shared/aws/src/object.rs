@@ -5,12 +5,13 @@ use aws_sdk_s3::primitives::{ByteStream, DateTime};
 use aws_sdk_s3::types::ChecksumAlgorithm;
 use bytes::Bytes;
 use djinn_core::id::sha256_hex;
+use djinn_runtime::port::file_url::FileStart;
 use djinn_runtime::port::{RunKey, StoreError};
 
 use crate::body::{Body, MAX_INLINE, Pointer};
 use crate::error::{AwsRequest, store_error};
-use crate::store::AwsStore;
 use crate::key::tenant_prefix;
+use crate::store::AwsStore;
 
 /// Bodies that are fetched from the bucket at once.
 pub(crate) const FETCHED_AT_ONCE: usize = 16;
@@ -79,28 +80,51 @@ impl AwsStore {
         key: &str,
         limit: Option<u64>,
     ) -> Result<Vec<u8>, StoreError> {
+        if limit == Some(0) {
+            return Ok(Vec::new());
+        }
+        let object = self.fetch_object(key, limit).await?;
+        object.map(|object| object.bytes).ok_or_else(|| unreadable_object(key, "is gone"))
+    }
+
+    /// The first `limit` bytes of an object, one at least; `None` if it is not there.
+    pub(crate) async fn get_object_start(
+        &self,
+        key: &str,
+        limit: u64,
+    ) -> Result<Option<FileStart>, StoreError> {
+        self.fetch_object(key, Some(limit.max(1))).await
+    }
+
+    async fn fetch_object(
+        &self,
+        key: &str,
+        limit: Option<u64>,
+    ) -> Result<Option<FileStart>, StoreError> {
         let client = self.clients.s3().await;
-        let range = match limit {
-            Some(0) => return Ok(Vec::new()),
-            Some(limit) => Some(format!("bytes=0-{}", limit - 1)),
-            None => None,
-        };
+        let range = limit.map(|limit| format!("bytes=0-{}", limit.saturating_sub(1)));
         let get = client.get_object().bucket(self.bucket()).key(key).set_range(range);
-        let got = Box::pin(get.send()).await;
-        match got {
-            Ok(object) => match object.body.collect().await {
-                Ok(bytes) => Ok(bytes.to_vec()),
-                Err(error) => {
-                    let bucket = self.bucket();
-                    Err(StoreError::Unavailable(format!("GetObject on {bucket}: {error}")))
-                }
-            },
-            Err(error) => match error.code() {
-                Some("NoSuchKey") => Err(unreadable_object(key, "is gone")),
-                // Nothing is in the range of an empty object.
-                Some("InvalidRange") => Ok(Vec::new()),
-                _ => Err(store_error(self.bucket_request("GetObject"), &error)),
-            },
+        let object = match Box::pin(get.send()).await {
+            Ok(object) => object,
+            Err(error) => {
+                return match error.code() {
+                    Some("NoSuchKey") => Ok(None),
+                    // Nothing is in the range of an empty object.
+                    Some("InvalidRange") => Ok(Some(FileStart { bytes: Vec::new(), size: 0 })),
+                    _ => Err(store_error(self.bucket_request("GetObject"), &error)),
+                };
+            }
+        };
+        let size = object.content_range().and_then(total_size);
+        match object.body.collect().await {
+            Ok(bytes) => {
+                let bytes = bytes.to_vec();
+                Ok(Some(FileStart { size: size.unwrap_or(bytes.len() as u64), bytes }))
+            }
+            Err(error) => {
+                let bucket = self.bucket();
+                Err(StoreError::Unavailable(format!("GetObject on {bucket}: {error}")))
+            }
         }
     }
 
@@ -191,6 +215,11 @@ impl ObjectHead {
         let written_at_ms = written.and_then(|time| time.to_millis().ok()).unwrap_or_default();
         Self { size, written_at_ms }
     }
+}
+
+/// The size of a whole object, from the `Content-Range` of a part: `bytes 0-9/100`.
+fn total_size(range: &str) -> Option<u64> {
+    range.rsplit_once('/')?.1.parse().ok()
 }
 
 fn unreadable_object(object: &str, problem: &str) -> StoreError {

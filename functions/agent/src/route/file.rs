@@ -3,6 +3,7 @@
 //! Its `requestId` is a session id, or any request id of that session.
 
 mod open;
+mod presentation;
 mod upload;
 
 pub(crate) use open::{download_file, preview_file};

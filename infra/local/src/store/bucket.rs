@@ -61,15 +61,14 @@ pub(super) fn open_bucket(
     Ok(MapResponse::new(service, add_sandbox))
 }
 
-/// An answer that can do nothing in a browser. On AWS the bucket's origin is one that nobody trusts; here it
-/// is another port of the same host, whose pages the routes answer. A PDF has no script that could ask, and
-/// browsers show none in a sandbox.
+/// Adds the headers by which a file can do nothing in a browser: the bucket is another port of the host whose pages
+/// the routes answer. A PDF has no script that could ask, and browsers show none in a sandbox.
 fn add_sandbox(mut response: Response<Body>) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if headers.get(CONTENT_TYPE).is_none_or(|kind| kind != "application/pdf") {
-        let sandbox = HeaderValue::from_static("sandbox allow-scripts");
-        headers.insert(CONTENT_SECURITY_POLICY, sandbox);
+        let policy = HeaderValue::from_static("default-src 'none'; sandbox");
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
     }
     response
 }

@@ -6,10 +6,9 @@ use aws_sdk_s3::presigning::PresigningConfig;
 use djinn_core::file::ProductFile;
 use djinn_core::id::sha256_hex;
 use djinn_runtime::port::file::NewFile;
-use djinn_runtime::port::file_url::{Disposition, FileUrls, Folder, PresignedPut};
+use djinn_runtime::port::file_url::{Disposition, FileStart, FileUrls, Folder, PresignedPut};
 use djinn_runtime::port::{SessionKey, StoreError};
 
-use super::disposition::format_disposition;
 use super::folder::object_key;
 use super::{MAX_URL_LIFE, UPLOADED};
 use crate::error::store_error;
@@ -35,7 +34,7 @@ impl FileUrls for AwsStore {
             .get_object()
             .bucket(self.bucket())
             .key(key)
-            .response_content_disposition(format_disposition(disposition, &file.name))
+            .response_content_disposition(disposition.to_header(&file.name))
             .response_content_type(with_charset(&file.media_type));
         match request.presigned(presigning_config(valid_for)?).await {
             Ok(presigned) => Ok(presigned.uri().to_owned()),
@@ -43,8 +42,13 @@ impl FileUrls for AwsStore {
         }
     }
 
-    async fn has_bytes(&self, folder: &Folder, file: &ProductFile) -> Result<bool, StoreError> {
-        Ok(self.head_object(&object_key(folder, &file.object)?).await?.is_some())
+    async fn read_start(
+        &self,
+        folder: &Folder,
+        file: &ProductFile,
+        limit: u64,
+    ) -> Result<Option<FileStart>, StoreError> {
+        self.get_object_start(&object_key(folder, &file.object)?, limit).await
     }
 
     async fn presign_put(

@@ -1,5 +1,7 @@
 //! URLs that clients read and write files by, without passing through a function.
 
+mod disposition;
+
 use std::time::Duration;
 
 use djinn_core::file::ProductFile;
@@ -89,6 +91,15 @@ pub enum Disposition {
     Attachment,
 }
 
+/// The beginning of a file's content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileStart {
+    /// As many of its first bytes as were wanted.
+    pub bytes: Vec<u8>,
+    /// The size of the whole content in bytes.
+    pub size: u64,
+}
+
 /// A URL to upload a file to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PresignedPut {
@@ -117,16 +128,17 @@ pub trait FileUrls {
         valid_for: Duration,
     ) -> impl Future<Output = Result<String, StoreError>> + Send;
 
-    /// Whether a file's bytes are there: they are gone with their session, and when their time is over. Needs
-    /// no record of the file, so that an earlier content of it is found as well.
+    /// The first `limit` bytes of a file, and its size; `None` once its bytes are gone, which happens with its
+    /// session or when it expires. Needs no record of the file, so that an earlier content is read as well.
     ///
     /// # Errors
     /// `Unreadable` for a file that names no object of a session's, `Unavailable`.
-    fn has_bytes(
+    fn read_start(
         &self,
         folder: &Folder,
         file: &ProductFile,
-    ) -> impl Future<Output = Result<bool, StoreError>> + Send;
+        limit: u64,
+    ) -> impl Future<Output = Result<Option<FileStart>, StoreError>> + Send;
 
     /// A URL to upload a file of exactly this size to, once. The file is there, for
     /// `list_files`, `find_file` and `load_session`, as soon as its bytes are; until then one of

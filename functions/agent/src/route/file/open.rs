@@ -1,7 +1,7 @@
 //! Opening a file: by a signed link, which is all the credentials that it needs, or as one of the caller's.
 //!
-//! Its bytes are never answered from here but from the bucket, whose origin is another one: what a model
-//! wrote is no page of ours.
+//! The bucket sends what no browser executes. The function sends the rest, each file in a sandbox that gives it an
+//! origin of its own and no way to load or send anything.
 
 use std::time::Duration;
 
@@ -15,8 +15,9 @@ use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::FileName;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::file_url::{Disposition, FileUrls as _, Folder};
-use djinn_runtime::serve::{Permission, SessionAccess, store_failure};
+use djinn_runtime::serve::{Permission, SessionAccess};
 
+use super::presentation::{MAX_SHOWN_BYTES, Presentation, SNIFFED_BYTES};
 use super::{find_file, find_session};
 use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::ApiError;
@@ -37,7 +38,7 @@ pub(crate) async fn preview_file<P: AgentPorts>(
     open_file(&agent, &parts, &key, &name, Disposition::Inline).await
 }
 
-/// `GET /v1/file_tool/download/{key}/{name}` answers 302 to the object, as an attachment; the key
+/// `GET /v1/file_tool/download/{key}/{name}` redirects to the object, as an attachment; the key
 /// is a label or the token of a signed link.
 pub(crate) async fn download_file<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
@@ -56,23 +57,26 @@ async fn open_file<P: AgentPorts>(
 ) -> Result<Response, ApiError> {
     let Some(links) = SignedLinks::of(parts).filter(|_| is_token(key)) else {
         let (folder, file) = find_by_label(agent, parts, key, name).await?;
-        return redirect_to_object(agent, &folder, &file, disposition).await;
+        let sent = send_file(agent, parts, &folder, &file, disposition).await?;
+        return sent.ok_or_else(|| ErrorCode::FileNotFound.into());
     };
-    let redirected = match find_by_link(agent, &links, key, name).await {
-        Ok((folder, file)) => redirect_to_object(agent, &folder, &file, disposition).await,
+    let response = match find_by_link(agent, &links, key, name).await {
+        Ok((folder, file)) => send_file(agent, parts, &folder, &file, disposition)
+            .await
+            .and_then(|sent| sent.ok_or_else(|| ErrorCode::LinkNotFound.into())),
         Err(failure) => Err(failure.into()),
     };
-    match redirected {
+    match response {
         Err(refusal) if wants_page(&parts.headers) => {
             let language =
                 preferred_language(&parts.headers).unwrap_or(agent.settings.run.language);
             Ok(page::file_problem_page(&refusal.failure, language))
         }
-        redirected => redirected,
+        response => response,
     }
 }
 
-/// The content that a signed link grants, if its bytes are still there.
+/// The content that a signed link grants.
 async fn find_by_link<P: AgentPorts>(
     agent: &Agent<P>,
     links: &SignedLinks,
@@ -93,11 +97,7 @@ async fn find_by_link<P: AgentPorts>(
         has_rows: None,
         uploaded: false,
     };
-    match agent.ports.store().has_bytes(&grant.folder, &file).await {
-        Ok(true) => Ok((grant.folder, file)),
-        Ok(false) => Err(ErrorCode::LinkNotFound.into()),
-        Err(error) => Err(store_failure(&error)),
-    }
+    Ok((grant.folder, file))
 }
 
 /// The newest content of a file of the caller's.
@@ -114,6 +114,37 @@ async fn find_by_label<P: AgentPorts>(
     let name: FileName = parse_id("fileName", name)?;
     let file = find_file(agent, &session, &name).await?;
     Ok((Folder::from(&session), file))
+}
+
+/// Sends a file, or the client to the object itself; `None` if its bytes are gone.
+async fn send_file<P: AgentPorts>(
+    agent: &Agent<P>,
+    parts: &Parts,
+    folder: &Folder,
+    file: &ProductFile,
+    disposition: Disposition,
+) -> Result<Option<Response>, ApiError> {
+    let store = agent.ports.store();
+    let start = store.read_start(folder, file, SNIFFED_BYTES).await?;
+    let Some(start) = start else { return Ok(None) };
+    let presentation = Presentation::of(file.name.as_str(), &file.media_type, &start.bytes);
+    let response = match (disposition, presentation) {
+        (Disposition::Attachment, _) => redirect_to_object(agent, folder, file, disposition).await,
+        (Disposition::Inline, Presentation::FromBucket(media_type)) => {
+            let file = ProductFile { media_type: media_type.to_owned(), ..file.clone() };
+            redirect_to_object(agent, folder, &file, disposition).await
+        }
+        (Disposition::Inline, _) if start.size > MAX_SHOWN_BYTES => {
+            redirect_to_object(agent, folder, file, Disposition::Attachment).await
+        }
+        (Disposition::Inline, _) => {
+            let Some(whole) = store.read_start(folder, file, MAX_SHOWN_BYTES).await? else {
+                return Ok(None);
+            };
+            Ok(presentation.respond(&file.name, whole.bytes, wants_page(&parts.headers)))
+        }
+    };
+    response.map(Some)
 }
 
 /// Sends the client to the object itself.

@@ -1,8 +1,9 @@
 //! The `Content-Disposition` header tells a browser to show or save a file, and its name.
 
 use djinn_core::id::FileName;
-use djinn_runtime::port::file_url::Disposition;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::Disposition;
 
 /// Everything but the `attr-char` of RFC 5987.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
@@ -19,21 +20,24 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'|')
     .remove(b'~');
 
-/// The header's value: the whole name for whoever reads RFC 6266, ASCII for everyone else.
-pub(crate) fn format_disposition(disposition: Disposition, name: &FileName) -> String {
-    let kind = match disposition {
-        Disposition::Inline => "inline",
-        Disposition::Attachment => "attachment",
-    };
-    // `%` too: some browsers decode it in the plain form.
-    let plain = |c: char| match c {
-        '"' | '\\' | '%' => '_',
-        c if c.is_ascii() => c,
-        _ => '_',
-    };
-    let ascii: String = name.as_str().chars().map(plain).collect();
-    let whole = utf8_percent_encode(name.as_str(), ESCAPED);
-    format!("{kind}; filename=\"{ascii}\"; filename*=UTF-8''{whole}")
+impl Disposition {
+    /// The header's value for a file of this name: the whole name for whoever reads RFC 6266, ASCII for everyone else.
+    #[must_use]
+    pub fn to_header(self, name: &FileName) -> String {
+        let kind = match self {
+            Self::Inline => "inline",
+            Self::Attachment => "attachment",
+        };
+        // `%` too: some browsers decode it in the plain form.
+        let plain = |c: char| match c {
+            '"' | '\\' | '%' => '_',
+            c if c.is_ascii() => c,
+            _ => '_',
+        };
+        let ascii: String = name.as_str().chars().map(plain).collect();
+        let whole = utf8_percent_encode(name.as_str(), ESCAPED);
+        format!("{kind}; filename=\"{ascii}\"; filename*=UTF-8''{whole}")
+    }
 }
 
 #[cfg(test)]
@@ -42,8 +46,7 @@ mod tests {
 
     #[test]
     fn a_name_is_given_in_ascii_and_whole() {
-        let header =
-            |name| format_disposition(Disposition::Attachment, &FileName::new(name).unwrap());
+        let header = |name| Disposition::Attachment.to_header(&FileName::new(name).unwrap());
         assert_eq!(
             header("金价 a.md"),
             "attachment; filename=\"__ a.md\"; filename*=UTF-8''%E9%87%91%E4%BB%B7%20a.md"
@@ -52,7 +55,7 @@ mod tests {
             header("100% \"x\";.csv"),
             "attachment; filename=\"100_ _x_;.csv\"; filename*=UTF-8''100%25%20%22x%22%3B.csv"
         );
-        let inline = format_disposition(Disposition::Inline, &FileName::new("a.md").unwrap());
+        let inline = Disposition::Inline.to_header(&FileName::new("a.md").unwrap());
         assert_eq!(inline, "inline; filename=\"a.md\"; filename*=UTF-8''a.md");
     }
 }

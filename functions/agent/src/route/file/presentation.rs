@@ -1,0 +1,309 @@
+//! The form in which a browser gets a file: what a model or another user wrote never acts in it.
+//!
+//! A presigned URL carries no policy, so only types that no browser executes are read from the bucket itself.
+
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName,
+    HeaderValue, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS, X_DNS_PREFETCH_CONTROL,
+};
+use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use djinn_core::file::media_type_of;
+use djinn_core::id::FileName;
+use djinn_runtime::port::file_url::Disposition;
+use minijinja::HtmlEscape;
+
+/// Bytes of a file that say whether browsers may take it for a page.
+pub(super) const SNIFFED_BYTES: u64 = 2 * 1024;
+
+/// Bytes of the largest file that is shown through the function; larger ones are saved instead. In base64, as a
+/// drawing is sent, it stays below the 20 MB that the stream of a Lambda function may have.
+pub(super) const MAX_SHOWN_BYTES: u64 = 12 * 1024 * 1024;
+
+const HTML: &str = "text/html";
+const SVG: &str = "image/svg+xml";
+const TEXT: &str = "text/plain";
+
+/// The types that browsers show without executing anything, or save.
+const PASSIVE_TYPES: [&str; 15] = [
+    TEXT,
+    "text/markdown",
+    "text/csv",
+    "application/json",
+    "application/yaml",
+    "application/pdf",
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "image/webp",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    "application/zip",
+    "application/octet-stream",
+];
+
+/// Nothing is loaded, executed or submitted; `sandbox` also stops redirections by `meta`.
+const STRICT_POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; \
+    base-uri 'none'; form-action 'none'; sandbox";
+
+/// The same for pages that [`is_rendered`]: a deck's own script turns its slides, and a click on a source opens it.
+/// The hash is that of `_SCRIPT` in `functions/sandbox/python/render_deck.py`.
+const RENDERED_POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; \
+    base-uri 'none'; form-action 'none'; script-src 'sha256-1y0+tJy6HhnGr1PzTP3YkhKCKE1fknjuDbQKvrimwRc='; \
+    sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox";
+
+/// The `meta` elements of a rendered page, which has no others.
+const RENDERED_METAS: [&str; 3] = [
+    "<meta http-equiv=\"content-security-policy\" content=\"",
+    "<meta charset=\"utf-8\">",
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
+];
+
+/// Names by which HTML makes a browser connect to a host in spite of a policy (Chromium 156 resolves the host of a
+/// blocked frame and connects to it), or leave the page.
+const CONNECTING_NAMES: [&str; 4] = ["<link", "<iframe", "<frame", "http-equiv"];
+
+/// The form in which a file is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Presentation {
+    /// Read from the bucket, as this type.
+    FromBucket(&'static str),
+    /// Sent by the function as this type, which its content contradicts.
+    Guarded(&'static str),
+    /// A page of HTML.
+    Page,
+    /// A drawing in SVG.
+    Drawing,
+}
+
+impl Presentation {
+    /// Decides by the name of a file, the type that it is stored with, and its first [`SNIFFED_BYTES`].
+    pub(super) fn of(name: &str, stored_type: &str, start: &[u8]) -> Self {
+        let types = [media_type_of(name), stored_type];
+        if types.iter().any(|media_type| is_type(media_type, HTML)) {
+            return Self::Page;
+        }
+        if types.iter().any(|media_type| is_type(media_type, SVG)) {
+            return Self::Drawing;
+        }
+        let passive = types.map(|media_type| {
+            PASSIVE_TYPES.into_iter().find(|passive| is_type(media_type, passive))
+        });
+        // Others are shown as their source: XML with its style sheets, XHTML, MathML, whole archives of pages.
+        let media_type = match passive {
+            [Some(_), Some(stored)] => stored,
+            _ => TEXT,
+        };
+        if is_markup(start) { Self::Guarded(media_type) } else { Self::FromBucket(media_type) }
+    }
+
+    /// The response with all of a file; `wants_page` where a browser shows it by itself, not within a page.
+    pub(super) fn respond(self, name: &FileName, content: Vec<u8>, wants_page: bool) -> Response {
+        match self {
+            Self::FromBucket(media_type) | Self::Guarded(media_type) => {
+                respond_with(name, media_type, STRICT_POLICY, content)
+            }
+            Self::Page => {
+                let page = String::from_utf8_lossy(&content);
+                if is_rendered(&page) {
+                    respond_with(name, HTML, RENDERED_POLICY, page.into_owned().into_bytes())
+                } else {
+                    respond_with(name, HTML, STRICT_POLICY, disconnect_page(&page).into_bytes())
+                }
+            }
+            // As an image of a page a drawing loads and executes nothing; as a document it may name elements of HTML.
+            Self::Drawing if wants_page => respond_with(
+                name,
+                HTML,
+                STRICT_POLICY,
+                frame_drawing(name.as_str(), &content).into_bytes(),
+            ),
+            Self::Drawing => respond_with(name, SVG, STRICT_POLICY, content),
+        }
+    }
+}
+
+fn respond_with(
+    name: &FileName,
+    media_type: &str,
+    policy: &'static str,
+    content: Vec<u8>,
+) -> Response {
+    let is_text = media_type.starts_with("text/");
+    let content_type =
+        if is_text { format!("{media_type}; charset=utf-8") } else { media_type.to_owned() };
+    let fixed = |header: HeaderName, value: &'static str| (header, HeaderValue::from_static(value));
+    let headers = [
+        fixed(CONTENT_SECURITY_POLICY, policy),
+        fixed(X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        fixed(X_DNS_PREFETCH_CONTROL, "off"),
+        fixed(REFERRER_POLICY, "no-referrer"),
+        fixed(CACHE_CONTROL, "no-store"),
+        fixed(VARY, "accept"),
+    ];
+    let named =
+        [(CONTENT_TYPE, content_type), (CONTENT_DISPOSITION, Disposition::Inline.to_header(name))];
+    (named, headers, content).into_response()
+}
+
+fn is_type(media_type: &str, wanted: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case(wanted)
+}
+
+/// Whether a content begins as HTML or XML, in UTF-8 or UTF-16.
+fn is_markup(start: &[u8]) -> bool {
+    let is_ignored = |byte: &u8| {
+        byte.is_ascii_whitespace() || matches!(byte, 0 | 0xbb | 0xbf | 0xef | 0xfe | 0xff)
+    };
+    let mut solid = start.iter().filter(|byte| **byte != 0).skip_while(|byte| is_ignored(byte));
+    let is_tag = |byte: &u8| byte.is_ascii_alphabetic() || matches!(byte, b'!' | b'?' | b'/');
+    solid.next() == Some(&b'<') && solid.next().is_some_and(is_tag)
+}
+
+/// Whether a page has the frame of those that `report_tool` renders, and nothing that a policy does not stop: no
+/// redirection, no address that is connected to, no script with attributes, whose `integrity` would let it load.
+/// Who imitates the frame gains nothing else.
+fn is_rendered(page: &str) -> bool {
+    let page = page.to_ascii_lowercase();
+    let count = |part: &str| page.matches(part).count();
+    page.starts_with("<!doctype html>\n<html ")
+        && count("<meta") == RENDERED_METAS.len()
+        && RENDERED_METAS.iter().all(|meta| count(meta) == 1)
+        && !["<link", "<iframe", "<frame"].iter().any(|name| page.contains(name))
+        && count("<script") <= 1
+        && count("<script") == count("<script>")
+}
+
+/// A page in which the [`CONNECTING_NAMES`] mean nothing.
+fn disconnect_page(page: &str) -> String {
+    let lower = page.to_ascii_lowercase();
+    let mut disconnected = String::with_capacity(page.len());
+    let mut copied = 0;
+    for (at, _) in lower.match_indices(['<', 'h']) {
+        let rest = lower.get(at..).unwrap_or_default();
+        if CONNECTING_NAMES.iter().any(|name| rest.starts_with(name)) {
+            let end = at + usize::from(rest.starts_with('<'));
+            disconnected.push_str(page.get(copied..end).unwrap_or_default());
+            disconnected.push_str("x-");
+            copied = end;
+        }
+    }
+    disconnected.push_str(page.get(copied..).unwrap_or_default());
+    disconnected
+}
+
+/// A page that shows a drawing as an image.
+fn frame_drawing(name: &str, content: &[u8]) -> String {
+    let name = HtmlEscape(name);
+    let content = STANDARD.encode(content);
+    format!(
+        "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>{name}</title></head>\
+         <body><img alt=\"{name}\" style=\"max-width:100%\" src=\"data:{SVG};base64,{content}\"></body></html>\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str =
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../sandbox/python/render_deck.py"));
+
+    #[test]
+    fn script_hash_is_that_of_the_deck_script() {
+        let script =
+            SOURCE.split_once("_SCRIPT = \"\"\"").unwrap().1.split_once("\"\"\"").unwrap().0;
+        let digest = <sha2::Sha256 as sha2::Digest>::digest(script);
+        let source = format!("script-src 'sha256-{}';", STANDARD.encode(digest));
+        assert!(RENDERED_POLICY.contains(&source), "{source}");
+    }
+
+    #[test]
+    fn only_passive_types_are_read_from_the_bucket() {
+        use Presentation::{Drawing, FromBucket, Guarded, Page};
+        let csv = "text/csv";
+        for (name, stored_type, start, presentation) in [
+            ("a.csv", csv, "a,b", FromBucket(csv)),
+            ("a.csv", csv, "<html>", Guarded(csv)),
+            ("a.csv", csv, "\u{feff} <?xml", Guarded(csv)),
+            ("a.csv", csv, "<\0h\0t\0m\0l\0", Guarded(csv)),
+            ("a.csv", csv, "< 5", FromBucket(csv)),
+            ("a.csv", "Text/CSV; charset=gbk", "a,b", FromBucket(csv)),
+            ("a.csv", "text/html", "a,b", Page),
+            ("a.html", "text/plain", "", Page),
+            ("a.HTM", "text/html", "", Page),
+            ("page", "TEXT/HTML;charset=utf-8", "", Page),
+            ("a.svg", "image/svg+xml", "<svg", Drawing),
+            ("a.png", "image/svg+xml", "", Drawing),
+            ("a.png", "image/png", "\u{89}PNG", FromBucket("image/png")),
+            ("a.xml", "application/xml", "plain", FromBucket(TEXT)),
+            ("a.xml", "application/xml", "<?xml", Guarded(TEXT)),
+            ("a.xhtml", "application/xhtml+xml", "<html", Guarded(TEXT)),
+            ("a.mht", "multipart/related", "MIME-Version", FromBucket(TEXT)),
+            ("a.mml", "application/mathml+xml", "<math", Guarded(TEXT)),
+            ("a.xsl", "text/xsl", "", FromBucket(TEXT)),
+            ("a.bin", "", "", FromBucket(TEXT)),
+            ("a.bin", "*/*", "<p>", Guarded(TEXT)),
+            ("a.pdf", "application/pdf", "%PDF-1.7", FromBucket("application/pdf")),
+            (
+                "a.svgz",
+                "application/octet-stream",
+                "\u{1f}",
+                FromBucket("application/octet-stream"),
+            ),
+        ] {
+            let found = Presentation::of(name, stored_type, start.as_bytes());
+            assert_eq!(found, presentation, "{name} {stored_type} {start:?}");
+        }
+    }
+
+    #[test]
+    fn elements_that_connect_are_disconnected() {
+        for (page, disconnected) in [
+            ("<p>plain & <b>text</b></p>", "<p>plain & <b>text</b></p>"),
+            ("<link rel=preconnect>", "<x-link rel=preconnect>"),
+            ("é<LINK rel=x><Link>", "é<x-LINK rel=x><x-Link>"),
+            ("<iframe srcdoc='<link>'>", "<x-iframe srcdoc='<x-link>'>"),
+            ("<frameset><frame src=x>", "<x-frameset><x-frame src=x>"),
+            ("<meta HTTP-EQUIV=refresh>", "<meta x-HTTP-EQUIV=refresh>"),
+            ("<<link", "<<x-link"),
+            ("<l\u{130}nk> <lin\u{212a}", "<l\u{130}nk> <lin\u{212a}"),
+        ] {
+            assert_eq!(disconnect_page(page), disconnected);
+        }
+    }
+
+    #[test]
+    fn rendered_pages_are_recognised_and_nothing_that_could_connect_is() {
+        let page = |attributes: &str, body: &str| {
+            format!(
+                "<!DOCTYPE html>\n<html {attributes}lang=\"en\">\n<head>\n\
+                 <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'\">\n\
+                 <meta charset=\"utf-8\">\n\
+                 <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+                 <title>T</title>\n</head>\n<body>{body}</body>\n</html>\n"
+            )
+        };
+        let deck =
+            page("class=\"djinn-deck\" ", "<div class=\"djinn-slide\"></div><script>go()</script>");
+        assert!(is_rendered(&deck) && is_rendered(&page("", "<p>&lt;link http-equiv</p>")));
+        for body in [
+            "<meta http-equiv=refresh content='0;url=https://evil.test'>",
+            "<META NAME=x>",
+            "<link rel=preconnect href=https://evil.test>",
+            "<iframe src=https://evil.test>",
+            "<FRAMESET>",
+            "<script src=https://evil.test integrity=sha256-x></script>",
+            "<script\nsrc=https://evil.test></script>",
+            "<svg><script href=https://evil.test /></svg>",
+            "<script>1</script><script>2</script>",
+        ] {
+            assert!(!is_rendered(&page("", body)), "{body}");
+        }
+        assert!(!is_rendered("<p>T</p>") && !is_rendered(&format!(" {deck}")));
+        assert!(!is_rendered(&deck.replace("charset=\"utf-8\"", "charset=\"utf-7\"")));
+    }
+}
