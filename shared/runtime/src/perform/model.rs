@@ -6,6 +6,7 @@ mod fallback;
 mod file_calls;
 mod images;
 mod reply_previews;
+mod screening;
 mod silent_attempts;
 
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ use djinn_core::human::Interrupt;
 use djinn_core::input::{Input, InterruptTarget, ModelReplied, Reply, WindowUsage};
 use djinn_core::run::Run;
 use djinn_core::settings::Role;
-use djinn_core::tool::{OfferedTool, ToolSetRef};
+use djinn_core::tool::ToolSetRef;
 use djinn_protocol::preview::Live;
 use expansion::expand_urls;
 use images::load_images;
@@ -39,9 +40,6 @@ use crate::port::model::{Delta, Model, ModelError, ModelErrorKind, ModelLimits};
 use crate::port::tool::{AvailableTools, ToolAudience};
 use crate::render::{self, RenderedRequest, RequestBounds};
 use crate::world::Ports;
-
-/// How often the process may stand still while a reply is checked.
-const MAX_STANDSTILLS: u32 = 3;
 
 /// A model call to be made.
 pub struct ModelExecution<P: Ports> {
@@ -111,14 +109,14 @@ impl<P: Ports> ModelExecution<P> {
                 Err(broken) => broken,
             };
             let (call, model) = (&rendered.request.call, self.model_name());
-            let FailedAttempt { error, sent_text, was_suspended: stood_still } = &broken;
-            tracing::warn!(%call, model, kind = ?error.kind, attempt = failed + 1, stood_still, "model call failed");
-            failed += u32::from(!stood_still);
+            let FailedAttempt { error, sent_text, was_suspended } = &broken;
+            tracing::warn!(%call, model, kind = ?error.kind, attempt = failed + 1, was_suspended, "model call failed");
+            failed += u32::from(!was_suspended);
             if *sent_text {
                 return self.fail_visible_attempt(&broken, failed, &silent);
             }
             silent.add_attempt(&broken);
-            if *stood_still {
+            if *was_suspended {
                 return vec![self.stalled_input(&silent, broken.error.to_failure())];
             }
             let too_long = error.kind == ModelErrorKind::ContextTooLong;
@@ -219,9 +217,10 @@ impl<P: Ports> ModelExecution<P> {
                 self.account.end_attempt(&self.call, &error.usage);
                 let session = self.run.spec().session_name();
                 let whose = ContentOwner::of(&self.key, &self.run.spec().user, &session);
-                let (sent_text, stood_still) = (pieces.has_sent_text(), time.was_suspended());
+                let sent_text = pieces.has_sent_text();
+                let was_suspended = time.was_suspended();
                 self.ports.content().screen_error(&mut error, whose).await;
-                Err(FailedAttempt { error, sent_text, was_suspended: stood_still })
+                Err(FailedAttempt { error, sent_text, was_suspended })
             }
         }
     }
@@ -290,56 +289,17 @@ impl<P: Ports> ModelExecution<P> {
         self.deadline.has_time_for(takes_ms, self.ports.clock().now_ms())
     }
 
-    /// Lets a reply out, if it may be seen. What sums up older turns never is. A checker that gave no
-    /// verdict while the process stood still is asked again, a few times.
-    async fn screen_reply(
-        &self,
-        mut reply: Reply,
-        offered: &[OfferedTool],
-    ) -> Result<Reply, Failure> {
-        if self.call.role == Role::Compactor {
-            return Ok(reply);
-        }
-        let session = self.run.spec().session_name();
-        let whose = ContentOwner::of(&self.key, &self.run.spec().user, &session);
-        let mut standstills = 0;
-        loop {
-            let mut time = AwakeTime::new(self.ports.clock());
-            let let_out = self.ports.content().screen_reply(&mut reply, offered, whose);
-            let let_out = time.run_to_end(let_out).await;
-            standstills += u32::from(time.was_suspended());
-            let unchecked = |failure: &Failure| failure.code == ErrorCode::ContentUnchecked;
-            let is_final = !time.was_suspended() || standstills >= MAX_STANDSTILLS;
-            if is_final || !let_out.as_ref().is_err_and(unchecked) {
-                return let_out.map(|()| reply);
-            }
-        }
-    }
-
-    /// What was shown of the reply is void, and it is never recorded; what it cost is.
-    fn withhold_reply(
-        &self,
-        failure: Failure,
-        usage: Usage,
-        silent: &SilentAttempts,
-    ) -> Vec<Input> {
-        let message = &self.call.message;
-        tracing::warn!(%message, code = failure.code.as_str(), "reply held back");
-        let void = self.void_input(failure.clone(), usage, false, silent);
-        vec![void, self.failure_input(failure)]
-    }
-
     fn fail_visible_attempt(
         &self,
         broken: &FailedAttempt,
         failed: u32,
         silent: &SilentAttempts,
     ) -> Vec<Input> {
-        let FailedAttempt { error, was_suspended: stood_still, .. } = broken;
-        let mut inputs =
-            vec![self.void_input(error.to_failure(), error.usage, *stood_still, silent)];
+        let FailedAttempt { error, was_suspended, .. } = broken;
+        let void = self.void_input(error.to_failure(), error.usage, *was_suspended, silent);
+        let mut inputs = vec![void];
         let attempts = self.ports.settings().model_retries.attempts;
-        if !stood_still && (!error.kind.is_retryable() || failed >= attempts) {
+        if !was_suspended && (!error.kind.is_retryable() || failed >= attempts) {
             inputs.push(self.fall_back_or_give_up(error));
         }
         inputs

@@ -1,6 +1,7 @@
 //! Processes that stand still for longer than anything they do may take: nobody is told that their
 //! time ran out, and nothing fails of it.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,6 +10,8 @@ use djinn_core::human::{HumanRequest, HumanResponse, HumanSettings};
 use djinn_core::language::Language;
 use djinn_core::settings::RunSettings;
 use djinn_core::tool::{EffectClass, ToolFailure, ToolSpec};
+use djinn_runtime::content::{CheckPolicy, ContentPolicy};
+use djinn_runtime::port::checker::{CheckError, Checker, ContentCheck, Direction, Verdict};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::model::ModelErrorKind;
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError, Toolbox};
@@ -277,6 +280,43 @@ async fn a_driver_whose_run_was_taken_over_meanwhile_pays_for_no_other_attempt()
     assert_eq!(asked.iter().filter(|process| **process == 1).count(), 1, "{asked:?}");
     assert!(asked.contains(&2), "{asked:?}");
     assert!(told.last().unwrap().starts_with("end finished: Hello there."), "{told:#?}");
+}
+
+/// A checker without a verdict, over which its process stands still the first times.
+struct StallingChecker {
+    standstills: usize,
+    checks: Arc<AtomicUsize>,
+}
+
+impl Checker for StallingChecker {
+    fn check<'a>(&'a self, check: ContentCheck<'a>) -> BoxFuture<'a, Result<Verdict, CheckError>> {
+        Box::pin(async move {
+            if check.direction == Direction::In {
+                return Ok(Verdict::Allow);
+            }
+            if self.checks.fetch_add(1, Ordering::SeqCst) < self.standstills {
+                // The watch over the process begins before it stands still.
+                tokio::task::yield_now().await;
+                tokio::time::advance(LONG).await;
+            }
+            Err(CheckError("the checker cannot be reached".to_owned()))
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_checker_over_which_its_process_stands_still_is_asked_three_times() {
+    for (standstills, expected) in [(0, 1), (1, 2), (2, 3), (10, 3)] {
+        let (points, checks) = (Points::new(), Arc::new(AtomicUsize::new(0)));
+        let model = StoryModel::new([("t1", StoryLine::say("Hello."))], points.clone());
+        let mut sim = leased_for_long(Sim::new(model, Toolbox::default(), points));
+        let checker = Arc::new(StallingChecker { standstills, checks: Arc::clone(&checks) });
+        let check_policy = Some(CheckPolicy { checker, fails_open: false });
+        sim.ports.content = Arc::new(ContentPolicy { check_policy, ..ContentPolicy::default() });
+        let told = visible(&told(&mut sim).await);
+        assert!(told.last().unwrap().contains("content_unchecked"), "{told:#?}");
+        assert_eq!(checks.load(Ordering::SeqCst), expected, "{standstills} standstills");
+    }
 }
 
 fn confirms(_: &HumanRequest) -> HumanResponse {

@@ -1,0 +1,56 @@
+//! Screening of a reply before anybody sees it whole.
+
+use djinn_core::budget::Usage;
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::input::{Input, Reply};
+use djinn_core::settings::Role;
+use djinn_core::tool::OfferedTool;
+
+use super::{ModelExecution, SilentAttempts};
+use crate::awake_time::AwakeTime;
+use crate::port::checker::ContentOwner;
+use crate::world::Ports;
+
+/// How often the process may stand still while a reply is checked.
+const MAX_STANDSTILLS: u32 = 3;
+
+impl<P: Ports> ModelExecution<P> {
+    /// Lets a reply out, if it may be seen. What sums up older turns never is. A checker that gave no
+    /// verdict while the process stood still is asked again, a few times.
+    pub(super) async fn screen_reply(
+        &self,
+        mut reply: Reply,
+        offered: &[OfferedTool],
+    ) -> Result<Reply, Failure> {
+        if self.call.role == Role::Compactor {
+            return Ok(reply);
+        }
+        let session = self.run.spec().session_name();
+        let whose = ContentOwner::of(&self.key, &self.run.spec().user, &session);
+        let mut standstills = 0;
+        loop {
+            let mut time = AwakeTime::new(self.ports.clock());
+            let screening = self.ports.content().screen_reply(&mut reply, offered, whose);
+            let screened = time.run_to_end(screening).await;
+            standstills += u32::from(time.was_suspended());
+            let is_final = !time.was_suspended() || standstills >= MAX_STANDSTILLS;
+            match screened {
+                Err(failure) if failure.code == ErrorCode::ContentUnchecked && !is_final => {}
+                screened => return screened.map(|()| reply),
+            }
+        }
+    }
+
+    /// What was shown of the reply is void, and it is never recorded; what it cost is.
+    pub(super) fn withhold_reply(
+        &self,
+        failure: Failure,
+        usage: Usage,
+        silent: &SilentAttempts,
+    ) -> Vec<Input> {
+        let message = &self.call.message;
+        tracing::warn!(%message, code = failure.code.as_str(), "reply held back");
+        let void = self.void_input(failure.clone(), usage, false, silent);
+        vec![void, self.failure_input(failure)]
+    }
+}
