@@ -1,5 +1,6 @@
 //! The web: pages that are read, searches that cite, and what no page can have a run send out.
 
+mod hostile;
 mod injected;
 mod large;
 

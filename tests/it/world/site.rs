@@ -21,6 +21,14 @@ pub(crate) struct SiteRequest {
     pub(crate) body: String,
 }
 
+/// A page as it is sent.
+#[derive(Clone)]
+struct SitePage {
+    media_type: String,
+    encoding: &'static str,
+    content: Vec<u8>,
+}
+
 /// Pages, and what was asked of them. It stops when it is dropped.
 pub(crate) struct Site {
     pub(crate) url: String,
@@ -30,7 +38,7 @@ pub(crate) struct Site {
 
 #[derive(Default)]
 struct Shared {
-    pages: Mutex<BTreeMap<String, (String, String)>>,
+    pages: Mutex<BTreeMap<String, SitePage>>,
     requests: Mutex<Vec<SiteRequest>>,
 }
 
@@ -55,7 +63,19 @@ impl Site {
 
     /// Puts anything there.
     pub(crate) fn put(&self, path: &str, media_type: &str, content: &str) {
-        let page = (media_type.to_owned(), content.to_owned());
+        self.put_encoded(path, media_type, "identity", content.as_bytes());
+    }
+
+    /// Puts anything there, in an encoding.
+    pub(crate) fn put_encoded(
+        &self,
+        path: &str,
+        media_type: &str,
+        encoding: &'static str,
+        content: &[u8],
+    ) {
+        let (media_type, content) = (media_type.to_owned(), content.to_owned());
+        let page = SitePage { media_type, encoding, content };
         self.shared.pages.lock().unwrap().insert(path.to_owned(), page);
     }
 
@@ -86,8 +106,11 @@ impl Drop for Site {
 fn find(url: &str, shared: &Shared, query: &str) -> Vec<(String, String)> {
     let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
     let pages = shared.pages.lock().unwrap();
-    let is_found = |text: &str| words.iter().any(|word| text.to_lowercase().contains(word));
-    let found = pages.iter().filter(|(path, (_, text))| *path != "/robots.txt" && is_found(text));
+    let is_found = |page: &SitePage| {
+        let text = String::from_utf8_lossy(&page.content).to_lowercase();
+        words.iter().any(|word| text.contains(word))
+    };
+    let found = pages.iter().filter(|(path, page)| *path != "/robots.txt" && is_found(page));
     found.map(|(path, _)| (format!("{url}{path}"), format!("Page {path}"))).collect()
 }
 
@@ -128,9 +151,17 @@ async fn answer(
         }
         "/broken" => response(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", "away"),
         path => match shared.pages.lock().unwrap().get(path) {
-            Some((media_type, content)) => response(StatusCode::OK, media_type, content),
+            Some(page) => page.to_response(),
             None => response(StatusCode::NOT_FOUND, "text/plain", "nothing"),
         },
+    }
+}
+
+impl SitePage {
+    fn to_response(&self) -> Response<Body> {
+        let response = Response::builder().header(header::CONTENT_TYPE, &self.media_type);
+        let response = response.header(header::CONTENT_ENCODING, self.encoding);
+        response.body(Body::from(self.content.clone())).unwrap()
     }
 }
 
