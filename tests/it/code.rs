@@ -3,6 +3,7 @@
 mod function;
 mod images;
 mod page;
+mod queue;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,8 +32,7 @@ async fn start(scratch: &TempDir) -> World {
 /// The sandbox of this machine, on the Python that `cargo verify` has made.
 pub(crate) fn open_sandbox(scratch: &TempDir) -> Arc<LocalSandbox> {
     let python = find_python();
-    let settings =
-        ZygoteSettings {
+    let settings = ZygoteSettings {
         python,
         packages: None,
         fonts: Vec::new(),

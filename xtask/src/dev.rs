@@ -10,14 +10,15 @@ mod human_requests;
 mod json;
 mod link_key;
 mod show;
+mod walls_notice;
 mod watch;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use djinn_local::{Djinn, LaptopSandbox, System, SystemOptions, Var, create_private_dir};
+use djinn_local::{Djinn, LaptopSandbox, System, SystemOptions, Var, Walls, create_private_dir};
 use djinn_settings::check_names;
 use djinn_settings::table::agent::LINK_KEY;
 use djinn_settings::table::dev::{HOME, LOG};
@@ -32,6 +33,7 @@ pub(crate) use arguments::DevArguments;
 use arguments::DevCommand;
 pub(crate) use client::ServerClient;
 pub(crate) use eval_server::{EvalServer, FinishedRun, finish_question};
+use walls_notice::describe_walls;
 
 /// Where the local system keeps everything: `.djinn`, or where `DJINN_HOME` says.
 pub(crate) fn home_dir() -> PathBuf {
@@ -69,6 +71,10 @@ async fn serve_system(port: u16, ui: Option<PathBuf>) -> Result<()> {
     if let Some(notice) = price_notice(&system) {
         print_line(&notice);
     }
+    // Without a Python the first code says what to do.
+    if let Ok(walls) = Walls::probe(Path::new("python3")) {
+        print_line(&describe_walls(&walls, needs_file_wall()?));
+    }
     tokio::signal::ctrl_c().await.context("cannot wait for Ctrl-C")?;
     print_line("stopped; `cargo dev` goes on where this left off");
     Ok(())
@@ -90,16 +96,14 @@ fn system_options() -> Result<SystemOptions> {
     Ok(SystemOptions { djinn, dir: Some(home_dir()), site, var, ..SystemOptions::default() })
 }
 
-/// The sandbox of this machine, which makes itself a Python when code is first wanted.
+/// The sandbox of this machine, which installs itself a Python when code is first wanted.
 fn open_sandbox() -> Result<LaptopSandbox> {
-    let is_unsafe = CODE_SANDBOX.find_choice(&environment_vars())? == Some("unsafe");
-    if is_unsafe {
-        print_line(
-            "DJINN_CODE_SANDBOX=unsafe: code that a model writes can read what you can, \
-             where this kernel has no Landlock",
-        );
-    }
-    Ok(LaptopSandbox::new(home_dir(), !is_unsafe, print_line, print_python_advice))
+    Ok(LaptopSandbox::new(home_dir(), needs_file_wall()?, print_line, print_python_advice))
+}
+
+/// Whether code runs only where the kernel keeps it from files that are not its own.
+fn needs_file_wall() -> Result<bool> {
+    Ok(CODE_SANDBOX.find_choice(&environment_vars())? != Some("unsafe"))
 }
 
 /// Links that lead here after a restart, every agent, folders for agents and prompts of one's own, and the

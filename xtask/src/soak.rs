@@ -71,6 +71,12 @@ pub(crate) const STEPS: &[CheckStep] = &[
         remedy: FUZZ_REMEDY,
     },
     CheckStep {
+        name: "fuzz-sandbox",
+        description: "values and folders of jobs, changed for an hour: none deceives whoever reads it",
+        run: fuzz_sandbox,
+        remedy: FUZZ_REMEDY,
+    },
+    CheckStep {
         name: "fuzz-sse",
         description: "streams of models, changed for an hour: whole or in pieces they are the same reply",
         run: fuzz_streams,
@@ -127,6 +133,10 @@ fn fuzz_guard() -> Result<()> {
 
 fn fuzz_gzip() -> Result<()> {
     run_fuzz(&["--package", "djinn-inflate", "--test", "it"])
+}
+
+fn fuzz_sandbox() -> Result<()> {
+    run_fuzz(&["--package", "sandbox", "--lib"])
 }
 
 fn fuzz_streams() -> Result<()> {

@@ -97,7 +97,8 @@ def create_job_folder():
     """
     context = kernel.call("fsopen", b"tmpfs", _CLOEXEC)
     try:
-        for key, value in (("size", FOLDER_BYTES), ("nr_inodes", FOLDER_INODES), ("mode", "0755")):
+        # Its owner may be the user of the job, who makes nothing beside the two folders.
+        for key, value in (("size", FOLDER_BYTES), ("nr_inodes", FOLDER_INODES), ("mode", "0555")):
             kernel.call("fsconfig", context, _FSCONFIG_SET_STRING, key.encode(), f"{value}".encode(), 0)
         kernel.call("fsconfig", context, _FSCONFIG_CMD_CREATE, None, None, 0)
         folder = kernel.call("fsmount", context, _CLOEXEC, _ATTR_NOSUID | _ATTR_NODEV)

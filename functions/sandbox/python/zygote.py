@@ -12,6 +12,8 @@ reads and writes their other ends. Packets of JSON travel over the socket that i
   `{"job", "problem"}`;
 - out: `{"job", "status"}` when it has ended, as `waitpid` tells it.
 
+With `--walls SETTINGS` it prints the walls that this kernel grants, and ends.
+
 When the socket is closed it kills its children and ends. When this process is killed its children go on.
 """
 
@@ -89,14 +91,21 @@ class Zygote:
     def serve(self):
         """Forks children until the other end of the socket is closed; those at work then are killed."""
         self.selector.register(self.channel, selectors.EVENT_READ)
-        while True:
-            for key, _ in self.selector.select():
-                if key.fileobj is not self.channel:
-                    self.end_child(key.fd)
-                elif not self.read_request():
-                    for child in self.children:
-                        signal.pidfd_send_signal(child, signal.SIGKILL)
-                    return
+        try:
+            while all(self.handle(key) for key, _ in self.selector.select()):
+                pass
+        except ConnectionError:
+            # It was closed before everything was read or sent.
+            pass
+        for child in self.children:
+            signal.pidfd_send_signal(child, signal.SIGKILL)
+
+    def handle(self, key):
+        """Handles what can be read of a descriptor. Returns false once the socket is closed."""
+        if key.fileobj is self.channel:
+            return self.read_request()
+        self.end_child(key.fd)
+        return True
 
     def read_request(self):
         data, received, _, _ = socket.recv_fds(self.channel, MAX_PACKET, 16)
@@ -142,6 +151,11 @@ def read_greeting(channel):
     return Greeting(json.loads(data)) if data else sys.exit(0)
 
 
+def print_walls(settings):
+    """Prints the walls that this kernel grants, as JSON."""
+    print(json.dumps(Greeting(settings).walls.to_json()))
+
+
 def main():
     channel = socket.socket(fileno=os.dup(0))
     nothing = os.open("/dev/null", os.O_RDWR)
@@ -159,7 +173,12 @@ def main():
     zygote.serve()
 
 
-if __name__ == "__main__":
+# The users of jobs reach what is made for them, whatever this process was started with.
+os.umask(0o022)
+
+if __name__ == "__main__" and sys.argv[1:2] == ["--walls"]:
+    print_walls(json.loads(sys.argv[2]))
+elif __name__ == "__main__":
     import job
     import job_kinds
 

@@ -17,8 +17,10 @@ mod scratch;
 mod scripts;
 mod seccomp;
 mod tree;
+mod walls;
 mod zygote;
 
 pub use function::{FunctionError, run_function};
 pub use local_sandbox::LocalSandbox;
-pub use zygote::{WallChoice, Walls, ZygoteSettings};
+pub use walls::Walls;
+pub use zygote::{WallChoice, ZygoteSettings};

@@ -20,7 +20,8 @@ use crate::machine_memory::count_jobs_at_once;
 use crate::queue::{JobQueue, QueueFull};
 use crate::running_job::{JobReport, RunningJob, open_channels};
 use crate::scratch::Scratch;
-use crate::zygote::{Walls, Zygote, ZygoteError, ZygoteSettings};
+use crate::walls::Walls;
+use crate::zygote::{Zygote, ZygoteError, ZygoteSettings};
 
 /// Time that a job waits for its turn, if a call may take no longer than a job and this.
 const QUEUE_PATIENCE: Duration = Duration::from_secs(25);
@@ -106,7 +107,11 @@ impl LocalSandbox {
         let zygote = Zygote::start(&self.settings, &scratch)
             .await
             .map_err(|error| SandboxError::Disabled(error.to_string()))?;
-        check_walls(zygote.walls(), self.settings.needs_file_wall)?;
+        if let Some(missing) = zygote.walls().missing(self.settings.needs_file_wall) {
+            return Err(SandboxError::Disabled(format!(
+                "this kernel has no {missing}, which holds model-written code"
+            )));
+        }
         if zygote.walls().landlock == 0 && !zygote.walls().private_root {
             // Jobs could see each other.
             self.queue.set_limit(1);
@@ -253,17 +258,4 @@ async fn run_blocking<T: Send + 'static>(
 ) -> Result<T, SandboxError> {
     let finished = tokio::task::spawn_blocking(work).await;
     finished.map_err(|error| unavailable(&error))?.map_err(|error| unavailable(&error))
-}
-
-fn check_walls(walls: &Walls, needs_file_wall: bool) -> Result<(), SandboxError> {
-    let missing = match walls {
-        Walls { seccomp: false, .. } => "seccomp",
-        Walls { landlock: 0, private_root: false, .. } if needs_file_wall => {
-            "Landlock and no namespaces"
-        }
-        Walls { .. } => return Ok(()),
-    };
-    Err(SandboxError::Disabled(format!(
-        "this kernel has no {missing}, which holds model-written code"
-    )))
 }

@@ -195,3 +195,85 @@ fn classify_end(status: Option<ExitStatus>, value: &[u8], has_value: bool) -> Jo
         (None, None) => JobEnd::Crashed,
     }
 }
+
+#[cfg(test)]
+mod fuzz {
+    use djinn_testkit::fuzz::FuzzPlan;
+
+    use super::*;
+
+    const WORDS: &[&str] = &[
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\"a\"",
+        "null",
+        "NaN",
+        "-Infinity",
+        "1e999",
+        "\\ud83d",
+        "\\u0000",
+        " ",
+        "0",
+        "-",
+        "{\"error\": ",
+        "\"kept\": [",
+        "[[[[[[[[",
+        "]]]]]]]]",
+    ];
+
+    #[test]
+    fn value_is_json_of_a_jailed_child_or_no_value() {
+        let plan = FuzzPlan { corpus: "values", words: WORDS, max_bytes: 100_000, cases: 2_000 };
+        let tried = plan.run(|input| {
+            let bytes = input.bytes.as_slice();
+            let Some(value) = parse_value(bytes) else { return Ok(()) };
+            let text = value.to_string();
+            let is_same = serde_json::from_str::<Value>(&text).is_ok_and(|again| again == value);
+            match bytes.first() == Some(&JAILED) && is_same && std::str::from_utf8(bytes).is_ok() {
+                true => Ok(()),
+                false => Err(format!("{text} is taken for a value")),
+            }
+        });
+        println!("{}", tried.unwrap());
+        assert_eq!(parse_value(b" {\"a\": [1, \"x\"]}"), Some(serde_json::json!({"a": [1, "x"]})));
+        assert_eq!(parse_value(&[&[JAILED], vec![b'1'; MAX_VALUE].as_slice()].concat()), None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn end_of_a_child_is_classified_by_its_status_and_its_value() {
+        let exited = |code: i32| Some(ExitStatus::from_raw(code << 8));
+        let killed = |signal: i32| Some(ExitStatus::from_raw(signal));
+        for (status, value, end) in [
+            (exited(0), " null", JobEnd::Done),
+            (exited(1), " null", JobEnd::Done),
+            (exited(0), " {", JobEnd::NoResult),
+            (exited(0), "", JobEnd::NoResult),
+            (exited(UNJAILED), "", JobEnd::Unjailed),
+            // Foreign code ended with that status.
+            (exited(UNJAILED), " ", JobEnd::NoResult),
+            (killed(libc::SIGSYS), " ", JobEnd::Violation),
+            (killed(libc::SIGXCPU), " ", JobEnd::Time),
+            (killed(libc::SIGKILL), " null", JobEnd::Crashed),
+            (killed(libc::SIGSEGV), " ", JobEnd::Crashed),
+            // The zygote died first.
+            (None, " null", JobEnd::Done),
+            (None, " ", JobEnd::Crashed),
+        ] {
+            let has_value = parse_value(value.as_bytes()).is_some();
+            assert_eq!(
+                classify_end(status, value.as_bytes(), has_value),
+                end,
+                "{status:?} {value:?}"
+            );
+        }
+    }
+}

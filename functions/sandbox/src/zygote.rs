@@ -22,6 +22,7 @@ use tokio::sync::oneshot;
 use crate::packet::{Packet, PacketSocket};
 use crate::scratch::Scratch;
 use crate::seccomp;
+use crate::walls::Walls;
 
 /// The settings that a zygote is started with.
 #[derive(Debug, Clone)]
@@ -64,21 +65,6 @@ pub(crate) enum ZygoteError {
     Ended,
     #[error("Python could not fork: {0}")]
     Fork(String),
-}
-
-/// The walls around a zygote's children.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-pub struct Walls {
-    /// The version of Python.
-    pub python: String,
-    /// The version of Landlock's ABI; 0 where the kernel has none.
-    pub landlock: u32,
-    /// Whether the kernel takes seccomp programs.
-    pub seccomp: bool,
-    /// Whether a child sees no file but Python's and its own, and its folder has a quota of the kernel's.
-    pub private_root: bool,
-    /// Whether the threads and signals of a child are counted apart from all others.
-    pub own_user: bool,
 }
 
 /// A message of the zygote's, see `python/zygote.py`.

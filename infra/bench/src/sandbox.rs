@@ -29,6 +29,9 @@ use crate::terminal::print_note;
 /// Blocks of each kind that are timed, after some that are not.
 const TIMED: usize = 30;
 const WARM_UP: usize = 3;
+/// A block that writes as many products as a job may have, of 1 MB each.
+const PRODUCTS: &str = "for n in range(20): open(f'{n}.bin', 'wb').write(bytes([n]) * 1_000_000)";
+
 /// Blocks that run at once.
 const AT_ONCE: usize = 8;
 /// Runs whose turns are timed, and the turns with a block by which two of them differ.
@@ -99,6 +102,7 @@ async fn measure_blocks() -> Result<Vec<Figure>> {
     let memory = zygote_memory_mb()?;
     let print = time_blocks(&sandbox, "print(1)").await?;
     let chart = time_blocks(&sandbox, CHART).await?;
+    let products = time_blocks(&sandbox, PRODUCTS).await?;
     let began = Instant::now();
     try_join_all((0..AT_ONCE).map(|_| run_block(&sandbox, CHART))).await?;
     let at_once = began.elapsed();
@@ -113,6 +117,13 @@ async fn measure_blocks() -> Result<Vec<Figure>> {
             "ms",
             chart.median(),
             about(&chart),
+        ),
+        figure(
+            "sandbox warm, a block with 20 products of 1 MB, beyond `print(1)`",
+            30.0,
+            "ms",
+            products.median() - print.median(),
+            "to write and to collect them".to_owned(),
         ),
         figure("zygote, start", 2.5, "s", seconds(start), loaded),
         figure(

@@ -18,6 +18,8 @@ use crate::python::{PythonError, prepare_python};
 
 /// How long a job waits for a Python that is being made: a slow network brings 150 MB in that time.
 const PATIENCE: Duration = Duration::from_secs(570);
+/// Time that a job waits for its turn.
+const QUEUE_PATIENCE: Duration = Duration::from_secs(300);
 /// How long a call has: that, and what every job has.
 const CALL_TIMEOUT: Duration = Duration::from_secs(630);
 
@@ -95,7 +97,7 @@ impl Shared {
         let fonts = font.into_iter().collect();
         let walls = WallChoice::default();
         let settings = ZygoteSettings { python, packages: None, fonts, needs_file_wall, walls };
-        Ok(LocalSandbox::new(settings, scratch))
+        Ok(LocalSandbox::new(settings, scratch).with_patience(QUEUE_PATIENCE))
     }
 }
 

@@ -26,6 +26,7 @@ pub use laptop_sandbox::LaptopSandbox;
 pub use log::{log_to_stderr, log_with_observer};
 pub use private::create_private_dir;
 pub use python::{PythonError, prepare_python};
+pub use sandbox::Walls;
 pub use saved_run::{SavedRunError, read_saved_run};
 pub use serve::ServeTimeouts;
 pub use store::{BUCKET, Stores, StoresError, StoresOptions, TABLE};

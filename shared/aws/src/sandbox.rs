@@ -11,8 +11,8 @@ use djinn_core::id::TenantId;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::sandbox::wire::{AnswerEnvelope, FORMAT, FunctionReply, PackedProduct};
 use djinn_runtime::port::sandbox::{
-    JobContext, MAX_JOB_BYTES, MAX_PRODUCT, MAX_PRODUCT_BYTES, Sandbox, SandboxAnswer, SandboxError, SandboxFile,
-    SandboxJob,
+    JobContext, MAX_JOB_BYTES, MAX_PRODUCT, MAX_PRODUCT_BYTES, Sandbox, SandboxAnswer,
+    SandboxError, SandboxFile, SandboxJob,
 };
 use djinn_runtime::port::tool::BoxFuture;
 

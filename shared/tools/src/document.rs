@@ -2,9 +2,7 @@
 
 use djinn_core::file::ProductFile;
 use djinn_runtime::port::file::Files;
-use djinn_runtime::port::sandbox::{
-    ExtractValue, Sandbox, SandboxFile, SandboxJob, SandboxWork,
-};
+use djinn_runtime::port::sandbox::{ExtractValue, Sandbox, SandboxFile, SandboxJob, SandboxWork};
 use djinn_runtime::port::tool::ToolContext;
 use djinn_text::truncate::truncate_text;
 
