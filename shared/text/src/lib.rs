@@ -5,6 +5,7 @@ pub mod deliverables;
 pub mod deny;
 pub mod file_names;
 pub mod fold;
+pub mod images;
 pub mod masking;
 pub mod shorten;
 pub mod tokens;

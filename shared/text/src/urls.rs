@@ -167,7 +167,7 @@ fn is_long(url: &str) -> bool {
     (MIN_URL_BYTES..=MAX_URL_BYTES).contains(&url.len())
 }
 
-fn map_members(
+pub(crate) fn map_members(
     members: &Map<String, Value>,
     change: &mut impl FnMut(&str) -> String,
 ) -> Map<String, Value> {

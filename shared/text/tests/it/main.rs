@@ -10,5 +10,6 @@
 )]
 
 mod deny;
+mod images;
 mod masking;
 mod urls;
