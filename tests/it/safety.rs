@@ -3,6 +3,7 @@
 mod checker;
 mod deny;
 mod frame;
+mod images;
 mod inject;
 mod masking;
 mod texts;

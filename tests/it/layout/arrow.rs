@@ -33,7 +33,7 @@ const ARROWS: [(&str, &[&str]); 27] = [
         ],
     ),
     ("djinn-agents", &["djinn-core"]),
-    ("djinn-protocol", &["djinn-core", "djinn-messages"]),
+    ("djinn-protocol", &["djinn-core", "djinn-messages", "djinn-text"]),
     (
         "djinn-runtime",
         &[

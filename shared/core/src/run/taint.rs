@@ -72,7 +72,7 @@ impl UrlOrigins<'_> {
 
     /// Whether a URL stood whole in the user's words or in a result before the model wrote it: a tool may repeat what
     /// it was told.
-    fn is_known(&self, url: &str) -> bool {
+    pub(super) fn is_known(&self, url: &str) -> bool {
         if self.is_told(url) {
             return true;
         }

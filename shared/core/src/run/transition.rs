@@ -371,7 +371,7 @@ fn stopped_message(message: MessageId, text: String) -> Event {
 }
 
 /// Where the URLs of a run come from, at a turn that is offered these tools.
-fn url_origins<'a>(run: &'a Run, offered: &'a [OfferedTool]) -> UrlOrigins<'a> {
+pub(super) fn url_origins<'a>(run: &'a Run, offered: &'a [OfferedTool]) -> UrlOrigins<'a> {
     let (spec, conversation, tool_sets) = (&run.spec, &run.conversation, &run.tool_sets);
     let (readable, produced) = (run.files.readable(), run.files.produced());
     UrlOrigins { spec, conversation, offered, tool_sets, readable, produced }

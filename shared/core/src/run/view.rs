@@ -6,9 +6,11 @@ use super::child::ChildContext;
 use super::time_limit::TimeLimits;
 use djinn_text::deliverables::Deliverables;
 
+use super::transition::url_origins;
 use super::{Phase, Run};
+use crate::agent::AnswerFormat;
 use crate::budget::{Budget, Spending};
-use crate::conversation::{CompactionRange, Conversation};
+use crate::conversation::{CompactionRange, Conversation, ConversationItem, Nudge};
 use crate::effect::{Delivery, Effect, Limit};
 use crate::file::FileList;
 use crate::human::{HumanRequest, Resolution, ResponseError, ResponseRecord};
@@ -18,6 +20,7 @@ use crate::plan::{Plan, PlanError};
 use crate::settings::Mode;
 use crate::status::RunStatus;
 use crate::tool::{ToolPolicy, ToolSetHash};
+use djinn_text::images::TextForm;
 use djinn_text::urls::Urls;
 
 impl Run {
@@ -53,6 +56,29 @@ impl Run {
             let Effect::RunTool(run) = effect else { return None };
             (run.call.id == *call).then_some(run.call.tool)
         })
+    }
+
+    /// Whether a URL stood whole in the user's words or in a result before a model of the run wrote it, so that
+    /// loading it tells nobody what the run has read.
+    #[must_use]
+    pub fn knows_url(&self, url: &str) -> bool {
+        url_origins(self, &[]).is_known(url)
+    }
+
+    /// The form of what its models say: an agent whose answer is a document or a value writes its source.
+    #[must_use]
+    pub fn text_form(&self) -> TextForm {
+        match self.spec.agent().map(|agent| &agent.answer) {
+            None | Some(AnswerFormat::Text) => TextForm::Message,
+            Some(AnswerFormat::File | AnswerFormat::Json(_)) => TextForm::Source,
+        }
+    }
+
+    /// Whether the next reply continues the text of one that was cut off.
+    #[must_use]
+    pub fn continues_text(&self) -> bool {
+        let last = self.conversation.items.last();
+        matches!(last, Some(ConversationItem::Nudge(Nudge::CutOff)))
     }
 
     /// Whether a record of its journal holds this set of tools.

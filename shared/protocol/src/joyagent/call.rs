@@ -9,6 +9,7 @@ use djinn_core::file::ProductFile;
 use djinn_core::id::CallId;
 use djinn_core::settings::OutputStyle;
 use djinn_core::tool::{ResultView, ToolFailure, ToolResult};
+use djinn_text::images::{TextForm, unlink_images};
 
 /// Characters of what a tool says of its failure.
 const MAX_DETAIL: usize = 500;
@@ -102,14 +103,15 @@ impl Translator {
                 return Some(self.lane_thought(&entry.path, id, &text, at_ms));
             }
             ToolResult::Failed { reason, detail } => {
-                let detail: String = detail.chars().take(MAX_DETAIL).collect();
+                let detail: String = without_images(detail).chars().take(MAX_DETAIL).collect();
                 let text = failed_call_notice(&requested.tool, *reason, &detail, self.language);
                 return Some(self.lane_thought(&entry.path, id, &text, at_ms));
             }
         };
         let mut event = self.new_event(id, "tool_result", at_ms);
         event.tool_result = Some(json!({
-            "toolName": requested.tool, "toolParam": requested.arguments, "toolResult": text,
+            "toolName": requested.tool, "toolParam": requested.arguments,
+            "toolResult": without_images(&text),
         }));
         Some(event)
     }
@@ -187,6 +189,11 @@ impl Translator {
         });
         listed.collect()
     }
+}
+
+/// What a tool says, without images from elsewhere: the page renders it as Markdown and would load them.
+fn without_images(text: &str) -> String {
+    unlink_images(text, TextForm::Source, &|_| false)
 }
 
 /// Whether the tool itself failed, rather than that it was not run.

@@ -4,6 +4,7 @@ mod answer_format;
 mod expansion;
 mod fallback;
 mod file_calls;
+mod image_links;
 mod images;
 mod reply_previews;
 mod screening;
@@ -23,7 +24,7 @@ use djinn_core::run::Run;
 use djinn_core::settings::Role;
 use djinn_core::tool::ToolSetRef;
 use djinn_protocol::preview::Live;
-use expansion::expand_urls;
+use image_links::finish_texts;
 use images::load_images;
 use reply_previews::ReplyPreviews;
 use silent_attempts::SilentAttempts;
@@ -190,9 +191,9 @@ impl<P: Ports> ModelExecution<P> {
         rendered: &RenderedRequest,
         price: Option<Price>,
     ) -> Result<Reply, FailedAttempt> {
-        let urls = self.run.urls();
-        let (deny, deliverables) = (&self.ports.content().deny, self.run.deliverables());
-        let mut pieces = ReplyPreviews::new(&self.call, urls, deny, &deliverables);
+        let is_known = |url: &str| self.run.knows_url(url);
+        let deny = &self.ports.content().deny;
+        let mut pieces = ReplyPreviews::for_run(&self.call, &self.run, &is_known, deny);
         let clock = self.ports.clock();
         // Nobody listens any more when the driver has gone; the reply still counts.
         let send = |preview| drop(self.live_sender.send(Live::Preview(preview)));
@@ -210,7 +211,7 @@ impl<P: Ports> ModelExecution<P> {
                 reply.usage = reply.usage.priced_at(price);
                 self.account.end_attempt(&self.call, &reply.usage);
                 pieces.finish(&reply, clock.now_ms()).into_iter().for_each(send);
-                Ok(expand_urls(reply, urls))
+                Ok(finish_texts(reply, &self.run))
             }
             Err(mut error) => {
                 error.usage = error.usage.priced_at(price);

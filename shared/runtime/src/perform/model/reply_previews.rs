@@ -3,60 +3,80 @@
 use djinn_core::effect::ModelCall;
 use djinn_core::id::{MessageId, Path};
 use djinn_core::input::Reply;
+use djinn_core::run::Run;
 use djinn_core::settings::Role;
 use djinn_protocol::preview::{Preview, TextKind};
 use djinn_text::deliverables::Deliverables;
 use djinn_text::deny::{DenyFilter, DenyList};
+use djinn_text::images::ImageFilter;
 use djinn_text::urls::{UrlExpander, Urls};
 
 use super::expansion::text_end;
+use super::image_links::image_filter;
 use crate::port::model::Delta;
 
 /// Makes previews of pieces, with the offsets that they have in the text of the journal.
-pub(super) struct ReplyPreviews {
+pub(super) struct ReplyPreviews<'a> {
     message: MessageId,
     attempt: u32,
     /// Whether nobody is to see it: what sums up older turns is for the model alone, and of the
     /// roles of tools only what is read from them is shown.
     is_hidden: bool,
-    text: VisibleText,
-    reasoning: VisibleText,
+    text: VisibleText<'a>,
+    reasoning: VisibleText<'a>,
     deliverables: Option<HiddenTail>,
 }
 
 /// A text as far as it is shown.
-struct VisibleText {
+struct VisibleText<'a> {
     expander: UrlExpander,
+    images: ImageFilter<'a>,
     gate: DenyFilter,
     sent_bytes: u64,
 }
 
-impl ReplyPreviews {
+impl<'a> ReplyPreviews<'a> {
+    /// The pieces of a reply to a call of this run, which knows these URLs.
+    pub(super) fn for_run(
+        call: &ModelCall,
+        run: &Run,
+        is_known: &'a (dyn Fn(&str) -> bool + Sync),
+        deny: &DenyList,
+    ) -> Self {
+        let images = |kind| image_filter(run, kind, is_known);
+        Self::new(call, run.urls(), images, deny, &run.deliverables())
+    }
+
     /// What holds a phrase of `deny` is not shown from that phrase on, nor is the list of files that a
     /// summary ends in.
-    pub(super) fn new(
+    fn new(
         call: &ModelCall,
         urls: &Urls,
+        images: impl Fn(TextKind) -> ImageFilter<'a>,
         deny: &DenyList,
         deliverables: &Deliverables,
     ) -> Self {
-        let nothing = || {
-            let gate = DenyFilter::new(deny.clone());
-            VisibleText { expander: UrlExpander::new(urls.clone()), gate, sent_bytes: 0 }
+        let nothing = |kind| VisibleText {
+            expander: UrlExpander::new(urls.clone()),
+            images: images(kind),
+            gate: DenyFilter::new(deny.clone()),
+            sent_bytes: 0,
         };
         Self {
             message: call.message.clone(),
             attempt: call.attempt,
             is_hidden: matches!(call.role, Role::Compactor | Role::Employees),
-            text: nothing(),
-            reasoning: nothing(),
+            text: nothing(TextKind::Text),
+            reasoning: nothing(TextKind::Reasoning),
             deliverables: (call.role == Role::Summary)
                 .then(|| HiddenTail::of(deliverables.clone())),
         }
     }
 
     pub(super) fn push_delta(&mut self, delta: Delta<'_>, at_ms: i64) -> Option<Preview> {
-        let text = self.visible_text_mut(delta.kind).expander.push(delta.text);
+        let visible = self.visible_text_mut(delta.kind);
+        let text = visible.expander.push(delta.text);
+        let text = visible.images.push(&text);
         let text = self.hide_file_list(delta.kind, text);
         let text = self.visible_text_mut(delta.kind).gate.push(&text);
         self.make_preview(delta.kind, text, at_ms)
@@ -66,7 +86,10 @@ impl ReplyPreviews {
     pub(super) fn finish(&mut self, reply: &Reply, at_ms: i64) -> Vec<Preview> {
         let kinds = [TextKind::Reasoning, TextKind::Text].into_iter();
         let rest = kinds.filter_map(|kind| {
-            let text = self.visible_text_mut(kind).expander.finish(text_end(reply, kind));
+            let visible = self.visible_text_mut(kind);
+            let end = text_end(reply, kind);
+            let text = visible.expander.finish(end);
+            let text = visible.images.push(&text) + &visible.images.finish(end);
             let mut text = self.hide_file_list(kind, text);
             if let (TextKind::Text, Some(tail)) = (kind, &mut self.deliverables) {
                 text.push_str(&tail.finish());
@@ -82,7 +105,7 @@ impl ReplyPreviews {
         self.text.sent_bytes + self.reasoning.sent_bytes > 0
     }
 
-    fn visible_text_mut(&mut self, kind: TextKind) -> &mut VisibleText {
+    fn visible_text_mut(&mut self, kind: TextKind) -> &mut VisibleText<'a> {
         match kind {
             TextKind::Text => &mut self.text,
             TextKind::Reasoning => &mut self.reasoning,
@@ -136,6 +159,7 @@ impl HiddenTail {
 mod tests {
     use djinn_core::effect::ToolChoice;
     use djinn_core::input::FinishReason;
+    use djinn_text::images::TextForm;
     use djinn_text::urls::TextEnd;
     use proptest::prelude::*;
 
@@ -163,6 +187,10 @@ mod tests {
         }
     }
 
+    fn is_known(url: &str) -> bool {
+        url.ends_with('a')
+    }
+
     fn shown(role: Role, urls: &Urls, reply: &Reply, at: usize) -> String {
         let message = MessageId::for_turn(1);
         let tool_choice = ToolChoice::Auto;
@@ -179,7 +207,8 @@ mod tests {
             waits: false,
         };
         let deny = DenyList::new(&["ex x"]).unwrap();
-        let mut pieces = ReplyPreviews::new(&call, urls, &deny, &Deliverables::default());
+        let images = |_| ImageFilter::new(TextForm::Message, &is_known);
+        let mut pieces = ReplyPreviews::new(&call, urls, images, &deny, &Deliverables::default());
         let (first, second) = reply.text.split_at(at);
         let delta = |text| Delta { kind: TextKind::Text, text };
         let mut previews: Vec<Preview> = [first, second]
@@ -198,7 +227,7 @@ mod tests {
     proptest! {
         #[test]
         fn previews_add_up_to_the_text_of_the_journal(
-            words in proptest::collection::vec("https://[0-3]|[ .,)x/见]|\\$\\$\\$| e|ex", 0..9),
+            words in proptest::collection::vec("https://[0-3a]|!?\\[x\\]\\(|<img src=|[ .,)>x/见]|\\$\\$\\$| e|ex", 0..9),
             cut in any::<prop::sample::Index>(),
             finish in prop_oneof![Just(FinishReason::Done), Just(FinishReason::Length)],
         ) {
@@ -207,6 +236,8 @@ mod tests {
             let reply = Reply { text: words.concat(), finish, ..Reply::default() };
             let at = reply.text.floor_char_boundary(cut.index(reply.text.len() + 1));
             let whole = expand_urls(reply.clone(), &urls).text;
+            let end = text_end(&reply, TextKind::Text);
+            let whole = ImageFilter::new(TextForm::Message, &is_known).filter_text(&whole, end);
             let is_denied = DenyList::new(&["ex x"]).unwrap().is_match(&whole);
             if is_denied {
                 let shown = shown(Role::React, &urls, &reply, at);
