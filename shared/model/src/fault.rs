@@ -42,7 +42,7 @@ impl ModelFault {
         Self {
             kind: classify::classify_status(status, &said, host),
             message,
-            retry_after: retry_after::parse_headers(headers),
+            retry_after: retry_after::find_wait(headers, &json, &said.message),
             is_final: false,
         }
     }
@@ -51,12 +51,13 @@ impl ModelFault {
     pub(crate) fn from_stream(error: &Value) -> Self {
         let said = detail::ProviderFailure::from_error(error);
         let kind = classify::classify_in_stream(&said);
+        let retry_after = retry_after::find_in_message(&said.message);
         let message = if said.message.is_empty() {
             "the provider reported an error without words".to_owned()
         } else {
             said.message
         };
-        Self::new(kind, message)
+        Self { retry_after, ..Self::new(kind, message) }
     }
 
     /// An error of genai's; `heard` says whether anything of the reply had arrived.

@@ -1,91 +1,131 @@
-//! How long a provider asks to wait.
+//! The wait that a provider asks for, in every form that providers use.
 
 use std::time::Duration;
 
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+use serde_json::Value;
 
-/// Months as HTTP dates name them.
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+/// Longest wait that is believed; providers have sent worse.
+const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+/// Words before a wait in a message, in lower case: OpenAI, Groq, Azure, Gemini, Together, Kimi.
+const ANNOUNCEMENTS: [&str; 6] =
+    ["try again in ", "retry in ", "retry after ", "try again after ", "wait for ", "please wait "];
 
-/// `retry-after-ms`, or `Retry-After` as seconds or as a date. A date is measured against the
-/// answer's own `Date`, so no clock of ours comes in.
-pub(super) fn parse_headers(headers: &HeaderMap) -> Option<Duration> {
+/// Finds the wait in the headers of an answer, else in its body or its message.
+pub(super) fn find_wait(headers: &HeaderMap, json: &Value, message: &str) -> Option<Duration> {
+    find_in_headers(headers)
+        .or_else(|| find_retry_delay(json))
+        .or_else(|| find_in_message(message))
+        .map(|wait| wait.min(MAX_WAIT))
+}
+
+/// `retry-after-ms`, or `Retry-After` as a number of seconds, a duration or a date. A date is measured against the
+/// answer's own `Date`, so no clock of ours matters.
+fn find_in_headers(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(ms) = text("retry-after-ms").and_then(parse_number) {
-        return Some(Duration::from_secs_f64(ms / 1000.0));
+        return Duration::try_from_secs_f64(ms / 1000.0).ok();
     }
     let after = text(RETRY_AFTER.as_str())?;
     if let Some(seconds) = parse_number(after) {
-        return Some(Duration::from_secs_f64(seconds));
+        return Duration::try_from_secs_f64(seconds).ok();
     }
-    let wait = parse_http_date(after)?.checked_sub(parse_http_date(text(DATE.as_str())?)?)?;
-    u64::try_from(wait).ok().map(Duration::from_secs)
+    if let Some(wait) = parse_duration(after) {
+        return Some(wait);
+    }
+    let date = httpdate::parse_http_date(text(DATE.as_str())?).ok()?;
+    httpdate::parse_http_date(after).ok()?.duration_since(date).ok()
 }
 
-/// A number of at most a day; providers have sent worse.
+/// `retryDelay` of Google's RetryInfo, at whatever depth of the error.
+fn find_retry_delay(json: &Value) -> Option<Duration> {
+    match json {
+        Value::Object(fields) => fields
+            .get("retryDelay")
+            .and_then(Value::as_str)
+            .and_then(parse_duration)
+            .or_else(|| fields.values().find_map(find_retry_delay)),
+        Value::Array(items) => items.iter().find_map(find_retry_delay),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
+/// Finds a wait behind one of the usual announcements.
+pub(super) fn find_in_message(message: &str) -> Option<Duration> {
+    let message = message.to_lowercase();
+    ANNOUNCEMENTS.iter().find_map(|words| {
+        let (_, wait) = message.split_once(words)?;
+        parse_duration(wait)
+    })
+}
+
 fn parse_number(text: &str) -> Option<f64> {
     let number: f64 = text.parse().ok()?;
-    (number.is_finite() && number >= 0.0).then_some(number.min(24.0 * 60.0 * 60.0 * 1000.0))
+    (number.is_finite() && number >= 0.0).then_some(number)
 }
 
-/// Seconds since 1970 of `Wed, 21 Oct 2015 07:28:00 GMT` (RFC 9110, section 5.6.7; the two
-/// obsolete forms are not read).
-fn parse_http_date(text: &str) -> Option<i64> {
-    let (_, date) = text.split_once(", ")?;
-    let mut parts = date.split(' ');
-    let day: i64 = parts.next()?.parse().ok()?;
-    let month = parts.next()?;
-    let month = (1..).zip(MONTHS).find(|(_, name)| *name == month)?.0;
-    let year: i64 = parts.next()?.parse().ok()?;
-    let mut time = parts.next()?.split(':');
-    let mut seconds = 0;
-    for _ in 0..3 {
-        seconds = seconds * 60 + time.next()?.parse::<i64>().ok().filter(|n| *n < 61)?;
+/// Parses the duration that a text begins with: `6.2s`, `250ms`, `7m12.345s`, `26 seconds`, `1 minute`.
+fn parse_duration(text: &str) -> Option<Duration> {
+    let mut total = None;
+    let mut rest = text.trim_start();
+    loop {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (number, behind) = rest.split_at(digits);
+        let Some(number) = parse_number(number) else { return total };
+        let behind = behind.trim_start();
+        let letters = behind.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(behind.len());
+        let (unit, behind) = behind.split_at(letters);
+        let seconds = match unit {
+            "ms" | "millisecond" | "milliseconds" => 0.001,
+            "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
+            "m" | "min" | "mins" | "minute" | "minutes" => 60.0,
+            "h" | "hour" | "hours" => 3600.0,
+            _ => return total,
+        };
+        let part = Duration::try_from_secs_f64(number * seconds).ok()?;
+        total = Some(total.unwrap_or(Duration::ZERO).saturating_add(part));
+        rest = behind.trim_start();
     }
-    let is_valid = (1..=31).contains(&day) && (1970..10_000).contains(&year);
-    is_valid.then(|| days_from_civil(year, month, day) * 24 * 60 * 60 + seconds)
-}
-
-/// Days since 1970-01-01 of a day in the Gregorian calendar, after Howard Hinnant's
-/// `days_from_civil`.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use reqwest::header::{HeaderName, HeaderValue};
+    use serde_json::json;
 
-    fn asked_by(headers: &[(&'static str, &'static str)]) -> Option<Duration> {
+    use super::*;
+
+    fn wait_in(headers: &[(&'static str, &'static str)]) -> Option<Duration> {
         let headers = headers
             .iter()
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
             .collect();
-        parse_headers(&headers)
+        find_wait(&headers, &Value::Null, "")
     }
 
     #[test]
-    fn seconds_milliseconds_and_dates_are_read() {
+    fn headers_name_seconds_milliseconds_durations_and_dates() {
         let ms = |ms| Some(Duration::from_millis(ms));
-        assert_eq!(asked_by(&[("retry-after", "7")]), ms(7_000));
-        assert_eq!(asked_by(&[("retry-after", "0.5")]), ms(500));
-        assert_eq!(asked_by(&[("retry-after-ms", "250"), ("retry-after", "9")]), ms(250));
+        for (value, wait) in [
+            ("7", ms(7_000)),
+            ("0.5", ms(500)),
+            ("2s", ms(2_000)),
+            ("250ms", ms(250)),
+            ("1m30s", ms(90_000)),
+            ("99999999", Some(MAX_WAIT)),
+        ] {
+            assert_eq!(wait_in(&[("retry-after", value)]), wait, "{value}");
+        }
+        assert_eq!(wait_in(&[("retry-after-ms", "250"), ("retry-after", "9")]), ms(250));
         assert_eq!(
-            asked_by(&[
+            wait_in(&[
                 ("date", "Wed, 21 Oct 2015 07:27:30 GMT"),
                 ("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT"),
             ]),
             ms(30_000)
         );
         assert_eq!(
-            asked_by(&[
+            wait_in(&[
                 ("date", "Thu, 29 Feb 2024 23:59:59 GMT"),
                 ("retry-after", "Fri, 01 Mar 2024 00:00:01 GMT"),
             ]),
@@ -94,24 +134,49 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_asks_for_nothing() {
-        for value in ["soon", "-1", "NaN", "inf", "", "Wed, 21 Okt 2015 07:28:00 GMT"] {
-            assert_eq!(
-                asked_by(&[("date", "Wed, 21 Oct 2015 07:27:30 GMT"), ("retry-after", value)]),
-                None,
-                "{value}"
-            );
+    fn unreadable_headers_ask_for_no_wait() {
+        for value in ["soon", "-1", "NaN", "inf", "", "Wed, 21 Okt 2015 07:28:00 GMT", "3 weeks"] {
+            let headers = [("date", "Wed, 21 Oct 2015 07:27:30 GMT"), ("retry-after", value)];
+            assert_eq!(wait_in(&headers), None, "{value}");
         }
         // A date that is over, and one without anything to measure it by.
         let date = "Wed, 21 Oct 2015 07:28:00 GMT";
         let later = "Wed, 21 Oct 2015 07:28:01 GMT";
-        assert_eq!(asked_by(&[("date", later), ("retry-after", date)]), None);
-        assert_eq!(asked_by(&[("retry-after", date)]), None);
+        assert_eq!(wait_in(&[("date", later), ("retry-after", date)]), None);
+        assert_eq!(wait_in(&[("retry-after", date)]), None);
     }
 
+    /// Messages as providers write them.
     #[test]
-    fn the_epoch_is_day_zero() {
-        assert_eq!(parse_http_date("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
-        assert_eq!(parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
+    fn messages_and_bodies_name_waits() {
+        let none = HeaderMap::new();
+        for (message, ms) in [
+            (
+                "Rate limit reached for gpt-4o. Limit 30000, Used 29000. Please try again in 6.2s. Visit …",
+                Some(6_200),
+            ),
+            ("Please try again in 20ms.", Some(20)),
+            (
+                "Rate limit reached … Please try again in 7m12.345s. Need more tokens?",
+                Some(432_345),
+            ),
+            (
+                "Requests to the ChatCompletions_Create Operation … Please retry after 26 seconds.",
+                Some(26_000),
+            ),
+            ("You exceeded your current quota … Please retry in 34.074824224s.", Some(34_074)),
+            ("Your account … rate limited, please wait 1 minute and try again", Some(60_000)),
+            ("Please try again later.", None),
+            ("try again in a moment", None),
+            ("", None),
+        ] {
+            let wait = find_wait(&none, &Value::Null, message);
+            assert_eq!(wait.map(|wait| wait.as_millis()), ms, "{message}");
+        }
+        let gemini = json!({"error": {"code": 429, "details": [
+            {"@type": "type.googleapis.com/google.rpc.QuotaFailure"},
+            {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"},
+        ]}});
+        assert_eq!(find_wait(&none, &gemini, ""), Some(Duration::from_millis(34_500)));
     }
 }
