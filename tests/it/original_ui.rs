@@ -115,6 +115,9 @@ async fn a_ui_beside_the_routes_hides_none_of_their_answers() {
     assert_eq!(got(Method::GET, "/", "*/*").await, page);
     assert_eq!(got(Method::GET, "/chat/s1", browser).await, page);
     assert_eq!(got(Method::HEAD, "/chat/s1", browser).await.0, 200);
+    let shown = Answer::of(world.request(Method::GET, "/").send().await.unwrap()).await;
+    let policy = shown.header("content-security-policy");
+    assert!(policy.starts_with("img-src 'self' data: blob: http://127.0.0.1:*;"), "{policy}");
     let script = (200, "start()".to_owned());
     assert_eq!(got(Method::GET, "/assets/app.js", "*/*").await, script);
     let json = "application/json, text/plain, */*";

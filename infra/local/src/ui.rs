@@ -6,11 +6,14 @@ use agent::is_own_path;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::ACCEPT;
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::header::{ACCEPT, CONTENT_SECURITY_POLICY};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use tower::ServiceExt as _;
 use tower_http::services::{ServeDir, ServeFile};
+
+/// The page renders files that models wrote as Markdown: it loads images from here and from the bucket alone.
+const PAGE_POLICY: &str = "img-src 'self' data: blob: http://127.0.0.1:*; media-src 'self' data: blob: http://127.0.0.1:*";
 
 /// The UI, and what answers when it has nothing to say.
 #[derive(Clone)]
@@ -39,14 +42,20 @@ impl Ui {
             let asked = || Request::from_parts(parts.clone(), Body::empty());
             let file = self.files.oneshot(asked()).await.into_response();
             if file.status() != StatusCode::NOT_FOUND {
-                return file;
+                return with_policy(file);
             }
             if accepts_page(&parts.headers) {
-                return self.index.oneshot(asked()).await.into_response();
+                return with_policy(self.index.oneshot(asked()).await.into_response());
             }
         }
         self.app.oneshot(Request::from_parts(parts, body)).await.into_response()
     }
+}
+
+fn with_policy(mut response: Response) -> Response {
+    let policy = HeaderValue::from_static(PAGE_POLICY);
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    response
 }
 
 /// Whether somebody wants to see a page: scripts and programs take anything, or JSON.
