@@ -215,7 +215,8 @@ impl<'a> ImageFilter<'a> {
         }
         let is_kept = match &tag {
             Ok(tag) => is_harmless(tag, &mut self.known),
-            Err(TagError::NoTag) => !self.block.is_strict(),
+            Err(TagError::Name) => !self.block.is_strict(),
+            Err(TagError::Attribute) => !self.block.is_strict() && !self.block.begins_line(),
             Err(TagError::Unfinished | TagError::Broken) => false,
         };
         let tag = tag.ok();

@@ -99,6 +99,12 @@ impl Block {
         self.has_element || self.is_raw || self.ends_in_return
     }
 
+    /// Whether nothing but white space and signs of lists and quotations stands before, so that an element may begin a
+    /// block of HTML.
+    pub(super) fn begins_line(&self) -> bool {
+        self.line.is_prefix
+    }
+
     /// Whether `]:` may be a part of a definition.
     pub(super) fn may_define(&self) -> bool {
         self.line.begins_bracket != Some(false) || self.line.has_backslash || self.is_strict()

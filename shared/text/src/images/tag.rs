@@ -39,8 +39,10 @@ pub(super) enum TagError {
     Unfinished,
     /// Its paragraph, or the value of an attribute, ends before it does.
     Broken,
-    /// It has a name or an attribute that no tag of Markdown has.
-    NoTag,
+    /// It has a name that no tag of Markdown has.
+    Name,
+    /// It has an attribute that no tag of Markdown has, except where it begins a block.
+    Attribute,
 }
 
 impl<'a> Tag<'a> {
@@ -52,7 +54,7 @@ impl<'a> Tag<'a> {
             None => return Err(TagError::Unfinished),
             Some('>' | '/') => {}
             Some(next) if next.is_ascii_whitespace() => {}
-            Some(_) => return Err(TagError::NoTag),
+            Some(_) => return Err(TagError::Name),
         }
         let mut attributes = Vec::new();
         loop {
@@ -104,7 +106,7 @@ impl<'a> Reader<'a> {
             return Err(if self.rest.is_empty() && !name.is_empty() {
                 TagError::Unfinished
             } else {
-                TagError::NoTag
+                TagError::Attribute
             });
         }
         self.skip_blanks(|next| next.is_ascii_whitespace())?;

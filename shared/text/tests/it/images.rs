@@ -126,6 +126,10 @@ fn no_spelling_of_an_unknown_image_stays() {
         ("<link rel=icon href=\"//evil.example\">", "&lt;link rel=icon href=\"//evil.example\">"),
         ("<iframe>", "&lt;iframe>"),
         (
+            "> <html \"'\") `a` style=\"background:url(//evil.example)\">",
+            "> &lt;html \"'\") `a` style=\"background:url(//evil.example)\">",
+        ),
+        (
             "<div>\n<n; style=\"background:url(//evil.example)\">",
             "<div>\n&lt;n; style=\"background:url(//evil.example)\">",
         ),
