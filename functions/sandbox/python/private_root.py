@@ -6,6 +6,7 @@ within a user namespace. Needs Linux 5.12.
 """
 
 import os
+import socket
 import struct
 
 import kernel
@@ -16,7 +17,11 @@ JOB_FOLDER = "/job"
 FOLDER_BYTES = 256 * 1024 * 1024
 FOLDER_INODES = 2_100
 
+# The name that the machine has inside.
+MACHINE_NAME = "sandbox"
+
 CLONE_NEWNS = 0x00020000
+CLONE_NEWUTS = 0x04000000
 CLONE_NEWUSER = 0x10000000
 _MS_BIND, _MS_REC, _MS_PRIVATE = 1 << 12, 1 << 14, 1 << 18
 _AT_RECURSIVE = 0x8000
@@ -30,15 +35,19 @@ _DEVICES = ("/dev/null", "/dev/urandom", "/dev/zero")
 
 
 def gain_mount_right():
-    """Enters the namespaces in which mounts may change; the process must have one thread. Raises `OSError`."""
+    """Enters the namespaces in which mounts and the machine's name may change. Raises `OSError`.
+
+    The process must have one thread.
+    """
     if _has_capability(_CAP_SYS_ADMIN):
-        kernel.unshare(CLONE_NEWNS)
-        return
-    user, group = os.geteuid(), os.getegid()
-    kernel.unshare(CLONE_NEWUSER | CLONE_NEWNS)
-    _write("/proc/self/setgroups", "deny")
-    _write("/proc/self/uid_map", f"{user} {user} 1")
-    _write("/proc/self/gid_map", f"{group} {group} 1")
+        kernel.unshare(CLONE_NEWNS | CLONE_NEWUTS)
+    else:
+        user, group = os.geteuid(), os.getegid()
+        kernel.unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS)
+        _write("/proc/self/setgroups", "deny")
+        _write("/proc/self/uid_map", f"{user} {user} 1")
+        _write("/proc/self/gid_map", f"{group} {group} 1")
+    socket.sethostname(MACHINE_NAME)
 
 
 def _has_capability(number):

@@ -17,12 +17,17 @@ const THREAD_FLAGS: [u64; 2] = [0x003d_0f00, 0x007d_0f00];
 const CLOSE_RANGE_UNSHARE: u64 = 2;
 /// Option of `prctl` that names a piece of memory; glibc does so.
 const PR_SET_VMA: u64 = 0x5356_4d41;
+/// Advice of `madvise` to share equal pages with other processes, by which the time of a write tells what they hold.
+const MADV_MERGEABLE: u64 = 12;
 
 /// Requests of `ioctl` that mean something for files and pipes, or that ask whether something is a terminal.
 const IOCTLS: [u64; 5] =
     [libc::TCGETS, libc::TIOCGWINSZ, libc::FIOCLEX, libc::FIONCLEX, libc::FIONBIO];
-/// Commands of `fcntl` on descriptors, flags and locks. Those for signals, leases and the size of pipes are missing.
-const FCNTLS: [i32; 12] = [
+/// Commands of `fcntl` that set a lock.
+const LOCKS: [i32; 4] = [libc::F_SETLK, libc::F_SETLKW, libc::F_OFD_SETLK, libc::F_OFD_SETLKW];
+/// The other commands of `fcntl` on descriptors, flags and locks. Those for signals, leases and the size of pipes are
+/// missing.
+const FCNTLS: [i32; 8] = [
     libc::F_DUPFD,
     libc::F_DUPFD_CLOEXEC,
     libc::F_GETFD,
@@ -30,11 +35,7 @@ const FCNTLS: [i32; 12] = [
     libc::F_GETFL,
     libc::F_SETFL,
     libc::F_GETLK,
-    libc::F_SETLK,
-    libc::F_SETLKW,
     libc::F_OFD_GETLK,
-    libc::F_OFD_SETLK,
-    libc::F_OFD_SETLKW,
 ];
 
 /// Returns the programs as bytes of `struct sock_filter`, in the order in which they are installed. The kernel runs
@@ -46,10 +47,12 @@ pub(crate) fn compile_programs() -> Result<Vec<Vec<u8>>, BackendError> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
     let mut refused = unconditional(REFUSED);
     refused.extend(argument_rules()?);
+    let mut ignored = unconditional(IGNORED);
+    ignored.extend(lock_rules()?);
     // An error for a call that the last program allows stays as it is.
     let passed = [ALLOWED, IGNORED, UNSUPPORTED, REFUSED, KILLED].concat();
     let programs = [
-        answer(arch, unconditional(IGNORED), SeccompAction::Errno(0))?,
+        answer(arch, ignored, SeccompAction::Errno(0))?,
         answer(arch, unconditional(UNSUPPORTED), errno(libc::EOPNOTSUPP))?,
         answer(arch, ioctl_rules()?, errno(libc::ENOTTY))?,
         answer(arch, refused, errno(libc::EPERM))?,
@@ -74,8 +77,11 @@ fn argument_rules() -> Result<Rules, BackendError> {
     let prctls =
         [libc::PR_SET_NAME, libc::PR_GET_NAME].map(|option| u64::from(option.unsigned_abs()));
     let prctls = [prctls.as_slice(), &[PR_SET_VMA]].concat();
-    let fcntls = FCNTLS.map(|command| u64::from(command.unsigned_abs()));
+    let fcntls = FCNTLS.iter().chain(&LOCKS).map(|command| u64::from(command.unsigned_abs()));
+    let fcntls: Vec<_> = fcntls.collect();
     let another_process = || other_than(0, &[0]);
+    // Neither a group, a user nor another process.
+    let priorities = [other_than(0, &[0])?, other_than(1, &[0])?].concat();
     Ok(BTreeMap::from([
         (libc::SYS_clone, other_than(0, &THREAD_FLAGS)?),
         (libc::SYS_prctl, other_than(0, &prctls)?),
@@ -86,8 +92,16 @@ fn argument_rules() -> Result<Rules, BackendError> {
         (libc::SYS_sched_setaffinity, another_process()?),
         (libc::SYS_getpgid, another_process()?),
         (libc::SYS_getsid, another_process()?),
-        (libc::SYS_getpriority, other_than(1, &[0])?),
+        (libc::SYS_getpriority, priorities),
+        (libc::SYS_madvise, equal_to(2, MADV_MERGEABLE)?),
     ]))
+}
+
+/// The commands of `fcntl` that are answered as if they had been done.
+fn lock_rules() -> Result<Rules, BackendError> {
+    let rules = LOCKS.map(|command| equal_to(1, u64::from(command.unsigned_abs())));
+    let rules = rules.into_iter().collect::<Result<Vec<_>, _>>()?;
+    Ok(BTreeMap::from([(libc::SYS_fcntl, rules.concat())]))
 }
 
 fn ioctl_rules() -> Result<Rules, BackendError> {
@@ -102,9 +116,20 @@ fn other_than(argument: u8, values: &[u64]) -> Result<Vec<SeccompRule>, BackendE
     Ok(vec![SeccompRule::new(conditions.collect::<Result<_, _>>()?)?])
 }
 
+fn equal_to(argument: u8, value: u64) -> Result<Vec<SeccompRule>, BackendError> {
+    compared(argument, SeccompCmpOp::Eq, value)
+}
+
 fn has_flag(argument: u8, flag: u64) -> Result<Vec<SeccompRule>, BackendError> {
-    let operator = SeccompCmpOp::MaskedEq(flag);
-    let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, flag)?;
+    compared(argument, SeccompCmpOp::MaskedEq(flag), flag)
+}
+
+fn compared(
+    argument: u8,
+    operator: SeccompCmpOp,
+    value: u64,
+) -> Result<Vec<SeccompRule>, BackendError> {
+    let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)?;
     Ok(vec![SeccompRule::new(vec![condition])?])
 }
 
@@ -151,7 +176,8 @@ mod tests {
         let count = calls.len();
         calls.dedup();
         assert_eq!(calls.len(), count);
-        for call in argument_rules().unwrap().keys().chain(ioctl_rules().unwrap().keys()) {
+        let rules = [argument_rules(), ioctl_rules(), lock_rules()];
+        for call in rules.iter().flat_map(|rules| rules.as_ref().unwrap().keys()) {
             assert!(ALLOWED.contains(call), "{call} depends on its arguments and is not allowed");
         }
     }

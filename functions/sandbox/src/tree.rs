@@ -1,6 +1,6 @@
 //! A walk through a folder that foreign code fills, by descriptors.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub(crate) struct Node {
 impl TreeWalk {
     /// Begins a walk through `root`.
     pub(crate) fn begin(root: &OwnedFd) -> io::Result<Self> {
-        let folder = openat(root, ".", folder_flags(), Mode::empty())?;
+        let folder = open_folder(root, c".")?;
         let device = fstat(&folder)?.st_dev;
         let level = Level::new(folder, PathBuf::new())?;
         Ok(Self { device, levels: vec![level] })
@@ -70,7 +70,7 @@ impl TreeWalk {
 
     /// Enters a folder, whose entries come next.
     pub(crate) fn enter(&mut self, node: &Node) -> io::Result<()> {
-        let folder = openat(&*node.folder, &node.name, folder_flags(), Mode::empty())?;
+        let folder = open_folder(&node.folder, &node.name)?;
         if fstat(&folder)?.st_dev != self.device {
             return Err(io::ErrorKind::CrossesDevices.into());
         }
@@ -112,6 +112,47 @@ impl Node {
     }
 }
 
-fn folder_flags() -> OFlags {
-    OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC
+/// Opens a folder. Its time of access stays, which would tell foreign code when to hide files from the walk.
+fn open_folder(parent: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let flags = flags | OFlags::CLOEXEC;
+    match openat(parent, name, flags | OFlags::NOATIME, Mode::empty()) {
+        // Somebody else owns it.
+        Err(Errno::PERM) => openat(parent, name, flags, Mode::empty()),
+        opened => opened,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File, FileTimes};
+    use std::os::unix::fs::MetadataExt;
+    use std::time::SystemTime;
+
+    use rustix::fs::CWD;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn walk_leaves_no_time_of_access() {
+        let root = TempDir::new().unwrap();
+        let inner = root.path().join("inner");
+        fs::create_dir(&inner).unwrap();
+        fs::write(inner.join("file"), "x").unwrap();
+        for folder in [root.path(), &inner] {
+            let times = FileTimes::new().set_accessed(SystemTime::UNIX_EPOCH);
+            File::open(folder).unwrap().set_times(times).unwrap();
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let opened = openat(CWD, root.path(), flags, Mode::empty()).unwrap();
+        let mut walk = TreeWalk::begin(&opened).unwrap();
+        let folder = walk.next_node().unwrap().unwrap();
+        walk.enter(&folder).unwrap();
+        assert_eq!(walk.next_node().unwrap().unwrap().path.to_str(), Some("inner/file"));
+        assert!(walk.next_node().unwrap().is_none());
+        for folder in [root.path(), &inner] {
+            assert_eq!(fs::metadata(folder).unwrap().atime(), 0, "{}", folder.display());
+        }
+    }
 }

@@ -7,7 +7,7 @@ pub(super) const ALLOWED: &[i64] = &[
     // Files by descriptor.
     libc::SYS_read, libc::SYS_write, libc::SYS_readv, libc::SYS_writev, libc::SYS_pread64, libc::SYS_pwrite64,
     libc::SYS_close, libc::SYS_close_range, libc::SYS_fstat, libc::SYS_lseek, libc::SYS_ftruncate,
-    libc::SYS_fallocate, libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_flock, libc::SYS_fadvise64, libc::SYS_fcntl,
+    libc::SYS_fallocate, libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_fadvise64, libc::SYS_fcntl,
     libc::SYS_ioctl, libc::SYS_dup, libc::SYS_dup3, libc::SYS_sendfile, libc::SYS_copy_file_range,
     #[cfg(target_arch = "x86_64")] libc::SYS_dup2,
     // Files by name.
@@ -54,7 +54,8 @@ pub(super) const ALLOWED: &[i64] = &[
     libc::SYS_uname,
 ];
 
-/// Answered as if they had been done. Landlock restricts none of them, and `shutil.copy` makes some.
+/// Answered as if they had been done. Landlock restricts none of them, and `shutil.copy` makes some. Locks fill the
+/// memory of the kernel, and a job has nobody to lock out; [`super::lock_rules`] has the others.
 #[rustfmt::skip]
 pub(super) const IGNORED: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_chmod,
@@ -63,7 +64,7 @@ pub(super) const IGNORED: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_utime,
     #[cfg(target_arch = "x86_64")] libc::SYS_utimes,
     #[cfg(target_arch = "x86_64")] libc::SYS_futimesat,
-    libc::SYS_fchmod, libc::SYS_fchmodat, libc::SYS_fchown, libc::SYS_fchownat, libc::SYS_utimensat,
+    libc::SYS_fchmod, libc::SYS_fchmodat, libc::SYS_fchown, libc::SYS_fchownat, libc::SYS_utimensat, libc::SYS_flock,
     // fchmodat2, in no version of the C library that we build with.
     452,
 ];
