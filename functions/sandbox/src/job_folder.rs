@@ -28,9 +28,15 @@ pub(crate) struct JobFolder {
     work: OwnedFd,
     /// Whether the job has a user of its own, who must be able to change its files.
     has_own_user: bool,
-    /// The hashes of the files that were laid out.
-    given: BTreeMap<String, Vec<u8>>,
+    /// The files that were laid out, by name.
+    given: BTreeMap<String, GivenFile>,
     _removal: Option<Removal>,
+}
+
+/// A file that was laid out.
+struct GivenFile {
+    size: u64,
+    hash: Vec<u8>,
 }
 
 /// The products of a job.
@@ -79,7 +85,8 @@ impl JobFolder {
             if self.has_own_user {
                 fchmod(&file, Mode::from_raw_mode(0o666))?;
             }
-            self.given.insert(name.to_owned(), Sha256::digest(content).to_vec());
+            let hash = Sha256::digest(content).to_vec();
+            self.given.insert(name.to_owned(), GivenFile { size: content.len() as u64, hash });
         }
         Ok(())
     }
@@ -93,24 +100,35 @@ impl JobFolder {
         let mut room = MAX_PRODUCT_BYTES;
         for node in self.list_files()? {
             let path = node.path.to_string_lossy().into_owned();
-            let most = MAX_PRODUCT.min(room);
-            let Some(content) = read_regular_file(&node, most)? else {
-                products.leave_out(path);
-                continue;
-            };
-            if self.given.get(&path).is_some_and(|hash| **hash == *Sha256::digest(&content)) {
+            if self.is_unchanged(&path, &node)? {
                 continue;
             }
             let name = FileName::new(path.replace('/', "-")).ok();
-            match name.filter(|name| names.insert(name.as_str().to_owned())) {
-                Some(name) if products.files.len() < MAX_PRODUCTS => {
-                    room = room.saturating_sub(content.len() as u64);
-                    products.files.push(SandboxFile { name, content });
-                }
-                Some(_) | None => products.leave_out(path),
-            }
+            let name = name.filter(|name| !names.contains(name.as_str()));
+            // What cannot be a product is not read: foreign code makes thousands of large files in no time.
+            let Some(name) = name.filter(|_| products.files.len() < MAX_PRODUCTS) else {
+                products.leave_out(path);
+                continue;
+            };
+            let Some(content) = read_regular_file(&node, MAX_PRODUCT.min(room))? else {
+                products.leave_out(path);
+                continue;
+            };
+            room = room.saturating_sub(content.len() as u64);
+            names.insert(name.as_str().to_owned());
+            products.files.push(SandboxFile { name, content });
         }
         Ok(products)
+    }
+
+    /// Whether a file is as it was laid out.
+    fn is_unchanged(&self, path: &str, node: &Node) -> io::Result<bool> {
+        let Some(given) = self.given.get(path) else { return Ok(false) };
+        if node.apparent_size() != given.size {
+            return Ok(false);
+        }
+        let content = read_regular_file(node, given.size)?;
+        Ok(content.is_some_and(|content| *Sha256::digest(&content) == *given.hash))
     }
 
     /// Lists what is in `work` and is no folder that can be looked into, nor hidden, nor compiled by Python.

@@ -20,6 +20,8 @@ use crate::zygote::ForkedChild;
 
 /// Bytes of the value of a job.
 const MAX_VALUE: usize = 4 * 1024 * 1024;
+/// Values within the value of a job, counted generously. Each takes up to 200 bytes of memory here.
+const MAX_PARTS: usize = 50_000;
 /// Bytes of the variables of a block. Python keeps up to 50 MB of them.
 const MAX_STATE: usize = 64 * 1024 * 1024;
 /// Time between two looks at a folder that has no quota of the kernel's.
@@ -174,11 +176,29 @@ async fn wait_for_limit(seconds: u32, watched: Option<Arc<OwnedFd>>, process: Pi
     }
 }
 
-/// Parses what a child wrote of its job, which foreign code may have made: limited bytes and depth, no NaN, no
+/// Parses what a child wrote of its job, which foreign code may have made: limited bytes, parts and depth, no NaN, no
 /// half characters.
 fn parse_value(bytes: &[u8]) -> Option<Value> {
-    let is_whole = bytes.first() == Some(&JAILED) && bytes.len() <= MAX_VALUE;
-    serde_json::from_slice(bytes).ok().filter(|_| is_whole)
+    let is_limited = bytes.len() <= MAX_VALUE && count_parts(bytes) <= MAX_PARTS;
+    let is_jailed = bytes.first() == Some(&JAILED);
+    if is_limited && is_jailed { serde_json::from_slice(bytes).ok() } else { None }
+}
+
+/// Counts what begins or separates values in JSON, outside of strings.
+fn count_parts(json: &[u8]) -> usize {
+    let mut parts = 0;
+    let mut is_string = false;
+    let mut is_escaped = false;
+    for byte in json {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_string => is_escaped = true,
+            b'"' => is_string = !is_string,
+            b'[' | b'{' | b',' | b':' if !is_string => parts += 1,
+            _ => {}
+        }
+    }
+    parts
 }
 
 /// Classifies the end of a child that nobody killed. `status` is unknown where the zygote died.
@@ -241,6 +261,12 @@ mod fuzz {
         println!("{}", tried.unwrap());
         assert_eq!(parse_value(b" {\"a\": [1, \"x\"]}"), Some(serde_json::json!({"a": [1, "x"]})));
         assert_eq!(parse_value(&[&[JAILED], vec![b'1'; MAX_VALUE].as_slice()].concat()), None);
+        let list = |parts: usize| format!(" [{}0]", "0,".repeat(parts - 1)).into_bytes();
+        assert!(parse_value(&list(MAX_PARTS)).is_some());
+        assert_eq!(parse_value(&list(MAX_PARTS + 1)), None);
+        // What stands in a string is one part.
+        let text = format!(" \"{}\"", r#"[,\"{:"#.repeat(MAX_PARTS));
+        assert!(parse_value(text.as_bytes()).is_some());
     }
 }
 

@@ -258,3 +258,41 @@ proptest! {
         prop_assert_eq!(fs::read_to_string(canary).unwrap(), "secret");
     }
 }
+
+/// Bytes that this thread has read.
+fn bytes_read() -> u64 {
+    let counts = fs::read_to_string("/proc/thread-self/io").unwrap();
+    let line = counts.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
+    line.parse().unwrap()
+}
+
+#[test]
+fn what_cannot_be_a_product_is_not_read() {
+    let place = Place::with(&[("given.csv", "a")]);
+    let work = place.work();
+    let create = |name: &str, size: u64| {
+        fs::File::create(work.join(name)).unwrap().set_len(size).unwrap();
+    };
+    for nth in 0..MAX_PRODUCTS {
+        create(&format!("a{nth:02}"), 1);
+    }
+    create("given.csv", MAX_PRODUCT);
+    for nth in 0..100 {
+        // Beyond the number of products, and without a name that a product may have.
+        create(&format!("z{nth}"), MAX_PRODUCT);
+        create(&format!("0\n{nth}"), MAX_PRODUCT);
+    }
+    let before = bytes_read();
+    let products = place.folder.collect_products().unwrap();
+    assert_eq!((products.files.len(), products.left_out.len()), (MAX_PRODUCTS, MAX_LEFT_OUT));
+    let read = bytes_read() - before;
+    assert!(read < MAX_PRODUCT, "{read} bytes were read");
+}
+
+#[test]
+fn large_file_that_was_given_is_unchanged() {
+    let text = "x".repeat(usize::try_from(MAX_PRODUCT).unwrap() + 1);
+    let place = Place::with(&[("given.csv", &text)]);
+    let products = place.folder.collect_products().unwrap();
+    assert!(products.files.is_empty() && products.left_out.is_empty(), "{:?}", products.left_out);
+}
