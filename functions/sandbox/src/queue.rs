@@ -1,12 +1,13 @@
 //! The queue of jobs that wait for memory, in which users take turns.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-/// Jobs that wait at most.
+/// Jobs that wait at most, and those of one user.
 const MAX_WAITING: usize = 200;
+const MAX_WAITING_OF_USER: usize = 50;
 
 /// A queue for jobs of users `U`.
 pub(crate) struct JobQueue<U> {
@@ -20,7 +21,7 @@ pub(crate) struct Turn<U: Clone + PartialEq> {
     ticket: u64,
 }
 
-/// The place in the queue is too far behind.
+/// Too many jobs wait: those of all users, or of this one.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct QueueFull {
     pub(crate) waiting: usize,
@@ -37,8 +38,8 @@ struct QueueOrder<U> {
     /// The finish tags of users' last jobs, while they are ahead of the virtual time.
     finish_tags: Vec<(U, u64)>,
     working: Vec<u64>,
-    /// Start tag and ticket of each job that waits.
-    waiting: BTreeSet<(u64, u64)>,
+    /// The user of each job that waits, by start tag and ticket.
+    waiting: BTreeMap<(u64, u64), U>,
 }
 
 impl<U: Clone + PartialEq> JobQueue<U> {
@@ -95,7 +96,7 @@ impl<U: Clone + PartialEq> Drop for Turn<U> {
     }
 }
 
-impl<U: PartialEq> QueueOrder<U> {
+impl<U: Clone + PartialEq> QueueOrder<U> {
     fn new(limit: usize) -> Self {
         Self {
             limit: limit.max(1),
@@ -103,39 +104,39 @@ impl<U: PartialEq> QueueOrder<U> {
             virtual_time: 0,
             finish_tags: Vec::new(),
             working: Vec::new(),
-            waiting: BTreeSet::new(),
+            waiting: BTreeMap::new(),
         }
     }
 
     fn enter(&mut self, user: U) -> Result<u64, QueueFull> {
-        if self.waiting.len() >= MAX_WAITING {
+        let of_user = self.waiting.values().filter(|other| **other == user).count();
+        if self.waiting.len() >= MAX_WAITING || of_user >= MAX_WAITING_OF_USER {
             return Err(QueueFull { waiting: self.waiting.len() });
         }
         self.finish_tags.retain(|(_, tag)| *tag > self.virtual_time);
         let index = self.finish_tags.iter().position(|(other, _)| *other == user);
         let last = index.map(|index| self.finish_tags.swap_remove(index).1);
         let start = last.unwrap_or(self.virtual_time);
-        self.finish_tags.push((user, start + 1));
+        self.finish_tags.push((user.clone(), start + 1));
         self.next_ticket += 1;
-        self.waiting.insert((start, self.next_ticket));
+        self.waiting.insert((start, self.next_ticket), user);
         Ok(self.next_ticket)
     }
 
     fn leave(&mut self, ticket: u64) {
         self.working.retain(|working| *working != ticket);
-        self.waiting.retain(|(_, waiting)| *waiting != ticket);
+        self.waiting.retain(|(_, waiting), _| *waiting != ticket);
     }
 
     /// Returns the place of a job in the queue, from 1; 0 once it may work, which it does then.
     fn advance(&mut self, ticket: u64) -> usize {
-        let Some(ahead) = self.waiting.iter().position(|(_, waiting)| *waiting == ticket) else {
-            return 0;
-        };
+        let found = self.waiting.keys().enumerate().find(|(_, (_, waiting))| *waiting == ticket);
+        let Some((ahead, (tag, _))) = found else { return 0 };
+        let tag = *tag;
         let free = self.limit.saturating_sub(self.working.len());
         if ahead >= free {
             return ahead - free + 1;
         }
-        let tag = self.waiting.iter().nth(ahead).map_or(0, |(tag, _)| *tag);
         self.waiting.remove(&(tag, ticket));
         self.working.push(ticket);
         self.virtual_time = self.virtual_time.max(tag);
@@ -214,13 +215,35 @@ mod tests {
     #[tokio::test]
     async fn full_queue_takes_no_job() {
         let queue = Arc::new(JobQueue::new(1));
-        let _first = queue.take_turn(&1, |_| {}).await.unwrap();
-        let mut waiting: Vec<_> =
-            (0..MAX_WAITING).map(|_| Box::pin(queue.take_turn(&2, |_| {}))).collect();
+        let _first = queue.take_turn(&0, |_| {}).await.unwrap();
+        let mut waiting: Vec<_> = (0..MAX_WAITING)
+            .map(|nth| {
+                let queue = Arc::clone(&queue);
+                Box::pin(async move { queue.take_turn(&(nth / MAX_WAITING_OF_USER), |_| {}).await })
+            })
+            .collect();
         for turn in &mut waiting {
             assert!(poll!(turn).is_pending());
         }
-        let refused = queue.take_turn(&3, |_| {}).await.err();
+        let refused = queue.take_turn(&9, |_| {}).await.err();
         assert_eq!(refused, Some(QueueFull { waiting: MAX_WAITING }));
+    }
+
+    #[tokio::test]
+    async fn user_fills_a_part_of_the_queue_alone() {
+        let queue = Arc::new(JobQueue::new(1));
+        let _first = queue.take_turn(&1, |_| {}).await.unwrap();
+        let mut waiting: Vec<_> =
+            (0..MAX_WAITING_OF_USER).map(|_| Box::pin(queue.take_turn(&1, |_| {}))).collect();
+        for turn in &mut waiting {
+            assert!(poll!(turn).is_pending());
+        }
+        let refused = queue.take_turn(&1, |_| {}).await.err();
+        assert_eq!(refused, Some(QueueFull { waiting: MAX_WAITING_OF_USER }));
+        let mut other = Box::pin(queue.take_turn(&2, |_| {}));
+        assert!(poll!(&mut other).is_pending());
+        drop(waiting);
+        // Jobs that were given up count no more.
+        assert!(poll!(&mut Box::pin(queue.take_turn(&1, |_| {}))).is_pending());
     }
 }
