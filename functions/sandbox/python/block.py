@@ -39,6 +39,7 @@ def run_block(code, earlier, state, new_state):
     names = sys.modules["__main__"].__dict__
     builtins.input = _refuse_input
     socket.socketpair = _open_pipe
+    _seed_chance()
     pyplot = _save_shown_figures()
     try:
         blocks = [ast.parse(block) for block in earlier]
@@ -51,6 +52,13 @@ def run_block(code, earlier, state, new_state):
     sys.stderr.flush()
     kept, lost = _keep(names, new_state)
     return {"error": error, "kept": kept, "lost": lost}
+
+
+def _seed_chance():
+    """Parts the random numbers of this process from those of all other children, who inherit NumPy's state alike."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed()
 
 
 def _refuse_input(prompt=""):

@@ -95,6 +95,21 @@ async fn variables_and_definitions_come_back_in_the_next_block() {
     assert_eq!(sandbox.run(next).await.output.head, "6\n");
 }
 
+/// Children of one process inherit the same state.
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn random_numbers_of_jobs_differ() {
+    let sandbox = start();
+    for code in ["import random\nrandom.random()", "import numpy\nnumpy.random.rand()"] {
+        let (one, other) = (sandbox.run_code(code).await, sandbox.run_code(code).await);
+        assert!(
+            one.output.head.starts_with("0.") && other.output.head.starts_with("0."),
+            "{one:?}"
+        );
+        assert_ne!(one.output.head, other.output.head, "{code}");
+    }
+}
+
 #[tokio::test]
 #[ignore = "needs a Python: cargo verify --only sandbox"]
 async fn a_chart_that_is_shown_or_saved_is_a_product() {
@@ -146,6 +161,8 @@ async fn values_that_cannot_be_read_end_their_own_job_alone() {
             r"b'\xff\xfe'",
             r#"b'{"error": null}{"error": null}'"#,
             r"b'\x00'",
+            // As memory it is a hundred times as large.
+            "b'[' + b'[],' * 60_000 + b'[]]'",
         ];
         for bytes in values {
             let answer = sandbox.run_code(&write(bytes)).await;
