@@ -6,8 +6,9 @@ import re
 MAX_SHEET = 300_000
 
 _COMMENT = re.compile(r"/\*.*?(\*/|$)", re.DOTALL)
-_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})[ \t\n\r\f]?")
-_IMPORT = re.compile(r"@import[^;{}]*(;|$)", re.IGNORECASE)
+# Of a letter by its number, or of any character by itself.
+_ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})(?:\r\n|[ \t\n\r\f])?|(.))", re.DOTALL)
+_IMPORT = re.compile(r"""@import(?:"[^"]*"|'[^']*'|[^;{}"'])*(;|$)?""", re.IGNORECASE)
 _URL = re.compile(r"""url\(\s*("[^"\n]*"?|'[^'\n]*'?|[^)"']*)\s*(?:\)|$)""", re.IGNORECASE)
 # Functions that take an address as a string.
 _LOADERS = re.compile(r"(-webkit-)?(image-set|cross-fade)\(|\b(src|image|element|expression)\(", re.IGNORECASE)
@@ -57,6 +58,8 @@ def clean_css(sheet, resolve):
 
 
 def _letter(found):
-    number = int(found[1], 16)
-    letter = chr(number) if 0 < number < 0x110000 and not 0xD800 <= number < 0xE000 else "\ufffd"
+    letter = found[2]
+    if found[1]:
+        number = int(found[1], 16)
+        letter = chr(number) if 0 < number < 0x110000 and not 0xD800 <= number < 0xE000 else "\ufffd"
     return letter if letter.isalnum() or letter in "-_" else found[0]

@@ -85,6 +85,13 @@ fn complaints(html: &str, scripts: usize) -> Vec<String> {
     });
     found.extend(loads.map(|(at, _)| lower[at..].chars().take(60).collect()));
     found.extend(lower.match_indices("@import").map(|(_, import)| import.to_owned()));
+    found.extend(lower.match_indices("image-set(").map(|(_, load)| load.to_owned()));
+    // A browser takes an escaped letter for the letter.
+    let mut letters = lower.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let escaped = letters.next_if(|_| letter == '\\');
+        found.extend(escaped.filter(|letter| ('g'..='z').contains(letter)).map(String::from));
+    }
     if lower.matches("<script").count() != scripts {
         found.push("a script".to_owned());
     }
@@ -92,7 +99,7 @@ fn complaints(html: &str, scripts: usize) -> Vec<String> {
 }
 
 /// Ways to have a browser run or load something, `X` being what it would run.
-const SPELLINGS: [&str; 56] = [
+const SPELLINGS: [&str; 61] = [
     "<script>X</script>",
     "<SCRIPT SRC=//evil.test/x.js></SCRIPT>",
     "<scr<script>ipt>X</scr</script>ipt>",
@@ -132,6 +139,11 @@ const SPELLINGS: [&str; 56] = [
     "<div style=\"background:image-set('https://evil.test/x' 1x)\">t</div>",
     "<div style=\"background:url(&quot;https://evil.test&quot;\">t</div>",
     "<style>@import url(https://evil.test/x.css);</style>",
+    "<style>@i\\mport 'https://evil.test/x.css';</style>",
+    "<style>@\\\\69mport 'https://evil.test/x.css';</style>",
+    "<style>@import 'https://evil.test/{';</style>",
+    "<div style=\"background:u\\rl(https://evil.test)\">t</div>",
+    "<div style=\"background:i\\mage-set('https://evil.test/x' 1x)\">t</div>",
     "<style>@\\69mport 'https://evil.test/x.css';</style>",
     "<style>@font-face{font-family:a;src:url(//evil.test/a.woff)}</style>",
     "<style>a{background:url(/**/https://evil.test)}</style>",
