@@ -17,15 +17,16 @@ fn events(answer: &Answer) -> Vec<Value> {
         .collect()
 }
 
-/// Checks that the page of data questions is told something and unlocked. Returns the code.
+/// Checks that the page of data questions shows a sentence of ours and is unlocked. Returns the code. The page
+/// shows none of what an `ERROR` says.
 #[track_caller]
 fn unlocked(answer: &Answer) -> (u16, String) {
     let events = events(answer);
-    let [error, ready] = events.as_slice() else { panic!("{events:?}") };
-    assert_eq!(error["eventType"], "ERROR");
-    assert!(!error["data"].as_str().unwrap().is_empty());
+    let [thought, ready] = events.as_slice() else { panic!("{events:?}") };
+    assert_eq!(thought["eventType"], "THINK");
+    assert!(!thought["data"].as_str().unwrap().is_empty());
     assert_eq!(*ready, json!({"eventType": "READY", "data": ""}));
-    (answer.status, error["code"].as_str().unwrap().to_owned())
+    (answer.status, thought["code"].as_str().unwrap().to_owned())
 }
 
 async fn sent(client: &Client, method: Method, path: &str, body: &str) -> Answer {

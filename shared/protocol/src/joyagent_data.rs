@@ -8,17 +8,18 @@ use serde_json::json;
 use djinn_core::error_code::Failure;
 use djinn_core::language::Language;
 
-/// The whole stream of a question that is not answered: why, and what unlocks the page's input. The
-/// page shows a sentence of its own; the code is for others.
+/// Returns the whole stream of a question that is not answered: a thought that says why, and the event that
+/// unlocks the page's input. For `ERROR` the page shows a sentence of its own, which says nothing of the
+/// cause. The code is for other clients.
 #[must_use]
 pub fn refusal_stream(failure: &Failure, language: Language) -> String {
-    let why = json!({
-        "eventType": "ERROR",
+    let thought = json!({
+        "eventType": "THINK",
         "data": failure.sentence(language),
         "code": failure.code.as_str(),
     });
     let ready = json!({"eventType": "READY", "data": ""});
-    format!("data:{why}\n\ndata:{ready}\n\n")
+    format!("data:{thought}\n\ndata:{ready}\n\n")
 }
 
 #[cfg(test)]
@@ -27,9 +28,9 @@ mod tests {
     use djinn_core::error_code::ErrorCode;
 
     #[test]
-    fn the_page_is_told_why_and_then_unlocked() {
+    fn page_shows_the_reason_and_is_unlocked() {
         let stream = refusal_stream(&ErrorCode::DataUnavailable.into(), Language::En);
-        let frames = "data:{\"eventType\":\"ERROR\",\"data\":\"Data questions cannot be answered here \
+        let frames = "data:{\"eventType\":\"THINK\",\"data\":\"Data questions cannot be answered here \
                       yet. Choose another product, or switch deep thinking on.\",\
                       \"code\":\"data_unavailable\"}\n\n\
                       data:{\"eventType\":\"READY\",\"data\":\"\"}\n\n";

@@ -60,7 +60,7 @@ impl Reply {
         let text = |name: &str| json[name].as_str().map(str::to_owned);
         match event {
             Some(_) if json["finished"] == true => Told { code: text("errorMsg"), field: None },
-            Some(_) if json["eventType"] == "ERROR" && unlocks => {
+            Some(_) if json["eventType"] == "THINK" && unlocks => {
                 Told { code: text("code"), field: None }
             }
             Some(_) => Told::default(),
