@@ -1,23 +1,20 @@
 """Documents as text, part by part. Nothing of a document is ever run, and nothing outside it is read."""
 
-import codecs
-import csv
 import zipfile
 
+from text_encoding import read_text
 from words import words
 
 # What a document that is an archive may unpack to, before anything of it is read.
 MAX_RATIO = 200
 MAX_UNPACKED = 200 * 1024 * 1024
 MAX_MEMBERS = 10_000
-# Bytes of a text that are read.
-MAX_TEXT_BYTES = 64 * 1024 * 1024
 # Characters of all of a document.
 MAX_CHARACTERS = 5_000_000
 # Pages of a PDF that one call reads.
 MAX_PAGES = 200
-# Lines whose fields are counted to find the separator.
-SAMPLE_LINES = 200
+# Cells of a sheet.
+MAX_CELLS = 1_000_000
 
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 _IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM")
@@ -119,108 +116,57 @@ def _refuse(_, __):
 
 
 def decode(path):
-    """The text of a file and its encoding. Raises `Unreadable` for what is no text."""
-    with open(path, "rb") as file:
-        content = file.read(MAX_TEXT_BYTES + 1)
-    if len(content) > MAX_TEXT_BYTES:
-        content = content[:MAX_TEXT_BYTES]
-    encoding = _encoding_of(content)
+    """The text of a file and its `text_encoding.TextEncoding`. Raises `Unreadable` for what is no text."""
+    text, encoding = read_text(path)
     if encoding is None:
         raise Unreadable("no_text")
-    return content.decode(encoding, errors="replace"), encoding
-
-
-def _encoding_of(content):
-    for mark, encoding in ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"),
-                           (codecs.BOM_UTF16_BE, "utf-16")):
-        if content.startswith(mark):
-            return encoding
-    sample = content[:65536]
-    if b"\0" in sample:
-        return _utf16_without_mark(sample)
-    try:
-        # A last character may be cut.
-        codecs.getincrementaldecoder("utf-8")().decode(content)
-        return "utf-8"
-    except UnicodeDecodeError:
-        pass
-    return "gb18030" if _looks_chinese(sample) else "cp1252" if _is_cp1252(sample) else "latin-1"
-
-
-def _utf16_without_mark(sample):
-    """Latin text in UTF-16 has a zero in every other place."""
-    even, odd = sample[::2].count(0), sample[1::2].count(0)
-    if odd > len(sample) // 8 and even * 10 < odd:
-        return "utf-16-le"
-    if even > len(sample) // 8 and odd * 10 < even:
-        return "utf-16-be"
-    return None
-
-
-def _looks_chinese(sample):
-    try:
-        text = codecs.getincrementaldecoder("gb18030")().decode(sample)
-    except UnicodeDecodeError:
-        return False
-    foreign = [letter for letter in text if letter > "\x7f"]
-    common = [letter for letter in foreign if "\u4e00" <= letter <= "\u9fff" or letter in "，。、：；（）《》“”"]
-    return len(common) * 10 >= len(foreign) * 9
-
-
-def _is_cp1252(sample):
-    return not any(byte in sample for byte in (0x81, 0x8D, 0x8F, 0x90, 0x9D))
-
-
-class CsvForm:
-    """How a CSV is written: `encoding`, `separator`, `lines` that are not empty, `ragged` ones among the first."""
-
-    def __init__(self, path):
-        text, self.encoding = decode(path)
-        lines = text.splitlines()
-        sample = [line for line in lines[:SAMPLE_LINES] if line.strip()]
-        self.separator = max(",;\t|", key=lambda mark: _regularity(sample, mark))
-        widths = [len(row) for row in csv.reader(sample, delimiter=self.separator)]
-        self.ragged = sum(1 for width in widths if width != widths[0]) if widths else 0
-        self.lines = sum(1 for line in lines if line.strip())
-
-
-def _regularity(sample, mark):
-    """How well a mark separates: fields of the first line, if most lines have as many."""
-    widths = [len(row) for row in csv.reader(sample, delimiter=mark)]
-    if not widths or widths[0] == 1:
-        return 0
-    return widths[0] * sum(1 for width in widths if width == widths[0]) / len(widths)
+    return text, encoding
 
 
 def _read_text(path, _):
-    return decode(path)[0], []
+    text, encoding = decode(path)
+    return text, encoding.notes()
 
 
 # Documents of Office
 
 
-def _read_workbook(path, language):
-    from python_calamine import CalamineWorkbook
-
+def workbook_notes(path):
+    """Notes of `extract` about the parts of a workbook that are not followed."""
     names = check_archive(path)
-    notes = []
-    if any(name.endswith("vbaProject.bin") for name in names):
-        notes.append("macros")
-    if any(name.startswith("xl/externalLinks/") for name in names):
-        notes.append("links")
-    parts = []
+    notes = ["macros"] if any(name.endswith("vbaProject.bin") for name in names) else []
+    return notes + (["links"] if any(name.startswith("xl/externalLinks/") for name in names) else [])
+
+
+def _read_workbook(path, language):
+    import workbook
+
+    notes = workbook_notes(path)
+    parts, unsolved = [], []
     try:
-        workbook = CalamineWorkbook.from_path(path)
-        for sheet in workbook.sheet_names:
-            rows = workbook.get_sheet_by_name(sheet).to_python(skip_empty_area=True)
-            width = max((len(row) for row in rows), default=0)
-            about = words(language, "sheet_size", name=sheet, rows=len(rows), columns=width)
-            parts.append(f"## {about}\n")
-            parts += ["\t".join(f"{cell}" for cell in row) for row in rows]
-            parts.append("")
+        for sheet in workbook.read_sheets(path):
+            if sheet.kind != "table":
+                parts.append(f"## {words(language, f'{sheet.kind}_sheet', name=sheet.name)}\n")
+                continue
+            cells = sheet.read(MAX_CELLS)
+            unsolved += cells.facts.unsolved
+            notes += ["cut"] if cells.is_cut and "cut" not in notes else []
+            parts += _sheet_lines(sheet.name, cells, language)
     except Exception as error:
         raise Unreadable("broken") from error
-    return "\n".join(parts), notes
+    return "\n".join(parts), notes + (["formulas"] if unsolved else [])
+
+
+def _sheet_lines(name, cells, language):
+    from workbook import show_cell, shorten
+
+    about = words(language, "sheet_size", name=name, rows=len(cells.rows), columns=len(cells.columns))
+    lines = [f"## {about}\n"]
+    facts = [("merged", cells.facts.merged), ("unsolved", cells.facts.unsolved), ("far", cells.far)]
+    lines += [words(language, key, cells=shorten(names)) for key, names in facts if names]
+    for _, row in cells.rows:
+        lines.append("\t".join(show_cell(row[column]) if column in row else "" for column in cells.columns))
+    return [*lines, ""]
 
 
 def _read_docx(path, _):

@@ -25,6 +25,8 @@ def load_libraries(fonts):
     matplotlib.rcParams["font.sans-serif"] = [*families, *matplotlib.rcParams["font.sans-serif"]]
     matplotlib.rcParams["axes.unicode_minus"] = False
     matplotlib.rcParams["axes.formatter.limits"] = (-5, 9)
+    # Calamine, which is faster, takes memory for every cell up to the last.
+    pandas.set_option("io.excel.xlsx.reader", "openpyxl")
     # Caches of fonts and locales that would be filled in every child.
     figure = matplotlib.pyplot.figure()
     figure.text(0, 0, "0")

@@ -2,6 +2,7 @@
 //! beneath it that forks a jailed child for each job. On a laptop the same parent works in process.
 
 mod disk_usage;
+mod file_jobs;
 mod function;
 mod handler;
 mod job_folder;

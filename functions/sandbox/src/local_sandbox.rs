@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use djinn_core::id::{TenantId, UserId};
 use djinn_runtime::port::sandbox::{
@@ -15,6 +15,7 @@ use djinn_runtime::port::tool::BoxFuture;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
+use crate::file_jobs::{FileJob, JoinedAnswer, SplitJob, file_seconds, split_job};
 use crate::job_folder::JobFolder;
 use crate::machine_memory::count_jobs_at_once;
 use crate::queue::{JobQueue, QueueFull};
@@ -147,9 +148,30 @@ impl LocalSandbox {
         self.run_at_once(job).await
     }
 
-    /// Does a job without waiting for a turn.
+    /// Does a job without waiting for a turn. One that reads several files has a process for each, one after the
+    /// other.
     pub(crate) async fn run_at_once(&self, job: SandboxJob) -> Result<SandboxAnswer, SandboxError> {
-        let (report, folder) = self.run_to_its_end(&job).await?;
+        let file_jobs = match split_job(job) {
+            SplitJob::ByFile(file_jobs) => file_jobs,
+            SplitJob::Whole(job) => return self.run_in_one_process(job, self.seconds).await,
+        };
+        let started = Instant::now();
+        let mut joined = JoinedAnswer::new();
+        for FileJob { name, job } in file_jobs {
+            match file_seconds(self.seconds, started.elapsed()) {
+                Some(seconds) => joined.add(&name, self.run_in_one_process(job, seconds).await?),
+                None => joined.add_unread(&name),
+            }
+        }
+        Ok(joined.finish())
+    }
+
+    async fn run_in_one_process(
+        &self,
+        job: SandboxJob,
+        seconds: u32,
+    ) -> Result<SandboxAnswer, SandboxError> {
+        let (report, folder) = self.run_to_its_end(&job, seconds).await?;
         if report.end == JobEnd::Unjailed {
             let why = report.output.head;
             return Err(SandboxError::Disabled(format!("the jail could not be built: {why}")));
@@ -171,10 +193,11 @@ impl LocalSandbox {
     async fn run_to_its_end(
         &self,
         job: &SandboxJob,
+        seconds: u32,
     ) -> Result<(JobReport, JobFolder), SandboxError> {
-        let forked = match self.fork_job().await {
+        let forked = match self.fork_job(seconds).await {
             // It died between two jobs, and the next one finds another.
-            Err(JobError::Zygote(ZygoteError::Ended)) => self.fork_job().await,
+            Err(JobError::Zygote(ZygoteError::Ended)) => self.fork_job(seconds).await,
             forked => forked,
         };
         let (running, folder) = forked.map_err(SandboxError::from)?;
@@ -190,7 +213,7 @@ impl LocalSandbox {
     }
 
     /// Forks a child that waits for its work, with its folder.
-    async fn fork_job(&self) -> Result<(RunningJob, JobFolder), JobError> {
+    async fn fork_job(&self, seconds: u32) -> Result<(RunningJob, JobFolder), JobError> {
         let Workplace { scratch, zygote } = self.open_workplace().await?;
         let (channels, childs) = open_channels()?;
         let own_folder = if zygote.walls().private_root {
@@ -200,7 +223,7 @@ impl LocalSandbox {
         };
         let mut descriptors = childs.descriptors();
         descriptors.extend(own_folder.as_ref().map(|folder| folder.root().as_fd()));
-        let mut child = zygote.fork_child(self.seconds, &descriptors).await?;
+        let mut child = zygote.fork_child(seconds, &descriptors).await?;
         let watched = match &own_folder {
             Some(folder) => Some(Arc::new(folder.root().try_clone()?)),
             None => None,
@@ -210,7 +233,7 @@ impl LocalSandbox {
             (None, Some(root)) => JobFolder::of_private_root(root)?,
             (None, None) => return Err(JobError::Zygote(ZygoteError::Ended)),
         };
-        Ok((RunningJob { child, channels, watched, seconds: self.seconds }, folder))
+        Ok((RunningJob { child, channels, watched, seconds }, folder))
     }
 }
 

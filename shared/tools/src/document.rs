@@ -1,15 +1,18 @@
 //! The beginning of a session's file as text, whatever it is: read here, or in the sandbox where it is no text.
 
 use djinn_core::file::ProductFile;
+use djinn_core::language::Language;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::sandbox::{ExtractValue, Sandbox, SandboxFile, SandboxJob, SandboxWork};
 use djinn_runtime::port::tool::ToolContext;
+use djinn_runtime::prompt::{self, Prompts};
 use djinn_text::truncate::truncate_text;
+use serde_json::json;
 
 use crate::job_files::job_context;
 
 /// Bytes of a document that are given to the sandbox.
-const MAX_DOCUMENT: u64 = 64 * 1024 * 1024;
+pub(crate) const MAX_DOCUMENT: u64 = 64 * 1024 * 1024;
 
 /// The beginning of a file.
 pub(crate) struct FileText {
@@ -57,6 +60,12 @@ async fn extract_text<F: Files>(
     let answer = sandbox.run_job(&job_context(context), job).await.ok()?;
     let part: ExtractValue = serde_json::from_value(answer.value).ok()?;
     part.problem.is_none().then(|| (part.text, part.next_offset.is_some()))
+}
+
+/// A sentence for a model about a note of the sandbox's; see [`ExtractValue::notes`].
+pub(crate) fn render_note(prompts: &Prompts, language: Language, note: &str) -> String {
+    let (note, value) = note.split_once(':').unwrap_or((note, ""));
+    prompts.render(language, prompt::DOCUMENT_NOTE, json!({"note": note, "value": value}))
 }
 
 /// The text of a file; `None` if it is not UTF-8. A last character that the limit cut through is

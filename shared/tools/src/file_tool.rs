@@ -20,11 +20,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::document::decode_text;
+use crate::document::{MAX_DOCUMENT, decode_text, render_note};
 use crate::job_files::{explain_sandbox_error, job_context};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
-/// Bytes of a file that are looked at; what lies behind them cannot be read here.
+/// Bytes of a text that are read here.
 const MAX_READ: u64 = 10_000_000;
 /// Bytes of a file that a model may write in one call.
 const MAX_WRITE: usize = 1_000_000;
@@ -110,6 +110,7 @@ impl<F: Files + Send + Sync> FileTool<F> {
         let bytes = self.files.read_file(&context.session, &file, MAX_READ).await;
         let bytes = bytes.map_err(|error| self.unavailable_error(context, &error))?;
         let Some(content) = decode_text(&bytes) else {
+            let bytes = self.read_document(context, &file, bytes).await?;
             return self.extract_document(context, file, bytes, arguments).await;
         };
         let has_rows = file.has_rows.or_else(|| has_rows(&file.media_type, &bytes));
@@ -123,6 +124,25 @@ impl<F: Files + Send + Sync> FileTool<F> {
         });
         let text = self.prompts.render(context.language, prompt::FILE_READ, values);
         Ok(ToolOutput { view: ResultView::FileRead { file }, ..ToolOutput::from_text(text) })
+    }
+
+    /// All of a document for the sandbox, whose first [`MAX_READ`] bytes are read.
+    async fn read_document(
+        &self,
+        context: &ToolContext,
+        file: &ProductFile,
+        beginning: Vec<u8>,
+    ) -> Result<Vec<u8>, ToolError> {
+        let most = MAX_DOCUMENT.min(self.sandbox.max_bytes());
+        if file.size <= MAX_READ || most == 0 {
+            return Ok(beginning);
+        }
+        if file.size > most {
+            let values = json!({"problem": "too_large"});
+            return Err(self.render_error(context, prompt::DOCUMENT_PROBLEM, values));
+        }
+        let document = self.files.read_file(&context.session, file, file.size).await;
+        document.map_err(|error| self.unavailable_error(context, &error))
     }
 
     /// A part of a document, as the sandbox reads it. What the sandbox cannot do is no text here either.
@@ -163,9 +183,8 @@ impl<F: Files + Send + Sync> FileTool<F> {
         offset: u64,
         part: ExtractValue,
     ) -> String {
-        let notes = part.notes.iter().map(|note| {
-            self.prompts.render(context.language, prompt::DOCUMENT_NOTE, json!({"note": note}))
-        });
+        let notes =
+            part.notes.iter().map(|note| render_note(&self.prompts, context.language, note));
         let notes: Vec<String> = notes.collect();
         let text = context.mask_text(part.text).await;
         let end = offset + u64::try_from(text.chars().count()).unwrap_or_default();

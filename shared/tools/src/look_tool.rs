@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::document::render_note;
 use crate::job_files::{JobFiles, choose_files, explain_sandbox_error, render_error};
 use crate::python_tool::sandbox_policy;
 use crate::typed_tool::{ToolDefinition, TypedTool};
@@ -79,11 +80,14 @@ impl<F: Files + Send + Sync> TypedTool for LookTool<F> {
         }
         let seen = names.iter().map(|name| {
             let look = looks.get(name.as_str()).cloned().unwrap_or_default();
-            let LookValue { text, problem } = serde_json::from_value(look).unwrap_or_default();
+            let LookValue { text, notes, problem } =
+                serde_json::from_value(look).unwrap_or_default();
             let why = json!({"problem": problem});
-            let text = match problem.is_empty() {
-                true => text,
-                false => self.prompts.render(context.language, prompt::DOCUMENT_PROBLEM, why),
+            let text = if problem.is_empty() {
+                let note = |note: &String| render_note(&self.prompts, context.language, note);
+                notes.iter().map(note).chain([text]).collect::<Vec<_>>().join("\n")
+            } else {
+                self.prompts.render(context.language, prompt::DOCUMENT_PROBLEM, why)
             };
             json!({"name": name, "text": text})
         });

@@ -164,7 +164,7 @@ async fn tables_are_looked_at_in_whatever_way_they_are_written() {
         (
             "plain.csv",
             b"a,b\n1,x\n,y\n".to_vec(),
-            vec!["2 rows × 2 columns", "- a: float64, 1 missing"],
+            vec!["2 rows × 2 columns", "- a: Int64, 1 missing"],
         ),
         ("semi.csv", b"a;b\n1;2\n3;4\n".to_vec(), vec!["2 rows × 2 columns", "sep=';'"]),
         ("utf16.csv", utf16, vec!["1 rows × 2 columns", "encoding=\"utf-16\"", "- région"]),

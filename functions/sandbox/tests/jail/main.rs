@@ -27,4 +27,5 @@ mod kills;
 mod pages;
 mod process;
 mod python;
+mod real_files;
 mod sealed;

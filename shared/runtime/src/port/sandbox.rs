@@ -268,6 +268,8 @@ pub struct BlockError {
 pub struct LookValue {
     /// The description, of at most 4 000 characters.
     pub text: String,
+    /// Facts for a reader, as in [`ExtractValue::notes`].
+    pub notes: Vec<String>,
     /// Why there is none, as [`ExtractValue::problem`] says it.
     pub problem: String,
 }
@@ -281,10 +283,11 @@ pub struct ExtractValue {
     pub total_chars: Option<u64>,
     /// Where the next part begins, unless this is the last.
     pub next_offset: Option<u64>,
-    /// What a reader should know: `macros`, `links`, `pictures`, `cut`.
+    /// Facts for a reader: `macros`, `links`, `pictures`, `cut`, `formulas`, `deletions`, and with a value after a
+    /// colon `encodings`, `replaced`, `images`, `objects`.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// Why it could not be read: `encrypted`, `too_large`, `broken`, `no_document` or `no_text`.
+    /// Why it could not be read: `encrypted`, `too_large`, `too_slow`, `broken`, `no_document` or `no_text`.
     #[serde(default)]
     pub problem: Option<String>,
 }

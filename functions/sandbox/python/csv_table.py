@@ -1,0 +1,203 @@
+"""The table of a CSV: where it begins and ends, and how pandas reads it so that nothing is lost."""
+
+import csv
+import io
+import itertools
+import re
+from collections import Counter, deque
+
+from extract import Unreadable
+
+# Records by which the separator and the beginning are found, and the characters among which they are.
+_SAMPLE_RECORDS, _SAMPLE_CHARACTERS = 200, 1_000_000
+# Fields of a record: a sheet of Excel has no more.
+_MAX_FIELDS = 16_384
+# Records from which columns are typed.
+TYPED_RECORDS = 10_000
+# Records at the end among which there may be a footer or a total.
+_TAIL_RECORDS = 50
+# Lines of one cell from which its quotation mark opened nothing.
+_MAX_CELL_LINES = 200
+# Digits from which a number is an identifier: a float has no more.
+_ID_DIGITS = 16
+
+_TOTALS = ("合计", "总计", "小计", "总和", "共计", "合計", "總計", "総計", "小計", "total", "grand total", "subtotal", "sum", "summe",
+           "gesamt", "итого", "всего", "합계", "총계", "소계")
+# What pandas takes for a gap.
+_GAPS = ("", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "#N/A", "<NA>")
+_INTEGER = re.compile(r"[+-]?\d+")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_DECIMAL_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?")
+_THOUSANDS = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?")
+_DAY_FIRST = re.compile(r"(\d{1,2})[./](\d{1,2})[./]\d{4}")
+
+
+class CsvTable:
+    """A table in a text.
+
+    `separator`; `skipped` records before the header, blank ones included; `header`, the fields of it; `records`, the
+    first `TYPED_RECORDS` after it; `rows`, the number of all records of data; `footer` records after them; `total`,
+    the first cell of a last row that adds up the others, which is not among `rows`; `ragged` records with more or
+    fewer fields; `has_quotes` unless quotation marks are letters.
+
+    Raises `extract.Unreadable` for one that is too wide.
+    """
+
+    def __init__(self, text):
+        csv.field_size_limit(len(text) + 1)
+        self.has_quotes = True
+        self.separator, sample = self._find_separator(text)
+        if any(field.count("\n") > _MAX_CELL_LINES for record in sample for field in record):
+            self.has_quotes = False
+            self.separator, sample = self._find_separator(text)
+        self.width = usual_width(sample)[0]
+        if self.width > _MAX_FIELDS:
+            raise Unreadable("too_large")
+        self.skipped = find_header(sample, self.width)
+        records = self._read(text)
+        self.header = next(itertools.islice(records, self.skipped, None), [])
+        self._count(records)
+
+    def _read(self, text, separator=None):
+        quoting = csv.QUOTE_MINIMAL if self.has_quotes else csv.QUOTE_NONE
+        return csv.reader(io.StringIO(text, newline=""), delimiter=separator or self.separator, quoting=quoting)
+
+    def _find_separator(self, text):
+        head = text[:_SAMPLE_CHARACTERS]
+        samples = {mark: list(itertools.islice(self._read(head, mark), _SAMPLE_RECORDS)) for mark in ",;\t|"}
+        best = max(samples, key=lambda mark: _regularity(samples[mark]))
+        return best, samples[best]
+
+    def _count(self, records):
+        self.records, self.ragged, self.rows = [], 0, 0
+        tail = deque(maxlen=_TAIL_RECORDS)
+        for record in records:
+            tail.append(record)
+            if not record:
+                continue
+            self.rows += 1
+            self.ragged += len(record) != self.width
+            if len(self.records) < TYPED_RECORDS:
+                self.records.append(record)
+        self.footer, self.total = 0, None
+        while tail and self._is_beside(tail[-1]):
+            record = tail.pop()
+            self.footer += bool(record)
+            self.ragged -= bool(record) and len(record) != self.width
+        if tail and self.rows > self.footer + 1:
+            self.total = find_total(tail[-1])
+        self.rows -= self.footer + (self.total is not None)
+        del self.records[self.rows:]
+
+    def _is_beside(self, record):
+        if not record:
+            return True
+        filled = _count_filled(record)
+        return self.width > 1 and (len(record) == 1 or (filled <= 1 and self.width > 2))
+
+    def arguments(self, columns):
+        """Keyword arguments for `pandas.read_csv`, by which `columns`, as pandas names them, are read right."""
+        arguments = {}
+        if self.separator != ",":
+            arguments["sep"] = self.separator
+        if not self.has_quotes:
+            arguments["quoting"] = csv.QUOTE_NONE
+        if self.skipped:
+            arguments["skiprows"] = self.skipped
+        if self.footer or self.total is not None:
+            arguments["nrows"] = self.rows
+        if self.ragged:
+            arguments["on_bad_lines"] = "skip"
+        return arguments | self._column_arguments(columns)
+
+    def named(self, column, columns):
+        """Whether a column has a name or values: a mark at the end of each line makes an empty one."""
+        place = columns.index(column)
+        is_named = place < len(self.header) and self.header[place].strip()
+        return bool(is_named) or any(record[place].strip() for record in self.records if place < len(record))
+
+    def _column_arguments(self, columns):
+        types, dates, marks = {}, [], Counter()
+        for number, column in enumerate(columns):
+            values = [record[number].strip() for record in self.records if number < len(record)]
+            given = [value for value in values if value not in _GAPS]
+            if not given:
+                continue
+            has_gaps = len(given) < len(self.records)
+            if all(map(_INTEGER.fullmatch, given)):
+                if any(is_identifier(value) for value in given):
+                    types[column] = "str"
+                elif has_gaps:
+                    types[column] = "Int64"
+            elif all(map(_DAY_FIRST.fullmatch, given)):
+                if _has_day_first(given):
+                    dates.append(column)
+            elif not all(map(_NUMBER.fullmatch, given)):
+                marks[_find_marks(given, self.separator)] += 1
+            elif any(is_identifier(value.partition(".")[0]) for value in given):
+                types[column] = "str"
+        arguments = {}
+        del marks[None]
+        if marks:
+            decimal, thousands = marks.most_common(1)[0][0]
+            arguments |= {"decimal": decimal} if decimal != "." else {}
+            arguments["thousands"] = thousands
+        if types:
+            arguments["dtype"] = types
+        if dates:
+            arguments |= {"parse_dates": dates, "dayfirst": True}
+        return arguments
+
+
+def find_total(record):
+    """The first cell of a row that adds up those above; None if it is none."""
+    first = next((field.strip() for field in record if field.strip()), "")
+    return first if first.rstrip(":：").strip().lower() in _TOTALS else None
+
+
+def is_identifier(digits):
+    """Whether a number would lose digits as one: zeros at its beginning, or those that a float does not hold."""
+    digits = digits.lstrip("+-")
+    return len(digits) >= _ID_DIGITS or (len(digits) > 1 and digits[0] == "0")
+
+
+def _has_day_first(dates):
+    """Dots part German dates; with slashes a first number above 12 tells."""
+    if "." in dates[0]:
+        return True
+    return any(int(_DAY_FIRST.fullmatch(date)[1]) > 12 for date in dates)
+
+
+def _find_marks(values, separator):
+    """The marks for decimals and thousands, where all of these are numbers with such; else None."""
+    if all(map(_DECIMAL_COMMA.fullmatch, values)) and separator != ",":
+        # `1,234` alone may be either.
+        if any(value.partition(",")[1] and len(value.partition(",")[2]) != 3 or "." in value for value in values):
+            return ",", "."
+    return (".", ",") if all(map(_THOUSANDS.fullmatch, values)) else None
+
+
+def _count_filled(record):
+    return sum(1 for field in record if field.strip())
+
+
+def usual_width(sample):
+    """The commonest number of fields, and how many records have it."""
+    widths = Counter(len(record) for record in sample if record)
+    if not widths:
+        return 1, 0
+    return max(widths.items(), key=lambda item: (item[0] > 1, item[1], item[0]))
+
+
+def _regularity(sample):
+    width, count = usual_width(sample)
+    return width * count / max(1, len(sample)) if width > 1 else 0
+
+
+def find_header(sample, width):
+    """The number of records before the first that is one of the table."""
+    if width > 1:
+        for number, record in enumerate(sample):
+            if len(record) == width and _count_filled(record) * 2 >= min(width, 4):
+                return number
+    return next((number for number, record in enumerate(sample) if record), 0)

@@ -1,0 +1,158 @@
+"""The encoding of a text that does not say it: found by its marks, its bytes, and the letters that it would have."""
+
+import codecs
+from collections import Counter
+
+# Bytes of a text that are read.
+MAX_TEXT_BYTES = 64 * 1024 * 1024
+# Bytes that the encodings are judged by.
+_SAMPLE_BYTES = 64 * 1024
+_PIECE = 1024 * 1024
+# Characters beyond ASCII for each byte that is no UTF-8, from which a text is UTF-8 nevertheless.
+_UTF8_PER_ERROR = 4
+# Characters beyond ASCII for each byte that an older encoding does not have.
+_OTHERS_PER_ERROR = 50
+# Scores that differ by less leave two encodings.
+_CLOSE = 0.15
+
+_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"),
+          (codecs.BOM_UTF16_BE, "utf-16"))
+# Each with what Windows made of it, which has more characters.
+_CANDIDATES = (("gb18030",), ("big5", "cp950"), ("shift_jis", "cp932"), ("euc_kr", "cp949"), ("cp1252",),
+               ("cp1251",))
+
+
+class TextEncoding:
+    """The encoding of a text.
+
+    `name` as Python has it; `other` is one that fits nearly as well, or None; `replaced` counts the characters that
+    cannot be read in it; `is_cut` tells whether the text goes on after `MAX_TEXT_BYTES`.
+    """
+
+    def __init__(self, name, other=None):
+        self.name, self.other = name, other
+        self.replaced, self.is_cut = 0, False
+
+    def notes(self):
+        """Notes of `extract.extract` about the text."""
+        notes = [f"encodings:{self.name}, {self.other}"] if self.other else []
+        notes += [f"replaced:{self.replaced}"] if self.replaced else []
+        return notes + (["cut"] if self.is_cut else [])
+
+
+def read_text(path):
+    """The text of a file, of its first `MAX_TEXT_BYTES`, and its `TextEncoding`; `(None, None)` if it is no text."""
+    with open(path, "rb") as file:
+        content = file.read(MAX_TEXT_BYTES + 1)
+    is_cut = len(content) > MAX_TEXT_BYTES
+    encoding = find_encoding(content)
+    if encoding is None:
+        return None, None
+    if is_cut:
+        content = content[:content.rfind(b"\n", 0, MAX_TEXT_BYTES) + 1 or MAX_TEXT_BYTES]
+    encoding.is_cut = is_cut
+    text = content.decode(encoding.name, errors="replace")
+    encoding.replaced = text.count("\ufffd")
+    return text, encoding
+
+
+def find_encoding(content):
+    """The `TextEncoding` of these bytes, whose last character may be cut; None if they are no text."""
+    for mark, name in _MARKS:
+        if content.startswith(mark):
+            return TextEncoding(name)
+    if b"\0" in content[:_SAMPLE_BYTES]:
+        return _utf16_without_mark(content[:_SAMPLE_BYTES])
+    wrong = _first_error(content)
+    if wrong is None:
+        return TextEncoding("utf-8")
+    start = content.rfind(b"\n", 0, max(0, wrong - _SAMPLE_BYTES // 2)) + 1
+    sample = content[start:start + _SAMPLE_BYTES]
+    # The last line may be cut in a character.
+    sample = sample[:sample.rfind(b"\n") + 1] or sample
+    if _is_nearly(sample, "utf-8", _UTF8_PER_ERROR):
+        return TextEncoding("utf-8")
+    return _find_older(sample)
+
+
+def _first_error(content):
+    """Where the first byte is that is no UTF-8; None if there is none."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, len(content), _PIECE):
+        pending = len(decoder.getstate()[0])
+        try:
+            decoder.decode(content[start:start + _PIECE])
+        except UnicodeDecodeError as error:
+            return max(0, start - pending + error.start)
+    return None
+
+
+def _utf16_without_mark(sample):
+    """Lines end, and digits are, with a zero in every other place."""
+    sample = sample[:len(sample) // 2 * 2]
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    for name, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
+        if zeros <= others * 10 or zeros * 50 < len(sample):
+            continue
+        text = sample.decode(name, errors="replace")
+        if text.count("\ufffd") * 100 <= len(text) and sum(map(_is_control, text)) * 100 <= len(text):
+            return TextEncoding(name)
+    return None
+
+
+def _is_control(letter):
+    return letter < " " and letter not in "\t\n\r\f"
+
+
+def _is_nearly(content, name, per_error):
+    text = content.decode(name, errors="replace")
+    foreign, wrong = sum(letter > "\x7f" for letter in text), text.count("\ufffd")
+    return wrong == 0 or foreign - wrong >= wrong * per_error
+
+
+def _find_older(sample):
+    """The encoding from before Unicode whose letters are most like those of a language."""
+    scores = []
+    for names in _CANDIDATES:
+        name = next((name for name in names if _decodes(sample, name)), names[-1])
+        if _is_nearly(sample, name, _OTHERS_PER_ERROR):
+            scores.append((_score(sample, name), name))
+    if not scores:
+        return TextEncoding("latin-1")
+    (best, name), *others = sorted(scores, reverse=True)
+    other = others[0][1] if others and others[0][0] > best - _CLOSE else None
+    return TextEncoding(name, other)
+
+
+def _decodes(sample, name):
+    try:
+        sample.decode(name)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _score(sample, name):
+    """From about -1, noise, to 1, words: by the letters, and by the disorder that charset-normalizer finds."""
+    from charset_normalizer.md import mess_ratio
+
+    import letters
+
+    text = sample.decode(name, errors="replace")
+    family = {"gb18030": letters.simplified, "big5": letters.traditional, "cp950": letters.traditional,
+              "shift_jis": letters.japanese, "cp932": letters.japanese, "euc_kr": letters.korean,
+              "cp949": letters.korean, "cp1252": letters.latin, "cp1251": letters.cyrillic}[name]
+    worths = Counter()
+    foreign = Counter()
+    for before, letter, after in zip(" " + text, text, text[1:] + " "):
+        if letter > "\x7f" and foreign[letter] < _MOST_ALIKE:
+            foreign[letter] += 1
+            worths[letter] += family(before, letter, after)
+    count = sum(foreign.values())
+    return sum(worths.values()) / max(1, count) - mess_ratio(text[:_MESS_CHARACTERS], 1.0) / 2
+
+
+# Places of one letter that are judged, so that a column of the same word does not decide.
+_MOST_ALIKE = 5
+# Characters whose disorder is measured.
+_MESS_CHARACTERS = 4_096

@@ -1,0 +1,165 @@
+//! Jobs that read several files, split so that one bad file does not blind the job to the others.
+
+use std::time::Duration;
+
+use djinn_core::id::FileName;
+use djinn_runtime::port::sandbox::{JobEnd, SandboxAnswer, SandboxFile, SandboxJob, SandboxWork};
+use serde_json::{Value, json};
+
+/// Seconds that one of several files may take.
+pub(crate) const MAX_FILE_SECONDS: u32 = 10;
+
+/// A job for one of several files.
+pub(crate) struct FileJob {
+    pub(crate) name: FileName,
+    pub(crate) job: SandboxJob,
+}
+
+/// A job for one process, or one for each file.
+pub(crate) enum SplitJob {
+    Whole(SandboxJob),
+    ByFile(Vec<FileJob>),
+}
+
+/// Splits a job that reads more than one file into a job for each; every other job stays as it is.
+pub(crate) fn split_job(job: SandboxJob) -> SplitJob {
+    let names = match &job.work {
+        SandboxWork::Look { names, .. } | SandboxWork::Scale { names, .. } if names.len() > 1 => {
+            names.clone()
+        }
+        SandboxWork::Python { .. }
+        | SandboxWork::Look { .. }
+        | SandboxWork::Extract { .. }
+        | SandboxWork::Render { .. }
+        | SandboxWork::Scale { .. } => return SplitJob::Whole(job),
+    };
+    let SandboxJob { work, mut files, .. } = job;
+    let file_jobs = names.into_iter().map(|name| {
+        let place = files.iter().position(|file| file.name == name);
+        let file = place.map(|place| files.swap_remove(place));
+        FileJob { job: file_job(&work, &name, file), name }
+    });
+    SplitJob::ByFile(file_jobs.collect())
+}
+
+fn file_job(work: &SandboxWork, name: &FileName, file: Option<SandboxFile>) -> SandboxJob {
+    let mut work = work.clone();
+    if let SandboxWork::Look { names, .. } | SandboxWork::Scale { names, .. } = &mut work {
+        *names = vec![name.clone()];
+    }
+    SandboxJob { work, files: file.into_iter().collect(), state: Vec::new() }
+}
+
+/// The answers to the jobs of several files, as one.
+pub(crate) struct JoinedAnswer {
+    values: serde_json::Map<String, Value>,
+    answer: SandboxAnswer,
+}
+
+impl JoinedAnswer {
+    pub(crate) fn new() -> Self {
+        let answer = SandboxAnswer {
+            end: JobEnd::Done,
+            seconds: 0.0,
+            output: Default::default(),
+            value: Value::Null,
+            products: Vec::new(),
+            left_out: Vec::new(),
+            state: Vec::new(),
+        };
+        Self { values: serde_json::Map::new(), answer }
+    }
+
+    /// Adds the answer to the job of a file. One that did not end well leaves a problem as the value.
+    pub(crate) fn add(&mut self, name: &FileName, mut answer: SandboxAnswer) {
+        let value = answer.value.get_mut(name.as_str()).map(Value::take);
+        let problem = match answer.end {
+            JobEnd::Time => "too_slow",
+            // Most often for want of memory.
+            JobEnd::Crashed => "too_large",
+            JobEnd::Done
+            | JobEnd::Disk
+            | JobEnd::Violation
+            | JobEnd::NoResult
+            | JobEnd::Unjailed => "broken",
+        };
+        let value = value.unwrap_or_else(|| json!({"problem": problem}));
+        self.values.insert(name.to_string(), value);
+        self.answer.seconds += answer.seconds;
+        self.answer.products.append(&mut answer.products);
+        self.answer.left_out.append(&mut answer.left_out);
+    }
+
+    /// Adds a file whose job was not begun, since those before took all of the time.
+    pub(crate) fn add_unread(&mut self, name: &FileName) {
+        self.values.insert(name.to_string(), json!({"problem": "too_slow"}));
+    }
+
+    pub(crate) fn finish(self) -> SandboxAnswer {
+        SandboxAnswer { value: Value::Object(self.values), ..self.answer }
+    }
+}
+
+/// Seconds for the next file, of those that the whole job has left; none once they are used up.
+pub(crate) fn file_seconds(job_seconds: u32, elapsed: Duration) -> Option<u32> {
+    let left = u64::from(job_seconds).saturating_sub(elapsed.as_secs());
+    let left = u32::try_from(left).unwrap_or(u32::MAX);
+    (left > 0).then(|| left.min(MAX_FILE_SECONDS))
+}
+
+#[cfg(test)]
+mod tests {
+    use djinn_core::language::Language;
+
+    use super::*;
+
+    fn names(count: usize) -> Vec<FileName> {
+        (0..count).map(|number| FileName::new(format!("{number}.csv")).unwrap()).collect()
+    }
+
+    fn look(count: usize) -> SandboxJob {
+        let names = names(count);
+        let file = |name: &FileName| SandboxFile { name: name.clone(), content: vec![1] };
+        let files = names.iter().map(file).collect();
+        let work = SandboxWork::Look { names, language: Language::En };
+        SandboxJob { work, files, state: Vec::new() }
+    }
+
+    #[test]
+    fn each_of_several_files_has_a_job_with_that_file_alone() {
+        assert!(matches!(split_job(look(1)), SplitJob::Whole(job) if job == look(1)));
+        let SplitJob::ByFile(split) = split_job(look(3)) else { panic!("it is one job") };
+        assert_eq!(split.len(), 3);
+        for (FileJob { name, job }, expected) in split.into_iter().zip(names(3)) {
+            assert_eq!(name, expected);
+            assert!(
+                matches!(&job.work, SandboxWork::Look { names, .. } if *names == [name.clone()])
+            );
+            assert!(matches!(job.files.as_slice(), [file] if file.name == name));
+        }
+    }
+
+    #[test]
+    fn job_that_broke_off_is_a_problem_of_its_file() {
+        let [good, slow, dead, unread] = names(4).try_into().unwrap();
+        let mut joined = JoinedAnswer::new();
+        let answer = |end, value| SandboxAnswer { end, value, ..JoinedAnswer::new().answer };
+        joined.add(&good, answer(JobEnd::Done, json!({"0.csv": {"text": "a"}})));
+        joined.add(&slow, answer(JobEnd::Time, Value::Null));
+        joined.add(&dead, answer(JobEnd::Crashed, Value::Null));
+        joined.add_unread(&unread);
+        let expected = json!({
+            "0.csv": {"text": "a"}, "1.csv": {"problem": "too_slow"},
+            "2.csv": {"problem": "too_large"}, "3.csv": {"problem": "too_slow"},
+        });
+        let answer = joined.finish();
+        assert_eq!((answer.end, answer.value), (JobEnd::Done, expected));
+    }
+
+    #[test]
+    fn file_has_ten_seconds_or_what_is_left_of_the_job() {
+        for (elapsed, seconds) in [(0, Some(10)), (19, Some(10)), (25, Some(5)), (30, None)] {
+            assert_eq!(file_seconds(30, Duration::from_secs(elapsed)), seconds);
+        }
+    }
+}

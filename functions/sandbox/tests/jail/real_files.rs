@@ -1,0 +1,143 @@
+//! Files as people send them, in `cases/`, and the right value for each.
+
+use std::fs;
+use std::path::Path;
+
+use djinn_core::id::FileName;
+use djinn_core::language::Language;
+use djinn_runtime::port::sandbox::{JobEnd, LookValue, SandboxFile, SandboxJob, SandboxWork};
+
+use crate::python::{TestSandbox, block, file, start};
+
+/// A table, the parts of its description, and what its read data come to.
+struct TableCase {
+    name: &'static str,
+    parts: &'static [&'static str],
+    /// Prints facts of `t`, the table as the description says to read it.
+    code: &'static str,
+    printed: &'static str,
+}
+
+const SHAPE: &str = "print(t.shape)";
+
+#[rustfmt::skip]
+const TABLES: &[TableCase] = &[
+    TableCase { name: "gbk-comments.csv", parts: &["encoding=\"gb18030\"", "太好了！！！！"], code: "print(t.iloc[0, 2])", printed: "太好了！！！！" },
+    TableCase { name: "gbk-units.csv", parts: &["encoding=\"gb18030\"", "21℃ | 41％ | 10㎡"], code: "print(*t.iloc[0])", printed: "A1 21℃ 41％ 10㎡" },
+    TableCase { name: "semicolon-decimal-comma.csv", parts: &["encoding=\"cp1252\"", "sep=';'", "München", "Umsatz: float64"], code: "print(*t.Region, *t.Umsatz, t.Datum[0].date())", printed: "München Köln Zürich 1234.56 987.1 12000.0 2025-02-01" },
+    TableCase { name: "utf8-one-bad-byte.csv", parts: &["北京 | 1200 | 老客户", "新客\u{fffd}"], code: "print(t.iloc[1, 2], t.iloc[2, 0])", printed: "新客\u{fffd} 广州" },
+    TableCase { name: "utf16.csv", parts: &["encoding=\"utf-16\"", "北京 | 1200"], code: SHAPE, printed: "(2, 2)" },
+    TableCase { name: "big5.csv", parts: &["encoding=\"big5\"", "臺北 | 1200 | 老客戶"], code: SHAPE, printed: "(3, 3)" },
+    TableCase { name: "sjis.csv", parts: &["encoding=\"shift_jis\"", "東京 | 1200 | 常連のお客様"], code: SHAPE, printed: "(2, 3)" },
+    TableCase { name: "euckr.csv", parts: &["encoding=\"euc_kr\"", "서울 | 1200 | 단골"], code: SHAPE, printed: "(2, 3)" },
+    TableCase { name: "cp1251.csv", parts: &["encoding=\"cp1251\"", "Москва | 1200 | постоянный"], code: SHAPE, printed: "(2, 3)" },
+    TableCase { name: "alipay-like.csv", parts: &["6 rows × 9 columns", "skiprows=16", "- 金额: float64", "20250100000000000"], code: "print(t.iloc[:, 5].sum(), t.iloc[0, 7].strip())", printed: "450.5 20250100000000000" },
+    TableCase { name: "titled.csv", parts: &["2 rows × 4 columns", "| 地区 | 一月 | 二月 | 三月 |", "The last row (\"合计\") is a total"], code: "print(len(t), t.一月.sum())", printed: "2 15" },
+    TableCase { name: "multiline-cells.csv", parts: &["10 rows × 3 columns", "line one\\nline two\\nline three 1"], code: "", printed: "" },
+    TableCase { name: "ids.csv", parts: &["- 工号: str", "- 身份证号: str", "- 邮编: str", "00123 | 110101199003078888 | 010010"], code: "print(*t.iloc[0])", printed: "00123 110101199003078888 010010" },
+    TableCase { name: "far-cell.xlsx", parts: &["2 rows × 2 columns", "| 1 | 2 |"], code: SHAPE, printed: "(2, 2)" },
+    TableCase { name: "stray-last-row.xlsx", parts: &["50 rows × 12 columns"], code: SHAPE, printed: "(50, 12)" },
+    TableCase { name: "stray-last-col.xlsx", parts: &["50 rows × 2 columns"], code: SHAPE, printed: "(50, 2)" },
+    TableCase { name: "offset-table.xlsx", parts: &["2 rows × 3 columns", "| 月份 | 收入 | 支出 |", "| 二月 | 7 |  |"], code: "print(*t.columns, *t.iloc[0])", printed: "月份 收入 支出 一月 5 3" },
+    TableCase { name: "times-hidden.xlsx", parts: &["09:30:00 | 26:05:00 | 2025-01-01 |", "2025-12-31 23:59:59", "- id: string", "Sheet \"隐藏\": hidden, not read", "Sheet \"空\": empty"], code: "print(t.id[0], t.time[0])", printed: "440106197512121234 09:30:00" },
+    TableCase { name: "chartsheet.xlsx", parts: &["3 rows × 2 columns", "Sheet \"Chart1\": a chart"], code: "", printed: "" },
+    TableCase { name: "merged-dates-formula.xlsx", parts: &["3 rows × 8 columns", "header=1", "13800138000 | 2025-01-05 | 1200.5", "=E3*2 | 第一行\\n第二行", "Merged cells (only the first of each has the value): A3:A4", "Formulas without a stored value: G3, G4, G5, E6", "The last row (\"合计\") is a total"], code: "print(len(t), t.联系电话[0])", printed: "3 13800138000" },
+];
+
+fn case(name: &str) -> SandboxFile {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/jail/cases").join(name);
+    file(name, fs::read(path).unwrap())
+}
+
+/// The descriptions of files, and the seconds that they took.
+async fn look_in_time(sandbox: &TestSandbox, files: Vec<SandboxFile>) -> (Vec<LookValue>, f64) {
+    let names: Vec<FileName> = files.iter().map(|file| file.name.clone()).collect();
+    let work = SandboxWork::Look { names: names.clone(), language: Language::En };
+    let answer = sandbox.run(SandboxJob { work, files, state: Vec::new() }).await;
+    assert_eq!(answer.end, JobEnd::Done);
+    let value = |name: &FileName| answer.value[name.as_str()].clone();
+    let looks = names.iter().map(|name| serde_json::from_value(value(name)).unwrap());
+    (looks.collect(), answer.seconds)
+}
+
+async fn look(sandbox: &TestSandbox, files: Vec<SandboxFile>) -> Vec<LookValue> {
+    look_in_time(sandbox, files).await.0
+}
+
+/// What a block prints that reads a table as its description says.
+async fn print_facts(sandbox: &TestSandbox, table: &TableCase, look: &LookValue) -> String {
+    let call = look.text.lines().find(|line| line.starts_with("pd.read_")).unwrap();
+    let name = table.name;
+    let code = format!("import pandas as pd\nname = {name:?}\nt = {call}\n{}", table.code);
+    let answer = sandbox.run(SandboxJob { files: vec![case(name)], ..block(&code) }).await;
+    format!("{}{}", answer.output.head, answer.value["error"]).replace("\nnull", "")
+}
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn tables_of_real_use_are_described_and_read_right() {
+    let sandbox = start();
+    let looks = look(&sandbox, TABLES.iter().map(|table| case(table.name)).collect()).await;
+    let mut wrong = Vec::new();
+    for (table, look) in TABLES.iter().zip(&looks) {
+        let missing = table.parts.iter().filter(|part| !look.text.contains(**part));
+        wrong.extend(missing.map(|part| format!("{}: {part}: {}", table.name, look.text)));
+        assert_eq!(look.problem, "", "{}", table.name);
+        if !table.code.is_empty() {
+            let printed = print_facts(&sandbox, table, look).await;
+            if printed != table.printed {
+                wrong.push(format!("{}: {printed}", table.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    let notes = |name| {
+        let place = TABLES.iter().position(|table| table.name == name).unwrap();
+        looks[place].notes.clone()
+    };
+    assert_eq!(notes("utf8-one-bad-byte.csv"), ["replaced:1"]);
+    assert_eq!(notes("merged-dates-formula.xlsx"), ["formulas"]);
+    assert!(notes("gbk-comments.csv").is_empty());
+}
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn one_hostile_file_blinds_nobody_to_the_others() {
+    let sandbox = start();
+    let good = |count: usize| -> Vec<SandboxFile> {
+        let file = |number| SandboxFile {
+            name: FileName::new(format!("good-{number}.xlsx")).unwrap(),
+            ..case("merged-dates-formula.xlsx")
+        };
+        (0..count).map(file).collect()
+    };
+    // Python is started, and what is read once is read.
+    look(&sandbox, good(1)).await;
+    let (_, nine) = look_in_time(&sandbox, good(9)).await;
+    let wide = file("wide.csv", b",".repeat(32 * 1024 * 1024));
+    for (hostile, problem) in
+        [(case("far-cell.xlsx"), ""), (case("stray-last-row.xlsx"), ""), (wide, "too_large")]
+    {
+        let mut files = good(9);
+        files.insert(0, hostile);
+        let (looks, seconds) = look_in_time(&sandbox, files).await;
+        println!("nine files: {nine:.2} s, with a hostile one: {seconds:.2} s");
+        assert_eq!(looks[0].problem, problem);
+        assert!(looks[1..].iter().all(|look| look.text.contains("3 rows × 8 columns")));
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn table_beyond_what_is_read_has_at_least_so_many_rows() {
+    let sandbox = start();
+    let mut table = b"id,city,amount,note\n".to_vec();
+    for number in 0..2_400_000 {
+        table.extend(
+            format!("{number},Berlin,{}.5,customer of {}\n", number % 1_000, number % 97).bytes(),
+        );
+    }
+    assert!(table.len() > 64 * 1024 * 1024);
+    let [look] = look(&sandbox, vec![file("long.csv", table)]).await.try_into().unwrap();
+    assert!(look.text.starts_with("at least 1"), "{look:?}");
+}
