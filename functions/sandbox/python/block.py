@@ -183,9 +183,13 @@ def _restore(blocks, state, names):
 
 def _load(state):
     with os.fdopen(state, "rb") as file:
-        pickled = file.read()
+        written = file.read()
+    try:
+        pickled = dict(pickle.loads(written)) if written else {}
+    except Exception:  # Foreign code wrote something else.
+        pickled = {}
     variables = {}
-    for name, value in (pickle.loads(pickled) if pickled else {}).items():
+    for name, value in pickled.items():
         try:
             variables[name] = pickle.loads(value)
         except Exception:

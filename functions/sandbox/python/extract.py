@@ -11,8 +11,6 @@ MAX_UNPACKED = 200 * 1024 * 1024
 MAX_MEMBERS = 10_000
 # Characters of all of a document.
 MAX_CHARACTERS = 5_000_000
-# Pages of a PDF that one call reads.
-MAX_PAGES = 200
 # Cells of a sheet.
 MAX_CELLS = 1_000_000
 
@@ -31,7 +29,8 @@ def extract(path, name, offset, limit, language):
 
     Returns `{"text", "total_chars", "next_offset", "notes"}`: `total_chars` is None where only a part of the
     document was read, `next_offset` None at its end; `notes` are words: `macros` and `links` that were not
-    followed, `pictures` where pages have no text, `cut` where its end cannot be read. Raises `Unreadable`.
+    followed, `pictures` where pages have no text, `cut` where its end cannot be read, and others that
+    `port/sandbox.rs` lists. Raises `Unreadable`.
     """
     kind = kind_of(path, name)
     if kind == "pdf":
@@ -132,10 +131,15 @@ def _read_text(path, _):
 
 
 def workbook_notes(path):
-    """Notes of `extract` about the parts of a workbook that are not followed."""
+    """Notes of `extract` about the parts of a workbook that are not read."""
     names = check_archive(path)
     notes = ["macros"] if any(name.endswith("vbaProject.bin") for name in names) else []
-    return notes + (["links"] if any(name.startswith("xl/externalLinks/") for name in names) else [])
+    notes += ["links"] if any(name.startswith("xl/externalLinks/") for name in names) else []
+    for note, start in (("images", "xl/media/"), ("objects", "xl/embeddings/"), ("charts", "xl/charts/chart"),
+                        ("comments", "xl/comments")):
+        count = sum(name.startswith(start) for name in names)
+        notes += [f"{note}:{count}"] if count else []
+    return notes
 
 
 def _read_workbook(path, language):
@@ -169,14 +173,14 @@ def _sheet_lines(name, cells, language):
     return [*lines, ""]
 
 
-def _read_docx(path, _):
-    from extract_office import read_docx
+def _read_docx(path, language):
+    from extract_docx import read_docx
 
-    return read_docx(path)
+    return read_docx(path, language)
 
 
 def _read_pptx(path, language):
-    from extract_office import read_pptx
+    from extract_pptx import read_pptx
 
     return read_pptx(path, language)
 
@@ -185,32 +189,13 @@ def _read_pptx(path, language):
 
 
 def _extract_pdf(path, offset, limit, language):
-    """Pages from the first on, until enough characters are read; a long document is never read whole."""
-    import pypdfium2
+    from extract_pdf import read_pages
 
-    try:
-        document = pypdfium2.PdfDocument(path)
-    except pypdfium2.PdfiumError as error:
-        raise Unreadable("encrypted" if "password" in f"{error}".lower() else "broken") from error
-    pages = len(document)
-    text, read, has_text = "", 0, False
-    for number in range(min(pages, MAX_PAGES)):
-        page = document[number]
-        shown = page.get_textpage().get_text_bounded()
-        has_text = has_text or bool(shown.strip())
-        text += f"## {words(language, 'page', number=number + 1, pages=pages)}\n\n{shown}\n\n"
-        page.close()
-        read = number + 1
-        if len(text) > offset + limit:
-            break
-    part = _part(text, offset, limit, [])
-    if read < pages:
+    text, is_whole, notes = read_pages(path, language, offset + limit)
+    part = _part(text, offset, limit, notes)
+    if not is_whole:
         part["total_chars"] = None
-        part["next_offset"] = part["next_offset"] or (len(text) if read < MAX_PAGES else None)
-        if read == MAX_PAGES and part["next_offset"] is None:
-            part["notes"].append("cut")
-    if not has_text:
-        part["notes"].append("pictures")
+        part["next_offset"] = part["next_offset"] or (None if "cut" in notes else len(text))
     return part
 
 

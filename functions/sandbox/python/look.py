@@ -85,7 +85,7 @@ def _table_facts(table, language):
     if table.ragged:
         facts.append(words(language, "ragged", lines=table.ragged))
     if table.footer:
-        facts.append(words(language, "footer", lines=table.footer))
+        facts.append(words(language, "left_after", lines=table.footer))
     if table.total is not None:
         facts.append(words(language, "total", name=table.total))
     if any(name != name.strip() for name in table.header):

@@ -5,11 +5,12 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::linux::fs::MetadataExt;
+use std::path::PathBuf;
 
 use rustix::fs::{FileType, fstat, major, minor};
 use rustix::process::Pid;
 
-use crate::tree::TreeWalk;
+use crate::tree::{BLOCK_BYTES, TreeWalk};
 
 /// Bytes that a job may have in its folder, its files and what it deleted and holds open included.
 pub(crate) const MAX_BYTES: u64 = 256 * 1024 * 1024;
@@ -37,7 +38,7 @@ fn count_visible(folder: &OwnedFd) -> io::Result<u64> {
         if entries > MAX_ENTRIES || walk.depth() > MAX_DEPTH {
             return Err(io::ErrorKind::QuotaExceeded.into());
         }
-        bytes = bytes.saturating_add(node.apparent_size());
+        bytes = bytes.saturating_add(node.apparent_size().max(node.disk_size()));
         if node.kind() == FileType::Directory {
             match walk.enter(&node) {
                 // It was removed or replaced meanwhile.
@@ -56,19 +57,19 @@ fn count_visible(folder: &OwnedFd) -> io::Result<u64> {
 /// Counts what a process holds of deleted files in the file system of `folder`.
 fn count_deleted(folder: &OwnedFd, process: Pid) -> io::Result<u64> {
     let device = fstat(folder)?.st_dev;
-    let place = format!("/proc/{}", process.as_raw_nonzero());
+    let Some((thread, maps)) = find_live_thread(process)? else { return Ok(0) };
     let mut bytes: u64 = 0;
     let mut open = BTreeSet::new();
-    for entry in fs::read_dir(format!("{place}/fd"))? {
+    for entry in fs::read_dir(thread.join("fd"))? {
         // The entry leads to the file itself, whatever its name was.
         let Ok(status) = fs::metadata(entry?.path()) else { continue };
         let is_deleted = status.is_file() && status.st_nlink() == 0 && status.st_dev() == device;
         if is_deleted && open.insert(status.st_ino()) {
-            bytes = bytes.saturating_add(status.st_size());
+            let on_disk = status.st_blocks().saturating_mul(BLOCK_BYTES);
+            bytes = bytes.saturating_add(status.st_size().max(on_disk));
         }
     }
     let device = format!("{:02x}:{:02x}", major(device), minor(device));
-    let maps = fs::read_to_string(format!("{place}/maps"))?;
     let mapped: BTreeSet<u64> = maps
         .lines()
         .filter(|line| line.ends_with("(deleted)"))
@@ -83,11 +84,24 @@ fn count_deleted(folder: &OwnedFd, process: Pid) -> io::Result<u64> {
     Ok(bytes.saturating_add(only_mapped.saturating_mul(MAPPED_BYTES)))
 }
 
+/// Finds a thread of a process, which shares descriptors and memory with all others, and returns its folder below
+/// `/proc` and its maps. The first thread shows neither once it has ended, although others go on.
+fn find_live_thread(process: Pid) -> io::Result<Option<(PathBuf, String)>> {
+    for entry in fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero()))? {
+        let thread = entry?.path();
+        match fs::read_to_string(thread.join("maps")) {
+            Ok(maps) if !maps.is_empty() => return Ok(Some((thread, maps))),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(None)
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::File;
 
-    use rustix::fs::{CWD, Mode, OFlags, openat};
+    use rustix::fs::{CWD, FallocateFlags, Mode, OFlags, fallocate, openat};
     use tempfile::TempDir;
 
     use super::*;
@@ -120,6 +134,19 @@ mod tests {
         fs::hard_link(folder.path().join("sparse"), folder.path().join("second")).unwrap();
         fs::hard_link(folder.path().join("sparse"), folder.path().join("third")).unwrap();
         assert!(is_over());
+    }
+
+    #[test]
+    fn disk_beyond_the_end_of_a_file_counts() {
+        let folder = TempDir::new().unwrap();
+        let file = File::create(folder.path().join("file")).unwrap();
+        let allocate = |bytes: u64| fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes).unwrap();
+        allocate(MAX_BYTES / 2);
+        assert!(!exceeds_quota(&open(&folder), this_process()));
+        allocate(MAX_BYTES + 1);
+        assert!(exceeds_quota(&open(&folder), this_process()));
+        fs::remove_file(folder.path().join("file")).unwrap();
+        assert!(exceeds_quota(&open(&folder), this_process()));
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(crate) struct JobReport {
     pub(crate) seconds: f64,
     pub(crate) output: JobOutput,
     pub(crate) value: Value,
-    /// The variables for the next block; `None` if the job did not end by itself.
+    /// The variables for the next block; `None` if the job did not end by itself or wrote too many.
     pub(crate) new_state: Option<Vec<u8>>,
 }
 
@@ -126,7 +126,7 @@ impl RunningJob {
             None => classify_end(status, &value, parsed.is_some()),
         };
         let is_done = end == JobEnd::Done;
-        let new_state = Some(new_state).filter(|_| is_done);
+        let new_state = Some(new_state).filter(|state| is_done && state.len() <= MAX_STATE);
         let value = parsed.filter(|_| is_done).unwrap_or_default();
         Ok(JobReport { end, seconds, output, value, new_state })
     }

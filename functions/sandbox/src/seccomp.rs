@@ -17,12 +17,29 @@ const THREAD_FLAGS: [u64; 2] = [0x003d_0f00, 0x007d_0f00];
 const CLOSE_RANGE_UNSHARE: u64 = 2;
 /// Option of `prctl` that names a piece of memory; glibc does so.
 const PR_SET_VMA: u64 = 0x5356_4d41;
-/// Advice of `madvise` to share equal pages with other processes, by which the time of a write tells what they hold.
-const MADV_MERGEABLE: u64 = 12;
+/// The last clock that has a name (include/uapi/linux/time.h). Greater numbers are clocks of other processes.
+const LAST_CLOCK: u64 = 11;
 
 /// Requests of `ioctl` that mean something for files and pipes, or that ask whether something is a terminal.
 const IOCTLS: [u64; 5] =
     [libc::TCGETS, libc::TIOCGWINSZ, libc::FIOCLEX, libc::FIONCLEX, libc::FIONBIO];
+/// Advices of `madvise` that concern the process alone. Missing are those that share equal pages with other processes,
+/// by which the time of a write tells what they hold, and those that take pages of files from memory.
+const ADVICES: [i32; 13] = [
+    libc::MADV_NORMAL,
+    libc::MADV_RANDOM,
+    libc::MADV_SEQUENTIAL,
+    libc::MADV_WILLNEED,
+    libc::MADV_DONTNEED,
+    libc::MADV_FREE,
+    libc::MADV_DONTFORK,
+    libc::MADV_DOFORK,
+    libc::MADV_HUGEPAGE,
+    libc::MADV_NOHUGEPAGE,
+    libc::MADV_DONTDUMP,
+    libc::MADV_DODUMP,
+    libc::MADV_WIPEONFORK,
+];
 /// Commands of `fcntl` that set a lock.
 const LOCKS: [i32; 4] = [libc::F_SETLK, libc::F_SETLKW, libc::F_OFD_SETLK, libc::F_OFD_SETLKW];
 /// The other commands of `fcntl` on descriptors, flags and locks. Those for signals, leases and the size of pipes are
@@ -80,6 +97,7 @@ fn argument_rules() -> Result<Rules, BackendError> {
     let fcntls = FCNTLS.iter().chain(&LOCKS).map(|command| u64::from(command.unsigned_abs()));
     let fcntls: Vec<_> = fcntls.collect();
     let another_process = || other_than(0, &[0]);
+    let foreign_clock = || compared(0, SeccompCmpOp::Gt, LAST_CLOCK);
     // Neither a group, a user nor another process.
     let priorities = [other_than(0, &[0])?, other_than(1, &[0])?].concat();
     Ok(BTreeMap::from([
@@ -93,7 +111,15 @@ fn argument_rules() -> Result<Rules, BackendError> {
         (libc::SYS_getpgid, another_process()?),
         (libc::SYS_getsid, another_process()?),
         (libc::SYS_getpriority, priorities),
-        (libc::SYS_madvise, equal_to(2, MADV_MERGEABLE)?),
+        (
+            libc::SYS_madvise,
+            other_than(2, &ADVICES.map(|advice| u64::from(advice.unsigned_abs())))?,
+        ),
+        // Other modes give a file more of the disk than its size says.
+        (libc::SYS_fallocate, other_than(1, &[0])?),
+        (libc::SYS_clock_gettime, foreign_clock()?),
+        (libc::SYS_clock_getres, foreign_clock()?),
+        (libc::SYS_clock_nanosleep, foreign_clock()?),
     ]))
 }
 

@@ -9,6 +9,9 @@ use std::rc::Rc;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
 
+/// Bytes of a block, in which the disk of a file is counted (stat(3type)).
+pub(crate) const BLOCK_BYTES: u64 = 512;
+
 /// A walk through the entries of a folder and of those folders in it that are entered. It follows no link, crosses no
 /// mount, and holds one folder open per level.
 pub(crate) struct TreeWalk {
@@ -94,6 +97,11 @@ impl Node {
     /// The bytes that the entry seems to have: holes count, and every name of a file.
     pub(crate) fn apparent_size(&self) -> u64 {
         u64::try_from(self.status.st_size).unwrap_or(u64::MAX)
+    }
+
+    /// The bytes that the entry takes on its disk, also beyond its end.
+    pub(crate) fn disk_size(&self) -> u64 {
+        u64::try_from(self.status.st_blocks).unwrap_or(u64::MAX).saturating_mul(BLOCK_BYTES)
     }
 
     /// Opens the entry for reading if it is a regular file without another name; `None` for anything else.

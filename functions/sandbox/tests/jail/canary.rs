@@ -52,6 +52,7 @@ impl Canary {
             .replace("{socket}", &self.socket_name)
             .replace("{pid}", &self.process.id().to_string())
             .replace("{parent}", &std::process::id().to_string())
+            .replace("{exit}", &libc::SYS_exit.to_string())
             .replace("{keyctl}", &libc::SYS_keyctl.to_string())
             .replace("{timer_create}", &libc::SYS_timer_create.to_string())
             .replace("{timer_delete}", &libc::SYS_timer_delete.to_string())

@@ -95,6 +95,18 @@ async fn variables_and_definitions_come_back_in_the_next_block() {
     assert_eq!(sandbox.run(next).await.output.head, "6\n");
 }
 
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn variables_that_cannot_be_read_are_none() {
+    let sandbox = start();
+    for state in [b"garbage".as_slice(), b"]."] {
+        let job = SandboxJob { state: state.to_vec(), ..block("print('fine')\nx = 1") };
+        let answer = sandbox.run(job).await;
+        assert_eq!(answer.output.head, "fine\n", "{answer:?}");
+        assert_eq!(value(&answer).kept, ["x"]);
+    }
+}
+
 /// Children of one process inherit the same state.
 #[tokio::test]
 #[ignore = "needs a Python: cargo verify --only sandbox"]

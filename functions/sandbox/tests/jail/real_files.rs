@@ -7,6 +7,7 @@ use djinn_core::id::FileName;
 use djinn_core::language::Language;
 use djinn_runtime::port::sandbox::{JobEnd, LookValue, SandboxFile, SandboxJob, SandboxWork};
 
+use crate::features::extract;
 use crate::python::{TestSandbox, block, file, start};
 
 /// A table, the parts of its description, and what its read data come to.
@@ -42,6 +43,29 @@ const TABLES: &[TableCase] = &[
     TableCase { name: "times-hidden.xlsx", parts: &["09:30:00 | 26:05:00 | 2025-01-01 |", "2025-12-31 23:59:59", "- id: string", "Sheet \"隐藏\": hidden, not read", "Sheet \"空\": empty"], code: "print(t.id[0], t.time[0])", printed: "440106197512121234 09:30:00" },
     TableCase { name: "chartsheet.xlsx", parts: &["3 rows × 2 columns", "Sheet \"Chart1\": a chart"], code: "", printed: "" },
     TableCase { name: "merged-dates-formula.xlsx", parts: &["3 rows × 8 columns", "header=1", "13800138000 | 2025-01-05 | 1200.5", "=E3*2 | 第一行\\n第二行", "Merged cells (only the first of each has the value): A3:A4", "Formulas without a stored value: G3, G4, G5, E6", "The last row (\"合计\") is a total"], code: "print(len(t), t.联系电话[0])", printed: "3 13800138000" },
+];
+
+/// A document, the parts of its text, its notes, and what is wrong with it.
+type DocumentCase =
+    (&'static str, &'static [&'static str], &'static [&'static str], Option<&'static str>);
+
+#[rustfmt::skip]
+const DOCUMENTS: &[DocumentCase] = &[
+    ("contract.docx", &["合同编号：HT-2025-0188", "甲方：星河科技有限公司", "合同金额：人民币 128,000 元", "付款期限为60天。", "| 服务器 型号 R750 | 2 | 80000 |", "| 合计 |  | 128000 |", "逾期违约金每日万分之五"], &["deletions"], None),
+    ("grouped.pptx", &["第三季度回顾", "华东收入 420 万", "华北收入 310 万", "| 三月 | 18.25 |"], &[], None),
+    ("form.pdf", &["name: Zhang San", "amount: 128000", "agree: Yes"], &[], None),
+    ("owner-password.pdf", &["Secret total 4711"], &[], None),
+    ("user-password.pdf", &[], &[], Some("encrypted")),
+    ("csv-as.xlsx", &["地区,销售额"], &[], None),
+    ("html-as.xls", &["<td>华东</td>"], &[], None),
+    ("data.zip", &[], &[], Some("no_document")),
+    ("photo.heic", &[], &[], Some("no_text")),
+    ("logo.svg", &["<svg", "Logo"], &[], None),
+    ("merged-dates-formula.xlsx", &["华东\t甲公司\t13800138000\t2025-01-05\t1200.5\t0.25\t=E3*2\t第一行\\n第二行"], &["formulas"], None),
+    ("times-hidden.xlsx", &["440106197512121234\t09:30:00\t26:05:00\t2025-01-01"], &[], None),
+    ("far-cell.xlsx", &["(3 rows × 2 columns)"], &[], None),
+    ("gbk-comments.csv", &["太好了！！！！"], &[], None),
+    ("utf8-one-bad-byte.csv", &["北京,1200,老客户"], &["replaced:1"], None),
 ];
 
 fn case(name: &str) -> SandboxFile {
@@ -98,6 +122,47 @@ async fn tables_of_real_use_are_described_and_read_right() {
     assert_eq!(notes("utf8-one-bad-byte.csv"), ["replaced:1"]);
     assert_eq!(notes("merged-dates-formula.xlsx"), ["formulas"]);
     assert!(notes("gbk-comments.csv").is_empty());
+}
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn documents_of_real_use_are_read_whole_or_with_a_note() {
+    let sandbox = start();
+    for (name, parts, notes, problem) in DOCUMENTS {
+        let read = extract(&sandbox, name, case(name).content).await;
+        for part in *parts {
+            assert!(read.text.contains(part), "{name}: {part}: {}", read.text);
+        }
+        assert!(read.notes.iter().eq(*notes), "{name}: {:?}", read.notes);
+        assert_eq!(read.problem.as_deref(), *problem, "{name}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn text_is_read_wherever_word_and_powerpoint_keep_it() {
+    let sandbox = start();
+    let written = sandbox.run_code(include_str!("documents_hidden.py")).await.products;
+    let expected: [(&str, &[&str]); 2] = [
+        (
+            "a.docx",
+            &[
+                "The body[^2]",
+                "text in a box",
+                "a row in a control",
+                "Footer: a footer",
+                "[^2]: a footnote",
+                "Comment: a comment",
+            ],
+        ),
+        ("a.pptx", &["- plan", "- build"]),
+    ];
+    for (file, (name, parts)) in written.into_iter().zip(expected) {
+        let read = extract(&sandbox, name, file.content).await;
+        for part in parts {
+            assert_eq!(read.text.matches(part).count(), 1, "{name}: {part}: {}", read.text);
+        }
+    }
 }
 
 #[tokio::test]

@@ -284,7 +284,7 @@ pub struct ExtractValue {
     /// Where the next part begins, unless this is the last.
     pub next_offset: Option<u64>,
     /// Facts for a reader: `macros`, `links`, `pictures`, `cut`, `formulas`, `deletions`, and with a value after a
-    /// colon `encodings`, `replaced`, `images`, `objects`.
+    /// colon `encodings`, `replaced`, `images`, `objects`, `charts`, `comments`, `textless`.
     #[serde(default)]
     pub notes: Vec<String>,
     /// Why it could not be read: `encrypted`, `too_large`, `too_slow`, `broken`, `no_document` or `no_text`.
