@@ -1,5 +1,7 @@
 """What a jailed child can do, by the kind of its job."""
 
+import plain_cells
+
 # Paths of the fonts that documents are given.
 _fonts = []
 
@@ -25,6 +27,7 @@ def load_libraries(fonts):
     matplotlib.rcParams["font.sans-serif"] = [*families, *matplotlib.rcParams["font.sans-serif"]]
     matplotlib.rcParams["axes.unicode_minus"] = False
     matplotlib.rcParams["axes.formatter.limits"] = (-5, 9)
+    plain_cells.keep_texts()
     # Calamine, which is faster, takes memory for every cell up to the last.
     pandas.set_option("io.excel.xlsx.reader", "openpyxl")
     # Caches of fonts and locales that would be filled in every child.

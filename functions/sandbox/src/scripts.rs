@@ -29,6 +29,7 @@ const SCRIPTS: &[(&str, &str)] = scripts!(
     "look.py",
     "markdown.py",
     "pictures.py",
+    "plain_cells.py",
     "private_root.py",
     "render.py",
     "render_deck.py",

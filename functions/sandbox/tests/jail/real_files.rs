@@ -165,6 +165,41 @@ async fn text_is_read_wherever_word_and_powerpoint_keep_it() {
     }
 }
 
+/// Writes a table whose texts look like formulas in each way, and a formula that is meant.
+const WRITE_TEXTS: &str = r#"
+import csv
+import openpyxl
+import pandas as pd
+texts = ["=1+1", "=cmd|' /C calc'!A0", "+1 (2)|x", "@SUM(A1)", "-5", "+86 138 0013 8000", "-", "@name", "a=b"]
+table = pd.DataFrame({"text": texts, "number": range(-4, 5)})
+table.to_csv("a.csv", index=False)
+with open("b.csv", "w", newline="") as file:
+    csv.DictWriter(file, ["text"]).writerows({"text": text} for text in texts)
+for engine in ("openpyxl", "xlsxwriter"):
+    with pd.ExcelWriter("a.xlsx", engine=engine) as writer:
+        table.to_excel(writer, index=False)
+        sheet = writer.book.worksheets[0] if engine == "openpyxl" else writer.book.worksheets()[0]
+        if engine == "openpyxl":
+            sheet["C2"] = "=SUM(B2:B10)"
+        else:
+            sheet.write("C2", "=SUM(B2:B10)")
+    sheet = openpyxl.load_workbook("a.xlsx").active
+    column = [sheet.cell(row, 1) for row in range(2, 11)]
+    print([cell.value for cell in column] == texts, {cell.data_type for cell in column}, sheet["C2"].data_type)
+print(list(pd.read_csv("a.csv").text))
+print(list(pd.read_csv("b.csv", header=None)[0]) == list(pd.read_csv("a.csv").text))
+"#;
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn texts_in_tables_stay_texts_and_formulas_of_code_stay_formulas() {
+    let sandbox = start();
+    let answer = sandbox.run_code(WRITE_TEXTS).await;
+    let expected = "True {'s'} f\nTrue {'s'} f\n[\"'=1+1\", \"'=cmd|' /C calc'!A0\", \"'+1 (2)|x\", \
+        \"'@SUM(A1)\", '-5', '+86 138 0013 8000', '-', '@name', 'a=b']\nTrue\n";
+    assert_eq!(answer.output.head, expected, "{}", answer.value["error"]);
+}
+
 #[tokio::test]
 #[ignore = "needs a Python: cargo verify --only sandbox"]
 async fn one_hostile_file_blinds_nobody_to_the_others() {
