@@ -75,17 +75,17 @@ class Server:
 
 
 def read_frames(stream):
-    """The events of a stream, each with its cursor and name. One that a cut left half is none."""
+    """The events of a stream, each with its cursor, its name, and the milliseconds after which to come back."""
     frame = {}
     for line in stream:
         field, _, value = line.decode().rstrip("\r\n").partition(":")
         if field and line.endswith(b"\n"):
             frame[field] = value.removeprefix(" ")
         elif "data" in frame:
-            yield frame.get("id"), frame.get("event"), json.loads(frame["data"])
+            yield frame.get("id"), frame.get("event"), json.loads(frame["data"]), int(frame.get("retry", 0))
             frame = {}
         else:
-            frame = {}
+            frame = {}  # One that a cut left half is none.
 
 
 class Screen:
@@ -240,14 +240,15 @@ class Chat:
             try:
                 with self.open_stream(question) as stream:
                     self.run = stream.headers["djinn-run-id"]
-                    for cursor, name, data in read_frames(stream):
+                    retry_ms = 0
+                    for cursor, name, data, retry_ms in read_frames(stream):
                         failures = 0
                         self.cursor = cursor or self.cursor
                         if ending := self.take(name, data):
                             return ending
                 self.screen.line("(the stream ended, and is taken up again)")
-                if self.asked:
-                    self.answered.wait(10)  # Somebody else may answer, too.
+                self.answered.wait(retry_ms / 1000)  # Somebody else may answer, too.
+                self.answered.clear()
             except (OSError, http.client.HTTPException, ValueError, Refused) as error:
                 if isinstance(error, Refused) and not error.retryable:
                     raise
@@ -268,7 +269,6 @@ class Chat:
             self.seen.add(data["id"])
             self.screen.show(data)
             if name == "human.requested":
-                self.answered.clear()
                 for request in data["requests"]:
                     self.asked[request["id"]] = threading.Event()
                     threading.Thread(target=self.decide, args=[request], daemon=True).start()
@@ -300,10 +300,10 @@ class Chat:
                     elif not clarifies and words.startswith("{"):
                         answer |= {"feedback": "modify", "parameters": json.loads(words)}
                     self.server.post(f"/api/feedback/{self.run}", answer).close()
+                    self.answered.set()
                     break
                 except (OSError, ValueError, Refused) as error:
                     self.screen.line(f"({error}; say it again)")
-            self.answered.set()
 
 
 def main():

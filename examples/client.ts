@@ -50,7 +50,7 @@ type RunEvent = { id: string; path?: string } & (
   | { type: "run.ended"; status: string; answer: string; files: File[]; failure?: Failure }
 );
 type Piece = { message: string; attempt: number; kind: "text" | "reasoning"; offset: number; text: string; path?: string };
-type Frame = { cursor?: string; event: string; data: string };
+type Frame = { cursor?: string; event: string; data: string; retryMs?: number };
 
 // The wire.
 
@@ -123,6 +123,7 @@ async function* frames(body: ReadableStream<Uint8Array>): AsyncGenerator<Frame> 
         frame = { event: "message", data: "" };
       } else if (line.startsWith("id:")) frame.cursor = line.slice(3).trim();
       else if (line.startsWith("event:")) frame.event = line.slice(6).trim();
+      else if (line.startsWith("retry:")) frame.retryMs = Number(line.slice(6));
       else if (line.startsWith("data:")) frame.data += line.slice(5).trim();
     }
   }
@@ -286,6 +287,7 @@ class Chat {
   private seen = new Set<string>();
   private asked = new Map<string, AbortController>();
   private answers: Promise<void> = Promise.resolve();
+  private answered = signal();
 
   constructor(server: Server, screen: Screen, person: Person) {
     this.server = server;
@@ -299,15 +301,18 @@ class Chat {
       try {
         const response = await this.open(question);
         this.run = response.headers.get("djinn-run-id") ?? this.run;
+        let retryMs = 0;
         for await (const frame of frames(response.body!)) {
           failures = 0;
+          retryMs = frame.retryMs ?? 0;
           this.cursor = frame.cursor ?? this.cursor;
           const event = this.take(frame);
           if (event?.type === "run.ended") return event;
         }
         this.screen.line("(the stream ended, and is taken up again)");
-        // While a person thinks there is nothing to see, but somebody else may answer.
-        if (this.asked.size > 0) await Promise.race([this.answers, sleep(10_000)]);
+        // While a person thinks or a provider is down there is nothing to see.
+        await Promise.race([this.answered.given, sleep(retryMs)]);
+        this.answered = signal();
       } catch (error) {
         if (error instanceof Refused && !error.retryable) throw error;
         this.screen.line(`(${error instanceof Error ? error.message : error}; tries again)`);
@@ -362,12 +367,19 @@ class Chat {
         if (!clarifies && words === "yes") answer.feedback = "confirm";
         if (!clarifies && words.startsWith("{")) Object.assign(answer, { feedback: "modify", parameters: JSON.parse(words) });
         await this.server.post(`/api/feedback/${this.run}`, answer);
+        this.answered.give();
         return;
       } catch (error) {
         this.screen.line(`(${error instanceof Error ? error.message : error}; say it again)`);
       }
     }
   }
+}
+
+function signal(): { given: Promise<void>; give: () => void } {
+  let give = () => {};
+  const given = new Promise<void>((resolve) => (give = resolve));
+  return { given, give };
 }
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

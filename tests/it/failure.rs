@@ -119,12 +119,15 @@ async fn a_conversation_that_is_too_long_is_asked_once_more_with_half_of_it() {
     let long = "figure ".repeat(3_000);
     world.model.on("Tell me much.").reply(long.as_str());
     world.told(&Question::of("Tell me much.", "s1")).await;
-    too_long(world.model.on("And in short?")).then().reply("In short: figures.");
+    let rule = too_long(world.model.on("And in short?")).then();
+    too_long(rule).then().reply("In short: figures.");
     let ending = world.ending(&Question::new("And in short?").session("s1").request("r2")).await;
     assert_eq!(ending["answer"], "In short: figures.");
     let requests = world.model.requests();
     let holds_all = |nth: usize| requests[nth].text().contains(long.trim());
-    assert_eq!((requests.len(), holds_all(1), holds_all(2)), (3, true, false));
+    // Such words may be about the output limit, so that is lowered first.
+    assert_eq!((holds_all(1), holds_all(2)), (true, true));
+    assert_eq!((requests.len(), holds_all(3)), (4, false));
     world.model.assert_done();
 }
 

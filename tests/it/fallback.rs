@@ -211,19 +211,19 @@ async fn what_is_wrong_with_the_request_is_nothing_that_another_model_could_mend
 async fn where_both_fail_the_run_ends_with_the_first_and_names_both() {
     let pair = Pair::start().await;
     pair.world.model.on(ASKED).error(401, "x", None, "That key is unknown.").always();
-    pair.backup.on(ASKED).error(503, "x", None, "Out for lunch.").always();
+    pair.backup.on(ASKED).error(404, "x", None, "Out for lunch.").always();
     let end = pair.told("r1").await.last().unwrap().json();
     assert_eq!(
         (&end["status"], &end["failure"]["code"]),
         (&json!("failed"), &json!("model_key_refused"))
     );
     let detail = end["failure"]["detail"].as_str().unwrap();
-    let both = "HTTP 401: That key is unknown. (the fallback backup: HTTP 503: Out for lunch.)";
+    let both = "HTTP 401: That key is unknown. (the fallback backup: HTTP 404: Out for lunch.)";
     assert_eq!(detail, both);
-    assert_eq!(pair.asked(), (1, 3));
+    assert_eq!(pair.asked(), (1, 1));
     // Then the first is asked again at once.
     pair.told("r2").await;
-    assert_eq!(pair.asked(), (2, 6));
+    assert_eq!(pair.asked(), (2, 2));
 }
 
 #[tokio::test]

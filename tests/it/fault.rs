@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use djinn_scripted::{RecordedRequest, ScriptedResponse};
 use serde_json::{Value, json};
@@ -208,14 +209,51 @@ async fn refusals_that_pass_and_garbage_leave_the_final_text_alone() {
 }
 
 #[tokio::test]
-async fn a_model_that_never_recovers_ends_the_run_after_three_attempts_and_says_so() {
-    let world = World::start().await;
-    world.model.on("Are you there?").reply("I was about to say").cut_after(2).always();
-    let ending = world.ending(&Question::of("Are you there?", "s1")).await;
-    assert_eq!(
-        (&ending["status"], &ending["failure"]["code"]),
-        (&json!("failed"), &json!("model_unreachable"))
-    );
-    assert_eq!(world.model.requests().len(), 3);
-    assert_eq!(ending["answer"], "", "void text is no answer");
+async fn a_model_that_never_recovers_pauses_the_run_which_goes_on_once_somebody_says_so() {
+    let world = World::start_with(|options, _| {
+        options.settings.outages.patience = Duration::from_secs(60);
+    })
+    .await;
+    let mut rule = world.model.on("Are you there?");
+    for _ in 0..6 {
+        rule = rule.say("I was about to say").cut_after(2).then();
+    }
+    rule.reply("Here I am.");
+    let frames = world.told(&Question::of("Are you there?", "s1")).await;
+    let requested = frames.iter().map(Frame::json).find(|event| event["type"] == "human.requested");
+    let requested = requested.unwrap();
+    assert_eq!(requested["requests"][0]["interrupt"]["code"], "model_unreachable");
+    // Each of these is paid for.
+    assert_eq!(world.model.requests().len(), 6);
+    let go_on = Question::new("continue").session("s1").request("r2");
+    let ending = world.ending(&go_on).await;
+    assert_eq!((&ending["status"], &ending["answer"]), (&json!("finished"), &json!("Here I am.")));
+}
+
+#[tokio::test]
+async fn a_provider_that_fails_for_a_second_fails_no_run_and_viewers_hear_until_when() {
+    let world = World::start_with(|options, _| {
+        let outages = &mut options.settings.outages;
+        // Nothing is held: each wait is one that releases the run.
+        (outages.patience, outages.held) = (Duration::from_secs(60), Duration::ZERO);
+    })
+    .await;
+    for (nth, status) in [429, 500, 503, 529].into_iter().enumerate() {
+        let question = format!("Are you there, {status}?");
+        let mut rule = world.model.on(&question);
+        for _ in 0..9 {
+            rule = rule.error(status, "x", None, "Busy.").then();
+        }
+        rule.reply("Here I am.");
+        let request = format!("r{nth}");
+        let frames = world.told(&Question::of(&question, "s1").request(&request)).await;
+        let events: Vec<Value> = frames.iter().map(Frame::json).collect();
+        let ending = events.last().unwrap();
+        assert_eq!(
+            (&ending["status"], &ending["answer"]),
+            (&json!("finished"), &json!("Here I am."))
+        );
+        let delays = events.iter().filter(|event| event["type"] == "model.delayed").count();
+        assert_eq!(delays, 9, "{status}");
+    }
 }

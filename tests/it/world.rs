@@ -28,7 +28,7 @@ use djinn_core::status::RunStatus;
 use djinn_local::{LocalWorld, ServeTimeouts, System, SystemOptions};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals as _;
-use djinn_runtime::settings::{RetryPolicy, Settings};
+use djinn_runtime::settings::{OutagePolicy, RetryPolicy, Settings};
 use djinn_scripted::ScriptedModel;
 use djinn_wiring::Djinn;
 use serde_json::{Value, json};
@@ -186,7 +186,13 @@ pub(crate) fn quick() -> Settings {
         renew_every: Duration::from_millis(50),
         // Each piece in a frame of its own, whatever the time.
         preview_merge_window: Duration::ZERO,
-        model_retries: retries(RetryPolicy::MODEL),
+        outages: OutagePolicy {
+            base: soon,
+            cap: soon,
+            patience: Duration::from_millis(40),
+            ..OutagePolicy::DEFAULT
+        },
+        hold_retries: retries(RetryPolicy::HOLD),
         store_retries: retries(RetryPolicy::STORE),
         hand_over_after_record: always_hands_over(),
         ..Settings::default()

@@ -89,13 +89,17 @@ pub enum FinishReason {
 }
 
 /// How large a request was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowUsage {
     /// Its tokens, with what had to be left out: as the provider counted them, or as we did where
     /// that is more.
     pub tokens: u64,
     /// The tokens it could have had.
     pub limit: u64,
+    /// The name of the model that refused larger requests: `limit` holds for its later calls in the run.
+    /// `None` if nothing was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned_for: Option<String>,
 }
 
 /// What of a conversation did not fit into a request.

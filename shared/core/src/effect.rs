@@ -94,6 +94,10 @@ pub struct ModelCall {
     pub tool_choice: ToolChoice,
     /// How often it was interrupted and is made again.
     pub interrupts: u32,
+    /// The moment before which it is not made, Unix milliseconds, if its provider is waited for.
+    pub retry_at_ms: Option<i64>,
+    /// The moment of the first of the failures in a row that may pass, Unix milliseconds.
+    pub failing_since_ms: Option<i64>,
     /// Whether it is not to begin yet: something else may have taken drivers down, and is to be done
     /// by itself.
     pub waits: bool,
@@ -224,6 +228,13 @@ impl Effect {
             Self::SaveAnswer(_) => EffectId::Answer,
             Self::Deliver(delivery) => EffectId::Deliver(delivery.clone()),
         }
+    }
+
+    /// The moment before which it is not to begin, Unix milliseconds, if it waits for a provider.
+    #[must_use]
+    pub fn delayed_until_ms(&self) -> Option<i64> {
+        let Self::CallModel(call) = self else { return None };
+        call.retry_at_ms
     }
 
     /// Whether it is owed, but not to begin yet.

@@ -82,6 +82,16 @@ pub enum Event {
     /// void by then (`message.reset`).
     #[serde(rename = "model.changed")]
     ModelChanged(ModelChanged),
+    /// A model's provider failed in a way that passes: the call is made again at a moment, and costs nothing until then.
+    #[serde(rename = "model.delayed")]
+    ModelDelayed {
+        /// The message that the call writes.
+        message: MessageId,
+        /// The moment of the next attempt, Unix milliseconds.
+        until_ms: i64,
+        /// The failure of the last attempt, as people are told of it.
+        failure: Failure,
+    },
     /// A reply of the model is complete.
     #[serde(rename = "message.completed")]
     MessageCompleted {
@@ -344,6 +354,7 @@ impl Event {
             Self::RunResumed { .. } => "run.resumed",
             Self::MessageReset { .. } => "message.reset",
             Self::ModelChanged(_) => "model.changed",
+            Self::ModelDelayed { .. } => "model.delayed",
             Self::MessageCompleted { .. } => "message.completed",
             Self::CallRequested { .. } => "call.requested",
             Self::CallCompleted { .. } => "call.completed",

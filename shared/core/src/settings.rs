@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use djinn_calls::reply::WindowUsage;
 pub use djinn_calls::role::Role;
 use serde::{Deserialize, Serialize};
 
@@ -147,11 +148,28 @@ pub struct ContextSettings {
     /// Tokens of input that the model of each role took when the run began: what holds until a
     /// reply says otherwise.
     pub input_limits: BTreeMap<Role, u64>,
+    /// Tokens of input that models take whose providers refused requests of more, by the models' names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub learned_limits: BTreeMap<String, u64>,
 }
 
 impl Default for ContextSettings {
     fn default() -> Self {
-        Self { compact_at_percent: 80, keep_turns: 4, input_limits: BTreeMap::new() }
+        Self {
+            compact_at_percent: 80,
+            keep_turns: 4,
+            input_limits: BTreeMap::new(),
+            learned_limits: BTreeMap::new(),
+        }
+    }
+}
+
+impl ContextSettings {
+    /// Keeps the limit that a reply's record holds for a model, if requests of more were refused.
+    pub(crate) fn learn_limit(&mut self, window: Option<&WindowUsage>) {
+        if let Some(WindowUsage { limit, learned_for: Some(model), .. }) = window {
+            self.learned_limits.insert(model.clone(), *limit);
+        }
     }
 }
 

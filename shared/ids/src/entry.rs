@@ -36,6 +36,8 @@ pub enum EntryName {
     Reset(MessageName, u32),
     /// Another model writes a message, for so many times.
     ModelChange(MessageName, u32),
+    /// A message is waited for, for so many times.
+    Delay(MessageName, u32),
     /// The reply of a turn changed the plan.
     MessagePlan(MessageName),
     /// A call is asked for.
@@ -65,6 +67,7 @@ impl fmt::Display for EntryName {
             Self::Message(message) => write!(f, "{message}"),
             Self::Reset(message, count) => write!(f, "{message}.reset{count}"),
             Self::ModelChange(message, count) => write!(f, "{message}.model{count}"),
+            Self::Delay(message, count) => write!(f, "{message}.delay{count}"),
             Self::MessagePlan(message) => write!(f, "{message}.plan"),
             Self::Call(call) => write!(f, "{call}"),
             Self::CallResult(call) => write!(f, "{call}.result"),
@@ -123,7 +126,9 @@ impl EntryName {
             _ => {
                 let message = MessageName::parse(subject)?;
                 let reset = counted("reset").map(|count| Self::Reset(message, count));
-                reset.or_else(|| counted("model").map(|count| Self::ModelChange(message, count)))
+                reset
+                    .or_else(|| counted("model").map(|count| Self::ModelChange(message, count)))
+                    .or_else(|| counted("delay").map(|count| Self::Delay(message, count)))
             }
         }
     }

@@ -50,6 +50,7 @@ wordings! {
     CutByFilter = "notice"."cut_by_filter";
     NoRows = "notice"."no_rows";
     FallbackAnswers = "notice"."fallback_answers";
+    ModelDelayed = "notice"."model_delayed";
     StillWorking = "notice"."still_working";
     SandboxQueue = "progress"."sandbox_queue";
     JustAnswer = "question"."just_answer";

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use djinn_core::budget::Usage;
 use djinn_core::input::Reply;
 use djinn_runtime::port::model::{ModelError, ModelErrorKind, ModelRequest};
 use djinn_runtime::port::secret::Secret;
@@ -16,6 +17,7 @@ use crate::draft::{DeltaSink, Draft};
 use crate::fault::{Mask, ModelFault};
 use crate::frame_stream::{FrameQueue, FrameStream, StreamItem, without_tracing};
 use crate::frames::{FrameReader, GenaiEventReader};
+use crate::output_limits::OutputLimits;
 use crate::request::{self, PreparedRequest};
 use crate::settings::{ModelSettings, StreamFormat};
 
@@ -33,28 +35,63 @@ const NO_KEY: &str = "none";
 /// What an attempt works with.
 pub(crate) struct Attempt<'a> {
     pub(crate) client: &'a Client,
+    /// The model's name in the settings.
+    pub(crate) name: &'a str,
     pub(crate) model: &'a ModelSettings,
     pub(crate) key: Option<&'a Secret>,
     pub(crate) prompts: &'a Prompts,
+    pub(crate) output_limits: &'a OutputLimits,
+}
+
+/// An attempt that failed.
+struct FailedRequest {
+    fault: ModelFault,
+    usage: Usage,
+    /// The output limit to send instead, if the request was rejected for its own.
+    output_limit: Option<u32>,
 }
 
 impl Attempt<'_> {
+    /// Makes the call. A request whose output limit is rejected is repeated once with the one that the
+    /// provider names; if that is accepted, it holds for the model's later calls.
     pub(crate) async fn run(
         &self,
         request: &ModelRequest,
         out: DeltaSink<'_>,
     ) -> Result<Reply, ModelError> {
+        let mut outcome = self.send_request(request, None, out).await;
+        if let Err(FailedRequest { output_limit: Some(limit), .. }) = outcome {
+            outcome = self.send_request(request, Some(limit), out).await;
+            if outcome.is_ok() {
+                tracing::warn!(model = self.name, limit, "max_tokens is too high for the model");
+                self.output_limits.remember(self.name, limit);
+            }
+        }
+        outcome
+            .map_err(|failed| failed.fault.into_error(&Mask::new(self.key, request), failed.usage))
+    }
+
+    /// Sends the request once, with this output limit in place of the model's.
+    async fn send_request(
+        &self,
+        request: &ModelRequest,
+        output_limit: Option<u32>,
+        out: DeltaSink<'_>,
+    ) -> Result<Reply, FailedRequest> {
         let started = Instant::now();
-        let PreparedRequest { chat, options, names, call_type: how } =
+        let PreparedRequest { chat, mut options, names, call_type: how } =
             request::prepare_request(self.model, request, self.prompts);
+        let configured = options.max_tokens.unwrap_or(self.model.max_tokens);
+        let sent = output_limit.unwrap_or_else(|| self.output_limits.cap(self.name, configured));
+        options.max_tokens = Some(sent);
         let mut draft = Draft::new(request::model_id(self.model), how);
         let ended = self.stream_reply(chat, options, started, &mut draft, out).await;
         let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         match find_fault(ended, &draft) {
             None => Ok(draft.into_reply(&names, took_ms, out)),
             Some(fault) => {
-                let usage = draft.usage(took_ms);
-                Err(fault.into_error(&Mask::new(self.key, request), usage))
+                let output_limit = fault.output_limit(sent).filter(|_| draft.is_blank());
+                Err(FailedRequest { fault, usage: draft.usage(took_ms), output_limit })
             }
         }
     }

@@ -19,6 +19,7 @@ use tracing::Instrument as _;
 use crate::attempt::Attempt;
 use crate::http::Http;
 use crate::outage::Outages;
+use crate::output_limits::OutputLimits;
 use crate::request::max_tokens;
 use crate::settings::{ModelKey, ModelSettings, Settings};
 use crate::span;
@@ -31,6 +32,7 @@ pub struct Models<S> {
     settings: Arc<Settings>,
     prompts: Arc<Prompts>,
     outages: Arc<Outages>,
+    output_limits: Arc<OutputLimits>,
     connections: Arc<Connections<S>>,
 }
 
@@ -60,6 +62,7 @@ impl<S: Secrets> Models<S> {
             settings: Arc::new(settings),
             prompts: Arc::default(),
             outages: Arc::default(),
+            output_limits: Arc::default(),
             connections: Arc::new(connections),
         }
     }
@@ -71,6 +74,7 @@ impl<S: Secrets> Models<S> {
             settings: Arc::clone(&self.settings),
             prompts,
             outages: Arc::clone(&self.outages),
+            output_limits: Arc::clone(&self.output_limits),
             connections: Arc::clone(&self.connections),
         }
     }
@@ -81,7 +85,12 @@ impl<S: Secrets> Models<S> {
         let same = self.with_prompts(Arc::clone(&self.prompts));
         match settings == *self.settings {
             true => same,
-            false => Self { settings: Arc::new(settings), outages: Arc::default(), ..same },
+            false => Self {
+                settings: Arc::new(settings),
+                outages: Arc::default(),
+                output_limits: Arc::default(),
+                ..same
+            },
         }
     }
 
@@ -163,13 +172,14 @@ impl<S: Secrets> Models<S> {
 
     async fn attempt_call(
         &self,
-        model: &ModelSettings,
+        (name, model): (&str, &ModelSettings),
         request: &ModelRequest,
         on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
     ) -> Result<Reply, ModelError> {
         let client = self.genai_client()?;
         let key = self.load_key(model).await?;
-        let attempt = Attempt { client, model, key: key.as_ref(), prompts: &self.prompts };
+        let (prompts, output_limits) = (&*self.prompts, &*self.output_limits);
+        let attempt = Attempt { client, name, model, key: key.as_ref(), prompts, output_limits };
         let outcome = attempt.run(request, on_delta).await;
         if outcome.as_ref().is_err_and(|error| error.kind == ModelErrorKind::KeyRefused) {
             self.forget_key(model, key.as_ref()).await;
@@ -180,9 +190,12 @@ impl<S: Secrets> Models<S> {
 
 impl<S: Secrets> Model for Models<S> {
     fn limits(&self, role: Role, choice: ModelChoice) -> Result<ModelLimits, ModelError> {
-        self.find_model(role, choice).map(|(_, model)| ModelLimits {
+        self.find_model(role, choice).map(|(name, model)| ModelLimits {
             max_input_tokens: model.max_input_tokens,
-            max_output_tokens: max_tokens(model, model.thinking).into(),
+            max_output_tokens: self
+                .output_limits
+                .cap(name, max_tokens(model, model.thinking))
+                .into(),
             price: self.settings.price(model),
             call_timeout: model.call_timeout,
             sees_images: model.sees_images,
@@ -205,7 +218,8 @@ impl<S: Secrets> Model for Models<S> {
     ) -> Result<Reply, ModelError> {
         let (name, model) = self.find_model(request.role, request.choice)?;
         let span = span::start_span(name, model, request);
-        let outcome = self.attempt_call(model, request, on_delta).instrument(span.clone()).await;
+        let outcome =
+            self.attempt_call((name, model), request, on_delta).instrument(span.clone()).await;
         span::end_span(&span, &outcome);
         outcome
     }

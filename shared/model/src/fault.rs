@@ -2,6 +2,7 @@
 
 mod classify;
 mod detail;
+mod output_limit;
 mod retry_after;
 mod unpaid;
 
@@ -110,6 +111,13 @@ impl ModelFault {
             is_final: true,
             ..Self::new(ModelErrorKind::Unreadable, "the reply is longer than 8 MB")
         }
+    }
+
+    /// The output limit to send instead of `sent`, if the request was rejected for that.
+    pub(crate) fn output_limit(&self, sent: u32) -> Option<u32> {
+        let can_be_about_it =
+            matches!(self.kind, ModelErrorKind::Refused | ModelErrorKind::ContextTooLong);
+        can_be_about_it.then(|| output_limit::find_output_limit(&self.message, sent)).flatten()
     }
 
     /// Whether it spoils a reply that seems to be whole.

@@ -97,7 +97,6 @@ fn answers_are_classified() {
         (403, json!({"error": {"code": 403, "message": "Your chosen model requires moderation and your input was flagged"}}).to_string(), Refused),
         (403, json!({"code": 403, "message": "Forbidden"}).to_string(), KeyRefused),
         (400, plain("Unsupported value: 'temperature'"), Refused),
-        (413, plain("Payload Too Large"), Refused),
         (422, json!({"detail": "nonsense"}).to_string(), Refused),
         (405, String::new(), Refused),
         (418, String::new(), Refused),

@@ -12,6 +12,7 @@ mod frame_stream;
 mod frames;
 mod http;
 mod outage;
+mod output_limits;
 mod price;
 mod repair;
 mod request;

@@ -122,6 +122,7 @@ fn line_of_event(event: &Event) -> Option<(&'static str, Value)> {
         | Event::RunResumed { .. }
         | Event::MessageReset { .. }
         | Event::ModelChanged(_)
+        | Event::ModelDelayed { .. }
         | Event::MessageCompleted { .. }
         | Event::CallRequested { .. }
         | Event::CallCompleted { .. }

@@ -1,6 +1,7 @@
 //! How a connection shows a run: the frames of one client protocol, and the cursor on every frame.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::call_progress::CallProgress;
 use crate::call_tracker::CallTracker;
@@ -232,11 +233,17 @@ impl Connection {
         self.encode_frame(&self.projection.heartbeat())
     }
 
-    /// The frames that end a response before its run.
-    pub fn hand_over(&mut self, at_ms: i64) -> Vec<String> {
+    /// The frames that end a response before its run. Clients that can resume are told to wait for `delay` before they
+    /// come back, if there is one.
+    pub fn hand_over(&mut self, delay: Option<Duration>, at_ms: i64) -> Vec<String> {
         let cursor = self.cursor();
+        let delay = delay.filter(|_| self.projection.can_resume());
         let frames = self.projection.hand_over(cursor.as_ref(), at_ms);
-        frames.iter().map(|frame| self.encode_frame(frame)).collect()
+        let mut frames: Vec<String> = frames.iter().map(|frame| self.encode_frame(frame)).collect();
+        if let (Some(delay), Some(first)) = (delay, frames.first_mut()) {
+            first.insert_str(0, &format!("retry: {}\n", delay.as_millis()));
+        }
+        frames
     }
 
     /// Whether pieces are better sent together: see [`Projection::has_large_frames`].

@@ -111,6 +111,17 @@ pub enum PublicEvent<'a> {
         /// Why the other cannot write it.
         failure: PublicFailure<'a>,
     },
+    /// A model's provider failed in a way that passes: the call is made again later, and costs nothing until then.
+    #[serde(rename = "model.delayed")]
+    ModelDelayed {
+        /// The id of the message that the call writes.
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
+        message: &'a MessageId,
+        /// The time of the next attempt, Unix milliseconds.
+        until_ms: i64,
+        /// The failure of the last attempt.
+        failure: PublicFailure<'a>,
+    },
     /// A message of a model's, whole. It replaces the pieces that were shown of it.
     #[serde(rename = "message.completed")]
     MessageCompleted {

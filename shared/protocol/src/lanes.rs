@@ -91,6 +91,7 @@ impl Lanes {
             }
             Event::RunStarted { .. }
             | Event::ModelChanged(_)
+            | Event::ModelDelayed { .. }
             | Event::CallRequested { .. }
             | Event::CallCompleted { .. }
             | Event::FileAdded { .. }

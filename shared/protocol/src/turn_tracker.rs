@@ -27,6 +27,7 @@ impl TurnTracker {
             }
             Event::RunStarted { .. }
             | Event::ModelChanged(_)
+            | Event::ModelDelayed { .. }
             | Event::RunResumed { .. }
             | Event::MessageReset { .. }
             | Event::FileAdded { .. }

@@ -192,8 +192,8 @@ impl BudgetAccount {
             tokens: used.tokens.saturating_sub(held.tokens),
             micro_usd: used.micro_usd.saturating_sub(held.micro_usd),
         };
-        let waits = RetryPolicy { attempts: MAX_HOLD_WAITS, ..ports.settings().model_retries };
-        let delay = waits.delay_after(waited, None, ports.clock().jitter());
+        let waits = RetryPolicy { attempts: MAX_HOLD_WAITS, ..ports.settings().hold_retries };
+        let delay = waits.delay_after(waited, ports.clock().jitter());
         delay.filter(|_| self.day_bound().has_room(spent))
     }
 
@@ -363,7 +363,7 @@ async fn change_day<P: Ports>(
         };
         failed += 1;
         let clock = ports.clock();
-        match retries.delay_after(failed, None, clock.jitter()) {
+        match retries.delay_after(failed, clock.jitter()) {
             // One whose reply was lost is recognised.
             Some(delay) if error.is_retryable() => clock.sleep(delay).await,
             Some(_) | None => return Err(error),

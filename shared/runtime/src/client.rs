@@ -326,8 +326,13 @@ impl ClientStream {
 
     /// Sends how to go on, if the run has not ended, and closes the stream.
     pub fn hand_over(&mut self, now_ms: i64) {
+        self.hand_over_for(None, now_ms);
+    }
+
+    /// The same, with the time after which there may be news: see [`crate::reconnect`].
+    pub(crate) fn hand_over_for(&mut self, delay: Option<Duration>, now_ms: i64) {
         if self.sender.is_some() && !self.connection.has_ended() {
-            let frames = self.connection.hand_over(now_ms);
+            let frames = self.connection.hand_over(delay, now_ms);
             self.send_frames(frames, now_ms);
         }
         self.sender = None;

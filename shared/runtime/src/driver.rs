@@ -189,8 +189,7 @@ impl<P: Ports> Driver<P> {
                 && self.idle.can_wait(&self.run, &self.viewers, &self.hand_over))
     }
 
-    /// Waits for the next thing that happens and says what the run is to be told of it. What is only
-    /// shown changes nothing of what is due.
+    /// Waits for the next thing that happens. Returns the inputs that it gives the run.
     async fn wait_for_inputs(&mut self) -> DriveResult<Vec<Input>> {
         loop {
             let wake_at_ms = self.next_wake_ms();
@@ -225,6 +224,7 @@ impl<P: Ports> Driver<P> {
             self.live_poll.next_wake_ms(run, viewers, children),
             self.idle.next_wake_ms(run, viewers, hand_over),
             next_timeout_ms(run, self.mail.read_at_ms(), now_ms),
+            run.state().next_retry_ms().filter(|at_ms| *at_ms > now_ms),
         ];
         wakes_ms.into_iter().flatten().min().unwrap_or(i64::MAX)
     }
@@ -369,7 +369,7 @@ impl<P: Ports> Driver<P> {
     async fn go_to_sleep(&mut self) -> DriveResult {
         match self.lease.fall_asleep(&self.run, self.mail.recorded_ids()).await {
             Ok((_, SleepResult::Asleep)) => {
-                self.viewers.hand_over_client(self.run.now_ms());
+                self.viewers.hand_over_client(&self.run);
                 Err(DriveEnd::Asleep)
             }
             Ok((read_at_ms, SleepResult::Woken { lease, lapsed, mail })) => {
@@ -394,7 +394,7 @@ impl<P: Ports> Driver<P> {
         };
         self.lease.release(&self.run).await;
         self.run.kick_successor(hops).await;
-        self.viewers.hand_over_client(self.run.now_ms());
+        self.viewers.hand_over_client(&self.run);
         Err(DriveEnd::HandedOver)
     }
 }

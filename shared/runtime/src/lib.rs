@@ -20,6 +20,7 @@ pub mod perform;
 pub mod port;
 pub mod prompt;
 pub mod question;
+mod reconnect;
 pub mod render;
 pub mod serve;
 pub mod settings;

@@ -1,5 +1,6 @@
 //! How long a driver waits for what, and how often it tries.
 
+mod outage_policy;
 mod test_settings;
 mod user;
 
@@ -8,11 +9,12 @@ use std::time::Duration;
 use djinn_core::run::Run;
 use djinn_settings::VarLookup;
 use djinn_settings::table::runtime::{
-    HAND_OVER_MARGIN_SECONDS, IDLE_STREAM_SECONDS, RETENTION_DAYS,
+    HAND_OVER_MARGIN_SECONDS, IDLE_STREAM_SECONDS, PROVIDER_PATIENCE_SECONDS, RETENTION_DAYS,
 };
 
 /// What makes of a variable, also of one of a deployment's own tools, a reason not to start.
 pub use djinn_settings::InvalidSetting;
+pub use outage_policy::{NextAttempt, OutagePolicy, PassingFailure};
 pub use user::UserLimits;
 
 /// The driver's periods and bounds. Tests shorten them; a deployment changes the margin and the
@@ -55,8 +57,10 @@ pub struct Settings {
     /// How long pieces of a message are collected before they are sent as one, to clients whose protocol
     /// asks for it.
     pub preview_merge_window: Duration,
-    /// Retries of a model call.
-    pub model_retries: RetryPolicy,
+    /// The waits for a model's provider that fails in a way that passes.
+    pub outages: OutagePolicy,
+    /// The waits for a reservation that others hold, and for alarms.
+    pub hold_retries: RetryPolicy,
     /// Retries of a store operation, on top of those of the client library.
     pub store_retries: RetryPolicy,
     /// How long a journal is kept after its run ended.
@@ -83,9 +87,11 @@ impl Settings {
     /// [`InvalidSetting`] names the variable.
     pub fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
         let days: u64 = RETENTION_DAYS.read_number(var)?;
+        let patience = Duration::from_secs(PROVIDER_PATIENCE_SECONDS.read_number(var)?);
         let mut settings = Self {
             hand_over_margin: Duration::from_secs(HAND_OVER_MARGIN_SECONDS.read_number(var)?),
             idle_stream: Duration::from_secs(IDLE_STREAM_SECONDS.read_number(var)?),
+            outages: OutagePolicy { patience, ..OutagePolicy::DEFAULT },
             retention: Duration::from_secs(days * 24 * 60 * 60),
             user: UserLimits::from_vars(var)?,
             ..Self::default()
@@ -112,7 +118,8 @@ impl Default for Settings {
             watch_for: Duration::from_secs(20),
             client_buffer: 256 * 1024,
             preview_merge_window: Duration::from_millis(50),
-            model_retries: RetryPolicy::MODEL,
+            outages: OutagePolicy::DEFAULT,
+            hold_retries: RetryPolicy::HOLD,
             store_retries: RetryPolicy::STORE,
             retention: Duration::from_secs(30 * 24 * 60 * 60),
             tool_sources_fresh: Duration::from_secs(5),
@@ -130,51 +137,29 @@ pub struct RetryPolicy {
     pub attempts: u32,
     /// The most that is waited before the second try; doubled for each one after.
     pub base: Duration,
-    /// The most that is ever waited, unless the other side asks for more.
+    /// The most that is ever waited.
     pub cap: Duration,
-    /// The longest wait the other side may ask for.
-    pub max_retry_after: Duration,
 }
 
 impl RetryPolicy {
-    /// Model calls: 3 attempts, 0.5 s base, 8 s cap, `Retry-After` up to 30 s.
-    pub const MODEL: Self = Self {
-        attempts: 3,
-        base: Duration::from_millis(500),
-        cap: Duration::from_secs(8),
-        max_retry_after: Duration::from_secs(30),
-    };
+    /// Reservations that others hold, and alarms: 3 attempts, 0.5 s base, 8 s cap.
+    pub const HOLD: Self =
+        Self { attempts: 3, base: Duration::from_millis(500), cap: Duration::from_secs(8) };
 
     /// Store operations: 4 attempts, 50 ms base, 1 s cap.
-    pub const STORE: Self = Self {
-        attempts: 4,
-        base: Duration::from_millis(50),
-        cap: Duration::from_secs(1),
-        max_retry_after: Duration::from_secs(1),
-    };
+    pub const STORE: Self =
+        Self { attempts: 4, base: Duration::from_millis(50), cap: Duration::from_secs(1) };
 
     /// How long to wait after `failed` tries (from 1) before the next one, or `None` when there is
     /// none left. Full jitter: `jitter` in `0.0..1.0` chooses a point between nothing and the most,
-    /// after "Exponential Backoff And Jitter" (AWS Architecture Blog, 2015). A wait the other side
-    /// asked for is kept as it is; one that is too long is not waited for at all.
+    /// after "Exponential Backoff And Jitter" (AWS Architecture Blog, 2015).
     #[must_use]
-    pub fn delay_after(
-        &self,
-        failed: u32,
-        asked: Option<Duration>,
-        jitter: f64,
-    ) -> Option<Duration> {
+    pub fn delay_after(&self, failed: u32, jitter: f64) -> Option<Duration> {
         if failed >= self.attempts {
             return None;
         }
-        match asked {
-            Some(asked) if asked > self.max_retry_after => None,
-            Some(asked) => Some(asked),
-            None => {
-                let doubled = self.base.saturating_mul(1 << failed.saturating_sub(1).min(16));
-                Some(doubled.min(self.cap).mul_f64(jitter.clamp(0.0, 1.0)))
-            }
-        }
+        let doubled = self.base.saturating_mul(1 << failed.saturating_sub(1).min(16));
+        Some(doubled.min(self.cap).mul_f64(jitter.clamp(0.0, 1.0)))
     }
 }
 
@@ -209,12 +194,12 @@ mod tests {
 
     #[test]
     fn delays_double_up_to_the_cap_and_attempts_run_out() {
-        let policy = RetryPolicy { attempts: 9, ..RetryPolicy::MODEL };
-        let most: Vec<_> = (1..9).map(|n| policy.delay_after(n, None, 1.0).unwrap()).collect();
+        let policy = RetryPolicy { attempts: 9, ..RetryPolicy::HOLD };
+        let most: Vec<_> = (1..9).map(|n| policy.delay_after(n, 1.0).unwrap()).collect();
         let ms = [500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000, 8_000];
         assert_eq!(most, ms.map(Duration::from_millis));
-        assert_eq!(policy.delay_after(1, None, 0.5), Some(Duration::from_millis(250)));
-        assert_eq!(policy.delay_after(9, None, 0.5), None);
+        assert_eq!(policy.delay_after(1, 0.5), Some(Duration::from_millis(250)));
+        assert_eq!(policy.delay_after(9, 0.5), None);
     }
 
     #[test]
@@ -241,13 +226,5 @@ mod tests {
         let error = read("9").unwrap_err().to_string();
         let sentence = "DJINN_IDLE_STREAM_SECONDS must be a whole number from 10 to 840, got `9`";
         assert_eq!(error, sentence);
-    }
-
-    #[test]
-    fn a_wait_that_was_asked_for_is_kept_up_to_thirty_seconds() {
-        let policy = RetryPolicy::MODEL;
-        let asked = |s| policy.delay_after(1, Some(Duration::from_secs(s)), 0.0);
-        assert_eq!(asked(30), Some(Duration::from_secs(30)));
-        assert_eq!(asked(31), None);
     }
 }

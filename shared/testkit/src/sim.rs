@@ -1,5 +1,6 @@
 //! Lambda in memory: invocations that may die, kicks, alarms, a client that asks again. Time jumps.
 
+mod alarms;
 mod client;
 mod crowd;
 mod endure;
@@ -280,18 +281,6 @@ impl Sim {
         Ok(entries)
     }
 
-    /// Whether nothing brings the run back any more.
-    #[must_use]
-    pub fn has_alarm(&self) -> bool {
-        !self.host.lock_alarms().is_empty() || !self.host.lock_timers().is_empty()
-    }
-
-    /// Lets the removal of an alarm take this long.
-    pub fn delay_alarm_removal(&self, takes: Duration) {
-        // Said twice, the first counts.
-        let _ = self.host.removal_takes.set(takes);
-    }
-
     /// How many invocations have not returned.
     #[must_use]
     pub fn alive_count(&self) -> usize {
@@ -340,13 +329,10 @@ impl Sim {
         });
     }
 
-    /// Every alarm, and every timer that is due, invokes its run at once and stays set.
-    pub fn ring_alarms(&mut self) {
-        let now_ms = self.ports.clock.now_ms();
-        let mut set: Vec<RunKey> = self.host.lock_alarms().iter().cloned().collect();
-        let timers = self.host.lock_timers().clone();
-        set.extend(timers.into_iter().filter(|(_, at_ms)| *at_ms <= now_ms).map(|(key, _)| key));
-        set.into_iter().for_each(|key| self.invoke_run(key, 0, Duration::ZERO));
+    /// How many invocations there were.
+    #[must_use]
+    pub fn invocation_count(&self) -> u64 {
+        self.nth
     }
 
     fn spawn_process(&mut self, process: u64, work: impl Future<Output = ()> + Send + 'static) {

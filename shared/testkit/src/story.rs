@@ -15,6 +15,7 @@ use djinn_runtime::port::model::{
 };
 use djinn_text::tokens::estimate_tokens;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::point::Points;
 
@@ -94,6 +95,10 @@ impl StoryLine {
 pub struct StoryModel {
     lines: Arc<BTreeMap<String, StoryLine>>,
     window: u64,
+    /// The tokens it really takes, if its settings say more.
+    real_window: Option<u64>,
+    /// Until when every request fails, and how.
+    downtime: Option<(Instant, ModelErrorKind)>,
     fallback_window: Option<u64>,
     price: Option<Price>,
     requests: Arc<Mutex<Vec<ModelRequest>>>,
@@ -110,13 +115,47 @@ impl StoryModel {
         let lines = Arc::new(lines);
         let (window, fallback_window) = (100_000, None);
         let (price, requests, outage) = (None, Arc::default(), None);
-        Self { lines, window, fallback_window, price, requests, outage, points }
+        let (real_window, downtime) = (None, None);
+        Self {
+            lines,
+            window,
+            real_window,
+            downtime,
+            fallback_window,
+            price,
+            requests,
+            outage,
+            points,
+        }
     }
 
     /// Takes so many tokens of input, and refuses more as providers do.
     #[must_use]
     pub fn with_window(mut self, tokens: u64) -> Self {
         self.window = tokens;
+        self
+    }
+
+    /// Refuses requests of more tokens than this, whatever its settings say.
+    #[must_use]
+    pub fn refusing_above(mut self, tokens: u64) -> Self {
+        self.real_window = Some(tokens);
+        self
+    }
+
+    /// Says other lines instead.
+    #[must_use]
+    pub fn with_lines(mut self, change: impl Fn(&str, StoryLine) -> StoryLine) -> Self {
+        let lines = self.lines.iter();
+        let lines = lines.map(|(message, line)| (message.clone(), change(message, line.clone())));
+        self.lines = Arc::new(lines.collect());
+        self
+    }
+
+    /// Fails every request from now on, for so long.
+    #[must_use]
+    pub fn down_for(mut self, lasts: Duration, kind: ModelErrorKind) -> Self {
+        self.downtime = Some((Instant::now() + lasts, kind));
         self
     }
 
@@ -202,7 +241,10 @@ impl Model for StoryModel {
         let before = self.record_request(request, &message);
         self.points.pass(format!("before model {message}")).await;
         let input = request_tokens(request);
-        let window = self.window(request.choice);
+        let window = self.real_window.unwrap_or_else(|| self.window(request.choice));
+        if let Some((_, kind)) = self.downtime.filter(|(until, _)| *until > Instant::now()) {
+            return Err(model_error(kind, "the provider is down"));
+        }
         if input > window {
             let detail = format!("{input} tokens, and {window} is the limit");
             return Err(model_error(ModelErrorKind::ContextTooLong, &detail));

@@ -78,6 +78,12 @@ impl Screen {
                 let why = failure_detail(data);
                 self.print_lane_line(data, &format!("({to} answers in place of {from}: {why})"));
             }
+            "model.delayed" => {
+                let wait_ms =
+                    number_at(data, "/until_ms").saturating_sub(number_at(data, "/at_ms"));
+                let (seconds, why) = (wait_ms.div_ceil(1_000), failure_detail(data));
+                self.print_lane_line(data, &format!("({why}; asks again in {seconds} s)"));
+            }
             "run.resumed" => {
                 let lane = format!("{}/", text_at(data, "/path"));
                 self.drop_messages(|key| key.starts_with(&lane));

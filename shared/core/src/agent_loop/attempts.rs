@@ -24,6 +24,10 @@ pub struct Attempts {
     /// How often another model took the call over.
     fallbacks_used: u32,
     fallback: Option<Fallback>,
+    /// The moment before which it is not made, Unix milliseconds, if its provider is waited for.
+    retry_at_ms: Option<i64>,
+    /// The moment of the first of the failures in a row that may pass.
+    failing_since_ms: Option<i64>,
 }
 
 impl Attempts {
@@ -68,6 +72,8 @@ impl Attempts {
             fallback: self.fallback.clone(),
             tool_choice,
             interrupts: 0,
+            retry_at_ms: self.retry_at_ms,
+            failing_since_ms: self.failing_since_ms,
             waits: false,
         }
     }
@@ -78,6 +84,8 @@ impl Attempts {
         let counted = failed.failed_attempts.saturating_sub(u32::from(failed.process_stalled));
         self.retries = self.retries.saturating_add(counted);
         self.standstills += u32::from(failed.counts_as_crash);
+        self.retry_at_ms = failed.retry_at_ms;
+        self.failing_since_ms = failed.failing_since_ms;
         self.crash_count() < MAX_CRASHES
     }
 
@@ -88,7 +96,7 @@ impl Attempts {
         }
         let (model, because) = (model.to_owned(), because.clone());
         self.fallback = Some(Fallback { model, failure: because });
-        self.retries = 0;
+        self.forget_failures();
         self.fallbacks_used += 1;
         Some(self.fallbacks_used)
     }
@@ -96,7 +104,13 @@ impl Attempts {
     /// The call was interrupted: the role's own model makes it again.
     pub(crate) fn start_over(&mut self) {
         self.fallback = None;
+        self.forget_failures();
+    }
+
+    fn forget_failures(&mut self) {
         self.retries = 0;
+        self.retry_at_ms = None;
+        self.failing_since_ms = None;
     }
 
     /// A driver died. Whether the call may be made again.

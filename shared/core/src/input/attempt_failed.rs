@@ -29,6 +29,12 @@ pub struct AttemptFailed {
     /// Whether none of them had sent text: there is nothing to take back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub silent: bool,
+    /// The moment before which the call is not made again, Unix milliseconds, if its provider is waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_at_ms: Option<i64>,
+    /// The moment of the first of the failures in a row that may pass, Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failing_since_ms: Option<i64>,
 }
 
 /// In records of before there were counts.

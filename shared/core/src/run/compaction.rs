@@ -110,12 +110,12 @@ impl Compaction {
     }
 
     /// A request to this model was so large.
-    pub(super) fn record_window(&mut self, window: Option<WindowUsage>, by: ModelChoice) {
-        let Some(WindowUsage { tokens, limit }) = window else { return };
-        self.tokens = tokens;
+    pub(super) fn record_window(&mut self, window: Option<&WindowUsage>, by: ModelChoice) {
+        let Some(WindowUsage { tokens, limit, .. }) = window else { return };
+        self.tokens = *tokens;
         match by {
-            ModelChoice::Primary => (self.limit, self.fallback_limit) = (Some(limit), None),
-            ModelChoice::Fallback => self.fallback_limit = Some(limit),
+            ModelChoice::Primary => (self.limit, self.fallback_limit) = (Some(*limit), None),
+            ModelChoice::Fallback => self.fallback_limit = Some(*limit),
         }
     }
 

@@ -158,6 +158,12 @@ impl<'r> Transition<'r> {
         if !silent || usage.is_billed() {
             self.run.ledger.charge_call(usage);
         }
+        // Nobody is shown the call that sums up older turns.
+        if let Some(until_ms) = failed.retry_at_ms.filter(|_| !message.is_compaction()) {
+            let id = EntryId::of_message(message, |name| EntryName::Delay(name, count));
+            let (message, failure) = (message.clone(), failure.clone());
+            self.push(id, Event::ModelDelayed { message, until_ms, failure });
+        }
         if !can_retry {
             return self.on_model_failed(message, &ErrorCode::Crashed.into());
         }
@@ -195,13 +201,14 @@ impl<'r> Transition<'r> {
             return Some(());
         }
         run.ledger.charge_call(&replied.reply.usage);
+        run.spec.settings.context.learn_limit(replied.window.as_ref());
         if run.compaction.is_open() {
             let finished = run.compaction.finish(&replied.reply, &mut run.conversation, &run.urls);
             self.events.extend(finished);
             self.go_on(None);
             return Some(());
         }
-        run.compaction.record_window(replied.window, choice);
+        run.compaction.record_window(replied.window.as_ref(), choice);
         if !replied.reply.text.trim().is_empty() {
             run.last_finish = replied.reply.finish;
         }

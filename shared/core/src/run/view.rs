@@ -181,6 +181,12 @@ impl Run {
         Some((limit, if is_paused { i64::MAX } else { at_ms }))
     }
 
+    /// The moment at which the first call that waits for a provider is made again, Unix milliseconds.
+    #[must_use]
+    pub fn next_retry_ms(&self) -> Option<i64> {
+        self.due().iter().filter_map(Effect::delayed_until_ms).min()
+    }
+
     fn time_limits(&self) -> TimeLimits {
         let paused_ms = self.human_requests.pause().ended_ms();
         TimeLimits::of(&self.spec, &self.budget(), self.started_at_ms, paused_ms)

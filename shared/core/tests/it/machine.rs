@@ -56,9 +56,11 @@ pub(crate) fn owed(run: &Run) -> Vec<String> {
         Effect::Wait { .. } => None,
         Effect::CallModel(call) => {
             let by = call.fallback.as_ref().map(|fallback| format!("@{}", fallback.model));
+            let delay = call.retry_at_ms.map(|at_ms| format!("~{at_ms}"));
             let by = by.unwrap_or_default();
+            let delay = delay.unwrap_or_default();
             let id = EffectId::Model(call.message);
-            Some(waiting(call.waits, format!("{}{by}", tried(&id, call.attempt))))
+            Some(waiting(call.waits, format!("{}{by}{delay}", tried(&id, call.attempt))))
         }
         Effect::RunTool(run) => {
             let id = EffectId::Tool(run.call.id);

@@ -125,6 +125,7 @@ fn any_input() -> impl Strategy<Value = Input> {
         1 => (message.clone(), 1u32..4).prop_map(|(m, attempt)| story::broke_off(&m, attempt)),
         1 => (message.clone(), 1u32..4).prop_map(|(m, attempt)| story::model_stalled(&m, attempt)),
         1 => (message.clone(), 1u32..4).prop_map(|(m, attempt)| story::failed_silently(&m, attempt)),
+        1 => (message.clone(), 1u32..4).prop_map(|(m, attempt)| story::delayed(&m, attempt, 9_000)),
         1 => message.clone().prop_map(|message| story::model_changed(&message)),
         1 => message.clone().prop_map(|message| story::model_failed(&message)),
         1 => message.prop_map(|message| story::cut_off(&message, "half")),
@@ -199,6 +200,7 @@ fn answer(due: &[Effect], how: u8, tokens: u64) -> Input {
             let reply = match (call.role, how % 16) {
                 (_, 0) => return story::model_failed(message),
                 (_, 1) => return story::broke_off(message, call.attempt),
+                (_, 13) => return story::delayed(message, call.attempt, 1_000),
                 (_, 14) => return story::model_stalled(message, call.attempt),
                 (_, 15) if call.fallback.is_none() => return story::model_changed(message),
                 (Role::Compactor, 2) => story::replied(message, "", &[]),

@@ -231,7 +231,7 @@ pub(crate) fn reply(message: &str, reply: Reply) -> Input {
 /// The same reply, to a request that took up so many tokens of so many.
 pub(crate) fn filling(input: Input, tokens: u64, limit: u64) -> Input {
     let Input::ModelReplied(mut replied) = input else { unreachable!("no reply") };
-    replied.window = Some(WindowUsage { tokens, limit });
+    replied.window = Some(WindowUsage { tokens, limit, learned_for: None });
     Input::ModelReplied(replied)
 }
 
@@ -293,6 +293,8 @@ pub(crate) fn attempt_failed(message: &str, attempt: u32) -> AttemptFailed {
         counts_as_crash: false,
         failed_attempts: 1,
         silent: false,
+        retry_at_ms: None,
+        failing_since_ms: None,
     }
 }
 
@@ -318,6 +320,16 @@ pub(crate) fn failed_silently(message: &str, attempt: u32) -> Input {
         failed_attempts: 2,
         silent: true,
         ..failed
+    }))
+}
+
+/// An attempt failed, and its provider is waited for until then.
+pub(crate) fn delayed(message: &str, attempt: u32, until_ms: i64) -> Input {
+    Input::AttemptFailed(Box::new(AttemptFailed {
+        silent: true,
+        retry_at_ms: Some(until_ms),
+        failing_since_ms: Some(0),
+        ..attempt_failed(message, attempt)
     }))
 }
 

@@ -23,6 +23,7 @@ const TOO_LONG: &[&str] = &[
     "too many input tokens",
     // Gemini.
     "exceeds the maximum number of tokens",
+    "input token count",
     // Qwen.
     "range of input length",
     // GLM: code 1261, and the finish reason.
@@ -31,6 +32,7 @@ const TOO_LONG: &[&str] = &[
     "model_context_window_exceeded",
     // Kimi.
     "exceeded model token limit",
+    "total message size",
     // Doubao, and models it serves.
     "exceeds the maximum length",
     "total tokens of image and text exceed",
@@ -38,10 +40,20 @@ const TOO_LONG: &[&str] = &[
     "exceeds the available context size",
     "exceeded max context length",
     "input length exceeds",
+    "exceeds the context length",
     "greater than the context length",
     "exceeds the maximum allowed length",
     "longer than the model's context length",
     "maximum model length",
+    "tokens must be at least 1, got -",
+    // TGI.
+    "`max_new_tokens` must be <=",
+    "`inputs` must have less than",
+    // LiteLLM, GitHub Models.
+    "contextwindowexceeded",
+    "tokens_limit_reached",
+    "request body too large",
+    "tokens exceed limit",
     // MiniMax, Mistral, xAI, Perplexity.
     "context window exceeds limit",
     "too large for model with",
@@ -51,7 +63,12 @@ const TOO_LONG: &[&str] = &[
     "超过最大长度",
     "超出最大长度",
     "上下文长度",
+    "上下文限制",
+    "内容过长",
 ];
+
+/// Phrases of a rate limit that no waiting satisfies: the request alone has more tokens than a minute allows.
+const TOO_LONG_FOR_RATE: &[&str] = &["request too large", "tokens must be reduced"];
 
 const BAD_KEY: &[&str] = &[
     "invalid_api_key",
@@ -126,7 +143,12 @@ const CONTENT: &[&str] =
 /// Total over every status that is no success. Words go before the status: what providers mean by one
 /// differs; so does what they mean by a word, for which `host` tells who says it.
 pub(super) fn classify_status(status: u16, said: &ProviderFailure, host: &str) -> ModelErrorKind {
-    let is_too_long = matches!(status, 400 | 413 | 422 | 500) && said.has_phrase(TOO_LONG);
+    let is_too_long = match status {
+        // The request's size is all that this status is about, whoever sends it.
+        413 => true,
+        429 => said.has_phrase(TOO_LONG_FOR_RATE),
+        _ => matches!(status, 400 | 422 | 500) && said.has_phrase(TOO_LONG),
+    };
     match status {
         _ if is_too_long => ContextTooLong,
         429 if said.has_code(&["insufficient_quota"]) && is_dashscope(said, host) => Overloaded,
@@ -135,7 +157,7 @@ pub(super) fn classify_status(status: u16, said: &ProviderFailure, host: &str) -
         403 if said.has_phrase(CONTENT) => Refused,
         401 | 403 => KeyRefused,
         404 => UnknownModel,
-        400 | 413 | 422 => {
+        400 | 422 => {
             first_match(said, &[(BAD_KEY, KeyRefused), (NO_MODEL, UnknownModel)]).unwrap_or(Refused)
         }
         // 424: Bedrock's model broke down. 498: Groq has no room.

@@ -1,8 +1,9 @@
 //! From what is stored to what is shown.
 
 use djinn_core::entry::{Entry, Event, RunResult};
+use djinn_core::error_code::Failure;
 use djinn_core::human::HumanRequest;
-use djinn_core::id::UserId;
+use djinn_core::id::{MessageId, UserId};
 use djinn_core::input::ModelChanged;
 
 use super::{
@@ -37,7 +38,6 @@ impl<'a> PublicEntry<'a> {
 
 /// What clients see of an event.
 fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
-    let at_ms = entry.at_ms;
     match &entry.event {
         Event::RunStarted { session, request, question, mode, output_style, ignored, warnings } => {
             let (session, request) = (session.as_str(), request.as_str());
@@ -50,6 +50,9 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
             Shown::MessageReset { message, attempt: *attempt, failure }
         }
         Event::ModelChanged(changed) => Shown::model_changed(changed),
+        Event::ModelDelayed { message, until_ms, failure } => {
+            Shown::model_delayed(message, *until_ms, failure)
+        }
         Event::MessageCompleted { message, text, reasoning, truncated, finish, answer, usage } => {
             let (truncated, finish, answer) = (*truncated, *finish, *answer);
             let (reasoning, usage) = (reasoning.as_deref(), PublicUsage::new(usage));
@@ -84,12 +87,10 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
             let child = entry.path.with_child(child.clone()).to_string();
             Shown::ChildEnded { child, status, text, files, failure, spent }
         }
-        Event::UserMessageAdded { by, text } => {
-            Shown::UserMessageAdded { by: Some(UserId::as_str(by)), text }
-        }
+        Event::UserMessageAdded { by, text } => Shown::user_message_added(by, text),
         Event::HumanRequested { group, reasoning, risk, estimate, requests } => {
             let (risk, estimate) = (*risk, PublicEstimate::new(estimate));
-            let requests = list_requests(requests, links, at_ms);
+            let requests = list_requests(requests, links, entry.at_ms);
             Shown::HumanRequested { group, reasoning, risk, estimate, requests }
         }
         Event::HumanResolved(record) => Shown::HumanResolved(PublicResponse::new(record)),
@@ -101,6 +102,14 @@ impl<'a> Shown<'a> {
     fn model_changed(changed: &'a ModelChanged) -> Self {
         let ModelChanged { message, from, to, failure } = changed;
         Self::ModelChanged { message, from, to, failure: PublicFailure::new(failure) }
+    }
+
+    fn model_delayed(message: &'a MessageId, until_ms: i64, failure: &'a Failure) -> Self {
+        Self::ModelDelayed { message, until_ms, failure: PublicFailure::new(failure) }
+    }
+
+    fn user_message_added(by: &'a UserId, text: &'a str) -> Self {
+        Self::UserMessageAdded { by: Some(by.as_str()), text }
     }
 
     fn run_ended(result: &'a RunResult, links: &SessionLinks) -> Self {

@@ -1,7 +1,7 @@
-//! A model that answers in another's place.
+//! A model that answers in another's place, or later.
 
 use super::{AgentResponse, Translator};
-use djinn_core::entry::Entry;
+use djinn_core::entry::{Entry, Event};
 use djinn_core::input::ModelChanged;
 use djinn_messages::Wording;
 
@@ -23,6 +23,16 @@ impl Translator {
         let values = [("to", to.as_str()), ("from", from), ("why", &why)];
         let text = Wording::FallbackAnswers.fill(self.language, &values);
         // Its id names its task, where there is one.
+        vec![self.lane_thought(&entry.path, &entry.id.to_string(), &text, entry.at_ms)]
+    }
+
+    /// Says why a model's reply takes longer, and when it is asked again, as a thought.
+    pub(super) fn announce_delay(&self, entry: &Entry) -> Vec<AgentResponse> {
+        let Event::ModelDelayed { until_ms, failure, .. } = &entry.event else { return Vec::new() };
+        let seconds = (until_ms.saturating_sub(entry.at_ms) + 500).div_euclid(1000).to_string();
+        let why = failure.sentence(self.language);
+        let values = [("why", why.as_str()), ("seconds", &seconds)];
+        let text = Wording::ModelDelayed.fill(self.language, &values);
         vec![self.lane_thought(&entry.path, &entry.id.to_string(), &text, entry.at_ms)]
     }
 }

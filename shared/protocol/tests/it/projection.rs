@@ -1,6 +1,8 @@
 //! The projections: what each protocol's client is sent, and that a client who comes back at any
 //! cursor ends up where one who never left does.
 
+use std::time::Duration;
+
 use djinn_core::entry::Entry;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::Path;
@@ -217,7 +219,11 @@ fn a_hand_over_says_how_to_go_on_in_each_protocol() {
         let before: Vec<String> =
             steps[..5].iter().flat_map(|step| send(&mut connection, step)).collect();
         let name = format!("hand_over_{protocol:?}").to_lowercase();
-        let last = connection.hand_over(9_000).concat();
+        let last = connection.hand_over(None, 9_000).concat();
+        // Only clients that come back are told when.
+        let delayed = connection.hand_over(Some(Duration::from_secs(10)), 9_000).concat();
+        let retry = if protocol == Protocol::Native { "retry: 10000\n" } else { "" };
+        assert_eq!(delayed, format!("{retry}{last}"));
         if let Some(page) = page(protocol, false, &(before.concat() + &last)) {
             page.check();
             assert_eq!(page.unlocked, protocol == Protocol::Ui, "the raw one can come back");
@@ -294,7 +300,7 @@ fn fold(protocol: Protocol, frames: &[Received]) -> Folded {
 }
 
 /// A cursor as a client sends it back: the last id it got.
-fn last_id(frames: &[Received]) -> Option<Cursor> {
+pub(crate) fn last_id(frames: &[Received]) -> Option<Cursor> {
     let id = frames.iter().rev().find_map(|frame| frame.id.as_deref())?;
     Some(Cursor::parse(id).unwrap())
 }

@@ -93,6 +93,7 @@ impl WaitingPreviews {
             Event::RunEnded(_) if entry.path.is_root() => self.messages.clear(),
             Event::RunStarted { .. }
             | Event::ModelChanged(_)
+            | Event::ModelDelayed { .. }
             | Event::CallRequested { .. }
             | Event::CallCompleted { .. }
             | Event::FileAdded { .. }

@@ -1,5 +1,5 @@
-//! The run's recurring alarm, which brings it back if its driver dies, and its timer while it waits for
-//! people.
+//! The run's recurring alarm, which brings it back if its driver dies, and its timer while it waits for people or for a
+//! provider.
 
 use std::collections::BTreeSet;
 
@@ -63,12 +63,13 @@ impl RunAlarm {
     }
 }
 
-/// Has the run brought back when the first of what it asks times out, if anything does. Returns whether
-/// it is.
-pub(super) async fn set_expiry_timer<P: Ports>(run: &DrivenRun<P>) -> bool {
+/// Has the run brought back when the first of its requests expires or the first of its delayed calls is made again, if
+/// there is such a moment. Returns whether the timer says so.
+pub(super) async fn set_wake_timer<P: Ports>(run: &DrivenRun<P>) -> bool {
     let (alarms, key) = (run.ports().alarms(), run.key());
     let expiry = run.state().next_expiry().map(|(_, at_ms)| at_ms);
-    let timed = match expiry {
+    let wake = expiry.into_iter().chain(run.state().next_retry_ms()).min();
+    let timed = match wake {
         Some(at_ms) => alarms.set_timer(key, at_ms).await,
         None => alarms.remove_timer(key).await,
     };
@@ -79,8 +80,8 @@ pub(super) async fn set_expiry_timer<P: Ports>(run: &DrivenRun<P>) -> bool {
     timed.is_ok()
 }
 
-/// The run waits for people, at no cost: its recurring alarm goes. It is nobody's now, so whoever
-/// has been woken meanwhile may have counted on that alarm: then it is made again.
+/// The run waits at no cost: its recurring alarm goes, since its timer wakes it. It is nobody's now, so whoever has been
+/// woken meanwhile may have counted on that alarm: then it is made again.
 pub(super) async fn park_run<P: Ports>(run: &DrivenRun<P>, recorded_mail: &BTreeSet<String>) {
     if let Err(error) = remove_unneeded_alarm(run, recorded_mail).await {
         tracing::warn!(%error, "the run may be without its alarm until it is answered");
@@ -94,9 +95,10 @@ async fn remove_unneeded_alarm<P: Ports>(
     let (ports, key) = (run.ports(), run.key());
     ports.alarms().remove_alarm(key).await?;
     let meta = ports.store().find_meta(key).await?;
+    let is_driven = meta.as_ref().is_some_and(|meta| meta.is_driven(run.now_ms()));
     let status = meta.map_or(RunStatus::Failed, |meta| meta.status);
     let mail = read_mailbox(ports, key, &run.session_key()).await?;
-    let waits = status == RunStatus::Paused;
+    let waits = status == RunStatus::Paused || !is_driven;
     let nothing_new = mail.iter().all(|mail| recorded_mail.contains(&mail.id()));
     if status.has_ended() || (waits && nothing_new) {
         return Ok(());

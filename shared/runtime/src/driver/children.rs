@@ -49,14 +49,15 @@ impl Children {
         self.remote.contains(child)
     }
 
-    /// Whether all that the run owes is to hear of moments and of children that others work on: it
-    /// waits for a message.
+    /// Whether all that the run owes is to hear of moments and of children that others work on, and calls of
+    /// providers that it waits for: it can do nothing before a moment or a message comes.
     pub(super) fn is_only_waiting<P: Ports>(&self, run: &DrivenRun<P>) -> bool {
+        let now_ms = run.now_ms();
         let waits = |effect: &Effect| match effect {
             Effect::Wait { .. } | Effect::AwaitHuman(_) => true,
             Effect::RunChild(dispatch) => dispatch.waits || self.is_remote(&dispatch.child),
-            Effect::CallModel(_)
-            | Effect::RunTool(_)
+            Effect::CallModel(_) => effect.delayed_until_ms().is_some_and(|at_ms| at_ms > now_ms),
+            Effect::RunTool(_)
             | Effect::SavePlan { .. }
             | Effect::SaveAnswer(_)
             | Effect::Deliver(_) => false,

@@ -6,6 +6,7 @@ use djinn_core::status::RunStatus;
 use super::driven_run::DrivenRun;
 use super::hand_over::HandOver;
 use super::viewers::Viewers;
+use crate::reconnect::MIN_STREAM;
 use crate::settings::to_millis;
 use crate::world::Ports;
 
@@ -39,6 +40,12 @@ impl IdleTime {
         self.next_wake_ms(run, viewers, hand_over).is_some()
     }
 
+    /// Whether a provider is waited for longer than a function should be.
+    fn waits_long_for_provider<P: Ports>(run: &DrivenRun<P>) -> bool {
+        let held_until_ms = run.after_ms(run.settings().outages.held);
+        run.state().next_retry_ms().is_some_and(|at_ms| at_ms > held_until_ms)
+    }
+
     /// Until when it waits, Unix milliseconds; `None` if it does not, or no longer.
     pub(super) fn next_wake_ms<P: Ports>(
         &self,
@@ -52,6 +59,8 @@ impl IdleTime {
             return Some(i64::MAX);
         }
         let longest = match client.connection().can_resume() {
+            // A client that comes back at once costs no more than one invocation a second.
+            true if Self::waits_long_for_provider(run) => MIN_STREAM,
             true => run.settings().idle_stream,
             false => run.settings().idle_stream_unresumable,
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use djinn_core::status::RunStatus;
 
-use super::alarm::{park_run, set_expiry_timer};
+use super::alarm::{park_run, set_wake_timer};
 use super::background::{BackgroundWork, DriverEvent};
 use super::driven_run::DrivenRun;
 use crate::port::clock::Clock;
@@ -106,16 +106,18 @@ impl HeldLease {
         }
     }
 
-    /// Releases it, unless there is mail that nobody has recorded; a run that waits for people is left
-    /// to its timer. Returns, too, up to which moment the mailbox was read, Unix milliseconds.
+    /// Releases it, unless there is mail that nobody has recorded; a run that waits for people or a provider alone is
+    /// left to its timer. Returns, too, up to which moment the mailbox was read, Unix milliseconds.
     pub(super) async fn fall_asleep<P: Ports>(
         &self,
         run: &DrivenRun<P>,
         recorded_mail: &BTreeSet<String>,
     ) -> Result<(i64, SleepResult), StoreError> {
         let (session, status) = (run.session_key(), run.state().status());
-        let parks = status == RunStatus::Paused && !run.is_task();
-        let has_timer = parks && set_expiry_timer(run).await;
+        let waits_alone =
+            run.state().next_retry_ms().is_some() && run.state().running_children().is_empty();
+        let parks = (status == RunStatus::Paused || waits_alone) && !run.is_task();
+        let has_timer = parks && set_wake_timer(run).await;
         let (ports, key, read_at_ms) = (run.ports(), run.key(), run.now_ms());
         let slept = fall_asleep(ports, key, &session, &self.lease, status, recorded_mail).await;
         let slept =

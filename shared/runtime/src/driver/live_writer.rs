@@ -155,6 +155,7 @@ impl LiveWriter {
                 Event::CallCompleted { call, .. } => self.open_calls.remove_call(call),
                 Event::RunStarted { .. }
                 | Event::ModelChanged(_)
+                | Event::ModelDelayed { .. }
                 | Event::CallRequested { .. }
                 | Event::FileAdded { .. }
                 | Event::ContextCompacted { .. }

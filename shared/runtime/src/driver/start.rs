@@ -67,7 +67,8 @@ impl<P: Ports> EffectStarter<'_, P> {
     /// Starts an effect, unless it is in flight, given up, worked on by others, or not to begin yet.
     /// Returns a call that must not be repeated, and has to be recorded before it starts.
     pub(super) fn start_effect(&mut self, effect: Effect) -> Option<PreparedCall> {
-        if effect.is_waiting() || self.is_left_alone(&effect.id()) {
+        let is_delayed = effect.delayed_until_ms().is_some_and(|at_ms| at_ms > self.run.now_ms());
+        if is_delayed || effect.is_waiting() || self.is_left_alone(&effect.id()) {
             return None;
         }
         match effect {

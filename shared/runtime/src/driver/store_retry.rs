@@ -6,7 +6,7 @@ use crate::settings::RetryPolicy;
 use crate::world::Ports;
 
 /// How often making or removing an alarm is tried in a row: for about half a minute.
-const ALARM_RETRIES: RetryPolicy = RetryPolicy { attempts: 6, ..RetryPolicy::MODEL };
+const ALARM_RETRIES: RetryPolicy = RetryPolicy { attempts: 6, ..RetryPolicy::HOLD };
 
 /// Calls until that succeeds, cannot, or was tried often enough.
 pub(super) async fn retry_store_call<P, F, T>(ports: &P, attempt: F) -> Result<(), StoreError>
@@ -20,7 +20,7 @@ where
         failed += 1;
         tracing::warn!(%error, failed, "alarm or mailbox not reached");
         let clock = ports.clock();
-        let delay = ALARM_RETRIES.delay_after(failed, None, clock.jitter());
+        let delay = ALARM_RETRIES.delay_after(failed, clock.jitter());
         let Some(delay) = delay.filter(|_| error.is_retryable()) else {
             return Err(error);
         };

@@ -11,6 +11,7 @@ use crate::client::ClientStream;
 use crate::history::show_record;
 use crate::live_reader::ChildrenAtWork;
 use crate::port::StoreError;
+use crate::reconnect::reconnect_delay;
 use crate::settings::to_millis;
 use crate::world::Ports;
 
@@ -151,9 +152,10 @@ impl Viewers {
     }
 
     /// Tells the client how to go on, and ends its response.
-    pub(super) fn hand_over_client(&mut self, now_ms: i64) {
+    pub(super) fn hand_over_client<P: Ports>(&mut self, run: &DrivenRun<P>) {
         if let Some(client) = &mut self.client {
-            client.hand_over(now_ms);
+            let now_ms = run.now_ms();
+            client.hand_over_for(reconnect_delay(run.state(), now_ms), now_ms);
         }
     }
 

@@ -145,7 +145,7 @@ impl JournalWriter {
             };
             failed += 1;
             let clock = ports.clock();
-            let delay = retries.delay_after(failed, None, clock.jitter());
+            let delay = retries.delay_after(failed, clock.jitter());
             tracing::warn!(%error, failed, n = record.number, "record not appended");
             match (error, delay) {
                 // Writing the same record again is safe: its write id tells it from others'.

@@ -6,9 +6,11 @@ mod fallback;
 mod file_calls;
 mod image_links;
 mod images;
+mod outage;
 mod reply_previews;
 mod screening;
 mod silent_attempts;
+mod window;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,18 +19,20 @@ use std::time::Duration;
 use answer_format::find_answer_problem;
 use djinn_core::budget::{Price, Usage};
 use djinn_core::effect::ModelCall;
-use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::error_code::Failure;
 use djinn_core::human::Interrupt;
-use djinn_core::input::{Input, InterruptTarget, ModelReplied, Reply, WindowUsage};
+use djinn_core::input::{Input, InterruptTarget, ModelReplied, Reply};
 use djinn_core::run::Run;
 use djinn_core::settings::Role;
 use djinn_core::tool::ToolSetRef;
 use djinn_protocol::preview::Live;
 use image_links::finish_texts;
 use images::load_images;
+use outage::Outage;
 use reply_previews::ReplyPreviews;
 use silent_attempts::SilentAttempts;
 use tokio::sync::mpsc;
+use window::InputWindow;
 
 use crate::account::{BudgetAccount, MaxUsage, ReserveError};
 use crate::awake_time::AwakeTime;
@@ -39,7 +43,8 @@ use crate::port::checker::ContentOwner;
 use crate::port::clock::Clock;
 use crate::port::model::{Delta, Model, ModelError, ModelErrorKind, ModelLimits};
 use crate::port::tool::{AvailableTools, ToolAudience};
-use crate::render::{self, RenderedRequest, RequestBounds};
+use crate::render::{self, ContextTooLong, RenderedRequest, RequestBounds};
+use crate::settings::NextAttempt;
 use crate::world::Ports;
 
 /// A model call to be made.
@@ -76,8 +81,8 @@ impl<P: Ports> ModelExecution<P> {
     /// invocation: the call stays owed.
     ///
     /// Attempts that sent no text are repeated here, and leave no trace but what they cost. One that did
-    /// ends this effect with `AttemptFailed`, and so do silent ones where the next has no time left, or
-    /// where the process stood still: the next attempt is a new performance of it.
+    /// ends this effect with `AttemptFailed`, and so do silent ones where the next has no time left or has to wait for
+    /// long, or where the process stood still: the next attempt is a new performance of it.
     pub async fn perform(self) -> Vec<Input> {
         if let Some(decided) = self.decide_without_model().await {
             return vec![decided];
@@ -87,17 +92,18 @@ impl<P: Ports> ModelExecution<P> {
             Err(error) => return vec![self.give_up(error.to_failure())],
         };
         let mut failed = self.call.retries;
-        if failed > 0 && !self.wait_for_retry(failed, None, limits, self.is_first).await {
+        if failed > 0 && !self.wait_after_earlier(limits).await {
             return Vec::new();
         }
+        let mut outage = Outage::of(&self.call);
         let tools = self.list_tools().await;
         let mut silent = SilentAttempts::default();
-        let mut limit = limits.max_input_tokens;
+        let mut window = self.find_window(limits);
         let mut reserved = false;
         loop {
-            let rendered = match self.render_request(&tools, limit) {
+            let rendered = match self.render_within(&tools, &mut window) {
                 Ok(rendered) => rendered,
-                Err(failure) => return vec![self.give_up(failure)],
+                Err(failure) => return self.end_after(&silent, self.give_up(failure)),
             };
             if !reserved && let Err(refused) = self.reserve_budget(&rendered, limits).await {
                 return self.on_reserve_error(refused);
@@ -105,34 +111,27 @@ impl<P: Ports> ModelExecution<P> {
             reserved = true;
             let broken = match self.make_attempt(&rendered, limits.price).await {
                 Ok(reply) => {
-                    return self.accept_reply(reply, rendered, &tools, limit, &silent).await;
+                    return self.accept_reply(reply, rendered, &tools, &window, &silent).await;
                 }
                 Err(broken) => broken,
             };
             let (call, model) = (&rendered.request.call, self.model_name());
             let FailedAttempt { error, sent_text, was_suspended } = &broken;
             tracing::warn!(%call, model, kind = ?error.kind, attempt = failed + 1, was_suspended, "model call failed");
-            failed += u32::from(!was_suspended);
+            let too_long = error.kind == ModelErrorKind::ContextTooLong;
+            // A shorter request is another one, not a retry.
+            failed += u32::from(!was_suspended && !too_long);
             if *sent_text {
-                return self.fail_visible_attempt(&broken, failed, &silent);
+                return self.fail_visible_attempt(&broken, failed, &silent, &mut outage);
             }
             silent.add_attempt(&broken);
-            if *was_suspended {
-                return vec![self.stalled_input(&silent, broken.error.to_failure())];
-            }
-            let too_long = error.kind == ModelErrorKind::ContextTooLong;
-            if too_long && limit == limits.max_input_tokens {
-                limit /= 2;
+            let shrinks = too_long && !*was_suspended;
+            if shrinks && self.shrink_window(&mut window, &rendered, error) {
                 continue;
             }
-            let retries = &self.ports.settings().model_retries;
-            let jitter = self.ports.clock().jitter();
-            let again = retries.delay_after(failed, error.retry_after, jitter).is_some();
-            if !error.kind.is_retryable() || !again {
-                return self.end_after(silent, self.fall_back_or_give_up(error));
-            }
-            if !self.wait_for_retry(failed, error.retry_after, limits, false).await {
-                return self.postpone_after(silent);
+            let ended = self.wait_out(&broken, failed, &silent, &mut outage, limits).await;
+            if let Some(inputs) = ended {
+                return inputs;
             }
         }
     }
@@ -239,7 +238,7 @@ impl<P: Ports> ModelExecution<P> {
         &self,
         tools: &AvailableTools,
         limit: u64,
-    ) -> Result<RenderedRequest, Failure> {
+    ) -> Result<RenderedRequest, ContextTooLong> {
         let (role, choice) = (self.call.role, self.call.model_choice());
         let message = self.call.message.clone().below(&self.key.path);
         let name = format!("{}/{message}/{}", self.key.run, self.call.attempt);
@@ -259,29 +258,6 @@ impl<P: Ports> ModelExecution<P> {
             bounds,
             count,
         )
-        .map_err(|error| Failure::new(ErrorCode::ContextTooLong, error.to_string()))
-    }
-
-    /// Waits before the next attempt. False if that attempt would not fit before the deadline; the first
-    /// of an invocation has whatever time there is, so that none is allowed too long to ever be made.
-    async fn wait_for_retry(
-        &self,
-        failed: u32,
-        asked: Option<Duration>,
-        limits: ModelLimits,
-        is_first: bool,
-    ) -> bool {
-        let clock = self.ports.clock();
-        let retries = &self.ports.settings().model_retries;
-        let mut delay = retries.delay_after(failed, asked, clock.jitter()).unwrap_or_default();
-        if !self.has_time_for(delay.saturating_add(limits.call_timeout)) {
-            let left_ms = self.deadline.left_ms(clock.now_ms());
-            let left_ms = left_ms.filter(|left| is_first && *left > 0);
-            let Some(left_ms) = left_ms else { return false };
-            delay = delay.min(Duration::from_millis(left_ms / 2));
-        }
-        clock.sleep(delay).await;
-        true
     }
 
     /// Whether what takes so long ends before the hand-over.
@@ -295,12 +271,19 @@ impl<P: Ports> ModelExecution<P> {
         broken: &FailedAttempt,
         failed: u32,
         silent: &SilentAttempts,
+        outage: &mut Outage,
     ) -> Vec<Input> {
         let FailedAttempt { error, was_suspended, .. } = broken;
-        let void = self.void_input(error.to_failure(), error.usage, *was_suspended, silent);
-        let mut inputs = vec![void];
-        let attempts = self.ports.settings().model_retries.attempts;
-        if !was_suspended && (!error.kind.is_retryable() || failed >= attempts) {
+        let mut void = self.void_input(error.to_failure(), error.usage, *was_suspended, silent);
+        let is_last = failed >= self.ports.settings().outages.visible_attempts;
+        let ends = !error.kind.is_retryable() || is_last || self.leaves_to_fallback(failed);
+        let next = self.next_attempt(outage, error, failed);
+        void.failing_since_ms = outage.since_ms();
+        if let NextAttempt::Delay { until_ms } = next {
+            void.retry_at_ms = Some(until_ms).filter(|_| !ends && !was_suspended);
+        }
+        let mut inputs = vec![Input::AttemptFailed(Box::new(void))];
+        if !was_suspended && (ends || next == NextAttempt::Pause) {
             inputs.push(self.fall_back_or_give_up(error));
         }
         inputs
@@ -312,14 +295,14 @@ impl<P: Ports> ModelExecution<P> {
         reply: Reply,
         rendered: RenderedRequest,
         tools: &AvailableTools,
-        limit: u64,
+        window: &InputWindow,
         silent: &SilentAttempts,
     ) -> Vec<Input> {
         self.clear_outage();
         let usage = reply.usage;
         match self.screen_reply(reply, &rendered.offered_tools).await {
             Ok(reply) => {
-                vec![self.build_reply_input(reply, rendered, tools, limit, silent).await]
+                vec![self.build_reply_input(reply, rendered, tools, window, silent).await]
             }
             Err(failure) => self.withhold_reply(failure, usage, silent),
         }
@@ -330,7 +313,7 @@ impl<P: Ports> ModelExecution<P> {
         mut reply: Reply,
         rendered: RenderedRequest,
         tools: &AvailableTools,
-        limit: u64,
+        window: &InputWindow,
         silent: &SilentAttempts,
     ) -> Input {
         let RenderedRequest { offered_tools: offered, dropped, tokens, .. } = rendered;
@@ -347,7 +330,7 @@ impl<P: Ports> ModelExecution<P> {
         let message = self.call.message.clone();
         let left_out = dropped.map_or(0, |dropped| dropped.tokens_before - dropped.tokens);
         let tokens = tokens.max(reply.usage.input_tokens.saturating_add(left_out));
-        let window = Some(WindowUsage { tokens, limit });
+        let window = Some(window.to_usage(tokens, self.model_name()));
         // What a message cost is what all attempts at it did.
         reply.usage = reply.usage.plus(silent.usage());
         let answer_problem = find_answer_problem(&self.run, &self.call, &reply);

@@ -273,7 +273,14 @@ impl ModelErrorKind {
 /// What a person has to see to before a call is made again that failed so, if that is all that is wrong.
 #[must_use]
 pub fn to_interrupt(failure: &Failure, language: Language) -> Option<Interrupt> {
-    (failure.code == ErrorCode::ModelNoBalance).then(|| Interrupt {
+    let can_be_mended = matches!(
+        failure.code,
+        ErrorCode::ModelNoBalance
+            | ErrorCode::ModelOverloaded
+            | ErrorCode::ModelUnreachable
+            | ErrorCode::ModelUnreadable
+    );
+    can_be_mended.then(|| Interrupt {
         code: failure.code.as_str().to_owned(),
         message: failure.sentence(language),
     })

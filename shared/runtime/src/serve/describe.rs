@@ -178,6 +178,7 @@ impl EntryFold {
             | Event::RunResumed { .. }
             | Event::MessageReset { .. }
             | Event::ModelChanged(_)
+            | Event::ModelDelayed { .. }
             | Event::MessageCompleted { .. }
             | Event::CallRequested { .. }
             | Event::CallCompleted { .. }

@@ -17,6 +17,7 @@ use crate::port::journal::{Journals, RunMeta};
 use crate::port::live::LiveLog;
 use crate::port::page::PageSize;
 use crate::port::{RunKey, StoreError};
+use crate::reconnect::{MIN_STREAM, PAUSED};
 use crate::settings::to_millis;
 use crate::world::Ports;
 
@@ -45,6 +46,7 @@ pub(super) async fn follow_run<P: Ports>(
         child_histories: None,
         children_at_work: Some(ChildrenAtWork::default()),
         next_lease_check_ms: 0,
+        started_ms: ports.clock().now_ms(),
         watched_until_ms: 0,
         failures: 0,
     };
@@ -92,6 +94,7 @@ struct Follower<'a, P: Ports> {
     /// What runs below had done when it came, until all of that was shown.
     children_at_work: Option<ChildrenAtWork>,
     next_lease_check_ms: i64,
+    started_ms: i64,
     watched_until_ms: i64,
     failures: u32,
 }
@@ -163,7 +166,9 @@ impl<P: Ports> Follower<'_, P> {
         let key = &serving.key;
         match meta {
             Some(meta) if is_idle(&ports, key, &meta, now_ms).await? => {
-                self.client.hand_over(now_ms);
+                let ends_at_ms = self.started_ms.saturating_add(to_millis(MIN_STREAM));
+                ports.clock().sleep_until(ends_at_ms).await;
+                self.client.hand_over_for(Some(PAUSED), ports.clock().now_ms());
                 Ok(None)
             }
             Some(meta) if !meta.status.has_ended() && !meta.is_driven(now_ms) => {

@@ -60,6 +60,8 @@ fn call(turn: u32) -> ModelCall {
         retries: 0,
         fallback: None,
         interrupts: 0,
+        retry_at_ms: None,
+        failing_since_ms: None,
         waits: false,
         tool_choice: ToolChoice::Auto,
     }

@@ -32,6 +32,7 @@ fn timed(entries: &[Entry]) -> Vec<(i64, String)> {
         | Event::RunResumed { .. }
         | Event::MessageReset { .. }
         | Event::ModelChanged(_)
+        | Event::ModelDelayed { .. }
         | Event::MessageCompleted { .. }
         | Event::CallRequested { .. }
         | Event::CallCompleted { .. }
@@ -65,7 +66,7 @@ async fn a_plan_goes_on_as_without_employees_and_no_later_whatever_becomes_of_th
     let named = r#"{"look": "Analyst"}"#;
     let again = || {
         let kind = ModelErrorKind::Overloaded;
-        StoryLine::say(named).failing_after(0, kind).failing_after(0, kind).failing_after(0, kind)
+        (0..99).fold(StoryLine::say(named), |line, _| line.failing_after(0, kind))
     };
     let broken_off = || StoryLine::say(named).failing_after(9, ModelErrorKind::BrokenOff);
     let endless = format!(r#"{{"look": "{}"}}"#, "Analyst ".repeat(90));

@@ -27,6 +27,7 @@ mod hand_over;
 mod mail;
 mod market;
 mod missing;
+mod outage;
 mod paid_tree;
 mod plan;
 mod poison;

@@ -127,10 +127,11 @@ async fn an_answer_cites_the_pages_of_all_rounds_by_their_numbers() {
     let (_, files) = run(&mut sim(Points::new())).await;
     let names: Vec<&str> = files.keys().map(String::as_str).collect();
     assert_eq!(names, ["What is heat_search_result.txt", "search results - What is heat.md"]);
-    let report = "Gold [1], all [2], zinc [4], none.\n\n## Sources\n\n\
-        [1] [Page https://gold.test](https://gold.test)\n\
-        [2] [Page https://all.test](https://all.test)\n\
-        [4] [Page https://zinc.test](https://zinc.test)\n\n\
+    let report = "Gold [[1]](https://gold.test), all [[2]](https://all.test), \
+        zinc [[4]](https://zinc.test), none.\n\n## Sources\n\n\
+        - [1] [Page https://gold.test](https://gold.test)\n\
+        - [2] [Page https://all.test](https://all.test)\n\
+        - [4] [Page https://zinc.test](https://zinc.test)\n\n\
         *Citations that were taken out, since no page of their number was read: 1.*";
     assert_eq!(files["search results - What is heat.md"], report);
     let found: serde_json::Value =

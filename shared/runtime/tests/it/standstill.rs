@@ -212,7 +212,7 @@ async fn attempted(fails: &[usize]) -> Vec<String> {
     let line = fails.iter().fold(StoryLine::say("Hello there."), |line, sent| {
         line.failing_after(*sent, ModelErrorKind::Unreachable)
     });
-    let model = StoryModel::new([("t1", line)], points.clone());
+    let model = StoryModel::new([("t1", line)], points.clone()).with_fallback(100_000);
     let mut sim = leased_for_long(Sim::new(model, Toolbox::default(), points));
     visible(&told(&mut sim).await)
 }
@@ -226,9 +226,9 @@ async fn a_model_call_that_broke_off_while_its_process_stood_still_uses_up_no_at
     let told = attempted(&[4, 0, 0]).await;
     assert_eq!(told[1], "t1.reset1 reset after attempt 1");
     assert!(told[3].starts_with(end), "{told:#?}");
-    // Three that it has itself to thank for are enough.
+    // Three of its own are enough for its fallback.
     let told = attempted(&[0, 0, 0, 0]).await;
-    assert!(told.last().unwrap().contains("model_unreachable"), "{told:#?}");
+    assert_eq!(told[1], "t1.model1 backup in place of story: model_unreachable");
 }
 
 #[tokio::test(start_paused = true)]

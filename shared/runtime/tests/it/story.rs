@@ -69,6 +69,9 @@ fn line(event: &Event) -> String {
             let (from, to, code) = (&changed.from, &changed.to, changed.failure.code.as_str());
             format!("{to} in place of {from}: {code}")
         }
+        Event::ModelDelayed { until_ms, failure, .. } => {
+            format!("waits until {until_ms}: {}", failure.code.as_str())
+        }
         Event::MessageCompleted { text, truncated: cut, .. } => {
             format!("says: {text}{}", if *cut { " (cut)" } else { "" })
         }

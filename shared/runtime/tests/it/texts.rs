@@ -282,6 +282,9 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
         Event::MessageReset { message: _, attempt: _, failure } => {
             of_failure(Some(failure)).into_iter().collect()
         }
+        Event::ModelDelayed { message: _, until_ms: _, failure } => {
+            of_failure(Some(failure)).into_iter().collect()
+        }
         Event::ModelChanged(ModelChanged { message: _, from: _, to: _, failure }) => {
             of_failure(Some(failure)).into_iter().collect()
         }

@@ -131,39 +131,36 @@ async fn attempts_that_sent_text_are_taken_back_and_others_leave_no_trace() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn three_failed_attempts_end_the_run_with_what_to_do() {
-    let kind = ModelErrorKind::BrokenOff;
-    let line = StoryLine::say("Hello")
-        .failing_after(3, kind)
-        .failing_after(0, kind)
-        .failing_after(2, kind);
+async fn a_request_that_is_refused_as_too_long_is_halved_and_the_window_is_learned() {
     let points = Points::new();
-    let model = StoryModel::new([("t1", line)], points.clone());
-    let mut sim = Sim::new(model.clone(), Toolbox::default(), points);
+    let ledger = Ledger::default();
+    // What the tool says is twice what the provider takes.
+    let tool = LedgerTool::new("look", EffectClass::Read, &ledger, &points);
+    let look =
+        |text: &str| StoryLine::say(text).with_call("look", json!({"for": "x".repeat(40_000)}));
+    let lines = [("t1", look("One.")), ("t2", look("Two.")), ("t3", StoryLine::say("It fits."))];
+    let model = StoryModel::new(lines, points.clone()).refusing_above(9_000);
+    let mut sim = Sim::new(model.clone(), Toolbox::default().with_tool(tool), points);
     let entries = sim.run_to_end(&sim.make_question(RunSettings::default())).await.unwrap();
-    assert_eq!(model.requests().len(), 3);
     let seen = visible(&entries);
-    assert!(seen.last().unwrap().contains("model_unreachable"), "{seen:?}");
+    assert!(seen.last().unwrap().starts_with("end finished: It fits."), "{seen:#?}");
+    let requests = model.requests();
+    let calls = requests.iter().map(|request| request.call.split_once('/').unwrap().1);
+    // The second call is made twice; before the third, so small a window is worth a summary.
+    assert_eq!(calls.collect::<Vec<_>>(), ["t1/1", "t2/1", "t2/1", "t3.compact/1", "t3/1"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_context_that_is_too_long_is_tried_once_more_with_half_the_limit() {
+async fn a_request_of_which_nothing_can_be_left_out_is_refused_once() {
     let kind = ModelErrorKind::ContextTooLong;
-    let points = Points::new();
-    let line = StoryLine::say("It fits.").failing_after(0, kind);
-    let model = StoryModel::new([("t1", line)], points.clone());
-    let mut sim = Sim::new(model.clone(), Toolbox::default(), points);
-    let entries = sim.run_to_end(&sim.make_question(RunSettings::default())).await.unwrap();
-    assert_eq!(model.requests().len(), 2);
-    assert!(visible(&entries).last().unwrap().starts_with("end finished: It fits."));
-
     let points = Points::new();
     let line = StoryLine::say("Never.").failing_after(0, kind).failing_after(0, kind);
     let model = StoryModel::new([("t1", line)], points.clone());
     let mut sim = Sim::new(model.clone(), Toolbox::default(), points);
     let entries = sim.run_to_end(&sim.make_question(RunSettings::default())).await.unwrap();
-    assert_eq!(model.requests().len(), 2);
-    assert!(visible(&entries).last().unwrap().contains("context_too_long"));
+    assert_eq!(model.requests().len(), 1);
+    let end = visible(&entries).pop().unwrap();
+    assert!(end.contains("context_too_long"), "{end}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -43,6 +43,11 @@ settings_table! {
     IDLE_STREAM_SECONDS = Setting::number("DJINN_IDLE_STREAM_SECONDS", 10, 840)
         .with_default("120").with_parameter("IdleStreamSeconds").for_agent_only();
 
+    /// Seconds for which a run waits for a model's provider that is overloaded or down, from its first failure. Then
+    /// people are asked to continue or stop. A wait of more than 20 s costs nothing.
+    PROVIDER_PATIENCE_SECONDS = Setting::number("DJINN_PROVIDER_PATIENCE_SECONDS", 1, 86_400)
+        .with_default("900").with_parameter("ProviderPatienceSeconds");
+
     /// Whether this is a laptop, where everybody is the same user and the app answers CORS.
     LOCAL = Setting::switch("DJINN_LOCAL").with_default("0").without_parameter("on a laptop only");
 

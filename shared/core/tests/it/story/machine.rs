@@ -22,6 +22,11 @@ pub(crate) fn input(line: &str) -> Input {
         "tool_failed" => story::failed(word(), ToolFailure::TimedOut),
         "started" => story::started(word()),
         "broke_off" => story::broke_off(word(), word().parse().unwrap()),
+        "delayed" => {
+            let message = word().to_owned();
+            let (attempt, until_ms) = word().split_once(" until ").unwrap();
+            story::delayed(&message, attempt.parse().unwrap(), until_ms.parse().unwrap())
+        }
         "stalled" => {
             let effect = word();
             let attempt = word().parse().unwrap();

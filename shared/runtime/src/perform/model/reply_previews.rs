@@ -204,6 +204,8 @@ mod tests {
             fallback: None,
             tool_choice,
             interrupts: 0,
+            retry_at_ms: None,
+            failing_since_ms: None,
             waits: false,
         };
         let deny = DenyList::new(&["ex x"]).unwrap();

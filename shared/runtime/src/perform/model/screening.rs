@@ -51,6 +51,6 @@ impl<P: Ports> ModelExecution<P> {
         let message = &self.call.message;
         tracing::warn!(%message, code = failure.code.as_str(), "reply held back");
         let void = self.void_input(failure.clone(), usage, false, silent);
-        vec![void, self.failure_input(failure)]
+        vec![Input::AttemptFailed(Box::new(void)), self.failure_input(failure)]
     }
 }

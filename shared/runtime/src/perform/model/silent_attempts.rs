@@ -4,7 +4,9 @@ use djinn_core::budget::Usage;
 use djinn_core::error_code::Failure;
 use djinn_core::input::{AttemptFailed, Input};
 
+use super::outage::Outage;
 use super::{FailedAttempt, ModelExecution};
+use crate::port::model::ModelErrorKind;
 use crate::world::Ports;
 
 /// Those of one performance. Nobody has seen anything of them, so the journal hears of them only with
@@ -18,8 +20,9 @@ pub(super) struct SilentAttempts {
 
 impl SilentAttempts {
     pub(super) fn add_attempt(&mut self, broken: &FailedAttempt) {
-        // One whose process stood still uses up no retry.
-        self.times += u32::from(!broken.was_suspended);
+        // One whose process stood still uses up no retry, and a shorter request is none.
+        let is_retry = broken.error.kind != ModelErrorKind::ContextTooLong;
+        self.times += u32::from(is_retry && !broken.was_suspended);
         self.usage = self.usage.plus(broken.error.usage);
         self.last = Some(broken.error.to_failure());
     }
@@ -31,12 +34,29 @@ impl SilentAttempts {
 }
 
 impl<P: Ports> ModelExecution<P> {
-    /// The call is left to another invocation, which has so many attempts less.
-    pub(super) fn postpone_after(&self, silent: SilentAttempts) -> Vec<Input> {
+    /// The call is left to another invocation, after `outage` or without one.
+    pub(super) fn postpone_after(&self, silent: &SilentAttempts, outage: &Outage) -> Vec<Input> {
         let SilentAttempts { times, usage, last } = silent;
-        let last = last.filter(|_| times > 0 || usage.is_billed());
-        let failed = last.map(|failure| self.build_attempt_failed(failure, usage, times, false));
+        let last = last.as_ref().filter(|_| *times > 0 || usage.is_billed());
+        let failed = last.map(|failure| AttemptFailed {
+            failing_since_ms: outage.since_ms(),
+            ..self.build_attempt_failed(failure.clone(), *usage, *times, false)
+        });
         failed.map(Box::new).map(Input::AttemptFailed).into_iter().collect()
+    }
+
+    /// The call is left until a moment, Unix milliseconds, at which its provider is asked again.
+    pub(super) fn delay_after(
+        &self,
+        silent: &SilentAttempts,
+        outage: &Outage,
+        until_ms: i64,
+    ) -> Vec<Input> {
+        let mut inputs = self.postpone_after(silent, outage);
+        if let Some(Input::AttemptFailed(failed)) = inputs.first_mut() {
+            failed.retry_at_ms = Some(until_ms);
+        }
+        inputs
     }
 
     /// The process stood still in the last of these attempts, and the run may be another's by now: its
@@ -47,9 +67,9 @@ impl<P: Ports> ModelExecution<P> {
     }
 
     /// What ends the call, or this model's part in it, and what its attempts cost.
-    pub(super) fn end_after(&self, silent: SilentAttempts, end: Input) -> Vec<Input> {
+    pub(super) fn end_after(&self, silent: &SilentAttempts, end: Input) -> Vec<Input> {
         let mut inputs = match silent.usage.is_billed() {
-            true => self.postpone_after(silent),
+            true => self.postpone_after(silent, &Outage::default()),
             false => Vec::new(),
         };
         inputs.push(end);
@@ -63,10 +83,10 @@ impl<P: Ports> ModelExecution<P> {
         usage: Usage,
         process_stalled: bool,
         silent: &SilentAttempts,
-    ) -> Input {
+    ) -> AttemptFailed {
         let (usage, times) = (usage.plus(silent.usage), silent.times + 1);
         let failed = self.build_attempt_failed(failure, usage, times, process_stalled);
-        Input::AttemptFailed(Box::new(AttemptFailed { silent: false, ..failed }))
+        AttemptFailed { silent: false, ..failed }
     }
 
     /// So many attempts that failed and sent no text.
@@ -86,6 +106,8 @@ impl<P: Ports> ModelExecution<P> {
             counts_as_crash: process_stalled,
             failed_attempts,
             silent: true,
+            retry_at_ms: None,
+            failing_since_ms: None,
         }
     }
 }

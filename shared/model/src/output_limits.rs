@@ -1,0 +1,21 @@
+//! Output limits that providers were found to accept, where those of the settings are too high.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Tokens of output by the models' names in the settings.
+#[derive(Debug, Default)]
+pub(crate) struct OutputLimits(Mutex<BTreeMap<String, u32>>);
+
+impl OutputLimits {
+    /// The limit to send for a model: that of its settings, or less if the provider rejected it.
+    pub(crate) fn cap(&self, model: &str, configured: u32) -> u32 {
+        let limits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        limits.get(model).map_or(configured, |limit| configured.min(*limit))
+    }
+
+    /// Remembers a limit that the provider accepted.
+    pub(crate) fn remember(&self, model: &str, limit: u32) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(model.to_owned(), limit);
+    }
+}

@@ -1,0 +1,119 @@
+//! A provider that fails in a way that passes: it is waited for.
+
+use std::time::Duration;
+
+use djinn_core::effect::ModelCall;
+use djinn_core::input::Input;
+use djinn_core::settings::ModelChoice;
+
+use super::silent_attempts::SilentAttempts;
+use super::{FailedAttempt, ModelExecution};
+use crate::port::clock::Clock as _;
+use crate::port::model::{Model as _, ModelError, ModelLimits};
+use crate::settings::{NextAttempt, PassingFailure};
+use crate::world::Ports;
+
+/// Failures in a row that may pass, as one performance of a call knows them.
+#[derive(Debug, Default)]
+pub(super) struct Outage {
+    since_ms: Option<i64>,
+    /// The time that this performance has waited.
+    held: Duration,
+}
+
+impl Outage {
+    /// The failures that the journal knows of.
+    pub(super) fn of(call: &ModelCall) -> Self {
+        Self { since_ms: call.failing_since_ms, held: Duration::ZERO }
+    }
+
+    /// The moment of the first failure, Unix milliseconds.
+    pub(super) fn since_ms(&self) -> Option<i64> {
+        self.since_ms
+    }
+}
+
+impl<P: Ports> ModelExecution<P> {
+    /// Whether the role's fallback takes the call over instead of waiting: there is one, and it has not had it.
+    pub(super) fn leaves_to_fallback(&self, failed: u32) -> bool {
+        let has_fallback = self.call.model_choice() == ModelChoice::Primary
+            && self.ports.model().name(self.call.role, ModelChoice::Fallback).is_some();
+        has_fallback && failed >= self.ports.settings().outages.attempts_before_fallback
+    }
+
+    /// Waits for the next attempt after one that sent no text. Returns what ends this performance of the call, if nothing
+    /// is to be tried again in it.
+    pub(super) async fn wait_out(
+        &self,
+        broken: &FailedAttempt,
+        failed: u32,
+        silent: &SilentAttempts,
+        outage: &mut Outage,
+        limits: ModelLimits,
+    ) -> Option<Vec<Input>> {
+        let FailedAttempt { error, was_suspended, .. } = broken;
+        if *was_suspended {
+            return Some(vec![self.stalled_input(silent, error.to_failure())]);
+        }
+        if !error.kind.is_retryable() || self.leaves_to_fallback(failed) {
+            return Some(self.end_after(silent, self.fall_back_or_give_up(error)));
+        }
+        match self.next_attempt(outage, error, failed) {
+            NextAttempt::Pause => Some(self.end_after(silent, self.fall_back_or_give_up(error))),
+            NextAttempt::Delay { until_ms } => Some(self.delay_after(silent, outage, until_ms)),
+            NextAttempt::Wait(wait) => {
+                let waited = self.hold_for(wait, outage, limits).await;
+                (!waited).then(|| self.postpone_after(silent, outage))
+            }
+        }
+    }
+
+    /// Decides what follows the failure of an attempt that may succeed later.
+    pub(super) fn next_attempt(
+        &self,
+        outage: &mut Outage,
+        error: &ModelError,
+        failed: u32,
+    ) -> NextAttempt {
+        let clock = self.ports.clock();
+        let now_ms = clock.now_ms();
+        let since_ms = *outage.since_ms.get_or_insert(now_ms);
+        let (requested, held) = (error.retry_after, outage.held);
+        let failure = PassingFailure { count: failed, since_ms, requested, held };
+        self.ports.settings().outages.next_attempt(failure, clock.jitter(), now_ms)
+    }
+
+    /// Waits within this invocation. Returns false if the attempt after it would not fit before the deadline.
+    pub(super) async fn hold_for(
+        &self,
+        wait: Duration,
+        outage: &mut Outage,
+        limits: ModelLimits,
+    ) -> bool {
+        if !self.has_time_for(wait.saturating_add(limits.call_timeout)) {
+            return false;
+        }
+        outage.held = outage.held.saturating_add(wait);
+        self.ports.clock().sleep(wait).await;
+        true
+    }
+
+    /// Waits before the first attempt of an invocation to which an earlier one left the call. Returns false if that
+    /// attempt would not fit before the deadline; the first effect of an invocation has whatever time there is, so that
+    /// no call takes too long to ever be made.
+    pub(super) async fn wait_after_earlier(&self, limits: ModelLimits) -> bool {
+        let clock = self.ports.clock();
+        let outages = &self.ports.settings().outages;
+        let waited = self.call.retry_at_ms.is_some();
+        let backoff = outages.backoff(self.call.retries, None, clock.jitter()).min(outages.held);
+        let mut wait = if waited { Duration::ZERO } else { backoff };
+        if !self.has_time_for(wait.saturating_add(limits.call_timeout)) {
+            let left_ms = self.deadline.left_ms(clock.now_ms());
+            let left_ms = left_ms.filter(|left| self.is_first && *left > 0);
+            let Some(left_ms) = left_ms else { return false };
+            wait = wait.min(Duration::from_millis(left_ms / 2));
+        }
+        clock.sleep(wait).await;
+        true
+    }
+}
