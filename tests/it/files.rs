@@ -85,6 +85,23 @@ async fn a_form_takes_any_bytes_under_any_name() {
 }
 
 #[tokio::test]
+async fn file_has_one_name_however_clients_write_it() {
+    let world = World::start().await;
+    let decomposed = "Zu\u{308}rich.csv";
+    // A Mac's form, .NET's form, and a browser's.
+    for name in [decomposed, "=?utf-8?B?WsO8cmljaC5jc3Y=?=", "Zürich.csv"] {
+        let place = upload_form(&world, name, b"a,b\n").await;
+        assert_eq!(place.json()["fileName"], "Zürich.csv", "{}", place.text);
+    }
+    assert_eq!(listed(&world, "s1").await, ["Zürich.csv"]);
+    for name in [decomposed, "Zürich.csv"] {
+        let file = json!({"requestId": "s1", "fileName": name});
+        let found = world.post("/v1/file_tool/get_file", &file).await;
+        assert_eq!(found.json()["fileName"], "Zürich.csv", "{}", found.text);
+    }
+}
+
+#[tokio::test]
 async fn a_form_takes_a_file_of_nearly_four_megabytes() {
     let world = World::start().await;
     let place = upload_form(&world, "large.bin", &vec![7; 3_900_000]).await;

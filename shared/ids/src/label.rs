@@ -3,8 +3,10 @@
 
 mod session_name;
 
+use std::borrow::Cow;
 use std::fmt;
 
+use icu_normalizer::ComposingNormalizerBorrowed;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -14,7 +16,7 @@ use crate::bad_id::BadId;
 use crate::hash::encode_hex;
 
 macro_rules! text_id {
-    ($(#[$doc:meta])* $name:ident, $what:literal, $rule:literal, $check:path) => {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $rule:literal, $check:path $(, $normalize:path)?) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
@@ -27,6 +29,7 @@ macro_rules! text_id {
             /// [`BadId`] with the rule that the text breaks.
             pub fn new(text: impl Into<String>) -> Result<Self, BadId> {
                 let text = text.into();
+                $(let text = $normalize(text);)?
                 if $check(&text) { Ok(Self(text)) } else { Err(BadId { what: $what, rule: $rule }) }
             }
 
@@ -85,11 +88,13 @@ text_id!(
     RunId, "run id", "run_ and 32 hexadecimal digits", is_run_id
 );
 text_id!(
-    /// The name of a product file within its session.
+    /// The name of a product file within its session. In Unicode's composed form (NFC), so that a name from a Mac
+    /// and one that somebody types are the same.
     FileName,
     "file name",
     "1-255 bytes without path separators or control characters, and not . or ..",
-    is_file_name
+    is_file_name,
+    compose_characters
 );
 text_id!(
     /// Names one write, so that a writer whose reply was lost recognises its own record.
@@ -189,6 +194,13 @@ fn is_file_name(text: &str) -> bool {
         && text.trim() == text
 }
 
+fn compose_characters(text: String) -> String {
+    match ComposingNormalizerBorrowed::new_nfc().normalize(&text) {
+        Cow::Borrowed(composed) if composed.len() == text.len() => text,
+        composed @ (Cow::Borrowed(_) | Cow::Owned(_)) => composed.into_owned(),
+    }
+}
+
 /// Characters that make a name show as another one (`U+202E` turns `gnp.exe` around).
 fn is_bidi_override(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -228,6 +240,16 @@ mod tests {
         for bad in ["", ".", "..", "a/b", "a\\b", "a\nb", "a\u{202e}b", " a", long.as_str()] {
             assert!(FileName::new(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn file_name_is_the_same_however_its_characters_are_written() {
+        let composed = FileName::new("Zürich 한국.csv").unwrap();
+        let decomposed = "Zu\u{308}rich \u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}\u{11a8}.csv";
+        assert_eq!(FileName::new(decomposed).unwrap(), composed);
+        let json = serde_json::to_string(decomposed).unwrap();
+        assert_eq!(serde_json::from_str::<FileName>(&json).unwrap(), composed);
+        assert_eq!(FileName::new("北京①½.csv").unwrap().as_str(), "北京①½.csv");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! Its `requestId` is a session id, or any request id of that session.
 
+mod encoded_word;
 mod open;
 mod presentation;
 mod upload;

@@ -175,7 +175,7 @@ async fn find_one<P: Ports>(
         UnknownFile::Refused(refusal) => refusal,
     })?;
     match &request.name {
-        Some(name) if name != file.name.as_str() => {
+        Some(name) if FileName::new(name).as_ref() != Ok(&file.name) => {
             let problem = "is another than that of the file, which keeps its own: leave it out";
             Err(ApiError::invalid_field(format!("{path}.name"), problem))
         }

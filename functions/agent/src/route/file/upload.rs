@@ -22,6 +22,7 @@ use djinn_runtime::serve::{Permission, SessionAccess};
 use djinn_runtime::sleep::wake_run;
 use djinn_runtime::world::Ports;
 
+use super::encoded_word::decode_name;
 use super::{SESSION, file_links, find_named_session, find_session};
 use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::ApiError;
@@ -197,7 +198,7 @@ impl UploadForm {
             if FORM_PARTS.contains(&name.as_str()) && !names.insert(name.clone()) {
                 return Err(unsupported_body("the form has the same part twice; send one of each"));
             }
-            let file_name = part.file_name().map(str::to_owned);
+            let file_name = part.file_name().map(decode_name);
             let bytes = part.bytes().await.map_err(|_| form_error())?;
             let text = || String::from_utf8_lossy(&bytes).into_owned();
             match name.as_str() {
