@@ -1,5 +1,6 @@
 //! Code that an agent writes: where it is run, what is shown of it, and what is said where it cannot be.
 
+mod chain;
 mod function;
 mod images;
 mod page;
@@ -31,15 +32,18 @@ async fn start(scratch: &TempDir) -> World {
 
 /// The sandbox of this machine, on the Python that `cargo verify` has made.
 pub(crate) fn open_sandbox(scratch: &TempDir) -> Arc<LocalSandbox> {
-    let python = find_python();
-    let settings = ZygoteSettings {
-        python,
+    let settings = sandbox_settings(WallChoice::default());
+    Arc::new(LocalSandbox::new(settings, scratch.path().to_owned()))
+}
+
+fn sandbox_settings(walls: WallChoice) -> ZygoteSettings {
+    ZygoteSettings {
+        python: find_python(),
         packages: None,
         fonts: Vec::new(),
         needs_file_wall: true,
-        walls: WallChoice::default(),
-    };
-    Arc::new(LocalSandbox::new(settings, scratch.path().to_owned()))
+        walls,
+    }
 }
 
 /// The Python that `cargo verify` has made.
@@ -113,20 +117,19 @@ async fn joyagents_clients_see_each_block_its_files_and_what_came_of_it() {
     let code = "open('one.txt', 'w').write('1'); open('two.csv', 'w').write('a\\n1\\n'); print(1)";
     at(&world.model, "t1.c1").call("python", json!({"code": code})).then().reply("One and two.");
     let frames = world.ask(Protocol::Raw, &Question::of(QUESTION, "s1")).await.rest().await;
-    let shown: Vec<Value> = frames
-        .iter()
-        .map(Frame::raw)
-        .filter(|event| event["messageType"] == "code" || event["messageType"] == "file")
-        .collect();
+    let kinds = ["code", "file", "data_analysis"].map(Value::from);
+    let events = frames.iter().map(Frame::raw);
+    let shown: Vec<Value> = events.filter(|event| kinds.contains(&event["messageType"])).collect();
     let kinds: Vec<_> = shown.iter().map(|event| event["messageType"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["code", "file", "file", "code"]);
+    assert_eq!(kinds, ["code", "file", "file", "data_analysis"]);
     assert_eq!(shown[0]["resultMap"]["code"], code);
     assert_eq!(shown[0]["resultMap"]["fileInfo"], json!([]));
     assert_eq!(shown[0]["digitalEmployee"], "code_interpreter");
     let names = [1, 2].map(|nth| shown[nth]["resultMap"]["fileInfo"][0]["fileName"].clone());
     assert_eq!(names, ["one.txt", "two.csv"]);
     let output = &shown[3]["resultMap"];
-    assert_eq!((&output["codeOutput"], &output["isFinal"]), (&json!("One and two."), &json!(true)));
+    assert_eq!((&output["data"], &output["isFinal"]), (&json!("One and two."), &json!(true)));
+    assert_eq!(output["task"], "Draw sales.csv by region.");
     assert_eq!(output["fileInfo"].as_array().unwrap().len(), 2);
 }
 
