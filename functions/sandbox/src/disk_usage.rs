@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::linux::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, fstat, major, minor};
+use rustix::fs::{FileType, fstat};
 use rustix::process::Pid;
 
 use crate::tree::{BLOCK_BYTES, TreeWalk};
@@ -69,17 +69,16 @@ fn count_deleted(folder: &OwnedFd, process: Pid) -> io::Result<u64> {
             bytes = bytes.saturating_add(status.st_size().max(on_disk));
         }
     }
-    let device = format!("{:02x}:{:02x}", major(device), minor(device));
-    let mapped: BTreeSet<u64> = maps
-        .lines()
-        .filter(|line| line.ends_with("(deleted)"))
-        .filter_map(|line| {
-            // proc(5): address, permissions, offset, device, inode, path.
-            let mut fields = line.split_ascii_whitespace().skip(3);
-            let is_here = fields.next() == Some(device.as_str());
-            fields.next().filter(|_| is_here)?.parse().ok()
-        })
-        .collect();
+    // The device that maps show is not always that of the file: file systems lie on each other.
+    let place = fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd()))?;
+    let is_deleted_here = |line: &str| {
+        let path = line.strip_suffix(" (deleted)").and_then(|line| line.get(line.find('/')?..));
+        path.is_some_and(|path| Path::new(path).starts_with(&place))
+    };
+    // proc(5): address, permissions, offset, device, inode, path.
+    let inode_of = |line: &str| line.split_ascii_whitespace().nth(4)?.parse().ok();
+    let mapped: BTreeSet<u64> =
+        maps.lines().filter(|line| is_deleted_here(line)).filter_map(inode_of).collect();
     let only_mapped = mapped.difference(&open).count() as u64;
     Ok(bytes.saturating_add(only_mapped.saturating_mul(MAPPED_BYTES)))
 }

@@ -133,11 +133,10 @@ fn open_folder(parent: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, File, FileTimes};
+    use std::fs::{self, File};
     use std::os::unix::fs::MetadataExt;
-    use std::time::SystemTime;
 
-    use rustix::fs::CWD;
+    use rustix::fs::{CWD, Timespec, Timestamps, futimens};
     use tempfile::TempDir;
 
     use super::*;
@@ -148,9 +147,11 @@ mod tests {
         let inner = root.path().join("inner");
         fs::create_dir(&inner).unwrap();
         fs::write(inner.join("file"), "x").unwrap();
+        let epoch = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let written = Timespec { tv_sec: 1, ..epoch };
         for folder in [root.path(), &inner] {
-            let times = FileTimes::new().set_accessed(SystemTime::UNIX_EPOCH);
-            File::open(folder).unwrap().set_times(times).unwrap();
+            let times = Timestamps { last_access: epoch, last_modification: written };
+            futimens(File::open(folder).unwrap(), &times).unwrap();
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         let opened = openat(CWD, root.path(), flags, Mode::empty()).unwrap();
