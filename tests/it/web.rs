@@ -55,7 +55,7 @@ async fn an_answer_cites_pages_that_were_read_in_two_rounds() {
     assert_eq!(frames.last().unwrap().json()["status"], "finished");
     let (gold, iron) = (site.page_url("/gold"), site.page_url("/iron"));
     let expected = format!(
-        "Gold 4 [1], iron 9 [2], zinc.\n\n## Sources\n\n[1] [Of gold]({gold})\n[2] [Of iron]({iron})\n\n\
+        "Gold 4 [1], iron 9 [2], zinc.\n\n## Sources\n\n- [1] [Of gold]({gold})\n- [2] [Of iron]({iron})\n\n\
          *Citations that were taken out, since no page of their number was read: 1.*"
     );
     assert_eq!(text_of(&frames, "t1.c1"), expected);
@@ -113,7 +113,7 @@ async fn an_engine_of_tavilys_shape_is_asked_with_its_key_and_nobody_else_is_tol
         .then()
         .reply("Gold 4 [1].");
     let frames = world.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await.rest().await;
-    assert!(text_of(&frames, "t1.c1").starts_with("Gold 4 [1].\n\n## Sources\n\n[1] [Of gold]("));
+    assert!(text_of(&frames, "t1.c1").starts_with("Gold 4 [1].\n\n## Sources\n\n- [1] [Of gold]("));
     let has_key = |words: &str| words.contains("engine-key-1");
     let (asked, others): (Vec<_>, Vec<_>) =
         site.requests().into_iter().partition(|request| request.target == "/engine");

@@ -1,6 +1,7 @@
 //! What is done to texts before somebody reads them, and nothing else: no I/O, no clock, no chance, no
 //! async. What a run is stands above, in `djinn-core`.
 
+pub mod citations;
 pub mod deliverables;
 pub mod deny;
 pub mod file_names;

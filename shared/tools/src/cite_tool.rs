@@ -11,6 +11,7 @@ use djinn_core::tool::{EffectClass, Risk, ToolOutput, ToolPolicy};
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::tool::{ToolContext, ToolError};
 use djinn_runtime::prompt::{self, Prompts};
+use djinn_text::citations::link_citations;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -125,7 +126,9 @@ impl<F: Files + Send + Sync> TypedTool for CiteTool<F> {
         let raw = format!("{words}_search_result.txt");
         let raw =
             self.save_file(context, raw, &query, true, &list_findings(&findings, &others)).await?;
-        let report = self.save_file(context, report, &one_line(&cited.text), false, &text).await?;
+        let linked = link_citations(&text);
+        let report =
+            self.save_file(context, report, &one_line(&cited.text), false, &linked).await?;
         Ok(ToolOutput {
             files: raw.into_iter().chain(report).collect(),
             ..ToolOutput::from_text(text)
@@ -234,7 +237,7 @@ mod tests {
             let cited = check_citations("4 [1].", 1);
             let tool = CiteTool::new(Arc::new(FullStore(None)), Arc::new(Prompts::default()));
             let text = tool.add_sources(&context(false), &cited, &[source]);
-            assert_eq!(text, format!("4 [1].\n\n## Sources\n\n[1] {link}"), "{title}");
+            assert_eq!(text, format!("4 [1].\n\n## Sources\n\n- [1] {link}"), "{title}");
         }
     }
 
