@@ -29,6 +29,7 @@ wordings! {
     CallFailedWithDetail = "call"."failed_with_detail";
     QuestionAnswered = "call"."question_answered";
     PlanRefused = "call"."plan_refused";
+    UnknownParameters = "call"."unknown_parameters";
     ParametersRefused = "call"."parameters_refused";
     UnknownTool = "call_failure"."unknown_tool";
     ToolChanged = "call_failure"."changed";
@@ -45,6 +46,7 @@ wordings! {
     CallAnswered = "call_failure"."answered";
     SeeBelow = "notice"."see_below";
     NoResult = "notice"."no_result";
+    DocumentWritten = "notice"."document_written";
     TextVoid = "notice"."text_void";
     CutByLength = "notice"."cut_by_length";
     CutByFilter = "notice"."cut_by_filter";

@@ -238,6 +238,8 @@ impl Translator {
 
     fn end_run(&mut self, entry: &Entry, ending: &RunResult) -> Vec<AgentResponse> {
         let (mut events, answer) = self.end_lane(entry, &Path::default(), &ending.answer);
+        events.extend(self.end_reports(entry.at_ms));
+        events.extend(self.end_searches(entry.at_ms));
         let finish = match answer.finish {
             FinishReason::Done => self.summary_finish,
             finish @ (FinishReason::Length | FinishReason::Filtered) => finish,

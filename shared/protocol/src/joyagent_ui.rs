@@ -33,6 +33,8 @@ pub struct JoyAgentUi {
     lane: Option<TaskId>,
     /// What was thought about the plan so far.
     thoughts: Thoughts,
+    /// The number of times that each report of a search was taken back.
+    retracted_reports: BTreeMap<String, u32>,
 }
 
 /// The UI has one place for all that is thought about the plan: whole texts replace all that stands
@@ -56,9 +58,15 @@ impl JoyAgentUi {
     /// Wraps what `translator` makes of the run.
     #[must_use]
     pub fn new(translator: Translator) -> Self {
-        let (task_order, message_order) = (0, BTreeMap::new());
-        let (spent, lane, thoughts) = (UsageTotals::default(), None, Thoughts::default());
-        Self { translator, task_order, message_order, totals: spent, lane, thoughts }
+        Self {
+            translator,
+            task_order: 0,
+            message_order: BTreeMap::new(),
+            totals: UsageTotals::default(),
+            lane: None,
+            thoughts: Thoughts::default(),
+            retracted_reports: BTreeMap::new(),
+        }
     }
 
     fn wrap_event(&mut self, event: &AgentResponse) -> Frame {
@@ -97,6 +105,7 @@ impl JoyAgentUi {
 
     fn data_in_task(&mut self, event: &AgentResponse) -> Value {
         let event = &show_image(event);
+        let event = &self.restart_report(event);
         self.task_order += 1;
         if event.message_type == "task" {
             self.lane.clone_from(&event.lane);
@@ -114,6 +123,27 @@ impl JoyAgentUi {
             "messageOrder": self.next_order(event.message_type),
             "resultMap": without_nulls(json!(event)),
         })
+    }
+
+    /// A report that was taken back begins under another id: to the text of the first one the page would only add.
+    fn restart_report<'a>(&mut self, event: &'a AgentResponse) -> Cow<'a, AgentResponse> {
+        let has_answer =
+            event.message_type == "deep_search" && event.result_map.get("answer").is_some();
+        if !has_answer {
+            return Cow::Borrowed(event);
+        }
+        let count = self.retracted_reports.entry(event.message_id.clone()).or_default();
+        let shown = match *count {
+            0 => Cow::Borrowed(event),
+            number => {
+                let message_id = format!("{}.{number}", event.message_id);
+                Cow::Owned(AgentResponse { message_id, ..event.clone() })
+            }
+        };
+        if event.result_map.get("messageType").is_some_and(|kind| kind == "extend") {
+            *count += 1;
+        }
+        shown
     }
 
     fn next_order(&mut self, message_type: &'static str) -> u64 {
@@ -233,7 +263,7 @@ impl Thoughts {
         }
     }
 
-    /// All of it, without the oldest if it is too long.
+    /// All of it, without the oldest if it is too long, and without those that are void.
     fn to_text(&self) -> String {
         let mut room = MAX_THOUGHTS;
         let newest = self.0.iter().rev().map_while(|(_, text)| {
@@ -249,6 +279,7 @@ impl Thoughts {
             (false, false) => {}
         }
         shown.reverse();
+        shown.retain(|text| !text.is_empty());
         shown.join(PARAGRAPH)
     }
 }

@@ -125,4 +125,13 @@ impl TextTracker {
         }
         void
     }
+
+    /// Forgets the unfinished messages of a run that has ended, and of those below it. Returns the texts of which
+    /// the client shows something.
+    pub(super) fn end_texts(&mut self, path: &Path) -> Vec<(MessageKey, TextKind)> {
+        let ended = self.open_messages.extract_if(.., |key, _| key.path.is_within(path));
+        let shown = ended
+            .flat_map(|(key, open)| open.shown.into_keys().map(move |kind| (key.clone(), kind)));
+        shown.collect()
+    }
 }

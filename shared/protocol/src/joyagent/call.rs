@@ -28,6 +28,10 @@ impl CallView {
         Self { tool: tool.to_owned(), arguments, visible }
     }
 
+    pub(super) fn tool(&self) -> &str {
+        &self.tool
+    }
+
     pub(super) fn arguments(&self) -> &Value {
         &self.arguments
     }
@@ -54,8 +58,10 @@ impl Translator {
         }
         let tool = requested.tool.as_str();
         let closed = self.end_failed_search(entry, call, outcome);
+        let closed = closed.into_iter().chain(self.end_failed_report(entry, call, outcome));
+        let closed: Vec<_> = closed.collect();
         let events = self.report_result_events(entry, call, tool, outcome);
-        let events = events.or_else(|| self.code_result_events(entry, tool, outcome));
+        let events = events.or_else(|| self.code_result_events(entry, &requested, outcome));
         let events = events.or_else(|| self.search_result_events(entry, call, tool, outcome));
         let events = events.unwrap_or_else(|| {
             self.result_of_call(entry, &requested, outcome).into_iter().collect()

@@ -111,6 +111,7 @@ impl Translator {
         (text, files): (&str, &[ProductFile]),
         failure: Option<&Failure>,
     ) -> Vec<AgentResponse> {
+        let path = Path::to(task.clone());
         let text = match failure {
             Some(failure) if !text.is_empty() => {
                 format!("{}\n\n{text}", failure.sentence(self.language))
@@ -118,13 +119,14 @@ impl Translator {
             Some(failure) => failure.sentence(self.language),
             None => text.to_owned(),
         };
-        let (mut events, ResultText { text, finish }) =
-            self.end_lane(entry, &Path::to(task.clone()), &text);
+        let (mut events, ResultText { text, finish }) = self.end_lane(entry, &path, &text);
+        events.extend(self.end_report(&path, files, entry.at_ms));
+        let line = self.document_line(&path, files).filter(|_| failure.is_none());
         self.tasks.retain(|(known, _)| known != task);
-        let text = match text.trim() {
+        let text = line.unwrap_or_else(|| match text.trim() {
             "" => no_result_notice(self.language).to_owned(),
             _ => mark_cut(&text, finish, self.language),
-        };
+        });
         let mut event = self.new_event(&entry.id.to_string(), "task_summary", entry.at_ms);
         event.result_map = json!({"taskSummary": text, "fileList": self.file_list(files)});
         event.task_summary = Some(text);

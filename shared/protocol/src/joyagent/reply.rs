@@ -11,11 +11,11 @@ use djinn_core::settings::Mode;
 
 /// The newest reply of a lane.
 pub(super) struct LaneReply {
-    key: MessageKey,
-    text: String,
-    finish: FinishReason,
-    /// Whether it is the lane's result, which is shown where the lane ends and nowhere else.
-    is_answer: bool,
+    pub(super) key: MessageKey,
+    pub(super) text: String,
+    pub(super) finish: FinishReason,
+    /// Whether it is the result of its run.
+    pub(super) is_answer: bool,
 }
 
 impl LaneReply {
@@ -44,18 +44,22 @@ impl Translator {
             return Vec::new();
         }
         let mut events = Vec::new();
+        let notice = void_notice(self.language);
         for (kind, change) in self.texts.apply_preview(preview) {
-            events.extend(self.edit_events(&preview.message_key(), kind, &change, preview.at_ms));
+            let key = preview.message_key();
+            events.extend(self.edit_events(&key, kind, &change, notice, preview.at_ms));
         }
         events
     }
 
-    /// The events of what a client must do to a text: a report's, or a thought's.
+    /// The events of what a client must do to a text: a report's, or a thought's. A void thought is replaced by
+    /// `notice`.
     fn edit_events(
         &mut self,
         key: &MessageKey,
         kind: TextKind,
         change: &TextEdit,
+        notice: &str,
         at_ms: i64,
     ) -> Vec<AgentResponse> {
         if kind == TextKind::Text
@@ -70,9 +74,9 @@ impl Translator {
         let (text, is_final) = match change {
             TextEdit::Append(text) => (text.as_str(), false),
             TextEdit::Replace(text) => (text.as_str(), true),
-            TextEdit::Retract => (void_notice(self.language), true),
+            TextEdit::Retract => (notice, true),
         };
-        vec![piece.unwrap_or_else(|| self.thought_event(key, kind, text, is_final, at_ms))]
+        piece.unwrap_or_else(|| vec![self.thought_event(key, kind, text, is_final, at_ms)])
     }
 
     /// A reply is complete.
@@ -84,40 +88,40 @@ impl Translator {
     ) -> Vec<AgentResponse> {
         let key = reply.key.clone();
         let was_shown = self.texts.complete_message(&key);
+        let mut was_text_shown = was_shown.contains(&TextKind::Text);
         let mut events = Vec::new();
-        match reasoning.filter(|reasoning| !reasoning.trim().is_empty()) {
-            Some(reasoning) => {
-                events.push(self.thought_event(&key, TextKind::Reasoning, reasoning, true, at_ms));
-            }
-            None if was_shown.contains(&TextKind::Reasoning) => {
-                let text = void_notice(self.language);
-                events.push(self.thought_event(&key, TextKind::Reasoning, text, true, at_ms));
-            }
-            None => {}
+        // What an earlier attempt had said is not left behind.
+        let reasoning = reasoning.filter(|reasoning| !reasoning.trim().is_empty());
+        if reasoning.is_some() || was_shown.contains(&TextKind::Reasoning) {
+            let text = reasoning.unwrap_or_default();
+            events.push(self.thought_event(&key, TextKind::Reasoning, text, true, at_ms));
+        }
+        if was_text_shown && let Some(retracted) = self.retract_thought(&reply, at_ms) {
+            events.extend(retracted);
+            was_text_shown = false;
         }
         if key.message.is_summary() {
             self.summary_finish = reply.finish;
-        } else if let Some(whole) = self.add_to_report(&key.path, &reply.text) {
+        } else if let Some(whole) = self.add_to_report(&reply) {
             events.extend(whole);
         } else if let Some(rest) = self.add_to_search(&key.path, &reply.text, at_ms) {
             events.extend(rest);
         } else if !reply.text.trim().is_empty() {
-            let text = match reply.is_answer {
-                true => see_below_notice(self.language).to_owned(),
-                false => mark_cut(&reply.text, reply.finish, self.language),
+            let text = if reply.is_answer && has_result(&key.path) {
+                see_below_notice(self.language).to_owned()
+            } else {
+                mark_cut(&reply.text, reply.finish, self.language)
             };
             events.push(self.thought_event(&key, TextKind::Text, &text, true, at_ms));
             self.replies.insert(key.path.clone(), reply);
-        } else if was_shown.contains(&TextKind::Text) {
-            // An attempt before had said something.
-            let text = void_notice(self.language);
-            events.push(self.thought_event(&key, TextKind::Text, text, true, at_ms));
+        } else if was_text_shown {
+            events.push(self.thought_event(&key, TextKind::Text, "", true, at_ms));
         }
         events
     }
 
-    /// A lane has come to its result. Its newest reply, if the result holds it, is shown there and nowhere
-    /// else; and what is unfinished stays so.
+    /// A run has come to its result. Its newest reply, if the lane's result holds it, is shown there and nowhere
+    /// else; and what is unfinished is taken away.
     pub(super) fn end_lane(
         &mut self,
         entry: &Entry,
@@ -126,7 +130,7 @@ impl Translator {
     ) -> (Vec<AgentResponse>, ResultText) {
         let mut events = Vec::new();
         let mut shown = ResultText { text: result.to_owned(), finish: FinishReason::Done };
-        if let Some(reply) = self.replies.remove(path) {
+        if let Some(reply) = self.replies.remove(path).filter(|_| has_result(path)) {
             let said = reply.text.trim();
             // What a task hands back to its run is cut to a bound.
             let is_cut = !path.is_root() && !result.is_empty() && said.starts_with(result.trim());
@@ -142,7 +146,11 @@ impl Translator {
                 }
             }
         }
-        events.extend(self.void_lane_texts(path, None, entry.at_ms));
+        // The last entries of a run further down may be shown after its end, but not after that of the run below
+        // the root.
+        if entry.path.is_root() {
+            events.extend(self.clear_texts(path, entry.at_ms));
+        }
         for event in &mut events {
             self.place_event(event, path);
         }
@@ -164,21 +172,24 @@ impl Translator {
         self.void_events(&void, entry.at_ms)
     }
 
-    fn void_lane_texts(
-        &mut self,
-        path: &Path,
-        message: Option<&MessageKey>,
-        at_ms: i64,
-    ) -> Vec<AgentResponse> {
-        let void = self.texts.void_texts(path, message, None);
-        self.void_events(&void, at_ms)
-    }
-
-    fn void_events(&mut self, void: &[(MessageKey, TextKind)], at_ms: i64) -> Vec<AgentResponse> {
-        let shown = void.iter().filter(|(key, kind)| !is_hidden(&key.message, *kind));
+    /// Leaves nothing of the unfinished texts of a run that has ended, and of those below it.
+    fn clear_texts(&mut self, path: &Path, at_ms: i64) -> Vec<AgentResponse> {
+        let unfinished = self.texts.end_texts(path);
+        let shown = unfinished.iter().filter(|(key, kind)| !is_hidden(&key.message, *kind));
         let mut events = Vec::new();
         for (key, kind) in shown {
-            events.extend(self.edit_events(key, *kind, &TextEdit::Retract, at_ms));
+            events.extend(self.edit_events(key, *kind, &TextEdit::Retract, "", at_ms));
+        }
+        events
+    }
+
+    /// Says of these texts that they are void, as long as nothing takes their place.
+    fn void_events(&mut self, void: &[(MessageKey, TextKind)], at_ms: i64) -> Vec<AgentResponse> {
+        let shown = void.iter().filter(|(key, kind)| !is_hidden(&key.message, *kind));
+        let notice = void_notice(self.language);
+        let mut events = Vec::new();
+        for (key, kind) in shown {
+            events.extend(self.edit_events(key, *kind, &TextEdit::Retract, notice, at_ms));
         }
         events
     }
@@ -201,6 +212,7 @@ impl Translator {
         let written = self.current_message(&Path::default()).into_iter().chain([summary]);
         let tasks = self.tasks.iter().map(|(task, _)| Path::to(task.clone()));
         self.texts.mark_unknown(written, tasks.chain(self.agents.keys().cloned()));
+        self.mark_unknown_searches();
     }
 
     /// What an agent says or thinks while it works; the planner's words are thoughts about the plan.
@@ -241,6 +253,13 @@ impl Translator {
         self.place_event(&mut event, path);
         event
     }
+}
+
+/// Whether the page has a place of its own for the result of a run: the conclusion, or that of a step's lane. An
+/// agent that was called says its result in the lane of its caller, as it says all else.
+fn has_result(path: &Path) -> bool {
+    let is_step = || path.last().is_some_and(|child| child.task().is_some());
+    path.is_root() || (path.depth() == 1 && is_step())
 }
 
 /// What is not shown before it is whole.

@@ -1,8 +1,8 @@
 //! A search: what is asked in each round, what was found, and the report as it is written.
 //!
-//! The page adds every piece of a report to what it shows and can take nothing back. So each event holds what
-//! was added, the last one what is missing in the end; and what does not go on a text has an id of its own, once
-//! what was shown has ended.
+//! The page adds every piece of a report to what it shows, so each event holds what was added, and the last one what
+//! is missing in the end. What was shown is taken back by an event of a search without queries, for which the page
+//! shows nothing; pieces that follow begin the report anew.
 
 use serde_json::{Value, json};
 
@@ -12,6 +12,7 @@ use djinn_core::entry::Entry;
 use djinn_core::id::{CallId, ChildId, MessageKey, Path};
 use djinn_core::tool::search::QueryFindings;
 use djinn_core::tool::{ResultView, ToolResult};
+use djinn_text::citations::link_citations;
 
 /// The agent that searches.
 const SEARCH_AGENT: &str = "deep_search";
@@ -26,9 +27,12 @@ pub(super) struct SearchReport {
     has_found: bool,
     /// Whether the last of it was shown: what its run says may come later still.
     has_ended: bool,
-    /// The report as far as it was shown, and the number of its text: those before did not go on.
+    /// The report as far as it was shown.
     shown: String,
-    number: u32,
+    /// The newest reply that is complete, which a failed search leaves.
+    complete: String,
+    /// Whether an earlier connection may have shown a part of the report.
+    is_unknown: bool,
 }
 
 impl Translator {
@@ -41,8 +45,14 @@ impl Translator {
         let requested = call.and_then(|call| self.calls.get(&(entry.path.clone(), call)));
         let query = requested.and_then(|call| call.arguments().get("query")?.as_str());
         let query = query.unwrap_or_default().to_owned();
-        let (has_found, has_ended, shown, number) = (false, false, String::new(), 1);
-        let search = SearchReport { query, has_found, has_ended, shown, number };
+        let search = SearchReport {
+            query,
+            has_found: false,
+            has_ended: false,
+            shown: String::new(),
+            complete: String::new(),
+            is_unknown: false,
+        };
         self.searches.insert(entry.path.with_child(child.clone()), search);
     }
 
@@ -86,7 +96,8 @@ impl Translator {
         let path = entry.path.with_child(ChildId::new(call.to_string()).ok()?);
         self.searches.get(&path)?;
         let ToolResult::Done(output) = result else { return None };
-        let mut events: Vec<_> = self.extend_report(&path, &output.text, true, entry.at_ms);
+        let linked = link_citations(&output.text);
+        let mut events: Vec<_> = self.extend_report(&path, &linked, true, entry.at_ms);
         let files = output.files.iter().enumerate().map(|(nth, file)| {
             let id = format!("{}.{nth}", entry.id);
             self.file_event(&id, "写入文件", file, entry.at_ms)
@@ -110,7 +121,7 @@ impl Translator {
                 self.extend_report(&key.path, &whole, false, at_ms)
             }
             TextEdit::Replace(text) => self.extend_report(&key.path, text, false, at_ms),
-            TextEdit::Retract => self.close_report(&key.path, at_ms).into_iter().collect(),
+            TextEdit::Retract => self.retract_report(&key.path, at_ms).into_iter().collect(),
         })
     }
 
@@ -121,24 +132,49 @@ impl Translator {
         text: &str,
         at_ms: i64,
     ) -> Option<Vec<AgentResponse>> {
-        self.searches.get(path).filter(|search| search.has_found)?;
+        let search = self.searches.get_mut(path).filter(|search| search.has_found)?;
+        text.clone_into(&mut search.complete);
         Some(self.extend_report(path, text, false, at_ms))
     }
 
-    /// Forgets a search that came to nothing. The end of what was shown of its report.
+    /// Ends a search that came to nothing: what it had written stays, and half a reply does not.
     pub(super) fn end_failed_search(
         &mut self,
         entry: &Entry,
         call: &CallId,
         result: &ToolResult,
-    ) -> Option<AgentResponse> {
-        if let ToolResult::Done(_) = result {
-            return None;
+    ) -> Vec<AgentResponse> {
+        let path = ChildId::new(call.to_string()).ok().map(|child| entry.path.with_child(child));
+        match (result, path) {
+            (ToolResult::Done(_), _) | (_, None) => Vec::new(),
+            (_, Some(path)) => self.end_search(&path, entry.at_ms),
         }
-        let path = entry.path.with_child(ChildId::new(call.to_string()).ok()?);
-        let closed = self.close_report(&path, entry.at_ms);
-        self.searches.remove(&path);
-        closed
+    }
+
+    /// Ends every search that is under way.
+    pub(super) fn end_searches(&mut self, at_ms: i64) -> Vec<AgentResponse> {
+        let paths: Vec<Path> = self.searches.keys().cloned().collect();
+        paths.iter().flat_map(|path| self.end_search(path, at_ms)).collect()
+    }
+
+    fn end_search(&mut self, path: &Path, at_ms: i64) -> Vec<AgentResponse> {
+        let search = self.searches.get(path).filter(|search| !search.has_ended);
+        let Some(search) = search else { return Vec::new() };
+        let written = search.complete.clone();
+        let events = if written.is_empty() {
+            self.retract_report(path, at_ms).into_iter().collect()
+        } else {
+            self.extend_report(path, &written, true, at_ms)
+        };
+        if let Some(search) = self.searches.get_mut(path) {
+            search.has_ended = true;
+        }
+        events
+    }
+
+    /// Searches under way may have been shown in part by an earlier connection.
+    pub(super) fn mark_unknown_searches(&mut self) {
+        self.searches.values_mut().for_each(|search| search.is_unknown = !search.has_ended);
     }
 
     /// What is missing of a report whose text is now this one.
@@ -153,9 +189,10 @@ impl Translator {
         let Some(search) = search else { return Vec::new() };
         // White space at the end, which nobody sees, is not missed there.
         let shown = if is_final { search.shown.trim_end() } else { &search.shown };
-        let (closed, rest) = match text.strip_prefix(shown) {
+        let rest = text.strip_prefix(shown).filter(|_| !search.is_unknown);
+        let (retracted, rest) = match rest {
             Some(rest) => (None, rest),
-            None => (self.close_report(path, at_ms), text),
+            None => (self.retract_report(path, at_ms), text),
         };
         if let Some(search) = self.searches.get_mut(path) {
             search.has_ended = is_final;
@@ -163,18 +200,23 @@ impl Translator {
         }
         let is_news = is_final || !rest.is_empty();
         let extended = is_news.then(|| self.answer_event(path, rest, is_final, at_ms)).flatten();
-        closed.into_iter().chain(extended).collect()
+        retracted.into_iter().chain(extended).collect()
     }
 
-    /// The end of what was shown of a report: it cannot be taken back, and what follows stands beside it.
-    fn close_report(&mut self, path: &Path, at_ms: i64) -> Option<AgentResponse> {
-        let shown = |search: &&SearchReport| !search.has_ended && !search.shown.is_empty();
-        self.searches.get(path).filter(shown)?;
-        let closed = self.answer_event(path, "", true, at_ms);
-        let search = self.searches.get_mut(path)?;
+    /// Takes back what was shown of a report, if anything was.
+    fn retract_report(&mut self, path: &Path, at_ms: i64) -> Option<AgentResponse> {
+        let search = self.searches.get_mut(path).filter(|search| !search.has_ended)?;
+        if search.shown.is_empty() && !search.is_unknown {
+            return None;
+        }
         search.shown.clear();
-        search.number += 1;
-        closed
+        search.is_unknown = false;
+        let map = json!({
+            "requestId": self.request, "query": search.query, "searchResult": {"query": [], "docs": []},
+            "answer": "", "isFinal": true, "searchFinish": true, "messageType": "extend",
+            "agentType": self.agent_type(),
+        });
+        Some(self.search_event(&format!("{path}.report"), path, map, at_ms))
     }
 
     fn answer_event(
@@ -189,7 +231,7 @@ impl Translator {
             "requestId": self.request, "query": search.query, "searchResult": {"query": [], "docs": []},
             "answer": piece, "isFinal": is_final, "messageType": "report", "agentType": self.agent_type(),
         });
-        let event = self.search_event(&format!("{path}.report{}", search.number), path, map, at_ms);
+        let event = self.search_event(&format!("{path}.report"), path, map, at_ms);
         Some(AgentResponse { is_final, ..event })
     }
 

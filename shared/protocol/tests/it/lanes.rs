@@ -220,7 +220,7 @@ fn waiting_entries_are_bounded_and_missing_ones_are_named_until_they_come() {
 }
 
 #[test]
-fn the_text_of_a_void_attempt_is_neither_left_nor_an_empty_box() {
+fn nothing_is_left_of_the_text_of_a_void_attempt() {
     // The second attempt says nothing before it calls.
     let calls = || story::replied("t1", "", &[("read", json!({"of": "x"}))]);
     let end = || vec![story::returned("t1.c1", "found"), story::replied("t2", "It is 4.", &[])];

@@ -9,10 +9,12 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod agents;
 mod asks;
 mod audit;
 mod client;
 mod early;
+mod killed;
 mod lanes;
 mod page;
 mod projection;

@@ -42,6 +42,8 @@ pub(crate) struct Chip {
     pub(crate) text: String,
     /// The names of the files it leads to.
     pub(crate) files: Vec<String>,
+    /// The text that opens beside the chat.
+    pub(crate) panel: String,
 }
 
 /// Types of events that the page adds to as they come.
@@ -137,6 +139,7 @@ impl Page {
                     true => text.into(),
                     false => format!("{}{text}", known["toolThought"].as_str().unwrap()).into(),
                 };
+                known["wasTakenBack"] = text.is_empty().into();
             }
             ("deep_search", Some(known)) => add_search(known, &event["resultMap"]),
             (kind, Some(known)) if TEXTS.contains(&kind) => add_text(known, &event["resultMap"]),
@@ -161,7 +164,7 @@ impl Page {
             if kind == "task" {
                 is_open = true;
                 lane.title = event["task"].as_str().unwrap_or_default().to_owned();
-            } else if is_open && kind != "result" {
+            } else if is_open && kind != "result" && !is_taken_back(event) {
                 lane.chips.push(chip(event, kind));
             }
         }
@@ -187,7 +190,8 @@ impl Page {
             let shown = lane.chips.iter().map(|chip| chip.id.as_str()).collect::<BTreeSet<_>>();
             for event in events {
                 let (id, kind) = (event["messageId"].as_str().unwrap(), &event["messageType"]);
-                if kind != "task" && kind != "result" && !shown.contains(id) {
+                let is_shown = shown.contains(id) || is_taken_back(event);
+                if kind != "task" && kind != "result" && !is_shown {
                     problems.push(format!("{} never shows {id}", lane.id));
                 }
                 if lane_of(id).is_some_and(|own| own != lane.id) {
@@ -247,6 +251,36 @@ impl Page {
     pub(crate) fn check_unlocked(&self) {
         self.check();
         assert!(self.unlocked, "its input stays locked: {self:#?}");
+        let events = self.groups.iter().flat_map(|(_, events)| events);
+        let spinning: Vec<_> = events.filter(|event| is_spinning(event)).collect();
+        assert!(spinning.is_empty(), "these spin for ever: {spinning:#?}");
+    }
+}
+
+/// Whether the page shows that there is more to come of an event.
+fn is_spinning(event: &Value) -> bool {
+    let payload = &event["resultMap"];
+    let spins = match event["messageType"].as_str().unwrap() {
+        "html" | "markdown" | "data_analysis" => true,
+        // Of a search that has come to its findings, the page says so.
+        "deep_search" => payload["messageType"] == "extend" || payload["messageType"] == "report",
+        _ => false,
+    };
+    spins && payload["isFinal"] != true
+}
+
+/// Whether nothing is left of what an event showed: of a thought its empty box, of a document an empty panel, of a
+/// search nothing, since the page has a chip for each of its queries.
+fn is_taken_back(event: &Value) -> bool {
+    let payload = &event["resultMap"];
+    match event["messageType"].as_str().unwrap() {
+        "tool_thought" => event["wasTakenBack"] == true,
+        "html" | "markdown" | "ppt" => payload["wasTakenBack"] == true,
+        "deep_search" => {
+            payload["messageType"] != "report"
+                && payload["searchResult"]["query"].as_array().is_some_and(Vec::is_empty)
+        }
+        _ => false,
     }
 }
 
@@ -289,14 +323,17 @@ fn problems_of(lane: &Lane) -> Vec<String> {
 fn add_text(known: &mut Value, payload: &Value) {
     if payload["isFinal"] == true {
         known["resultMap"] = payload.clone();
+        let has_file = payload["fileInfo"].as_array().is_some_and(|files| !files.is_empty());
+        known["resultMap"]["wasTakenBack"] = (payload["data"] == "" && !has_file).into();
         return;
     }
+    known["resultMap"]["isFinal"] = false.into();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let whole = text(&known["resultMap"]["data"]) + &text(&payload["data"]);
     known["resultMap"]["data"] = whole.into();
 }
 
-/// What of an event breaks the page.
+/// What of an event breaks the page, or is never shown.
 fn breaks(kind: &str, event: &Value) -> Option<String> {
     let payload = &event["resultMap"];
     let is_whole = event["messageTime"].is_string()
@@ -305,6 +342,8 @@ fn breaks(kind: &str, event: &Value) -> Option<String> {
             "task_summary" => payload["fileList"].is_array(),
             "file" => payload["fileInfo"][0]["fileName"].is_string(),
             "plan" => event["plan"]["stepStatus"].is_array(),
+            // It hides what code printed.
+            "code" => payload["code"].is_string() && payload["codeOutput"].is_null(),
             _ => true,
         };
     (!is_whole).then(|| format!("the page breaks on {event}"))
@@ -332,12 +371,15 @@ fn chip(event: &Value, kind: &str) -> Chip {
         }
         "tool_result" => text(&event["toolResult"]["toolName"]),
         "file" => format!("{} {}", text(&payload["command"]), files.join(" ")),
-        "html" | "markdown" | "code" | "deep_search" | "data_analysis" => kind.to_owned(),
+        "data_analysis" => text(&payload["task"]),
+        "html" | "markdown" | "code" | "deep_search" => kind.to_owned(),
         // It says that a tool is called, and not which.
         _ => String::new(),
     };
     let id = event["messageId"].as_str().unwrap().to_owned();
-    Chip { id, kind: kind.to_owned(), text: named, files }
+    let panel = ["data", "answer", "code"].iter().find_map(|name| payload[name].as_str());
+    let panel = panel.unwrap_or_default().to_owned();
+    Chip { id, kind: kind.to_owned(), text: named, files, panel }
 }
 
 /// The lane that an id belongs to: of a task's events it begins with the task.

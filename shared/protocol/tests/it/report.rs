@@ -61,14 +61,21 @@ pub(crate) fn offer(input: Input) -> Input {
 
 /// Its run, whose first reply is cut off.
 pub(crate) fn write(told: &mut Told) {
-    told.tell(offer(story::replied("before", "", &[("collect", json!({}))])));
-    told.tell(story::returned("before.c1", "# sales.csv"));
-    told.tell(story::cut_off("t1", FIRST));
-    told.tell(story::broke_off("t2", 1));
-    told.tell(story::replied("t2", SECOND, &[]));
+    inputs().into_iter().for_each(|input| told.tell(input));
+}
+
+/// What its run is told.
+pub(crate) fn inputs() -> Vec<Input> {
     let document = format!("{FIRST}{SECOND}");
-    told.tell(offer(story::replied("after", &document, &[("render", json!({}))])));
-    told.tell(story::wrote("after.c1", "sales.html"));
+    vec![
+        offer(story::replied("before", "", &[("collect", json!({}))])),
+        story::returned("before.c1", "# sales.csv"),
+        story::cut_off("t1", FIRST),
+        story::broke_off("t2", 1),
+        story::replied("t2", SECOND, &[]),
+        offer(story::replied("after", &document, &[("render", json!({}))])),
+        story::wrote("after.c1", "sales.html"),
+    ]
 }
 
 fn piece(message: &str, attempt: u32, offset: usize, text: &str) -> Live {

@@ -15,9 +15,9 @@ use crate::story;
 use crate::tree::{Told, helper};
 
 const ANSWER: &str = "It is 4 [1], or 9 [7].";
-const CITED: &str = "It is 4 [1], or 9.\n\n## Sources\n\n[1] [Heat](https://a.test)";
+const CITED: &str = "It is 4 [1], or 9.\n\n## Sources\n\n- [1] [Heat](https://a.test)";
 
-fn searcher() -> AgentSpec {
+pub(crate) fn searcher() -> AgentSpec {
     AgentSpec {
         name: "deep_search".to_owned(),
         tools: vec!["search_round".to_owned()],
@@ -30,7 +30,7 @@ fn searcher() -> AgentSpec {
 }
 
 /// The same reply where searches are offered, too.
-fn offer(input: Input) -> Input {
+pub(crate) fn offer(input: Input) -> Input {
     let Input::ModelReplied(mut replied) = input else { unreachable!("no reply") };
     let kinds = [
         ("deep_search", EffectClass::Agent, true),
@@ -60,15 +60,22 @@ fn found(call: &str, queries: &[&str]) -> Input {
 }
 
 /// Two rounds, an answer, and what comes of checking its citations.
-fn search(told: &mut Told, answer: &str, result: ToolResult) {
+fn search(answer: &str, result: ToolResult) -> Vec<Input> {
     let round = |queries: &[&str]| ("search_round", json!({"queries": queries}));
-    told.tell(offer(story::replied("t1", "I search.", &[round(&["gold", "iron"])])));
-    told.tell(found("t1.c1", &["gold", "iron"]));
-    told.tell(offer(story::replied("t2", "", &[round(&["zinc"])])));
-    told.tell(found("t2.c1", &["zinc"]));
-    told.tell(story::replied("t3", answer, &[]));
-    told.tell(offer(story::replied("after", answer, &[("cite", json!({"answer": answer}))])));
-    told.tell(story::outcome("after.c1", result));
+    vec![
+        offer(story::replied("t1", "I search.", &[round(&["gold", "iron"])])),
+        found("t1.c1", &["gold", "iron"]),
+        offer(story::replied("t2", "", &[round(&["zinc"])])),
+        found("t2.c1", &["zinc"]),
+        story::replied("t3", answer, &[]),
+        offer(story::replied("after", answer, &[("cite", json!({"answer": answer}))])),
+        story::outcome("after.c1", result),
+    ]
+}
+
+/// What a run that searches is told.
+pub(crate) fn inputs() -> Vec<Input> {
+    search(ANSWER, ToolResult::Done(ToolOutput::from_text(CITED)))
 }
 
 fn piece(attempt: u32, offset: usize, text: &str) -> Live {
@@ -91,7 +98,7 @@ fn told(answer: &str, result: ToolResult) -> (Told, Vec<Entry>) {
     let call = ("deep_search", json!({"query": "How warm is it?"}));
     root.tell(offer(story::replied("t1", "I have it searched for.", &[call])));
     let mut child = root.called("t1.c1", searcher());
-    search(&mut child, answer, result);
+    search(answer, result).into_iter().for_each(|input| child.tell(input));
     root.tell(child.end());
     root.tell(story::replied("t2", "It is 4.", &[]));
     let path: Path = "t1.c1".parse().unwrap();
@@ -141,16 +148,28 @@ fn a_search_is_shown_round_by_round_and_its_report_as_it_is_written() {
     }
 }
 
-/// The reports that a page shows which only adds, each with whether it has ended.
+const LINKED: &str =
+    "It is 4 [[1]](https://a.test), or 9.\n\n## Sources\n\n- [1] [Heat](https://a.test)";
+
+/// The reports that a page shows which adds to what it shows, each with whether it has ended. An event without
+/// queries takes one back.
 fn read_reports(frames: &str) -> Vec<(String, bool)> {
     let mut reports: Vec<(String, String, bool)> = Vec::new();
     for frame in received(frames) {
         let event: Value = serde_json::from_str(&frame.data).unwrap();
         let map = &event["resultMap"];
-        if event["messageType"] != "deep_search" || map["messageType"] != "report" {
+        if event["messageType"] != "deep_search" || map["answer"].is_null() {
             continue;
         }
         let (id, piece) = (event["messageId"].to_string(), map["answer"].as_str().unwrap());
+        if map["messageType"] == "extend" {
+            assert!(
+                reports.iter().any(|(known, ..)| *known == id),
+                "nothing to take back: {event}"
+            );
+            reports.retain(|(known, ..)| *known != id);
+            continue;
+        }
         let has_ended = map["isFinal"] == true;
         match reports.iter_mut().find(|(known, ..)| *known == id) {
             Some((_, text, ended)) => {
@@ -165,19 +184,22 @@ fn read_reports(frames: &str) -> Vec<(String, bool)> {
 }
 
 #[test]
-fn a_page_that_only_adds_shows_the_cited_report_in_the_end() {
+fn page_that_adds_pieces_shows_the_cited_report_once() {
     let (line, listed) = (format!("{ANSWER}\n"), format!("{ANSWER}\n\n## Sources"));
     let done = |text: &str| ToolResult::Done(ToolOutput::from_text(text));
     let failed = ToolResult::Failed { reason: ToolFailure::Error, detail: "No.".to_owned() };
     for (answer, result, shown) in [
-        // A failed attempt, the answer as it was written, and the one whose citations all lead somewhere.
-        (ANSWER, done(CITED), vec!["It is wro", ANSWER, CITED]),
-        // Where nothing was taken out, only the rest follows.
-        (ANSWER, done(&listed), vec!["It is wro", &listed]),
-        (&line, done(&listed), vec!["It is wro", &format!("{ANSWER}\n\n\n## Sources")]),
-        (ANSWER, failed, vec!["It is wro", ANSWER]),
+        (ANSWER, done(CITED), LINKED),
+        // Where nothing was changed, only the rest follows.
+        (ANSWER, done(&listed), &*listed),
+        (&line, done(&listed), &*format!("{ANSWER}\n\n\n## Sources")),
+        (ANSWER, failed, ANSWER),
     ] {
-        let expected: Vec<_> = shown.into_iter().map(|text| (text.to_owned(), true)).collect();
-        assert_eq!(read_reports(&stream(Protocol::Raw, answer, result)), expected);
+        let frames = stream(Protocol::Raw, answer, result.clone());
+        assert_eq!(read_reports(&frames), [(shown.to_owned(), true)]);
+        let chips = page(Protocol::Ui, false, &stream(Protocol::Ui, answer, result)).unwrap();
+        let lanes = chips.lanes();
+        let searched = lanes[0].chips.iter().filter(|chip| chip.kind == "deep_search");
+        assert_eq!(searched.count(), 3, "two rounds and one report: {lanes:#?}");
     }
 }
