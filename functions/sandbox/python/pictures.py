@@ -12,6 +12,9 @@ _QUALITIES = (88, 75, 60)
 # What an edge is multiplied with while the bytes are still too many.
 _STEP = 0.75
 _MIN_EDGE = 64
+# How many times an image is longer than wide, from which it is cut into parts; the parts that it has at most, and
+# the pixels that two of them share, so that no line of text is lost.
+_LONG, _MAX_PARTS, _OVERLAP = 3, 8, 80
 
 
 class BadPicture(Exception):
@@ -53,6 +56,48 @@ def fit_picture(path, max_edge, max_bytes):
         raise BadPicture("broken") from error
 
 
+def cut_picture(path, max_edge, max_bytes):
+    """The parts of a very long image, in order, each of which fits as `fit_picture` says; none for any other image.
+
+    A part is as wide as the image, so that what is written in a screenshot can be read. Raises `BadPicture`.
+    """
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
+    Image.MAX_IMAGE_PIXELS = None
+    try:
+        with Image.open(path, formats=FORMATS) as image:
+            long, short = max(image.size), min(image.size)
+            if long <= max_edge or long < short * _LONG or image.width * image.height > MAX_PIXELS:
+                return []
+            kind = image.format
+            image = _without_palette(ImageOps.exif_transpose(image), kind)
+            return [_shrink(part, kind, max_bytes) for part in _cut(image, max_edge)]
+    except UnidentifiedImageError:
+        # `fit_picture` says what is wrong with it.
+        return []
+    except MemoryError as error:
+        raise BadPicture("too_large") from error
+    except BadPicture:
+        raise
+    except Exception as error:
+        raise BadPicture("broken") from error
+
+
+def _cut(image, max_edge):
+    longest = _MAX_PARTS * (max_edge - _OVERLAP) + _OVERLAP
+    scale = min(1, longest / max(image.size), max_edge / min(image.size))
+    if scale < 1:
+        image = image.resize([max(1, int(edge * scale)) for edge in image.size])
+    is_tall = image.height > image.width
+    long = max(image.size)
+    count = -(-(long - _OVERLAP) // (max_edge - _OVERLAP))
+    length = -(-(long + (count - 1) * _OVERLAP) // count)
+    for number in range(count):
+        start = min(number * (length - _OVERLAP), long - length)
+        box = (0, start, image.width, start + length) if is_tall else (start, 0, start + length, image.height)
+        yield image.crop(box)
+
+
 def _has_mark(path):
     with open(path, "rb") as file:
         start = file.read(12)
@@ -74,6 +119,11 @@ def _fit(image, path, max_edge, max_bytes):
     image.draft("RGB", (max_edge, max_edge))
     image = _without_palette(ImageOps.exif_transpose(image), kind)
     image.thumbnail((max_edge, max_edge))
+    return _shrink(image, kind, max_bytes)
+
+
+def _shrink(image, kind, max_bytes):
+    """The image of at most `max_bytes`, smaller if it must be."""
     while True:
         for quality in _QUALITIES:
             content = _encode(image, kind, quality)

@@ -98,7 +98,8 @@ impl JobFolder {
         let mut products = Products::default();
         let mut names = BTreeSet::new();
         let mut room = MAX_PRODUCT_BYTES;
-        for node in self.list_files()? {
+        let mut files = FileWalk::begin(&self.work)?;
+        while let Some(node) = files.next_file()? {
             let path = node.path.to_string_lossy().into_owned();
             if self.is_unchanged(&path, &node)? {
                 continue;
@@ -130,29 +131,38 @@ impl JobFolder {
         let content = read_regular_file(node, given.size)?;
         Ok(content.is_some_and(|content| *Sha256::digest(&content) == *given.hash))
     }
+}
 
-    /// Lists what is in `work` and is no folder that can be looked into, nor hidden, nor compiled by Python.
-    fn list_files(&self) -> io::Result<Vec<Node>> {
-        let mut nodes = Vec::new();
-        let mut walk = TreeWalk::begin(&self.work)?;
-        while let Some(node) = walk.next_node()? {
+/// A walk through what is in `work` and is no folder that can be looked into, nor hidden, nor compiled by Python.
+struct FileWalk {
+    tree: TreeWalk,
+    passed: usize,
+}
+
+impl FileWalk {
+    fn begin(work: &OwnedFd) -> io::Result<Self> {
+        Ok(Self { tree: TreeWalk::begin(work)?, passed: 0 })
+    }
+
+    fn next_file(&mut self) -> io::Result<Option<Node>> {
+        while self.passed < MAX_ENTRIES
+            && let Some(node) = self.tree.next_node()?
+        {
+            self.passed += 1;
             let is_hidden = node.path.file_name().is_some_and(|name| {
                 name.to_string_lossy().starts_with('.') || name == "__pycache__"
             });
+            let is_folder = node.kind() == FileType::Directory;
             if is_hidden {
                 continue;
             }
-            let is_folder = node.kind() == FileType::Directory;
-            if is_folder && walk.depth() < MAX_DEPTH && walk.enter(&node).is_ok() {
+            let can_enter = is_folder && self.tree.depth() < MAX_DEPTH;
+            if can_enter && self.tree.enter(&node).is_ok() {
                 continue;
             }
-            nodes.push(node);
-            if nodes.len() >= MAX_ENTRIES {
-                break;
-            }
+            return Ok(Some(node));
         }
-        nodes.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(nodes)
+        Ok(None)
     }
 }
 

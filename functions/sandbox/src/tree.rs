@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::vec;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
@@ -12,8 +13,11 @@ use rustix::io::Errno;
 /// Bytes of a block, in which the disk of a file is counted (stat(3type)).
 pub(crate) const BLOCK_BYTES: u64 = 512;
 
-/// A walk through the entries of a folder and of those folders in it that are entered. It follows no link, crosses no
-/// mount, and holds one folder open per level.
+/// Entries of a folder that a walk passes: more than any folder may have.
+const MAX_ENTRIES: usize = 5_000;
+
+/// A walk through the entries of a folder and of those folders in it that are entered, in the order of their names. It
+/// follows no link, crosses no mount, and holds one folder open per level.
 pub(crate) struct TreeWalk {
     device: u64,
     levels: Vec<Level>,
@@ -21,11 +25,11 @@ pub(crate) struct TreeWalk {
 
 struct Level {
     folder: Rc<OwnedFd>,
-    entries: Dir,
+    names: vec::IntoIter<CString>,
     path: PathBuf,
 }
 
-/// An entry of a folder.
+/// An entry of a folder, which it holds open.
 pub(crate) struct Node {
     folder: Rc<OwnedFd>,
     name: CString,
@@ -48,14 +52,10 @@ impl TreeWalk {
     /// over.
     pub(crate) fn next_node(&mut self) -> io::Result<Option<Node>> {
         while let Some(level) = self.levels.last_mut() {
-            let Some(entry) = level.entries.read() else {
+            let Some(name) = level.names.next() else {
                 self.levels.pop();
                 continue;
             };
-            let name = entry?.file_name().to_owned();
-            if matches!(name.to_bytes(), b"." | b"..") {
-                continue;
-            }
             let status = match statat(&*level.folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
                 Err(Errno::NOENT) => continue,
                 status => status?,
@@ -84,8 +84,18 @@ impl TreeWalk {
 
 impl Level {
     fn new(folder: OwnedFd, path: PathBuf) -> io::Result<Self> {
-        let entries = Dir::read_from(&folder)?;
-        Ok(Self { folder: Rc::new(folder), entries, path })
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&folder)? {
+            let name = entry?.file_name().to_owned();
+            if !matches!(name.to_bytes(), b"." | b"..") {
+                names.push(name);
+            }
+            if names.len() >= MAX_ENTRIES {
+                break;
+            }
+        }
+        names.sort();
+        Ok(Self { folder: Rc::new(folder), names: names.into_iter(), path })
     }
 }
 

@@ -43,6 +43,8 @@ pub struct Attachment {
 pub enum AttachedImage {
     /// This content, which may be a smaller copy, under the name of the file.
     Shown(ProductFile),
+    /// The parts of a very long image in order, each under a name of its own.
+    Parts(Vec<ProductFile>),
     /// Nothing: it is too large, or could not be read.
     Unseen,
 }

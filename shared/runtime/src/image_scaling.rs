@@ -1,4 +1,7 @@
-//! Images of users, made small enough for models in the sandbox: nothing of theirs is read here.
+//! Images of users, made small enough for models in the sandbox. Nothing of theirs is decoded here, and only a small
+//! one that is whole and plain by its outline is shown without the sandbox.
+
+mod small_image;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,6 +27,9 @@ const MAX_EDGE: u32 = 2_000;
 /// Bytes of an image that a model is shown at most.
 const MAX_SCALED_BYTES: u64 = 5_000_000;
 
+/// Bytes of an image that is shown without the sandbox, if it is plain.
+const MAX_SMALL_BYTES: u64 = 256 * 1024;
+
 /// How long a question waits for its images at most. Its run has not begun, so its client hears nothing.
 const MAX_WAIT: Duration = Duration::from_secs(20);
 
@@ -35,16 +41,21 @@ pub(crate) struct AttachedContent<'a> {
     pub(crate) bytes: Option<&'a Vec<u8>>,
 }
 
-/// What models are shown of these images, in their order. Where there is no sandbox they are shown as they are;
-/// what it fails to make ready is shown to nobody, and no question is lost over it.
+/// What models are shown of these images, in their order. Where there is no sandbox, and where they are small, they
+/// are shown as they are; what it fails to make ready is shown to nobody, and no question is lost over it.
 pub(crate) async fn prepare_images<P: Ports>(
     ports: &P,
     session: &SessionKey,
     images: Vec<AttachedContent<'_>>,
 ) -> Vec<AttachedImage> {
     let room = ports.sandbox().max_bytes();
-    let sent: Vec<&ProductFile> =
-        images.iter().map(|image| image.file).filter(|file| file.size <= room).collect();
+    let are_small = join_all(images.iter().map(|image| is_small(ports, session, image))).await;
+    let sent: Vec<&ProductFile> = images
+        .iter()
+        .zip(are_small)
+        .filter(|(image, is_small)| !is_small && image.file.size <= room)
+        .map(|(image, _)| image.file)
+        .collect();
     let batches = split_by_size(&sent, room);
     let scaling = join_all(batches.into_iter().map(|batch| {
         let batch = images.iter().filter(move |image| batch.contains(&&image.file.name));
@@ -64,6 +75,15 @@ pub(crate) async fn prepare_images<P: Ports>(
         scaled.unwrap_or_else(|| show_as_is(image.file))
     };
     images.iter().map(image).collect()
+}
+
+/// Whether an image needs nothing done to it.
+async fn is_small<P: Ports>(ports: &P, session: &SessionKey, image: &AttachedContent<'_>) -> bool {
+    if image.file.size > MAX_SMALL_BYTES || !RequestImage::can_show(image.file) {
+        return false;
+    }
+    let content = read_image(ports, session, image).await.map(|file| file.content);
+    content.is_some_and(|content| small_image::is_plain(&content, MAX_EDGE))
 }
 
 /// The names of files that a job can be given together.
@@ -155,9 +175,40 @@ async fn show_scaled<P: Ports>(
     if !value.problem.is_empty() {
         return None;
     }
+    if !value.parts.is_empty() {
+        return keep_parts(ports, session, file, answer, &value.parts).await;
+    }
     let Some(copy) = answer.products.iter().find(|product| product.name == file.name) else {
         return Some(show_as_is(file));
     };
+    // The model knows it by the name of the file that it is a copy of.
+    keep_copy(ports, session, copy, file.name.clone()).await.map(|copy| show_as_is(&copy))
+}
+
+/// The parts of a long image; `None` if one of them cannot be shown.
+async fn keep_parts<P: Ports>(
+    ports: &P,
+    session: &SessionKey,
+    file: &ProductFile,
+    answer: &SandboxAnswer,
+    parts: &[FileName],
+) -> Option<AttachedImage> {
+    let kept = parts.iter().enumerate().map(async |(at, part)| {
+        let copy = answer.products.iter().find(|product| product.name == *part)?;
+        let name = FileName::new(format!("{} [{} of {}]", file.name, at + 1, parts.len()));
+        let name = name.unwrap_or_else(|_| part.clone());
+        keep_copy(ports, session, copy, name).await.filter(RequestImage::can_show)
+    });
+    join_all(kept).await.into_iter().collect::<Option<_>>().map(AttachedImage::Parts)
+}
+
+/// Writes a smaller copy of an image, and returns it under this name.
+async fn keep_copy<P: Ports>(
+    ports: &P,
+    session: &SessionKey,
+    copy: &SandboxFile,
+    shown_name: FileName,
+) -> Option<ProductFile> {
     let media_type = image_type_of(&copy.content)?;
     let new = NewFile {
         name: copy_name(&copy.content, media_type)?,
@@ -169,8 +220,7 @@ async fn show_scaled<P: Ports>(
         writer: session.owner.clone(),
     };
     match ports.store().write_file(session, &new, &copy.content).await {
-        // The model knows it by the name of the file that it is a copy of.
-        Ok(copy) => Some(show_as_is(&ProductFile { name: file.name.clone(), ..copy })),
+        Ok(copy) => Some(ProductFile { name: shown_name, ..copy }),
         Err(error) => {
             tracing::warn!(%error, "a smaller copy of an image not kept");
             None

@@ -49,6 +49,48 @@ async fn what_the_sandbox_cannot_make_ready_is_named_and_loses_no_question() {
     assert!(images.is_empty() && text.contains("you are not shown them"), "{text}");
 }
 
+/// A PNG of 8 × 8 pixels.
+const SMALL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR4nGMQaPiAFTEMLQkASvNgAc1fRCsAAAAASUVORK5CYII=";
+
+#[tokio::test]
+async fn small_image_is_shown_as_it_is_though_the_sandbox_is_away() {
+    let away = Scaler { fails: true, ..Scaler::default() };
+    let jobs = away.jobs.clone();
+    let world = seeing(&[], Some(away)).await;
+    world.model.on(SEES).reply("Cats.");
+    let small = STANDARD.decode(SMALL).unwrap();
+    let more =
+        json!({"attachments": [{"uri": data_uri("image/png", &small), "name": "small.png"}]});
+    ask(&world, Protocol::Native, &Question::of(SEES, "s1"), &more).await.rest().await;
+    let request = world.model.last_request().unwrap();
+    assert_eq!(shown(&request), [small]);
+    assert!(jobs.lock().unwrap().is_empty() && !request.text().contains("you are not shown them"));
+}
+
+#[tokio::test]
+async fn long_screenshot_is_shown_in_parts() {
+    let parts = ["top", "middle", "bottom"].map(image).to_vec();
+    let scaler = Scaler::of([("long.png", Scaled::Parts(parts.clone()))]);
+    let world = seeing(&[], Some(scaler)).await;
+    let (text, images) = ask_about(&world, &["long.png", "cat.png"]).await;
+    assert_eq!(images, [parts, vec![image("cat.png")]].concat());
+    let named = "long.png [1 of 3], long.png [2 of 3], long.png [3 of 3], cat.png";
+    assert!(text.contains(named), "{text}");
+}
+
+#[tokio::test]
+async fn images_that_no_model_can_be_shown_are_named() {
+    let world = seeing(&[], Some(Scaler::default())).await;
+    world.model.on(SEES).reply("Cats.");
+    let file = |name: &str| json!({"uri": data_uri("image/heic", b"any"), "name": name});
+    let more = json!({"attachments": [file("photo.HEIC"), file("logo.svg"), file("a.csv")]});
+    ask(&world, Protocol::Native, &Question::of(SEES, "s1"), &more).await.rest().await;
+    let text = world.model.last_request().unwrap().text().to_owned();
+    let (_, unseen) = text.split_once("you are not shown them").unwrap();
+    let named = unseen.contains("photo.HEIC, logo.svg") && !unseen.contains("a.csv");
+    assert!(named, "{text}");
+}
+
 #[tokio::test]
 async fn without_a_sandbox_images_up_to_five_megabytes_are_shown_as_they_are() {
     let world = seeing(&[], None).await;

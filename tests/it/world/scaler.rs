@@ -16,6 +16,8 @@ use serde_json::{Map, Value, json};
 pub(crate) enum Scaled {
     /// This smaller copy.
     To(Vec<u8>),
+    /// These parts, since it is very long.
+    Parts(Vec<Vec<u8>>),
     /// Nothing: it is as it should be.
     Kept,
     /// Nothing, for this reason.
@@ -38,7 +40,16 @@ impl Scaler {
     fn answer(&self, names: Vec<FileName>) -> SandboxAnswer {
         let (mut value, mut products) = (Map::new(), Vec::new());
         for name in names {
+            let mut parts = Vec::new();
             let problem = match self.images.get(name.as_str()) {
+                Some(Scaled::Parts(contents)) => {
+                    for (at, content) in contents.iter().enumerate() {
+                        let part = FileName::new(format!("{name}-{at}.png")).unwrap();
+                        products.push(SandboxFile { name: part.clone(), content: content.clone() });
+                        parts.push(part);
+                    }
+                    ""
+                }
                 Some(Scaled::To(content)) => {
                     products.push(SandboxFile { name: name.clone(), content: content.clone() });
                     ""
@@ -46,7 +57,8 @@ impl Scaler {
                 Some(Scaled::Not(problem)) => problem,
                 Some(Scaled::Kept) | None => "",
             };
-            value.insert(name.to_string(), json!({"problem": problem, "width": 9, "height": 9}));
+            let said = json!({"problem": problem, "width": 9, "height": 9, "parts": parts});
+            value.insert(name.to_string(), said);
         }
         SandboxAnswer {
             end: JobEnd::Done,

@@ -296,3 +296,23 @@ fn large_file_that_was_given_is_unchanged() {
     let products = place.folder.collect_products().unwrap();
     assert!(products.files.is_empty() && products.left_out.is_empty(), "{:?}", products.left_out);
 }
+
+#[test]
+fn collector_holds_few_folders_open() {
+    let place = Place::with(&[]);
+    let work = place.work();
+    for nth in 0..900 {
+        fs::create_dir(work.join(format!("{nth}"))).unwrap();
+        fs::write(work.join(format!("{nth}/file")), "x").unwrap();
+    }
+    let mut files = FileWalk::begin(&place.folder.work).unwrap();
+    let held = |files: &mut FileWalk| files.next_file().unwrap().map(|node| node.path);
+    let paths: Vec<_> = std::iter::from_fn(|| held(&mut files)).collect();
+    assert!(paths.len() == 900 && paths.is_sorted());
+    // Descriptors of tests beside this one count too.
+    let open = || fs::read_dir("/proc/self/fd").unwrap().count();
+    let before = open();
+    let mut files = FileWalk::begin(&place.folder.work).unwrap();
+    let nodes: Vec<_> = std::iter::from_fn(|| files.next_file().unwrap()).take(10).collect();
+    assert!(nodes.len() == 10 && open() < before + 500);
+}

@@ -138,8 +138,8 @@ pub enum SandboxWork {
         /// The language of the text.
         language: Language,
     },
-    /// Makes images small enough for a model. Those that were too large are products under their own names; the
-    /// value is an object that has a [`ScaleValue`] for each name.
+    /// Makes images small enough for a model. Those that were too large are products under their own names, or in
+    /// parts; the value is an object that has a [`ScaleValue`] for each name.
     Scale {
         /// The names of the images, which are among the job's files.
         names: Vec<FileName>,
@@ -315,6 +315,8 @@ pub struct ScaleValue {
     pub width: u32,
     /// Pixels of its height as a model is shown it.
     pub height: u32,
+    /// The products that are its parts, in order, where it is very long.
+    pub parts: Vec<FileName>,
 }
 
 /// Why a job was not done.

@@ -37,9 +37,13 @@ pub(super) fn select_images<'a>(
     attachments: &'a [Attachment],
 ) -> ShownImages<'a> {
     let of_calls = conversation.items.iter().rev().flat_map(newest_images);
-    let attached = attachments.iter().rev().filter_map(|attachment| match &attachment.image {
-        Some(AttachedImage::Shown(image)) => Some((None, image)),
-        Some(AttachedImage::Unseen) | None => None,
+    let attached = attachments.iter().rev().flat_map(|attachment| {
+        let images = match &attachment.image {
+            Some(AttachedImage::Shown(image)) => std::slice::from_ref(image),
+            Some(AttachedImage::Parts(parts)) => parts.as_slice(),
+            Some(AttachedImage::Unseen) | None => &[],
+        };
+        images.iter().rev().map(|image| (None, image))
     });
     let mut shown = ShownImages::default();
     let (mut count, mut bytes) = (0, 0);
@@ -175,6 +179,13 @@ mod tests {
         assert_eq!(shown_with(3, &[(18, 1)])[..3], ["q-2.png", "q-3.png", "1-1.png"]);
         let large = 5 * 1024 * 1024;
         assert_eq!(shown_with(1, &[(3, large)]), ["1-2.png", "1-3.png"]);
+        let parts = [image("a.png [1 of 2]", 1), image("a.png [2 of 2]", 1)];
+        let long = Attachment {
+            name: FileName::new("a.png").unwrap(),
+            image: Some(AttachedImage::Parts(parts.to_vec())),
+        };
+        let (alone, long) = (conversation(&[]), [long]);
+        assert!(select_images(&alone, &long).attached.into_iter().eq(&parts));
         let file = Attachment { name: FileName::new("a.csv").unwrap(), image: None };
         let unseen = Attachment { image: Some(AttachedImage::Unseen), ..file.clone() };
         assert!(select_images(&conversation(&[]), &[file, unseen]).attached.is_empty());

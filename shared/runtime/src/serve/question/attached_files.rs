@@ -2,7 +2,8 @@
 //! models that see.
 
 use djinn_core::error_code::Failure;
-use djinn_core::file::{Attachment, FileList, IMAGE_TYPES, ProductFile};
+use djinn_core::file::{AttachedImage, Attachment, FileList, IMAGE_TYPES, ProductFile};
+use djinn_core::id::FileName;
 use djinn_core::settings::{ModelChoice, Role};
 
 use super::store_failure;
@@ -12,6 +13,9 @@ use crate::port::file::Files as _;
 use crate::port::model::Model as _;
 use crate::question::{QuestionAttachment, UserQuestion};
 use crate::world::Ports;
+
+/// Endings of images that models are not shown: phones write the first two, browsers the third.
+const UNSHOWN_ENDINGS: [&str; 8] = ["heic", "heif", "avif", "svg", "bmp", "tif", "tiff", "ico"];
 
 /// Makes what a question brings files of its session, in its order, each with what the run knows of it. Writing
 /// the same once more changes nothing.
@@ -45,7 +49,12 @@ pub(super) async fn attach_files<P: Ports>(
     }
     .into_iter();
     let attached = files.into_iter().map(|file| {
-        let image = if is_image(&file) { images.next() } else { None };
+        let image = if is_image(&file) {
+            images.next()
+        } else {
+            // The model is told of images that no model can be shown.
+            is_unshown_image(&file.name).then_some(AttachedImage::Unseen)
+        };
         let name = file.name.clone();
         (file, Attachment { name, image })
     });
@@ -75,6 +84,12 @@ async fn write_file<P: Ports>(
     }
 }
 
+/// Whether a name is that of an image in a format that models are not shown.
+fn is_unshown_image(name: &FileName) -> bool {
+    let ending = name.as_str().rsplit_once('.').map_or("", |(_, ending)| ending);
+    UNSHOWN_ENDINGS.iter().any(|unshown| ending.eq_ignore_ascii_case(unshown))
+}
+
 /// Whether any model of this deployment may be shown the images of this question.
 fn can_show_images<P: Ports>(ports: &P, question: &UserQuestion) -> bool {
     let sees = |(role, choice): (Role, ModelChoice)| {
@@ -89,7 +104,6 @@ fn can_show_images<P: Ports>(ports: &P, question: &UserQuestion) -> bool {
 #[cfg(test)]
 mod tests {
     use djinn_core::file::media_type_of;
-    use djinn_core::id::FileName;
 
     use super::*;
 
