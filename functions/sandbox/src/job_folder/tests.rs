@@ -306,13 +306,12 @@ fn collector_holds_few_folders_open() {
         fs::write(work.join(format!("{nth}/file")), "x").unwrap();
     }
     let mut files = FileWalk::begin(&place.folder.work).unwrap();
-    let held = |files: &mut FileWalk| files.next_file().unwrap().map(|node| node.path);
-    let paths: Vec<_> = std::iter::from_fn(|| held(&mut files)).collect();
+    let (mut paths, mut most) = (Vec::new(), 0);
+    while let Some(node) = files.next_file().unwrap() {
+        paths.push(node.path);
+        most = most.max(fs::read_dir("/proc/self/fd").unwrap().count());
+    }
     assert!(paths.len() == 900 && paths.is_sorted());
-    // Descriptors of tests beside this one count too.
-    let open = || fs::read_dir("/proc/self/fd").unwrap().count();
-    let before = open();
-    let mut files = FileWalk::begin(&place.folder.work).unwrap();
-    let nodes: Vec<_> = std::iter::from_fn(|| files.next_file().unwrap()).take(10).collect();
-    assert!(nodes.len() == 10 && open() < before + 500);
+    // Tests beside this one hold some, too.
+    assert!(most < 500, "{most} descriptors are open");
 }
