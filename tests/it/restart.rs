@@ -1,5 +1,7 @@
 //! A process that dies in the middle of a run, and the next one.
 
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use djinn_local::{System, SystemOptions};
@@ -158,5 +160,90 @@ async fn the_next_process_waits_for_no_lease_of_a_task_of_the_last_one() {
     let client = Client::new(format!("http://{}", system.address()));
     let ending = tokio::time::timeout(SETTLED_WITHIN, client.ending(&question)).await;
     assert_eq!(ending.expect("it waits for a lease")["answer"], "Both are done.");
+    model.assert_done();
+}
+
+#[tokio::test]
+async fn a_process_that_is_asked_to_end_has_not_crashed_however_often() {
+    const STOPS: usize = 4;
+    let dir = tempfile::tempdir().unwrap();
+    let model = ScriptedModel::start().await.unwrap();
+    let mut rule = model.on("What survives?");
+    for _ in 0..STOPS {
+        rule = rule.reply("Half of the answer").hang_after(2).then();
+    }
+    rule.reply("Everything survives.");
+    let question = Question::of("What survives?", "s1");
+    for stop in 1..=STOPS {
+        let system = System::start(options(dir.path(), &model, true)).await.unwrap();
+        let client = Client::new(format!("http://{}", system.address()));
+        let stream = client.ask(Protocol::Native, &question).await;
+        model.wait_for_request(stop).await;
+        system.stop().await;
+        assert!(!stream.rest().await.iter().any(|frame| frame.is_final()));
+    }
+    let system = System::start(options(dir.path(), &model, true)).await.unwrap();
+    let client = Client::new(format!("http://{}", system.address()));
+    let told = client.told(&question).await;
+    assert_eq!(told.last().unwrap().json()["answer"], "Everything survives.");
+    // Nobody died: no driver had to record that another one goes on.
+    assert!(!told.iter().any(|frame| frame.event() == "run.resumed"), "{told:#?}");
+    model.assert_done();
+}
+
+/// Removes every object of a run from the local bucket.
+fn lose_objects(dir: &Path, run: &str) -> usize {
+    let mut lost = 0;
+    for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() && path.ends_with(run) {
+            lost += fs::read_dir(&path).unwrap().count();
+            fs::remove_dir_all(&path).unwrap();
+        } else if path.is_dir() {
+            lost += lose_objects(&path, run);
+        }
+    }
+    lost
+}
+
+#[tokio::test]
+async fn a_run_whose_journal_cannot_be_read_has_failed_and_the_others_go_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = ScriptedModel::start().await.unwrap();
+    let content = "All of it. ".repeat(20_000);
+    let upload = json!({"command": "upload", "filename": "a.md", "content": content});
+    let rule = model.on("What is lost?").say("I write it down.").call("file_tool", upload);
+    rule.then().reply("Half of the answer").hang_after(2);
+    let rule = model.on("What survives?").reply("Half of the answer").hang_after(2);
+    rule.then().reply("Everything survives.");
+    let lost = Question::of("What is lost?", "s1");
+    let kept = Question::of("What survives?", "s2").request("r2");
+    let mut process = tokio::runtime::Builder::new_multi_thread();
+    let process = process.worker_threads(1).enable_all().build().unwrap();
+    let first = options(dir.path(), &model, false);
+    let system = process.spawn(async { System::start(first).await.unwrap() }).await.unwrap();
+    let client = Client::new(format!("http://{}", system.address()));
+    let mut stream = client.ask(Protocol::Native, &lost).await;
+    stream.until(|frame| frame.json()["message"] == "t2").await;
+    let mut other = client.ask(Protocol::Native, &kept).await;
+    other.until(|frame| frame.event() == "preview").await;
+    let run = stream.run();
+    process.shutdown_background();
+    drop(system);
+    assert!(lose_objects(dir.path(), &run) > 0);
+
+    let system = System::start(options(dir.path(), &model, true)).await.unwrap();
+    let client = Client::new(format!("http://{}", system.address()));
+    assert_eq!(client.ending(&kept).await["answer"], "Everything survives.");
+    let refused = client.come_back(&run, None).await;
+    assert_eq!(refused.status, 500);
+    assert_eq!(refused.body().await["code"], "stored_data_unreadable");
+    let runs = client.get("/runs").await.json();
+    let listed = runs["runs"].as_array().unwrap().iter().find(|listed| listed["run"] == *run);
+    assert_eq!(listed.unwrap()["status"], "failed");
+    // Its session is free.
+    model.on("And now?").reply("All is free.");
+    let next = Question::new("And now?").session("s1").request("r3");
+    assert_eq!(client.ending(&next).await["answer"], "All is free.");
     model.assert_done();
 }

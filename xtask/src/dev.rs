@@ -24,6 +24,7 @@ use djinn_settings::table::agent::LINK_KEY;
 use djinn_settings::table::dev::{HOME, LOG};
 use djinn_settings::table::model::MODELS;
 use djinn_settings::table::tools::{AGENTS, CODE_SANDBOX, OFFERED_AGENTS, PROMPTS};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::terminal::print_line;
 use crate::workspace;
@@ -75,9 +76,23 @@ async fn serve_system(port: u16, ui: Option<PathBuf>) -> Result<()> {
     if let Ok(walls) = Walls::probe(Path::new("python3")) {
         print_line(&describe_walls(&walls, needs_file_wall()?));
     }
-    tokio::signal::ctrl_c().await.context("cannot wait for Ctrl-C")?;
+    wait_for_end().await?;
+    print_line("stopping; press Ctrl-C again to end at once");
+    tokio::select! {
+        () = system.stop() => {}
+        ended = wait_for_end() => ended?,
+    }
     print_line("stopped; `cargo dev` goes on where this left off");
     Ok(())
+}
+
+/// Waits for Ctrl-C, or for the wish of whoever started this that it ends.
+async fn wait_for_end() -> Result<()> {
+    let mut terminate = signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?;
+    tokio::select! {
+        pressed = tokio::signal::ctrl_c() => pressed.context("cannot wait for Ctrl-C"),
+        _ = terminate.recv() => Ok(()),
+    }
 }
 
 /// What is searched where no engine is configured.

@@ -30,22 +30,36 @@ pub(crate) async fn unfinished_runs(store: &AwsStore) -> Result<Vec<RunKey>, Sto
 pub(crate) async fn take_over_dead_runs(store: &AwsStore) -> Result<Vec<RunKey>, StoreError> {
     let mut keys = Vec::new();
     for key in unfinished_runs(store).await? {
-        if store.find_meta(&key).await?.is_none_or(|meta| meta.status.has_ended()) {
-            continue;
+        match take_over_dead_run(store, &key).await {
+            Ok(true) => keys.push(key),
+            Ok(false) => {}
+            // The others go on.
+            Err(error) => tracing::error!(%error, run_id = %key.run, "run not taken over"),
         }
-        let mut tree = vec![key.clone()];
-        while let Some(run) = tree.pop() {
-            tree.extend(running_children(store, &run).await?);
-            end_lease(store, &run).await?;
-        }
-        keys.push(key);
     }
     Ok(keys)
 }
 
+/// Ends the leases of a run and of all runs below it. Returns false if the run has ended.
+async fn take_over_dead_run(store: &AwsStore, key: &RunKey) -> Result<bool, StoreError> {
+    if store.find_meta(key).await?.is_none_or(|meta| meta.status.has_ended()) {
+        return Ok(false);
+    }
+    let mut tree = vec![key.clone()];
+    while let Some(run) = tree.pop() {
+        tree.extend(running_children(store, &run).await?);
+        end_lease(store, &run).await?;
+    }
+    Ok(true)
+}
+
 async fn running_children(store: &AwsStore, key: &RunKey) -> Result<Vec<RunKey>, StoreError> {
-    // A journal that cannot be folded is left to the driver, which says so.
-    let journal = Journal::fold(&store.read_from(key, 0).await?).ok();
+    let journal = match store.read_from(key, 0).await {
+        Ok(records) => Journal::fold(&records).ok(),
+        // Whoever is to drive it ends it, and says so.
+        Err(StoreError::Unreadable(_)) => None,
+        Err(error) => return Err(error),
+    };
     let children = journal.map(|journal| journal.run().running_children()).unwrap_or_default();
     Ok(children.into_iter().map(|child| key.with_child(child)).collect())
 }

@@ -105,6 +105,9 @@ pub enum SystemError {
     },
 }
 
+/// The longest wait for drivers when the system stops.
+const MAX_STOP: Duration = Duration::from_secs(10);
+
 /// A running system. Everything stops when it is dropped.
 pub struct System {
     address: SocketAddr,
@@ -193,6 +196,16 @@ impl System {
         &self.aws
     }
 
+    /// Ends it as a process ends that is asked to: drivers hand their runs over, for ten seconds at most. What goes on
+    /// from there in the next process has not crashed.
+    pub async fn stop(self) {
+        self.ports.shutdown.request();
+        let idle = self.ports.shutdown.wait_until_idle();
+        if tokio::time::timeout(MAX_STOP, idle).await.is_err() {
+            tracing::warn!("a run was not handed over in time");
+        }
+    }
+
     async fn resume_runs(&self, continue_runs: bool) {
         let runs = take_over_dead_runs(&self.ports.store).await.unwrap_or_else(|error| {
             tracing::error!(%error, "unfinished runs were not looked for");
@@ -252,6 +265,10 @@ pub async fn run_executor(
         tokio::select! {
             invocation = invocations.recv() => {
                 let Some(invocation) = invocation else { return };
+                // The next process has every run that was handed over go on.
+                if executor.ports.shutdown.is_requested() {
+                    continue;
+                }
                 let executor = Arc::clone(&executor);
                 running.spawn(async move {
                     let payload = serde_json::json!(invocation);

@@ -139,6 +139,8 @@ codes! {
     IdentityUnavailable = "identity_unavailable";
     /// The table or the bucket could not be reached, after retries.
     StoreUnavailable = "store_unavailable";
+    /// What is stored of a run, a session or a file cannot be read, today and tomorrow.
+    StoredDataUnreadable = "stored_data_unreadable";
     /// The failure is a bug of Djinn's own.
     Internal = "internal";
 

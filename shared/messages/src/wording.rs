@@ -47,6 +47,8 @@ wordings! {
     SeeBelow = "notice"."see_below";
     NoResult = "notice"."no_result";
     DocumentWritten = "notice"."document_written";
+    FileNotText = "notice"."file_not_text";
+    FileTextCut = "notice"."file_text_cut";
     TextVoid = "notice"."text_void";
     CutByLength = "notice"."cut_by_length";
     CutByFilter = "notice"."cut_by_filter";

@@ -78,6 +78,7 @@ const STATUSES: [(u16, &[Code]); 15] = [
         500,
         &[
             Code::Internal,
+            Code::StoredDataUnreadable,
             Code::StepsUsedUp,
             Code::ToolCallsUsedUp,
             Code::RepeatedCalls,
@@ -179,11 +180,20 @@ pub enum Consequence {
     RunWaits,
 }
 
+/// Codes of runs that people can let go on.
+const RUN_WAITS: [Code; 5] = [
+    Code::BudgetUsedUp,
+    Code::ModelNoBalance,
+    Code::ModelUnreachable,
+    Code::ModelOverloaded,
+    Code::ModelUnreadable,
+];
+
 impl Consequence {
     /// What has happened by the time the code is seen.
     #[must_use]
     pub fn of(code: Code) -> Self {
-        if matches!(code, Code::BudgetUsedUp | Code::ModelNoBalance) {
+        if RUN_WAITS.contains(&code) {
             Self::RunWaits
         } else if matches!(code, Code::StoreUnavailable | Code::Internal) {
             Self::Unknown

@@ -193,6 +193,7 @@ impl<P: Ports> Driver<P> {
     async fn wait_for_inputs(&mut self) -> DriveResult<Vec<Input>> {
         loop {
             let wake_at_ms = self.next_wake_ms();
+            let shutdown = self.run.ports().shutdown();
             let room = self.viewers.wait_for_preview_room();
             let mut news = Vec::new();
             // In a fixed order, so that a test can repeat what happened. Moments last: under load there
@@ -201,6 +202,7 @@ impl<P: Ports> Driver<P> {
                 biased;
                 Some(event) = self.background.next_event() => return self.on_ready_events(event).await,
                 1.. = self.live_writer.receive_news(&mut news) => self.show_local_live(&news),
+                () = shutdown.wait_requested(), if !shutdown.is_requested() => {}
                 () = room => self.viewers.send_waiting_previews(self.run.now_ms()),
                 () = self.run.ports().clock().sleep_until(wake_at_ms) => return Ok(self.on_timer()),
             }

@@ -4,6 +4,7 @@ use djinn_core::journal::{Journal, Record};
 use djinn_core::status::RunStatus;
 
 use crate::deadline::Deadline;
+use crate::ending::abandon_run;
 use crate::pages::read_journal_with;
 use crate::port::clock::Clock;
 use crate::port::journal::Lease;
@@ -58,6 +59,11 @@ pub(crate) async fn take_over<P: Ports>(
     };
     let journal = match read_journal_with(ports, key, keep).await {
         Ok(journal) => journal,
+        Err(StoreError::Unreadable(problem)) => {
+            tracing::error!(problem, run_id = %key.run, path = %key.path, "given up: its journal cannot be read");
+            abandon_run(ports, key).await?;
+            return Err(StoreError::Unreadable(problem));
+        }
         Err(error) => {
             // Left alone, it would be locked until the lease lapses.
             ports.store().release_lease(key, &lease, RunStatus::Running).await?;

@@ -24,6 +24,7 @@ mod reconnect;
 pub mod render;
 pub mod serve;
 pub mod settings;
+pub mod shutdown;
 pub mod sleep;
 pub mod telemetry;
 pub mod text_response;

@@ -141,6 +141,7 @@ pub fn store_failure(error: &StoreError) -> Failure {
     match error {
         StoreError::Unavailable(_) => ErrorCode::StoreUnavailable.into(),
         StoreError::TooLarge(_) => too_large_failure(),
-        StoreError::Unreadable(_) | StoreError::NewerFormat(_) => ErrorCode::Internal.into(),
+        StoreError::Unreadable(_) => ErrorCode::StoredDataUnreadable.into(),
+        StoreError::NewerFormat(_) => ErrorCode::Internal.into(),
     }
 }

@@ -13,6 +13,7 @@ use crate::port::sandbox::Sandbox;
 use crate::port::tool::Toolbox;
 use crate::prompt::Prompts;
 use crate::settings::Settings;
+use crate::shutdown::Shutdown;
 
 /// How long what a deployment has changed is waited for; what it had before holds then.
 const MAX_WAIT: Duration = Duration::from_secs(5);
@@ -39,6 +40,8 @@ pub struct World<S, M, A, I, C> {
     pub sandbox: Arc<dyn Sandbox>,
     /// How long things may take.
     pub settings: Arc<Settings>,
+    /// The wish of this process to end.
+    pub shutdown: Arc<Shutdown>,
     /// What reads prompts and models anew, if the deployment keeps any as texts.
     pub configuration: Option<Arc<dyn ConfigurationSource<M>>>,
 }
@@ -56,6 +59,7 @@ impl<S, M, A, I, C> Clone for World<S, M, A, I, C> {
             content: Arc::clone(&self.content),
             sandbox: Arc::clone(&self.sandbox),
             settings: Arc::clone(&self.settings),
+            shutdown: Arc::clone(&self.shutdown),
             configuration: self.configuration.clone(),
         }
     }
@@ -115,6 +119,10 @@ where
         &self.settings
     }
 
+    fn shutdown(&self) -> &Shutdown {
+        &self.shutdown
+    }
+
     async fn refresh(&self) -> Self {
         let Some(source) = &self.configuration else { return self.clone() };
         let fresh = self.settings.tool_sources_fresh;
@@ -167,6 +175,8 @@ pub trait Ports: Clone + Send + Sync + 'static {
     fn sandbox(&self) -> &dyn Sandbox;
     /// How long things may take.
     fn settings(&self) -> &Settings;
+    /// The wish of this process to end.
+    fn shutdown(&self) -> &Shutdown;
     /// The same with the prompts and models that the deployment has now, read anew if that was done five seconds
     /// ago. They stay so: who drives a run with them drives it with the same to the end. Without a deployment's
     /// own texts nothing is read.

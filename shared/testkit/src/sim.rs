@@ -103,6 +103,7 @@ impl Sim {
             content: Arc::default(),
             sandbox: Arc::new(DisabledSandbox("the simulation has no sandbox".to_owned())),
             settings: Arc::new(Settings::default()),
+            shutdown: Arc::default(),
             configuration: None,
         };
         let sim = Self {

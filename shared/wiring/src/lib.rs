@@ -113,6 +113,7 @@ pub fn build_world<A: Alarms, I: Invoker>(
         clock: Arc::new(SystemClock),
         store,
         prompts,
+        shutdown: Arc::default(),
         configuration,
     })
 }

@@ -172,6 +172,7 @@ async fn timed(door: &Door, clock: &ManualClock) -> Client {
         content,
         sandbox,
         settings,
+        shutdown: Arc::default(),
         configuration,
     };
     let var = |name: &str| match name {

@@ -71,6 +71,7 @@ pub(crate) async fn drive_run<P: Ports>(ports: &P, mut drive: DriveParams) -> Dr
         epoch = drive.lease.epoch,
         hops = drive.hops,
     );
+    let _driver = ports.shutdown().register_driver();
     async {
         // In a box, since every future around it would hold room for it, and one that moves it twice.
         let (earlier, is_new) = (std::mem::take(&mut drive.earlier_records), drive.is_new);
