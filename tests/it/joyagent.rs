@@ -234,6 +234,7 @@ async fn people_answer_in_chinese_and_see_what_follows_the_question() {
         let last = frames.last().unwrap().raw()["result"].as_str().unwrap().to_owned();
         assert!(last.contains("请回复“同意”“跳过”或“停止”"), "{last}");
         assert!(last.contains("修改 {"), "{last}");
+        assert!(last.contains("\n  - filename: growth.md\n"), "{last}");
         let fields = of_kind(&frames, "parameter_modification_request").unwrap();
         let fields = fields["modifiableFields"].as_array().unwrap().clone();
         assert!(fields.iter().all(|field| field["description"] != ""), "{fields:#?}");
@@ -284,6 +285,27 @@ async fn an_answer_is_an_event_and_every_word_of_it_is_understood() {
             assert_eq!(answered["parameters"]["command"], "upload", "the rest stays");
         }
     }
+}
+
+#[tokio::test]
+async fn change_of_an_argument_that_the_tool_does_not_have_is_an_error() {
+    let world = approving("zh").await;
+    world.ask(Protocol::Ui, &Question::of(QUESTION, "s1")).await.rest().await;
+    let words = Question::new(r#"修改 {"nope": 1}"#).session("s1").request("r2");
+    let frames = world.ask(Protocol::Ui, &words).await.rest().await;
+    let page = shown(Protocol::Ui, false, &frames);
+    page.check_unlocked();
+    let told = page.conclusion().unwrap().text;
+    assert!(told.contains("没有参数 nope") && told.contains("filename"), "{told}");
+    let body = json!({"feedbackId": "t2.c1", "feedback": {"command": "list", "nope": 1}});
+    let answer = world.post("/api/feedback/r1", &body).await;
+    assert_eq!((answer.status, &answer.json()["code"]), (400, &json!("invalid_field")));
+    let files = world.get("/sessions/s1").await.json();
+    assert_eq!(files["files"].as_array().unwrap().len(), 1, "the call is not made");
+    // It is still asked, and the right name is taken.
+    let words = Question::new(r#"修改 {"filename": "east.md"}"#).session("s1").request("r3");
+    let frames = world.ask(Protocol::Ui, &words).await.rest().await;
+    assert!(of_kind(&frames, "human_feedback_answered").is_some(), "{frames:#?}");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! What is asked, for a client that can only chat.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Translator;
 use super::human_request::changeable_parameters;
@@ -11,8 +11,9 @@ use djinn_core::plan::{PLANNING_TOOL, PlanCommand};
 use djinn_core::tool::Risk;
 use djinn_messages::Wording;
 
-/// Characters of a call's arguments in the question that a chat shows.
-const MAX_SHOWN: usize = 300;
+/// Arguments of a call in the question that a chat shows, and the characters of each.
+const MAX_ARGUMENTS: usize = 20;
+const MAX_VALUE: usize = 200;
 
 impl Translator {
     /// What is asked and how to answer; `None` if nothing is.
@@ -50,9 +51,8 @@ impl Translator {
             Subject::Call { tool, arguments, .. } => {
                 let plan = (tool == PLANNING_TOOL).then(|| self.plan_lines(arguments)).flatten();
                 plan.unwrap_or_else(|| {
-                    let arguments = Value::Object(arguments.clone()).to_string();
-                    let shown: String = arguments.chars().take(MAX_SHOWN).collect();
-                    format!("- `{tool}` ({}): {shown}", self.risk_label(ask.risk))
+                    let lines = argument_lines(arguments);
+                    format!("- `{tool}` ({}){lines}", self.risk_label(ask.risk))
                 })
             }
             Subject::CallInterrupt { tool, interrupt, .. } => {
@@ -82,7 +82,7 @@ impl Translator {
     }
 
     /// A plan that is to be looked at, a line a step; `None` for arguments that make none.
-    fn plan_lines(&self, arguments: &serde_json::Map<String, Value>) -> Option<String> {
+    fn plan_lines(&self, arguments: &Map<String, Value>) -> Option<String> {
         let plan = PlanCommand::parse(arguments).ok()?.apply_to(None, usize::MAX).ok()?;
         let title = Wording::IsPlanRight.fill(self.language, &[("title", &plan.title)]);
         let steps =
@@ -103,5 +103,53 @@ impl Translator {
         let (tokens, dollars) = (more.tokens.to_string(), format_dollars(more.micro_usd));
         let values = [("spent", spent), ("tokens", &tokens), ("dollars", &dollars)];
         Wording::ExtendBudget.fill(self.language, &values)
+    }
+}
+
+/// The arguments of a call, a line each.
+fn argument_lines(arguments: &Map<String, Value>) -> String {
+    let shown = arguments.iter().take(MAX_ARGUMENTS);
+    let mut lines: String =
+        shown.map(|(name, value)| format!("\n  - {name}: {}", value_line(value))).collect();
+    if arguments.len() > MAX_ARGUMENTS {
+        lines.push_str("\n  - …");
+    }
+    lines
+}
+
+/// A value on one line, so that none looks like another argument; a long one is cut.
+fn value_line(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            value.to_string()
+        }
+    };
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MAX_VALUE) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn arguments_are_lines_and_no_value_looks_like_another() {
+        let call = json!({
+            "command": "upload", "content": "# East\n  - filename: west.md", "limit": 3,
+            "tags": ["a", "b"], "text": "x".repeat(250),
+        });
+        let lines = argument_lines(call.as_object().unwrap());
+        let cut = "x".repeat(MAX_VALUE);
+        let expected = format!(
+            "\n  - command: upload\n  - content: # East - filename: west.md\n  - limit: 3\n  \
+             - tags: [\"a\",\"b\"]\n  - text: {cut}…"
+        );
+        assert_eq!(lines, expected);
     }
 }

@@ -8,7 +8,7 @@ use djinn_core::run::Run;
 use djinn_core::settings::RunSettings;
 use djinn_messages::Wording;
 use djinn_protocol::audit::{AuditLine, AuditLog};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{LoadedRun, store_failure};
 use crate::pages::read_records;
@@ -155,7 +155,7 @@ async fn check_response<P: Ports>(
     let HumanResponse::Modify { arguments } = answer else { return Ok(()) };
     let bad = |detail: String| Failure::new(ErrorCode::InvalidField, detail);
     for ask in asks {
-        let Some((_, tool, _)) = ask.subject.call() else {
+        let Some((_, tool, requested)) = ask.subject.call() else {
             ask.subject.check_parameters(arguments).map_err(bad)?;
             continue;
         };
@@ -170,11 +170,40 @@ async fn check_response<P: Ports>(
             plan.map_err(|error| no_plan(error.to_string()))?;
         }
         let tools = ports.tools().list_tools(ports.clock(), audience).await;
-        let found = tools.find_tool(tool).map(|found| found.check_arguments(arguments));
-        if let Some(Err(problem)) = found {
+        let found = tools.find_tool(tool);
+        let schema = if tool == PLANNING_TOOL {
+            Some(planning_tool(ports.prompts(), settings.language, true).schema)
+        } else {
+            found.as_ref().map(|found| found.spec(settings.language).schema)
+        };
+        let unknown = schema.as_ref().and_then(|schema| {
+            find_unknown_parameters(schema, requested, arguments, settings.language)
+        });
+        let refused = found.and_then(|found| found.check_arguments(arguments).err());
+        if let Some(problem) = unknown.or(refused) {
             let values = [("tool", tool), ("problem", problem.as_str())];
             return Err(bad(Wording::ParametersRefused.fill(settings.language, &values)));
         }
     }
     Ok(())
+}
+
+/// Names the arguments that a tool would ignore, and those that it has. Those of the call itself are known.
+fn find_unknown_parameters(
+    schema: &Value,
+    requested: &Map<String, Value>,
+    arguments: &Map<String, Value>,
+    language: Language,
+) -> Option<String> {
+    let known = schema.get("properties")?.as_object()?;
+    let takes_others = schema.get("additionalProperties").is_some_and(|others| others != false);
+    let is_unknown = |name: &&String| !known.contains_key(*name) && !requested.contains_key(*name);
+    let unknown: Vec<&str> = arguments.keys().filter(is_unknown).map(String::as_str).collect();
+    if unknown.is_empty() || takes_others {
+        return None;
+    }
+    let known: Vec<&str> = known.keys().map(String::as_str).collect();
+    let values = [("names", unknown.join(", ")), ("known", known.join(", "))];
+    let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
+    Some(Wording::UnknownParameters.fill(language, &values))
 }
