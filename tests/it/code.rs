@@ -5,6 +5,7 @@ mod function;
 mod images;
 mod page;
 mod queue;
+mod real_files;
 
 use std::path::PathBuf;
 use std::sync::Arc;

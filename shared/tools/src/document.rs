@@ -68,9 +68,12 @@ pub(crate) fn render_note(prompts: &Prompts, language: Language, note: &str) -> 
     prompts.render(language, prompt::DOCUMENT_NOTE, json!({"note": note, "value": value}))
 }
 
-/// The text of a file; `None` if it is not UTF-8. A last character that the limit cut through is
-/// left out.
+/// The text of a file; `None` if it is not UTF-8, or a PDF, all of which may be ASCII. A last character that the
+/// limit cut through is left out.
 pub(crate) fn decode_text(bytes: &[u8]) -> Option<&str> {
+    if bytes.starts_with(b"%PDF-") {
+        return None;
+    }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -91,6 +94,7 @@ mod tests {
         assert_eq!(decode_text(b"\xef\xbb\xbfa,b"), Some("a,b"));
         assert_eq!(decode_text("ab界".as_bytes().get(..4).unwrap()), Some("ab"));
         assert_eq!(decode_text(b"\x89PNG\r\n"), None);
+        assert_eq!(decode_text(b"%PDF-1.7\n1 0 obj"), None);
         assert_eq!(decode_text(b"a\0b"), None);
     }
 }

@@ -16,7 +16,7 @@ fn size(png: &[u8]) -> (u32, u32) {
 
 #[tokio::test]
 #[ignore = "needs a Python: cargo verify --only sandbox"]
-async fn an_attached_image_that_is_too_wide_is_shown_smaller() {
+async fn attached_image_that_is_too_large_is_shown_smaller_and_a_long_one_in_parts() {
     let scratch = TempDir::new().unwrap();
     let sandbox = open_sandbox(&scratch);
     let world = World::start_with(|options, model| {
@@ -32,18 +32,21 @@ async fn an_attached_image_that_is_too_wide_is_shown_smaller() {
         .then()
         .reply("See wide.png.");
     let code = "import numpy as np, matplotlib.pyplot as plt\n\
-        plt.imsave('wide.png', np.zeros((30, 3000)))\nplt.imsave('narrow.png', np.zeros((20, 10)))";
+        plt.imsave('wide.png', np.zeros((1500, 3000)))\n\
+        plt.imsave('tall.png', np.zeros((14000, 1080)))\nplt.imsave('narrow.png', np.zeros((20, 10)))";
     at(&world.model, "t1.c1").call("python", json!({"code": code})).then().reply("Drawn.");
     world.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await.rest().await;
 
     world.model.on("What is in them?").reply("Nothing.");
     let question = Question::of("What is in them?", "s1").request("r2");
     let mut body = Protocol::Native.body(&question);
-    body["attachments"] = json!([{"uri": "wide.png"}, {"uri": "narrow.png"}]);
+    body["attachments"] = json!([{"uri": "wide.png"}, {"uri": "tall.png"}, {"uri": "narrow.png"}]);
     let request = world.request(Method::POST, "/runs").json(&body);
     let ended = world.ask_with(request).await.rest().await.last().unwrap().json();
     assert_eq!(ended["answer"], "Nothing.");
     let request = world.model.last_request().unwrap();
     let shown = request.images().map(|image| size(&STANDARD.decode(&image.content).unwrap()));
-    assert_eq!(shown.collect::<Vec<_>>(), [(2_000, 20), (10, 20)]);
+    let expected = [vec![(2_000, 1_000)], vec![(1_080, 1_820); 8], vec![(10, 20)]].concat();
+    assert_eq!(shown.collect::<Vec<_>>(), expected);
+    assert!(request.text().contains("tall.png [8 of 8]"), "{}", request.text());
 }
