@@ -35,6 +35,7 @@ mod failure;
 mod fallback;
 mod fault;
 mod feedback;
+mod fetched_files;
 mod files;
 mod identity;
 mod idle;

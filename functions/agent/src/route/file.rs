@@ -3,6 +3,7 @@
 //! Its `requestId` is a session id, or any request id of that session.
 
 mod encoded_word;
+mod as_text;
 mod open;
 mod presentation;
 mod upload;

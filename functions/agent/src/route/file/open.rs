@@ -17,6 +17,7 @@ use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::file_url::{Disposition, FileUrls as _, Folder};
 use djinn_runtime::serve::{Permission, SessionAccess};
 
+use super::as_text::Unreadable;
 use super::presentation::{MAX_SHOWN_BYTES, Presentation, SNIFFED_BYTES};
 use super::{find_file, find_session};
 use crate::agent::{Agent, AgentPorts, SharedAgent};
@@ -127,7 +128,15 @@ async fn send_file<P: AgentPorts>(
     let store = agent.ports.store();
     let start = store.read_start(folder, file, SNIFFED_BYTES).await?;
     let Some(start) = start else { return Ok(None) };
-    let presentation = Presentation::of(file.name.as_str(), &file.media_type, &start.bytes);
+    let name = file.name.as_str();
+    if let Some(form) = Unreadable::of(&parts.headers, name, &start.bytes)
+        && disposition == Disposition::Inline
+    {
+        let language = preferred_language(&parts.headers).unwrap_or(agent.settings.run.language);
+        let shown = (file, start.size);
+        return Ok(Some(form.respond(agent, parts, folder, shown, language).await));
+    }
+    let presentation = Presentation::of(name, &file.media_type, &start.bytes);
     let response = match (disposition, presentation) {
         (Disposition::Attachment, _) => redirect_to_object(agent, folder, file, disposition).await,
         (Disposition::Inline, Presentation::FromBucket(media_type)) => {
