@@ -17,6 +17,7 @@ mod running_job;
 mod scratch;
 mod scripts;
 mod seccomp;
+mod standstill;
 mod tree;
 mod walls;
 mod zygote;

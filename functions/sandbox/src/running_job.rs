@@ -1,6 +1,7 @@
 //! A job from its first descriptor to its end.
 
 use std::io;
+use std::ops::RangeInclusive;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -8,15 +9,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use djinn_runtime::port::sandbox::{JobEnd, JobOutput, SandboxWork};
-use rustix::process::{Pid, Signal};
+use rustix::process::Signal;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::sleep;
 
 use crate::disk_usage::exceeds_quota;
 use crate::output::OutputCollector;
-use crate::zygote::ForkedChild;
+use crate::standstill::Standstill;
+use crate::zygote::{ChildProcess, ForkedChild};
 
 /// Bytes of the value of a job.
 const MAX_VALUE: usize = 4 * 1024 * 1024;
@@ -24,8 +26,9 @@ const MAX_VALUE: usize = 4 * 1024 * 1024;
 const MAX_PARTS: usize = 50_000;
 /// Bytes of the variables of a block. Python keeps up to 50 MB of them.
 const MAX_STATE: usize = 64 * 1024 * 1024;
-/// Time between two looks at a folder that has no quota of the kernel's.
-const QUOTA_INTERVAL: Duration = Duration::from_millis(100);
+/// Milliseconds between two looks at a folder that has no quota of the kernel's. They vary, so that a job cannot tidy up
+/// for each.
+const QUOTA_INTERVAL: RangeInclusive<u64> = 20..=180;
 /// The status of a child that could not be jailed, and the first byte of the value of one that was (`python/job.py`).
 const UNJAILED: i32 = 91;
 const JAILED: u8 = b' ';
@@ -113,7 +116,7 @@ impl RunningJob {
         tokio::pin!(exchange);
         let (ended, used_up) = tokio::select! {
             ended = &mut exchange => (ended, None),
-            end = wait_for_limit(seconds, watched, process.pid) => {
+            end = wait_for_limit(seconds, watched, &process) => {
                 process.kill();
                 (exchange.await, Some(end))
             }
@@ -158,18 +161,25 @@ async fn read_pipe(mut pipe: Receiver, limit: usize) -> Vec<u8> {
 }
 
 /// Waits until a job has used up its time or its folder's quota.
-async fn wait_for_limit(seconds: u32, watched: Option<Arc<OwnedFd>>, process: Pid) -> JobEnd {
+async fn wait_for_limit(
+    seconds: u32,
+    watched: Option<Arc<OwnedFd>>,
+    process: &ChildProcess,
+) -> JobEnd {
     let deadline = sleep(Duration::from_secs(seconds.into()));
     tokio::pin!(deadline);
-    let mut looks = interval(QUOTA_INTERVAL);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
+        let pause = sleep(Duration::from_millis(fastrand::u64(QUOTA_INTERVAL)));
         tokio::select! {
             () = &mut deadline => return JobEnd::Time,
-            _ = looks.tick(), if watched.is_some() => {}
+            () = pause, if watched.is_some() => {}
         }
         let Some(folder) = watched.clone() else { continue };
-        let look = tokio::task::spawn_blocking(move || exceeds_quota(&folder, process));
+        let (descriptor, pid) = (process.descriptor(), process.pid);
+        let look = tokio::task::spawn_blocking(move || {
+            let _standstill = Standstill::begin(descriptor, pid);
+            exceeds_quota(&folder, pid)
+        });
         if look.await.unwrap_or_default() {
             return JobEnd::Disk;
         }

@@ -170,6 +170,11 @@ impl ChildProcess {
         let _ended = pidfd_send_signal(&self.descriptor, Signal::KILL);
     }
 
+    /// The descriptor of the process.
+    pub(crate) fn descriptor(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.descriptor)
+    }
+
     /// Waits until every thread of the process has ended, if its zygote cannot tell any more.
     pub(crate) async fn wait(&self) -> io::Result<()> {
         let descriptor = Arc::clone(&self.descriptor);
