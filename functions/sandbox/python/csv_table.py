@@ -38,14 +38,14 @@ class CsvTable:
     `separator`; `skipped` records before the header, blank ones included; `header`, the fields of it; `records`, the
     first `TYPED_RECORDS` after it; `rows`, the number of all records of data; `footer` records after them; `total`,
     the first cell of a last row that adds up the others, which is not among `rows`; `ragged` records with more or
-    fewer fields; `has_quotes` unless quotation marks are letters.
+    fewer fields; `has_quotes` is false where quotation marks are letters, which `__init__` may be told.
 
     Raises `extract.Unreadable` for one that is too wide.
     """
 
-    def __init__(self, text):
+    def __init__(self, text, has_quotes=True):
         csv.field_size_limit(len(text) + 1)
-        self.has_quotes = True
+        self.has_quotes = has_quotes
         self.separator, sample = self._find_separator(text)
         if any(field.count("\n") > _MAX_CELL_LINES for record in sample for field in record):
             self.has_quotes = False
@@ -54,6 +54,7 @@ class CsvTable:
         if self.width > _MAX_FIELDS:
             raise Unreadable("too_large")
         self.skipped = find_header(sample, self.width)
+        self._find_short_header(sample)
         records = self._read(text)
         self.header = next(itertools.islice(records, self.skipped, None), [])
         self._count(records)
@@ -67,6 +68,17 @@ class CsvTable:
         samples = {mark: list(itertools.islice(self._read(head, mark), _SAMPLE_RECORDS)) for mark in ",;\t|"}
         best = max(samples, key=lambda mark: _regularity(samples[mark]))
         return best, samples[best]
+
+    def _find_short_header(self, sample):
+        """Takes the record before the first regular one for the header where it only lacks a field: pandas takes
+        the first field of each row for a label then, unless the last is empty."""
+        before = sample[self.skipped - 1] if self.skipped else []
+        self.is_labelled = self.has_empty_end = False
+        if len(before) < 2 or len(before) != self.width - 1 or not all(field.strip() for field in before):
+            return
+        self.skipped -= 1
+        self.has_empty_end = all(not record[-1].strip() for record in sample if len(record) == self.width)
+        self.is_labelled = not self.has_empty_end
 
     def _count(self, records):
         self.records, self.ragged, self.rows = [], 0, 0
@@ -106,6 +118,8 @@ class CsvTable:
             arguments["skiprows"] = self.skipped
         if self.footer or self.total is not None:
             arguments["nrows"] = self.rows
+        if self.has_empty_end:
+            arguments["index_col"] = False
         if self.ragged:
             arguments["on_bad_lines"] = "skip"
         return arguments | self._column_arguments(columns)
@@ -114,12 +128,14 @@ class CsvTable:
         """Whether a column has a name or values: a mark at the end of each line makes an empty one."""
         place = columns.index(column)
         is_named = place < len(self.header) and self.header[place].strip()
+        place += self.is_labelled
         return bool(is_named) or any(record[place].strip() for record in self.records if place < len(record))
 
     def _column_arguments(self, columns):
         types, dates, marks = {}, [], Counter()
         for number, column in enumerate(columns):
-            values = [record[number].strip() for record in self.records if number < len(record)]
+            place = number + self.is_labelled
+            values = [record[place].strip() for record in self.records if place < len(record)]
             given = [value for value in values if value not in _GAPS]
             if not given:
                 continue
@@ -198,6 +214,8 @@ def find_header(sample, width):
     """The number of records before the first that is one of the table."""
     if width > 1:
         for number, record in enumerate(sample):
-            if len(record) == width and _count_filled(record) * 2 >= min(width, 4):
+            following = next((later for later in sample[number + 1:] if later), record)
+            is_regular = len(record) == len(following) == width
+            if is_regular and _count_filled(record) * 2 >= min(width, 4):
                 return number
     return next((number for number, record in enumerate(sample) if record), 0)

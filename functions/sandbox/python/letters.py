@@ -81,8 +81,8 @@ _ACCENTED = frozenset("äöüÄÖÜßéèêëàâîïôùûçœæåøñáíóú�
 
 def cyrillic(before, letter, after):
     """The worth in Russian and its kin."""
-    if not letter.isalpha():
-        return 0.4 if letter in "№«»–—“”…\u00a0°" else -0.5
+    if not "Ѐ" <= letter <= "ӿ":
+        return 0.4 if letter in "№«»–—“”…\u00a0°" else -0.8
     if _is_ascii_letter(before) or _is_ascii_letter(after) or (before.islower() and letter.isupper()):
         return -0.5
     return 0.9 if letter.lower() in _CYRILLIC_COMMON else 0.4 if "а" <= letter.lower() <= "ё" else -0.3

@@ -49,11 +49,21 @@ def _describe(path, name, language):
 
 
 def _describe_csv(path, language):
-    import pandas
-    from csv_table import TYPED_RECORDS, CsvTable
+    from csv_table import CsvTable
+    from pandas.errors import ParserError
 
     text, encoding = extract.decode(path)
-    table = CsvTable(text)
+    try:
+        return _describe_table(path, CsvTable(text), encoding, language)
+    except ParserError:
+        # A quotation mark that nothing closes opened nothing.
+        return _describe_table(path, CsvTable(text, has_quotes=False), encoding, language)
+
+
+def _describe_table(path, table, encoding, language):
+    import pandas
+    from csv_table import TYPED_RECORDS
+
     known = {} if encoding.name in ("utf-8", "utf-8-sig") else {"encoding": encoding.name}
     known |= {"encoding_errors": "replace"} if encoding.replaced else {}
     beginning = {name: value for name, value in table.arguments([]).items() if name != "nrows"}
@@ -69,8 +79,8 @@ def _describe_csv(path, language):
     if arguments:
         lines.append(f"pd.read_csv(name, {_show_arguments(arguments)})")
     lines += _table_facts(table, language)
-    shown = [record + [""] * (len(columns) - len(record)) for record in table.records[:SHOWN_ROWS]]
-    places = [columns.index(name) for name in header]
+    shown = [record + [""] * (len(columns) + 1 - len(record)) for record in table.records[:SHOWN_ROWS]]
+    places = [columns.index(name) + table.is_labelled for name in header]
     lines += _describe_columns(values[header], language)
     lines += _show_rows(header, [[record[place] for place in places] for record in shown])
     return "\n".join(lines), [note for note in encoding.notes() if note != "cut"]

@@ -3,6 +3,8 @@
 import codecs
 from collections import Counter
 
+import letters
+
 # Bytes of a text that are read.
 MAX_TEXT_BYTES = 64 * 1024 * 1024
 # Bytes that the encodings are judged by.
@@ -12,14 +14,22 @@ _PIECE = 1024 * 1024
 _UTF8_PER_ERROR = 4
 # Characters beyond ASCII for each byte that an older encoding does not have.
 _OTHERS_PER_ERROR = 50
-# Scores that differ by less leave two encodings.
-_CLOSE = 0.15
+# Scores that differ by less leave two encodings; by more, divided by the letters, if there are few of these.
+_CLOSE, _FEW = 0.15, 0.6
 
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"),
           (codecs.BOM_UTF16_BE, "utf-16"))
 # Each with what Windows made of it, which has more characters.
 _CANDIDATES = (("gb18030",), ("big5", "cp950"), ("shift_jis", "cp932"), ("euc_kr", "cp949"), ("cp1252",),
                ("cp1251",))
+
+
+_FAMILIES = {"gb18030": letters.simplified, "big5": letters.traditional, "cp950": letters.traditional,
+             "shift_jis": letters.japanese, "cp932": letters.japanese, "euc_kr": letters.korean,
+             "cp949": letters.korean, "cp1252": letters.latin, "cp1251": letters.cyrillic}
+_WIDE = (letters.simplified, letters.traditional, letters.japanese, letters.korean)
+# The worth of letters from which they are words.
+_WORDS = 0.5
 
 
 class TextEncoding:
@@ -68,8 +78,9 @@ def find_encoding(content):
         return TextEncoding("utf-8")
     start = content.rfind(b"\n", 0, max(0, wrong - _SAMPLE_BYTES // 2)) + 1
     sample = content[start:start + _SAMPLE_BYTES]
-    # The last line may be cut in a character.
-    sample = sample[:sample.rfind(b"\n") + 1] or sample
+    if start + _SAMPLE_BYTES < len(content):
+        # The last line may be cut in a character.
+        sample = sample[:sample.rfind(b"\n") + 1] or sample
     if _is_nearly(sample, "utf-8", _UTF8_PER_ERROR):
         return TextEncoding("utf-8")
     return _find_older(sample)
@@ -92,16 +103,12 @@ def _utf16_without_mark(sample):
     sample = sample[:len(sample) // 2 * 2]
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     for name, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
-        if zeros <= others * 10 or zeros * 50 < len(sample):
-            continue
+        if zeros > others * 10 and zeros * 8 > len(sample):
+            return TextEncoding(name)
         text = sample.decode(name, errors="replace")
-        if text.count("\ufffd") * 100 <= len(text) and sum(map(_is_control, text)) * 100 <= len(text):
+        if zeros > others and max(_worth(text, family) for family in _WIDE) > _WORDS:
             return TextEncoding(name)
     return None
-
-
-def _is_control(letter):
-    return letter < " " and letter not in "\t\n\r\f"
 
 
 def _is_nearly(content, name, per_error):
@@ -120,7 +127,9 @@ def _find_older(sample):
     if not scores:
         return TextEncoding("latin-1")
     (best, name), *others = sorted(scores, reverse=True)
-    other = others[0][1] if others and others[0][0] > best - _CLOSE else None
+    letters_count = sum(letter > "\x7f" for letter in sample.decode(name, errors="replace"))
+    close = _CLOSE + _FEW / max(1, letters_count)
+    other = others[0][1] if others and others[0][0] > best - close else None
     return TextEncoding(name, other)
 
 
@@ -136,12 +145,12 @@ def _score(sample, name):
     """From about -1, noise, to 1, words: by the letters, and by the disorder that charset-normalizer finds."""
     from charset_normalizer.md import mess_ratio
 
-    import letters
-
     text = sample.decode(name, errors="replace")
-    family = {"gb18030": letters.simplified, "big5": letters.traditional, "cp950": letters.traditional,
-              "shift_jis": letters.japanese, "cp932": letters.japanese, "euc_kr": letters.korean,
-              "cp949": letters.korean, "cp1252": letters.latin, "cp1251": letters.cyrillic}[name]
+    return _worth(text, _FAMILIES[name]) - mess_ratio(text[:_MESS_CHARACTERS], 1.0) / 2
+
+
+def _worth(text, family):
+    """The average worth of the letters beyond ASCII."""
     worths = Counter()
     foreign = Counter()
     for before, letter, after in zip(" " + text, text, text[1:] + " "):
@@ -149,7 +158,7 @@ def _score(sample, name):
             foreign[letter] += 1
             worths[letter] += family(before, letter, after)
     count = sum(foreign.values())
-    return sum(worths.values()) / max(1, count) - mess_ratio(text[:_MESS_CHARACTERS], 1.0) / 2
+    return sum(worths.values()) / max(1, count)
 
 
 # Places of one letter that are judged, so that a column of the same word does not decide.

@@ -124,6 +124,97 @@ async fn tables_of_real_use_are_described_and_read_right() {
     assert!(notes("gbk-comments.csv").is_empty());
 }
 
+/// Short texts, each in the encoding that it is found to have.
+#[rustfmt::skip]
+const TEXTS: &[(&str, &[&str])] = &[
+    ("gb18030", &["地区,销售额\n北京,1\n", "姓名,年龄\n张伟,31\n王芳,28\n", "备注\n联通\n", "品名,规格\n螺丝,M8\n", "朋友们,你们好!"]),
+    ("big5", &["姓名,年齡\n陳怡君,31\n林志豪,28\n", "產品,價格\n蘋果,5.5\n", "繁體中文測試文件,今天天氣很好"]),
+    ("shift_jis", &["氏名,年齢\n佐藤,31\n鈴木,28\n", "商品名,価格\nりんご,100\n", "これはテストです。"]),
+    ("euc_kr", &["이름,나이\n김철수,31\n", "상품,가격\n사과,100\n", "제품명,수량,단가\n볼펜,10,500\n"]),
+    ("cp1252", &["name,city\nJosé,Málaga\nFrançois,Orléans\n", "Größe;Straße\n10;Weißer Weg\n", "price\n5 €\n", "naïve – “quoted”", "Malmö;Århus;Ærø"]),
+    ("cp1251", &["Имя,Возраст\nИван,31\n", "НАИМЕНОВАНИЕ;КОЛ-ВО\nБОЛТ;1\n", "Привет, мир! №5"]),
+    ("utf-16-le", &["城市,销售额\n北京,客户名称很长很长\n上海,新客户\n", "region;n\nSüd;1\n"]),
+    ("utf-8", &["城市\n北京\n", "Süd;1\n"]),
+];
+
+/// The bytes of texts in an encoding.
+async fn encode(sandbox: &TestSandbox, encoding: &str, texts: &[&str]) -> Vec<Vec<u8>> {
+    let code =
+        format!("import sys\nfor text in {texts:?}:\n    print(text.encode({encoding:?}).hex())");
+    let answer = sandbox.run_code(&code).await;
+    let byte =
+        |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).unwrap(), 16).unwrap();
+    let line = |line: &str| line.as_bytes().chunks(2).map(byte).collect();
+    answer.output.head.lines().map(line).collect()
+}
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn encoding_of_a_short_text_is_found() {
+    let sandbox = start();
+    for (encoding, texts) in TEXTS {
+        let encoded = encode(&sandbox, encoding, texts).await;
+        let files =
+            encoded.into_iter().enumerate().map(|(at, text)| file(&format!("{at}.txt"), text));
+        let looks = look(&sandbox, files.collect()).await;
+        assert_eq!(looks.len(), texts.len());
+        for (look, text) in looks.iter().zip(*texts) {
+            assert_eq!(
+                (look.text.as_str(), look.notes.as_slice()),
+                (*text, [].as_slice()),
+                "{encoding}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn both_encodings_are_named_where_they_are_close_and_a_bad_byte_spoils_none() {
+    let sandbox = start();
+    let close = encode(&sandbox, "gb18030", &["鞍钢,4\n"]).await.remove(0);
+    let mut spoilt =
+        encode(&sandbox, "gb18030", &["姓名,年龄\n张伟,31\n".repeat(20).as_str()]).await.remove(0);
+    spoilt.extend(b"\xff\n");
+    let looks = look(&sandbox, vec![file("close.txt", close), file("spoilt.txt", spoilt)]).await;
+    let [note] = looks[0].notes.as_slice() else { panic!("{looks:?}") };
+    assert!(note.starts_with("encodings:") && note.contains("gb18030"), "{note}");
+    assert!(looks[1].text.starts_with("姓名,年龄\n张伟,31"), "{looks:?}");
+    assert_eq!(looks[1].notes, ["replaced:1"]);
+}
+
+/// Tables that are hard to read, the parts of their descriptions, and what is printed of the table read so.
+const HARD_TABLES: &[(&str, &[&str], &str, &str)] = &[
+    ("d,v\n13/02/2025,1\n01/03/2025,2\n", &["dayfirst=True"], "print(t.d[1].month)", "3\n"),
+    ("n,amount\nx,\"1,234.50\"\ny,7.5\n", &["thousands=','"], "print(t.amount.sum())", "1242.0\n"),
+    ("id,n\n1,\n2,5\n3,NA\n", &["n: Int64, 2 missing"], "print(t.n[1])", "5\n"),
+    ("a,b\n1,2,\n3,4,\n5,6,\n", &["3 rows × 2 columns"], "print(*t.columns, *t.b)", "a b 2 4 6\n"),
+    ("a,b\n1,\"x\n2,y\n3,z\n", &["3 rows × 2 columns"], "print(*t.b)", "\"x y z\n"),
+    (
+        "标题\n\n名称,金额,备注\na,1,x\nb,2,y\n总计,3,\n\n制表：张三,,\n",
+        &["2 rows × 3 columns", "1 lines after the table", "(\"总计\") is a total"],
+        "print(t.金额.sum())",
+        "3\n",
+    ),
+];
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn hard_tables_are_described_and_read_right() {
+    let sandbox = start();
+    for (text, parts, code, printed) in HARD_TABLES {
+        let [look] = look(&sandbox, vec![file("a.csv", *text)]).await.try_into().unwrap();
+        for part in *parts {
+            assert!(look.text.contains(part), "{text}: {part}: {}", look.text);
+        }
+        let call = look.text.lines().find(|line| line.starts_with("pd.read_")).unwrap();
+        let code = format!("import pandas as pd\nname = 'a.csv'\nt = {call}\n{code}");
+        let answer = sandbox.run(SandboxJob { files: vec![file("a.csv", *text)], ..block(&code) });
+        let answer = answer.await;
+        assert_eq!(answer.output.head, *printed, "{text}: {}", answer.value["error"]);
+    }
+}
+
 #[tokio::test]
 #[ignore = "needs a Python: cargo verify --only sandbox"]
 async fn documents_of_real_use_are_read_whole_or_with_a_note() {
