@@ -75,6 +75,7 @@ mod streams;
 mod table;
 mod template;
 mod token;
+mod text_calls;
 mod tool;
 mod tool_set;
 mod top_up;

@@ -13,7 +13,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, fchmod, mkdirat, openat};
 use sha2::{Digest, Sha256};
 
 use crate::removal::remove_tree;
-use crate::tree::{Node, TreeWalk};
+use crate::tree::{TreeEntry, TreeWalk};
 
 /// Folders within each other that are looked into.
 const MAX_DEPTH: usize = 4;
@@ -123,7 +123,7 @@ impl JobFolder {
     }
 
     /// Whether a file is as it was laid out.
-    fn is_unchanged(&self, path: &str, node: &Node) -> io::Result<bool> {
+    fn is_unchanged(&self, path: &str, node: &TreeEntry) -> io::Result<bool> {
         let Some(given) = self.given.get(path) else { return Ok(false) };
         if node.apparent_size() != given.size {
             return Ok(false);
@@ -144,7 +144,7 @@ impl FileWalk {
         Ok(Self { tree: TreeWalk::begin(work)?, passed: 0 })
     }
 
-    fn next_file(&mut self) -> io::Result<Option<Node>> {
+    fn next_file(&mut self) -> io::Result<Option<TreeEntry>> {
         while self.passed < MAX_ENTRIES
             && let Some(node) = self.tree.next_node()?
         {
@@ -175,7 +175,7 @@ impl Products {
 }
 
 /// Reads a regular file of at most so many bytes; `None` for anything else.
-fn read_regular_file(node: &Node, most: u64) -> io::Result<Option<Vec<u8>>> {
+fn read_regular_file(node: &TreeEntry, most: u64) -> io::Result<Option<Vec<u8>>> {
     if node.apparent_size() > most {
         return Ok(None);
     }

@@ -16,7 +16,7 @@ pub(crate) struct OutputCollector {
 }
 
 impl OutputCollector {
-    /// Adds a piece.
+    /// Adds the next piece of the output.
     pub(crate) fn add(&mut self, piece: &[u8]) {
         let (beginning, rest) = piece.split_at(piece.len().min(HALF - self.head.len()));
         self.head.extend(beginning);

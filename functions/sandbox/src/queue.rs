@@ -16,7 +16,7 @@ pub(crate) struct JobQueue<U> {
 }
 
 /// The permission of a job to be at work, which it gives back when it is dropped.
-pub(crate) struct Turn<U: Clone + PartialEq> {
+pub(crate) struct QueueSlot<U: Clone + PartialEq> {
     queue: Arc<JobQueue<U>>,
     ticket: u64,
 }
@@ -60,13 +60,13 @@ impl<U: Clone + PartialEq> JobQueue<U> {
         self: &Arc<Self>,
         user: &U,
         mut report: impl FnMut(usize),
-    ) -> Result<Turn<U>, QueueFull> {
+    ) -> Result<QueueSlot<U>, QueueFull> {
         let mut changed = self.changed.subscribe();
         let ticket = self.lock().enter(user.clone())?;
         // It may be ahead of others.
         self.changed.send_replace(());
         // It is in the queue as long as this value is there.
-        let turn = Turn { queue: Arc::clone(self), ticket };
+        let turn = QueueSlot { queue: Arc::clone(self), ticket };
         let mut reported = 0;
         loop {
             changed.mark_unchanged();
@@ -89,7 +89,7 @@ impl<U: Clone + PartialEq> JobQueue<U> {
     }
 }
 
-impl<U: Clone + PartialEq> Drop for Turn<U> {
+impl<U: Clone + PartialEq> Drop for QueueSlot<U> {
     fn drop(&mut self) {
         self.queue.lock().leave(self.ticket);
         self.queue.changed.send_replace(());

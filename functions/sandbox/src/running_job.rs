@@ -18,7 +18,7 @@ use tokio::time::sleep;
 use crate::disk_usage::exceeds_quota;
 use crate::output::OutputCollector;
 use crate::standstill::Standstill;
-use crate::zygote::{ChildProcess, ForkedChild};
+use crate::zygote::{ZygoteChild, ForkedChild};
 
 /// Bytes of the value of a job.
 const MAX_VALUE: usize = 4 * 1024 * 1024;
@@ -164,7 +164,7 @@ async fn read_pipe(mut pipe: Receiver, limit: usize) -> Vec<u8> {
 async fn wait_for_limit(
     seconds: u32,
     watched: Option<Arc<OwnedFd>>,
-    process: &ChildProcess,
+    process: &ZygoteChild,
 ) -> JobEnd {
     let deadline = sleep(Duration::from_secs(seconds.into()));
     tokio::pin!(deadline);

@@ -30,7 +30,7 @@ struct Level {
 }
 
 /// An entry of a folder, which it holds open.
-pub(crate) struct Node {
+pub(crate) struct TreeEntry {
     folder: Rc<OwnedFd>,
     name: CString,
     /// The path from the folder where the walk began.
@@ -50,7 +50,7 @@ impl TreeWalk {
 
     /// Returns the next entry, after those of the folder that was entered last. One that vanished meanwhile is passed
     /// over.
-    pub(crate) fn next_node(&mut self) -> io::Result<Option<Node>> {
+    pub(crate) fn next_node(&mut self) -> io::Result<Option<TreeEntry>> {
         while let Some(level) = self.levels.last_mut() {
             let Some(name) = level.names.next() else {
                 self.levels.pop();
@@ -61,7 +61,7 @@ impl TreeWalk {
                 status => status?,
             };
             let path = level.path.join(name.to_string_lossy().as_ref());
-            return Ok(Some(Node { folder: Rc::clone(&level.folder), name, path, status }));
+            return Ok(Some(TreeEntry { folder: Rc::clone(&level.folder), name, path, status }));
         }
         Ok(None)
     }
@@ -72,7 +72,7 @@ impl TreeWalk {
     }
 
     /// Enters a folder, whose entries come next.
-    pub(crate) fn enter(&mut self, node: &Node) -> io::Result<()> {
+    pub(crate) fn enter(&mut self, node: &TreeEntry) -> io::Result<()> {
         let folder = open_folder(&node.folder, &node.name)?;
         if fstat(&folder)?.st_dev != self.device {
             return Err(io::ErrorKind::CrossesDevices.into());
@@ -99,7 +99,7 @@ impl Level {
     }
 }
 
-impl Node {
+impl TreeEntry {
     pub(crate) fn kind(&self) -> FileType {
         FileType::from_raw_mode(self.status.st_mode)
     }

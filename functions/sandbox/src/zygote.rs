@@ -87,7 +87,7 @@ pub(crate) struct Zygote {
 
 /// A child that a zygote forked.
 pub(crate) struct ForkedChild {
-    pub(crate) process: ChildProcess,
+    pub(crate) process: ZygoteChild,
     /// The job's folder, where children have a file system of their own.
     pub(crate) folder: Option<OwnedFd>,
     /// Its exit status, which does not come if the zygote dies before the child.
@@ -95,7 +95,7 @@ pub(crate) struct ForkedChild {
 }
 
 /// The process of a child, which is killed when this value is dropped.
-pub(crate) struct ChildProcess {
+pub(crate) struct ZygoteChild {
     descriptor: Arc<OwnedFd>,
     /// The number of the process, for `/proc`.
     pub(crate) pid: Pid,
@@ -164,7 +164,7 @@ impl Zygote {
     }
 }
 
-impl ChildProcess {
+impl ZygoteChild {
     /// Kills the process; nothing happens if it has ended.
     pub(crate) fn kill(&self) {
         let _ended = pidfd_send_signal(&self.descriptor, Signal::KILL);
@@ -189,7 +189,7 @@ impl ChildProcess {
     }
 }
 
-impl Drop for ChildProcess {
+impl Drop for ZygoteChild {
     fn drop(&mut self) {
         self.kill();
     }
@@ -262,7 +262,7 @@ impl Children {
         let mut descriptors = descriptors.into_iter();
         let forked = match descriptors.next().zip(Pid::from_raw(pid)) {
             Some((descriptor, pid)) => {
-                let process = ChildProcess { descriptor: Arc::new(descriptor), pid };
+                let process = ZygoteChild { descriptor: Arc::new(descriptor), pid };
                 Ok(ForkedChild { process, folder: descriptors.next(), status })
             }
             None => Err(ZygoteError::Fork("no descriptor of the child came".to_owned())),

@@ -88,7 +88,7 @@ impl Attempt<'_> {
         let ended = self.stream_reply(chat, options, started, &mut draft, out).await;
         let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         match find_fault(ended, &draft) {
-            None => Ok(draft.into_reply(&names, took_ms, out)),
+            None => Ok(draft.into_reply((&request.tools, &names), took_ms, out)),
             Some(fault) => {
                 let output_limit = fault.output_limit(sent).filter(|_| draft.is_blank());
                 Err(FailedRequest { fault, usage: draft.usage(took_ms), output_limit })

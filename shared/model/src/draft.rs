@@ -8,11 +8,13 @@ mod token_counts;
 use djinn_core::budget::Usage;
 use djinn_core::conversation::Reasoning;
 use djinn_core::input::{FinishReason, Reply};
+use djinn_core::tool::ToolSpec;
 use djinn_runtime::port::model::{Delta, TextKind};
 
 use crate::fault::ModelFault;
 use crate::settings::FunctionCallType;
 use crate::struct_parse::FenceScanner;
+use crate::text_calls::TextCallScanner;
 use crate::tool_names::ToolNames;
 pub(crate) use calls::{CallAssembler, CallPiece, to_json_text};
 pub(crate) use reasoning_state::{ReasoningBlock, ReasoningState};
@@ -39,8 +41,15 @@ pub(crate) struct Draft {
     pub(crate) fault: Option<ModelFault>,
     content: String,
     splitter: ThinkSplitter,
-    fences: Option<FenceScanner>,
+    scanner: TextScanner,
     emitted: EmittedText,
+}
+
+/// What takes calls out of the text.
+#[derive(Debug)]
+enum TextScanner {
+    Fences(FenceScanner),
+    Marks(TextCallScanner),
 }
 
 #[derive(Debug, Default)]
@@ -61,9 +70,9 @@ impl Draft {
             fault: None,
             content: String::new(),
             splitter: ThinkSplitter::default(),
-            fences: match how {
-                FunctionCallType::FunctionCall => None,
-                FunctionCallType::StructParse => Some(FenceScanner::default()),
+            scanner: match how {
+                FunctionCallType::FunctionCall => TextScanner::Marks(TextCallScanner::default()),
+                FunctionCallType::StructParse => TextScanner::Fences(FenceScanner::default()),
             },
             emitted: EmittedText::default(),
         }
@@ -72,10 +81,8 @@ impl Draft {
     /// Adds to the answer.
     pub(crate) fn append_text(&mut self, piece: &str, out: DeltaSink<'_>) {
         self.content.push_str(piece);
-        let (fences, told) = (&mut self.fences, &mut self.emitted);
-        self.splitter.push(piece, &mut |kind, text| {
-            told.route_text(fences.as_mut(), kind, text, out);
-        });
+        let (scanner, told) = (&mut self.scanner, &mut self.emitted);
+        self.splitter.push(piece, &mut |kind, text| told.route_text(scanner, kind, text, out));
     }
 
     /// Takes the whole answer so far, from providers that repeat it: only what is new is added.
@@ -117,23 +124,24 @@ impl Draft {
     /// The reply; tells what was still held back.
     pub(crate) fn into_reply(
         mut self,
-        names: &ToolNames,
+        (tools, names): (&[ToolSpec], &ToolNames),
         took_ms: u64,
         out: DeltaSink<'_>,
     ) -> Reply {
         let finish = self.finish.unwrap_or_default();
         let cut = finish != FinishReason::Done;
-        let (fences, told) = (&mut self.fences, &mut self.emitted);
-        self.splitter.flush_rest(&mut |kind, text| {
-            told.route_text(fences.as_mut(), kind, text, out);
-        });
+        let (scanner, told) = (&mut self.scanner, &mut self.emitted);
+        self.splitter.flush_rest(&mut |kind, text| told.route_text(scanner, kind, text, out));
         let mut calls = self.calls.into_calls(names, cut);
-        if let Some(fences) = self.fences {
-            let told = &mut self.emitted;
-            calls.extend(
-                fences.into_calls(cut, &mut |text| told.emit_delta(TextKind::Text, text, out)),
-            );
-        }
+        let emit = &mut |text: &str| told.emit_delta(TextKind::Text, text, out);
+        calls.extend(match self.scanner {
+            TextScanner::Fences(fences) => fences.into_calls(cut, emit),
+            // Whoever uses the interface writes nothing else.
+            TextScanner::Marks(marks) => {
+                let tools = if calls.is_empty() { tools } else { &[] };
+                marks.into_calls(tools, names, emit)
+            }
+        });
         let signature = self.reasoning_state.to_signature();
         let has_thoughts = !self.emitted.reasoning.is_empty() || signature.is_some();
         let reasoning = has_thoughts.then_some(Reasoning {
@@ -159,16 +167,16 @@ impl Draft {
 impl EmittedText {
     fn route_text(
         &mut self,
-        fences: Option<&mut FenceScanner>,
+        scanner: &mut TextScanner,
         kind: TextKind,
         text: &str,
         out: DeltaSink<'_>,
     ) {
-        match (fences, kind) {
-            (Some(fences), TextKind::Text) => {
-                fences.push(text, &mut |text| self.emit_delta(TextKind::Text, text, out));
-            }
-            (None, TextKind::Text) | (_, TextKind::Reasoning) => self.emit_delta(kind, text, out),
+        let emit = &mut |text: &str| self.emit_delta(kind, text, out);
+        match (kind, scanner) {
+            (TextKind::Reasoning, _) => emit(text),
+            (TextKind::Text, TextScanner::Fences(fences)) => fences.push(text, emit),
+            (TextKind::Text, TextScanner::Marks(marks)) => marks.push(text, emit),
         }
     }
 

@@ -265,3 +265,15 @@ mod words {
         assert!(long.ends_with("…[cut]"));
     }
 }
+
+#[test]
+fn requests_that_are_too_long_are_known_by_the_words_of_each_provider() {
+    let cases = include_str!("../../../tests/corpora/context-refusals.json");
+    let cases: std::collections::BTreeMap<String, (u16, serde_json::Value)> =
+        serde_json::from_str(cases).unwrap();
+    assert_eq!(cases.len(), 19);
+    for (name, (status, body)) in cases {
+        let body = body.as_str().map_or_else(|| body.to_string(), str::to_owned);
+        assert_eq!(http(status, &body).0, ContextTooLong, "{name}: {body}");
+    }
+}

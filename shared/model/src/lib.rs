@@ -19,6 +19,7 @@ mod request;
 mod settings;
 mod span;
 mod struct_parse;
+mod text_calls;
 mod tokens;
 mod tool_names;
 mod wire_id;

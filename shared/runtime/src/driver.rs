@@ -196,8 +196,7 @@ impl<P: Ports> Driver<P> {
             let shutdown = self.run.ports().shutdown();
             let room = self.viewers.wait_for_preview_room();
             let mut news = Vec::new();
-            // In a fixed order, so that a test can repeat what happened. Moments last: under load there
-            // always is one.
+            // In a fixed order, for tests. Moments last: under load there always is one.
             tokio::select! {
                 biased;
                 Some(event) = self.background.next_event() => return self.on_ready_events(event).await,
@@ -362,10 +361,8 @@ impl<P: Ports> Driver<P> {
         if !reached.is_empty() && !self.hand_over.has_begun(&self.run) {
             return self.record_inputs(reached).await;
         }
-        match self.children.is_only_waiting(&self.run) {
-            true => self.go_to_sleep().await,
-            false => self.hand_over().await,
-        }
+        let sleeps = self.children.is_only_waiting(&self.run);
+        if sleeps { self.go_to_sleep().await } else { self.hand_over().await }
     }
 
     async fn go_to_sleep(&mut self) -> DriveResult {

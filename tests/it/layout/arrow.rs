@@ -50,7 +50,14 @@ const ARROWS: [(&str, &[&str]); 27] = [
     ("djinn-model", &["djinn-core", "djinn-runtime", "djinn-settings"]),
     (
         "djinn-tools",
-        &["djinn-agents", "djinn-core", "djinn-runtime", "djinn-settings", "djinn-text"],
+        &[
+            "djinn-agents",
+            "djinn-core",
+            "djinn-messages",
+            "djinn-runtime",
+            "djinn-settings",
+            "djinn-text",
+        ],
     ),
     (
         "djinn-wiring",
@@ -142,7 +149,7 @@ const ARROWS: [(&str, &[&str]); 27] = [
 /// The crates that are pure, and all libraries that each may depend on.
 const PURE: [(&str, &[&str]); 8] = [
     ("djinn-settings", &["thiserror"]),
-    ("djinn-ids", &["serde", "sha2", "thiserror"]),
+    ("djinn-ids", &["icu_normalizer", "serde", "sha2", "thiserror"]),
     ("djinn-inflate", &["crc32fast", "miniz_oxide"]),
     ("djinn-messages", &["serde"]),
     (

@@ -2,6 +2,7 @@
 
 mod answer_format;
 mod expansion;
+mod failure_streak;
 mod fallback;
 mod file_calls;
 mod image_links;
@@ -26,9 +27,9 @@ use djinn_core::run::Run;
 use djinn_core::settings::Role;
 use djinn_core::tool::ToolSetRef;
 use djinn_protocol::preview::Live;
+use failure_streak::Outage;
 use image_links::finish_texts;
 use images::load_images;
-use outage::Outage;
 use reply_previews::ReplyPreviews;
 use silent_attempts::SilentAttempts;
 use tokio::sync::mpsc;

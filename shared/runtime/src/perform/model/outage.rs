@@ -2,36 +2,16 @@
 
 use std::time::Duration;
 
-use djinn_core::effect::ModelCall;
 use djinn_core::input::Input;
 use djinn_core::settings::ModelChoice;
 
+use super::failure_streak::Outage;
 use super::silent_attempts::SilentAttempts;
 use super::{FailedAttempt, ModelExecution};
 use crate::port::clock::Clock as _;
 use crate::port::model::{Model as _, ModelError, ModelLimits};
 use crate::settings::{NextAttempt, PassingFailure};
 use crate::world::Ports;
-
-/// Failures in a row that may pass, as one performance of a call knows them.
-#[derive(Debug, Default)]
-pub(super) struct Outage {
-    since_ms: Option<i64>,
-    /// The time that this performance has waited.
-    held: Duration,
-}
-
-impl Outage {
-    /// The failures that the journal knows of.
-    pub(super) fn of(call: &ModelCall) -> Self {
-        Self { since_ms: call.failing_since_ms, held: Duration::ZERO }
-    }
-
-    /// The moment of the first failure, Unix milliseconds.
-    pub(super) fn since_ms(&self) -> Option<i64> {
-        self.since_ms
-    }
-}
 
 impl<P: Ports> ModelExecution<P> {
     /// Whether the role's fallback takes the call over instead of waiting: there is one, and it has not had it.
@@ -77,8 +57,8 @@ impl<P: Ports> ModelExecution<P> {
     ) -> NextAttempt {
         let clock = self.ports.clock();
         let now_ms = clock.now_ms();
-        let since_ms = *outage.since_ms.get_or_insert(now_ms);
-        let (requested, held) = (error.retry_after, outage.held);
+        let since_ms = outage.begin(now_ms);
+        let (requested, held) = (error.retry_after, outage.held());
         let failure = PassingFailure { count: failed, since_ms, requested, held };
         self.ports.settings().outages.next_attempt(failure, clock.jitter(), now_ms)
     }
@@ -93,7 +73,7 @@ impl<P: Ports> ModelExecution<P> {
         if !self.has_time_for(wait.saturating_add(limits.call_timeout)) {
             return false;
         }
-        outage.held = outage.held.saturating_add(wait);
+        outage.add_wait(wait);
         self.ports.clock().sleep(wait).await;
         true
     }

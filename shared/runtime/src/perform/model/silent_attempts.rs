@@ -4,7 +4,7 @@ use djinn_core::budget::Usage;
 use djinn_core::error_code::Failure;
 use djinn_core::input::{AttemptFailed, Input};
 
-use super::outage::Outage;
+use super::failure_streak::Outage;
 use super::{FailedAttempt, ModelExecution};
 use crate::port::model::ModelErrorKind;
 use crate::world::Ports;

@@ -1,0 +1,179 @@
+//! Tool calls that a model writes into its text, in the marks of its own template, although it was offered an interface
+//! for them; and marks of a template that mean nothing to a reader.
+
+mod dialect;
+
+use djinn_core::input::RequestedCall;
+use djinn_core::tool::{ArgumentProblem, ToolArguments, ToolSpec};
+
+use crate::draft::partial_mark_len;
+use crate::repair::malformed_arguments;
+use crate::tool_names::ToolNames;
+
+/// Marks with which calls begin: DeepSeek, Hermes and Qwen, Kimi, Mistral, gpt-oss, Anthropic's older models.
+const CALL_MARKS: &[&str] = &[
+    "<tool_call>",
+    "<｜DSML｜",
+    "<｜tool▁calls▁begin｜>",
+    "<｜tool▁call▁begin｜>",
+    "<|tool_calls_section_begin|>",
+    "<|tool_call_begin|>",
+    "[TOOL_CALLS]",
+    "<|channel|>",
+    "<function_calls>",
+    "<function=",
+    "<invoke name=",
+];
+
+/// Marks that end a text or a turn. Nobody writes them about something else: their bars are not those of a keyboard, or
+/// they stand at the very end.
+const END_MARKS: &[&str] =
+    &["<｜end▁of▁sentence｜>", "<｜begin▁of▁sentence｜>", "<｜Assistant｜>", "<｜User｜>"];
+const TRAILING_MARKS: &[&str] =
+    &["<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end_of_text|>", "<|return|>", "<|end|>"];
+
+/// Members with which a call begins that is nothing but JSON.
+const FIRST_MEMBERS: &[&str] = &["name", "type", "function", "tool", "tool_name"];
+
+/// Bytes of a text after which it is decided whether it may be a call in JSON, white space included.
+const MAX_START: usize = 64;
+
+/// Takes calls out of a text as it arrives. The text before the first mark is told at once; the rest is held back to
+/// its end, since it may be a call.
+#[derive(Debug, Default)]
+pub(crate) struct TextCallScanner {
+    held: String,
+    /// Whether `held` begins with a mark, or may be a call in JSON.
+    is_call: bool,
+    has_told: bool,
+}
+
+impl TextCallScanner {
+    pub(crate) fn push(&mut self, piece: &str, tell: &mut dyn FnMut(&str)) {
+        self.held.push_str(piece);
+        if self.is_call {
+            return;
+        }
+        if !self.has_told
+            && let Some(may_be) = may_be_json_call(&self.held)
+        {
+            self.is_call = may_be;
+            if may_be {
+                return;
+            }
+        } else if !self.has_told {
+            return;
+        }
+        self.tell_certain(tell);
+    }
+
+    /// Tells the text before the first mark, as far as no mark can begin in it.
+    fn tell_certain(&mut self, tell: &mut dyn FnMut(&str)) {
+        self.remove_end_marks();
+        let first = CALL_MARKS.iter().filter_map(|mark| self.held.find(mark)).min();
+        let certain = first.unwrap_or_else(|| {
+            let marks = CALL_MARKS.iter().chain(END_MARKS);
+            self.held.len()
+                - marks.map(|mark| partial_mark_len(&self.held, mark)).max().unwrap_or(0)
+        });
+        // A mark at the end, and white space before a mark, go with it.
+        let certain = self.held.get(..certain).map_or(0, |text| trim_trailing(text).len());
+        let rest = self.held.split_off(certain);
+        let text = std::mem::replace(&mut self.held, rest);
+        if !text.is_empty() {
+            self.has_told = true;
+            tell(&text);
+        }
+        self.is_call = first.is_some();
+        if self.is_call {
+            self.held = self.held.trim_start().to_owned();
+        }
+    }
+
+    fn remove_end_marks(&mut self) {
+        for mark in END_MARKS {
+            if self.held.contains(mark) {
+                self.held = self.held.replace(mark, "");
+            }
+        }
+    }
+
+    /// The calls of tools that were offered. What is held back and is none is text.
+    pub(crate) fn into_calls(
+        mut self,
+        tools: &[ToolSpec],
+        names: &ToolNames,
+        tell: &mut dyn FnMut(&str),
+    ) -> Vec<RequestedCall> {
+        self.remove_end_marks();
+        if self.is_call
+            && let Some(calls) = find_calls(self.held.trim_end(), tools, names)
+        {
+            return calls;
+        }
+        let mut text = self.held.as_str();
+        while let Some(shorter) = strip_trailing_mark(text) {
+            text = shorter;
+        }
+        if !text.is_empty() {
+            tell(text);
+        }
+        Vec::new()
+    }
+}
+
+/// The calls that a text is. `None` if it is none, or of no tool that was offered.
+fn find_calls(text: &str, tools: &[ToolSpec], names: &ToolNames) -> Option<Vec<RequestedCall>> {
+    let offered = |name: &str| {
+        let name = names.original_name(name);
+        tools.iter().find(|tool| tool.name == name)
+    };
+    let parsed = dialect::parse_calls(text, &offered);
+    if let Some(calls) = parsed.filter(|calls| !calls.is_empty()) {
+        let call = |(tool, arguments): (String, _)| {
+            let arguments = ToolArguments::Parsed(arguments);
+            offered(&tool).map(|tool| RequestedCall { tool: tool.name.clone(), arguments })
+        };
+        return calls.into_iter().map(call).collect();
+    }
+    // Bare JSON that is no call is an answer.
+    if text.starts_with('{') {
+        return None;
+    }
+    let tool = tools.iter().find(|tool| text.contains(names.wire_name(&tool.name)))?;
+    let arguments = malformed_arguments(text, ArgumentProblem::NotJson);
+    Some(vec![RequestedCall { tool: tool.name.clone(), arguments }])
+}
+
+/// Whether a whole text may be a call in JSON, by its beginning; `None` while that is open.
+fn may_be_json_call(text: &str) -> Option<bool> {
+    let is_open = text.len() <= MAX_START;
+    let undecided = |rest: &str| if rest.is_empty() && is_open { None } else { Some(false) };
+    let text = text.trim_start();
+    let Some(inside) = text.strip_prefix('{').map(str::trim_start) else { return undecided(text) };
+    let Some(key) = inside.strip_prefix('"') else { return undecided(inside) };
+    match key.split_once('"') {
+        Some((member, _)) => Some(FIRST_MEMBERS.contains(&member)),
+        None => undecided(""),
+    }
+}
+
+/// A text without the mark that it ends with, and without the white space around that.
+fn strip_trailing_mark(text: &str) -> Option<&str> {
+    let text = text.trim_end();
+    TRAILING_MARKS.iter().find_map(|mark| text.strip_suffix(mark)).map(str::trim_end)
+}
+
+/// A text without white space and marks at its end, which may be all that follows.
+fn trim_trailing(text: &str) -> &str {
+    let partial = TRAILING_MARKS.iter().map(|mark| partial_mark_len(text, mark)).max();
+    let mut text = text.get(..text.len() - partial.unwrap_or(0)).unwrap_or(text).trim_end();
+    while let Some(shorter) = strip_trailing_mark(text) {
+        text = shorter;
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "text_calls_tests.rs"]
+mod tests;
