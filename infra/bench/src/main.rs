@@ -18,6 +18,7 @@ mod floor;
 mod gateway_function;
 mod join;
 mod journal;
+mod looks;
 mod many_children;
 mod memory;
 mod note;

@@ -22,6 +22,7 @@ use crate::agent_server::{AgentOptions, AgentServer};
 use crate::backend::Backend;
 use crate::client::BenchClient;
 use crate::figure::{Figure, FigureLimit};
+use crate::looks::measure_looks;
 use crate::plan::count_requests;
 use crate::sample::Sample;
 use crate::terminal::print_note;
@@ -107,6 +108,7 @@ async fn measure_blocks() -> Result<Vec<Figure>> {
     try_join_all((0..AT_ONCE).map(|_| run_block(&sandbox, CHART))).await?;
     let at_once = began.elapsed();
     let about = |sample: &Sample| format!("p95 {:.0} ms of {TIMED}", sample.p95());
+    let looks = measure_looks(&sandbox).await?;
     let seconds = |took: Duration| took.as_secs_f64();
     let loaded = "with numpy, pandas, matplotlib, seaborn and the readers of workbooks".to_owned();
     Ok(vec![
@@ -134,6 +136,7 @@ async fn measure_blocks() -> Result<Vec<Figure>> {
             "resident, before the first block".to_owned(),
         ),
         figure("8 charts at once, all", 1.5, "s", seconds(at_once), "wall".to_owned()),
+        looks,
     ])
 }
 
