@@ -48,6 +48,7 @@ async fn pages_and_slides_are_rendered_and_a_table_without_rows_breaks_nothing()
             .call("file_tool", write("page.html", "<h1>Gold</h1>"))
             .call("file_tool", write("empty.csv", "region,year\n"))
             .call("file_tool", write("full.csv", "region,year\nEast,2024\n"))
+            .call("file_tool", write("slides.ppt", "Gold"))
             .call("file_tool", json!({"command": "get", "filename": "given.csv"}))
             .then()
             .reply("It is in page.html and empty.csv.")
@@ -66,6 +67,7 @@ async fn pages_and_slides_are_rendered_and_a_table_without_rows_breaks_nothing()
         };
         assert_eq!(of("page.html").kind, kind);
         assert_eq!(of("full.csv").kind, "file");
+        assert_eq!(of("slides.ppt.txt").kind, "file");
         assert_eq!(of("empty.csv.txt").kind, "markdown");
         assert_eq!(of("given.csv.txt").kind, "markdown");
         // One click on a name opens what is called a table as one: its viewer breaks where no row is.

@@ -9,6 +9,7 @@ mod call;
 mod code;
 mod event;
 mod fallback;
+mod file_links;
 mod human_request;
 mod notices;
 mod open_questions;
@@ -70,8 +71,8 @@ pub struct Translator {
     reports: BTreeMap<Path, Report>,
     /// The searches under way, by the runs that search.
     searches: BTreeMap<Path, SearchReport>,
-    /// Where the newest product of each name is shown.
-    product_urls: BTreeMap<String, String>,
+    /// Where the newest file of each name is shown, of those that the run is known to have.
+    file_urls: BTreeMap<String, String>,
     /// The plan as this client knows it.
     plan: Option<Plan>,
     /// The tasks at work and what they are to do, in the order they began.
@@ -104,7 +105,7 @@ impl Translator {
             agents: BTreeMap::new(),
             reports: BTreeMap::new(),
             searches: BTreeMap::new(),
-            product_urls: BTreeMap::new(),
+            file_urls: BTreeMap::new(),
             plan: None,
             tasks: Vec::new(),
             open_requests: BTreeMap::new(),
@@ -164,13 +165,15 @@ impl Translator {
                 self.question_label = request.clone();
                 Vec::new()
             }
-            Event::FileAdded { .. }
-            | Event::UserMessageAdded { .. }
-            | Event::ContextCompacted { .. } => Vec::new(),
+            Event::FileAdded { file } => {
+                self.remember_file(file);
+                Vec::new()
+            }
             Event::EmployeesNamed { roles, .. } => {
                 self.employees.insert(entry.path.clone(), roles.clone());
                 Vec::new()
             }
+            Event::UserMessageAdded { .. } | Event::ContextCompacted { .. } => Vec::new(),
             Event::RunResumed { .. } => self.void_entry_texts(entry, None),
             Event::MessageReset { message, .. } => self.void_entry_texts(entry, Some(message)),
             Event::ModelChanged(changed) => self.announce_fallback(entry, changed),
@@ -194,10 +197,7 @@ impl Translator {
             Event::PlanChanged { .. } | Event::StepChanged { .. } if !entry.path.is_root() => {
                 Vec::new()
             }
-            Event::PlanChanged { plan } => {
-                self.plan = Some(plan.clone());
-                vec![self.plan_event(&entry.id.to_string(), plan, at_ms)]
-            }
+            Event::PlanChanged { plan } => vec![self.change_plan(entry, plan)],
             Event::StepChanged { step, status, note } => {
                 self.apply_step(entry, *step, *status, note).into_iter().collect()
             }

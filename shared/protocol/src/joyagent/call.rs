@@ -51,10 +51,10 @@ impl Translator {
         let roles = self.employees.get(&entry.path);
         let role = roles.and_then(|roles| roles.get(&requested.tool)).cloned();
         if let ToolResult::Done(output) = outcome {
-            let urls = output.files.iter();
-            let urls = urls.map(|file| (file.name.to_string(), self.links.preview_url(file)));
-            let urls: Vec<_> = urls.collect();
-            self.product_urls.extend(urls);
+            if let ResultView::FileRead { file } = &output.view {
+                self.remember_file(file);
+            }
+            output.files.iter().for_each(|file| self.remember_file(file));
         }
         let tool = requested.tool.as_str();
         let closed = self.end_failed_search(entry, call, outcome);
@@ -171,11 +171,19 @@ impl Translator {
         event
     }
 
+    /// Keeps the URL of a file, for texts that name it.
+    pub(super) fn remember_file(&mut self, file: &ProductFile) {
+        self.file_urls.insert(file.name.to_string(), self.links.preview_url(file));
+    }
+
     pub(super) fn file_info(&self, file: &ProductFile) -> Map<String, Value> {
-        let name = match file.has_rows {
-            // The UI opens what is called a table as one, and breaks on one without rows.
-            Some(false) => format!("{}.txt", file.name),
-            Some(true) | None => file.name.to_string(),
+        let is_deck = file.name.as_str().to_ascii_lowercase().ends_with(".ppt");
+        // The UI opens what is called a table as one, and breaks on one without rows. What is called a deck it
+        // opens as a page, and waits for ever if the browser saves it instead.
+        let name = if file.has_rows == Some(false) || (is_deck && file.media_type != "text/html") {
+            format!("{}.txt", file.name)
+        } else {
+            file.name.to_string()
         };
         Map::from_iter([
             ("fileName".to_owned(), json!(name)),

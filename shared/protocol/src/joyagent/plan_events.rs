@@ -23,6 +23,12 @@ impl Translator {
         AgentResponse { plan: Some(plan), ..self.new_event(id, "plan", at_ms) }
     }
 
+    /// The plan as the planner leaves it.
+    pub(super) fn change_plan(&mut self, entry: &Entry, plan: &Plan) -> AgentResponse {
+        self.plan = Some(plan.clone());
+        self.plan_event(&entry.id.to_string(), plan, entry.at_ms)
+    }
+
     /// The plan again, after a step moved on. A long plan is shown as the planner leaves it only: shown
     /// whole after each of a thousand steps, it would be most of the stream.
     pub(super) fn apply_step(

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::file_links::link_files;
 use super::reply::LaneReply;
 use super::{AgentResponse, Translator};
 use crate::text_tracker::TextEdit;
@@ -167,11 +168,7 @@ impl Translator {
         if message_type != "markdown" {
             return text.to_owned();
         }
-        self.product_urls.iter().fold(text.to_owned(), |text, (name, url)| {
-            let escaped = name.replace(' ', "%20");
-            text.replace(&format!("]({name})"), &format!("]({url})"))
-                .replace(&format!("]({escaped})"), &format!("]({url})"))
-        })
+        link_files(text, &self.file_urls)
     }
 
     /// The whole document with its files, where a call came to one; nothing for what belongs to it. `None` for

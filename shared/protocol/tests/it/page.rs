@@ -346,6 +346,12 @@ fn breaks(kind: &str, event: &Value) -> Option<String> {
             "code" => payload["code"].is_string() && payload["codeOutput"].is_null(),
             _ => true,
         };
+    let lists = ["fileInfo", "fileList"].map(|list| payload[list].as_array());
+    let mut names = lists.into_iter().flatten().flatten().map(|file| &file["fileName"]);
+    let has_deck = names.any(|name| name.as_str().is_some_and(|name| name.ends_with(".ppt")));
+    if has_deck {
+        return Some(format!("the page waits for ever for the deck of {event}"));
+    }
     (!is_whole).then(|| format!("the page breaks on {event}"))
 }
 

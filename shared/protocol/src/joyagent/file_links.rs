@@ -1,0 +1,89 @@
+//! Links of a Markdown text to files of the session, which a page shows where no file is beside it.
+
+use std::collections::BTreeMap;
+
+/// What stands between the words of a link and its address.
+const ADDRESS: &str = "](";
+
+/// Folders that models put before the name of a file.
+const FOLDERS: [&str; 3] = ["sandbox:/mnt/data/", "/mnt/data/", "./"];
+
+/// Markdown whose links and images lead to the files that they name, by the URLs of these.
+pub(super) fn link_files(text: &str, urls: &BTreeMap<String, String>) -> String {
+    let mut parts = text.split(ADDRESS);
+    let mut linked = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        linked.push_str(ADDRESS);
+        let (address, rest) = split_address(part);
+        let url = find_url(address.trim_matches(['<', '>']), urls);
+        linked.push_str(url.unwrap_or(address));
+        linked.push_str(rest);
+    }
+    linked
+}
+
+/// An address as Markdown writes it, and what follows it: a title, or the end of the link. A name may hold spaces
+/// and parentheses.
+fn split_address(text: &str) -> (&str, &str) {
+    let end = if text.starts_with('<') {
+        text.find('>').map(|end| end + 1)
+    } else {
+        let mut depth = 0;
+        let line = text.split('\n').next().unwrap_or_default();
+        let title = [" \"", " '"].iter().filter_map(|quote| line.find(quote)).min();
+        let end = line.char_indices().find(|(_, character)| {
+            match character {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                _ => {}
+            }
+            depth < 0
+        });
+        title.into_iter().chain(end.map(|(at, _)| at)).min()
+    };
+    end.and_then(|end| text.split_at_checked(end)).unwrap_or(("", text))
+}
+
+fn find_url<'a>(address: &str, urls: &'a BTreeMap<String, String>) -> Option<&'a str> {
+    let name = FOLDERS.iter().find_map(|folder| address.strip_prefix(folder)).unwrap_or(address);
+    let decoded = percent_decode(name);
+    urls.get(name).or_else(|| urls.get(&decoded?)).map(String::as_str)
+}
+
+/// A text with its percent-encoded bytes decoded; `None` if they are no UTF-8.
+fn percent_decode(text: &str) -> Option<String> {
+    let mut parts = text.split('%');
+    let mut decoded = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2)?;
+        decoded.push(u8::from_str_radix(digits, 16).ok()?);
+        decoded.extend(rest.as_bytes());
+    }
+    String::from_utf8(decoded).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_to_files_of_the_session_lead_to_them() {
+        let files = ["a.png", "金价 图.png", "a (2).png"];
+        let urls = files.map(|name| (name.to_owned(), format!("u:{}", name.len())));
+        let urls = BTreeMap::from(urls);
+        for (text, linked) in [
+            ("![x](a.png) [y](a.png)", "![x](u:5) [y](u:5)"),
+            ("![x](./a.png \"t\") z", "![x](u:5 \"t\") z"),
+            ("![x](<a.png>)", "![x](u:5)"),
+            ("![x](sandbox:/mnt/data/a.png)", "![x](u:5)"),
+            ("![x](%E9%87%91%E4%BB%B7%20%E5%9B%BE.png)", "![x](u:14)"),
+            ("![x](金价 图.png)", "![x](u:14)"),
+            ("(![x](a (2).png))", "(![x](u:9))"),
+            ("![x](b.png) [x](https://a.png)", "![x](b.png) [x](https://a.png)"),
+            ("![x](a.png", "![x](a.png"),
+            ("![x](%E9) %", "![x](%E9) %"),
+        ] {
+            assert_eq!(link_files(text, &urls), linked);
+        }
+    }
+}
