@@ -110,16 +110,18 @@ async fn a_table_in_the_request_is_a_file_that_the_agent_reads() {
 
 #[tokio::test]
 async fn a_model_that_sees_is_shown_the_images_behind_the_question() {
-    for (language, snapshot) in [("en", "model_sees_images"), ("zh", "model_sees_images_chinese")] {
-        let world = seeing(&[("DJINN_LANGUAGE", language)], None).await;
-        world.model.on(SEES).reply("Cats.");
+    for (question, snapshot) in
+        [(SEES, "model_sees_images"), ("图里是什么？", "model_sees_images_chinese")]
+    {
+        let world = seeing(&[], None).await;
+        world.model.on(question).reply("Cats.");
         let attachments = json!([
             attached_image("cat.png"),
             {"uri": "data:text/csv,a%2Cb", "name": "cats.csv"},
             {"uri": data_uri("image/png", &image("kitten.png"))},
         ]);
         let more = json!({"attachments": attachments});
-        let stream = ask(&world, Protocol::Native, &Question::of(SEES, "s1"), &more).await;
+        let stream = ask(&world, Protocol::Native, &Question::of(question, "s1"), &more).await;
         assert_eq!(stream.rest().await.last().unwrap().json()["answer"], "Cats.");
         let requests = world.model.requests();
         assert_eq!(shown(&requests[0]), [image("cat.png"), image("kitten.png")]);

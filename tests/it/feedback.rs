@@ -24,7 +24,12 @@ async fn approving() -> World {
 
 /// The run that asks whether it may write, and what it asked.
 pub(crate) async fn waiting(client: &Client) -> (String, Value) {
-    let stream = client.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await;
+    waiting_about(client, QUESTION).await
+}
+
+/// The run of a question that waits for its asker, and what it asks.
+pub(crate) async fn waiting_about(client: &Client, question: &str) -> (String, Value) {
+    let stream = client.ask(Protocol::Native, &Question::of(question, "s1")).await;
     let (run, frames) = (stream.run(), stream.rest().await);
     let asked = frames.iter().find(|frame| frame.event() == "human.requested");
     let asked = asked.unwrap_or_else(|| panic!("{frames:#?}")).json();

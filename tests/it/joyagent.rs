@@ -196,14 +196,16 @@ async fn a_tasks_text_that_was_cut_says_so_in_its_lane() {
     assert!(result.text.starts_with("Once upon\n\n[Cut: "), "{result:?}");
 }
 
-async fn approving(language: &'static str) -> World {
+/// The question in Chinese: the deployment speaks English, and answers in the words of its asker.
+const CHINESE_QUESTION: &str = "哪个地区增长最快？";
+
+async fn approving(question: &str) -> World {
     let on = move |options: &mut Options, _: &ScriptedModel| {
         options.vars.push(("DJINN_HUMAN_FEEDBACK", APPROVAL.to_owned()));
-        options.vars.push(("DJINN_LANGUAGE", language.to_owned()));
     };
     let world = World::start_with(on).await;
     world.upload("s1", "sales.csv", SALES).await;
-    script(&world.model, QUESTION).always();
+    script(&world.model, question).always();
     world
 }
 
@@ -229,8 +231,8 @@ async fn said(world: &World, protocol: Protocol, text: &str, request: &str) -> V
 #[tokio::test]
 async fn people_answer_in_chinese_and_see_what_follows_the_question() {
     for protocol in [Protocol::Ui, Protocol::Raw] {
-        let world = approving("zh").await;
-        let frames = world.ask(protocol, &Question::of(QUESTION, "s1")).await.rest().await;
+        let world = approving(CHINESE_QUESTION).await;
+        let frames = world.ask(protocol, &Question::of(CHINESE_QUESTION, "s1")).await.rest().await;
         let page = shown(protocol, false, &frames);
         page.check();
         let last = frames.last().unwrap().raw()["result"].as_str().unwrap().to_owned();
@@ -272,8 +274,8 @@ async fn an_answer_is_an_event_and_every_word_of_it_is_understood() {
         (r#"修改 {"filename": "east.md"}"#, "modify"),
         ("请用表格", "say"),
     ] {
-        let world = approving("zh").await;
-        world.ask(Protocol::Ui, &Question::of(QUESTION, "s1")).await.rest().await;
+        let world = approving(CHINESE_QUESTION).await;
+        world.ask(Protocol::Ui, &Question::of(CHINESE_QUESTION, "s1")).await.rest().await;
         let words = Question::new(words).session("s1").request("r2");
         let frames = world.ask(Protocol::Ui, &words).await.rest().await;
         let answered = of_kind(&frames, "human_feedback_answered");
@@ -291,8 +293,8 @@ async fn an_answer_is_an_event_and_every_word_of_it_is_understood() {
 
 #[tokio::test]
 async fn change_of_an_argument_that_the_tool_does_not_have_is_an_error() {
-    let world = approving("zh").await;
-    world.ask(Protocol::Ui, &Question::of(QUESTION, "s1")).await.rest().await;
+    let world = approving(CHINESE_QUESTION).await;
+    world.ask(Protocol::Ui, &Question::of(CHINESE_QUESTION, "s1")).await.rest().await;
     let words = Question::new(r#"修改 {"nope": 1}"#).session("s1").request("r2");
     let frames = world.ask(Protocol::Ui, &words).await.rest().await;
     let page = shown(Protocol::Ui, false, &frames);
@@ -313,7 +315,7 @@ async fn change_of_an_argument_that_the_tool_does_not_have_is_an_error() {
 #[tokio::test]
 async fn parameters_in_the_place_of_an_answer_change_the_call_and_the_model_is_told_why() {
     for as_text in [true, false] {
-        let world = approving("en").await;
+        let world = approving(QUESTION).await;
         let frames = world.ask(Protocol::Ui, &Question::of(QUESTION, "s1")).await.rest().await;
         let asked = of_kind(&frames, "parameter_modification_request").unwrap();
         let mut parameters = asked["currentParameters"].clone();
@@ -348,4 +350,34 @@ async fn a_plan_that_is_to_be_looked_at_is_a_list() {
     let asked = frames.last().unwrap().raw()["result"].as_str().unwrap().to_owned();
     assert!(asked.contains("请确认计划：金价\n1. 查询"), "{asked}");
     assert!(asked.contains("\n2. 报告") && !asked.contains("\"command\""), "{asked}");
+}
+
+#[tokio::test]
+async fn our_own_words_have_the_language_of_the_question() {
+    for (deployment, question, below, is_chinese) in [
+        ("en", "哪个地区增长最快？", "回答见下方", true),
+        ("zh", "Which region grew fastest?", "The answer is below.", false),
+        // This tells no language.
+        ("zh", "2+2=?", "回答见下方", true),
+    ] {
+        let world = World::start_with(|options, _| {
+            options.vars.push(("DJINN_LANGUAGE", deployment.to_owned()));
+        })
+        .await;
+        world.model.on(question).reply("North.").always();
+        let frames = world.ask(Protocol::Ui, &Question::of(question, "s1")).await.rest().await;
+        let page = shown(Protocol::Ui, false, &frames);
+        page.check_unlocked();
+        let texts: Vec<String> = only_lane(&page).into_iter().map(|chip| chip.text).collect();
+        assert!(
+            texts.iter().any(|text| text.contains(below)),
+            "{deployment} {question}: {texts:?}"
+        );
+        // So do refusals of a question, and what the model is told.
+        let body = json!({"question": question, "session_id": "s 2/"});
+        let problem = world.post("/runs", &body).await.json()["message"].to_string();
+        assert_eq!(problem.contains('。'), is_chinese, "{problem}");
+        let system = world.model.requests()[0].system().to_owned();
+        assert_eq!(system.contains('。'), is_chinese, "{system}");
+    }
 }

@@ -14,7 +14,7 @@ use reqwest::Method;
 use reqwest::header::{ACCEPT_LANGUAGE, CONTENT_TYPE};
 use serde_json::{Value, json};
 
-use crate::feedback::{APPROVAL, ending, waiting};
+use crate::feedback::{APPROVAL, ending, waiting, waiting_about};
 use crate::world::{
     Answer, Client, Frame, Options, Protocol, QUESTION, Question, SALES, World, employees, planner,
     script, settled, summary, task,
@@ -24,11 +24,10 @@ pub(crate) const LINK_KEY: &str = "0123456789abcdef0123456789abcdef-of-a-test";
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Asks before files are written, waits for ever, and hands out links.
-async fn linking(language: &'static str) -> World {
+async fn linking() -> World {
     let on = |options: &mut Options, _: &ScriptedModel| {
         let feedback = ("DJINN_HUMAN_FEEDBACK", APPROVAL.to_owned());
-        let vars = [("DJINN_LINK_KEY", LINK_KEY), ("DJINN_LANGUAGE", language)];
-        options.vars.extend(vars.map(|(name, value)| (name, value.to_owned())));
+        options.vars.push(("DJINN_LINK_KEY", LINK_KEY.to_owned()));
         options.vars.push(feedback);
     };
     let world = World::start_with(on).await;
@@ -86,7 +85,7 @@ fn dated(page: &str) -> String {
 
 #[tokio::test]
 async fn a_page_shows_what_is_asked_and_only_its_form_answers() {
-    let world = linking("en").await;
+    let world = linking().await;
     let (run, asked) = waiting(&world).await;
     let path = link(&world, &run, "t2.c1").await;
     let ask = &asked["requests"][0];
@@ -148,8 +147,10 @@ async fn a_page_shows_what_is_asked_and_only_its_form_answers() {
 
 #[tokio::test]
 async fn a_page_speaks_the_runs_language_or_the_browsers() {
-    let world = linking("zh").await;
-    let (run, _) = waiting(&world).await;
+    let world = linking().await;
+    let question = "哪个地区增长最快？";
+    script(&world.model, question).always();
+    let (run, _) = waiting_about(&world, question).await;
     let path = link(&world, &run, "t2.c1").await;
     let page = world.get(&path).await;
     assert_eq!(page.header("content-language"), "zh");
@@ -161,7 +162,7 @@ async fn a_page_speaks_the_runs_language_or_the_browsers() {
 
 #[tokio::test]
 async fn arguments_are_changed_by_a_link_and_wrong_ones_leave_it_waiting() {
-    let world = linking("en").await;
+    let world = linking().await;
     let (run, asked) = waiting(&world).await;
     let path = link(&world, &run, "t2.c1").await;
     let mut arguments = asked["requests"][0]["arguments"].clone();
@@ -203,13 +204,13 @@ async fn arguments_are_changed_by_a_link_and_wrong_ones_leave_it_waiting() {
 
 #[tokio::test]
 async fn a_run_is_stopped_and_a_model_is_told_words_by_link() {
-    let world = linking("en").await;
+    let world = linking().await;
     let (run, _) = waiting(&world).await;
     let path = link(&world, &run, "t2.c1").await;
     assert_eq!(post(&world, &path, &[("answer", "stop")]).await.status, 200);
     assert_eq!(ending(&world, &run).await["status"], "stopped");
 
-    let world = linking("en").await;
+    let world = linking().await;
     let (run, _) = waiting(&world).await;
     let path = link(&world, &run, "t2.c1").await;
     let form = [("answer", "say"), ("words", "Use a table instead.")];
@@ -220,7 +221,7 @@ async fn a_run_is_stopped_and_a_model_is_told_words_by_link() {
 
 #[tokio::test]
 async fn of_many_answers_by_the_same_link_one_counts() {
-    let world = linking("en").await;
+    let world = linking().await;
     let (run, _) = waiting(&world).await;
     let path = link(&world, &run, "t2.c1").await;
     let form = [("answer", "confirm")];
@@ -233,7 +234,7 @@ async fn of_many_answers_by_the_same_link_one_counts() {
 
 #[tokio::test]
 async fn an_answer_elsewhere_ends_a_link_and_so_does_the_end_of_its_run() {
-    let world = linking("en").await;
+    let world = linking().await;
     let (run, _) = waiting(&world).await;
     let path = link(&world, &run, "t2.c1").await;
     assert_eq!(world.delete(&format!("/api/feedback/{run}/t2.c1")).await.status, 200);
@@ -241,7 +242,7 @@ async fn an_answer_elsewhere_ends_a_link_and_so_does_the_end_of_its_run() {
     assert_eq!((late.status, code(&late.text)), (409, "feedback_answered"));
     assert!(late.text.contains("This has been answered: skip it"), "{}", late.text);
 
-    let world = linking("en").await;
+    let world = linking().await;
     let (run, _) = waiting(&world).await;
     let path = link(&world, &run, "t2.c1").await;
     world.stop(&run).await;
@@ -268,7 +269,7 @@ fn unescaped(html: &str) -> String {
 
 #[tokio::test]
 async fn what_a_model_wrote_is_shown_and_never_obeyed() {
-    let world = linking("en").await;
+    let world = linking().await;
     let evil = "</pre></textarea><script>alert(1)</script>\u{202e}&#34;' onload=x";
     let upload = json!({"command": "upload", "filename": "a.md", "content": evil});
     let rule = world.model.on("Write it.").say(evil).call("file_tool", upload);
@@ -292,7 +293,7 @@ async fn what_a_model_wrote_is_shown_and_never_obeyed() {
 
 #[tokio::test]
 async fn what_stopped_goes_on_by_link() {
-    let world = linking("en").await;
+    let world = linking().await;
     let rule = world.model.on("Anything new?").error(402, "x", None, "Insufficient Balance");
     rule.then().reply("Nothing new.");
     let stream = world.ask(Protocol::Native, &Question::of("Anything new?", "s2")).await;

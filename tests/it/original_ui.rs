@@ -36,12 +36,18 @@ async fn sent(client: &Client, method: Method, path: &str, body: &str) -> Answer
 
 #[tokio::test]
 async fn a_data_question_is_told_that_there_are_none_yet() {
-    for (language, says) in [("en", "Data questions"), ("zh", "数据问答")] {
+    // The sentence has the language of the question, or else the deployment's.
+    for (language, question, says) in [
+        ("en", "2+2=?", "Data questions"),
+        ("zh", "2+2=?", "数据问答"),
+        ("zh", "Which region sold most?", "Data questions"),
+        ("en", "哪个地区卖得最多？", "数据问答"),
+    ] {
         let world = World::start_with(|options, _| {
             options.vars.push(("DJINN_LANGUAGE", language.to_owned()));
         })
         .await;
-        let answer = world.post(DATA, &json!({"content": "Which region sold most?"})).await;
+        let answer = world.post(DATA, &json!({"content": question})).await;
         assert_eq!(unlocked(&answer), (200, "data_unavailable".to_owned()));
         let sentence = events(&answer)[0]["data"].clone();
         assert!(sentence.as_str().unwrap().contains(says), "{sentence}");

@@ -48,7 +48,7 @@ fn check(path: &str, answer: &Answer, (status, code, field): Refused<'_>, about:
         }
     };
     let sentence = sentence.as_str().unwrap();
-    assert!(sentence.ends_with(['.', ')']) && !sentence.contains("{detail}"), "{context}");
+    assert!(sentence.ends_with(['.', ')', '。']) && !sentence.contains("{detail}"), "{context}");
 }
 
 fn only_event(answer: &Answer) -> Value {

@@ -27,12 +27,13 @@ pub(crate) const IGNORED: HeaderName = HeaderName::from_static("djinn-ignored");
 pub(crate) struct ApiError {
     pub(crate) failure: Failure,
     field: Option<Cow<'static, str>>,
+    pub(crate) language: Option<Language>,
 }
 
 impl From<Failure> for ApiError {
     fn from(failure: Failure) -> Self {
         let field = failure.field.map(Cow::Borrowed);
-        Self { failure, field }
+        Self { failure, field, language: None }
     }
 }
 
@@ -60,6 +61,11 @@ impl ApiError {
     pub(crate) fn with_field(mut self, field: impl Into<Cow<'static, str>>) -> Self {
         self.field = Some(field.into());
         self
+    }
+
+    /// The same in the language of the question, if that is known; else it is the deployment's.
+    pub(crate) fn with_language(self, language: Option<Language>) -> Self {
+        Self { language, ..self }
     }
 
     /// The member of the request that it is about.

@@ -87,7 +87,8 @@ pub(crate) async fn render_error<P: Ports>(
     let dialect = Dialect::of(request.uri().path());
     let response = next.run(request).await;
     let Some(refusal) = response.extensions().get::<ApiError>() else { return response };
-    let (language, now_ms) = (agent.settings.run.language, agent.ports.clock().now_ms());
+    let language = refusal.language.unwrap_or(agent.settings.run.language);
+    let now_ms = agent.ports.clock().now_ms();
     let request = response.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok());
     let (kind, body) = dialect.error_body(refusal, request.unwrap_or_default(), language, now_ms);
     let mut parts = response.into_parts().0;

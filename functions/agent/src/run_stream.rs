@@ -236,7 +236,7 @@ async fn serve_stream<P: Ports>(
     let links = session_links(agent, parts, &session, session_name, asking).await;
     let translator = || {
         let ports = agent.ports.clone();
-        let schemas = ToolSchemas::new(move |tool| tool_schema(&ports, tool, language));
+        let schemas = ToolSchemas::new(move |tool, language| tool_schema(&ports, tool, language));
         Translator::new(key.run.clone(), request.clone(), links.clone(), language)
             .with_schemas(schemas)
     };

@@ -85,7 +85,7 @@ pub struct Translator {
 }
 
 impl Translator {
-    /// A translator for one connection.
+    /// A translator for one connection. It speaks the language of the question, or else this one.
     #[must_use]
     pub fn new(run: RunId, request: RequestId, links: SessionLinks, language: Language) -> Self {
         Self {
@@ -160,8 +160,9 @@ impl Translator {
         let at_ms = entry.at_ms;
         self.links.advance_to(at_ms);
         match &entry.event {
-            Event::RunStarted { mode, request, output_style, .. } => {
+            Event::RunStarted { mode, request, output_style, question, .. } => {
                 (self.mode, self.style) = (*mode, *output_style);
+                self.language = Language::of_text(question).unwrap_or(self.language);
                 self.question_label = request.clone();
                 Vec::new()
             }

@@ -31,7 +31,7 @@ pub(super) fn mutated(token: &str, random: &mut fastrand::Rng) -> String {
 
 #[tokio::test]
 async fn a_thousand_mutated_tokens_are_all_told_the_same() {
-    let world = linking("en").await;
+    let world = linking().await;
     let (run, _) = waiting(&world).await;
     let path = link(&world, &run, "t2.c1").await;
     let other = LinkKeys::parse(&"another deployment's key".repeat(2)).unwrap();
@@ -62,7 +62,7 @@ async fn a_thousand_mutated_tokens_are_all_told_the_same() {
 
 #[tokio::test]
 async fn a_link_that_is_ours_is_good_for_its_own_ask_and_time_only() {
-    let world = linking("en").await;
+    let world = linking().await;
     let (run, asked) = waiting(&world).await;
     let digest = asked["requests"][0]["digest"].as_str().unwrap();
     let good = grant_of(&run, "t2.c1", digest);

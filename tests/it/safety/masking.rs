@@ -47,7 +47,8 @@ async fn a_file_with_customers_is_read_without_what_identifies_them() {
         let rule = world.model.on(begins).say("I look.").call("file_tool", get("customers.csv", 0));
         let rule = rule.call("file_tool", get("anna@example.com", 0));
         rule.then().reply("Anna and Bo.").then().reply("Anna and Bo.");
-        let question = format!("{begins} are our customers?");
+        let rest = if language == "en" { " are our customers?" } else { "是我们的客户？" };
+        let question = format!("{begins}{rest}");
         let frames = world.told(&Question::of(&question, "s1")).await;
 
         let results = frames.iter().filter(|frame| frame.event() == "call.completed");

@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId, SessionName};
+use djinn_core::language::Language;
 use djinn_core::settings::Mode;
 use djinn_protocol::body::AcceptedBody;
 use djinn_protocol::mode_support::{ModeRequest, find_mode};
@@ -50,7 +51,7 @@ pub(crate) async fn auto_agent<P: AgentPorts>(
 ) -> QuestionReply {
     let mut ids = QuestionIds::default();
     let answer = ids.auto_agent(&agent, caller, &parts, members).await;
-    QuestionReply { answer: answer.map_err(|refusal| JOYAGENT.rename_member(refusal)), ids }
+    ids.into_reply(answer, &JOYAGENT)
 }
 
 /// `POST /web/api/v1/gpt/queryAgentStreamIncr` answers with a stream of the events that
@@ -63,7 +64,7 @@ pub(crate) async fn query_agent<P: AgentPorts>(
 ) -> QuestionReply {
     let mut ids = QuestionIds::default();
     let answer = ids.query_agent(&agent, caller, &parts, members).await;
-    QuestionReply { answer: answer.map_err(|refusal| JOYAGENT.rename_member(refusal)), ids }
+    ids.into_reply(answer, &JOYAGENT)
 }
 
 /// `POST /runs`: a stream for those who accept one, else 202 and the run's id.
@@ -76,7 +77,7 @@ pub(crate) async fn start_run<P: AgentPorts>(
 ) -> QuestionReply {
     let mut ids = QuestionIds::default();
     let answer = ids.start_run(&agent, caller, &parts, members).await;
-    QuestionReply { answer: answer.map_err(|refusal| NATIVE.rename_member(refusal)), ids }
+    ids.into_reply(answer, &NATIVE)
 }
 
 /// What came of a question, and what is known of it.
@@ -98,6 +99,8 @@ struct QuestionIds {
     request: Option<RequestId>,
     /// The members that have no effect.
     ignored: Vec<String>,
+    /// The language of its text.
+    language: Option<Language>,
 }
 
 /// Who asks, and what of the request has no effect.
@@ -214,6 +217,7 @@ impl QuestionIds {
         Asked { caller, parts, unknown, unread }: Asked<'_>,
         names: &MemberNames,
     ) -> Result<UserQuestion, ApiError> {
+        self.language = said.text.as_deref().and_then(Language::of_text);
         let request = self.request.clone().ok_or(ErrorCode::Internal)?;
         // Without a session the question is one of its own.
         let session = said.session.as_deref().unwrap_or(request.as_str());
@@ -226,6 +230,7 @@ impl QuestionIds {
         let is_unknown_style = said.style.is_some() && output_style.is_none();
         self.ignored = names.ignored(&unknown, is_unknown_style)?;
         let mut settings = agent.settings.run.clone();
+        settings.language = self.language.unwrap_or(settings.language);
         settings.plan.employees |= names.employees && agent.settings.joyagent_employees;
         let access = require_access(agent, &caller, session, Permission::Write).await?;
         let read = ReadFiles::read(agent, parts, &caller, &access, said.files).await?;
@@ -256,6 +261,13 @@ impl QuestionIds {
             Some(answer_parser::parse_answer(&question.text, None, language).parsed);
         self.run = Some(question.run_key().run);
         Ok(question)
+    }
+
+    /// An answer, or a refusal that names the client's members in the language of the question.
+    fn into_reply(self, answer: Result<Response, ApiError>, names: &MemberNames) -> QuestionReply {
+        let language = self.language;
+        let refused = |refusal| names.rename_member(refusal).with_language(language);
+        QuestionReply { answer: answer.map_err(refused), ids: self }
     }
 
     /// Names what is known of the question in an answer that does not name it yet.

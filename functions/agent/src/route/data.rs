@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::language::Language;
 use djinn_protocol::body::ModelListBody;
 use djinn_protocol::joyagent_data;
 use djinn_protocol::request::DataRequest;
@@ -28,10 +29,13 @@ pub(crate) async fn ask_data<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     LenientBody { request, .. }: LenientBody<DataRequest>,
 ) -> Result<Response, ApiError> {
-    check_question(request.content.as_deref().unwrap_or_default())?;
+    let question = request.content.as_deref().unwrap_or_default();
+    let language = Language::of_text(question);
+    check_question(question).map_err(|refusal| refusal.with_language(language))?;
     let stream = HeaderValue::from_static("text/event-stream");
     let why = ErrorCode::DataUnavailable.into();
-    let body = joyagent_data::refusal_stream(&why, agent.settings.run.language);
+    let language = language.unwrap_or(agent.settings.run.language);
+    let body = joyagent_data::refusal_stream(&why, language);
     Ok(([(CONTENT_TYPE, stream)], body).into_response())
 }
 

@@ -18,16 +18,16 @@ use djinn_messages::Wording;
 #[derive(Clone)]
 pub struct ToolSchemas(Arc<FindSchema>);
 
-type FindSchema = dyn Fn(&str) -> Option<Value> + Send + Sync;
+type FindSchema = dyn Fn(&str, Language) -> Option<Value> + Send + Sync;
 
 impl ToolSchemas {
-    /// Schemas as `find` gives them, by the tool's name.
-    pub fn new(find: impl Fn(&str) -> Option<Value> + Send + Sync + 'static) -> Self {
+    /// Schemas as `find` gives them, by the tool's name and in the words of a language.
+    pub fn new(find: impl Fn(&str, Language) -> Option<Value> + Send + Sync + 'static) -> Self {
         Self(Arc::new(find))
     }
 
-    fn find_schema(&self, tool: &str) -> Option<Value> {
-        (self.0)(tool)
+    fn find_schema(&self, tool: &str, language: Language) -> Option<Value> {
+        (self.0)(tool, language)
     }
 }
 
@@ -127,8 +127,8 @@ impl Translator {
 
     fn modification_body(&self, ask: &HumanRequest, arguments: &Map<String, Value>) -> Value {
         let tool = ask.subject.call().map(|(_, tool, _)| tool);
-        let schema =
-            tool.and_then(|tool| self.schemas.as_ref()?.find_schema(tool)).unwrap_or_default();
+        let schema = tool.and_then(|tool| self.schemas.as_ref()?.find_schema(tool, self.language));
+        let schema = schema.unwrap_or_default();
         let fields = arguments.iter().map(|(name, value)| {
             let of_schema = schema.get("properties").and_then(|members| members.get(name));
             let says = |word| of_schema.and_then(|of_schema| of_schema.get(word)?.as_str());

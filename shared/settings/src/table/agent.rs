@@ -6,7 +6,7 @@ use crate::setting::{Setting, SettingsTable};
 settings_table! {
     "agent": "What only the agent function reads: how runs work, who asks, links, streams.";
 
-    /// The language of the prompts and of error sentences. Answers are in the user's.
+    /// The language of the prompts and of our sentences, unless a question is English or Chinese itself.
     LANGUAGE = Setting::choice("DJINN_LANGUAGE", &["en", "zh"])
         .with_default("en").with_parameter("Language");
 
