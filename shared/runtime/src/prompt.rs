@@ -128,7 +128,7 @@ fragments! {
     /// A document that cannot be read.
     DOCUMENT_PROBLEM = "tool/document_problem", 1_000;
     /// What a reader of a document should know.
-    DOCUMENT_NOTE = "tool/document_note", 1_000;
+    DOCUMENT_NOTE = "tool/document_note", 3_000;
     /// A job that the sandbox did not do.
     SANDBOX_REFUSED = "tool/sandbox_refused", 2_000;
     /// A file was written.
