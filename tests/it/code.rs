@@ -3,6 +3,7 @@
 mod chain;
 mod function;
 mod images;
+mod notebook;
 mod page;
 mod queue;
 mod real_files;

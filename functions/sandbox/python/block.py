@@ -3,21 +3,22 @@
 import ast
 import builtins
 import errno
-import io
 import linecache
 import os
-import pickle
+import re
 import socket
 import sys
 import traceback
 import types
 
-# Bytes of all variables together that are kept for the next block.
-MAX_STATE = 50 * 1024 * 1024
+from block_state import keep_state, load_state, read_settings
+from figures import Figures
+
 # Characters of an error that are told.
 MAX_ERROR = 4_000
-# Figures that are saved for somebody who only showed them.
-MAX_FIGURES = 20
+# Beginnings of what Python says of asynchronous code outside of a function.
+_AWAIT_OUTSIDE = ("'await' outside", "'async for' outside", "'async with' outside",
+                  "asynchronous comprehension outside")
 
 
 class NobodyTypes(EOFError):
@@ -27,12 +28,13 @@ class NobodyTypes(EOFError):
 def run_block(code, earlier, state, new_state):
     """Runs `code` in the current folder.
 
-    `earlier` are the blocks before it: their imports and definitions run again, without output. The variables that
-    the descriptor `state` yields come back, and those of this block are written to the descriptor `new_state`.
+    `earlier` are the blocks before it. What they left comes from the descriptor `state`, and what is left after this
+    one is written to the descriptor `new_state`.
 
-    Returns `{"error": None | {"kind", "message", "line", "trace", "hint"}, "kept": [names], "lost": [names]}`:
-    `hint` names what there is instead (`no_input`, `no_packages`, `no_outside`, `no_memory`, `file_too_large`,
-    `disk_full`, or nothing), `lost` are the variables that are gone with this block.
+    Returns `{"error": None | {"kind", "message", "line", "trace", "hint"}, "kept": [names], "lost": [names],
+    "empty_figures": [names]}`: `hint` names what there is instead (`no_input`, `no_packages`, `no_outside`,
+    `no_memory`, `no_magic`, `no_await`, `file_too_large`, `disk_full`, or nothing), `kept` are the variables that the
+    next block has, `lost` is what is gone with this one, and `empty_figures` are files that were not written.
     """
     # A module of its own, where pickle finds the classes of the block.
     sys.modules["__main__"] = types.ModuleType("__main__")
@@ -40,18 +42,32 @@ def run_block(code, earlier, state, new_state):
     builtins.input = _refuse_input
     socket.socketpair = _open_pipe
     _seed_chance()
-    pyplot = _save_shown_figures()
+    figures = Figures()
+    settings = read_settings()
     try:
-        blocks = [ast.parse(block) for block in earlier]
-        _restore(blocks, state, names)
-        error = _execute(code, names)
-        _save_open_figures(pyplot)
+        load_state(earlier, state, names)
+        error = _execute(code, names, figures)
+        error = _save_open(figures) or error
     except MemoryError:
         error = {"kind": "MemoryError", "message": "", "line": None, "trace": [], "hint": "no_memory"}
     sys.stdout.flush()
     sys.stderr.flush()
-    kept, lost = _keep(names, new_state)
-    return {"error": error, "kept": kept, "lost": lost}
+    defined = _defined_names([*earlier, code] if error is None else earlier)
+    kept, lost = keep_state(names, defined, settings, new_state)
+    return {"error": error, "kept": kept, "lost": lost, "empty_figures": figures.empty}
+
+
+def _save_open(figures):
+    try:
+        figures.save_open()
+    except Exception as error:  # What is drawn by foreign code is its result too.
+        return _describe_error(error)
+    return None
+
+
+def _defined_names(blocks):
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return {node.name for block in blocks for node in ast.parse(block).body if isinstance(node, kinds)}
 
 
 def _seed_chance():
@@ -92,19 +108,23 @@ def _open_pipe(*_):
     return _PipeEnd(reader), _PipeEnd(writer)
 
 
-def _execute(code, names):
+def _execute(code, names, figures):
     try:
         tree = ast.parse(code, "<block>")
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        program = compile(tree, "<block>", "exec")
+        last_value = last and compile(ast.Expression(last.value), "<block>", "eval")
     except (SyntaxError, ValueError) as error:
         return _describe_syntax_error(error)
     # A traceback shows the lines of the block.
     linecache.cache["<block>"] = (len(code), None, code.splitlines(keepends=True), "<block>")
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     try:
-        exec(compile(tree, "<block>", "exec"), names)
-        if last is not None:
-            value = eval(compile(ast.Expression(last.value), "<block>", "eval"), names)
-            if value is not None:
+        exec(program, names)
+        if last_value is not None:
+            value = eval(last_value, names)
+            if figures.is_figure(value):
+                figures.show(value)
+            elif value is not None:
                 print(repr(value))
     except SystemExit as leave:
         if leave.code not in (None, 0):
@@ -118,7 +138,19 @@ def _describe_syntax_error(error):
     line = getattr(error, "lineno", None)
     shown = (getattr(error, "text", None) or "").rstrip()
     message = f"{getattr(error, 'msg', error)}" + (f": {shown[:200]}" if shown else "")
-    return {"kind": type(error).__name__, "message": message, "line": line, "trace": [], "hint": ""}
+    hint = _syntax_hint(message, shown.strip())
+    return {"kind": type(error).__name__, "message": message, "line": line, "trace": [], "hint": hint}
+
+
+def _syntax_hint(message, line):
+    """What there is instead of what notebooks understand and Python does not."""
+    if re.match(r"(.*=\s*)?[!%]*\s*(python3? -m )?(pip3?|conda|mamba|uv|apt|apt-get) ", line):
+        return "no_packages"
+    if re.match(r"(\w+\s*=\s*)?!", line):
+        return "no_outside"
+    if re.match(r"(\w+\s*=\s*)?%", line):
+        return "no_magic"
+    return "no_await" if message.startswith(_AWAIT_OUTSIDE) else ""
 
 
 def _describe_error(error):
@@ -156,101 +188,3 @@ def _hint(error):
 
 def _is_outside(path):
     return isinstance(path, str) and os.path.relpath(path).startswith("..")
-
-
-def _definitions(tree):
-    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return [node for node in tree.body if isinstance(node, kinds)]
-
-
-def _restore(blocks, state, names):
-    """Imports and definitions anew, then the variables; one that fails is as if it had not been."""
-    quiet = io.StringIO()
-    standard = sys.stdout, sys.stderr
-    sys.stdout = sys.stderr = quiet
-    try:
-        for tree in blocks:
-            for node in _definitions(tree):
-                try:
-                    exec(compile(ast.Module([node], []), "<earlier block>", "exec"), names)
-                except Exception:
-                    continue
-        for name, value in _load(state).items():
-            names[name] = value
-    finally:
-        sys.stdout, sys.stderr = standard
-
-
-def _load(state):
-    with os.fdopen(state, "rb") as file:
-        written = file.read()
-    try:
-        pickled = dict(pickle.loads(written)) if written else {}
-    except Exception:  # Foreign code wrote something else.
-        pickled = {}
-    variables = {}
-    for name, value in pickled.items():
-        try:
-            variables[name] = pickle.loads(value)
-        except Exception:
-            continue
-    return variables
-
-
-def _is_variable(name, value):
-    return not name.startswith("_") and not isinstance(value, type(sys)) and not callable(value)
-
-
-def _keep(names, new_state):
-    """Writes what pickles to the descriptor `new_state`; returns the names of what is kept and what is not."""
-    variables = {name: value for name, value in names.items() if _is_variable(name, value)}
-    pickled, lost, size = {}, [], 0
-    for name, value in variables.items():
-        try:
-            written = pickle.dumps(value, protocol=5)
-        except Exception:
-            lost.append(name)
-            continue
-        if size + len(written) > MAX_STATE:
-            lost.append(name)
-            continue
-        size += len(written)
-        pickled[name] = written
-    with os.fdopen(new_state, "wb") as file:
-        pickle.dump(pickled, file, protocol=5)
-    return sorted(pickled), sorted(lost)
-
-
-def _save_shown_figures():
-    """Makes `plt.show()` save what it would show; pyplot, if it is loaded."""
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    if pyplot is not None:
-        pyplot.close("all")
-        pyplot.show = lambda *_, **__: _save_open_figures(pyplot)
-        pyplot.Figure.savefig = _mark_saved(pyplot.Figure.savefig)
-    return pyplot
-
-
-def _mark_saved(savefig):
-    def save(self, *arguments, **options):
-        self._djinn_is_saved = True
-        return savefig(self, *arguments, **options)
-    return save
-
-
-def _save_open_figures(pyplot):
-    if pyplot is None:
-        return
-    for number in pyplot.get_fignums()[:MAX_FIGURES]:
-        figure = pyplot.figure(number)
-        if not getattr(figure, "_djinn_is_saved", False) and figure.get_axes():
-            name = _free_name("figure")
-            figure.savefig(name, dpi=120, bbox_inches="tight")
-    pyplot.close("all")
-
-
-def _free_name(stem):
-    number = 1
-    while os.path.exists(f"{stem}-{number}.png"):
-        number += 1
-    return f"{stem}-{number}.png"

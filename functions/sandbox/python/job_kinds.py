@@ -1,6 +1,7 @@
 """What a jailed child can do, by the kind of its job."""
 
 import plain_cells
+from block import run_block
 
 # Paths of the fonts that documents are given.
 _fonts = []
@@ -18,14 +19,9 @@ def load_libraries(fonts):
     import pandas
     import python_calamine
     import seaborn
-    from matplotlib import font_manager
+    from chart_fonts import load_fonts
 
-    families = []
-    for font in fonts:
-        font_manager.fontManager.addfont(font)
-        families.append(font_manager.FontProperties(fname=font).get_name())
-    matplotlib.rcParams["font.sans-serif"] = [*families, *matplotlib.rcParams["font.sans-serif"]]
-    matplotlib.rcParams["axes.unicode_minus"] = False
+    load_fonts(fonts)
     matplotlib.rcParams["axes.formatter.limits"] = (-5, 9)
     plain_cells.keep_texts()
     # Calamine, which is faster, takes memory for every cell up to the last.
@@ -45,8 +41,6 @@ def perform(kind, arguments, state, new_state):
     `new_state`.
     """
     if kind == "python":
-        from block import run_block
-
         return run_block(**arguments, state=state, new_state=new_state)
     return _KINDS[kind](**arguments)
 

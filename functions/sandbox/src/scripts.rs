@@ -13,6 +13,9 @@ macro_rules! scripts {
 
 const SCRIPTS: &[(&str, &str)] = scripts!(
     "block.py",
+    "block_state.py",
+    "by_value.py",
+    "chart_fonts.py",
     "clean_css.py",
     "clean_html.py",
     "csv_table.py",
@@ -21,6 +24,7 @@ const SCRIPTS: &[(&str, &str)] = scripts!(
     "extract_docx.py",
     "extract_pdf.py",
     "extract_pptx.py",
+    "figures.py",
     "jail.py",
     "job.py",
     "job_kinds.py",

@@ -94,6 +94,7 @@ impl<F: Files + Send + Sync> PythonTool<F> {
             "products": names.join(", "), "renamed": renamed.collect::<Vec<_>>().join(", "),
             "left_out": answer.left_out.join(", "),
             "left_behind": left_behind.join(", "), "lost": value.lost.join(", "),
+            "empty_figures": value.empty_figures.join(", "),
         });
         self.prompts.render(context.language, prompt::PYTHON_RESULT, values)
     }

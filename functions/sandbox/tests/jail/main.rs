@@ -24,6 +24,7 @@ mod ends;
 mod features;
 mod images;
 mod kills;
+mod notebook;
 mod pages;
 mod process;
 mod python;

@@ -241,8 +241,10 @@ pub struct BlockValue {
     pub error: Option<BlockError>,
     /// The names of the variables that the next block has.
     pub kept: Vec<String>,
-    /// The names of the variables that it has not.
+    /// What it has not: names, and settings of libraries.
     pub lost: Vec<String>,
+    /// The files that were not written since nothing is drawn in their figures.
+    pub empty_figures: Vec<String>,
 }
 
 /// An exception that nothing caught.
@@ -253,8 +255,8 @@ pub struct BlockError {
     pub kind: String,
     /// What it says of itself.
     pub message: String,
-    /// What there is instead, if there is something: `no_input`, `no_packages`, `no_outside`, `no_memory`,
-    /// `file_too_large` or `disk_full`.
+    /// What there is instead, if there is something: `no_input`, `no_packages`, `no_magic`, `no_await`,
+    /// `no_outside`, `no_memory`, `file_too_large` or `disk_full`.
     pub hint: String,
     /// The line of the block.
     pub line: Option<u64>,
