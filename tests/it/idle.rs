@@ -193,7 +193,8 @@ async fn a_late_continue_after_a_silent_stream_has_ended_gets_the_answer_once() 
             let envelope = last.json();
             assert_eq!(envelope["finished"], true);
             let words = envelope["response"].as_str().unwrap();
-            assert!(words.contains("nothing to go on with"), "{words}");
+            // It is said in the language of `继续`.
+            assert!(words.contains("没有可继续的内容"), "{words}");
         }
         world.model.assert_done();
     }

@@ -17,15 +17,26 @@ async fn a_message_is_read_at_the_next_turn_and_the_run_does_not_end_without_it(
     let run = stream.run();
     gate.wait_until_reached().await;
     let said = json!({"text": "And what of silver?"});
-    let answer = world.post(&format!("/runs/{run}/messages"), &said).await;
-    assert_eq!((answer.status, answer.json()["state"].as_str()), (200, Some("taken")));
+    let named = json!({"text": "And what of silver?", "message_id": "m1"});
+    for _ in 0..2 {
+        let answer = world.post(&format!("/runs/{run}/messages"), &named).await;
+        assert_eq!((answer.status, answer.json()["state"].as_str()), (200, Some("taken")));
+    }
+    let bad = json!({"text": "And?", "message_id": "a b"});
+    let bad = world.post(&format!("/runs/{run}/messages"), &bad).await;
+    assert_eq!((bad.status, &bad.json()["field"]), (400, &json!("message_id")));
     gate.open();
     let frames = stream.rest().await;
+    let said_times = frames.iter().filter(|frame| frame.event() == "user_message.added").count();
+    assert_eq!(said_times, 1);
     let seen = frames.iter().find(|frame| frame.event() == "user_message.added").unwrap().json();
     assert_eq!((&seen["text"], &seen["by"]), (&said["text"], &json!("you")));
     let sees = world.model.wait_for_request(2).await.text().to_owned();
     assert!(sees.contains("The user adds:\nAnd what of silver?"), "{sees}");
     assert_eq!(frames.last().unwrap().json()["answer"], "Gold is dear, and silver cheap.");
+    // Whoever did not hear the first time may say it again, also to a run that has ended.
+    let again = world.post(&format!("/runs/{run}/messages"), &named).await;
+    assert_eq!((again.status, again.json()["state"].as_str()), (200, Some("taken")));
     let late = world.post(&format!("/runs/{run}/messages"), &said).await;
     assert_eq!((late.status, &late.json()["code"]), (409, &json!("run_ended")));
     let empty = world.post(&format!("/runs/{run}/messages"), &json!({"text": " "})).await;

@@ -209,8 +209,8 @@ fn welcome_text(url: &str, scripted: bool, web: &str) -> String {
          cargo dev ask \"What do the pages say about heat pumps? Cite them\"\n\n\
          or by hand:\n\n  \
          curl -s {url}/v1/file_tool/upload_file_data -F requestId=s1 -F file=@examples/sales.csv\n  \
-         curl -N {url}/AutoAgent -H 'content-type: application/json' \\\n    \
-         -d '{{\"requestId\":\"r1\",\"sessionId\":\"s1\",\"agentType\":5,\"isStream\":true,\"query\":\"Which region grew fastest? Write the answer to growth.md\"}}'\n\n\
+         curl -N {url}/runs -H 'content-type: application/json' -H 'accept: text/event-stream' \\\n    \
+         -d '{{\"question\":\"Which region grew fastest? Write the answer to growth.md\",\"session_id\":\"s1\"}}'\n\n\
          Everything is kept in {home}/; an agent's file in {home}/agents/ is called by the next question,\n\
          and a prompt in {home}/prompts/ stands in the place of ours.\n\
          Ctrl-C stops it.\n",

@@ -4,6 +4,7 @@ mod anthropic;
 mod genai_events;
 mod ollama;
 mod openai;
+mod split_character;
 
 use djinn_core::input::FinishReason;
 use djinn_runtime::port::model::ModelErrorKind;
@@ -14,6 +15,7 @@ use crate::fault::ModelFault;
 use crate::repair::loose;
 use crate::settings::StreamFormat;
 pub(crate) use genai_events::GenaiEventReader;
+use split_character::SplitCharacter;
 
 /// Reads the frames of one stream.
 #[derive(Debug)]
@@ -21,11 +23,17 @@ pub(crate) struct FrameReader {
     format: StreamFormat,
     blocks: anthropic::BlockReader,
     pending: String,
+    split: SplitCharacter,
 }
 
 impl FrameReader {
     pub(crate) fn new(shape: StreamFormat) -> Self {
-        Self { format: shape, blocks: anthropic::BlockReader::default(), pending: String::new() }
+        Self {
+            format: shape,
+            blocks: anthropic::BlockReader::default(),
+            pending: String::new(),
+            split: SplitCharacter::default(),
+        }
     }
 
     /// Reads one frame. Comments, keep-alives and other words that are no JSON are passed over; a
@@ -51,11 +59,23 @@ impl FrameReader {
             match serde_json::from_str(frame) {
                 Ok(value) => self.read_value(&value, draft, out),
                 Err(error) if error.is_eof() => frame.clone_into(&mut self.pending),
-                Err(_) => match loose::parse_value(frame) {
-                    Ok((value, "")) => self.read_value(&value, draft, out),
-                    Ok(_) | Err(_) => draft.incomplete = true,
+                Err(_) => match self.parse_broken(frame) {
+                    Some(value) => self.read_value(&value, draft, out),
+                    None => draft.incomplete = true,
                 },
             }
+        }
+    }
+
+    /// Reads a frame that is no JSON as it stands.
+    fn parse_broken(&mut self, frame: &str) -> Option<Value> {
+        let joined = self.split.join_halves(frame);
+        if let Some(value) = joined.as_deref().and_then(|frame| serde_json::from_str(frame).ok()) {
+            return Some(value);
+        }
+        match loose::parse_value(joined.as_deref().unwrap_or(frame)) {
+            Ok((value, "")) => Some(value),
+            Ok(_) | Err(_) => None,
         }
     }
 

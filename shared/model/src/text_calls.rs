@@ -76,7 +76,7 @@ impl TextCallScanner {
             self.held.len()
                 - marks.map(|mark| partial_mark_len(&self.held, mark)).max().unwrap_or(0)
         });
-        // A mark at the end, and white space before a mark, go with it.
+        // Marks at the end may be all that follows.
         let certain = self.held.get(..certain).map_or(0, |text| trim_trailing(text).len());
         let rest = self.held.split_off(certain);
         let text = std::mem::replace(&mut self.held, rest);
@@ -164,14 +164,15 @@ fn strip_trailing_mark(text: &str) -> Option<&str> {
     TRAILING_MARKS.iter().find_map(|mark| text.strip_suffix(mark)).map(str::trim_end)
 }
 
-/// A text without white space and marks at its end, which may be all that follows.
+/// A text without marks at its end that may be all that follows, and without the white space before those.
 fn trim_trailing(text: &str) -> &str {
     let partial = TRAILING_MARKS.iter().map(|mark| partial_mark_len(text, mark)).max();
-    let mut text = text.get(..text.len() - partial.unwrap_or(0)).unwrap_or(text).trim_end();
-    while let Some(shorter) = strip_trailing_mark(text) {
-        text = shorter;
+    let text = text.get(..text.len() - partial.unwrap_or(0)).unwrap_or(text);
+    let mut trimmed = text;
+    while let Some(shorter) = strip_trailing_mark(trimmed) {
+        trimmed = shorter;
     }
-    text
+    trimmed
 }
 
 #[cfg(test)]

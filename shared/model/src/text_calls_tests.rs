@@ -49,7 +49,7 @@ fn calls_that_are_written_as_text_are_made_in_each_dialect_however_they_arrive()
             };
             assert_eq!((tool.as_str(), &Value::Object(arguments.clone())), ("file_tool", &wanted));
             let before = if name == "T1" { "我先读文件。" } else { "" };
-            assert_eq!(told, before, "{name} in pieces of {size}");
+            assert_eq!(told.trim_end(), before, "{name} in pieces of {size}");
         }
     }
 }
@@ -103,7 +103,7 @@ fn marks_that_end_a_turn_are_dropped() {
         ),
     ] {
         for size in [1, 4, 100] {
-            assert_eq!(scan(text, size).0, told, "in pieces of {size}");
+            assert_eq!(scan(text, size).0.trim_end(), told, "in pieces of {size}");
         }
     }
 }

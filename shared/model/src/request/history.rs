@@ -26,10 +26,15 @@ pub(super) fn native_messages(
     thinks: bool,
 ) -> Vec<ChatMessage> {
     let by = super::model_id(model);
+    let joins_results = refuses_user_after_results(&model.model);
     let mut messages = Vec::with_capacity(request.messages.len());
     for message in &request.messages {
         match message {
-            Message::User(text) => messages.push(ChatMessage::user(text.clone())),
+            Message::User(text) => {
+                if !joins_results || !append_to_results(&mut messages, text) {
+                    messages.push(ChatMessage::user(text.clone()));
+                }
+            }
             Message::Images { text, images } => messages.push(user_message(text.clone(), images)),
             Message::Assistant { text, reasoning, calls } => {
                 let kept = reasoning.as_ref().and_then(|reasoning| {
@@ -63,6 +68,28 @@ pub(super) fn native_messages(
         mark_cacheable(&mut messages);
     }
     messages
+}
+
+/// Whether a model's template takes nothing but the model's own reply after results: "Unexpected role 'user' after role
+/// 'tool'", at Mistral and wherever else its models run.
+fn refuses_user_after_results(model: &str) -> bool {
+    let model = model.to_ascii_lowercase();
+    ["mistral", "mixtral", "ministral", "magistral", "codestral", "devstral", "pixtral"]
+        .iter()
+        .any(|family| model.contains(family))
+}
+
+/// Adds a text to the last of the results that a conversation ends with. Returns false if it ends otherwise.
+fn append_to_results(messages: &mut [ChatMessage], text: &str) -> bool {
+    let Some(last) = messages.last_mut() else { return false };
+    let mut parts = std::mem::take(&mut last.content).into_parts();
+    let is_result = matches!(parts.last(), Some(ContentPart::ToolResponse(_)));
+    if let Some(ContentPart::ToolResponse(result)) = parts.last_mut() {
+        result.content.push_str("\n\n");
+        result.content.push_str(text);
+    }
+    last.content = MessageContent::from_parts(parts);
+    is_result
 }
 
 /// Asks Anthropic to cache the conversation up to the last message, which is the loop's closing

@@ -211,6 +211,21 @@ async fn thoughts_go_back_to_the_model_that_had_them_and_to_no_other() {
 }
 
 #[tokio::test]
+async fn models_of_mistral_get_the_closing_word_with_the_last_result() {
+    for name in ["mistral-large-latest", "mistralai/Devstral-Small"] {
+        let received =
+            sent("openai", |model| model.model = name.to_owned(), &conversation(None)).await;
+        let messages = received.body["messages"].as_array().unwrap();
+        let roles: Vec<_> = messages.iter().map(|message| &message["role"]).collect();
+        assert_eq!(roles, ["system", "user", "assistant", "tool", "tool"]);
+        assert_eq!(
+            (&messages[3]["content"], &messages[4]["content"]),
+            (&json!("A"), &json!("B\n\nGo on."))
+        );
+    }
+}
+
+#[tokio::test]
 async fn ollama_gets_a_message_for_each_result() {
     let received = sent("ollama", |_| {}, &conversation(None)).await;
     assert_eq!(received.path, "/v1/api/chat");

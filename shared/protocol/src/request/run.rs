@@ -48,6 +48,9 @@ pub struct MessageRequest {
     /// 1 to 16 384 bytes.
     #[serde(deserialize_with = "required_text")]
     pub text: String,
+    /// Names the message: one that comes again under its name is not said twice. 1 to 128 letters, digits and `_:.-`.
+    #[serde(default, deserialize_with = "optional_text")]
+    pub message_id: Option<String>,
 }
 
 /// A plan as it is to be. A plan that was shown can be sent as it is.

@@ -65,6 +65,9 @@ pub async fn send_message<P: Ports>(
         }
     }
     let journal = run.advance(ports).await.map_err(|error| store_failure(&error))?;
+    if journal.run().has_seen_id(&said.id) {
+        return Ok(MessageStatus::Accepted);
+    }
     if !journal.run().accepts_messages() {
         return Err(ended_failure(run.ended_status().unwrap_or(run.meta().status)));
     }

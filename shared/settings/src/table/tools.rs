@@ -21,8 +21,8 @@ settings_table! {
     PROMPTS = Setting::form("DJINN_PROMPTS", "folders that exist, or prefixes of the bucket")
         .with_parameter("Prompts");
 
-    /// The wall around code that models write: `jail`, or `unsafe`, where it also runs on a kernel without Landlock and
-    /// without namespaces, and can read what this user can. `unsafe` is refused unless `DJINN_LOCAL` is 1.
+    /// The wall around code that models write: `jail` or `unsafe`. With `unsafe` it also runs on a kernel without
+    /// Landlock and namespaces, and can read what this user can. That is refused unless `DJINN_LOCAL` is 1.
     CODE_SANDBOX = Setting::choice("DJINN_CODE_SANDBOX", &["jail", "unsafe"])
         .with_default("jail").without_parameter("on a laptop only");
 

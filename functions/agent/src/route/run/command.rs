@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use djinn_core::error_code::ErrorCode;
 use djinn_core::human::MAX_RESPONSE_BYTES;
+use djinn_core::id::RequestId;
 use djinn_core::input::{PlanEdit, UserMessage};
 use djinn_protocol::body::{
     MessageBody, MessageState, PlanConflictBody, PlanEditState, PlanVersionBody, PlanWaitingBody,
@@ -29,13 +30,14 @@ pub(crate) async fn post_message<P: Ports>(
     caller: Caller,
     RunPath(run): RunPath,
     _: UrlQuery<NoParameters>,
-    OwnBody(MessageRequest { text }): OwnBody<MessageRequest>,
+    OwnBody(MessageRequest { text, message_id }): OwnBody<MessageRequest>,
 ) -> ReplyResult {
     if text.trim().is_empty() {
         let problem = format!("must have 1 to {MAX_RESPONSE_BYTES} bytes");
         return Err(ApiError::invalid_field("text", &problem));
     }
-    let mut said = UserMessage { id: new_id(), by: caller.user.clone(), text };
+    let id = message_id.map_or_else(|| Ok(new_id()), parse_message_id)?;
+    let mut said = UserMessage { id, by: caller.user.clone(), text };
     check_bounds(&mut said)?;
     let mut run = find_own_run(&agent, &caller, &run).await?;
     let heard = send_message(&agent.ports, &mut run, said).await;
@@ -85,6 +87,14 @@ fn parse_edit(request: PlanRequest, caller: &Caller) -> Result<PlanEdit, ApiErro
         .map_err(|_| ApiError::invalid_field("version", "must be the plan's version"))?;
     let (title, steps) = (title.unwrap_or_default(), step_request::parse_steps(&steps)?);
     Ok(PlanEdit { id: new_id(), by: caller.user.clone(), version, title, steps })
+}
+
+/// An id that a client chose. Those of our own have no such beginning.
+fn parse_message_id(text: String) -> Result<String, ApiError> {
+    match RequestId::new(text) {
+        Ok(id) => Ok(format!("m.{id}")),
+        Err(problem) => Err(ApiError::invalid_field("message_id", &problem.to_string())),
+    }
 }
 
 fn new_id() -> String {
