@@ -15,7 +15,8 @@ use djinn_testkit::sim::Sim;
 use djinn_testkit::story::{StoryLine, StoryModel};
 use serde_json::json;
 
-use crate::story::{self, visible};
+use crate::crash::sorted;
+use crate::story::{self, TOLD, UNCERTAIN, visible};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -165,4 +166,45 @@ async fn a_run_that_waits_is_stopped_at_once() {
     let entries = sim.run_to_end(&sim.make_question(planned())).await.unwrap();
     assert!(last(&entries).starts_with("end stopped:"), "{:#?}", visible(&entries));
     assert!(entries.last().unwrap().at_ms - at_ms < 30_000);
+}
+
+/// The story, with a provider that is down for the second message until it was asked seven times.
+fn interrupted(points: &Points, ledger: &Ledger) -> Sim {
+    let lines = story::lines().into_iter().map(|(message, line): (&'static str, StoryLine)| {
+        let fails = if message == "t2" { 7 } else { 0 };
+        let kind = ModelErrorKind::Overloaded;
+        (message, (0..fails).fold(line, |line, _| line.failing_after(0, kind)))
+    });
+    let model = StoryModel::new(lines, points.clone());
+    Sim::new(model, story::tools(ledger, points), points.clone())
+}
+
+/// The lines that viewers see, without delays and figures: a crash makes others.
+fn told(entries: &[Entry]) -> Vec<String> {
+    let lines = visible(entries).into_iter().filter(|line| !line.contains(".delay"));
+    let end = |line: String| line.split(" (").next().unwrap_or_default().to_owned();
+    sorted(&lines.map(end).collect::<Vec<_>>())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_waits_for_a_provider_survives_a_crash_at_every_point() {
+    let points = Points::new();
+    let mut calm = interrupted(&points, &Ledger::default());
+    let entries = calm.run_to_end(&calm.make_question(RunSettings::default())).await.unwrap();
+    assert!(delays(&entries).len() >= 3, "{:#?}", visible(&entries));
+    let expected = |lines: &[&str]| {
+        let lines = lines.iter().map(|line| line.split(" (").next().unwrap_or_default());
+        sorted(&lines.collect::<Vec<_>>())
+    };
+    for (at, name) in points.point_names().iter().enumerate() {
+        let ledger = Ledger::default();
+        let mut sim = interrupted(&Points::killing_at(at), &ledger);
+        let entries = sim.run_to_end(&sim.make_question(RunSettings::default())).await.unwrap();
+        let told = told(&entries);
+        let is_uncertain = told.iter().any(|line| line.contains("fails: uncertain"));
+        let story = if is_uncertain { UNCERTAIN } else { TOLD };
+        assert_eq!(told, expected(&story), "killed at {at}, {name}");
+        assert!(ledger.count("send t2.c1") <= 1, "sent twice when killed at {at}, {name}");
+        assert!(!sim.has_alarm(), "an alarm is left when killed at {at}, {name}");
+    }
 }
