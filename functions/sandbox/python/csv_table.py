@@ -125,7 +125,7 @@ class CsvTable:
         return arguments | self._column_arguments(columns)
 
     def named(self, column, columns):
-        """Whether a column has a name or values: a mark at the end of each line makes an empty one."""
+        """Tells whether a column has a name or values: a mark at the end of each line makes an empty one."""
         place = columns.index(column)
         is_named = place < len(self.header) and self.header[place].strip()
         place += self.is_labelled
@@ -172,7 +172,7 @@ def find_total(record):
 
 
 def is_identifier(digits):
-    """Whether a number would lose digits as one: zeros at its beginning, or those that a float does not hold."""
+    """Tells whether a number would lose digits as one: zeros at its beginning, or those that a float does not hold."""
     digits = digits.lstrip("+-")
     return len(digits) >= _ID_DIGITS or (len(digits) > 1 and digits[0] == "0")
 

@@ -1,4 +1,4 @@
-"""What Word and PowerPoint draw beside their text: charts, diagrams, pictures and embedded objects."""
+"""Charts, diagrams, pictures and embedded objects of Word and PowerPoint."""
 
 from lxml import etree
 
@@ -75,8 +75,8 @@ def _points(values):
 
 
 def _read_diagram(diagram):
-    points = (" ".join(piece.text or "" for piece in point.iter(f"{_A}t")).strip() for point in diagram.iter(f"{_DGM}pt"))
-    return [f"- {text}" for text in points if text]
+    points = [" ".join(piece.text or "" for piece in point.iter(f"{_A}t")) for point in diagram.iter(f"{_DGM}pt")]
+    return [f"- {text.strip()}" for text in points if text.strip()]
 
 
 def table_text(rows):

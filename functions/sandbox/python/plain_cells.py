@@ -6,7 +6,7 @@ A formula that code sets in a cell itself, with openpyxl or xlsxwriter, stays a 
 import csv
 import re
 
-# What Excel computes when it opens a CSV. Numbers, phone numbers and dashes are none of it.
+# Texts that Excel computes when it opens a CSV. Numbers, phone numbers and dashes are none of it.
 _FORMULA = re.compile(r"\s*(=|[+\-@].*[(|!])", re.DOTALL)
 
 

@@ -28,7 +28,7 @@ class Sheet:
 
 
 class SheetFacts:
-    """What a sheet has beside values: `merged` ranges, `unsolved` cells (formulas without a value), and the last
+    """Facts of a sheet beside its values: `merged` ranges, `unsolved` cells (formulas without a value), and the last
     row and column in which anything is written, blanks too."""
 
     def __init__(self):
@@ -61,7 +61,7 @@ class SheetCells:
         self.columns = self._drop_far_columns()
 
     def has_strays(self):
-        """Whether something is written beyond the rows and columns that are listed, if only a blank."""
+        """Tells whether something is written beyond the rows and columns that are listed, if only a blank."""
         return bool(self.rows) and (self.facts.last_row > self.rows[-1][0]
                                     or self.facts.last_column > self.columns[-1])
 

@@ -77,7 +77,7 @@ pub(crate) async fn prepare_images<P: Ports>(
     images.iter().map(image).collect()
 }
 
-/// Whether an image needs nothing done to it.
+/// Tells small images that can be shown as they are from those that the sandbox makes ready.
 async fn is_small<P: Ports>(ports: &P, session: &SessionKey, image: &AttachedContent<'_>) -> bool {
     if image.file.size > MAX_SMALL_BYTES || !RequestImage::can_show(image.file) {
         return false;

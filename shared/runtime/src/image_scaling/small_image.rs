@@ -1,7 +1,7 @@
 //! The outline of a small image: enough to know that it can be shown as it is.
 
-/// Whether these bytes are a PNG or a JPEG of at most `max_edge` pixels an edge, whole by its outline, that is not
-/// animated and says nothing beside its pixels of where it was taken or how it is turned.
+/// Returns true for a PNG or a JPEG of at most `max_edge` pixels an edge that is whole by its outline, not animated,
+/// and has no Exif, which may hold a place or a rotation.
 pub(super) fn is_plain(content: &[u8], max_edge: u32) -> bool {
     let size = if content.starts_with(PNG_MARK) { png_size(content) } else { jpeg_size(content) };
     size.is_some_and(|(width, height)| {

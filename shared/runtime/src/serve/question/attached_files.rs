@@ -84,7 +84,7 @@ async fn write_file<P: Ports>(
     }
 }
 
-/// Whether a name is that of an image in a format that models are not shown.
+/// Returns true for the name of an image in a format that models are not shown.
 fn is_unshown_image(name: &FileName) -> bool {
     let ending = name.as_str().rsplit_once('.').map_or("", |(_, ending)| ending);
     UNSHOWN_ENDINGS.iter().any(|unshown| ending.eq_ignore_ascii_case(unshown))
