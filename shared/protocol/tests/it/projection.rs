@@ -214,17 +214,20 @@ fn without_previews_a_client_gets_the_same_events_whole() {
 #[test]
 fn a_hand_over_says_how_to_go_on_in_each_protocol() {
     for protocol in PROTOCOLS {
-        let mut connection = connection(protocol, true);
-        let steps = steps();
-        let before: Vec<String> =
-            steps[..5].iter().flat_map(|step| send(&mut connection, step)).collect();
+        let handed_over = |delay| {
+            let mut connection = connection(protocol, true);
+            let steps = steps();
+            let before = steps[..5].iter().flat_map(|step| send(&mut connection, step));
+            let before: String = before.collect();
+            (before, connection.hand_over(delay, 9_000).concat())
+        };
         let name = format!("hand_over_{protocol:?}").to_lowercase();
-        let last = connection.hand_over(None, 9_000).concat();
+        let (before, last) = handed_over(None);
         // Only clients that come back are told when.
-        let delayed = connection.hand_over(Some(Duration::from_secs(10)), 9_000).concat();
+        let (_, delayed) = handed_over(Some(Duration::from_secs(10)));
         let retry = if protocol == Protocol::Native { "retry: 10000\n" } else { "" };
         assert_eq!(delayed, format!("{retry}{last}"));
-        if let Some(page) = page(protocol, false, &(before.concat() + &last)) {
+        if let Some(page) = page(protocol, false, &(before + &last)) {
             page.check();
             assert_eq!(page.unlocked, protocol == Protocol::Ui, "the raw one can come back");
         }
