@@ -175,7 +175,9 @@ pub(crate) const TOLD: [&str; 39] = [
 /// figures (a crash costs model calls).
 pub(crate) fn seen(entries: &[Entry]) -> Vec<String> {
     let line = |line: String| if line.starts_with("end ") { "end".to_owned() } else { line };
-    let mut seen: Vec<String> = visible(entries).into_iter().map(line).collect();
+    // A provider may have been waited for.
+    let lines = visible(entries).into_iter().filter(|line| !line.contains(".delay"));
+    let mut seen: Vec<String> = lines.map(line).collect();
     seen.sort();
     seen
 }

@@ -43,6 +43,8 @@ pub(super) struct Asking {
     send: u32,
     /// The message for which its provider is not paid at first.
     unpaid: Option<&'static str>,
+    /// The message for which its provider is down at first, for about half a minute.
+    down: Option<&'static str>,
 }
 
 impl Asking {
@@ -70,7 +72,9 @@ impl Asking {
         let tale = Tale::of(seed, mode);
         let unpaid = (rng.u32(0..3) == 0).then(|| tale.payable()[rng.usize(0..3)]);
         let settings = RunSettings { mode, human: feedback, ..RunSettings::default() };
-        Some(Self { settings, tale, write: rng.u32(0..3) / 2, send: rng.u32(0..3) / 2, unpaid })
+        let (write, send) = (rng.u32(0..3) / 2, rng.u32(0..3) / 2);
+        let down = (rng.u32(0..3) == 0).then(|| tale.payable()[rng.usize(0..3)]);
+        Some(Self { settings, tale, write, send, unpaid, down })
     }
 
     pub(super) fn settings(&self) -> RunSettings {
@@ -79,13 +83,16 @@ impl Asking {
 
     /// A simulation of it, and what was done unasked in it.
     pub(super) fn sim(&self, points: &Points, ledger: &Ledger) -> (Sim, Unasked) {
-        let unpaid = |(message, line): (&'static str, StoryLine)| match self.unpaid {
-            Some(unpaid) if unpaid == message => {
-                (message, line.failing_after(0, ModelErrorKind::NoBalance))
-            }
-            _ => (message, line),
+        let failing = |(message, line): (&'static str, StoryLine)| {
+            let unpaid = usize::from(self.unpaid == Some(message));
+            let down = if self.down == Some(message) { 5 } else { 0 };
+            let kinds = [(ModelErrorKind::NoBalance, unpaid), (ModelErrorKind::Overloaded, down)];
+            let line = kinds.into_iter().fold(line, |line, (kind, times)| {
+                (0..times).fold(line, |line, _| line.failing_after(0, kind))
+            });
+            (message, line)
         };
-        let model = StoryModel::new(self.tale.lines().into_iter().map(unpaid), points.clone());
+        let model = StoryModel::new(self.tale.lines().into_iter().map(failing), points.clone());
         let mut sim = Sim::new(model, Toolbox::default(), points.clone());
         let unasked = Unasked::default();
         let run = sim.make_question(self.settings()).run_key();
@@ -118,7 +125,8 @@ impl Asking {
                 .iter()
                 .any(|entry| entry.id.to_string() == format!("{message}.again1.requested"))
         };
-        let mut same = Self { unpaid: self.unpaid.filter(was_asked), ..self.clone() };
+        let unpaid = self.unpaid.filter(was_asked);
+        let mut same = Self { unpaid, down: None, ..self.clone() };
         same.settings.human.timeout_s = 0;
         let (mut sim, _) = same.sim(&Points::new(), &Ledger::default());
         let question = sim.make_question(same.settings());
