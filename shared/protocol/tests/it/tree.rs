@@ -323,6 +323,34 @@ fn a_viewer_may_leave_after_every_frame_of_a_tree_whatever_becomes_of_its_previe
     }
 }
 
+#[test]
+fn text_whose_end_comes_late_is_not_void_before_that() {
+    let tree = &*TREE;
+    let place = |path: &str| tree.early.keys().position(|known| known.to_string() == path).unwrap();
+    let (chief, helper) = (place("t1.c1"), place("t1.c1.t1.c1"));
+    for protocol in [Protocol::Raw, Protocol::Ui] {
+        let mut viewer = Viewer::new(tree, protocol);
+        viewer.show_next();
+        viewer.show_next();
+        // The chief calls the helper.
+        let is_end = |entry: &EarlyEntry| matches!(entry.entry.event, Event::ChildEnded { .. });
+        let end = tree.early[&"t1.c1".parse().unwrap()].iter().position(is_end).unwrap();
+        (0..end).for_each(|_| viewer.hear(chief, Luck::Kept, Luck::Kept));
+        // Of the helper's last words the beginning comes, and their end after that of its run.
+        let count = tree.early[&"t1.c1.t1.c1".parse().unwrap()].len();
+        (0..count - 1).for_each(|_| viewer.hear(helper, Luck::Kept, Luck::Kept));
+        let shown = viewer.of_connection.clone();
+        viewer.hear(helper, Luck::Kept, Luck::Lost);
+        let begun = viewer.of_connection.strip_prefix(&shown).unwrap();
+        assert!(begun.contains(r#""toolThought":"The ""#), "{begun}");
+        let shown = viewer.of_connection.clone();
+        viewer.hear(chief, Luck::Kept, Luck::Kept);
+        let ended = viewer.of_connection.strip_prefix(&shown).unwrap();
+        assert!(!ended.contains("t1.c1.t1.c1.t2"), "{ended}");
+        assert_eq!(viewer.end(), undisturbed(tree, protocol));
+    }
+}
+
 /// What happens next: a run below does something, of which text and entry are kept, lost or doubled; a
 /// record of the root is shown; the client leaves and comes back.
 #[derive(Debug, Clone)]
