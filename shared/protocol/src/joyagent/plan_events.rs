@@ -127,6 +127,7 @@ impl Translator {
         };
         let (mut events, ResultText { text, finish }) = self.end_lane(entry, &path, &text);
         events.extend(self.end_report(&path, files, entry.at_ms));
+        events.extend(self.end_search(&path, entry.at_ms));
         let line = self.document_line(&path, files).filter(|_| failure.is_none());
         self.tasks.retain(|(known, _)| known != task);
         let text = line.unwrap_or_else(|| match text.trim() {

@@ -157,7 +157,8 @@ impl Translator {
         paths.iter().flat_map(|path| self.end_search(path, at_ms)).collect()
     }
 
-    fn end_search(&mut self, path: &Path, at_ms: i64) -> Vec<AgentResponse> {
+    /// Ends a search with what it had written, where no call brings its result.
+    pub(super) fn end_search(&mut self, path: &Path, at_ms: i64) -> Vec<AgentResponse> {
         let search = self.searches.get(path).filter(|search| !search.has_ended);
         let Some(search) = search else { return Vec::new() };
         let written = search.complete.clone();

@@ -11,7 +11,7 @@ use crate::story;
 
 /// The page of a run that called an agent, for a client that saw all of it being written.
 fn page_of(agent: Agent) -> Page {
-    let story = Story::new(agent, &[]);
+    let story = Story::new(agent, &[], false);
     let happenings: Vec<Happening> = story.happenings(&[7; 20]);
     let frames = frames(Protocol::Ui, &story, &happenings, None);
     let text: String = frames.iter().map(|frame| format!("data:{}\n\n", frame.data)).collect();

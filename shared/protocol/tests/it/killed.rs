@@ -142,34 +142,43 @@ pub(crate) struct Story {
     root: Vec<Record>,
     /// The records of the agent's run.
     child: Vec<Record>,
+    path: Path,
 }
 
 impl Story {
     /// Before each input of either run whose turn in `kills` is true its driver dies.
-    pub(crate) fn new(agent: Agent, kills: &[bool]) -> Self {
+    pub(crate) fn new(agent: Agent, kills: &[bool], is_planned: bool) -> Self {
         let (mut kills, mut epoch) = (kills.iter().copied(), 1);
-        let mut asked = story::asked("Why?");
+        let mut asked =
+            if is_planned { story::asked_to_plan("Why?") } else { story::asked("Why?") };
         asked.settings.budget.steps = 200;
         let mut root = Told::of(asked);
-        tell(&mut root, &mut kills, &mut epoch, agent.call());
-        let mut child = root.called("t1.c1", agent.spec());
+        let name = agent.spec().name;
+        let plan =
+            json!({"command": "create", "title": "t", "steps": ["Do: it"], "agents": [name]});
+        let (begin, child, ending) = if is_planned {
+            let finish = story::planned("t2", &json!({"command": "finish"}));
+            let ending = vec![finish, story::replied("summary", "All of it is done.", &[])];
+            (story::planned("t1", &plan), "s1.1", ending)
+        } else {
+            (agent.call(), "t1.c1", vec![story::replied("t2", "All of it is done.", &[])])
+        };
+        tell(&mut root, &mut kills, &mut epoch, begin);
+        let path = child.parse().unwrap();
+        let mut child = root.called(child, agent.spec());
         let mut child_epoch = 1;
         for input in agent.inputs() {
             tell(&mut child, &mut kills, &mut child_epoch, input);
         }
         tell(&mut root, &mut kills, &mut epoch, child.end());
-        tell(&mut root, &mut kills, &mut epoch, story::replied("t2", "All of it is done.", &[]));
-        Self { root: root.1, child: child.1 }
-    }
-
-    fn path() -> Path {
-        "t1.c1".parse().unwrap()
+        ending.into_iter().for_each(|input| tell(&mut root, &mut kills, &mut epoch, input));
+        Self { root: root.1, child: child.1, path }
     }
 
     /// The entries of the agent's run as they stand in the history of the root.
     fn below(&self) -> Vec<Entry> {
         let entries = self.child[1..].iter().flat_map(|record| record.entries.clone());
-        entries.map(|entry| entry.below(&Self::path())).collect()
+        entries.map(|entry| entry.below(&self.path)).collect()
     }
 
     /// All that happens to a client that was there, in order: pieces of each message, in every attempt at it.
@@ -201,11 +210,11 @@ impl Story {
         // The record that begins the run is shown early, too.
         for (nth, record) in self.child.iter().enumerate() {
             let written =
-                written_before(&self.child[nth..], &Self::path(), &mut attempts, &mut pieces);
+                written_before(&self.child[nth..], &self.path, &mut attempts, &mut pieces);
             happenings.extend(written);
             for (place, entry) in record.entries.iter().enumerate() {
                 let ends_record = place + 1 == record.entries.len();
-                let entry = entry.clone().below(&Self::path());
+                let entry = entry.clone().below(&self.path);
                 let early = EarlyEntry { index, ends_record, entry };
                 happenings.push(Happening::Live(Live::Entry(Box::new(early))));
                 index += 1;
@@ -325,6 +334,9 @@ fn raw_state(frames: &[Received]) -> BTreeMap<String, Value> {
         let (is_final, map) = (event["isFinal"] == true, event["resultMap"].clone());
         let known = state.get_mut(&id);
         match (kind.as_str(), known) {
+            ("plan_thought", Some(known)) if !is_final => {
+                add_text(&mut known["planThought"], &event["planThought"]);
+            }
             ("tool_thought", Some(known)) if !is_final => {
                 add_text(&mut known["toolThought"], &event["toolThought"]);
             }
@@ -352,7 +364,9 @@ fn raw_state(frames: &[Received]) -> BTreeMap<String, Value> {
     state.retain(|_, event| {
         let has_file =
             event["resultMap"]["fileInfo"].as_array().is_some_and(|files| !files.is_empty());
-        event["toolThought"] != "" && (event["resultMap"]["data"] != "" || has_file)
+        event["toolThought"] != ""
+            && event["planThought"] != ""
+            && (event["resultMap"]["data"] != "" || has_file)
     });
     // The last event of each text says whether more follows; that no text was taken back half, the texts say.
     state.values_mut().for_each(|event| drop(event["isFinal"].take()));
@@ -364,15 +378,16 @@ fn add_text(known: &mut Value, more: &Value) {
 }
 
 /// What the page shows, in no order: a lane is shared by runs that work at the same time.
-fn shown_chips(frames: &[Received]) -> Vec<String> {
+fn shown_chips(is_planned: bool, frames: &[Received]) -> Vec<String> {
     let text: String = frames.iter().map(|frame| format!("data:{}\n\n", frame.data)).collect();
-    let shown = page(Protocol::Ui, false, &text).unwrap();
+    let shown = page(Protocol::Ui, is_planned, &text).unwrap();
     shown.check_unlocked();
     let chips = shown.lanes().into_iter().flat_map(|lane| lane.chips);
     let mut chips: Vec<String> = chips
         .map(|chip| format!("{} {} {:?} {}", chip.kind, chip.text, chip.files, chip.panel))
         .collect();
     chips.sort();
+    chips.push(shown.thought.clone());
     chips
 }
 
@@ -386,23 +401,29 @@ proptest! {
     #[test]
     fn page_that_lived_through_kills_shows_what_a_later_one_shows(
         agent in any_agent(),
+        is_planned in any::<bool>(),
         kills in proptest::collection::vec(prop::bool::weighted(0.3), 0..14),
         pieces in proptest::collection::vec(0u8..8, 30),
     ) {
-        let story = Story::new(agent, &kills);
+        // A step that fails is tried again.
+        let is_planned = is_planned && !matches!(agent, Agent::BrokenReport | Agent::BrokenSearch);
+        let story = Story::new(agent, &kills, is_planned);
         let later: Vec<Happening> = story.root.iter().map(|record| Happening::Record(record.number)).collect();
         let lived = frames(Protocol::Ui, &story, &story.happenings(&pieces), None);
-        prop_assert_eq!(shown_chips(&lived), shown_chips(&frames(Protocol::Ui, &story, &later, None)));
+        prop_assert_eq!(shown_chips(is_planned, &lived), shown_chips(is_planned, &frames(Protocol::Ui, &story, &later, None)));
     }
 
     #[test]
     fn raw_client_that_was_cut_off_and_lived_through_kills_equals_a_later_one(
         agent in any_agent(),
+        is_planned in any::<bool>(),
         kills in proptest::collection::vec(prop::bool::weighted(0.3), 0..14),
         pieces in proptest::collection::vec(0u8..8, 30),
         cuts in proptest::collection::vec(0usize..50, 0..4),
     ) {
-        let story = Story::new(agent, &kills);
+        // A step that fails is tried again.
+        let is_planned = is_planned && !matches!(agent, Agent::BrokenReport | Agent::BrokenSearch);
+        let story = Story::new(agent, &kills, is_planned);
         let happenings = story.happenings(&pieces);
         let later: Vec<Happening> = story.root.iter().map(|record| Happening::Record(record.number)).collect();
         let expected = raw_state(&frames(Protocol::Raw, &story, &later, None));
