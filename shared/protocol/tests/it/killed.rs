@@ -387,7 +387,7 @@ fn shown_chips(is_planned: bool, frames: &[Received]) -> Vec<String> {
         .map(|chip| format!("{} {} {:?} {}", chip.kind, chip.text, chip.files, chip.panel))
         .collect();
     chips.sort();
-    chips.push(shown.thought.clone());
+    chips.push(shown.thought);
     chips
 }
 
