@@ -14,12 +14,16 @@ use crate::language::Language;
 use crate::status::RunStatus;
 use crate::tool::{ToolArguments, ToolCall, ToolFailure, ToolOutput, ToolPolicy, ToolResult};
 
+/// The parts of a budget of which the caller of agents keeps one, at least.
+const MIN_PARTS: u32 = 4;
+
 /// Bytes of what an agent is called for, as one line.
 const MAX_DESCRIPTION: usize = 500;
 
 impl AgentLoop {
-    /// Gives each agent that can begin its share of `left`, and says which do. What others hold stays theirs
-    /// until they end; one part is kept for the agent that calls them.
+    /// Gives each agent that can begin its share of `left`, and says which do. What others hold stays theirs until they
+    /// end. The caller keeps a quarter, or a part like theirs where that is less: halves would leave nothing four levels
+    /// down.
     pub fn allocate_shares(&mut self, left: BudgetShare, places: u32) -> Vec<(EntryId, Event)> {
         let LoopStage::Acting(turn) = &mut self.stage else { return Vec::new() };
         let open = || turn.calls.iter().filter(|open| open.child_id().is_some());
@@ -29,7 +33,8 @@ impl AgentLoop {
         let mut free = held.fold(left, |free, share| free.minus(share.budget));
         let (at_once, places) = split_places(places, wanted);
         let next = wanted.min(at_once).saturating_sub(holding);
-        let budget = free.equal_part(next + 1, u32::MAX);
+        let kept = free.equal_part((next + 1).max(MIN_PARTS), u32::MAX);
+        let budget = free.minus(kept).equal_part(next, u32::MAX);
         let share = AgentShare { budget, places, alone: at_once == 1 };
         let mut begun = Vec::new();
         let queued = turn.calls.iter_mut().filter(|open| open.share.is_none());

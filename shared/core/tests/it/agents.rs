@@ -203,15 +203,27 @@ fn shares_nest_and_what_is_not_used_comes_back() {
     let budgets = ["t1.c1", "t1.c2"].map(|id| caller.child(id).settings.budget);
     let left = 1_000_000 - caller.0.run().spending().tokens();
     for budget in budgets {
-        assert_eq!((budget.steps, budget.tool_calls), (13, 30));
-        assert_eq!(budget.tokens, left / 3);
+        assert_eq!((budget.steps, budget.tool_calls), (15, 34));
+        assert_eq!(budget.tokens, (left - left / 4) / 2);
     }
     caller.tell(story::task_ended("t1.c1", RunStatus::Finished, "done"));
     caller.tell(story::task_ended("t1.c2", RunStatus::Finished, "done"));
     assert_eq!(caller.0.run().spending().steps, 1 + 2 + 2);
     caller.tell(story::replied("t2", "", &[("helper", json!({"task": "again"}))]));
-    // 34 steps are left, of which the caller keeps half.
-    assert_eq!(caller.child("t2.c1").settings.budget.steps, 17);
+    // 34 steps are left, of which the caller keeps a quarter.
+    assert_eq!(caller.child("t2.c1").settings.budget.steps, 26);
+}
+
+#[test]
+fn the_deepest_agent_has_a_budget_to_work_with() {
+    let mut spec = asked("why?");
+    for _ in 0..4 {
+        let mut caller = Told::of(spec);
+        caller.tell(calls(1));
+        spec = caller.child("t1.c1").with_agent(AgentSpec { max_steps: 40, ..agent() });
+    }
+    let budget = spec.settings.budget;
+    assert!(budget.steps >= 12 && budget.tool_calls >= 30, "{budget:?}");
 }
 
 #[test]

@@ -298,6 +298,8 @@ impl Outcome {
                 "is Blocked",
                 "fails: uncertain",
                 " hears stop",
+                // Whoever says so after another person has is told to the run.
+                "is told: continue",
             ];
             let is_ended = ended.iter().any(|end| line.contains(end));
             assert!(whole.contains(&line) || is_ended, "{line}");
