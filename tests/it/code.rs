@@ -3,6 +3,7 @@
 mod chain;
 mod function;
 mod images;
+mod installation;
 mod notebook;
 mod page;
 mod queue;

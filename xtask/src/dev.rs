@@ -113,6 +113,9 @@ fn system_options() -> Result<SystemOptions> {
 
 /// The sandbox of this machine, which installs itself a Python when code is first wanted.
 fn open_sandbox() -> Result<LaptopSandbox> {
+    if let Err(error) = LaptopSandbox::remove_leftovers(&home_dir()) {
+        print_line(&format!("what earlier code left could not be removed: {error}"));
+    }
     Ok(LaptopSandbox::new(home_dir(), needs_file_wall()?, print_line, print_python_advice))
 }
 

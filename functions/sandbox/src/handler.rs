@@ -37,7 +37,11 @@ impl Handler {
         match self.answer(envelope).await {
             Ok(reply) => reply,
             Err(SandboxError::Disabled(why)) => FunctionReply::Disabled(why),
-            Err(error @ (SandboxError::Unavailable(_) | SandboxError::Busy { .. })) => {
+            Err(
+                error @ (SandboxError::Unavailable(_)
+                | SandboxError::Unready(_)
+                | SandboxError::Busy { .. }),
+            ) => {
                 tracing::warn!(%error, "a job was not done");
                 FunctionReply::Unavailable(error.to_string())
             }

@@ -24,5 +24,6 @@ mod zygote;
 
 pub use function::{FunctionError, run_function};
 pub use local_sandbox::LocalSandbox;
+pub use scratch::remove_leftovers;
 pub use walls::Walls;
 pub use zygote::{WallChoice, ZygoteSettings};

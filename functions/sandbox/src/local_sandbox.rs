@@ -87,7 +87,8 @@ impl LocalSandbox {
     /// Starts Python if it is not at work, and returns the walls around its children.
     ///
     /// # Errors
-    /// [`SandboxError::Disabled`] where it cannot be started, or where a wall is missing that must be there.
+    /// [`SandboxError::Unready`] where it cannot be started now, and [`SandboxError::Disabled`] where it never can be,
+    /// or where a wall is missing that must be there.
     pub async fn start(&self) -> Result<Walls, SandboxError> {
         Ok(self.open_workplace().await?.zygote.walls().clone())
     }
@@ -105,9 +106,13 @@ impl LocalSandbox {
             }
         };
         *running = Some(Running { scratch: Arc::clone(&scratch), zygote: None });
-        let zygote = Zygote::start(&self.settings, &scratch)
-            .await
-            .map_err(|error| SandboxError::Disabled(error.to_string()))?;
+        let zygote =
+            Zygote::start(&self.settings, &scratch).await.map_err(|error| match error {
+                ZygoteError::Seccomp(_) => SandboxError::Disabled(error.to_string()),
+                ZygoteError::Process(_) | ZygoteError::Ended | ZygoteError::Fork(_) => {
+                    SandboxError::Unready(error.to_string())
+                }
+            })?;
         if let Some(missing) = zygote.walls().missing(self.settings.needs_file_wall) {
             return Err(SandboxError::Disabled(format!(
                 "this kernel has no {missing}, which holds model-written code"

@@ -28,10 +28,10 @@ impl Scratch {
     /// Opens a folder below `parent`, which is created, and removes the folders of processes that have died.
     pub(crate) fn open(parent: &Path) -> io::Result<Self> {
         fs::create_dir_all(parent)?;
-        // Nobody removes a folder between its creation and its lock.
+        // No process removes a folder between its creation and its lock.
         let turn = create_lock(parent)?;
         turn.lock()?;
-        remove_leftovers(parent)?;
+        remove_abandoned(parent)?;
         let own = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
         let lock = create_lock(own.path())?;
         lock.lock()?;
@@ -79,7 +79,17 @@ fn create_lock(folder: &Path) -> io::Result<File> {
     File::options().create(true).append(true).open(folder.join(LOCK))
 }
 
-fn remove_leftovers(parent: &Path) -> io::Result<()> {
+/// Removes the folders below `parent` that sandboxes of processes that have died worked in.
+///
+/// # Errors
+/// [`io::Error`] where `parent` cannot be read.
+pub fn remove_leftovers(parent: &Path) -> io::Result<()> {
+    let turn = create_lock(parent)?;
+    turn.lock()?;
+    remove_abandoned(parent)
+}
+
+fn remove_abandoned(parent: &Path) -> io::Result<()> {
     for entry in fs::read_dir(parent)? {
         let entry = entry?;
         let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);

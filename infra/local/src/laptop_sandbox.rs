@@ -1,45 +1,50 @@
-//! The sandbox on a laptop: the function's own, in this process, on a Python that is made when code is first
-//! wanted.
+//! The sandbox on a laptop: the function's own, in this process, on a Python that is installed when code is first
+//! needed.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use djinn_runtime::port::sandbox::{
-    JobContext, MAX_JOB_BYTES, Sandbox, SandboxAnswer, SandboxError, SandboxJob,
+    JobContext, JobWait, MAX_JOB_BYTES, Sandbox, SandboxAnswer, SandboxError, SandboxJob,
 };
 use djinn_runtime::port::tool::BoxFuture;
-use sandbox::{LocalSandbox, WallChoice, ZygoteSettings};
-use tokio::sync::OnceCell;
+use sandbox::{LocalSandbox, WallChoice, ZygoteSettings, remove_leftovers};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::font::prepare_font;
-use crate::python::{PythonError, prepare_python};
+use crate::preparation::{InstallProgress, Preparation, PreparationFailed, ReportProgress};
+use crate::python::{PythonError, prepare_python_with_progress, remove_unfinished_python};
 
-/// How long a job waits for a Python that is being made: a slow network brings 150 MB in that time.
+/// Time that a job waits for the installation: a slow network brings 150 MB in that time.
 const PATIENCE: Duration = Duration::from_secs(570);
 /// Time that a job waits for its turn.
 const QUEUE_PATIENCE: Duration = Duration::from_secs(300);
-/// How long a call has: that, and what every job has.
+/// The timeout of a call: that, and what every job has.
 const CALL_TIMEOUT: Duration = Duration::from_secs(630);
+/// Folders in the home.
+const PYTHON: &str = "python";
+const SCRATCH: &str = "sandbox";
 
-/// A sandbox that makes itself a Python. Where it cannot, code is disabled and says why; all else works.
+/// A sandbox that installs its Python. If that fails, jobs learn why, and it is tried again after a while.
 pub struct LaptopSandbox {
-    shared: Arc<Shared>,
+    python: Arc<Preparation<LocalSandbox>>,
 }
 
-struct Shared {
+/// The settings of an installation.
+struct Installation {
     home: PathBuf,
     needs_file_wall: bool,
     say: Box<dyn Fn(&str) + Send + Sync>,
     explain: Box<dyn Fn(&PythonError) + Send + Sync>,
-    prepared: OnceCell<Result<LocalSandbox, String>>,
 }
 
 impl LaptopSandbox {
-    /// A sandbox that keeps its Python in `home/python`, and tells people by `say` what takes long, and
-    /// by `explain` why there is none. Without `needs_file_wall` code runs on a kernel that has no Landlock,
-    /// where it can read what this user can.
+    /// A sandbox that keeps its Python in `home/python`. `say` is given sentences for the terminal, and `explain` the
+    /// reason if there is no Python. Without `needs_file_wall` code runs on a kernel that has no Landlock, where it can
+    /// read what this user can.
     #[must_use]
     pub fn new(
         home: PathBuf,
@@ -47,8 +52,25 @@ impl LaptopSandbox {
         say: impl Fn(&str) + Send + Sync + 'static,
         explain: impl Fn(&PythonError) + Send + Sync + 'static,
     ) -> Self {
-        let (say, explain, prepared) = (Box::new(say), Box::new(explain), OnceCell::new());
-        Self { shared: Arc::new(Shared { home, needs_file_wall, say, explain, prepared }) }
+        let (say, explain) = (Box::new(say), Box::new(explain));
+        let installation = Arc::new(Installation { home, needs_file_wall, say, explain });
+        let prepare = move |progress| -> BoxFuture<'static, _> {
+            Box::pin(Arc::clone(&installation).open_sandbox(progress))
+        };
+        Self { python: Arc::new(Preparation::new(prepare)) }
+    }
+
+    /// Removes what processes that were killed left in `home`: folders of their jobs, and an installation that broke
+    /// off.
+    ///
+    /// # Errors
+    /// [`io::Error`] where something cannot be removed.
+    pub fn remove_leftovers(home: &Path) -> io::Result<()> {
+        let scratch = home.join(SCRATCH);
+        if scratch.exists() {
+            remove_leftovers(&scratch)?;
+        }
+        remove_unfinished_python(&home.join(PYTHON))
     }
 
     async fn answer(
@@ -56,42 +78,53 @@ impl LaptopSandbox {
         context: &JobContext,
         job: SandboxJob,
     ) -> Result<SandboxAnswer, SandboxError> {
-        // Who waits may be cancelled, and Python is made all the same.
-        let preparing = Arc::clone(&self.shared);
-        let preparing = tokio::spawn(async move { preparing.prepare().await });
-        let still = "Python's packages are still being installed: try again in a minute";
-        let waited = timeout(PATIENCE, preparing).await;
-        waited.map_err(|_| SandboxError::Unavailable(still.to_owned()))?.ok();
-        match self.shared.prepared.get() {
-            Some(Ok(sandbox)) => sandbox.run_job(context, job).await,
-            Some(Err(why)) => Err(SandboxError::Disabled(why.clone())),
-            None => Err(SandboxError::Unavailable(still.to_owned())),
-        }
+        let mut last_tenth = None;
+        let report = |InstallProgress { done, total }: InstallProgress| {
+            let tenth = Some(10 * done / total.max(1));
+            if last_tenth != tenth {
+                last_tenth = tenth;
+                context.waits.report(JobWait::Installation { done, total });
+            }
+        };
+        let sandbox = match timeout(PATIENCE, self.python.wait(report)).await {
+            Ok(Ok(sandbox)) => sandbox,
+            Ok(Err(PreparationFailed { reason, retry_in })) => {
+                let seconds = retry_in.as_secs() + 1;
+                let text = format!("{reason}; the next attempt is possible in {seconds} s");
+                return Err(SandboxError::Unready(text));
+            }
+            Err(_) => {
+                let text = "Python's packages are still being installed: try again in a minute";
+                return Err(SandboxError::Unready(text.to_owned()));
+            }
+        };
+        sandbox.run_job(context, job).await
     }
 }
 
-impl Shared {
-    async fn prepare(self: Arc<Self>) {
-        let maker = Arc::clone(&self);
-        let make = async move || {
-            let made = tokio::task::spawn_blocking(move || maker.make_sandbox()).await;
-            made.unwrap_or_else(|error| Err(error.to_string()))
-        };
-        self.prepared.get_or_init(make).await;
+impl Installation {
+    async fn open_sandbox(
+        self: Arc<Self>,
+        progress: ReportProgress,
+    ) -> Result<LocalSandbox, String> {
+        let installed = spawn_blocking(move || self.install(&progress)).await;
+        let sandbox = installed.map_err(|error| error.to_string())??;
+        sandbox.start().await.map_err(|error| error.to_string())?;
+        Ok(sandbox)
     }
 
-    fn make_sandbox(&self) -> Result<LocalSandbox, String> {
-        let say = |words: &str| (self.say)(words);
-        let place = self.home.join("python");
-        let python = prepare_python(&place, &say)
+    fn install(&self, progress: &ReportProgress) -> Result<LocalSandbox, String> {
+        let say = |text: &str| (self.say)(text);
+        let place = self.home.join(PYTHON);
+        let python = prepare_python_with_progress(&place, &say, progress)
             .inspect_err(|error| (self.explain)(error))
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| error.reason())?;
         let font = prepare_font(&place, &say).inspect_err(|error| {
             say(&format!(
                 "Chinese may show as boxes in charts: its font was not fetched ({error})"
             ));
         });
-        let scratch = self.home.join("sandbox");
+        let scratch = self.home.join(SCRATCH);
         std::fs::create_dir_all(&scratch).map_err(|error| error.to_string())?;
         let needs_file_wall = self.needs_file_wall;
         let fonts = font.into_iter().collect();
@@ -116,5 +149,30 @@ impl Sandbox for LaptopSandbox {
         job: SandboxJob,
     ) -> BoxFuture<'a, Result<SandboxAnswer, SandboxError>> {
         Box::pin(self.answer(context, job))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn folders_of_killed_processes_are_removed_before_any_job() {
+        let home = TempDir::new().unwrap();
+        LaptopSandbox::remove_leftovers(home.path()).unwrap();
+        let abandoned = home.path().join(SCRATCH).join("process-1").join("jobs");
+        fs::create_dir_all(&abandoned).unwrap();
+        fs::write(abandoned.join("file"), "of a deleted session").unwrap();
+        let broken_off = home.path().join(PYTHON);
+        fs::create_dir(&broken_off).unwrap();
+        LaptopSandbox::remove_leftovers(home.path()).unwrap();
+        let left: Vec<_> = fs::read_dir(home.path().join(SCRATCH)).unwrap().flatten().collect();
+        let left: Vec<_> = left.iter().map(fs::DirEntry::file_name).collect();
+        assert_eq!(left, ["lock"]);
+        assert!(!broken_off.exists());
     }
 }

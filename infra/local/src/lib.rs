@@ -8,6 +8,7 @@ mod font;
 mod laptop_gateway;
 mod laptop_sandbox;
 mod log;
+mod preparation;
 mod private;
 mod python;
 mod resume;

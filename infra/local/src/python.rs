@@ -1,12 +1,16 @@
 //! The Python of the sandbox on a laptop: an environment of its own with the packages that code may import.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::preparation::InstallProgress;
+
 /// What is installed, with the hash of each file.
 const REQUIREMENTS: &str = include_str!("../../sandbox/requirements.txt");
+/// The file in the environment that is written last.
+const STAMP: &str = "installed.txt";
 /// The oldest Python that it runs on.
 const OLDEST: (u32, u32) = (3, 11);
 
@@ -27,36 +31,114 @@ pub enum PythonError {
     Unwritable(String, io::Error),
 }
 
-/// Makes the environment in `place`, unless it is there with the packages that are asked for, and returns its
-/// Python. `say` is told before the minute that it takes.
+impl PythonError {
+    /// The reason alone, without the command that failed.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Self::Failed(_, reason) => format!("Python's packages were not installed: {reason}"),
+            Self::Missing | Self::TooOld(_) | Self::Unwritable(..) => self.to_string(),
+        }
+    }
+}
+
+/// Installs the environment in `place`, unless it is there with the packages that are required, and returns its
+/// Python. `say` is given a sentence before the minute that it takes.
 ///
 /// # Errors
 /// [`PythonError`], whose text says what to do.
 pub fn prepare_python(place: &Path, say: &dyn Fn(&str)) -> Result<PathBuf, PythonError> {
-    let python = place.join("bin").join("python");
-    let stamp = place.join("installed.txt");
-    // An environment cannot be moved: its scripts name their interpreter by its path.
-    let wanted = format!("# {}\n{REQUIREMENTS}", place.display());
-    let is_whole = || run(Command::new(&python).arg("--version")).is_ok();
-    if fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) && is_whole() {
+    prepare_python_with_progress(place, say, &|_| {})
+}
+
+/// The same; `report` is given the progress in packages.
+///
+/// # Errors
+/// [`PythonError`], whose text says what to do.
+pub(crate) fn prepare_python_with_progress(
+    place: &Path,
+    say: &dyn Fn(&str),
+    report: &dyn Fn(InstallProgress),
+) -> Result<PathBuf, PythonError> {
+    let unwritable = |error| PythonError::Unwritable(place.display().to_string(), error);
+    if let Some(python) = find_whole_python(place) {
         return Ok(python);
     }
     check_version()?;
+    let lock = open_lock(place).map_err(unwritable)?;
+    if lock.try_lock().is_err() {
+        say(&format!("waiting for another installation into {}", place.display()));
+        lock.lock().map_err(unwritable)?;
+    }
+    // The other installation may have ended well.
+    if let Some(python) = find_whole_python(place) {
+        return Ok(python);
+    }
     say(&format!(
         "installing Python's packages for code into {} (about a minute)",
         place.display()
     ));
-    let unwritable = |error| PythonError::Unwritable(place.display().to_string(), error);
+    let total = REQUIREMENTS.lines().filter(|line| line.contains("==")).count() + 1;
+    report(InstallProgress { done: 0, total });
     fs::create_dir_all(place).map_err(unwritable)?;
-    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(place))?;
+    // The commands hold the lock too, and may outlive this process: two never write into one place.
+    let held = || lock.try_clone().map(Stdio::from).map_err(unwritable);
+    run_with_input(Command::new("python3").args(["-m", "venv", "--clear"]).arg(place), held()?)?;
     let list = place.join("requirements.txt");
     fs::write(&list, REQUIREMENTS).map_err(unwritable)?;
-    let pip =
-        ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--require-hashes"];
-    let only = ["--only-binary", ":all:", "-r"];
-    run(Command::new(&python).args(pip).args(only).arg(&list))?;
-    fs::write(&stamp, wanted).map_err(unwritable)?;
+    let python = python_of(place);
+    let mut command = Command::new(&python);
+    command.args(["-m", "pip", "--disable-pip-version-check", "install", "--require-hashes"]);
+    command.args(["--progress-bar", "off", "--only-binary", ":all:", "-r"]).arg(&list);
+    let mut done = 0;
+    run_by_line(command, held()?, |line| {
+        if line.starts_with("Collecting ") {
+            done = (done + 1).min(total - 1);
+            report(InstallProgress { done, total });
+        }
+    })?;
+    fs::write(place.join(STAMP), required_stamp(place)).map_err(unwritable)?;
+    report(InstallProgress { done: total, total });
     Ok(python)
+}
+
+/// Removes an installation into `place` that broke off, unless somebody is at it.
+///
+/// # Errors
+/// [`io::Error`] where it cannot be removed.
+pub(crate) fn remove_unfinished_python(place: &Path) -> io::Result<()> {
+    if !place.exists() || place.join(STAMP).exists() {
+        return Ok(());
+    }
+    let lock = open_lock(place)?;
+    if lock.try_lock().is_err() || place.join(STAMP).exists() {
+        return Ok(());
+    }
+    fs::remove_dir_all(place)
+}
+
+fn open_lock(place: &Path) -> io::Result<File> {
+    if let Some(parent) = place.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    // It is the input of commands too, and nothing is in it.
+    File::options().read(true).append(true).create(true).open(place.with_extension("lock"))
+}
+
+fn python_of(place: &Path) -> PathBuf {
+    place.join("bin").join("python")
+}
+
+/// The text of the stamp of an installation that has ended well.
+fn required_stamp(place: &Path) -> String {
+    // An environment cannot be moved: its scripts name their interpreter by its path.
+    format!("# {}\n{REQUIREMENTS}", place.display())
+}
+
+fn find_whole_python(place: &Path) -> Option<PathBuf> {
+    let python = python_of(place);
+    let stamp = fs::read_to_string(place.join(STAMP)).ok()?;
+    let is_whole = || run(Command::new(&python).arg("--version")).is_ok();
+    (stamp == required_stamp(place) && is_whole()).then_some(python)
 }
 
 fn check_version() -> Result<(), PythonError> {
@@ -75,14 +157,119 @@ fn check_version() -> Result<(), PythonError> {
 /// # Errors
 /// [`PythonError::Failed`] with the last line that it complained with.
 pub(crate) fn run(command: &mut Command) -> Result<Output, PythonError> {
+    run_with_input(command, Stdio::null())
+}
+
+fn run_with_input(command: &mut Command, input: Stdio) -> Result<Output, PythonError> {
     let shown = format!("{command:?}");
-    let failed = |why: String| PythonError::Failed(shown.clone(), why);
-    let output =
-        command.stdin(Stdio::null()).output().map_err(|error| failed(error.to_string()))?;
+    let output = command.stdin(input).output();
+    let output = output.map_err(|error| PythonError::Failed(shown.clone(), error.to_string()))?;
     if output.status.success() {
         return Ok(output);
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    Err(failed(last.to_owned()))
+    let printed = [output.stdout, output.stderr].concat();
+    let printed = String::from_utf8_lossy(&printed);
+    Err(PythonError::Failed(shown, describe_failure(printed.lines())))
+}
+
+/// Runs a command to its end, and calls `handle` with each line that it prints.
+fn run_by_line(
+    mut command: Command,
+    input: Stdio,
+    mut handle: impl FnMut(&str),
+) -> Result<(), PythonError> {
+    let shown = format!("{command:?}");
+    let failed = |error: io::Error| PythonError::Failed(shown.clone(), error.to_string());
+    let (reader, writer) = io::pipe().map_err(failed)?;
+    command.stdin(input).stdout(writer.try_clone().map_err(failed)?).stderr(writer);
+    let mut child = command.spawn().map_err(failed)?;
+    // Its own ends of the pipe.
+    drop(command);
+    let mut lines = Vec::new();
+    for line in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
+        let line = String::from_utf8_lossy(&line).into_owned();
+        handle(&line);
+        lines.push(line);
+    }
+    if child.wait().map_err(failed)?.success() {
+        return Ok(());
+    }
+    Err(PythonError::Failed(shown, describe_failure(lines.iter().map(String::as_str))))
+}
+
+/// The reason why a command failed: the end of what it said of its network, or its last line.
+fn describe_failure<'a>(lines: impl DoubleEndedIterator<Item = &'a str> + Clone) -> String {
+    let network = lines.clone().rev().find_map(|line| line.split_once("connection broken by"));
+    if let Some((_, reason)) = network {
+        let reason = reason.rsplit_once(">: ").map_or(reason, |(_, reason)| reason);
+        let reason = reason.split("')").next().unwrap_or(reason);
+        return format!("no connection to the index of packages: {}", reason.trim());
+    }
+    let last = lines.rev().find(|line| !line.trim().is_empty());
+    last.unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn installation_that_broke_off_is_removed_unless_it_is_at_work() {
+        let home = TempDir::new().unwrap();
+        let place = home.path().join("python");
+        remove_unfinished_python(&place).unwrap();
+        fs::create_dir_all(place.join("bin")).unwrap();
+        let lock = open_lock(&place).unwrap();
+        lock.lock().unwrap();
+        remove_unfinished_python(&place).unwrap();
+        assert!(place.exists(), "it is at work");
+        drop(lock);
+        remove_unfinished_python(&place).unwrap();
+        assert!(!place.exists());
+        fs::create_dir_all(&place).unwrap();
+        fs::write(place.join(STAMP), "of an older list").unwrap();
+        remove_unfinished_python(&place).unwrap();
+        assert!(place.exists(), "it is whole");
+    }
+
+    #[test]
+    fn command_that_outlives_this_process_keeps_the_lock() {
+        let home = TempDir::new().unwrap();
+        let place = home.path().join("python");
+        let lock = open_lock(&place).unwrap();
+        lock.lock().unwrap();
+        let (reader, writer) = io::pipe().unwrap();
+        // It waits until its output is read.
+        let mut command = Command::new("yes");
+        let mut child = command.stdin(lock).stdout(writer).spawn().unwrap();
+        drop(command);
+        assert!(open_lock(&place).unwrap().try_lock().is_err());
+        drop(reader);
+        child.wait().unwrap();
+        assert!(open_lock(&place).unwrap().try_lock().is_ok());
+    }
+
+    #[test]
+    fn lines_of_a_command_are_handled_and_the_best_one_says_why_it_failed() {
+        let run = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            let mut lines = Vec::new();
+            let result = run_by_line(command, Stdio::null(), |line| lines.push(line.to_owned()));
+            let reason = result.map_err(|error| {
+                let PythonError::Failed(_, reason) = error else { panic!("{error}") };
+                reason
+            });
+            (lines.join("|"), reason)
+        };
+        assert_eq!(run("echo a; echo b >&2"), ("a|b".to_owned(), Ok(())));
+        assert_eq!(run("echo a; echo; exit 1").1, Err("a".to_owned()));
+        let refused = "echo \"WARNING: Retrying (Retry(total=0)) after connection broken by \
+            'NewConnectionError('<Connection object at 0x7f>: No route to host')': /simple/numpy/\"; \
+            echo ERROR: No matching distribution; exit 1";
+        let reason = "no connection to the index of packages: No route to host";
+        assert_eq!(run(refused).1, Err(reason.to_owned()));
+    }
 }

@@ -56,6 +56,7 @@ wordings! {
     FallbackAnswers = "notice"."fallback_answers";
     ModelDelayed = "notice"."model_delayed";
     StillWorking = "notice"."still_working";
+    SandboxInstallation = "progress"."sandbox_installation";
     SandboxQueue = "progress"."sandbox_queue";
     JustAnswer = "question"."just_answer";
     AnswerByWord = "question"."answer_by_word";

@@ -4,6 +4,8 @@
 mod small_image;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use djinn_core::file::{AttachedImage, ProductFile, image_type_of};
@@ -12,11 +14,11 @@ use futures::future::{Either, join_all, select};
 use futures::pin_mut;
 
 use crate::port::SessionKey;
-use crate::port::clock::Clock as _;
+use crate::port::clock::Clock;
 use crate::port::file::{Files as _, NewFile};
 use crate::port::model::RequestImage;
 use crate::port::sandbox::{
-    JobContext, JobEnd, SandboxAnswer, SandboxError, SandboxFile, SandboxJob, SandboxWork,
+    JobContext, JobEnd, JobWait, SandboxAnswer, SandboxError, SandboxFile, SandboxJob, SandboxWork,
     ScaleValue,
 };
 use crate::world::Ports;
@@ -30,7 +32,8 @@ const MAX_SCALED_BYTES: u64 = 5_000_000;
 /// Bytes of an image that is shown without the sandbox, if it is plain.
 const MAX_SMALL_BYTES: u64 = 256 * 1024;
 
-/// How long a question waits for its images at most. Its run has not begun, so its client hears nothing.
+/// Time that a question waits for its images, unless the sandbox is being installed. Its run has not begun, so its
+/// client hears nothing.
 const MAX_WAIT: Duration = Duration::from_secs(20);
 
 /// An image that came with a question.
@@ -57,11 +60,13 @@ pub(crate) async fn prepare_images<P: Ports>(
         .map(|(image, _)| image.file)
         .collect();
     let batches = split_by_size(&sent, room);
+    let is_installing = Arc::new(AtomicBool::new(false));
     let scaling = join_all(batches.into_iter().map(|batch| {
         let batch = images.iter().filter(move |image| batch.contains(&&image.file.name));
-        scale_batch(ports, session, batch.collect())
+        scale_batch(ports, session, batch.collect(), Arc::clone(&is_installing))
     }));
-    let patience = ports.clock().sleep(MAX_WAIT);
+    let longest = ports.sandbox().call_timeout();
+    let patience = wait_in_vain(ports.clock(), &is_installing, longest);
     pin_mut!(scaling, patience);
     let scaled: BTreeMap<FileName, AttachedImage> = match select(scaling, patience).await {
         Either::Left((batches, _)) => batches.into_iter().flatten().collect(),
@@ -75,6 +80,14 @@ pub(crate) async fn prepare_images<P: Ports>(
         scaled.unwrap_or_else(|| show_as_is(image.file))
     };
     images.iter().map(image).collect()
+}
+
+/// Waits as long as a question waits for its images, and `longest` more if the sandbox is being installed by then.
+async fn wait_in_vain(clock: &impl Clock, is_installing: &AtomicBool, longest: Duration) {
+    clock.sleep(MAX_WAIT).await;
+    if is_installing.load(Ordering::Relaxed) {
+        clock.sleep(longest).await;
+    }
 }
 
 /// Tells small images that can be shown as they are from those that the sandbox makes ready.
@@ -115,19 +128,25 @@ async fn scale_batch<P: Ports>(
     ports: &P,
     session: &SessionKey,
     images: Vec<&AttachedContent<'_>>,
+    is_installing: Arc<AtomicBool>,
 ) -> BTreeMap<FileName, AttachedImage> {
     let files = images.iter().map(|image| read_image(ports, session, image));
     let files: Vec<SandboxFile> = join_all(files).await.into_iter().flatten().collect();
     let names: Vec<FileName> = files.iter().map(|file| file.name.clone()).collect();
     let work = SandboxWork::Scale { names, max_edge: MAX_EDGE, max_bytes: MAX_SCALED_BYTES };
     let job = SandboxJob { work, files, state: Vec::new() };
-    let answer = match ports.sandbox().run_job(&JobContext::new(session), job).await {
+    let context = JobContext::new(session).with_wait_reporter(move |wait| {
+        if matches!(wait, JobWait::Installation { .. }) {
+            is_installing.store(true, Ordering::Relaxed);
+        }
+    });
+    let answer = match ports.sandbox().run_job(&context, job).await {
         Ok(answer) if answer.end == JobEnd::Done => Some(answer),
         Ok(answer) => {
             tracing::warn!(end = ?answer.end, "images not made ready");
             None
         }
-        Err(SandboxError::Disabled(_)) => return BTreeMap::new(),
+        Err(SandboxError::Disabled(_) | SandboxError::Unready(_)) => return BTreeMap::new(),
         Err(error @ (SandboxError::Unavailable(_) | SandboxError::Busy { .. })) => {
             tracing::warn!(%error, "images not made ready");
             None
@@ -238,6 +257,8 @@ fn copy_name(content: &[u8], media_type: &str) -> Option<FileName> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
 
     fn file(name: &str, size: u64) -> ProductFile {
@@ -264,6 +285,35 @@ mod tests {
             .collect();
         assert_eq!(batches, ["ab", "c", "d", "e"]);
         assert!(split_by_size(&[], 10).is_empty());
+    }
+
+    /// A clock that remembers for how many seconds it was waited for.
+    #[derive(Default)]
+    struct RecordingClock(Mutex<Vec<u64>>);
+
+    impl Clock for RecordingClock {
+        fn now_ms(&self) -> i64 {
+            0
+        }
+
+        fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
+            self.0.lock().unwrap().push(duration.as_secs());
+            std::future::ready(())
+        }
+
+        fn jitter(&self) -> f64 {
+            0.0
+        }
+    }
+
+    #[tokio::test]
+    async fn images_wait_longer_while_the_sandbox_is_installed() {
+        for (is_installing, waits) in [(false, vec![20]), (true, vec![20, 630])] {
+            let clock = RecordingClock::default();
+            let longest = Duration::from_secs(630);
+            wait_in_vain(&clock, &AtomicBool::new(is_installing), longest).await;
+            assert_eq!(*clock.0.lock().unwrap(), waits);
+        }
     }
 
     #[test]

@@ -101,7 +101,8 @@ impl TypedTool for FetchTool {
                 estimate: Estimate { tokens: 5_000, ms: 3_000, calls: 1, ..Estimate::default() },
                 ..ToolPolicy::default()
             },
-            timeout: TIMEOUT,
+            // A document waits for the sandbox.
+            timeout: self.sandbox.call_timeout().max(TIMEOUT),
             visible: true,
             for_agents_only: false,
         }

@@ -234,7 +234,8 @@ impl<F: Files + Send + Sync> TypedTool for FileTool<F> {
             words: self.prompts.describe_tool(language, prompt::TOOL_FILE),
             effect: EffectClass::Idempotent,
             policy: tool_policy(),
-            timeout: Duration::from_secs(30),
+            // A document waits for the sandbox.
+            timeout: self.sandbox.call_timeout().max(Duration::from_secs(30)),
             visible: false,
             for_agents_only: false,
         }

@@ -91,12 +91,18 @@ async fn bring_files<F: Files>(
 pub(crate) fn job_context(context: &ToolContext) -> JobContext {
     let progress = context.progress.clone();
     let language = context.language;
-    JobContext::new(&context.session).with_wait_reporter(move |wait| match wait {
-        JobWait::Queue { place } => {
-            let values = [("place", place.to_string())];
-            let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
-            progress.report(&Wording::SandboxQueue.fill(language, &values));
-        }
+    JobContext::new(&context.session).with_wait_reporter(move |wait| {
+        let text = match wait {
+            JobWait::Queue { place } => {
+                Wording::SandboxQueue.fill(language, &[("place", &place.to_string())])
+            }
+            JobWait::Installation { done, total } => {
+                let done = done.to_string();
+                let total = total.to_string();
+                Wording::SandboxInstallation.fill(language, &[("done", &done), ("total", &total)])
+            }
+        };
+        progress.report(&text);
     })
 }
 
@@ -127,6 +133,7 @@ pub(crate) fn explain_sandbox_error(
     let problem = match error {
         SandboxError::Disabled(_) => "disabled",
         SandboxError::Unavailable(_) => "unavailable",
+        SandboxError::Unready(_) => "unready",
         SandboxError::Busy { .. } => "busy",
     };
     tracing::warn!(problem, why = %error, "a job was not done in the sandbox");

@@ -5,13 +5,13 @@ use djinn_runtime::port::outside::{
     ForeignDocument, OutsideError, PageLink, PageNote, PageProblem, PageTarget, PageText,
 };
 use djinn_runtime::port::sandbox::{
-    ExtractValue, JobContext, Sandbox, SandboxError, SandboxFile, SandboxJob, SandboxWork,
+    ExtractValue, Sandbox, SandboxError, SandboxFile, SandboxJob, SandboxWork,
 };
 use djinn_runtime::port::tool::{ToolContext, ToolError};
 use djinn_runtime::prompt::{self, Prompts};
 use serde_json::{Value, json};
 
-use crate::job_files::{explain_sandbox_error, render_error};
+use crate::job_files::{explain_sandbox_error, job_context, render_error};
 
 /// Links of a page that a model is told of.
 const MAX_TOLD_LINKS: usize = 40;
@@ -105,7 +105,7 @@ pub(crate) async fn read_document(
         language: context.language,
     };
     let job = SandboxJob { work, files: vec![SandboxFile { name, content }], state: Vec::new() };
-    let answer = sandbox.run_job(&JobContext::new(&context.session), job).await;
+    let answer = sandbox.run_job(&job_context(context), job).await;
     let answer = answer.map_err(DocumentProblem::Sandbox)?;
     let part: ExtractValue = serde_json::from_value(answer.value).map_err(|_| broken())?;
     if let Some(problem) = part.problem {

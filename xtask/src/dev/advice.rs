@@ -92,13 +92,13 @@ const TABLE: [Advice; 10] = [
     Advice {
         problem: Problem::PythonMissing,
         happened: "Code cannot run here: there is no usable Python. All else works.",
-        remedy: "Install Python 3.11 or later as `python3`, and start again.",
+        remedy: "Install Python 3.11 or later as `python3`, and ask again.",
         page: "docs/sandbox.md",
     },
     Advice {
         problem: Problem::PythonUnprepared,
         happened: "Code cannot run here: its Python could not be made ready. All else works.",
-        remedy: "Check that `python3` has venv and pip, and that the network leads to PyPI; then start again.",
+        remedy: "Check that `python3` has venv and pip, and that the network leads to PyPI; then ask again.",
         page: "docs/sandbox.md",
     },
 ];

@@ -62,6 +62,13 @@ pub enum JobWait {
         /// The place in line.
         place: usize,
     },
+    /// The installation of Python and its packages: `done` of `total` parts are there.
+    Installation {
+        /// The number of parts that are there.
+        done: usize,
+        /// The number of all parts.
+        total: usize,
+    },
 }
 
 /// A receiver of what a job waits for; the default receives nothing.
@@ -330,6 +337,9 @@ pub enum SandboxError {
     /// It was not reached, or it failed; the same job may succeed later.
     #[error("{0}")]
     Unavailable(String),
+    /// Python could not be installed or started, which is tried again: a sentence that says what failed, and when.
+    #[error("{0}")]
+    Unready(String),
     /// Too many jobs are at work; the same job may have its turn later.
     #[error("the sandbox is busy: this job is number {place} in line")]
     Busy {
