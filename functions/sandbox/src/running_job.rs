@@ -18,7 +18,7 @@ use tokio::time::sleep;
 use crate::disk_usage::exceeds_quota;
 use crate::output::OutputCollector;
 use crate::standstill::Standstill;
-use crate::zygote::{ZygoteChild, ForkedChild};
+use crate::zygote::{ForkedChild, ZygoteChild};
 
 /// Bytes of the value of a job.
 const MAX_VALUE: usize = 4 * 1024 * 1024;

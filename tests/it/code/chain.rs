@@ -66,7 +66,7 @@ impl Chain {
     /// The status of the answer to a browser that shows a file, its policy and its body.
     async fn show(&self, name: &str) -> (u16, String, String) {
         let url = format!("{}/v1/file_tool/preview/s1/{name}", self.world.url);
-        let request = reqwest::Client::new().get(url).header("accept", "text/html");
+        let request = self.world.http.get(url).header("accept", "text/html");
         let response = request.send().await.unwrap();
         let policy = response.headers().get("content-security-policy");
         let policy = policy.map_or("", |policy| policy.to_str().unwrap()).to_owned();

@@ -71,7 +71,7 @@ async fn documents_of_real_use_are_read_by_an_agent() {
         let result = completed(&frames, &format!("t1.c{}.result", at + 1))[0].json();
         let text = result["result"]["text"].as_str().unwrap_or_else(|| panic!("{name}: {result}"));
         for part in parts {
-            assert!(text.contains(part), "{name}: {part}: {:.2000}", text);
+            assert!(text.contains(part), "{name}: {part}: {text:.2000}");
         }
     }
 }

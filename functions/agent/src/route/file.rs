@@ -2,8 +2,8 @@
 //!
 //! Its `requestId` is a session id, or any request id of that session.
 
-mod encoded_word;
 mod as_text;
+mod encoded_word;
 mod open;
 mod presentation;
 mod upload;
