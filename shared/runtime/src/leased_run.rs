@@ -11,6 +11,7 @@ use crate::port::journal::Lease;
 use crate::port::lease::{LeaseAcquisition, Leases};
 use crate::port::{RunKey, StoreError};
 use crate::settings::to_millis;
+use crate::shutdown::ActiveDriver;
 use crate::world::Ports;
 
 /// A run as an invocation serves it.
@@ -35,15 +36,22 @@ pub struct LeasedRun {
     pub(crate) is_new: bool,
     /// The journal up to its newest record.
     pub(crate) journal: Journal,
+    /// The driver that it has here, from before the lease was taken.
+    pub(crate) driver: ActiveDriver,
 }
 
-/// Takes the lease of a run and reads its journal, unless somebody else drives it. Returns its records
+/// Takes the lease of a run and reads its journal, unless somebody else drives it or this process is to end. Returns its records
 /// from number `from` on, too.
 pub(crate) async fn take_over<P: Ports>(
     ports: &P,
     serving: &ServeContext,
     from: u64,
 ) -> Result<Option<(Box<LeasedRun>, Vec<Record>)>, StoreError> {
+    // Counted first: a process that is to end waits for it, or is known to be about to end here.
+    let driver = ports.shutdown().register_driver();
+    if ports.shutdown().is_requested() {
+        return Ok(None);
+    }
     let now_ms = ports.clock().now_ms();
     let until_ms = now_ms.saturating_add(to_millis(ports.settings().lease));
     let key = &serving.key;
@@ -74,5 +82,5 @@ pub(crate) async fn take_over<P: Ports>(
         // Whoever stood still between the two was taken over from meanwhile.
         return Ok(None);
     }
-    Ok(Some((Box::new(LeasedRun { lease, lapsed, is_new: false, journal }), records)))
+    Ok(Some((Box::new(LeasedRun { lease, lapsed, is_new: false, journal, driver }), records)))
 }

@@ -52,7 +52,7 @@ pub async fn serve_client<P: Ports>(
     loop {
         let end = match driving.take() {
             Some(driving) => {
-                let LeasedRun { lease, lapsed, is_new, journal } = *driving;
+                let LeasedRun { lease, lapsed, is_new, journal, driver } = *driving;
                 let ServeContext { key, deadline, hops, .. } = &serving;
                 let (key, deadline, hops) = (key.clone(), *deadline, *hops);
                 let (client, caller, before) = (Some(client), None, Vec::new());
@@ -70,7 +70,7 @@ pub async fn serve_client<P: Ports>(
                 };
                 // In boxes: many responses are served at once, and one that drives needs no room
                 // for following.
-                Box::pin(crate::driver::drive_run(ports, drive)).await
+                Box::pin(crate::driver::drive_run(ports, drive, driver)).await
             }
             None => match Box::pin(follow_run(ports, &serving, client)).await {
                 FollowEnd::TakenOver { client: following, leased_run: taken } => {

@@ -1,20 +1,23 @@
 //! The end of a process that is asked to end: its drivers hand their runs over first, which is no crash.
 
+use std::sync::Arc;
+
 use tokio::sync::watch;
 
-/// A process's wish to end, and the drivers in it that have not handed over.
-#[derive(Debug, Default)]
+/// A process's wish to end, and the drivers in it that have not handed over. All clones are the same.
+#[derive(Debug, Clone, Default)]
 pub struct Shutdown {
-    requested: watch::Sender<bool>,
-    drivers: watch::Sender<usize>,
+    requested: Arc<watch::Sender<bool>>,
+    drivers: Arc<watch::Sender<usize>>,
 }
 
 /// A driver at work, until this is dropped.
-pub(crate) struct ActiveDriver<'a>(&'a Shutdown);
+#[derive(Debug)]
+pub(crate) struct ActiveDriver(Arc<watch::Sender<usize>>);
 
-impl Drop for ActiveDriver<'_> {
+impl Drop for ActiveDriver {
     fn drop(&mut self) {
-        self.0.drivers.send_modify(|drivers| *drivers = drivers.saturating_sub(1));
+        self.0.send_modify(|drivers| *drivers = drivers.saturating_sub(1));
     }
 }
 
@@ -43,8 +46,9 @@ impl Shutdown {
         let _open = drivers.wait_for(|drivers| *drivers == 0).await;
     }
 
-    pub(crate) fn register_driver(&self) -> ActiveDriver<'_> {
+    /// Counts a driver, before it takes a lease.
+    pub(crate) fn register_driver(&self) -> ActiveDriver {
         self.drivers.send_modify(|drivers| *drivers += 1);
-        ActiveDriver(self)
+        ActiveDriver(Arc::clone(&self.drivers))
     }
 }

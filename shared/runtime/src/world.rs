@@ -41,7 +41,7 @@ pub struct World<S, M, A, I, C> {
     /// How long things may take.
     pub settings: Arc<Settings>,
     /// The wish of this process to end.
-    pub shutdown: Arc<Shutdown>,
+    pub shutdown: Shutdown,
     /// What reads prompts and models anew, if the deployment keeps any as texts.
     pub configuration: Option<Arc<dyn ConfigurationSource<M>>>,
 }
@@ -59,7 +59,7 @@ impl<S, M, A, I, C> Clone for World<S, M, A, I, C> {
             content: Arc::clone(&self.content),
             sandbox: Arc::clone(&self.sandbox),
             settings: Arc::clone(&self.settings),
-            shutdown: Arc::clone(&self.shutdown),
+            shutdown: self.shutdown.clone(),
             configuration: self.configuration.clone(),
         }
     }

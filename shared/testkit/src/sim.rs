@@ -31,6 +31,7 @@ use djinn_runtime::prompt::Prompts;
 use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{LoadedRun, ServeContext, continue_run, request_stop, start_background};
 use djinn_runtime::settings::Settings;
+use djinn_runtime::shutdown::Shutdown;
 use djinn_runtime::world::World;
 pub use host::SimHost;
 use tokio::sync::{mpsc, oneshot};
@@ -103,7 +104,7 @@ impl Sim {
             content: Arc::default(),
             sandbox: Arc::new(DisabledSandbox("the simulation has no sandbox".to_owned())),
             settings: Arc::new(Settings::default()),
-            shutdown: Arc::default(),
+            shutdown: Shutdown::default(),
             configuration: None,
         };
         let sim = Self {

@@ -18,6 +18,7 @@ use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::SystemClock;
 use djinn_runtime::prompt::Prompts;
 use djinn_runtime::settings::Settings;
+use djinn_runtime::shutdown::Shutdown;
 use djinn_runtime::world::World;
 use djinn_settings::InvalidSetting;
 use djinn_settings::table::runtime::MAX_USD;
@@ -113,7 +114,7 @@ pub fn build_world<A: Alarms, I: Invoker>(
         clock: Arc::new(SystemClock),
         store,
         prompts,
-        shutdown: Arc::default(),
+        shutdown: Shutdown::default(),
         configuration,
     })
 }

@@ -172,7 +172,7 @@ async fn timed(door: &Door, clock: &ManualClock) -> Client {
         content,
         sandbox,
         settings,
-        shutdown: Arc::default(),
+        shutdown: djinn_runtime::shutdown::Shutdown::default(),
         configuration,
     };
     let var = |name: &str| match name {

@@ -106,7 +106,7 @@ impl Function {
             content: Arc::default(),
             sandbox: Arc::new(DisabledSandbox("this function has no sandbox".to_owned())),
             settings: Arc::new(quick()),
-            shutdown: Arc::default(),
+            shutdown: djinn_runtime::shutdown::Shutdown::default(),
             configuration: None,
         };
         Self { executor: Executor { ports }, host, aws, _stores: stores }

@@ -187,6 +187,7 @@ impl<P: Ports> ChildExecution<P> {
 
     /// Creates it, under a lease if it is to be driven here.
     async fn create_child(&self) -> Result<FoundChild, ChildError> {
+        let driver = self.ports.shutdown().register_driver();
         let spec = self.complete_spec().await?;
         let now_ms = self.ports.clock().now_ms();
         let until_ms = now_ms.saturating_add(to_millis(self.ports.settings().lease));
@@ -204,7 +205,7 @@ impl<P: Ports> ChildExecution<P> {
             CreateResult::Exists(meta) => FoundChild::Existing(meta),
             CreateResult::Created | CreateResult::SessionBusy(_) | CreateResult::NotAdmitted(_) => {
                 FoundChild::New(lease.map(|lease| {
-                    Box::new(LeasedRun { lease, lapsed: false, is_new: true, journal })
+                    Box::new(LeasedRun { lease, lapsed: false, is_new: true, journal, driver })
                 }))
             }
         })

@@ -89,7 +89,7 @@ async fn drive_leased<P: Ports>(
     earlier_records: Vec<Record>,
     caller: Option<CallerLink>,
 ) {
-    let LeasedRun { lease, lapsed, is_new, journal } = leased_run;
+    let LeasedRun { lease, lapsed, is_new, journal, driver } = leased_run;
     let ServeContext { key, deadline, hops, .. } = serving;
     let client = None;
     let drive = DriveParams {
@@ -104,7 +104,7 @@ async fn drive_leased<P: Ports>(
         deadline,
         hops,
     };
-    drive_run(ports, drive).await;
+    drive_run(ports, drive, driver).await;
 }
 
 async fn has_run_ended<P: Ports>(ports: &P, key: &RunKey) -> Result<bool, StoreError> {

@@ -9,6 +9,7 @@ use crate::client::ClientStream;
 use crate::deadline::Deadline;
 use crate::port::RunKey;
 use crate::port::journal::Lease;
+use crate::shutdown::ActiveDriver;
 use crate::world::Ports;
 
 /// A run to be driven: its journal as it was read under the lease.
@@ -63,7 +64,13 @@ impl DriveEnd {
 }
 
 /// Drives a run until it has ended, is handed over, or is somebody else's.
-pub(crate) async fn drive_run<P: Ports>(ports: &P, mut drive: DriveParams) -> DriveEnd {
+/// A process that is asked to end waits for `driver`.
+pub(crate) async fn drive_run<P: Ports>(
+    ports: &P,
+    mut drive: DriveParams,
+    driver: ActiveDriver,
+) -> DriveEnd {
+    let _driver = driver;
     let span = tracing::info_span!(
         "run.drive",
         run_id = %drive.key.run,
@@ -71,7 +78,6 @@ pub(crate) async fn drive_run<P: Ports>(ports: &P, mut drive: DriveParams) -> Dr
         epoch = drive.lease.epoch,
         hops = drive.hops,
     );
-    let _driver = ports.shutdown().register_driver();
     async {
         // In a box, since every future around it would hold room for it, and one that moves it twice.
         let (earlier, is_new) = (std::mem::take(&mut drive.earlier_records), drive.is_new);

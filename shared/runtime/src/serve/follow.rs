@@ -60,6 +60,7 @@ pub(super) async fn follow_run<P: Ports>(
         }
         let now_ms = ports.clock().now_ms();
         let out_of_time = serving.deadline.left_ms(now_ms) == Some(0);
+        let out_of_time = out_of_time || ports.shutdown().is_requested();
         let has_to_end = out_of_time || follower.client.is_hand_over_requested();
         if has_to_end || follower.failures > MAX_FAILURES {
             follower.client.hand_over(now_ms);

@@ -80,6 +80,7 @@ pub async fn start_streaming<P: Ports>(
         return Ok(StartResult::Existing { run, continued: true, request_record: asked_in });
     }
     screen_question(ports, &mut question, &key, known).await?;
+    let driver = ports.shutdown().register_driver();
     let until_ms = ports.clock().now_ms().saturating_add(to_millis(ports.settings().lease));
     let lease = Lease { holder: holder.to_owned(), until_ms, epoch: 1 };
     Ok(match create_run(ports, question, body_hash, &key, view, Some(lease.clone())).await? {
@@ -87,7 +88,8 @@ pub async fn start_streaming<P: Ports>(
             StartResult::Existing { run, continued: false, request_record: None }
         }
         RunCreation::New(journal, first_record) => {
-            let leased_run = Box::new(LeasedRun { lease, lapsed: false, is_new: true, journal });
+            let leased_run =
+                Box::new(LeasedRun { lease, lapsed: false, is_new: true, journal, driver });
             StartResult::New { key, leased_run, first_record }
         }
     })
