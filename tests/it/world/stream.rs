@@ -30,7 +30,6 @@ pub(crate) struct Again {
     /// `None` for one that follows a run by its id.
     body: Option<Value>,
     came_back: bool,
-    empty_visits: usize,
 }
 
 impl Frame {
@@ -88,19 +87,10 @@ impl Frame {
     }
 }
 
-/// Visits in a row that show nothing, after which a client stays away.
-const MAX_EMPTY_VISITS: usize = 3;
-
 impl Again {
     pub(crate) fn new(http: &reqwest::Client, request: &Request) -> Self {
         let body = request.body().and_then(|body| serde_json::from_slice(body.as_bytes()?).ok());
-        Self {
-            http: http.clone(),
-            request: request.try_clone().unwrap(),
-            body,
-            came_back: false,
-            empty_visits: 0,
-        }
+        Self { http: http.clone(), request: request.try_clone().unwrap(), body, came_back: false }
     }
 
     /// Asks the same again; a question without a name has been given one.
@@ -146,9 +136,7 @@ impl Stream {
                     let cursor = HeaderValue::from_str(id).unwrap();
                     again.request.headers_mut().insert("last-event-id", cursor);
                 }
-                // A run that waits for people shows nothing new, however often somebody comes back.
-                again.empty_visits = if frame.is_hand_over() { again.empty_visits + 1 } else { 0 };
-                if !frame.is_hand_over() || again.empty_visits > MAX_EMPTY_VISITS {
+                if !frame.is_hand_over() {
                     return Some(frame);
                 }
                 self.response = again.come_back(&self.headers).await;
