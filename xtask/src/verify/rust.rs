@@ -103,6 +103,7 @@ const ONCE: &[&str] = &[
     // Wait for what a call says at its moment, and a hand-over has it made again elsewhere.
     "progress::",
     // Names the epoch of the driver that resumes.
+    "restart::a_process_that_is_asked_to_end",
     "restart::the_same_request_in_the_next_process",
     "restart::whoever_comes_back_to_a_run_that_nobody_drives",
     // Is handed over before its buffer is full, or reads one response only.
