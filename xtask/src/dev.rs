@@ -28,7 +28,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::terminal::print_line;
 use crate::workspace;
-use advice::{HomeFile, LogAdviser, add_advice, print_python_advice};
+use advice::{Adviser, HomeFile, add_advice, print_python_advice};
 use announcement::Announcement;
 pub(crate) use arguments::DevArguments;
 use arguments::DevCommand;
@@ -119,7 +119,7 @@ fn open_sandbox() -> Result<LaptopSandbox> {
     Ok(LaptopSandbox::new(home_dir(), needs_file_wall()?, print_line, print_python_advice))
 }
 
-/// Whether code runs only where the kernel keeps it from files that are not its own.
+/// Returns true if code runs only where the kernel keeps it from files that are not its own.
 fn needs_file_wall() -> Result<bool> {
     Ok(CODE_SANDBOX.find_choice(&environment_vars())? != Some("unsafe"))
 }
@@ -168,9 +168,9 @@ fn start_log() {
 /// The same, and explains what can be mended here.
 fn start_explained_log() {
     let level = LOG.read_text(&environment_vars());
-    let adviser = LogAdviser::default();
+    let adviser = Adviser::default();
     djinn_local::log_with_observer(&level.unwrap_or_default(), move |line| {
-        if let Some(advice) = adviser.advise_on(line) {
+        if let Some(advice) = adviser.advise_on_log(line) {
             print_line(&advice);
         }
     });

@@ -159,18 +159,27 @@ fn a_model_that_does_not_answer_is_explained() {
     let refusing = format!("http://{}/v1", closed.local_addr().unwrap());
     drop(closed);
     let newcomer = Newcomer::new();
-    let shown = newcomer.fail(&ASK, &model_at(&refusing));
+    let (asks, mut output) = newcomer.start(&ASK, &model_at(&refusing));
+    let mut shown = find_line(&mut output, "cannot be reached: Connection refused");
+    assert!(shown.contains("asks again in "), "{shown}");
+    for _ in 0..4 {
+        output.read_line(&mut shown).unwrap();
+    }
     teaches(&shown, unanswered, "cannot be reached: Connection refused", "docs/models.md");
+    drop(asks);
 
-    let nowhere = model_at("http://no-such-host.invalid/v1");
-    teaches(&newcomer.fail(&ASK, &nowhere), unanswered, "no-such-host.invalid", "docs/models.md");
+    let impatient = ("DJINN_PROVIDER_PATIENCE_SECONDS", "1");
+    let mut nowhere = model_at("http://no-such-host.invalid/v1").to_vec();
+    nowhere.push(impatient);
+    let shown = newcomer.fail(&ASK, &nowhere);
+    teaches(&shown, unanswered, "no-such-host.invalid", "docs/models.md");
 
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", silent.local_addr().unwrap());
     let models = json!({"models": {"slow": {
         "provider": "openai", "model": "slow", "base_url": url, "first_byte_timeout_s": 1,
     }}});
-    let shown = newcomer.fail(&ASK, &[("DJINN_MODELS", &models.to_string())]);
+    let shown = newcomer.fail(&ASK, &[("DJINN_MODELS", &models.to_string()), impatient]);
     teaches(&shown, unanswered, "1 s", "docs/models.md");
 }
 

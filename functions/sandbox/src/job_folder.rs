@@ -122,7 +122,7 @@ impl JobFolder {
         Ok(products)
     }
 
-    /// Whether a file is as it was laid out.
+    /// Returns true if a file is as it was laid out.
     fn is_unchanged(&self, path: &str, node: &TreeEntry) -> io::Result<bool> {
         let Some(given) = self.given.get(path) else { return Ok(false) };
         if node.apparent_size() != given.size {

@@ -17,11 +17,11 @@ pub struct Walls {
     pub python: String,
     /// The version of Landlock's ABI; 0 where the kernel has none.
     pub landlock: u32,
-    /// Whether the kernel takes seccomp programs.
+    /// True if the kernel takes seccomp programs.
     pub seccomp: bool,
-    /// Whether a child sees no file but Python's and its own, and the kernel holds its folder to a quota.
+    /// True if a child sees no file but Python's and its own, and the kernel holds its folder to a quota.
     pub private_root: bool,
-    /// Whether the threads and signals of a child are counted apart from all others.
+    /// True if the threads and signals of a child are counted apart from all others.
     pub own_user: bool,
 }
 

@@ -12,7 +12,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(5);
 /// The longest time between two attempts.
 const MAX_PAUSE: Duration = Duration::from_secs(300);
 
-/// InstallProgress of a preparation: `done` of `total` parts.
+/// The progress of a preparation: `done` of `total` parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct InstallProgress {
     pub(crate) done: usize,

@@ -82,6 +82,8 @@ pub struct Run {
     concerns: Concerns,
     /// Whether it was tainted by what no agent of its own read.
     tainted: bool,
+    /// True if a provider was waited for beyond an invocation.
+    has_delayed: bool,
     /// What ended the newest reply that said something.
     last_finish: FinishReason,
 }
@@ -110,6 +112,7 @@ impl Run {
             child_stops: ChildStops::default(),
             concerns: Concerns::of(&spec),
             tainted: false,
+            has_delayed: false,
             last_finish: FinishReason::Done,
             spec,
         };

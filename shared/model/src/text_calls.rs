@@ -43,9 +43,10 @@ const MAX_START: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct TextCallScanner {
     held: String,
-    /// Whether `held` begins with a mark, or may be a call in JSON.
+    /// True if `held` begins with a mark, or may be a call in JSON.
     is_call: bool,
-    has_told: bool,
+    /// True once a part of the text was told: then it is no call in JSON.
+    has_text: bool,
 }
 
 impl TextCallScanner {
@@ -54,15 +55,12 @@ impl TextCallScanner {
         if self.is_call {
             return;
         }
-        if !self.has_told
-            && let Some(may_be) = may_be_json_call(&self.held)
-        {
-            self.is_call = may_be;
-            if may_be {
+        if !self.has_text {
+            let may_be_call = may_be_json_call(&self.held);
+            self.is_call = may_be_call == Some(true);
+            if may_be_call != Some(false) {
                 return;
             }
-        } else if !self.has_told {
-            return;
         }
         self.tell_certain(tell);
     }
@@ -81,7 +79,7 @@ impl TextCallScanner {
         let rest = self.held.split_off(certain);
         let text = std::mem::replace(&mut self.held, rest);
         if !text.is_empty() {
-            self.has_told = true;
+            self.has_text = true;
             tell(&text);
         }
         self.is_call = first.is_some();
@@ -145,7 +143,7 @@ fn find_calls(text: &str, tools: &[ToolSpec], names: &ToolNames) -> Option<Vec<R
     Some(vec![RequestedCall { tool: tool.name.clone(), arguments }])
 }
 
-/// Whether a whole text may be a call in JSON, by its beginning; `None` while that is open.
+/// Returns true if a whole text may be a call in JSON, by its beginning; `None` while that is open.
 fn may_be_json_call(text: &str) -> Option<bool> {
     let is_open = text.len() <= MAX_START;
     let undecided = |rest: &str| if rest.is_empty() && is_open { None } else { Some(false) };

@@ -142,9 +142,9 @@ pub(crate) async fn abandon_run<P: Ports>(ports: &P, key: &RunKey) -> Result<(),
     ports.store().abandon_run(key, ports.clock().now_ms()).await
 }
 
-/// Takes away what brings a run back that has ended: its alarm, its timer if it may have one (it asked
-/// people), and the mail that nobody reads any more. Whoever puts a message after this takes it back
-/// by itself, see [`wake_run`](crate::sleep::wake_run).
+/// Takes away what brings a run back that has ended: its alarm, its timer if it may have one, and the mail that nobody
+/// reads any more. Whoever puts a message after this takes it back by itself, see
+/// [`wake_run`](crate::sleep::wake_run).
 ///
 /// # Errors
 /// [`StoreError`] when the alarm may be left. Mail that is left says nothing and expires.

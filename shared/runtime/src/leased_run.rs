@@ -40,8 +40,8 @@ pub struct LeasedRun {
     pub(crate) driver: ActiveDriver,
 }
 
-/// Takes the lease of a run and reads its journal, unless somebody else drives it or this process is to end. Returns its records
-/// from number `from` on, too.
+/// Takes the lease of a run and reads its journal, unless somebody else drives it or this process is to end. Returns its
+/// records from number `from` on, too. A run whose journal cannot be read has failed when this returns.
 pub(crate) async fn take_over<P: Ports>(
     ports: &P,
     serving: &ServeContext,

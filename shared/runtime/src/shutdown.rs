@@ -27,7 +27,7 @@ impl Shutdown {
         self.requested.send_replace(true);
     }
 
-    /// Whether the process is to end.
+    /// Returns true if the process is to end.
     #[must_use]
     pub fn is_requested(&self) -> bool {
         *self.requested.borrow()

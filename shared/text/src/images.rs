@@ -40,9 +40,9 @@ pub struct ImageFilter<'a> {
     held: String,
     /// Bytes that `held` needs before it is read again.
     retry_len: usize,
-    /// Whether the paragraph has the beginning of an image whose end is not known.
+    /// True if the paragraph has the beginning of an image whose end is not known.
     has_open_image: bool,
-    /// Whether the text so far ends in a `!`, which would make an image of a link behind it.
+    /// True if the text so far ends in a `!`, which would make an image of a link behind it.
     ends_in_mark: bool,
 }
 

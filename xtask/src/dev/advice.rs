@@ -56,7 +56,7 @@ const TABLE: [Advice; 10] = [
         problem: Problem::ModelUnreachable,
         happened: "The model does not answer.",
         remedy: "Check OPENAI_BASE_URL, ANTHROPIC_BASE_URL or the model's `base_url` in DJINN_MODELS, that \
-                 what serves it runs, and the network; then ask again.",
+                 what serves it runs, and the network.",
         page: "docs/models.md",
     },
     Advice {
@@ -113,7 +113,7 @@ impl fmt::Display for HomeFile {
     }
 }
 
-/// A run that ended badly.
+/// Why a run ended badly, or waits.
 #[derive(Debug)]
 pub(super) struct RunFailure {
     /// The code, if it is one of ours.
@@ -236,16 +236,25 @@ impl Problem {
     }
 }
 
-/// Explains lines of the log, each problem once.
+/// Explains each problem once.
 #[derive(Default)]
-pub(super) struct LogAdviser(Mutex<BTreeSet<Problem>>);
+pub(super) struct Adviser(Mutex<BTreeSet<Problem>>);
 
-impl LogAdviser {
-    /// The advice for this line, if there is any that was not given before.
-    pub(super) fn advise_on(&self, line: &str) -> Option<String> {
+impl Adviser {
+    /// The advice for this line of the log, if there is any that was not given before.
+    pub(super) fn advise_on_log(&self, line: &str) -> Option<String> {
         let (problem, said) = Problem::of_log_line(line)?;
+        self.advise_once(problem, &said)
+    }
+
+    /// The advice for a failure that a run waits out, if there is any that was not given before.
+    pub(super) fn advise_on_failure(&self, failure: &RunFailure) -> Option<String> {
+        self.advise_once(Problem::of_code(failure.code?)?, &failure.sentence)
+    }
+
+    fn advise_once(&self, problem: Problem, said: &str) -> Option<String> {
         let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        given.insert(problem).then(|| problem.write_advice(&said))
+        given.insert(problem).then(|| problem.write_advice(said))
     }
 }
 
@@ -352,13 +361,13 @@ mod tests {
                 r#"{{"level":"WARN","message":"model call failed","model":"m","kind":"{kind}","attempt":{attempt}}}"#
             )
         };
-        let adviser = LogAdviser::default();
-        assert_eq!(adviser.advise_on(&line("Unreachable", 1)), None);
-        let advice = adviser.advise_on(&line("Unreachable", 2)).unwrap();
+        let adviser = Adviser::default();
+        assert_eq!(adviser.advise_on_log(&line("Unreachable", 1)), None);
+        let advice = adviser.advise_on_log(&line("Unreachable", 2)).unwrap();
         assert!(advice.contains("`m` failed") && advice.ends_with("docs/models.md"), "{advice}");
-        assert_eq!(adviser.advise_on(&line("Unreachable", 3)), None);
-        assert!(adviser.advise_on(&line("KeyRefused", 1)).is_some());
-        assert_eq!(adviser.advise_on(&line("Unreadable", 3)), None);
-        assert_eq!(adviser.advise_on("no JSON"), None);
+        assert_eq!(adviser.advise_on_log(&line("Unreachable", 3)), None);
+        assert!(adviser.advise_on_log(&line("KeyRefused", 1)).is_some());
+        assert_eq!(adviser.advise_on_log(&line("Unreadable", 3)), None);
+        assert_eq!(adviser.advise_on_log("no JSON"), None);
     }
 }

@@ -8,6 +8,7 @@ use djinn_core::budget::format_dollars;
 use djinn_core::human::{ASK_USER, parse_questions};
 use serde_json::{Map, Value, json};
 
+use super::advice::RunFailure;
 use super::client::{ServerClient, StreamEvent};
 use super::json::{list_at, number_at, text_at};
 use super::show::{Screen, to_printable};
@@ -106,6 +107,8 @@ fn show_request(ask: &Value, screen: &mut Screen) {
             let (code, message) = (text_at(interrupt, "/code"), text_at(interrupt, "/message"));
             let what = if tool.is_empty() { "the model" } else { tool };
             screen.print_line(&format!("? {what}{of} stopped: {} ({code})", to_printable(message)));
+            let code = serde_json::from_value(Value::from(code)).ok();
+            screen.advise_on(&RunFailure { code, sentence: message.to_owned() });
         }
         (_, None) if is_question(ask) => {
             screen.print_line("? the model asks you:");

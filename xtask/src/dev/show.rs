@@ -13,6 +13,7 @@ use djinn_core::language::Language;
 use serde::Deserialize as _;
 use serde_json::Value;
 
+use super::advice::{Adviser, RunFailure};
 use super::client::StreamEvent;
 use super::json::{list_at, number_at, text_at};
 use repeat::RepeatFilter;
@@ -31,6 +32,7 @@ pub(super) struct Screen {
     at_line_start: bool,
     /// The text of the last message outside tasks, and of the one that is being written.
     last_text: RepeatFilter,
+    adviser: Adviser,
 }
 
 const DIM: &str = "\x1b[2m";
@@ -52,6 +54,7 @@ impl Screen {
             calls: BTreeMap::new(),
             at_line_start: true,
             last_text: RepeatFilter::default(),
+            adviser: Adviser::default(),
         }
     }
 
@@ -83,6 +86,9 @@ impl Screen {
                     number_at(data, "/until_ms").saturating_sub(number_at(data, "/at_ms"));
                 let (seconds, why) = (wait_ms.div_ceil(1_000), failure_detail(data));
                 self.print_lane_line(data, &format!("({why}; asks again in {seconds} s)"));
+                if let Some(failure) = data.get("failure") {
+                    self.advise_on(&RunFailure::new(failure, failure_text(failure)));
+                }
             }
             "run.resumed" => {
                 let lane = format!("{}/", text_at(data, "/path"));
@@ -113,6 +119,13 @@ impl Screen {
         self.start_line();
         self.write(line);
         self.start_line();
+    }
+
+    /// Says what helps against a failure, the first time that the run waits for it.
+    pub(super) fn advise_on(&mut self, failure: &RunFailure) {
+        if let Some(advice) = self.adviser.advise_on_failure(failure) {
+            self.print_line(&advice);
+        }
     }
 
     /// A question to whoever is at the keyboard, on a line that goes on with the answer.

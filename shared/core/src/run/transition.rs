@@ -158,6 +158,7 @@ impl<'r> Transition<'r> {
         if !silent || usage.is_billed() {
             self.run.ledger.charge_call(usage);
         }
+        self.run.has_delayed |= failed.retry_at_ms.is_some();
         // Nobody is shown the call that sums up older turns.
         if let Some(until_ms) = failed.retry_at_ms.filter(|_| !message.is_compaction()) {
             let id = EntryId::of_message(message, |name| EntryName::Delay(name, count));

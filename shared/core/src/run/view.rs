@@ -58,7 +58,7 @@ impl Run {
         })
     }
 
-    /// Whether a URL stood whole in the user's words or in a result before a model of the run wrote it, so that
+    /// Returns true if a URL stood whole in the user's words or in a result before a model of the run wrote it, so that
     /// loading it tells nobody what the run has read.
     #[must_use]
     pub fn knows_url(&self, url: &str) -> bool {
@@ -74,7 +74,7 @@ impl Run {
         }
     }
 
-    /// Whether the next reply continues the text of one that was cut off.
+    /// Returns true if the next reply continues the text of one that was cut off.
     #[must_use]
     pub fn continues_text(&self) -> bool {
         let last = self.conversation.items.last();
@@ -324,10 +324,10 @@ impl Run {
         self.human_requests.resolution(request)
     }
 
-    /// Whether it has ever asked people.
+    /// Returns true if it may have a timer: it has asked people, or waited for a provider.
     #[must_use]
-    pub fn has_ever_requested(&self) -> bool {
-        self.human_requests.has_ever_requested()
+    pub fn may_have_timer(&self) -> bool {
+        self.has_delayed || self.human_requests.has_ever_requested()
     }
 
     /// What an answer would change: what it is about, or why it changes nothing.

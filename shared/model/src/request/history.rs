@@ -70,8 +70,8 @@ pub(super) fn native_messages(
     messages
 }
 
-/// Whether a model's template takes nothing but the model's own reply after results: "Unexpected role 'user' after role
-/// 'tool'", at Mistral and wherever else its models run.
+/// Returns true if a model's template takes nothing but the model's own reply after results: "Unexpected role 'user'
+/// after role 'tool'", at Mistral and wherever else its models run.
 fn refuses_user_after_results(model: &str) -> bool {
     let model = model.to_ascii_lowercase();
     ["mistral", "mixtral", "ministral", "magistral", "codestral", "devstral", "pixtral"]

@@ -14,7 +14,7 @@ pub(super) struct LaneReply {
     pub(super) key: MessageKey,
     pub(super) text: String,
     pub(super) finish: FinishReason,
-    /// Whether it is the result of its run.
+    /// True if it is the result of its run.
     pub(super) is_answer: bool,
 }
 
@@ -255,8 +255,8 @@ impl Translator {
     }
 }
 
-/// Whether the page has a place of its own for the result of a run: the conclusion, or that of a step's lane. An
-/// agent that was called says its result in the lane of its caller, as it says all else.
+/// Returns true if the page has a place of its own for the result of a run: the conclusion, or that of a step's lane.
+/// An agent that was called says its result in the lane of its caller, as it says all else.
 fn has_result(path: &Path) -> bool {
     let is_step = || path.last().is_some_and(|child| child.task().is_some());
     path.is_root() || (path.depth() == 1 && is_step())

@@ -27,16 +27,16 @@ pub(super) struct Report {
     message_type: &'static str,
     /// The parts that are complete: a document that is cut off continues in the next reply.
     text: String,
-    /// Whether its newest part was cut off, so that the next reply continues it.
+    /// True if its newest part was cut off, so that the next reply continues it.
     is_cut_off: bool,
-    /// Whether its newest event said that more follows.
+    /// True if its newest event said that more follows.
     is_open: bool,
     /// Its files and the time of its end, once it has ended.
     end: Option<(Vec<ProductFile>, i64)>,
 }
 
 impl Report {
-    /// Whether a reply is a part of the document. Those of a writer that call tools are thoughts.
+    /// Returns true if a reply is a part of the document. Those of a writer that call tools are thoughts.
     fn is_part(&self, reply: &LaneReply) -> bool {
         let is_cut_off = reply.finish == FinishReason::Length;
         self.agent == REPORT_AGENT || reply.is_answer || is_cut_off || self.is_cut_off

@@ -31,7 +31,7 @@ pub(super) struct SearchReport {
     shown: String,
     /// The newest reply that is complete, which a failed search leaves.
     complete: String,
-    /// Whether an earlier connection may have shown a part of the report.
+    /// True if an earlier connection may have shown a part of the report.
     is_unknown: bool,
 }
 

@@ -257,7 +257,7 @@ impl Page {
     }
 }
 
-/// Whether the page shows that there is more to come of an event.
+/// Returns true if the page shows that there is more to come of an event.
 fn is_spinning(event: &Value) -> bool {
     let payload = &event["resultMap"];
     let spins = match event["messageType"].as_str().unwrap() {
@@ -269,8 +269,8 @@ fn is_spinning(event: &Value) -> bool {
     spins && payload["isFinal"] != true
 }
 
-/// Whether nothing is left of what an event showed: of a thought its empty box, of a document an empty panel, of a
-/// search nothing, since the page has a chip for each of its queries.
+/// Returns true if nothing is left of what an event showed: of a thought its empty box, of a document an empty panel,
+/// of a search nothing, since the page has a chip for each of its queries.
 fn is_taken_back(event: &Value) -> bool {
     let payload = &event["resultMap"];
     match event["messageType"].as_str().unwrap() {

@@ -49,7 +49,7 @@ impl Children {
         self.remote.contains(child)
     }
 
-    /// Whether all that the run owes is to hear of moments and of children that others work on, and calls of
+    /// Returns true if all that the run owes is to hear of moments and of children that others work on, and calls of
     /// providers that it waits for: it can do nothing before a moment or a message comes.
     pub(super) fn is_only_waiting<P: Ports>(&self, run: &DrivenRun<P>) -> bool {
         let now_ms = run.now_ms();

@@ -32,7 +32,7 @@ impl HandOver {
         self.deadline.hand_over_at_ms().filter(|at_ms| *at_ms > now_ms)
     }
 
-    /// Whether the invocation is nearly over, or its process is asked to end.
+    /// Returns true if the invocation is nearly over, or its process is asked to end.
     pub(super) fn is_out_of_time<P: Ports>(&self, run: &DrivenRun<P>) -> bool {
         let starts_at_ms = self.deadline.hand_over_at_ms();
         let is_over = starts_at_ms.is_some_and(|at_ms| at_ms <= run.now_ms());

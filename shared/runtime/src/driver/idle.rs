@@ -40,7 +40,7 @@ impl IdleTime {
         self.next_wake_ms(run, viewers, hand_over).is_some()
     }
 
-    /// Whether a provider is waited for longer than a function should be.
+    /// Returns true if a provider is waited for longer than a function should be.
     fn waits_long_for_provider<P: Ports>(run: &DrivenRun<P>) -> bool {
         let held_until_ms = run.after_ms(run.settings().outages.held);
         run.state().next_retry_ms().is_some_and(|at_ms| at_ms > held_until_ms)

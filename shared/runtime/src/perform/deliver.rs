@@ -28,7 +28,7 @@ pub async fn make_delivery<P: Ports>(
     delivery: &Delivery,
 ) -> Result<(), StoreError> {
     match delivery {
-        Delivery::AlarmRemoval => retire(ports, key, run.has_ever_requested()).await,
+        Delivery::AlarmRemoval => retire(ports, key, run.may_have_timer()).await,
         Delivery::ChildResult => put_child_result(ports, key, run).await,
         Delivery::StopChild(child) => {
             stop_child(ports, &key.with_child(child.clone()), &run.spec().user).await

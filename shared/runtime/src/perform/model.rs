@@ -27,7 +27,7 @@ use djinn_core::run::Run;
 use djinn_core::settings::Role;
 use djinn_core::tool::ToolSetRef;
 use djinn_protocol::preview::Live;
-use failure_streak::Outage;
+use failure_streak::FailureStreak;
 use image_links::finish_texts;
 use images::load_images;
 use reply_previews::ReplyPreviews;
@@ -96,7 +96,7 @@ impl<P: Ports> ModelExecution<P> {
         if failed > 0 && !self.wait_after_earlier(limits).await {
             return Vec::new();
         }
-        let mut outage = Outage::of(&self.call);
+        let mut streak = FailureStreak::of(&self.call);
         let tools = self.list_tools().await;
         let mut silent = SilentAttempts::default();
         let mut window = self.find_window(limits);
@@ -123,14 +123,14 @@ impl<P: Ports> ModelExecution<P> {
             // A shorter request is another one, not a retry.
             failed += u32::from(!was_suspended && !too_long);
             if *sent_text {
-                return self.fail_visible_attempt(&broken, failed, &silent, &mut outage);
+                return self.fail_visible_attempt(&broken, failed, &silent, &mut streak);
             }
             silent.add_attempt(&broken);
             let shrinks = too_long && !*was_suspended;
             if shrinks && self.shrink_window(&mut window, &rendered, error) {
                 continue;
             }
-            let ended = self.wait_out(&broken, failed, &silent, &mut outage, limits).await;
+            let ended = self.wait_out(&broken, failed, &silent, &mut streak, limits).await;
             if let Some(inputs) = ended {
                 return inputs;
             }
@@ -272,14 +272,14 @@ impl<P: Ports> ModelExecution<P> {
         broken: &FailedAttempt,
         failed: u32,
         silent: &SilentAttempts,
-        outage: &mut Outage,
+        streak: &mut FailureStreak,
     ) -> Vec<Input> {
         let FailedAttempt { error, was_suspended, .. } = broken;
         let mut void = self.void_input(error.to_failure(), error.usage, *was_suspended, silent);
         let is_last = failed >= self.ports.settings().outages.visible_attempts;
         let ends = !error.kind.is_retryable() || is_last || self.leaves_to_fallback(failed);
-        let next = self.next_attempt(outage, error, failed);
-        void.failing_since_ms = outage.since_ms();
+        let next = self.next_attempt(streak, error, failed);
+        void.failing_since_ms = streak.since_ms();
         if let NextAttempt::Delay { until_ms } = next {
             void.retry_at_ms = Some(until_ms).filter(|_| !ends && !was_suspended);
         }

@@ -8,7 +8,7 @@ use djinn_runtime::port::clock::Clock;
 use super::Sim;
 
 impl Sim {
-    /// Whether nothing brings the run back any more.
+    /// Returns true if nothing brings the run back any more.
     #[must_use]
     pub fn has_alarm(&self) -> bool {
         !self.host.lock_alarms().is_empty() || !self.host.lock_timers().is_empty()

@@ -19,7 +19,7 @@ impl<'a> KnownAddresses<'a> {
         Self { is_known, lookups: BTreeMap::new() }
     }
 
-    /// Whether a browser that loads an address tells nobody anything that the run did not read there.
+    /// Returns true if a browser that loads an address tells nobody anything that the run did not read there.
     pub(super) fn is_harmless(&mut self, address: &str) -> bool {
         is_file_name(address) || (is_url(address) && self.is_known(address))
     }
@@ -36,12 +36,12 @@ impl<'a> KnownAddresses<'a> {
     }
 }
 
-/// Whether an address begins as a URL of the web.
+/// Returns true if an address begins as a URL of the web.
 pub(super) fn is_url(address: &str) -> bool {
     address.starts_with("https://") || address.starts_with("http://")
 }
 
-/// Whether an address is a name relative to the page: it leads to the page's own host however it is decoded.
+/// Returns true if an address is a name relative to the page: it leads to the page's own host however it is decoded.
 pub(super) fn is_file_name(address: &str) -> bool {
     let is_first =
         |first: char| first.is_alphanumeric() || matches!(first, '.' | '_' | '-' | '~' | '%' | '#');

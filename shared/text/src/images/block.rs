@@ -15,15 +15,15 @@ const RAW_NAMES: [&str; 4] = ["pre", "script", "style", "textarea"];
 pub(super) struct Block {
     /// The code between fences that the text is in.
     fence: Option<Fence>,
-    /// Whether no renderer can take other lines for fences than this.
+    /// True if no renderer can take other lines for fences than this.
     is_trusted: bool,
-    /// Whether no sign so far lets a backtick of the paragraph mean anything but code.
+    /// True if no sign so far lets a backtick of the paragraph mean anything but code.
     trusts_spans: bool,
-    /// Whether the paragraph has elements in which anything is a tag.
+    /// True if the paragraph has elements in which anything is a tag.
     has_element: bool,
-    /// Whether that is so up to the end of the text.
+    /// True if that is so up to the end of the text.
     is_raw: bool,
-    /// Whether the last character was a carriage return.
+    /// True if the last character was a carriage return.
     ends_in_return: bool,
     line: Line,
     was_blank: bool,
@@ -31,16 +31,16 @@ pub(super) struct Block {
 
 /// The line that a text is in.
 struct Line {
-    /// Whether nothing of it was read.
+    /// True if nothing of it was read.
     is_new: bool,
-    /// Whether it has white space alone.
+    /// True if it has white space alone.
     is_blank: bool,
-    /// Whether it has nothing but white space and signs of lists and quotations.
+    /// True if it has nothing but white space and signs of lists and quotations.
     is_prefix: bool,
-    /// Whether its first bracket stood behind such a prefix.
+    /// True if its first bracket stood behind such a prefix.
     begins_bracket: Option<bool>,
     has_backslash: bool,
-    /// Whether its last word may be a URL, to which a backtick would belong.
+    /// True if its last word may be a URL, to which a backtick would belong.
     may_be_url: bool,
     /// The newest character, and how often it stands there.
     run: (char, usize),
@@ -94,18 +94,18 @@ impl Block {
         Self { is_raw: true, was_blank: false, line, ..Self::without_code() }
     }
 
-    /// Whether whatever looks like a tag may be one.
+    /// Returns true if whatever looks like a tag may be one.
     pub(super) fn is_strict(&self) -> bool {
         self.has_element || self.is_raw || self.ends_in_return
     }
 
-    /// Whether nothing but white space and signs of lists and quotations stands before, so that an element may begin a
-    /// block of HTML.
+    /// Returns true if nothing but white space and signs of lists and quotations stands before, so that an element
+    /// may begin a block of HTML.
     pub(super) fn begins_line(&self) -> bool {
         self.line.is_prefix
     }
 
-    /// Whether `]:` may be a part of a definition.
+    /// Returns true if `]:` may be a part of a definition.
     pub(super) fn may_define(&self) -> bool {
         self.line.begins_bracket != Some(false) || self.line.has_backslash || self.is_strict()
     }
@@ -313,7 +313,8 @@ impl<'a> LineStart<'a> {
         Self { indent, ticks, len: indent + ticks, rest: behind.get(ticks..).unwrap_or_default() }
     }
 
-    /// Whether a line that begins so may be the end of code, or go on as one; also where only some renderers see it.
+    /// Returns true if a line that begins so may be the end of code, or go on as one; also where only some renderers
+    /// see it.
     fn may_end(&self, fence: Fence) -> bool {
         let is_closing = |next: char| next.is_whitespace() || matches!(next, '`' | '~');
         let may_close = self.ticks == 0 || self.ticks >= fence.ticks;
@@ -321,7 +322,7 @@ impl<'a> LineStart<'a> {
     }
 }
 
-/// Whether a line of such characters alone is blank; others, such as a form feed, are text.
+/// Returns true if a line of such characters alone is blank; others, such as a form feed, are text.
 fn is_space(next: char) -> bool {
     matches!(next, ' ' | '\t' | '\r' | '\n')
 }

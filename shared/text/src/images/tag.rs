@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether a line without anything but white space is in a text, which ends a paragraph.
+/// Returns true if a line without anything but white space is in a text, which ends a paragraph.
 fn has_blank_line(text: &str) -> bool {
     let mut lines = text.split('\n').skip(1).peekable();
     while let Some(line) = lines.next() {
@@ -152,7 +152,7 @@ fn has_blank_line(text: &str) -> bool {
     false
 }
 
-/// Whether a renderer that passes an element on has the browser load nothing unknown.
+/// Returns true if a renderer that passes an element on has the browser load nothing unknown.
 pub(super) fn is_harmless(tag: &Tag<'_>, known: &mut KnownAddresses<'_>) -> bool {
     let name = tag.name.to_ascii_lowercase();
     !HARMFUL_NAMES.contains(&name.as_str())
@@ -166,7 +166,7 @@ pub(super) fn is_harmless(tag: &Tag<'_>, known: &mut KnownAddresses<'_>) -> bool
         })
 }
 
-/// Whether a value is no address of another host, however it is read.
+/// Returns true if a value is no address of another host, however it is read.
 fn is_plain_value(value: &str, is_style: bool) -> bool {
     let is_plain = |next: char| {
         next.is_alphanumeric() || " \t\n-_.%#,;!?+~*'".contains(next) || (is_style && next == ':')
@@ -174,7 +174,7 @@ fn is_plain_value(value: &str, is_style: bool) -> bool {
     value.chars().all(is_plain)
 }
 
-/// Whether a link leads to a page, which is opened when somebody follows it.
+/// Returns true if a link leads to a page, which is opened when somebody follows it.
 fn is_link_address(value: &str) -> bool {
     let is_plain = |next: char| next.is_ascii_graphic() && !"\"'`<>\\".contains(next);
     (is_url(value) || is_file_name(value)) && value.chars().all(is_plain)

@@ -152,7 +152,7 @@ fn keep_in_block(text: &str) -> String {
     lines.collect()
 }
 
-/// Whether a file that begins so is no text. A last character that is cut through says nothing.
+/// Returns true if a file that begins so is no text. A last character that is cut through says nothing.
 fn is_binary(start: &[u8]) -> bool {
     let is_text =
         std::str::from_utf8(start).map_or_else(|error| error.error_len().is_none(), |_| true);

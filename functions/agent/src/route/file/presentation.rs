@@ -153,7 +153,7 @@ fn is_type(media_type: &str, wanted: &str) -> bool {
     essence.trim().eq_ignore_ascii_case(wanted)
 }
 
-/// Whether a content begins as HTML or XML, in UTF-8 or UTF-16.
+/// Returns true if a content begins as HTML or XML, in UTF-8 or UTF-16.
 fn is_markup(start: &[u8]) -> bool {
     let is_ignored = |byte: &u8| {
         byte.is_ascii_whitespace() || matches!(byte, 0 | 0xbb | 0xbf | 0xef | 0xfe | 0xff)
@@ -163,8 +163,8 @@ fn is_markup(start: &[u8]) -> bool {
     solid.next() == Some(&b'<') && solid.next().is_some_and(is_tag)
 }
 
-/// Whether a page has the frame of those that `report_tool` renders, and nothing that a policy does not stop: no
-/// redirection, no address that is connected to, no script with attributes, whose `integrity` would let it load.
+/// Returns true if a page has the frame of those that `report_tool` renders, and nothing that a policy does not stop:
+/// no redirection, no address that is connected to, no script with attributes, whose `integrity` would let it load.
 /// Who imitates the frame gains nothing else.
 fn is_rendered(page: &str) -> bool {
     let page = page.to_ascii_lowercase();

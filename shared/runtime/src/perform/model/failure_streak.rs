@@ -6,13 +6,13 @@ use djinn_core::effect::ModelCall;
 
 /// Failures in a row that may pass, as one performance of a call knows them.
 #[derive(Debug, Default)]
-pub(super) struct Outage {
+pub(super) struct FailureStreak {
     since_ms: Option<i64>,
     /// The time that this performance has waited.
     held: Duration,
 }
 
-impl Outage {
+impl FailureStreak {
     /// The failures that the journal knows of.
     pub(super) fn of(call: &ModelCall) -> Self {
         Self { since_ms: call.failing_since_ms, held: Duration::ZERO }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use djinn_core::input::Input;
 use djinn_core::settings::ModelChoice;
 
-use super::failure_streak::Outage;
+use super::failure_streak::FailureStreak;
 use super::silent_attempts::SilentAttempts;
 use super::{FailedAttempt, ModelExecution};
 use crate::port::clock::Clock as _;
@@ -14,7 +14,7 @@ use crate::settings::{NextAttempt, PassingFailure};
 use crate::world::Ports;
 
 impl<P: Ports> ModelExecution<P> {
-    /// Whether the role's fallback takes the call over instead of waiting: there is one, and it has not had it.
+    /// Returns true if the role's fallback takes the call over instead of waiting: there is one, and it has not had it.
     pub(super) fn leaves_to_fallback(&self, failed: u32) -> bool {
         let has_fallback = self.call.model_choice() == ModelChoice::Primary
             && self.ports.model().name(self.call.role, ModelChoice::Fallback).is_some();
@@ -28,7 +28,7 @@ impl<P: Ports> ModelExecution<P> {
         broken: &FailedAttempt,
         failed: u32,
         silent: &SilentAttempts,
-        outage: &mut Outage,
+        streak: &mut FailureStreak,
         limits: ModelLimits,
     ) -> Option<Vec<Input>> {
         let FailedAttempt { error, was_suspended, .. } = broken;
@@ -38,12 +38,12 @@ impl<P: Ports> ModelExecution<P> {
         if !error.kind.is_retryable() || self.leaves_to_fallback(failed) {
             return Some(self.end_after(silent, self.fall_back_or_give_up(error)));
         }
-        match self.next_attempt(outage, error, failed) {
+        match self.next_attempt(streak, error, failed) {
             NextAttempt::Pause => Some(self.end_after(silent, self.fall_back_or_give_up(error))),
-            NextAttempt::Delay { until_ms } => Some(self.delay_after(silent, outage, until_ms)),
+            NextAttempt::Delay { until_ms } => Some(self.delay_after(silent, streak, until_ms)),
             NextAttempt::Wait(wait) => {
-                let waited = self.hold_for(wait, outage, limits).await;
-                (!waited).then(|| self.postpone_after(silent, outage))
+                let waited = self.hold_for(wait, streak, limits).await;
+                (!waited).then(|| self.postpone_after(silent, streak))
             }
         }
     }
@@ -51,14 +51,14 @@ impl<P: Ports> ModelExecution<P> {
     /// Decides what follows the failure of an attempt that may succeed later.
     pub(super) fn next_attempt(
         &self,
-        outage: &mut Outage,
+        streak: &mut FailureStreak,
         error: &ModelError,
         failed: u32,
     ) -> NextAttempt {
         let clock = self.ports.clock();
         let now_ms = clock.now_ms();
-        let since_ms = outage.begin(now_ms);
-        let (requested, held) = (error.retry_after, outage.held());
+        let since_ms = streak.begin(now_ms);
+        let (requested, held) = (error.retry_after, streak.held());
         let failure = PassingFailure { count: failed, since_ms, requested, held };
         self.ports.settings().outages.next_attempt(failure, clock.jitter(), now_ms)
     }
@@ -67,13 +67,13 @@ impl<P: Ports> ModelExecution<P> {
     pub(super) async fn hold_for(
         &self,
         wait: Duration,
-        outage: &mut Outage,
+        streak: &mut FailureStreak,
         limits: ModelLimits,
     ) -> bool {
         if !self.has_time_for(wait.saturating_add(limits.call_timeout)) {
             return false;
         }
-        outage.add_wait(wait);
+        streak.add_wait(wait);
         self.ports.clock().sleep(wait).await;
         true
     }

@@ -4,7 +4,7 @@ use djinn_core::budget::Usage;
 use djinn_core::error_code::Failure;
 use djinn_core::input::{AttemptFailed, Input};
 
-use super::failure_streak::Outage;
+use super::failure_streak::FailureStreak;
 use super::{FailedAttempt, ModelExecution};
 use crate::port::model::ModelErrorKind;
 use crate::world::Ports;
@@ -34,12 +34,16 @@ impl SilentAttempts {
 }
 
 impl<P: Ports> ModelExecution<P> {
-    /// The call is left to another invocation, after `outage` or without one.
-    pub(super) fn postpone_after(&self, silent: &SilentAttempts, outage: &Outage) -> Vec<Input> {
+    /// The call is left to another invocation, after `streak` or without one.
+    pub(super) fn postpone_after(
+        &self,
+        silent: &SilentAttempts,
+        streak: &FailureStreak,
+    ) -> Vec<Input> {
         let SilentAttempts { times, usage, last } = silent;
         let last = last.as_ref().filter(|_| *times > 0 || usage.is_billed());
         let failed = last.map(|failure| AttemptFailed {
-            failing_since_ms: outage.since_ms(),
+            failing_since_ms: streak.since_ms(),
             ..self.build_attempt_failed(failure.clone(), *usage, *times, false)
         });
         failed.map(Box::new).map(Input::AttemptFailed).into_iter().collect()
@@ -49,10 +53,10 @@ impl<P: Ports> ModelExecution<P> {
     pub(super) fn delay_after(
         &self,
         silent: &SilentAttempts,
-        outage: &Outage,
+        streak: &FailureStreak,
         until_ms: i64,
     ) -> Vec<Input> {
-        let mut inputs = self.postpone_after(silent, outage);
+        let mut inputs = self.postpone_after(silent, streak);
         if let Some(Input::AttemptFailed(failed)) = inputs.first_mut() {
             failed.retry_at_ms = Some(until_ms);
         }
@@ -69,7 +73,7 @@ impl<P: Ports> ModelExecution<P> {
     /// What ends the call, or this model's part in it, and what its attempts cost.
     pub(super) fn end_after(&self, silent: &SilentAttempts, end: Input) -> Vec<Input> {
         let mut inputs = match silent.usage.is_billed() {
-            true => self.postpone_after(silent, &Outage::default()),
+            true => self.postpone_after(silent, &FailureStreak::default()),
             false => Vec::new(),
         };
         inputs.push(end);
