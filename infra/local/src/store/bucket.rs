@@ -1,6 +1,7 @@
 //! The bucket is served by s3s-fs, which keeps its objects as files below one directory.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent::LocalOrigins;
@@ -13,6 +14,7 @@ use http::request::Parts;
 use http::{HeaderValue, Method, Response};
 use s3s::Body;
 use s3s::auth::SimpleAuth;
+use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s_fs::FileSystem;
 use tower::util::MapResponse;
@@ -34,6 +36,11 @@ const EXPOSED: [http::HeaderName; 5] = [
     http::header::CONTENT_RANGE,
 ];
 
+/// Seconds between the date of a signature and now: any, as in the table. The limit of S3 is 15 minutes, and AWS's SDKs
+/// keep it by the `Date` header of responses. If the clock of this machine is set back, hyper sends the same `Date` until
+/// the clock reaches it again, so the SDK would sign with a time that is not accepted. A URL still expires.
+const MAX_SIGNATURE_SKEW_S: u32 = u32::MAX;
+
 /// An S3 whose objects are files, with the bucket in it, for requests that are signed with this key.
 ///
 /// s3s does not know preflights, so they are answered in front of it, for the pages that the routes
@@ -48,6 +55,9 @@ pub(super) fn open_bucket(
     let files = FileSystem::new(root).map_err(|error| failed(format!("{error:?}")))?;
     let mut builder = S3ServiceBuilder::new(files);
     builder.set_auth(SimpleAuth::from_single(LOCAL_ACCESS_KEY, key.reveal()));
+    let mut config = S3Config::default();
+    config.presigned_url_max_skew_time_secs = MAX_SIGNATURE_SKEW_S;
+    builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
     let allowed = move |origin: &HeaderValue, parts: &Parts| {
         origins.accepts_origin(origin) || (origin == "null" && is_read(parts))
     };

@@ -236,6 +236,19 @@ async fn a_store_that_does_not_answer_is_unavailable_after_three_attempts() {
     assert_eq!(broken.table.seen().len(), 3);
 }
 
+/// A server's `Date` stays in the future after the clock was set back, and clients sign by it.
+#[tokio::test]
+async fn store_accepts_signatures_of_any_date() {
+    let plans: [Plan; 2] = [|_| Treatment::Dated(3_600), |_| Treatment::Dated(-3_600)];
+    for plan in plans {
+        let (_broken, store) = behind(plan);
+        for name in ["a.md", "b.md"] {
+            let written = store.write_file(&session("s"), &file(name), b"x").await.unwrap();
+            assert_eq!(store.read_file(&session("s"), &written, 99).await.unwrap(), b"x");
+        }
+    }
+}
+
 #[tokio::test]
 async fn an_object_that_is_gone_or_damaged_is_never_taken_for_what_was_written() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,8 +1,10 @@
 //! URLs that clients read and write files by.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use djinn_aws::AwsStore;
+use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
+use aws_sdk_s3::presigning::PresigningConfig;
+use djinn_aws::{AwsStore, LOCAL_ACCESS_KEY, LOCAL_REGION};
 use djinn_core::id::{FileName, UserId};
 use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::file::{Files, NewFile};
@@ -278,4 +280,38 @@ async fn a_url_expires() {
         .unwrap();
     tokio::time::sleep(second * 2).await;
     assert_eq!(client().get(url).send().await.unwrap().status(), StatusCode::FORBIDDEN);
+}
+
+/// As if the clock had been set back by an hour after the URL was made.
+#[tokio::test]
+async fn url_works_after_the_clock_is_set_back() {
+    let (stores, store) = fresh();
+    let (session, bytes) = (session("s"), b"x");
+    let file = store.write_file(&session, &file("a.md"), bytes).await.unwrap();
+    let url = store
+        .presign_get(&Folder::from(&session), &file, Disposition::Inline, MINUTE)
+        .await
+        .unwrap();
+    let (endpoint, query) = url.split_once("/djinn/").unwrap();
+    let object = query.split_once('?').unwrap().0;
+    let key = stores.settings().endpoints.key.clone().unwrap();
+    let credentials = Credentials::new(LOCAL_ACCESS_KEY, key.reveal(), None, None, "test");
+    let config = aws_sdk_s3::Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new(LOCAL_REGION))
+        .credentials_provider(credentials)
+        .endpoint_url(endpoint)
+        .force_path_style(true)
+        .build();
+    let get = aws_sdk_s3::Client::from_conf(config).get_object().bucket("djinn").key(object);
+    let hour = MINUTE * 60;
+    for (start_time, status) in [
+        (SystemTime::now() + hour, StatusCode::OK),
+        (SystemTime::now() - hour, StatusCode::FORBIDDEN),
+    ] {
+        let valid = PresigningConfig::builder().start_time(start_time).expires_in(MINUTE);
+        let presigned = get.clone().presigned(valid.build().unwrap()).await.unwrap();
+        let response = client().get(presigned.uri()).send().await.unwrap();
+        assert_eq!(response.status(), status, "{}", presigned.uri());
+    }
 }

@@ -1,7 +1,9 @@
 //! A proxy in front of a local store that breaks requests on purpose.
 
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
+use aws_sdk_s3::primitives::{DateTime, DateTimeFormat};
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{DefaultBodyLimit, State};
@@ -36,6 +38,8 @@ pub(crate) enum Treatment {
     Canceled(&'static str),
     /// Done, and answered with the first items alone, as with a `Limit`: ten of many, else one.
     SmallPage,
+    /// Done, and answered with a `Date` header that differs from now by so many seconds.
+    Dated(i64),
 }
 
 pub(crate) type Plan = fn(&Seen) -> Treatment;
@@ -142,6 +146,13 @@ async fn handle(
             r#"{{"__type":"x#TransactionCanceledException","Message":"no",
             "CancellationReasons":[{{"Code":"{code}"}},{{"Code":"None"}}]}}"#
         )),
+        Treatment::Dated(offset_s) => {
+            let mut response = proxy.forward(method, &uri, headers, body).await;
+            let date = DateTime::from_secs(DateTime::from(SystemTime::now()).secs() + offset_s);
+            let date = date.fmt(DateTimeFormat::HttpDate).unwrap();
+            response.headers_mut().insert("date", date.parse().unwrap());
+            response
+        }
         Treatment::SmallPage => {
             let (mut parts, page) = proxy.forward(method, &uri, headers, body).await.into_parts();
             let page = to_bytes(page, usize::MAX).await.unwrap();
