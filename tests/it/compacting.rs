@@ -1,6 +1,9 @@
 //! Context that lasts: runs and sessions that are longer than the model's window, with a model that
 //! refuses what is too long.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use djinn_core::tool::EffectClass;
 use djinn_scripted::{RecordedRequest, ScriptedModel, ScriptedResponse};
 use djinn_testkit::ledger::{Ledger, LedgerTool};
@@ -127,16 +130,63 @@ async fn a_history_of_four_hundred_thousand_tokens_does_not_end_a_run() {
     let ending = world.ending(&Question::new("How many?").session("s1").request("last")).await;
     assert_eq!((&ending["status"], &ending["answer"]), (&json!("finished"), &json!("Ten.")));
     assert!(world.model.refused_requests().is_empty(), "{:?}", world.model.refused_requests());
-    let requests = &world.model.requests()[before..];
-    let messages: Vec<_> = requests.iter().map(message).collect();
+    let requests = world.model.requests();
+    let messages: Vec<_> = requests[before..].iter().map(message).collect();
     assert_eq!(messages, ["t1.compact", "t1"]);
-    // Each of the ten is summed up, and stands in the order in which it was asked.
-    let asked: Vec<_> = (1..=10)
-        .map(|nth| requests[0].text().find(&format!("Tell me facts, part {nth}.")).unwrap())
-        .collect();
-    assert!(asked.is_sorted(), "{asked:?}");
-    assert!(requests[0].text().contains("How many?"), "{}", requests[0].transcript());
-    assert!(requests[1].text().contains(NOTES), "{}", requests[1].transcript());
+    // Each of the ten is summed up once, and stands in the order in which it was asked.
+    let compactions: String =
+        requests.iter().filter(|request| sums_up(request)).map(RecordedRequest::text).collect();
+    let mut places = Vec::new();
+    for nth in 1..=10 {
+        let question = format!("Tell me facts, part {nth}.\n");
+        places.push(compactions.rfind(&question).unwrap());
+        // Another time as the question of its own run, if that had to sum up.
+        assert!(compactions.matches(&question).count() <= 2, "part {nth}");
+    }
+    assert!(places.is_sorted(), "{places:?}");
+    let [.., last_compaction, answer] = &requests[..] else { panic!("{messages:?}") };
+    assert!(last_compaction.text().contains("How many?"), "{}", last_compaction.transcript());
+    assert!(last_compaction.text().contains(NOTES), "{}", last_compaction.transcript());
+    assert!(answer.text().contains(NOTES), "{}", answer.transcript());
+}
+
+#[tokio::test]
+async fn a_session_remembers_what_was_said_thirty_questions_ago() {
+    let world = world(100_000, &[]).await;
+    let summaries = Arc::new(AtomicUsize::new(0));
+    let made = Arc::clone(&summaries);
+    world
+        .model
+        .on_request(|_| true)
+        .respond_with(move |request| {
+            let response = ScriptedResponse::default();
+            if !sums_up(request) {
+                return response.reply("Noted.");
+            }
+            let nth = made.fetch_add(1, Ordering::Relaxed) + 1;
+            // The first question is in what is to be summed up: as it was, and then in the notes.
+            let is_known = request.text().contains("The code word is heron");
+            let known = if is_known { "The code word is heron." } else { "Nothing." };
+            response.reply(format!("Notes {nth}. {known}"))
+        })
+        .always();
+    for nth in 0..41 {
+        let question = match nth {
+            0 => "The code word is heron.".to_owned(),
+            _ => format!("And part {nth}?"),
+        };
+        let question = Question::new(&question).session("s1").request(&format!("r{nth}"));
+        assert_eq!(world.ending(&question).await["status"], "finished");
+    }
+    // After 20 exchanges, and then for every ten more.
+    assert_eq!(summaries.load(Ordering::Relaxed), 3);
+    let requests = world.model.requests();
+    let last = requests.last().unwrap();
+    assert!(last.text().contains("Notes 3. The code word is heron."), "{}", last.transcript());
+    for (part, is_shown) in [(29, false), (30, true), (39, true), (40, true)] {
+        let shown = last.text().contains(&format!("And part {part}?"));
+        assert_eq!(shown, is_shown, "part {part}: {}", last.transcript());
+    }
 }
 
 /// How a run ends that calls a tool with such an answer so often in one reply, and what its last

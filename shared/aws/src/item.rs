@@ -8,6 +8,7 @@ pub(crate) mod expected_file;
 pub(crate) mod file;
 pub(crate) mod live;
 pub(crate) mod mail;
+pub(crate) mod memory;
 pub(crate) mod minute;
 pub(crate) mod permits;
 pub(crate) mod record;

@@ -106,6 +106,7 @@ pub(crate) const MAIL: &str = "IN#";
 pub(crate) const RUN: &str = "RUN#";
 pub(crate) const FILE: &str = "FILE#";
 pub(crate) const EXPECTED: &str = "EXPECTED#";
+pub(crate) const MEMORY: &str = "MEMORY";
 pub(crate) const SESSION: &str = "SESSION";
 pub(crate) const REQUEST: &str = "REQUEST";
 pub(crate) const SHARE: &str = "SHARE";

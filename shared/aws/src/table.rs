@@ -10,6 +10,7 @@ use crate::item::expected_file::ExpectedFileItem;
 use crate::item::file::FileItem;
 use crate::item::live::LiveItem;
 use crate::item::mail::MailItem;
+use crate::item::memory::MemoryItem;
 use crate::item::minute::MinuteItem;
 use crate::item::permits::PermitsItem;
 use crate::item::record::RecordItem;
@@ -20,8 +21,8 @@ use crate::item::share::ShareItem;
 use crate::item::user_run::UserRunItem;
 use crate::item::user_session::UserSessionItem;
 use crate::key::{
-    ACTIVE, Attributes, CALLS, DAY, EXPIRES, META, MINUTE, PARTITION, REQUEST, SESSION, SHARE,
-    SORT, STREAMS, UPLOADS,
+    ACTIVE, Attributes, CALLS, DAY, EXPIRES, MEMORY, META, MINUTE, PARTITION, REQUEST, SESSION,
+    SHARE, SORT, STREAMS, UPLOADS,
 };
 
 /// Everything in the table: partition key, sort key, whose it is, and whether it changes. Every
@@ -48,6 +49,9 @@ pub(crate) enum TableItem {
     /// `SESSION#<hash of owner>#<session>` / `RUN#<started ms, 13 digits>#<run>`
     /// an ended run: its status, and its question and answer, or the pointer to them. Written once.
     Exchange(ExchangeItem),
+    /// `SESSION#<hash of owner>#<session>` / `MEMORY`
+    /// the summary of a session's oldest exchanges, or the pointer to it. Replaced by the end of each run that made one.
+    Memory(MemoryItem),
     /// `SESSION#<hash of owner>#<session>` / `FILE#<name>`
     /// the newest content of a product file. Replaced by writing the file again.
     File(FileItem),
@@ -134,6 +138,7 @@ impl TableItem {
             ("LIVE", _) => Self::Live(LiveItem::from_item(item)?),
             ("SESSION", "META") => Self::Session(SessionItem::from_item(item)?),
             ("SESSION", "RUN") => Self::Exchange(ExchangeItem::from_item(item)?),
+            ("SESSION", MEMORY) => Self::Memory(MemoryItem::from_item(item)?),
             ("SESSION", "FILE") => Self::File(FileItem::from_item(item)?),
             ("SESSION", "EXPECTED") => Self::ExpectedFile(ExpectedFileItem::from_item(item)?),
             ("SESSION", UPLOADS) => Self::Uploads(PermitsItem::from_item(&item)?),

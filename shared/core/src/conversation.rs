@@ -167,6 +167,21 @@ pub struct CompactedContext {
     /// The newest words of the agent's in it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub last_text: String,
+    /// True if an earlier run made it of text that anybody may have written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tainted: bool,
+}
+
+/// Exchanges of its session that a run is shown as they were: of so many, the older half is summed up.
+pub const MAX_HISTORY: usize = 20;
+
+/// The summary of a session's oldest exchanges, which the session's next run begins with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionSummary {
+    /// The text and the files. No turn of the next run is part of it.
+    pub compacted: CompactedContext,
+    /// Exchanges that are newer than the summary and older than the one of the run that made it.
+    pub newer_exchanges: u32,
 }
 
 /// Bytes of a text that sums up.
@@ -268,6 +283,7 @@ impl Conversation {
             turns: turns.saturating_add(count(count_turns(&summed_up))),
             files,
             last_text: words,
+            tainted: false,
         });
     }
 

@@ -52,7 +52,8 @@ macro_rules! contract_tests {
                 an_ended_run_frees_its_session_and_no_other,
                 a_session_left_busy_by_an_ended_run_is_free,
                 a_run_that_is_given_up_has_failed_and_frees_its_session,
-                history_is_the_newest_ten_exchanges_oldest_first,
+                history_is_the_newest_exchanges_oldest_first,
+                a_summary_stands_for_the_oldest_exchanges,
                 a_label_names_a_session_of_its_users,
             ]
             share: [

@@ -19,6 +19,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::change::{ItemChange, number, text, values};
 use crate::file::all_prefixes;
+use crate::item::memory::MemoryItem;
 use crate::item::permits::uploads_key;
 use crate::item::request::RequestItem;
 use crate::item::run::RunItem;
@@ -148,6 +149,7 @@ impl AwsStore {
         }
         let query = Query::range(session_partition(session), EXPECTED, after_prefix(FILE));
         self.delete_items(self.query_items(query).await?).await?;
+        self.delete_item(deletion_of(MemoryItem::key(session))).await?;
         self.delete_item(deletion_of(uploads_key(session))).await
     }
 

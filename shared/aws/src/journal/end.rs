@@ -1,6 +1,7 @@
 //! Ending a run: one transaction.
 
 use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
+use djinn_core::conversation::SessionSummary;
 use djinn_core::journal::Record;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::{AppendResult, RunEnd};
@@ -12,6 +13,7 @@ use crate::admission::active_run_removal;
 use crate::budget::DayUpdate;
 use crate::change::{ItemChange, number, text, values};
 use crate::item::exchange::ExchangeItem;
+use crate::item::memory::MemoryItem;
 use crate::item::run::RunItem;
 use crate::item::session::SessionItem;
 use crate::item::user_run::UserRunItem;
@@ -34,6 +36,9 @@ impl AwsStore {
         let mut others = Vec::new();
         if key.is_root() {
             certain.push(self.exchange_item(key, end, expires_at_s).await?);
+            if let Some(summary) = &end.summary {
+                certain.push(self.memory_item(key, end, summary, expires_at_s).await?);
+            }
             others = self.optional_items(key, record, end)?;
         }
         loop {
@@ -170,6 +175,26 @@ impl AwsStore {
         };
         let exchange_key = ExchangeItem::key(session, end.started_at_ms, &key.run);
         self.transact_put(exchange.to_item(exchange_key)?)
+    }
+
+    /// The summary that later runs of the session begin with.
+    async fn memory_item(
+        &self,
+        key: &RunKey,
+        end: &RunEnd,
+        summary: &SessionSummary,
+        expires_at_s: i64,
+    ) -> Result<TransactWriteItem, StoreError> {
+        let compacted = serde_json::to_string(&summary.compacted)
+            .map_err(|error| StoreError::Unreadable(format!("summary: {error}")))?;
+        let item = MemoryItem {
+            body: self.store_body(key, compacted).await?,
+            run: key.run.clone(),
+            started_at_ms: end.started_at_ms,
+            newer_exchanges: summary.newer_exchanges,
+            expires: meta_expiry(expires_at_s),
+        };
+        self.transact_put(item.to_item(MemoryItem::key(&end.session))?)
     }
 
     /// What is left out when it is refused: the session answers another run by now, the user's list

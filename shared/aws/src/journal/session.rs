@@ -1,18 +1,18 @@
 //! What a new run needs to know of its session: two queries, whatever the session's length.
 
-use djinn_core::conversation::Exchange;
-use djinn_runtime::port::journal::{EndedRun, SessionView};
+use djinn_core::conversation::{CompactedContext, Exchange};
+use djinn_runtime::port::journal::{EndedRun, MAX_ENDED_RUNS, MAX_EXCHANGES, SessionView};
 use djinn_runtime::port::{SessionKey, StoreError};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::item::exchange::ExchangeItem;
+use crate::item::memory::MemoryItem;
 use crate::item::session::SessionItem;
-use crate::key::{Attributes, EXPECTED, META, RUN, SORT, parse_run_sort, session_partition};
+use crate::key::{
+    Attributes, EXPECTED, MEMORY, META, RUN, SORT, parse_run_sort, session_partition,
+};
 use crate::query::Query;
 use crate::store::AwsStore;
-
-/// Exchanges that a new run is shown: 20 messages.
-const MAX_EXCHANGES: usize = 10;
 
 /// Files that a new run is shown.
 const MAX_FILES: usize = 200;
@@ -22,17 +22,39 @@ impl AwsStore {
         let partition = session_partition(key);
         let ended = self
             .query_items(Query::with_prefix(partition.clone(), RUN).newest_first(MAX_EXCHANGES));
-        // Expected files, files and META stand together, in this order.
+        // Expected files, files, MEMORY and META stand together, in this order.
         let rest = self.query_items(Query::range(partition, EXPECTED, META));
-        let (ended, mut rest) = tokio::try_join!(ended, rest)?;
-        let meta = rest.iter().position(is_meta).map(|place| rest.swap_remove(place));
-        let meta = meta.map(SessionItem::from_item).transpose()?;
-        let runs = ended.iter().filter_map(ended_run).collect();
+        let (mut ended, mut rest) = tokio::try_join!(ended, rest)?;
+        let meta = take_item(&mut rest, META).map(SessionItem::from_item).transpose()?;
+        let runs = ended.iter().take(MAX_ENDED_RUNS).filter_map(ended_run).collect();
+        let mut earlier = None;
+        if let Some(item) = take_item(&mut rest, MEMORY)
+            && let Some((summary, shown)) = skip_unreadable(self.read_summary(item, &ended).await)?
+        {
+            ended.truncate(shown);
+            earlier = Some(summary);
+        }
         let (history, mut files) =
             tokio::try_join!(self.read_exchanges(ended), self.resolve_files(key, rest))?;
         let files = files.split_off(files.len().saturating_sub(MAX_FILES));
         let active = meta.and_then(|meta| meta.active);
-        Ok(SessionView { active, history, ended: runs, files })
+        Ok(SessionView { active, earlier, history, ended: runs, files })
+    }
+
+    /// The summary, and the number of turns, newest first, that it does not stand for.
+    async fn read_summary(
+        &self,
+        item: Attributes,
+        newest_first: &[Attributes],
+    ) -> Result<(CompactedContext, usize), StoreError> {
+        let item = MemoryItem::from_item(item)?;
+        let maker = item.maker_sort();
+        let since_maker = newest_first.iter().take_while(|turn| sort_of(turn) >= maker.as_str());
+        let shown = since_maker.count() + item.newer_exchanges as usize;
+        let json = self.read_body(item.body).await?;
+        let summary = serde_json::from_str(&json)
+            .map_err(|error| StoreError::Unreadable(format!("summary: {error}")))?;
+        Ok((summary, shown))
     }
 
     /// Exchanges, oldest first. One that cannot be read is left out: its session goes on without it.
@@ -44,16 +66,7 @@ impl AwsStore {
             .into_iter()
             .rev()
             .map(|item| async { self.read_exchange(ExchangeItem::from_item(item)?).await });
-        let readable = |read| async move {
-            match read {
-                Ok(exchange) => Ok(exchange),
-                Err(StoreError::Unreadable(problem)) => {
-                    tracing::warn!(problem, "an exchange is left out");
-                    Ok(None)
-                }
-                Err(error) => Err(error),
-            }
-        };
+        let readable = |read| async move { skip_unreadable(read).map(Option::flatten) };
         let read = stream::iter(exchanges).buffered(MAX_EXCHANGES).then(readable);
         read.try_filter_map(|exchange| async move { Ok(exchange) }).try_collect().await
     }
@@ -79,6 +92,24 @@ fn ended_run(item: &Attributes) -> Option<EndedRun> {
     Some(EndedRun { run: place.run, user })
 }
 
-fn is_meta(item: &Attributes) -> bool {
-    item.get(SORT).and_then(|sort| sort.as_s().ok()).is_some_and(|sort| sort == META)
+/// What can be read of a session's past; it goes on without the rest.
+fn skip_unreadable<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(StoreError::Unreadable(problem)) => {
+            tracing::warn!(problem, "a part of the session's past is left out");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes the item of this sort key out of a list.
+fn take_item(items: &mut Vec<Attributes>, sort: &str) -> Option<Attributes> {
+    let place = items.iter().position(|item| sort_of(item) == sort)?;
+    Some(items.remove(place))
+}
+
+fn sort_of(item: &Attributes) -> &str {
+    item.get(SORT).and_then(|sort| sort.as_s().ok()).map_or("", String::as_str)
 }

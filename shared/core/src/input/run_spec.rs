@@ -42,13 +42,14 @@ pub struct RunSpec {
     /// Instructions of the deployment or the client, put into the system prompt.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub base_prompt: String,
-    /// The session's newest questions and answers, oldest first; at most 20 messages.
+    /// The session's newest questions and answers, oldest first. The older half is summed up where they are
+    /// [`MAX_HISTORY`](crate::conversation::MAX_HISTORY) or more.
     #[serde(default)]
     pub history: Vec<Exchange>,
     /// Tokens of that history; 0 in old records.
     #[serde(default)]
     pub history_tokens: u64,
-    /// What came before the history, summed up by the run that this is a task of.
+    /// What came before the history, summed up by an earlier run of the session or by the run that this is a task of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<CompactedContext>,
     /// The session's files, oldest first.

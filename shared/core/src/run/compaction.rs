@@ -10,7 +10,9 @@ use super::conversation_size::{
 };
 use super::url_placeholders::UrlPlaceholders;
 use crate::agent_loop::Attempts;
-use crate::conversation::{CompactionRange, Conversation, ConversationItem, count_turns};
+use crate::conversation::{
+    CompactionRange, Conversation, ConversationItem, MAX_HISTORY, count_turns,
+};
 use crate::crash::ActiveEffects;
 use crate::effect::{Effect, ModelCall, ToolChoice};
 use crate::entry::Event;
@@ -38,6 +40,8 @@ pub(super) struct Compaction {
     open: Option<OpenCompaction>,
     /// The newest message before which there was such a call: there is one before each at most.
     compacted_before: Option<MessageId>,
+    /// True for a run, whose summary its session keeps; children begin with what their run has left.
+    shortens_history: bool,
 }
 
 /// A call that sums up.
@@ -63,6 +67,7 @@ impl Compaction {
             failures: 0,
             open: None,
             compacted_before: None,
+            shortens_history: spec.child.is_none(),
         }
     }
 
@@ -144,23 +149,43 @@ impl Compaction {
             return;
         }
         let limit = self.effective_limit(settings.input_limits.get(&next.role).copied());
-        let Some(limit) = limit.filter(|_| self.failures < MAX_FAILURES) else { return };
+        let range = limit
+            .and_then(|limit| self.find_overflow(limit, conversation, urls, settings))
+            .or_else(|| self.find_older_exchanges(conversation));
+        let Some(range) = range else { return };
+        let attempts = Attempts::default();
+        self.open =
+            next.message.to_compaction().map(|message| OpenCompaction { message, attempts, range });
+        self.compacted_before = Some(next.message.clone());
+    }
+
+    /// The part that leaves room for the next request, if that needs it and a call is worth it.
+    fn find_overflow(
+        &self,
+        limit: u64,
+        conversation: &Conversation,
+        urls: &UrlPlaceholders,
+        settings: &ContextSettings,
+    ) -> Option<CompactionRange> {
         let percent = settings.compact_at_percent.into();
-        if self.tokens.saturating_mul(100) <= limit.saturating_mul(percent) {
-            return;
+        if self.failures >= MAX_FAILURES
+            || self.tokens.saturating_mul(100) <= limit.saturating_mul(percent)
+        {
+            return None;
         }
         let conversation = urls.compress_conversation(conversation);
         let range = find_older_range(&conversation, settings.keep_turns as usize, limit / 2);
         let gain = tokens_of_range(&conversation, range);
-        if gain > 0 && (gain >= limit / MIN_GAIN_DIVISOR || self.tokens > limit) {
-            let attempts = Attempts::default();
-            self.open = next.message.to_compaction().map(|message| OpenCompaction {
-                message,
-                attempts,
-                range,
-            });
-            self.compacted_before = Some(next.message.clone());
-        }
+        (gain > 0 && (gain >= limit / MIN_GAIN_DIVISOR || self.tokens > limit)).then_some(range)
+    }
+
+    /// The older half of a history that is as long as it may be. It is tried once: the window may need the other attempt.
+    fn find_older_exchanges(&self, conversation: &Conversation) -> Option<CompactionRange> {
+        let exchanges = conversation.history.len();
+        let is_due = self.shortens_history && self.failures == 0 && exchanges >= MAX_HISTORY;
+        let range =
+            CompactionRange { exchanges: exchanges.saturating_sub(MAX_HISTORY / 2), items: 0 };
+        is_due.then_some(range)
     }
 
     /// Takes the text that sums up, which stands for the oldest part of the conversation from here on.

@@ -22,7 +22,9 @@ pub(super) fn is_tainted_at_start(spec: &RunSpec) -> bool {
         // Its run knows what it is told.
         Some(child) => child.tainted,
         None => {
-            spec.history.iter().any(is_of_others) || spec.files.iter().any(is_described_by_others)
+            spec.earlier.as_ref().is_some_and(|earlier| earlier.tainted)
+                || spec.history.iter().any(is_of_others)
+                || spec.files.iter().any(is_described_by_others)
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Long conversations: what is summed up when, as a table; and what stands for it then.
 
-use djinn_core::conversation::CompactionRange;
+use djinn_core::conversation::{CompactedContext, CompactionRange};
 use djinn_core::effect::{Effect, Limit};
 use djinn_core::id::ChildId;
 use djinn_core::input::{Input, RunSpec};
@@ -171,6 +171,56 @@ fn a_long_history_is_summed_up_before_the_first_request() {
     // A first reply without calls is the answer, as ever.
     run.apply_input(&story::replied("t1", "It is 4.", &[]), 0).unwrap();
     assert_eq!(run.status(), RunStatus::Finished);
+}
+
+#[test]
+fn the_older_half_of_a_history_of_twenty_is_summed_up_whatever_its_size() {
+    let with_exchanges = |exchanges: usize| {
+        let mut spec = asked("and now?");
+        story::with_history(&mut spec, 700, WINDOW);
+        spec.history = spec.history.iter().cycle().take(exchanges).cloned().collect();
+        spec
+    };
+    assert_eq!(owed(&Run::start(with_exchanges(19), 0).0), ["model:t1"]);
+    let (mut run, _) = Run::start(with_exchanges(20), 0);
+    assert_eq!(owed(&run), ["model:t1.compact"]);
+    assert_eq!(run.compaction_range(), Some(CompactionRange { exchanges: 10, items: 0 }));
+
+    let mut unlucky = run.clone();
+    unlucky.apply_input(&story::replied("t1.compact", " ", &[]), 0).unwrap();
+    assert_eq!(owed(&unlucky), ["model:t1"]);
+    unlucky.apply_input(&input("filled t1 100 read(a)"), 0).unwrap();
+    unlucky.apply_input(&input("returned t1.c1"), 0).unwrap();
+    assert_eq!(owed(&unlucky), ["model:t2"], "it is tried once");
+
+    run.apply_input(&story::replied("t1.compact", "They asked ten things.", &[]), 0).unwrap();
+    assert_eq!(owed(&run), ["model:t1"]);
+    let compacted = run.conversation().compacted.clone().unwrap();
+    assert_eq!((compacted.exchanges, run.conversation().history.len()), (10, 10));
+
+    // The next twenty begin with what the first ten came to.
+    let mut later = with_exchanges(20);
+    later.earlier = Some(compacted);
+    let (mut later, _) = Run::start(later, 0);
+    later.apply_input(&story::replied("t1.compact", "They asked twenty things.", &[]), 0).unwrap();
+    assert_eq!(later.conversation().compacted.as_ref().unwrap().exchanges, 20);
+}
+
+#[test]
+fn a_summary_of_what_others_wrote_taints_the_runs_after_it() {
+    for tainted in [false, true] {
+        let mut spec = asked("and now?");
+        spec.files.clear();
+        spec.earlier = Some(CompactedContext {
+            text: "Notes.".to_owned(),
+            exchanges: 10,
+            turns: 0,
+            files: Vec::new(),
+            last_text: String::new(),
+            tainted,
+        });
+        assert_eq!(Run::start(spec, 0).0.is_tainted(), tainted);
+    }
 }
 
 #[test]

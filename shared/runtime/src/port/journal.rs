@@ -1,7 +1,7 @@
 //! Journals, and what surrounds them: sessions, and the place of a run in its session.
 
 use djinn_core::budget::Budget;
-use djinn_core::conversation::Exchange;
+use djinn_core::conversation::{CompactedContext, Exchange, SessionSummary};
 use djinn_core::file::ProductFile;
 use djinn_core::id::{RequestId, RunId, SessionId, SessionName, TenantId, UserId};
 use djinn_core::journal::Record;
@@ -15,14 +15,24 @@ use super::budget::{DayChange, DayKey};
 use super::page::{Page, PageSize};
 use super::{RunKey, SessionKey, StoreError, UserKey};
 
+/// Exchanges of a session that a new run is told of. A run sums up half of
+/// [`MAX_HISTORY`](djinn_core::conversation::MAX_HISTORY); the rest is for sessions in which that fails.
+pub const MAX_EXCHANGES: usize = 30;
+
+/// Ended runs of a session among which a `continue` looks for one whose end nobody has seen.
+pub const MAX_ENDED_RUNS: usize = 10;
+
 /// What a new run needs to know of its session.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionView {
     /// The run that is being answered, if one is.
     pub active: Option<RunId>,
-    /// Its ended runs' questions and answers, oldest first; at most the newest ten.
+    /// The summary of its oldest exchanges, if there is one.
+    pub earlier: Option<CompactedContext>,
+    /// Its ended runs' questions and answers that are newer than the summary, oldest first; at most the newest
+    /// [`MAX_EXCHANGES`].
     pub history: Vec<Exchange>,
-    /// These runs, those without an exchange too, newest first.
+    /// Its newest ended runs, those without an exchange too, newest first; at most [`MAX_ENDED_RUNS`].
     pub ended: Vec<EndedRun>,
     /// Its files, oldest first; at most the newest 200.
     pub files: Vec<ProductFile>,
@@ -175,6 +185,8 @@ pub struct RunEnd {
     pub started_at_ms: i64,
     /// What later runs of the session see of it.
     pub exchange: Exchange,
+    /// The summary that later runs of the session begin with, if this run made one.
+    pub summary: Option<SessionSummary>,
     /// Whether it was counted among its user's runs at work.
     pub is_counted: bool,
     /// What its last calls came to; one that is settled already is left out.

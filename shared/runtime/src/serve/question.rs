@@ -281,7 +281,7 @@ fn to_spec<P: Ports>(
         warnings: Vec::new(),
         base_prompt,
         history_tokens: count_history_tokens(ports, &settings, &view.history),
-        earlier: None,
+        earlier: view.earlier,
         history: view.history,
         files: view.files,
         attachments: Vec::new(),

@@ -1,10 +1,10 @@
 //! A store gives a session one active run and a history, as these checks demand.
 
-use djinn_core::conversation::Exchange;
+use djinn_core::conversation::{CompactedContext, Exchange, SessionSummary};
 use djinn_core::id::{ChildId, SessionId, SessionName, ShareHandle};
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;
-use djinn_runtime::port::journal::{CreateResult, EndedRun};
+use djinn_runtime::port::journal::{CreateResult, EndedRun, MAX_ENDED_RUNS, MAX_EXCHANGES};
 use djinn_runtime::port::lease::LeaseAcquisition;
 use futures::future::try_join_all;
 
@@ -138,31 +138,86 @@ pub async fn a_run_that_is_given_up_has_failed_and_frees_its_session(
     Ok(())
 }
 
+/// Ends the run `r{n}` of the session `s` with this exchange and summary.
+async fn end_run_with(
+    store: &impl Store,
+    n: usize,
+    answer: &str,
+    summary: Option<SessionSummary>,
+) -> Result<Exchange, Box<dyn std::error::Error + Send + Sync>> {
+    let run =
+        RunFixture::of("s", &format!("r{n}"))?.at_time(1_700_000_000_000 + i64::try_from(n)? * 7);
+    store.create(&run.key, &run.created_by("w1", None)?).await?;
+    let mut end = run.run_end();
+    let exchange = super::fixture::exchange_of(&format!("q{n}"), answer, &run.spec.user);
+    end.exchange = Exchange { tainted: n.is_multiple_of(2), ..exchange };
+    end.summary = summary;
+    store.append_end(&run.key, &record_of(1, "w2", "done")?, &end, EXPIRY).await?;
+    Ok(end.exchange)
+}
+
 /// A new run is shown what came last, however long the conversation is.
-pub async fn history_is_the_newest_ten_exchanges_oldest_first(store: &impl Store) -> Checked {
+pub async fn history_is_the_newest_exchanges_oldest_first(store: &impl Store) -> Checked {
     let mut exchanges = Vec::new();
-    for n in 0..13_i64 {
-        let run = RunFixture::of("s", &format!("r{n}"))?.at_time(1_700_000_000_000 + n * 7);
-        store.create(&run.key, &run.created_by("w1", None)?).await?;
-        let mut end = run.run_end();
+    for n in 0..MAX_EXCHANGES + 3 {
         // Long ones are kept apart, and come back in their places.
         let answer = if n % 4 == 0 { super::fixture::text_of(120_000) } else { n.to_string() };
-        let said = super::fixture::exchange_of(&format!("q{n}"), &answer, &run.spec.user);
-        end.exchange = Exchange { tainted: n % 2 == 0, ..said };
-        store.append_end(&run.key, &record_of(1, "w2", "done")?, &end, EXPIRY).await?;
-        exchanges.push(end.exchange);
+        exchanges.push(end_run_with(store, n, &answer, None).await?);
     }
     let view = store.load_session(&RunFixture::of("s", "r0")?.session_key()).await?;
     let mut ended = Vec::new();
-    for n in (3..13).rev() {
+    for n in (0..exchanges.len()).rev().take(MAX_ENDED_RUNS) {
         let run = RunFixture::of("s", &format!("r{n}"))?;
         ended.push(EndedRun { run: run.key.run, user: Some(run.spec.user) });
     }
     assert_eq!(view.ended, ended);
+    assert_eq!(view.earlier, None);
     let newest = exchanges.get(3..).ok_or("too few")?;
-    let questions = |all: &[Exchange]| all.iter().map(|e| e.question.clone()).collect::<Vec<_>>();
-    assert_eq!(questions(&view.history), questions(newest));
+    assert_eq!(list_questions(&view.history), list_questions(newest));
     assert!(view.history == newest);
+    Ok(())
+}
+
+fn list_questions(exchanges: &[Exchange]) -> Vec<&str> {
+    exchanges.iter().map(|exchange| exchange.question.as_str()).collect()
+}
+
+/// A new run is shown the newest summary of the session and the exchanges that it does not stand for.
+pub async fn a_summary_stands_for_the_oldest_exchanges(store: &impl Store) -> Checked {
+    let session = RunFixture::of("s", "r0")?.session_key();
+    let summary = |text: &str, newer_exchanges| SessionSummary {
+        compacted: CompactedContext {
+            text: text.to_owned(),
+            exchanges: 3,
+            turns: 0,
+            files: Vec::new(),
+            last_text: String::new(),
+            tainted: true,
+        },
+        newer_exchanges,
+    };
+    for n in 0..5 {
+        end_run_with(store, n, "short", None).await?;
+    }
+    // The run after five exchanges sums up three of them.
+    let first = summary("Three questions.", 2);
+    end_run_with(store, 5, "short", Some(first.clone())).await?;
+    let view = store.load_session(&session).await?;
+    assert_eq!(view.earlier, Some(first.compacted.clone()));
+    assert_eq!(list_questions(&view.history), ["q3", "q4", "q5"]);
+
+    end_run_with(store, 6, "short", None).await?;
+    let view = store.load_session(&session).await?;
+    assert_eq!(view.earlier, Some(first.compacted));
+    assert_eq!(list_questions(&view.history), ["q3", "q4", "q5", "q6"]);
+
+    // A long one is kept apart.
+    let second = summary(&super::fixture::text_of(120_000), 0);
+    end_run_with(store, 7, "short", Some(second.clone())).await?;
+    let view = store.load_session(&session).await?;
+    assert!(view.earlier == Some(second.compacted));
+    assert_eq!(list_questions(&view.history), ["q7"]);
+    assert_eq!(view.ended.len(), 8);
     Ok(())
 }
 

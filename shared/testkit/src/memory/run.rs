@@ -174,7 +174,7 @@ impl State {
                 user: end.user.clone(),
                 exchange: Some(to_json(&end.exchange)?),
             };
-            self.session_mut(&end.session).end_run(place, turn);
+            self.session_mut(&end.session).end_run(place, turn, end.summary.as_ref());
         }
         Ok(appended)
     }
@@ -195,7 +195,7 @@ impl State {
         let session = stored.meta.session_key(&key.tenant);
         let place = RunPosition { started_at_ms, run: key.run.clone() };
         let turn = StoredTurn { status: RunStatus::Failed, request, user, exchange: None };
-        self.session_mut(&session).end_run(place, turn);
+        self.session_mut(&session).end_run(place, turn, None);
     }
 
     pub(super) fn note_end_shown(&mut self, key: &RunKey) {

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use djinn_core::conversation::SessionSummary;
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, RequestId, RunId, SessionId, SessionName, UserId, sha256_hex};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::ToolState;
 use djinn_runtime::port::catalog::RunPosition;
 use djinn_runtime::port::file::{NewFile, has_rows, numbered_names};
-use djinn_runtime::port::journal::{EndedRun, SessionView};
+use djinn_runtime::port::journal::{EndedRun, MAX_ENDED_RUNS, MAX_EXCHANGES, SessionView};
 use djinn_runtime::port::{SessionKey, StoreError, UserKey};
 
 use super::{State, from_json};
 
-/// Ended runs and files that a view shows.
-const EXCHANGES: usize = 10;
+/// Files that a view shows.
 const FILES: usize = 200;
 
 /// Everything of one session.
@@ -25,6 +25,8 @@ pub(super) struct StoredSession {
     has_runs: bool,
     /// Ended runs by their start.
     pub(super) turns: BTreeMap<RunPosition, StoredTurn>,
+    /// The newest summary, and the run that made it.
+    summary: Option<(RunPosition, SessionSummary)>,
     files: BTreeMap<FileName, StoredFile>,
     objects: BTreeMap<String, Vec<u8>>,
 }
@@ -55,8 +57,16 @@ impl StoredSession {
         self.active.take_if(|active| active == run);
     }
 
-    pub(super) fn end_run(&mut self, place: RunPosition, turn: StoredTurn) {
+    pub(super) fn end_run(
+        &mut self,
+        place: RunPosition,
+        turn: StoredTurn,
+        summary: Option<&SessionSummary>,
+    ) {
         self.release_run(&place.run);
+        if let Some(summary) = summary {
+            self.summary = Some((place.clone(), summary.clone()));
+        }
         self.turns.insert(place, turn);
     }
 }
@@ -70,18 +80,22 @@ impl State {
         let Some(session) = self.sessions.get(key) else {
             return Ok(SessionView::default());
         };
-        let skipped = session.turns.len().saturating_sub(EXCHANGES);
-        let turns = session.turns.iter().skip(skipped);
-        let ended = turns.clone().rev().map(|(place, turn)| EndedRun {
+        let ended = session.turns.iter().rev().map(|(place, turn)| EndedRun {
             run: place.run.clone(),
             user: Some(turn.user.clone()),
         });
-        let ended = ended.collect();
+        let ended = ended.take(MAX_ENDED_RUNS).collect();
+        let shown = session.summary.as_ref().map_or(MAX_EXCHANGES, |(maker, summary)| {
+            session.turns.range(maker..).count() + summary.newer_exchanges as usize
+        });
+        let skipped = session.turns.len().saturating_sub(shown.min(MAX_EXCHANGES));
+        let turns = session.turns.iter().skip(skipped);
         let history = turns.filter_map(|(_, turn)| turn.exchange.as_deref()).map(from_json);
         let files = self.list_files(key);
         let skipped = files.len().saturating_sub(FILES);
         Ok(SessionView {
             active: session.active.clone(),
+            earlier: session.summary.as_ref().map(|(_, summary)| summary.compacted.clone()),
             history: history.collect::<Result<_, _>>()?,
             ended,
             files: files.into_iter().skip(skipped).collect(),

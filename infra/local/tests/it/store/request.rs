@@ -120,7 +120,7 @@ async fn a_session_is_read_with_two_queries_however_long_it_is() {
     }
     made(&aws);
     let view = store.load_session(&session("s")).await.unwrap();
-    assert_eq!((view.history.len(), view.files.len()), (10, 40));
+    assert_eq!((view.history.len(), view.files.len()), (30, 40));
     assert_eq!(made(&aws), "2 Query");
 }
 
