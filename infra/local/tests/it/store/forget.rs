@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use djinn_aws::{Aws, AwsStore};
+use djinn_core::conversation::{CompactedContext, SessionSummary};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{ChildId, EntryId};
 use djinn_core::input::UserMessage;
@@ -70,6 +71,17 @@ async fn fill(store: &AwsStore, label: &str) {
         store.delete_mail(&run, &[said("deleted").id()]).await.unwrap();
         let mut ending = end(label, at_ms, RunStatus::Finished);
         ending.exchange.answer = "long ".repeat(60_000);
+        ending.summary = Some(SessionSummary {
+            compacted: CompactedContext {
+                text: "long ".repeat(60_000),
+                exchanges: 1,
+                turns: 0,
+                files: Vec::new(),
+                last_text: String::new(),
+                tainted: false,
+            },
+            newer_exchanges: 0,
+        });
         store.append_end(&run, &record(2, "x"), &ending, EXPIRY).await.unwrap();
     }
     for bytes in ["old", "new"] {
