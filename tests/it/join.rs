@@ -1,5 +1,8 @@
 //! Coming to a run that exists: the same request again, `continue`, and `Last-Event-ID`.
 
+use std::time::Duration;
+
+use djinn_runtime::settings::Settings;
 use djinn_scripted::ChunkGate;
 use futures::future::join_all;
 use reqwest::Method;
@@ -270,6 +273,40 @@ async fn an_end_that_was_followed_or_looked_up_is_none_to_continue_with() {
         assert!(following.rest().await.last().unwrap().is_final());
         has_nothing_to_continue(&world, session, "continue").await;
     }
+}
+
+#[tokio::test]
+async fn who_joins_while_a_message_is_written_is_shown_the_text_so_far() {
+    let world = World::start_with(|options, _| {
+        // The driver learns of viewers from its mailbox: its lease is not renewed before the test is over.
+        let never = Duration::from_secs(3_600);
+        options.settings =
+            Settings { lease: 2 * never, renew_every: never, ..options.settings.clone() };
+    })
+    .await;
+    for protocol in Protocol::ALL {
+        let text = format!("What takes long, {protocol:?}?");
+        let question = Question::of(&text, &format!("{protocol:?}"));
+        let (first, gate) = waiting(&world, &question).await;
+        let mut late = world.ask(protocol, &question).await;
+        let seen = late.until(|frame| is_text_so_far(protocol, frame));
+        // Nothing else is written until the gate is open.
+        let seen = tokio::time::timeout(Duration::from_secs(60), seen).await;
+        assert!(seen.is_ok(), "{protocol:?} was not shown the text so far");
+        gate.open();
+        assert!(late.rest().await.last().unwrap().is_final());
+        first.rest().await;
+    }
+}
+
+/// Whether a frame is the first half of what [`waiting`] says, and not the whole of it.
+fn is_text_so_far(protocol: Protocol, frame: &Frame) -> bool {
+    let is_piece = match protocol {
+        Protocol::Native => frame.event() == "preview",
+        Protocol::Raw | Protocol::Ui => true,
+    };
+    let text = frame.received().map(|received| received.data.as_str()).unwrap_or_default();
+    is_piece && text.contains("First half, ") && !text.contains("second half.")
 }
 
 /// A client that keeps its state over two connections.

@@ -64,10 +64,7 @@ impl Leases for AwsStore {
             ]),
         };
         match self.update_item(change).await? {
-            ChangeResult::Done(item) => {
-                let watched_until_ms = RunItem::from_item(item)?.watched_until_ms;
-                Ok(LeaseRenewal::Renewed { watched_until_ms })
-            }
+            ChangeResult::Done(_) => Ok(LeaseRenewal::Renewed),
             ChangeResult::Refused(_) => Ok(LeaseRenewal::Lost),
         }
     }

@@ -4,12 +4,18 @@ use djinn_runtime::port::live::{Live, LiveFrom, LiveLog};
 use djinn_runtime::port::{RunKey, StoreError};
 use futures::future::try_join_all;
 
-use crate::change::{ItemChange, number, values};
+use crate::change::{ItemChange, number, text, values};
 use crate::item::live::LiveItem;
-use crate::item::run::RunItem;
+use crate::item::mail::MailItem;
 use crate::key::{Attributes, LIVE_SHARDS, SORT, live_moment, live_partition};
 use crate::query::Query;
 use crate::store::{AwsStore, ChangeResult};
+
+/// The place of the note that a viewer watches, among a run's mail.
+const WATCHED: &str = "watched#";
+
+/// The format of that note. Code that does not know it takes it for mail of newer code, and leaves it.
+const WATCHED_FORMAT: u16 = u16::MAX;
 
 /// Sorts behind every position.
 const LAST: &str = "9~";
@@ -58,16 +64,27 @@ impl LiveLog for AwsStore {
 
     async fn mark_watched(&self, key: &RunKey, until_ms: i64) -> Result<(), StoreError> {
         let change = ItemChange {
-            key: RunItem::key(key),
-            expression: "SET #watched_until_ms = :until",
-            condition: "#watched_until_ms < :until",
-            values: values([(":until", number(&until_ms))]),
+            key: MailItem::key(key, WATCHED),
+            expression: "SET #v = :v, #body = :body, #expires = :expires, #watched_until_ms = :until",
+            condition: "attribute_not_exists(#watched_until_ms) OR #watched_until_ms < :until",
+            values: values([
+                (":v", number(&WATCHED_FORMAT)),
+                (":body", text("")),
+                (":expires", number(&(until_ms / 1000 + 1))),
+                (":until", number(&until_ms)),
+            ]),
         };
         match self.update_item(change).await? {
-            // Refused: there is no such run, or somebody else watches it for longer.
+            // Refused: another viewer watches for longer.
             ChangeResult::Done(_) | ChangeResult::Refused(_) => Ok(()),
         }
     }
+}
+
+/// The moment that the note in a run's mailbox names, Unix milliseconds; `None` for mail.
+pub(crate) fn watched_until_ms(run: &RunKey, item: &Attributes) -> Option<i64> {
+    let is_note = item.get(SORT)?.as_s().ok()? == &MailItem::key(run, WATCHED).sk;
+    is_note.then(|| item.get("watched_until_ms")?.as_n().ok()?.parse().ok()).flatten()
 }
 
 fn live_position(item: &Attributes) -> &str {

@@ -1,12 +1,13 @@
 //! The mailbox of a run keeps each message as one item in the run's partition.
 
-use djinn_runtime::port::mailbox::{Mail, Mailbox};
+use djinn_runtime::port::mailbox::{Mail, Mailbox, MailboxContents};
 use djinn_runtime::port::{RunKey, StoreError};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::error::store_error;
 use crate::item::mail::{MailItem, mail_from_json, mail_to_json};
 use crate::key::{Attributes, MAIL, run_partition};
+use crate::live::watched_until_ms;
 use crate::object::FETCHED_AT_ONCE;
 use crate::query::Query;
 use crate::store::AwsStore;
@@ -27,11 +28,14 @@ impl Mailbox for AwsStore {
         self.put_with_retry(RetrySchedule::MAIL, item).await
     }
 
-    async fn list_mail(&self, key: &RunKey) -> Result<Vec<Mail>, StoreError> {
-        let items = self.query_items(Query::with_prefix(run_partition(key), MAIL)).await?;
+    async fn read_mailbox(&self, key: &RunKey) -> Result<MailboxContents, StoreError> {
+        let mut items = self.query_items(Query::with_prefix(run_partition(key), MAIL)).await?;
+        let note = items.iter().find_map(|item| watched_until_ms(key, item));
+        items.retain(|item| watched_until_ms(key, item).is_none());
         let messages = items.into_iter().map(|item| self.read_message(key, item));
         let read = stream::iter(messages).buffered(FETCHED_AT_ONCE);
-        read.try_filter_map(|mail| async move { Ok(mail) }).try_collect().await
+        let mail = read.try_filter_map(|mail| async move { Ok(mail) }).try_collect().await?;
+        Ok(MailboxContents { mail, watched_until_ms: note.unwrap_or_default() })
     }
 
     async fn delete_mail(&self, key: &RunKey, ids: &[String]) -> Result<(), StoreError> {

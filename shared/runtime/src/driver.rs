@@ -270,11 +270,10 @@ impl<P: Ports> Driver<P> {
             }
             DriverEvent::LeaseRenewed { epoch, renewed } => {
                 match self.lease.on_renewed(&self.run, epoch, renewed) {
-                    RenewalResult::WatchedUntil(at_ms) => self.live_writer.set_watched_until(at_ms),
                     RenewalResult::Lost => {
                         return Err(DriveEnd::Superseded(self.viewers.take_client()));
                     }
-                    RenewalResult::Ignored => {}
+                    RenewalResult::Held => {}
                 }
             }
             DriverEvent::AlarmSet(is_set) => self.alarm.on_set(is_set),
@@ -338,8 +337,12 @@ impl<P: Ports> Driver<P> {
     }
 
     fn show_local_live(&mut self, news: &[Live]) {
+        let now_ms = self.run.now_ms();
         let early = self.live_writer.add_news(news);
-        self.viewers.show_local_live(news, early, self.run.now_ms());
+        if self.run.key().is_root() && !self.live_writer.is_watched(now_ms) {
+            self.mail.expect_viewer();
+        }
+        self.viewers.show_local_live(news, early, now_ms);
     }
 
     /// Nothing is in flight and nothing can start: the run has ended, waits, or goes on elsewhere.
@@ -371,13 +374,13 @@ impl<P: Ports> Driver<P> {
                 self.viewers.hand_over_client(&self.run);
                 Err(DriveEnd::Asleep)
             }
-            Ok((read_at_ms, SleepResult::Woken { lease, lapsed, mail })) => {
+            Ok((read_at_ms, SleepResult::Woken { lease, lapsed, mailbox })) => {
                 if self.lease.retake(&self.run, lease, lapsed) {
                     let written = self.run.catch_up(self.lease.lease(), self.costs.account()).await;
                     self.finish_write(written).await?;
                     self.record_resumption().await?;
                 }
-                self.record_mail(MailRead { at_ms: read_at_ms, mail: Ok(mail) }).await
+                self.record_mail(MailRead { at_ms: read_at_ms, mailbox: Ok(mailbox) }).await
             }
             Ok((_, SleepResult::Superseded)) => {
                 Err(DriveEnd::Superseded(self.viewers.take_client()))

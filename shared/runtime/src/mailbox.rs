@@ -3,24 +3,26 @@
 use djinn_core::file::ProductFile;
 
 use crate::port::file::Files;
-use crate::port::mailbox::{Mail, Mailbox};
+use crate::port::mailbox::{Mail, Mailbox, MailboxContents};
 use crate::port::{RunKey, SessionKey, StoreError};
 use crate::world::Ports;
 
-/// Every message that the run can be told now. A file that is announced and has not arrived is left
-/// in the mailbox.
+/// Returns the messages that the run can be told now, and the moment until which a viewer watches. A file that
+/// is announced and has not arrived is left in the mailbox.
 pub(crate) async fn read_mailbox<P: Ports>(
     ports: &P,
     key: &RunKey,
     session: &SessionKey,
-) -> Result<Vec<Mail>, StoreError> {
-    let mut told = ports.store().list_mail(key).await?;
-    let announced: Vec<ProductFile> = told.iter().filter_map(announced_file).cloned().collect();
+) -> Result<MailboxContents, StoreError> {
+    let mut contents = ports.store().read_mailbox(key).await?;
+    let announced = contents.mail.iter().filter_map(announced_file);
+    let announced: Vec<ProductFile> = announced.cloned().collect();
     if !announced.is_empty() {
         let arrived = ports.store().find_arrived(session, &announced).await?;
-        told.retain(|mail| announced_file(mail).is_none_or(|file| arrived.contains(file)));
+        let mail = &mut contents.mail;
+        mail.retain(|mail| announced_file(mail).is_none_or(|file| arrived.contains(file)));
     }
-    Ok(told)
+    Ok(contents)
 }
 
 fn announced_file(mail: &Mail) -> Option<&ProductFile> {

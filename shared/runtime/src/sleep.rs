@@ -14,7 +14,7 @@ use crate::port::alarm::{Alarms, Invoker};
 use crate::port::clock::Clock;
 use crate::port::journal::{Journals, Lease, RunMeta};
 use crate::port::lease::{LeaseAcquisition, Leases};
-use crate::port::mailbox::{Mail, Mailbox};
+use crate::port::mailbox::{Mail, Mailbox, MailboxContents};
 use crate::port::{RunKey, SessionKey, StoreError};
 use crate::settings::{expiry_s, to_millis};
 use crate::world::Ports;
@@ -30,8 +30,8 @@ pub enum SleepResult {
         lease: Lease,
         /// Whether the last of them had not released its lease.
         lapsed: bool,
-        /// The mail that nobody had read.
-        mail: Vec<Mail>,
+        /// The mailbox, with the mail that nobody had read.
+        mailbox: MailboxContents,
     },
     /// There was mail, and somebody else took the run to read it.
     Superseded,
@@ -52,15 +52,15 @@ pub async fn fall_asleep<P: Ports>(
     recorded_mail: &BTreeSet<String>,
 ) -> Result<SleepResult, StoreError> {
     ports.store().release_lease(key, lease, status).await?;
-    let mail = read_mailbox(ports, key, session).await?;
-    if mail.iter().all(|mail| recorded_mail.contains(&mail.id())) {
+    let mailbox = read_mailbox(ports, key, session).await?;
+    if mailbox.mail.iter().all(|mail| recorded_mail.contains(&mail.id())) {
         return Ok(SleepResult::Asleep);
     }
     let now_ms = ports.clock().now_ms();
     let until_ms = now_ms.saturating_add(to_millis(ports.settings().lease));
     match ports.store().take_lease(key, &lease.holder, now_ms, until_ms).await? {
         LeaseAcquisition::Acquired { lease, lapsed } => {
-            Ok(SleepResult::Woken { lease, lapsed, mail })
+            Ok(SleepResult::Woken { lease, lapsed, mailbox })
         }
         LeaseAcquisition::Unavailable => Ok(SleepResult::Superseded),
     }

@@ -71,7 +71,6 @@ macro_rules! contract_tests {
                 taking_a_lease_again_gives_the_same_lease,
                 a_lease_is_renewed_and_released_only_by_its_holder,
                 an_ended_run_is_not_driven,
-                a_watcher_is_seen_at_the_next_renewal,
             ]
             admission: [
                 a_user_starts_so_many_runs_a_minute,
@@ -95,6 +94,7 @@ macro_rules! contract_tests {
             mailbox: [
                 a_message_is_there_until_it_is_deleted,
                 mail_is_the_runs_own,
+                a_mailbox_names_the_moment_until_which_its_run_is_watched,
             ]
             size: [
                 mail_of_any_length_is_read_as_it_was_put,

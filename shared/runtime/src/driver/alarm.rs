@@ -97,7 +97,7 @@ async fn remove_unneeded_alarm<P: Ports>(
     let meta = ports.store().find_meta(key).await?;
     let is_driven = meta.as_ref().is_some_and(|meta| meta.is_driven(run.now_ms()));
     let status = meta.map_or(RunStatus::Failed, |meta| meta.status);
-    let mail = read_mailbox(ports, key, &run.session_key()).await?;
+    let mail = read_mailbox(ports, key, &run.session_key()).await?.mail;
     let waits = status == RunStatus::Paused || !is_driven;
     let nothing_new = mail.iter().all(|mail| recorded_mail.contains(&mail.id()));
     if status.has_ended() || (waits && nothing_new) {

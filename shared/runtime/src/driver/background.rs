@@ -14,7 +14,7 @@ use tracing::Instrument as _;
 use crate::live_reader::LiveReader;
 use crate::port::StoreError;
 use crate::port::lease::LeaseRenewal;
-use crate::port::mailbox::Mail;
+use crate::port::mailbox::MailboxContents;
 
 /// Something that a task beside the loop brought.
 pub(super) enum DriverEvent {
@@ -40,8 +40,7 @@ pub(super) enum DriverEvent {
 pub(super) struct MailRead {
     /// What was put into it before this moment was read, Unix milliseconds.
     pub(super) at_ms: i64,
-    /// What was found in it.
-    pub(super) mail: Result<Vec<Mail>, StoreError>,
+    pub(super) mailbox: Result<MailboxContents, StoreError>,
 }
 
 /// The tasks beside the loop. They are aborted when it ends.

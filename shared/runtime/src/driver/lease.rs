@@ -22,14 +22,12 @@ pub(super) struct HeldLease {
     renew_at_ms: i64,
 }
 
-/// What the renewal of a lease says to its driver.
+/// The meaning of a renewal for the driver.
 pub(super) enum RenewalResult {
-    /// It is held, and somebody watches the run until then, Unix milliseconds.
-    WatchedUntil(i64),
+    /// The driver drives on.
+    Held,
     /// The run is somebody else's.
     Lost,
-    /// There is nothing to be done about it.
-    Ignored,
 }
 
 impl HeldLease {
@@ -88,20 +86,18 @@ impl HeldLease {
     ) -> RenewalResult {
         if epoch != self.lease.epoch {
             // One that was under way when this driver nearly fell asleep.
-            return RenewalResult::Ignored;
+            return RenewalResult::Held;
         }
         self.renew_at_ms = run.after_ms(run.settings().renew_every);
         match renewed {
-            Ok(LeaseRenewal::Renewed { watched_until_ms }) => {
-                RenewalResult::WatchedUntil(watched_until_ms)
-            }
+            Ok(LeaseRenewal::Renewed) => RenewalResult::Held,
             // Its end took the lease off the run; what it still owes needs none.
-            Ok(LeaseRenewal::Lost) if run.has_ended() => RenewalResult::Ignored,
+            Ok(LeaseRenewal::Lost) if run.has_ended() => RenewalResult::Held,
             Ok(LeaseRenewal::Lost) => RenewalResult::Lost,
             Err(error) => {
                 // The journal decides, not the lease: drive on, and try again soon.
                 tracing::warn!(%error, "lease not renewed");
-                RenewalResult::Ignored
+                RenewalResult::Held
             }
         }
     }

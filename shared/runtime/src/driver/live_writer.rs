@@ -187,10 +187,15 @@ impl LiveWriter {
     }
 
     /// Somebody watches the run until then.
-    pub(super) fn set_watched_until(&mut self, at_ms: i64) {
+    pub(super) fn set_watched_until(&self, at_ms: i64) {
         if self.path.is_root() {
             self.watched_until.set(at_ms);
         }
+    }
+
+    /// Returns whether a viewer watches the run, as far as is known.
+    pub(super) fn is_watched(&self, now_ms: i64) -> bool {
+        now_ms <= self.watched_until.at_ms()
     }
 
     /// What the message being written says so far, if it is let out.

@@ -11,7 +11,7 @@ use super::live_writer::LiveWriter;
 use super::poll_schedule::PollSchedule;
 use super::timeouts::{expiry_input, needs_mail_before_expiry};
 use crate::mailbox::read_mailbox;
-use crate::port::mailbox::{Mail, Mailbox};
+use crate::port::mailbox::{Mail, Mailbox, MailboxContents};
 use crate::world::Ports;
 
 /// What was read of a mailbox, and when it is read again.
@@ -57,8 +57,8 @@ impl MailIntake {
         if self.poll.begin_if_due(now_ms) {
             let (ports, key, session) = (run.ports().clone(), run.key().clone(), run.session_key());
             background.spawn_background(async move {
-                let mail = read_mailbox(&ports, &key, &session).await;
-                DriverEvent::MailRead(MailRead { at_ms: now_ms, mail })
+                let mailbox = read_mailbox(&ports, &key, &session).await;
+                DriverEvent::MailRead(MailRead { at_ms: now_ms, mailbox })
             });
         }
     }
@@ -71,6 +71,12 @@ impl MailIntake {
     /// Mail that is in the journal, and may be in the mailbox still.
     pub(super) fn recorded_ids(&self) -> &BTreeSet<String> {
         &self.recorded_ids
+    }
+
+    /// A viewer who comes now misses text: its note in the mailbox is to be found within the second in which it
+    /// expects that text.
+    pub(super) fn expect_viewer(&mut self) {
+        self.poll.shorten_pause();
     }
 
     /// There is a reason to expect mail.
@@ -101,8 +107,8 @@ impl MailIntake {
     /// Reads the mailbox while the loop waits.
     pub(super) async fn read_now<P: Ports>(&self, run: &DrivenRun<P>) -> MailRead {
         let at_ms = run.now_ms();
-        let mail = read_mailbox(run.ports(), run.key(), &run.session_key()).await;
-        MailRead { at_ms, mail }
+        let mailbox = read_mailbox(run.ports(), run.key(), &run.session_key()).await;
+        MailRead { at_ms, mailbox }
     }
 
     /// What the run is to be told of its mail.
@@ -114,7 +120,7 @@ impl MailIntake {
         live_writer: &LiveWriter,
         background: &mut BackgroundWork,
     ) -> Vec<Input> {
-        let mail = self.take_mail(read, run, background);
+        let mail = self.take_mail(read, run, live_writer, background);
         if !mail.is_empty() && children.has_remote(run) {
             // Children that began together end together, more or less.
             self.poll.expect_news(run.now_ms());
@@ -130,11 +136,13 @@ impl MailIntake {
         &mut self,
         read: MailRead,
         run: &DrivenRun<P>,
+        live_writer: &LiveWriter,
         background: &mut BackgroundWork,
     ) -> Vec<Mail> {
-        let mail = match read.mail {
-            Ok(mail) => {
+        let mail = match read.mailbox {
+            Ok(MailboxContents { mail, watched_until_ms }) => {
                 self.read_at_ms = read.at_ms;
+                live_writer.set_watched_until(watched_until_ms);
                 mail
             }
             Err(error) => {

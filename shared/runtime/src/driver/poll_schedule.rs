@@ -17,6 +17,8 @@ const LIVE_SOON_MS: i64 = 20;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PollSchedule {
     at_ms: i64,
+    /// When the last look was over.
+    finished_at_ms: i64,
     pause_ms: i64,
     shortest_ms: i64,
     longest_ms: i64,
@@ -35,7 +37,8 @@ impl PollSchedule {
 
     fn with_pauses(longest_ms: i64, soon_ms: i64, now_ms: i64) -> Self {
         let at_ms = now_ms.saturating_add(longest_ms);
-        Self { at_ms, pause_ms: longest_ms, shortest_ms: soon_ms.min(longest_ms), longest_ms }
+        let shortest_ms = soon_ms.min(longest_ms);
+        Self { at_ms, finished_at_ms: now_ms, pause_ms: longest_ms, shortest_ms, longest_ms }
     }
 
     /// When it is time, Unix milliseconds; never while a look is under way.
@@ -61,8 +64,17 @@ impl PollSchedule {
 
     /// The look is over.
     pub(super) fn finish_poll(&mut self, now_ms: i64) {
+        self.finished_at_ms = now_ms;
         self.at_ms = now_ms.saturating_add(self.pause_ms);
         self.pause_ms = (self.pause_ms + self.pause_ms / 2).min(self.longest_ms);
+    }
+
+    /// Shortens the pause that is under way to 7/10 of the longest one, unless it is shorter.
+    pub(super) fn shorten_pause(&mut self) {
+        if self.at_ms < i64::MAX {
+            let at_ms = self.finished_at_ms.saturating_add(self.longest_ms / 10 * 7);
+            self.at_ms = self.at_ms.min(at_ms);
+        }
     }
 
     /// There is a reason to expect news.
@@ -132,6 +144,23 @@ mod tests {
         assert!(look.begin_if_due(300));
         look.make_due(310);
         assert_eq!(look.at_ms(), i64::MAX);
+    }
+
+    #[test]
+    fn shortened_pause_ends_after_seven_tenths_of_the_longest() {
+        let mut look = PollSchedule::for_mail(Duration::from_secs(1), 5_000);
+        look.shorten_pause();
+        assert_eq!(look.at_ms(), 5_700);
+        look.shorten_pause();
+        assert_eq!(look.at_ms(), 5_700, "it is shortened once");
+        assert!(look.begin_if_due(5_700));
+        look.shorten_pause();
+        assert_eq!(look.at_ms(), i64::MAX, "a look is under way");
+        look.finish_poll(5_720);
+        assert_eq!(look.at_ms(), 6_720, "the next pause is a whole one");
+        look.expect_news(5_720);
+        look.shorten_pause();
+        assert_eq!(look.at_ms(), 5_730, "a shorter pause stays");
     }
 
     #[test]

@@ -24,10 +24,7 @@ pub enum LeaseAcquisition {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaseRenewal {
     /// It is still ours.
-    Renewed {
-        /// Somebody watches the run until then, Unix milliseconds.
-        watched_until_ms: i64,
-    },
+    Renewed,
     /// It is somebody else's: stop driving.
     Lost,
 }

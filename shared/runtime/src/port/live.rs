@@ -41,8 +41,9 @@ pub trait LiveLog {
         from: &LiveFrom,
     ) -> impl Future<Output = Result<(Vec<Live>, LiveFrom), StoreError>> + Send;
 
-    /// Tells the driver, at its next renewal, that somebody watches until then; of several watchers
-    /// the longest counts. No effect if there is no such run.
+    /// Notes in the run's mailbox that a viewer watches until this moment; of several viewers the longest
+    /// counts. The driver finds the note when it reads the mailbox next, at no cost. The note expires after that
+    /// moment.
     fn mark_watched(
         &self,
         key: &RunKey,

@@ -93,6 +93,16 @@ impl Mail {
     }
 }
 
+/// The contents of a mailbox.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MailboxContents {
+    /// The messages.
+    pub mail: Vec<Mail>,
+    /// The moment until which a viewer watches the run, Unix milliseconds; 0 without viewers. See
+    /// [`mark_watched`](super::live::LiveLog::mark_watched).
+    pub watched_until_ms: i64,
+}
+
 /// Mailboxes. Needs `dynamodb:PutItem`, `Query` and `DeleteItem` on the table, `s3:GetObject`, `PutObject`
 /// under the tenants' `runs/`, and `s3:ListBucket`.
 pub trait Mailbox {
@@ -105,10 +115,21 @@ pub trait Mailbox {
         expires_at_s: i64,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Every message in the mailbox, but those that are newer than this code, which wait for a newer
+    /// Returns every message in the mailbox, except those that are newer than this code, which wait for a newer
     /// driver, and those that cannot be read: no other has to wait for them. Strongly consistent.
-    fn list_mail(&self, key: &RunKey)
-    -> impl Future<Output = Result<Vec<Mail>, StoreError>> + Send;
+    fn read_mailbox(
+        &self,
+        key: &RunKey,
+    ) -> impl Future<Output = Result<MailboxContents, StoreError>> + Send;
+
+    /// Returns the messages of [`Self::read_mailbox`] alone.
+    fn list_mail(
+        &self,
+        key: &RunKey,
+    ) -> impl Future<Output = Result<Vec<Mail>, StoreError>> + Send {
+        let contents = self.read_mailbox(key);
+        async move { Ok(contents.await?.mail) }
+    }
 
     /// Deletes messages by their ids; those that are gone already are no error.
     fn delete_mail(

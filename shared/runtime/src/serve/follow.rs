@@ -297,7 +297,7 @@ async fn is_idle<P: Ports>(
     if meta.status != RunStatus::Paused || meta.is_driven(now_ms) {
         return Ok(false);
     }
-    if !read_mailbox(ports, key, &meta.session_key(&key.tenant)).await?.is_empty() {
+    if !read_mailbox(ports, key, &meta.session_key(&key.tenant)).await?.mail.is_empty() {
         return Ok(false);
     }
     let journal = read_journal(ports, key).await?;

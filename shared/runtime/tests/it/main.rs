@@ -24,6 +24,7 @@ mod fault;
 mod feedback;
 mod give_up;
 mod hand_over;
+mod late_viewer;
 mod mail;
 mod market;
 mod missing;

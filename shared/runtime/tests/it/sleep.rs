@@ -83,8 +83,7 @@ async fn interleave(schedule: u32) -> (bool, bool) {
     }
     drop((sleeper, waker));
     let kicked = sim.points.point_names().contains(&"after kick".to_owned());
-    let read =
-        matches!(&slept, Some(SleepResult::Woken { mail: read, .. }) if *read == [mail.clone()]);
+    let read = matches!(&slept, Some(SleepResult::Woken { mailbox, .. }) if mailbox.mail == [mail.clone()]);
     assert!(read || kicked, "schedule {schedule:b} left a message unread");
     if !read {
         ports.store.without_faults();

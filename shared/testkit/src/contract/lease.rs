@@ -119,7 +119,7 @@ pub async fn a_lease_is_renewed_and_released_only_by_its_holder(store: &impl Sto
     let run = RunFixture::of("s", "r")?;
     let ours = lease_of("a", 1_000, 1);
     store.create(&run.key, &run.created_by("w", Some(ours.clone()))?).await?;
-    let renewed = LeaseRenewal::Renewed { watched_until_ms: 0 };
+    let renewed = LeaseRenewal::Renewed;
     assert_eq!(store.renew_lease(&run.key, &ours, 2_000).await?, renewed);
     assert_eq!(store.take_lease(&run.key, "b", 1_500, 9_000).await?, LeaseAcquisition::Unavailable);
     // It lapsed at 2 000, and nobody took it.
@@ -154,21 +154,5 @@ pub async fn an_ended_run_is_not_driven(store: &impl Store) -> Checked {
     store.release_lease(&run.key, &ours, RunStatus::Running).await?;
     let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
     assert_eq!((meta.status, meta.lease), (RunStatus::Finished, None));
-    Ok(())
-}
-
-/// The driver hears of watchers when it renews; the one who watches longest counts.
-pub async fn a_watcher_is_seen_at_the_next_renewal(store: &impl Store) -> Checked {
-    let run = RunFixture::of("s", "r")?;
-    let ours = lease_of("a", 1_000, 1);
-    store.mark_watched(&run.key, 5_000).await?;
-    assert_eq!(store.find_meta(&run.key).await?, None);
-    store.create(&run.key, &run.created_by("w", Some(ours.clone()))?).await?;
-    for (until_ms, seen_ms) in [(5_000, 5_000), (7_000, 7_000), (6_000, 7_000)] {
-        store.mark_watched(&run.key, until_ms).await?;
-        let renewed = store.renew_lease(&run.key, &ours, 2_000).await?;
-        assert_eq!(renewed, LeaseRenewal::Renewed { watched_until_ms: seen_ms });
-    }
-    assert_eq!(store.find_meta(&run.key).await?.ok_or("no run")?.watched_until_ms, 7_000);
     Ok(())
 }

@@ -3,7 +3,7 @@
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, UserId};
 use djinn_runtime::port::Store;
-use djinn_runtime::port::mailbox::Mail;
+use djinn_runtime::port::mailbox::{Mail, MailboxContents};
 
 use super::Checked;
 use super::fixture::{EXPIRY, RunFixture};
@@ -63,5 +63,28 @@ pub async fn mail_is_the_runs_own(store: &impl Store) -> Checked {
         store.delete_mail(key, &[file_added("1")?.id()]).await?;
     }
     assert_eq!(store.list_mail(&run.key).await?, [file_added("1")?]);
+    Ok(())
+}
+
+/// The note of viewers is in the mailbox beside the mail; the viewer who watches longest counts.
+pub async fn a_mailbox_names_the_moment_until_which_its_run_is_watched(
+    store: &impl Store,
+) -> Checked {
+    let (run, other) = (RunFixture::of("s", "r")?, RunFixture::of_tenant("t2", "s", "r")?);
+    store.create(&run.key, &run.created_by("w", None)?).await?;
+    assert_eq!(store.read_mailbox(&run.key).await?, MailboxContents::default());
+    store.put_mail(&run.key, &file_added("1")?, EXPIRY).await?;
+    for (until_ms, watched_until_ms) in [(5_000, 5_000), (7_000, 7_000), (6_000, 7_000)] {
+        store.mark_watched(&run.key, until_ms).await?;
+        let mail = vec![file_added("1")?];
+        let expected = MailboxContents { mail, watched_until_ms };
+        assert_eq!(store.read_mailbox(&run.key).await?, expected);
+    }
+    assert_eq!(store.read_mailbox(&other.key).await?, MailboxContents::default());
+    // The note is no mail, and stays when mail is deleted.
+    assert_eq!(store.list_mail(&run.key).await?, [file_added("1")?]);
+    store.delete_mail(&run.key, &[file_added("1")?.id()]).await?;
+    let expected = MailboxContents { mail: Vec::new(), watched_until_ms: 7_000 };
+    assert_eq!(store.read_mailbox(&run.key).await?, expected);
     Ok(())
 }

@@ -12,7 +12,7 @@ use djinn_runtime::port::journal::{
 };
 use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal, Leases};
 use djinn_runtime::port::live::{LiveFrom, LiveLog};
-use djinn_runtime::port::mailbox::{Mail, Mailbox};
+use djinn_runtime::port::mailbox::{Mail, Mailbox, MailboxContents};
 use djinn_runtime::port::page::{Page, PageSize};
 use djinn_runtime::port::{RunKey, SessionKey, StoreError, UserKey};
 
@@ -160,8 +160,8 @@ impl Mailbox for MemoryStore {
         self.perform(OpKind::PutMail, Some(key), None, |state| state.put_mail(key, mail)).await
     }
 
-    async fn list_mail(&self, key: &RunKey) -> Result<Vec<Mail>, StoreError> {
-        self.perform(OpKind::Mail, Some(key), None, |state| state.mail(key)).await
+    async fn read_mailbox(&self, key: &RunKey) -> Result<MailboxContents, StoreError> {
+        self.perform(OpKind::Mail, Some(key), None, |state| state.mailbox(key)).await
     }
 
     async fn delete_mail(&self, key: &RunKey, ids: &[String]) -> Result<(), StoreError> {

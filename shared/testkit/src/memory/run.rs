@@ -12,7 +12,7 @@ use djinn_runtime::port::admission::{Admission, AdmissionError, minute_of};
 use djinn_runtime::port::catalog::RunPosition;
 use djinn_runtime::port::journal::{AppendResult, CreateResult, Lease, NewRun, RunEnd, RunMeta};
 use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal};
-use djinn_runtime::port::mailbox::Mail;
+use djinn_runtime::port::mailbox::{Mail, MailboxContents};
 use djinn_runtime::port::page::{Page, PageSize};
 use djinn_runtime::port::{RunKey, SessionKey, StoreError, UserKey};
 
@@ -27,6 +27,7 @@ pub(super) struct StoredRun {
     pub(super) records: BTreeMap<u64, String>,
     /// The messages are JSON, by the ids under which one replaces another.
     mail: BTreeMap<String, String>,
+    watched_until_ms: i64,
     pub(super) live: BTreeMap<String, Vec<Live>>,
 }
 
@@ -308,7 +309,7 @@ impl State {
         match stored.meta.lease.as_mut().filter(|held| is_same(held, lease)) {
             Some(held) => {
                 held.until_ms = until_ms;
-                LeaseRenewal::Renewed { watched_until_ms: stored.meta.watched_until_ms }
+                LeaseRenewal::Renewed
             }
             None => LeaseRenewal::Lost,
         }
@@ -328,13 +329,15 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn mail(&mut self, key: &RunKey) -> Result<Vec<Mail>, StoreError> {
-        let mail = self.runs.get(key).into_iter().flat_map(|run| run.mail.values());
+    pub(super) fn mailbox(&mut self, key: &RunKey) -> Result<MailboxContents, StoreError> {
+        let run = self.runs.get(key);
+        let watched_until_ms = run.map_or(0, |run| run.watched_until_ms);
+        let mail = run.into_iter().flat_map(|run| run.mail.values());
         let mut mail: Vec<Mail> = mail.map(|json| from_json(json)).collect::<Result<_, _>>()?;
         if let Some(chance) = &mut self.chance {
             chance.shuffle(&mut mail);
         }
-        Ok(mail)
+        Ok(MailboxContents { mail, watched_until_ms })
     }
 
     pub(super) fn delete_mail(&mut self, key: &RunKey, ids: &[String]) {
@@ -344,9 +347,8 @@ impl State {
     }
 
     pub(super) fn watch(&mut self, key: &RunKey, until_ms: i64) {
-        if let Some(stored) = self.meta_mut(key) {
-            stored.meta.watched_until_ms = stored.meta.watched_until_ms.max(until_ms);
-        }
+        let run = self.runs.entry(key.clone()).or_default();
+        run.watched_until_ms = run.watched_until_ms.max(until_ms);
     }
 
     fn stored_meta(&self, key: &RunKey) -> Option<&StoredMeta> {

@@ -12,7 +12,7 @@ use djinn_runtime::port::file::Files;
 use djinn_runtime::port::journal::{AppendResult, CreateResult, Journals, Lease};
 use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal, Leases};
 use djinn_runtime::port::live::{Live, LiveFrom, LiveLog, Preview};
-use djinn_runtime::port::mailbox::{Mail, Mailbox};
+use djinn_runtime::port::mailbox::{Mail, Mailbox, MailboxContents};
 use djinn_runtime::port::model::TextKind;
 use djinn_runtime::port::stream::Streams as _;
 use djinn_runtime::port::{StoreError, UserKey};
@@ -117,17 +117,18 @@ async fn every_write_that_lost_all_its_replies_recognises_itself_when_it_is_made
     let ours = Lease { holder: "b".into(), until_ms: 3_000, epoch: 2 };
     assert_eq!(taken, LeaseAcquisition::Acquired { lease: ours.clone(), lapsed: true });
     let renewed = again!(store.renew_lease(&run, &ours, 4_000));
-    assert_eq!(renewed, LeaseRenewal::Renewed { watched_until_ms: 0 });
+    assert_eq!(renewed, LeaseRenewal::Renewed);
     again!(store.mark_watched(&run, 7_000));
     again!(store.release_lease(&run, &ours, RunStatus::Running));
     assert_eq!(again!(store.append_end(&run, &last, &ending, EXPIRY)), AppendResult::Appended);
 
     assert!(store.read_from(&run, 0).await.unwrap() == [new.record, long, last]);
     let meta = store.find_meta(&run).await.unwrap().unwrap();
-    assert_eq!((meta.status, meta.watched_until_ms), (RunStatus::Finished, 7_000));
+    assert_eq!(meta.status, RunStatus::Finished);
     let view = store.load_session(&session("s")).await.unwrap();
     assert_eq!((view.active, view.history.len(), view.files.len()), (None, 1, 1));
-    assert!(store.list_mail(&run).await.unwrap().is_empty());
+    let mailbox = MailboxContents { watched_until_ms: 7_000, ..MailboxContents::default() };
+    assert_eq!(store.read_mailbox(&run).await.unwrap(), mailbox);
     assert_eq!(store.read_live(&run, &LiveFrom::Moment(0)).await.unwrap().0, [piece]);
 }
 
