@@ -208,6 +208,9 @@ pub enum Event {
         failure: Option<Failure>,
         /// What it used up.
         spent: Spending,
+        /// The number of entries in its journal; see [`ChildEnded::entry_count`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        entry_count: Option<u64>,
     },
     /// The user said something while the run was at work; its model reads it at the next turn.
     #[serde(rename = "user_message.added")]
@@ -321,6 +324,7 @@ impl Event {
             files: ended.files.iter().rev().filter(|file| !file.internal).cloned().collect(),
             failure: ended.report.failure.clone(),
             spent: ended.spent,
+            entry_count: ended.entry_count,
         }
     }
 
@@ -334,6 +338,7 @@ impl Event {
             files: Vec::new(),
             failure: Some(ErrorCode::Stopped.into()),
             spent: Spending::default(),
+            entry_count: None,
         }
     }
 

@@ -244,6 +244,10 @@ pub struct ChildEnded {
     /// Where the whole of its answer lies, when the report's text was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_output: Option<FullOutput>,
+    /// The number of entries in its journal, all of which viewers are shown before its end. `None` in records of older
+    /// versions, and where the journal was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry_count: Option<u64>,
 }
 
 /// A result that the user wants otherwise.

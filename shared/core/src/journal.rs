@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::entry::Entry;
 use crate::id::WriteId;
-use crate::input::{Input, RunSpec};
+use crate::input::{ChildEnded, Input, RunSpec};
 use crate::run::Run;
 
 /// The format of the records that this code writes. A driver that meets a newer one leaves the run
@@ -170,6 +170,13 @@ impl Journal {
     #[must_use]
     pub fn next_number(&self) -> u64 {
         self.next_number
+    }
+
+    /// Returns the result that an ended child owes the run above it, with the number of its entries.
+    #[must_use]
+    pub fn child_result(&self) -> Option<ChildEnded> {
+        let result = self.run.child_result()?.clone();
+        Some(ChildEnded { entry_count: Some(self.entry_count), ..result })
     }
 
     /// How many entries its records hold.

@@ -7,6 +7,7 @@ use crate::call_progress::CallProgress;
 use crate::call_tracker::CallTracker;
 use crate::cursor::Cursor;
 use crate::lanes::Lanes;
+pub use crate::lanes::MissingEntry;
 use crate::preview::{Live, Preview};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{Path, RunId};
@@ -207,7 +208,7 @@ impl Connection {
 
     /// The children at work of which something is missing that is known to be there, and the place of the
     /// first entry that is. It is in the child's journal; [`Self::render_live`] takes it.
-    pub fn missing_entries(&self) -> impl Iterator<Item = (&Path, u64)> {
+    pub fn missing_entries(&self) -> impl Iterator<Item = MissingEntry> {
         self.lanes.missing_entries().filter(|_| self.can_show_early())
     }
 

@@ -15,6 +15,17 @@ use djinn_core::id::{MessageId, MessageKey, Path};
 /// from their turn are dropped, and missing then.
 const MAX_WAITING_BYTES: usize = 1024 * 1024;
 
+/// The first entry of a run that a client misses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingEntry {
+    /// The path of the run.
+    pub path: Path,
+    /// The place among the entries of its journal.
+    pub nth: u64,
+    /// True if the run has ended: then the entry is in its journal.
+    pub is_recorded: bool,
+}
+
 /// The lanes of one connection: one of each run of the tree.
 #[derive(Default)]
 pub(super) struct Lanes {
@@ -36,6 +47,8 @@ struct Lane {
     shown_count: u64,
     /// How many it has at least, as far as anybody told.
     known_count: u64,
+    /// Set once its end has come: then all its entries are in its journal.
+    has_ended: bool,
     /// Entries that wait for their turn, and their sizes in bytes.
     waiting_entries: BTreeMap<u64, (EarlyEntry, usize)>,
     /// Whether more entries of the newest record are on their way.
@@ -117,6 +130,12 @@ impl Lanes {
             return;
         }
         lane.known_count = lane.known_count.max(early.index + 1);
+        if let Some((ended, count)) = ended_run(&early.entry) {
+            let below = self.lane_mut(&ended);
+            below.known_count = below.known_count.max(count);
+            below.has_ended = true;
+        }
+        let lane = self.lane_mut(&early.entry.path);
         let bytes = serde_json::to_vec(early).map_or(0, |json| json.len());
         let before = lane.waiting_entries.insert(early.index, (early.clone(), bytes));
         self.waiting_bytes = self.waiting_bytes + bytes - before.map_or(0, |(_, bytes)| bytes);
@@ -139,7 +158,8 @@ impl Lanes {
 
     /// The next entry that can be shown now, counted as shown.
     pub(super) fn take_next_entry(&mut self) -> Option<Entry> {
-        let lane = self.lanes.values_mut().find(|lane| lane.has_next())?;
+        let path = self.next_lane()?.clone();
+        let lane = self.lanes.get_mut(&path)?;
         let (early, bytes) = lane.waiting_entries.remove(&lane.shown_count)?;
         self.waiting_bytes -= bytes;
         lane.shown_count += 1;
@@ -149,16 +169,30 @@ impl Lanes {
 
     /// Whether anything that waited can be shown now.
     pub(super) fn has_ready(&self) -> bool {
-        self.lanes
-            .iter()
-            .any(|(path, lane)| lane.has_next() || lane.ready_text(!path.is_root()).is_some())
+        let has_text = |(path, lane): (&Path, &Lane)| lane.ready_text(!path.is_root()).is_some();
+        self.next_lane().is_some() || self.lanes.iter().any(has_text)
+    }
+
+    /// The run whose next entry can be shown now. The end of a run below waits until all that it did was shown.
+    fn next_lane(&self) -> Option<&Path> {
+        let is_shown = |(ended, count): (Path, u64)| {
+            self.lanes.get(&ended).map_or(0, |lane| lane.shown_count) >= count
+        };
+        let can_show = |lane: &Lane| {
+            lane.next_entry().is_some_and(|entry| ended_run(entry).is_none_or(is_shown))
+        };
+        self.lanes.iter().find(|(_, lane)| can_show(lane)).map(|(path, _)| path)
     }
 
     /// The children at work that have done more than was told, and the place of the first entry that is
     /// missing.
-    pub(super) fn missing_entries(&self) -> impl Iterator<Item = (&Path, u64)> {
+    pub(super) fn missing_entries(&self) -> impl Iterator<Item = MissingEntry> {
         let below = self.lanes.iter().filter(|(path, _)| !path.is_root());
-        below.filter(|(_, lane)| lane.misses_next()).map(|(path, lane)| (path, lane.shown_count))
+        below.filter(|(_, lane)| lane.misses_next()).map(|(path, lane)| MissingEntry {
+            path: path.clone(),
+            nth: lane.shown_count,
+            is_recorded: lane.has_ended,
+        })
     }
 
     /// The runs below the root that are at work.
@@ -245,8 +279,10 @@ impl Lanes {
 }
 
 impl Lane {
-    fn has_next(&self) -> bool {
-        self.stage == LaneStage::Running && self.waiting_entries.contains_key(&self.shown_count)
+    /// The entry whose turn it is, if it has come.
+    fn next_entry(&self) -> Option<&Entry> {
+        let next = self.waiting_entries.get(&self.shown_count);
+        next.filter(|_| self.stage == LaneStage::Running).map(|(early, _)| &early.entry)
     }
 
     /// Whether there is an entry that was not told: one behind it came, or it ends a record that has
@@ -284,6 +320,14 @@ impl Lane {
         waiting.text.apply_preview(preview);
         self.waiting_text = Some(waiting);
     }
+}
+
+/// The run that ended with this entry, and the number of its entries, if it is known.
+fn ended_run(entry: &Entry) -> Option<(Path, u64)> {
+    let Event::ChildEnded { child, entry_count: Some(count), .. } = &entry.event else {
+        return None;
+    };
+    Some((entry.path.with_child(child.clone()), *count))
 }
 
 impl WaitingText {

@@ -7,8 +7,8 @@ mod missing_entries;
 use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) use children_at_work::ChildrenAtWork;
-use djinn_core::id::Path;
 use djinn_protocol::call_progress::CallProgress;
+use djinn_protocol::connection::MissingEntry;
 use djinn_protocol::preview::{Live, Preview};
 use missing_entries::MissingEntries;
 
@@ -42,7 +42,7 @@ pub(crate) struct LiveReader {
 
 impl LiveReader {
     /// What was written since the last time, and what the client has missed for longer than it may be
-    /// late: of these children, from these places on.
+    /// late: of these runs, from these places on.
     ///
     /// # Errors
     /// [`StoreError`] when the log cannot be read now.
@@ -50,7 +50,7 @@ impl LiveReader {
         &mut self,
         ports: &P,
         key: &RunKey,
-        misses: &[(Path, u64)],
+        misses: &[MissingEntry],
     ) -> Result<Vec<Live>, StoreError> {
         let now_ms = ports.clock().now_ms();
         let from = self.next_position(now_ms);

@@ -78,7 +78,7 @@ impl Ending {
             file: file.name.clone(),
             characters: answer.chars().count() as u64,
         });
-        ChildEnded { report, status, files, spent, turns, tainted, full_output }
+        ChildEnded { report, status, files, spent, turns, tainted, full_output, entry_count: None }
     }
 }
 

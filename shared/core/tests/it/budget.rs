@@ -112,6 +112,7 @@ fn ended(
         turns: Vec::new(),
         tainted: false,
         full_output: None,
+        entry_count: None,
     }))
 }
 

@@ -157,6 +157,7 @@ pub(crate) fn task_ended(task: &str, status: RunStatus, text: &str) -> Input {
         turns: Vec::new(),
         tainted: false,
         full_output: None,
+        entry_count: None,
     }))
 }
 

@@ -80,7 +80,7 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
             let child = entry.path.with_child(child.clone()).to_string();
             Shown::ChildStarted { child, description, agent }
         }
-        Event::ChildEnded { child, status, text, files, failure, spent } => {
+        Event::ChildEnded { child, status, text, files, failure, spent, .. } => {
             let (status, files) = (*status, PublicFile::list(files, links));
             let (failure, spent) =
                 (failure.as_ref().map(PublicFailure::new), PublicSpending::new(spent));

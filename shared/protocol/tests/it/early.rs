@@ -252,7 +252,8 @@ pub(crate) fn is_told_once(protocol: Protocol, frames: &str) -> bool {
     }
     let id = |data: &str| serde_json::from_str::<Value>(data).unwrap()["id"].to_string();
     let entries = received(frames);
-    let entries = entries.iter().filter(|frame| frame.event.as_deref() != Some("preview"));
+    let is_piece = |event: Option<&str>| matches!(event, Some("preview" | "progress"));
+    let entries = entries.iter().filter(|frame| !is_piece(frame.event.as_deref()));
     let ids: Vec<String> = entries.map(|frame| id(&frame.data)).collect();
     ids.iter().collect::<BTreeSet<_>>().len() == ids.len()
 }

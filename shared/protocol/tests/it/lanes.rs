@@ -9,7 +9,7 @@ use djinn_core::id::{ChildId, MessageId};
 use djinn_core::input::Input;
 use djinn_core::journal::Record;
 use djinn_core::tool::{ToolFailure, ToolResult};
-use djinn_protocol::connection::Connection;
+use djinn_protocol::connection::{Connection, MissingEntry};
 use djinn_protocol::preview::{EarlyEntry, Live, Preview, TextKind};
 use proptest::prelude::*;
 use serde_json::json;
@@ -192,8 +192,8 @@ fn waiting_entries_are_bounded_and_missing_ones_are_named_until_they_come() {
         let missing = |connection: &Connection| -> Vec<u64> {
             connection
                 .missing_entries()
-                .filter(|(of, _)| **of == Path::to(task.clone()))
-                .map(|(_, nth)| nth)
+                .filter(|missing| missing.path == Path::to(task.clone()))
+                .map(|missing| missing.nth)
                 .collect()
         };
         assert_eq!(missing(&connection), [0; 0]);
@@ -378,7 +378,8 @@ fn whoever_comes_knows_which_runs_are_at_work_and_misses_what_it_is_told_of() {
         told.show(&mut connection, &told.records[1]);
         assert_eq!(connection.lanes_at_work().count(), TASKS as usize);
         connection.expect_entry(&child, 1);
-        assert_eq!(connection.missing_entries().collect::<Vec<_>>(), [(&child, 0)]);
+        let missing = MissingEntry { path: child.clone(), nth: 0, is_recorded: false };
+        assert_eq!(connection.missing_entries().collect::<Vec<_>>(), [missing]);
         for nth in 0..2 {
             live(&mut connection, &told.early(&ChildId::for_step(4, 1), nth));
         }

@@ -1,6 +1,7 @@
 //! What a client was shown of runs below its own, and what it misses of them.
 
 use djinn_core::id::Path;
+use djinn_protocol::connection::MissingEntry;
 
 use super::ClientStream;
 
@@ -8,9 +9,8 @@ impl ClientStream {
     /// The children of which the client would be shown more if it were told, and the place of the first
     /// entry that is missing; see [`djinn_protocol::connection::Connection::missing_entries`].
     #[must_use]
-    pub fn missing_entries(&self) -> Vec<(Path, u64)> {
-        let missing = self.connection.missing_entries().filter(|_| self.is_open());
-        missing.map(|(path, nth)| (path.clone(), nth)).collect()
+    pub fn missing_entries(&self) -> Vec<MissingEntry> {
+        self.connection.missing_entries().filter(|_| self.is_open()).collect()
     }
 
     /// The runs below that are at work; see [`djinn_protocol::connection::Connection::lanes_at_work`].

@@ -270,10 +270,10 @@ impl<P: Ports> ChildExecution<P> {
 
     async fn read_result(&self) -> Result<Option<Box<ChildEnded>>, StoreError> {
         let journal = read_journal(&self.ports, &self.key).await?;
-        if let Some(result) = journal.run().child_result() {
+        if let Some(result) = journal.child_result() {
             // Nobody comes for what it owes below once its end was taken.
             stop_below(&self.ports, &self.key, journal.run()).await?;
-            return Ok(Some(Box::new(result.clone())));
+            return Ok(Some(Box::new(result)));
         }
         let meta = self.ports.store().find_meta(&self.key).await?;
         // One that was given up has no last words.
@@ -303,6 +303,7 @@ impl<P: Ports> ChildExecution<P> {
             turns: Vec::new(),
             tainted: false,
             full_output: None,
+            entry_count: None,
         }))
     }
 }

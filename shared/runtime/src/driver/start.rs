@@ -227,11 +227,11 @@ impl<P: Ports> EffectStarter<'_, P> {
             return;
         }
         let (ports, key) = (self.run.ports().clone(), self.run.key().clone());
-        let run = self.run.journal().shared_run();
+        let journal = self.run.journal().clone();
         let id = EffectId::Deliver(delivery.clone());
         self.background.spawn_effect(id, EffectClass::Idempotent, async move {
             let made =
-                retry_store_call(&ports, || make_delivery(&ports, &key, &run, &delivery)).await;
+                retry_store_call(&ports, || make_delivery(&ports, &key, &journal, &delivery)).await;
             let delivered = ignore_too_large(made).is_ok();
             delivered.then_some(Input::Delivered { delivery }).into_iter().collect()
         });

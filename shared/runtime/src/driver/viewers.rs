@@ -1,7 +1,7 @@
 //! Whom a driver shows what happens: its client, and the driver of the run that this is a child of.
 
-use djinn_core::id::Path;
 use djinn_core::journal::Record;
+use djinn_protocol::connection::MissingEntry;
 use djinn_protocol::preview::Live;
 
 use super::caller::CallerLink;
@@ -67,7 +67,7 @@ impl Viewers {
     }
 
     /// What the client has missed of children; see [`ClientStream::missing_entries`].
-    pub(super) fn missing_entries(&self) -> Vec<(Path, u64)> {
+    pub(super) fn missing_entries(&self) -> Vec<MissingEntry> {
         self.client.as_ref().map(ClientStream::missing_entries).unwrap_or_default()
     }
 

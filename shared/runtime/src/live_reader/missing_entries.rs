@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use djinn_core::id::Path;
 use djinn_core::journal::Record;
+use djinn_protocol::connection::MissingEntry;
 use djinn_protocol::preview::{EarlyEntry, Live};
 use tokio::task::JoinSet;
 
@@ -20,6 +21,9 @@ const READ_EVERY_MS: i64 = 1_000;
 
 /// How long to wait at most until a journal is read again that did not hold what is missing.
 const MAX_PAUSE_MS: i64 = 60_000;
+
+/// Milliseconds that the live log, which is read anyway, has to bring an entry that is known to be in a journal.
+const RECORDED_LATENESS_MS: i64 = 500;
 
 /// The children of which something is missing, and those that were read before.
 #[derive(Debug, Default)]
@@ -39,6 +43,8 @@ struct Gap {
     /// When to look for it in the journal, Unix milliseconds.
     look_at_ms: i64,
     pause_ms: i64,
+    /// See [`MissingEntry::is_recorded`].
+    is_recorded: bool,
 }
 
 impl MissingEntries {
@@ -47,7 +53,7 @@ impl MissingEntries {
         &mut self,
         ports: &P,
         key: &RunKey,
-        misses: &[(Path, u64)],
+        misses: &[MissingEntry],
     ) -> Vec<Live> {
         let now_ms = ports.clock().now_ms();
         let mut reading = JoinSet::new();
@@ -75,13 +81,18 @@ impl MissingEntries {
     }
 
     /// What is to be read now: it may have been late before.
-    fn take_due(&mut self, misses: &[(Path, u64)], now_ms: i64) -> Vec<(Path, u64)> {
+    fn take_due(&mut self, misses: &[MissingEntry], now_ms: i64) -> Vec<(Path, u64)> {
         let before = std::mem::take(&mut self.gaps);
-        for (path, nth) in misses {
-            let fresh =
-                Gap { nth: *nth, look_at_ms: now_ms + MAX_LATENESS_MS, pause_ms: MAX_LATENESS_MS };
-            let known = before.get(path).filter(|gap| gap.nth == *nth).copied();
-            let mut gap = known.unwrap_or(fresh);
+        for MissingEntry { path, nth, is_recorded } in misses {
+            let lateness_ms = if *is_recorded { RECORDED_LATENESS_MS } else { MAX_LATENESS_MS };
+            let fresh = Gap {
+                nth: *nth,
+                look_at_ms: now_ms + lateness_ms,
+                pause_ms: MAX_LATENESS_MS,
+                is_recorded: *is_recorded,
+            };
+            let is_same = |gap: &&Gap| gap.nth == *nth && gap.is_recorded == *is_recorded;
+            let mut gap = before.get(path).filter(is_same).copied().unwrap_or(fresh);
             if self.unfinished.remove(path) {
                 gap.look_at_ms = now_ms;
             }
@@ -157,23 +168,28 @@ mod tests {
     fn a_missing_entry_is_read_once_it_can_no_longer_be_late_and_ever_less_often() {
         let mut missing = MissingEntries::default();
         let child = Path::to(ChildId::for_step(1, 1));
+        let misses = |nth, is_recorded| [MissingEntry { path: child.clone(), nth, is_recorded }];
         let mut looked = Vec::new();
         for now_ms in (0..=200_000).step_by(250) {
-            if !missing.take_due(&[(child.clone(), 3)], now_ms).is_empty() {
+            if !missing.take_due(&misses(3, false), now_ms).is_empty() {
                 looked.push(now_ms);
             }
         }
         assert_eq!(looked, [2_000, 6_000, 14_000, 30_000, 62_000, 122_000, 182_000]);
         // It came, and something else is missing.
-        assert_eq!(missing.take_due(&[(child.clone(), 4)], 200_250), []);
-        assert_eq!(missing.take_due(&[(child.clone(), 4)], 202_250), [(child, 4)]);
+        assert_eq!(missing.take_due(&misses(4, false), 200_250), []);
+        assert_eq!(missing.take_due(&misses(4, false), 202_250), [(child.clone(), 4)]);
+        // The end of the run has come, so the entry is in its journal.
+        assert_eq!(missing.take_due(&misses(4, true), 203_250), []);
+        assert_eq!(missing.take_due(&misses(4, true), 203_750), [(child.clone(), 4)]);
     }
 
     #[test]
     fn a_crowd_is_looked_after_a_few_at_a_time_and_each_in_its_turn() {
         let mut missing = MissingEntries::default();
-        let crowd: Vec<(Path, u64)> =
-            (1..=20).map(|step| (Path::to(ChildId::for_step(step, 1)), 0)).collect();
+        let crowd = (1..=20).map(|step| Path::to(ChildId::for_step(step, 1)));
+        let crowd: Vec<MissingEntry> =
+            crowd.map(|path| MissingEntry { path, nth: 0, is_recorded: false }).collect();
         let mut looked = Vec::new();
         for now_ms in (0..=4_000).step_by(250) {
             looked.extend(

@@ -4,7 +4,6 @@ use djinn_core::effect::{Delivery, Effect};
 use djinn_core::id::WriteId;
 use djinn_core::input::Input;
 use djinn_core::journal::Journal;
-use djinn_core::run::Run;
 
 use super::plan::PlanWrite;
 use crate::ending::{retire, stop_child};
@@ -24,12 +23,13 @@ use crate::world::Ports;
 pub async fn make_delivery<P: Ports>(
     ports: &P,
     key: &RunKey,
-    run: &Run,
+    journal: &Journal,
     delivery: &Delivery,
 ) -> Result<(), StoreError> {
+    let run = journal.run();
     match delivery {
         Delivery::AlarmRemoval => retire(ports, key, run.may_have_timer()).await,
-        Delivery::ChildResult => put_child_result(ports, key, run).await,
+        Delivery::ChildResult => put_child_result(ports, key, journal).await,
         Delivery::StopChild(child) => {
             stop_child(ports, &key.with_child(child.clone()), &run.spec().user).await
         }
@@ -73,10 +73,11 @@ pub fn ignore_too_large(made: Result<(), StoreError>) -> Result<(), StoreError> 
 pub async fn put_child_result<P: Ports>(
     ports: &P,
     key: &RunKey,
-    run: &Run,
+    journal: &Journal,
 ) -> Result<(), StoreError> {
-    let (Some(result), Some(parent)) = (run.child_result(), key.parent()) else { return Ok(()) };
-    let mail = Mail::ChildEnded { ended: Box::new(result.clone()) };
+    let Some(parent) = key.parent() else { return Ok(()) };
+    let Some(result) = journal.child_result() else { return Ok(()) };
+    let mail = Mail::ChildEnded { ended: Box::new(result) };
     wake_run(ports, &parent, &mail).await.map(drop)
 }
 
@@ -94,7 +95,7 @@ pub(crate) async fn deliver_owed<P: Ports>(ports: &P, key: &RunKey) -> Result<()
     };
     make_deliveries(ports, key, &mut journal).await?;
     // Whoever asks for an ended child has not heard of its end.
-    ignore_too_large(put_child_result(ports, key, journal.run()).await)
+    ignore_too_large(put_child_result(ports, key, &journal).await)
 }
 
 async fn make_deliveries<P: Ports>(
@@ -107,7 +108,7 @@ async fn make_deliveries<P: Ports>(
         for effect in journal.run().due() {
             match effect {
                 Effect::Deliver(delivery) => {
-                    let made = make_delivery(ports, key, journal.run(), &delivery).await;
+                    let made = make_delivery(ports, key, journal, &delivery).await;
                     ignore_too_large(made)?;
                     inputs.push(Input::Delivered { delivery });
                 }

@@ -28,6 +28,7 @@ mod late_viewer;
 mod mail;
 mod market;
 mod missing;
+mod nested_viewer;
 mod outage;
 mod paid_tree;
 mod plan;

@@ -338,9 +338,15 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
         Event::ChildStarted { child: _, description: words, agent: _ } => {
             vec![("a call, or a changed plan", words)]
         }
-        Event::ChildEnded { child: _, status: _, text, files: written, failure, spent: _ } => {
-            files(written).chain(of_failure(failure)).chain([("a reply", text)]).collect()
-        }
+        Event::ChildEnded {
+            child: _,
+            status: _,
+            text,
+            files: written,
+            failure,
+            spent: _,
+            entry_count: _,
+        } => files(written).chain(of_failure(failure)).chain([("a reply", text)]).collect(),
         Event::UserMessageAdded { by: _, text } => vec![("a message", text)],
         Event::HumanRequested { group: _, reasoning, risk: _, estimate: _, requests: asks } => {
             vec![("a reply", reasoning), ("a call", format!("{asks:?}"))]

@@ -60,7 +60,7 @@ impl Tool for Agent {
             tools: self.1.iter().map(|tool| (*tool).to_owned()).collect(),
             model: Role::Executor,
             mode: Mode::React,
-            max_steps: 10,
+            max_steps: 100,
             max_calls: None,
             before: self.around().map(str::to_owned).into_iter().collect(),
             after: self.around().map(str::to_owned),
@@ -104,6 +104,7 @@ pub(crate) fn lines() -> Vec<(&'static str, StoryLine)> {
 /// These tools and the agents of [`lines`], of which one sends with `send`, another looks with `look`.
 pub(crate) fn with_agents(tools: Toolbox) -> Toolbox {
     tools
+        .with_tool(Agent("top", &["middle"]))
         .with_tool(Agent("middle", &["bottom"]))
         .with_tool(Agent("bottom", &["send"]))
         .with_tool(Agent("side", &["look"]))

@@ -64,7 +64,16 @@ fn child_ended(text: &str) -> FixtureResult<ChildEnded> {
     };
     let (spent, turns) = (Spending::default(), Vec::new());
     let status = RunStatus::Finished;
-    Ok(ChildEnded { report, status, files, spent, turns, tainted: false, full_output: None })
+    Ok(ChildEnded {
+        report,
+        status,
+        files,
+        spent,
+        turns,
+        tainted: false,
+        full_output: None,
+        entry_count: Some(1),
+    })
 }
 
 fn task_asks(text: &str) -> FixtureResult<ChildRequest> {
