@@ -269,11 +269,8 @@ impl<P: Ports> Driver<P> {
                 return Ok(self.mail.on_read(read, run, children, live_writer, background).await);
             }
             DriverEvent::LeaseRenewed { epoch, renewed } => {
-                match self.lease.on_renewed(&self.run, epoch, renewed) {
-                    RenewalResult::Lost => {
-                        return Err(DriveEnd::Superseded(self.viewers.take_client()));
-                    }
-                    RenewalResult::Held => {}
+                if let RenewalResult::Lost = self.lease.on_renewed(&self.run, epoch, renewed) {
+                    return Err(DriveEnd::Superseded(self.viewers.take_client()));
                 }
             }
             DriverEvent::AlarmSet(is_set) => self.alarm.on_set(is_set),

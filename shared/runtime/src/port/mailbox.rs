@@ -96,7 +96,7 @@ impl Mail {
 /// The contents of a mailbox.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MailboxContents {
-    /// The messages.
+    /// The messages, in no particular order.
     pub mail: Vec<Mail>,
     /// The moment until which a viewer watches the run, Unix milliseconds; 0 without viewers. See
     /// [`mark_watched`](super::live::LiveLog::mark_watched).
