@@ -1,9 +1,10 @@
 //! URLs that clients read and write files by.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
 use aws_sdk_s3::presigning::PresigningConfig;
+use aws_sdk_s3::primitives::{DateTime, DateTimeFormat};
 use djinn_aws::{AwsStore, LOCAL_ACCESS_KEY, LOCAL_REGION};
 use djinn_core::id::{FileName, UserId};
 use djinn_runtime::port::SessionKey;
@@ -304,11 +305,22 @@ async fn url_works_after_the_clock_is_set_back() {
         .force_path_style(true)
         .build();
     let get = aws_sdk_s3::Client::from_conf(config).get_object().bucket("djinn").key(object);
-    let hour = MINUTE * 60;
-    for (start_time, status) in [
-        (SystemTime::now() + hour, StatusCode::OK),
-        (SystemTime::now() - hour, StatusCode::FORBIDDEN),
-    ] {
+    let signed_at = query.split_once("X-Amz-Date=").unwrap().1;
+    let (day, time) = (&signed_at[..8], &signed_at[9..15]);
+    let signed_at = format!(
+        "{}-{}-{}T{}:{}:{}Z",
+        &day[..4],
+        &day[4..6],
+        &day[6..],
+        &time[..2],
+        &time[2..4],
+        &time[4..]
+    );
+    let signed_at = DateTime::from_str(&signed_at, DateTimeFormat::DateTime).unwrap().secs();
+    for (signed_at, status) in
+        [(signed_at + 3_600, StatusCode::OK), (signed_at - 3_600, StatusCode::FORBIDDEN)]
+    {
+        let start_time = DateTime::from_secs(signed_at).try_into().unwrap();
         let valid = PresigningConfig::builder().start_time(start_time).expires_in(MINUTE);
         let presigned = get.clone().presigned(valid.build().unwrap()).await.unwrap();
         let response = client().get(presigned.uri()).send().await.unwrap();

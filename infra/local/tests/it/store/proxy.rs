@@ -1,7 +1,6 @@
 //! A proxy in front of a local store that breaks requests on purpose.
 
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
 
 use aws_sdk_s3::primitives::{DateTime, DateTimeFormat};
 use axum::Router;
@@ -148,7 +147,9 @@ async fn handle(
         )),
         Treatment::Dated(offset_s) => {
             let mut response = proxy.forward(method, &uri, headers, body).await;
-            let date = DateTime::from_secs(DateTime::from(SystemTime::now()).secs() + offset_s);
+            let date = response.headers()["date"].to_str().unwrap();
+            let date = DateTime::from_str(date, DateTimeFormat::HttpDate).unwrap();
+            let date = DateTime::from_secs(date.secs() + offset_s);
             let date = date.fmt(DateTimeFormat::HttpDate).unwrap();
             response.headers_mut().insert("date", date.parse().unwrap());
             response
