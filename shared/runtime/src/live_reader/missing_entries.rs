@@ -43,7 +43,7 @@ struct Gap {
     /// When to look for it in the journal, Unix milliseconds.
     look_at_ms: i64,
     pause_ms: i64,
-    /// See [`MissingEntry::is_recorded`].
+    /// True where the journal is known to hold the entry.
     is_recorded: bool,
 }
 
