@@ -177,7 +177,7 @@ pub const MAX_HISTORY: usize = 20;
 
 /// The summary of a session's oldest exchanges, which the session's next run begins with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionSummary {
+pub struct SessionMemory {
     /// The text and the files. No turn of the next run is part of it.
     pub compacted: CompactedContext,
     /// Exchanges that are newer than the summary and older than the one of the run that made it.

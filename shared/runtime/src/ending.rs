@@ -1,7 +1,7 @@
 //! The end of a run, as whoever writes it leaves the store: what the last record changes beside the
 //! journal, and how a run ends or is retired that nobody drives.
 
-use djinn_core::conversation::{CompactedContext, Exchange, SessionSummary};
+use djinn_core::conversation::{CompactedContext, Exchange, SessionMemory};
 use djinn_core::effect::{Delivery, Effect};
 use djinn_core::id::{UserId, WriteId};
 use djinn_core::input::Input;
@@ -44,12 +44,12 @@ pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
             tainted: run.is_tainted(),
             asker: Some(asked.user.clone()),
         },
-        summary: session_summary(run),
+        memory: session_memory(run),
     }
 }
 
 /// The summary of the session's oldest exchanges, if this run made one.
-fn session_summary(run: &Run) -> Option<SessionSummary> {
+fn session_memory(run: &Run) -> Option<SessionMemory> {
     let spec = run.spec();
     let made = run.conversation().compacted.as_ref().filter(|made| {
         spec.child.is_none() && made.exchanges > 0 && spec.earlier.as_ref() != Some(*made)
@@ -61,7 +61,7 @@ fn session_summary(run: &Run) -> Option<SessionSummary> {
         ..made.clone()
     };
     let newer_exchanges = u32::try_from(run.conversation().history.len()).unwrap_or(u32::MAX);
-    Some(SessionSummary { compacted, newer_exchanges })
+    Some(SessionMemory { compacted, newer_exchanges })
 }
 
 /// What is noted of a run when it ends, if that is short.

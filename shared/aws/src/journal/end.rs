@@ -1,7 +1,7 @@
 //! Ending a run: one transaction.
 
 use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
-use djinn_core::conversation::SessionSummary;
+use djinn_core::conversation::SessionMemory;
 use djinn_core::journal::Record;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::{AppendResult, RunEnd};
@@ -36,7 +36,7 @@ impl AwsStore {
         let mut others = Vec::new();
         if key.is_root() {
             certain.push(self.exchange_item(key, end, expires_at_s).await?);
-            if let Some(summary) = &end.summary {
+            if let Some(summary) = &end.memory {
                 certain.push(self.memory_item(key, end, summary, expires_at_s).await?);
             }
             others = self.optional_items(key, record, end)?;
@@ -182,7 +182,7 @@ impl AwsStore {
         &self,
         key: &RunKey,
         end: &RunEnd,
-        summary: &SessionSummary,
+        summary: &SessionMemory,
         expires_at_s: i64,
     ) -> Result<TransactWriteItem, StoreError> {
         let compacted = serde_json::to_string(&summary.compacted)

@@ -1,7 +1,7 @@
 //! Journals, and what surrounds them: sessions, and the place of a run in its session.
 
 use djinn_core::budget::Budget;
-use djinn_core::conversation::{CompactedContext, Exchange, SessionSummary};
+use djinn_core::conversation::{CompactedContext, Exchange, SessionMemory};
 use djinn_core::file::ProductFile;
 use djinn_core::id::{RequestId, RunId, SessionId, SessionName, TenantId, UserId};
 use djinn_core::journal::Record;
@@ -186,7 +186,7 @@ pub struct RunEnd {
     /// What later runs of the session see of it.
     pub exchange: Exchange,
     /// The summary that later runs of the session begin with, if this run made one.
-    pub summary: Option<SessionSummary>,
+    pub memory: Option<SessionMemory>,
     /// Whether it was counted among its user's runs at work.
     pub is_counted: bool,
     /// What its last calls came to; one that is settled already is left out.

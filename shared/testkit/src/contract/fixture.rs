@@ -165,7 +165,7 @@ impl RunFixture {
                 &format!("The answer to {}", self.spec.request),
                 &self.spec.user,
             ),
-            summary: None,
+            memory: None,
             is_counted: false,
             day_changes: Vec::new(),
             end_shown: false,

@@ -1,6 +1,6 @@
 //! A store gives a session one active run and a history, as these checks demand.
 
-use djinn_core::conversation::{CompactedContext, Exchange, SessionSummary};
+use djinn_core::conversation::{CompactedContext, Exchange, SessionMemory};
 use djinn_core::id::{ChildId, SessionId, SessionName, ShareHandle};
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;
@@ -143,7 +143,7 @@ async fn end_run_with(
     store: &impl Store,
     n: usize,
     answer: &str,
-    summary: Option<SessionSummary>,
+    summary: Option<SessionMemory>,
 ) -> Result<Exchange, Box<dyn std::error::Error + Send + Sync>> {
     let run =
         RunFixture::of("s", &format!("r{n}"))?.at_time(1_700_000_000_000 + i64::try_from(n)? * 7);
@@ -151,7 +151,7 @@ async fn end_run_with(
     let mut end = run.run_end();
     let exchange = super::fixture::exchange_of(&format!("q{n}"), answer, &run.spec.user);
     end.exchange = Exchange { tainted: n.is_multiple_of(2), ..exchange };
-    end.summary = summary;
+    end.memory = summary;
     store.append_end(&run.key, &record_of(1, "w2", "done")?, &end, EXPIRY).await?;
     Ok(end.exchange)
 }
@@ -185,7 +185,7 @@ fn list_questions(exchanges: &[Exchange]) -> Vec<&str> {
 /// A new run is shown the newest summary of the session and the exchanges that it does not stand for.
 pub async fn a_summary_stands_for_the_oldest_exchanges(store: &impl Store) -> Checked {
     let session = RunFixture::of("s", "r0")?.session_key();
-    let summary = |text: &str, newer_exchanges| SessionSummary {
+    let summary = |text: &str, newer_exchanges| SessionMemory {
         compacted: CompactedContext {
             text: text.to_owned(),
             exchanges: 3,

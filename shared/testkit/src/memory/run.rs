@@ -175,7 +175,7 @@ impl State {
                 user: end.user.clone(),
                 exchange: Some(to_json(&end.exchange)?),
             };
-            self.session_mut(&end.session).end_run(place, turn, end.summary.as_ref());
+            self.session_mut(&end.session).end_run(place, turn, end.memory.as_ref());
         }
         Ok(appended)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use djinn_core::conversation::SessionSummary;
+use djinn_core::conversation::SessionMemory;
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, RequestId, RunId, SessionId, SessionName, UserId, sha256_hex};
 use djinn_core::status::RunStatus;
@@ -26,7 +26,7 @@ pub(super) struct StoredSession {
     /// Ended runs by their start.
     pub(super) turns: BTreeMap<RunPosition, StoredTurn>,
     /// The newest summary, and the run that made it.
-    summary: Option<(RunPosition, SessionSummary)>,
+    summary: Option<(RunPosition, SessionMemory)>,
     files: BTreeMap<FileName, StoredFile>,
     objects: BTreeMap<String, Vec<u8>>,
 }
@@ -61,7 +61,7 @@ impl StoredSession {
         &mut self,
         place: RunPosition,
         turn: StoredTurn,
-        summary: Option<&SessionSummary>,
+        summary: Option<&SessionMemory>,
     ) {
         self.release_run(&place.run);
         if let Some(summary) = summary {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use djinn_aws::{Aws, AwsStore};
-use djinn_core::conversation::{CompactedContext, SessionSummary};
+use djinn_core::conversation::{CompactedContext, SessionMemory};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{ChildId, EntryId};
 use djinn_core::input::UserMessage;
@@ -71,7 +71,7 @@ async fn fill(store: &AwsStore, label: &str) {
         store.delete_mail(&run, &[said("deleted").id()]).await.unwrap();
         let mut ending = end(label, at_ms, RunStatus::Finished);
         ending.exchange.answer = "long ".repeat(60_000);
-        ending.summary = Some(SessionSummary {
+        ending.memory = Some(SessionMemory {
             compacted: CompactedContext {
                 text: "long ".repeat(60_000),
                 exchanges: 1,

@@ -129,7 +129,7 @@ pub(crate) fn end(session: &str, started_at_ms: i64, status: RunStatus) -> RunEn
         request: RequestId::new("r").unwrap(),
         started_at_ms,
         exchange: said("q", "a"),
-        summary: None,
+        memory: None,
         is_counted: false,
         day_changes: Vec::new(),
         end_shown: false,
