@@ -36,8 +36,6 @@ pub(crate) struct RunItem {
     /// Who held the lease, unreleased, when the present holder took it; empty if nobody did.
     #[serde(default)]
     pub(crate) previous_holder: String,
-    #[serde(default)]
-    pub(crate) watched_until_ms: i64,
     pub(crate) started_at_ms: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ended_at_ms: Option<i64>,
@@ -92,7 +90,6 @@ impl RunItem {
             request: self.request,
             body_hash: self.body_hash,
             lease,
-            watched_until_ms: self.watched_until_ms,
             started_at_ms: self.started_at_ms,
             ended_at_ms: self.ended_at_ms,
             end_shown: self.end_shown,
@@ -124,7 +121,6 @@ mod tests {
             until_ms: Some(20),
             epoch: 3,
             previous_holder: String::new(),
-            watched_until_ms: 7,
             started_at_ms: 1,
             ended_at_ms: None,
             end_shown: false,
@@ -141,7 +137,7 @@ mod tests {
             epoch in any::<u64>(),
             previous_holder in "[a-z]{0,5}",
             end_shown in any::<bool>(),
-            times in any::<(i64, i64, Option<i64>, i64)>(),
+            times in any::<(i64, Option<i64>, i64)>(),
             status in proptest::sample::select(vec!["queued", "paused", "failed", "stopped"]),
             is_shared in any::<bool>(),
             outline in "[ -~]{0,40}",
@@ -149,8 +145,7 @@ mod tests {
             let run = RunItem {
                 status: RunStatus::parse(status).unwrap(),
                 holder, until_ms: until, epoch, previous_holder, end_shown, outline,
-                watched_until_ms: times.0, started_at_ms: times.1, ended_at_ms: times.2,
-                expires: times.3,
+                started_at_ms: times.0, ended_at_ms: times.1, expires: times.2,
                 shared: is_shared.then(sample::shared_session),
                 ..item()
             };

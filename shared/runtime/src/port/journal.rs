@@ -77,8 +77,6 @@ pub struct RunMeta {
     pub body_hash: String,
     /// Who drives it, if its lease is not released. It may have lapsed.
     pub lease: Option<Lease>,
-    /// Somebody without the lease watches it until then, Unix milliseconds.
-    pub watched_until_ms: i64,
     /// When it was asked, Unix milliseconds.
     pub started_at_ms: i64,
     /// When it ended, Unix milliseconds.

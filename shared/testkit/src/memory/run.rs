@@ -379,6 +379,5 @@ fn new_meta(asked: &RunSpec, new: &NewRun) -> RunMeta {
         request: asked.request.clone(),
         body_hash: asked.body_hash.clone(),
         lease,
-        watched_until_ms: 0,
     }
 }
