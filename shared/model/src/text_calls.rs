@@ -107,6 +107,10 @@ impl TextCallScanner {
         if self.is_call
             && let Some(calls) = find_calls(self.held.trim_end(), tools, names)
         {
+            tracing::warn!(
+                calls = calls.len(),
+                "calls are written as text: `function_call_type` of this model should be `struct_parse`"
+            );
             return calls;
         }
         let mut text = self.held.as_str();
