@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 
 use djinn_core::entry::Event;
-use djinn_core::id::{CallId, MessageId};
+use djinn_core::id::{CallId, ChildId, MessageId};
 
 /// The turns of one lane: of the run itself, or of one child.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TurnTracker {
     completed: u32,
     open_calls: BTreeSet<CallId>,
+    /// Runs below that are at work: the next turn begins when all of them have ended.
+    open_children: BTreeSet<ChildId>,
 }
 
 impl TurnTracker {
@@ -18,12 +20,19 @@ impl TurnTracker {
         match event {
             Event::MessageCompleted { message, .. } => {
                 self.completed = self.completed.max(message.turn_number().unwrap_or_default());
+                self.open_children.clear();
             }
             Event::CallRequested { call, .. } => {
                 self.open_calls.insert(call.clone());
             }
             Event::CallCompleted { call, .. } => {
                 self.open_calls.remove(call);
+            }
+            Event::ChildStarted { child, .. } => {
+                self.open_children.insert(child.clone());
+            }
+            Event::ChildEnded { child, .. } => {
+                self.open_children.remove(child);
             }
             Event::RunStarted { .. }
             | Event::ModelChanged(_)
@@ -35,8 +44,6 @@ impl TurnTracker {
             | Event::EmployeesNamed { .. }
             | Event::PlanChanged { .. }
             | Event::StepChanged { .. }
-            | Event::ChildStarted { .. }
-            | Event::ChildEnded { .. }
             | Event::UserMessageAdded { .. }
             | Event::HumanRequested { .. }
             | Event::HumanResolved(_)
@@ -48,12 +55,16 @@ impl TurnTracker {
     /// no turn waits for nothing.
     pub(super) fn has_reached(&self, message: &MessageId) -> bool {
         message.turn_number().is_none_or(|turn| {
-            turn <= self.completed || (turn == self.completed + 1 && self.open_calls.is_empty())
+            turn <= self.completed || (turn == self.completed + 1 && self.is_between_turns())
         })
     }
 
     /// The turn that a model may be writing now.
     pub(super) fn current_message(&self) -> Option<MessageId> {
-        self.open_calls.is_empty().then(|| MessageId::for_turn(self.completed + 1))
+        self.is_between_turns().then(|| MessageId::for_turn(self.completed + 1))
+    }
+
+    fn is_between_turns(&self) -> bool {
+        self.open_calls.is_empty() && self.open_children.is_empty()
     }
 }

@@ -121,12 +121,11 @@ impl<P: Ports> Follower<'_, P> {
             Vec::new()
         });
         // The record that completes a text must not come before its pieces, nor what a child does
-        // before the record that begins it.
-        let (pieces, entries): (Vec<Live>, Vec<Live>) =
-            live.into_iter().partition(|live| !matches!(live, Live::Entry(_)));
+        // before the record that begins it, nor the summary before the last turn.
+        let (pieces, later): (Vec<Live>, Vec<Live>) = live.into_iter().partition(is_of_turn);
         self.client.send_live(&pieces, now_ms);
         let is_behind = !self.catch_up().await?;
-        self.client.send_live(&entries, now_ms);
+        self.client.send_live(&later, now_ms);
         if !is_behind {
             self.show_children_at_work().await;
         }
@@ -269,6 +268,15 @@ impl<P: Ports> Follower<'_, P> {
             }
         }
         self.client.has_room()
+    }
+}
+
+/// Returns true for a piece of a turn, which waits for what stands before it wherever it is shown.
+fn is_of_turn(live: &Live) -> bool {
+    match live {
+        Live::Preview(preview) => preview.message.turn_number().is_some(),
+        Live::Progress(_) => true,
+        Live::Entry(_) => false,
     }
 }
 

@@ -157,6 +157,50 @@ async fn the_entries_of_a_task_are_shown_while_it_is_at_work_and_once() {
     }
 }
 
+/// The frames of a viewer of a plan with one step, which takes so long.
+async fn frames_of_short_plan(step: Duration) -> Vec<(i64, String)> {
+    let points = Points::new();
+    let plan = json!({"command": "create", "title": "t", "steps": ["one"], "depends_on": [[]]});
+    let say = |text: &str| StoryLine::say(text).with_pace(Duration::from_millis(90));
+    let lines = [
+        ("t1", StoryLine::say("I plan.").with_call("planning", plan)),
+        ("s1.1.t1", StoryLine::say("There is gold.").with_latency(step)),
+        ("t2", say("I see it all now.").with_call("planning", json!({"command": "finish"}))),
+        ("summary", say("There is gold at one place.")),
+    ];
+    let mut sim = Sim::new(StoryModel::new(lines, points.clone()), Toolbox::default(), points);
+    let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
+    sim.run_to_end(&sim.make_question(settings)).await.unwrap();
+    sent(&sim.clients[1])
+}
+
+/// A viewer reads the live log and then the journal, and at the end of a round both have news, whenever it looks.
+#[tokio::test(start_paused = true)]
+async fn text_of_the_run_follows_all_that_stands_before_it() {
+    for nth in 0..40 {
+        let frames = frames_of_short_plan(Duration::from_millis(30_000 + 13 * nth)).await;
+        let first = |words: &[&str]| {
+            let has_all =
+                |(_, frame): &(i64, String)| words.iter().all(|word| frame.contains(word));
+            frames
+                .iter()
+                .position(has_all)
+                .unwrap_or_else(|| panic!("{nth}, {words:?}: {frames:?}"))
+        };
+        let of_turn = first(&["event: preview", "\"message\":\"t2\""]);
+        let turn_end = first(&["event: message.completed", "\"message\":\"t2\""]);
+        let of_summary = first(&["event: preview", "\"message\":\"summary\""]);
+        let in_order = [
+            first(&["event: child.ended"]),
+            of_turn,
+            turn_end,
+            of_summary,
+            first(&["event: run.ended"]),
+        ];
+        assert!(in_order.is_sorted(), "{nth}: {in_order:?} {frames:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn entries_that_the_live_log_loses_are_shown_when_the_task_ends() {
     let mut sim = planned();
