@@ -27,6 +27,10 @@ impl TurnTracker {
             }
             Event::CallCompleted { call, .. } => {
                 self.open_calls.remove(call);
+                // An agent that was not called after all has no end.
+                if let Some(child) = call.to_child() {
+                    self.open_children.remove(&child);
+                }
             }
             Event::ChildStarted { child, .. } => {
                 self.open_children.insert(child.clone());
@@ -66,5 +70,32 @@ impl TurnTracker {
 
     fn is_between_turns(&self) -> bool {
         self.open_calls.is_empty() && self.open_children.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use djinn_core::tool::{ToolFailure, ToolResult};
+
+    #[test]
+    fn the_next_turn_waits_for_runs_below_but_not_for_an_agent_that_was_not_called() {
+        let next = MessageId::for_turn(2);
+        let call = CallId::new("t1.c1").unwrap();
+        let start =
+            |child| Event::ChildStarted { child, description: String::new(), agent: String::new() };
+        let mut turns = TurnTracker { completed: 1, ..TurnTracker::default() };
+        assert!(turns.has_reached(&next));
+        turns.apply_event(&start(ChildId::for_step(1, 1)));
+        assert!(!turns.has_reached(&next));
+
+        let mut turns = TurnTracker { completed: 1, ..TurnTracker::default() };
+        turns.apply_event(&start(call.to_child().unwrap()));
+        assert!(!turns.has_reached(&next));
+        // Its arguments were wrong: there is no `child.ended`.
+        let detail = String::new();
+        let result = ToolResult::Failed { reason: ToolFailure::BadArguments, detail };
+        turns.apply_event(&Event::CallCompleted { call, result });
+        assert!(turns.has_reached(&next));
     }
 }

@@ -336,7 +336,7 @@ impl<P: Ports> Driver<P> {
     fn show_local_live(&mut self, news: &[Live]) {
         let now_ms = self.run.now_ms();
         let early = self.live_writer.add_news(news);
-        if self.run.key().is_root() && !self.live_writer.is_watched(now_ms) {
+        if self.run.key().is_root() && !news.is_empty() && !self.live_writer.is_watched(now_ms) {
             self.mail.expect_viewer();
         }
         self.viewers.show_local_live(news, early, now_ms);

@@ -48,11 +48,15 @@ pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
     }
 }
 
-/// The summary of the session's oldest exchanges, if this run made one.
+/// The summary of the session's oldest exchanges, if this run made one. It speaks of its user's wishes, so it is
+/// made and read by runs of the session's owner alone.
 fn session_memory(run: &Run) -> Option<SessionMemory> {
     let spec = run.spec();
     let made = run.conversation().compacted.as_ref().filter(|made| {
-        spec.child.is_none() && made.exchanges > 0 && spec.earlier.as_ref() != Some(*made)
+        spec.child.is_none()
+            && spec.shared.is_none()
+            && made.exchanges > 0
+            && spec.earlier.as_ref() != Some(*made)
     })?;
     let compacted = CompactedContext {
         turns: 0,

@@ -67,6 +67,8 @@ impl AwsStore {
         for turn in turns {
             forgetting.add_turn(turn);
         }
+        // First of all: what it sums up must not come back once the runs are gone.
+        self.delete_item(deletion_of(MemoryItem::key(&forgetting.session))).await?;
         self.delete_turns(&forgetting).await?;
         self.delete_files(&forgetting.session).await?;
         self.delete_shares(&forgetting.session).await?;
@@ -149,7 +151,6 @@ impl AwsStore {
         }
         let query = Query::range(session_partition(session), EXPECTED, after_prefix(FILE));
         self.delete_items(self.query_items(query).await?).await?;
-        self.delete_item(deletion_of(MemoryItem::key(session))).await?;
         self.delete_item(deletion_of(uploads_key(session))).await
     }
 

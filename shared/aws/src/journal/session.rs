@@ -14,6 +14,9 @@ use crate::key::{
 use crate::query::Query;
 use crate::store::AwsStore;
 
+/// The attribute that holds an exchange.
+const BODY: &str = "body";
+
 /// Files that a new run is shown.
 const MAX_FILES: usize = 200;
 
@@ -27,6 +30,8 @@ impl AwsStore {
         let (mut ended, mut rest) = tokio::try_join!(ended, rest)?;
         let meta = take_item(&mut rest, META).map(SessionItem::from_item).transpose()?;
         let runs = ended.iter().take(MAX_ENDED_RUNS).filter_map(ended_run).collect();
+        // A run whose journal could not be read has no exchange, and counts as none.
+        ended.retain(|turn| turn.contains_key(BODY));
         let mut earlier = None;
         if let Some(item) = take_item(&mut rest, MEMORY)
             && let Some((summary, shown)) = skip_unreadable(self.read_summary(item, &ended).await)?

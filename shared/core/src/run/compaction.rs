@@ -40,7 +40,8 @@ pub(super) struct Compaction {
     open: Option<OpenCompaction>,
     /// The newest message before which there was such a call: there is one before each at most.
     compacted_before: Option<MessageId>,
-    /// True for a run, whose summary its session keeps; children begin with what their run has left.
+    /// True for a run of the session's owner, whose summary the session keeps. Children begin with what their run has
+    /// left, and a guest's run would sum up a conversation that is not the guest's.
     shortens_history: bool,
 }
 
@@ -67,7 +68,7 @@ impl Compaction {
             failures: 0,
             open: None,
             compacted_before: None,
-            shortens_history: spec.child.is_none(),
+            shortens_history: spec.child.is_none() && spec.shared.is_none(),
         }
     }
 

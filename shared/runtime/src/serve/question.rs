@@ -264,6 +264,7 @@ fn to_spec<P: Ports>(
     body_hash: String,
 ) -> RunSpec {
     let base_prompt = question.instructions();
+    let is_owner = question.shared.is_none();
     let mut settings = question.settings;
     settings.prompt_version = ports.prompts().version();
     settings.models = model_names(ports);
@@ -281,7 +282,7 @@ fn to_spec<P: Ports>(
         warnings: Vec::new(),
         base_prompt,
         history_tokens: count_history_tokens(ports, &settings, &view.history),
-        earlier: view.earlier,
+        earlier: view.earlier.filter(|_| is_owner),
         history: view.history,
         files: view.files,
         attachments: Vec::new(),

@@ -5,7 +5,7 @@ use djinn_core::entry::Entry;
 use djinn_core::language::Language;
 use djinn_core::settings::{Mode, Role, RunSettings};
 use djinn_core::tool::EffectClass;
-use djinn_runtime::port::model::{Message, ModelRequest};
+use djinn_runtime::port::model::{Message, ModelErrorKind, ModelRequest};
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::prompt::frame::OPEN_TAG;
 use djinn_runtime::prompt::{self, Prompts};
@@ -108,6 +108,25 @@ async fn older_turns_are_summed_up_and_the_newest_stay_whole() {
     let frames = sim.clients[0].lock().unwrap().clone();
     assert!(frames.iter().all(|(_, frame)| !frame.contains("Notes:")), "{frames:#?}");
     assert!(frames.iter().any(|(_, frame)| frame.contains("event: context.compacted")));
+}
+
+/// The run goes on without it instead, and asks nobody.
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_a_provider_that_cannot_sum_up() {
+    for kind in [ModelErrorKind::Overloaded, ModelErrorKind::NoBalance] {
+        let mut lines = looks(9, Some(NOTES));
+        for (message, line) in &mut lines {
+            if message.ends_with(".compact") {
+                *line = StoryLine::say(NOTES).down_after(0, kind);
+            }
+        }
+        let (mut sim, _) = sim(&lines, WINDOW, &page(), Points::new());
+        let entries = told(&mut sim, Mode::React).await;
+        let seen = visible(&entries);
+        assert!(seen.last().unwrap().starts_with("end finished: All of it"), "{kind:?} {seen:#?}");
+        let took_ms = entries.last().unwrap().at_ms - entries[0].at_ms;
+        assert!(took_ms < 90_000, "{kind:?}: {took_ms} ms");
+    }
 }
 
 #[tokio::test(start_paused = true)]

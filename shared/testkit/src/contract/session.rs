@@ -199,6 +199,10 @@ pub async fn a_summary_stands_for_the_oldest_exchanges(store: &impl Store) -> Ch
     for n in 0..5 {
         end_run_with(store, n, "short", None).await?;
     }
+    // A run that was given up has no exchange, and takes nobody's place.
+    let lost = RunFixture::of("s", "lost")?.at_time(1_700_000_000_000 + 4 * 7 + 1);
+    store.create(&lost.key, &lost.created_by("w1", None)?).await?;
+    store.abandon_run(&lost.key, lost.at_ms).await?;
     // The run after five exchanges sums up three of them.
     let first = summary("Three questions.", 2);
     end_run_with(store, 5, "short", Some(first.clone())).await?;
@@ -217,7 +221,7 @@ pub async fn a_summary_stands_for_the_oldest_exchanges(store: &impl Store) -> Ch
     let view = store.load_session(&session).await?;
     assert!(view.earlier == Some(second.compacted));
     assert_eq!(list_questions(&view.history), ["q7"]);
-    assert_eq!(view.ended.len(), 8);
+    assert_eq!(view.ended.len(), 9);
     Ok(())
 }
 

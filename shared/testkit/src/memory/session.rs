@@ -85,12 +85,17 @@ impl State {
             user: Some(turn.user.clone()),
         });
         let ended = ended.take(MAX_ENDED_RUNS).collect();
+        let exchanges: Vec<(&RunPosition, &str)> = session
+            .turns
+            .iter()
+            .filter_map(|(place, turn)| Some((place, turn.exchange.as_deref()?)))
+            .collect();
         let shown = session.summary.as_ref().map_or(MAX_EXCHANGES, |(maker, summary)| {
-            session.turns.range(maker..).count() + summary.newer_exchanges as usize
+            let since_maker = exchanges.iter().filter(|(place, _)| *place >= maker).count();
+            since_maker + summary.newer_exchanges as usize
         });
-        let skipped = session.turns.len().saturating_sub(shown.min(MAX_EXCHANGES));
-        let turns = session.turns.iter().skip(skipped);
-        let history = turns.filter_map(|(_, turn)| turn.exchange.as_deref()).map(from_json);
+        let skipped = exchanges.len().saturating_sub(shown.min(MAX_EXCHANGES));
+        let history = exchanges.iter().skip(skipped).map(|(_, exchange)| from_json(exchange));
         let files = self.list_files(key);
         let skipped = files.len().saturating_sub(FILES);
         Ok(SessionView {

@@ -58,12 +58,17 @@ impl<P: Ports> ModelExecution<P> {
             }
         };
         match to_interrupt(&failure, self.run.spec().settings.language) {
-            Some(interrupt) => {
+            Some(interrupt) if !self.is_optional() => {
                 let target = InterruptTarget::Message(self.call.message.clone());
                 Input::Interrupted { target, interrupt }
             }
-            None => self.failure_input(failure),
+            _ => self.failure_input(failure),
         }
+    }
+
+    /// Returns true if the run goes on without the call: then nobody waits for its provider, and nobody is asked.
+    pub(super) fn is_optional(&self) -> bool {
+        self.call.message.is_compaction() || self.call.message.is_employees()
     }
 
     /// Leaves the call to the fallback, if there is one and it has not had it yet.

@@ -60,7 +60,9 @@ impl<P: Ports> ModelExecution<P> {
         let since_ms = streak.begin(now_ms);
         let (requested, held) = (error.retry_after, streak.held());
         let failure = PassingFailure { count: failed, since_ms, requested, held };
-        self.ports.settings().outages.next_attempt(failure, clock.jitter(), now_ms)
+        let next = self.ports.settings().outages.next_attempt(failure, clock.jitter(), now_ms);
+        let is_delay = matches!(next, NextAttempt::Delay { .. });
+        if is_delay && self.is_optional() { NextAttempt::Pause } else { next }
     }
 
     /// Waits within this invocation. Returns false if the attempt after it would not fit before the deadline.
