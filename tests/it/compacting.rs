@@ -154,7 +154,7 @@ async fn a_history_of_four_hundred_thousand_tokens_does_not_end_a_run() {
 async fn a_session_remembers_what_was_said_thirty_questions_ago() {
     let world = world(100_000, &[]).await;
     let summaries = Arc::new(AtomicUsize::new(0));
-    let made = Arc::clone(&summaries);
+    let summary_count = Arc::clone(&summaries);
     world
         .model
         .on_request(|_| true)
@@ -163,11 +163,11 @@ async fn a_session_remembers_what_was_said_thirty_questions_ago() {
             if !sums_up(request) {
                 return response.reply("Noted.");
             }
-            let nth = made.fetch_add(1, Ordering::Relaxed) + 1;
+            let nth = summary_count.fetch_add(1, Ordering::Relaxed) + 1;
             // The first question is in what is to be summed up: as it was, and then in the notes.
             let is_known = request.text().contains("The code word is heron");
-            let known = if is_known { "The code word is heron." } else { "Nothing." };
-            response.reply(format!("Notes {nth}. {known}"))
+            let fact = if is_known { "The code word is heron." } else { "Nothing." };
+            response.reply(format!("Notes {nth}. {fact}"))
         })
         .always();
     for nth in 0..41 {
@@ -183,9 +183,9 @@ async fn a_session_remembers_what_was_said_thirty_questions_ago() {
     let requests = world.model.requests();
     let last = requests.last().unwrap();
     assert!(last.text().contains("Notes 3. The code word is heron."), "{}", last.transcript());
-    for (part, is_shown) in [(29, false), (30, true), (39, true), (40, true)] {
-        let shown = last.text().contains(&format!("And part {part}?"));
-        assert_eq!(shown, is_shown, "part {part}: {}", last.transcript());
+    for (part, is_expected) in [(29, false), (30, true), (39, true), (40, true)] {
+        let is_shown = last.text().contains(&format!("And part {part}?"));
+        assert_eq!(is_shown, is_expected, "part {part}: {}", last.transcript());
     }
 }
 

@@ -299,7 +299,7 @@ async fn who_joins_while_a_message_is_written_is_shown_the_text_so_far() {
     }
 }
 
-/// Whether a frame is the first half of what [`waiting`] says, and not the whole of it.
+/// Returns true if a frame is the first half of what [`waiting`] says, and not the whole of it.
 fn is_text_so_far(protocol: Protocol, frame: &Frame) -> bool {
     let is_piece = match protocol {
         Protocol::Native => frame.event() == "preview",

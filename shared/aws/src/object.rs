@@ -16,6 +16,21 @@ use crate::store::AwsStore;
 /// Bodies that are fetched from the bucket at once.
 pub(crate) const FETCHED_AT_ONCE: usize = 16;
 
+/// Returns `None` for a part of a session that can never be read, so that the rest of the session is shown without it.
+///
+/// # Errors
+/// A failure that may pass.
+pub(crate) fn skip_unreadable<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match read {
+        Ok(part) => Ok(Some(part)),
+        Err(error) if error.is_retryable() => Err(error),
+        Err(error) => {
+            tracing::warn!(%error, "a part of a session is left out");
+            Ok(None)
+        }
+    }
+}
+
 impl AwsStore {
     /// A body that may be stored: long ones are in the bucket when this returns.
     pub(crate) async fn store_body(&self, run: &RunKey, json: String) -> Result<Body, StoreError> {

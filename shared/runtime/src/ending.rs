@@ -52,17 +52,17 @@ pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
 /// made and read by runs of the session's owner alone.
 fn session_memory(run: &Run) -> Option<SessionMemory> {
     let spec = run.spec();
-    let made = run.conversation().compacted.as_ref().filter(|made| {
+    let new_summary = run.conversation().compacted.as_ref().filter(|summary| {
         spec.child.is_none()
             && spec.shared.is_none()
-            && made.exchanges > 0
-            && spec.earlier.as_ref() != Some(*made)
+            && summary.exchanges > 0
+            && spec.earlier.as_ref() != Some(*summary)
     })?;
     let compacted = CompactedContext {
         turns: 0,
         last_text: String::new(),
         tainted: run.is_tainted(),
-        ..made.clone()
+        ..new_summary.clone()
     };
     let newer_exchanges = u32::try_from(run.conversation().history.len()).unwrap_or(u32::MAX);
     Some(SessionMemory { compacted, newer_exchanges })

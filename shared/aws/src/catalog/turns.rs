@@ -11,6 +11,7 @@ use super::{is_older, older_runs_query};
 use crate::item::exchange::ExchangeItem;
 use crate::journal::run_spec;
 use crate::key::{Attributes, SORT, parse_run_sort, record_sort, run_partition, session_partition};
+use crate::object::skip_unreadable;
 use crate::query::Query;
 use crate::store::AwsStore;
 
@@ -89,17 +90,5 @@ impl AwsStore {
         let (request, user) = (item.request.clone(), item.user.clone());
         let exchange = skip_unreadable(self.read_exchange(item).await)?.flatten();
         Ok(SessionTurn { run, request, user, started_at_ms, status, exchange })
-    }
-}
-
-/// What can be read; what cannot is left out, and the rest of the list shown nevertheless.
-fn skip_unreadable<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
-    match read {
-        Ok(read) => Ok(Some(read)),
-        Err(error) if error.is_retryable() => Err(error),
-        Err(error) => {
-            tracing::warn!(%error, "a turn is shown without its words");
-            Ok(None)
-        }
     }
 }

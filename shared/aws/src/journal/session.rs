@@ -11,6 +11,7 @@ use crate::item::session::SessionItem;
 use crate::key::{
     Attributes, EXPECTED, MEMORY, META, RUN, SORT, parse_run_sort, session_partition,
 };
+use crate::object::{FETCHED_AT_ONCE, skip_unreadable};
 use crate::query::Query;
 use crate::store::AwsStore;
 
@@ -34,9 +35,10 @@ impl AwsStore {
         ended.retain(|turn| turn.contains_key(BODY));
         let mut earlier = None;
         if let Some(item) = take_item(&mut rest, MEMORY)
-            && let Some((summary, shown)) = skip_unreadable(self.read_summary(item, &ended).await)?
+            && let Some((summary, turn_count)) =
+                skip_unreadable(self.read_summary(item, &ended).await)?
         {
-            ended.truncate(shown);
+            ended.truncate(turn_count);
             earlier = Some(summary);
         }
         let (history, mut files) =
@@ -55,11 +57,11 @@ impl AwsStore {
         let item = MemoryItem::from_item(item)?;
         let maker = item.maker_sort();
         let since_maker = newest_first.iter().take_while(|turn| sort_of(turn) >= maker.as_str());
-        let shown = since_maker.count() + item.newer_exchanges as usize;
+        let turn_count = since_maker.count() + item.newer_exchanges as usize;
         let json = self.read_body(item.body).await?;
         let summary = serde_json::from_str(&json)
             .map_err(|error| StoreError::Unreadable(format!("summary: {error}")))?;
-        Ok((summary, shown))
+        Ok((summary, turn_count))
     }
 
     /// Exchanges, oldest first. One that cannot be read is left out: its session goes on without it.
@@ -72,7 +74,7 @@ impl AwsStore {
             .rev()
             .map(|item| async { self.read_exchange(ExchangeItem::from_item(item)?).await });
         let readable = |read| async move { skip_unreadable(read).map(Option::flatten) };
-        let read = stream::iter(exchanges).buffered(MAX_EXCHANGES).then(readable);
+        let read = stream::iter(exchanges).buffered(FETCHED_AT_ONCE).then(readable);
         read.try_filter_map(|exchange| async move { Ok(exchange) }).try_collect().await
     }
 
@@ -95,18 +97,6 @@ fn ended_run(item: &Attributes) -> Option<EndedRun> {
     let place = parse_run_sort(item.get(SORT)?.as_s().ok()?)?;
     let user = ExchangeItem::from_item(item.clone()).ok()?.user;
     Some(EndedRun { run: place.run, user })
-}
-
-/// What can be read of a session's past; it goes on without the rest.
-fn skip_unreadable<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
-    match read {
-        Ok(read) => Ok(Some(read)),
-        Err(StoreError::Unreadable(problem)) => {
-            tracing::warn!(problem, "a part of the session's past is left out");
-            Ok(None)
-        }
-        Err(error) => Err(error),
-    }
 }
 
 /// Takes the item of this sort key out of a list.

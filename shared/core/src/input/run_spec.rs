@@ -49,7 +49,7 @@ pub struct RunSpec {
     /// Tokens of that history; 0 in old records.
     #[serde(default)]
     pub history_tokens: u64,
-    /// What came before the history, summed up by an earlier run of the session or by the run that this is a task of.
+    /// The summary of everything before the history, by an earlier run of the session or by the run that this is a task of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<CompactedContext>,
     /// The session's files, oldest first.

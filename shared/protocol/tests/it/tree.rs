@@ -148,7 +148,7 @@ impl Tree {
         show(connection, record, &entries_below(&self.branches, &Path::default(), record))
     }
 
-    /// What a run below does next, and the piece of text that is written before it, or while a call is at work.
+    /// The next entry of a run below, and the piece of text that is written before it, or while a call is at work.
     fn live(&self, run: usize, nth: usize) -> (Option<Live>, Option<Live>) {
         let Some((path, entries)) = self.early.iter().nth(run) else { return (None, None) };
         let Some(early) = entries.get(nth) else { return (None, None) };

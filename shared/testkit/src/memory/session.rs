@@ -90,11 +90,11 @@ impl State {
             .iter()
             .filter_map(|(place, turn)| Some((place, turn.exchange.as_deref()?)))
             .collect();
-        let shown = session.summary.as_ref().map_or(MAX_EXCHANGES, |(maker, summary)| {
+        let exchange_count = session.summary.as_ref().map_or(MAX_EXCHANGES, |(maker, summary)| {
             let since_maker = exchanges.iter().filter(|(place, _)| *place >= maker).count();
             since_maker + summary.newer_exchanges as usize
         });
-        let skipped = exchanges.len().saturating_sub(shown.min(MAX_EXCHANGES));
+        let skipped = exchanges.len().saturating_sub(exchange_count.min(MAX_EXCHANGES));
         let history = exchanges.iter().skip(skipped).map(|(_, exchange)| from_json(exchange));
         let files = self.list_files(key);
         let skipped = files.len().saturating_sub(FILES);
