@@ -1,8 +1,8 @@
-//! Which URLs lead to the same page.
+//! Canonical URLs, for recognizing two URLs of the same page.
 
 use url::Url;
 
-/// Parameters that say where a reader came from, and not what is read; all that begin with `utm_` too.
+/// Query parameters for tracking, dropped from canonical URLs; so are all parameters beginning with `utm_`.
 const TRACKERS: [&str; 20] = [
     "_ga",
     "_gl",
@@ -26,7 +26,7 @@ const TRACKERS: [&str; 20] = [
     "yclid",
 ];
 
-/// What two http or https URLs have in common if they lead to the same page; `None` for other URLs.
+/// Returns the canonical form of an http or https URL, equal for all URLs of a page; `None` for other URLs.
 pub(crate) fn canonicalize_url(url: &Url) -> Option<String> {
     let host = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https"))?;
     let host = host.trim_end_matches('.');

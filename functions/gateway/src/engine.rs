@@ -1,4 +1,4 @@
-//! Search engines: how each is asked and what it answers, without anything being sent.
+//! Search engines: builds their requests and parses their responses. Nothing here uses the network.
 
 mod bing;
 mod brave;
@@ -17,32 +17,32 @@ use url::Url;
 
 pub(crate) use cut_answer::close_json;
 
-/// Every engine that there is, by its name.
+/// All supported engines; each is chosen by name.
 pub(crate) static ENGINES: [&dyn SearchEngine; 6] =
     [&bing::Bing, &brave::Brave, &jina::Jina, &searxng::Searxng, &serper::Serper, &tavily::Tavily];
 
-/// An engine: all that is particular to it.
+/// The engine-specific part of a search.
 pub(crate) trait SearchEngine: Send + Sync {
-    /// What it is called in the settings.
+    /// The engine's name in the settings.
     fn name(&self) -> &'static str;
 
-    /// Where its service is asked; `None` if everybody has their own.
+    /// The URL of the engine's public service; `None` if each operator runs a server.
     fn service_url(&self) -> Option<&'static str>;
 
-    /// The path at which it is asked, where a URL has none.
+    /// The default path of the API, for URLs without a path.
     fn usual_path(&self) -> &'static str;
 
-    /// Whether it answers nobody without a key.
+    /// Returns true if the service rejects requests without a key.
     fn needs_key(&self) -> bool;
 
-    /// The request that puts a question to it.
+    /// Builds the request for a query.
     fn request(&self, question: &EngineQuestion<'_>) -> EgressRequest;
 
     /// The pages of an answer, best first.
     fn read(&self, answer: &[u8]) -> Result<Vec<FoundPage>, AnswerError>;
 }
 
-/// What an engine is asked, where, and with which key.
+/// A query with the engine's URL and key.
 pub(crate) struct EngineQuestion<'a> {
     pub url: &'a Url,
     pub key: Option<&'a Secret>,
@@ -76,7 +76,7 @@ impl EngineQuestion<'_> {
     }
 }
 
-/// A page as an engine names it.
+/// A page in an engine's results.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct FoundPage {
     pub title: String,
@@ -84,7 +84,7 @@ pub(crate) struct FoundPage {
     pub snippet: String,
 }
 
-/// Why an answer is none.
+/// The reason a response cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum AnswerError {
     #[error("it answered what is no JSON")]
@@ -93,15 +93,15 @@ pub(crate) enum AnswerError {
     Missing(&'static str),
 }
 
-/// What the members of an answer are called.
+/// The field names of an engine's response.
 struct AnswerShape {
     /// The list of pages, as a JSON pointer.
     list: &'static str,
-    /// Whether an answer without pages has no list.
+    /// True if a response without pages may omit the list.
     may_miss: bool,
     title: &'static str,
     url: &'static str,
-    /// The members that may hold some words of the page; the first that is no empty text counts.
+    /// Fields for the page's excerpt; the first non-empty text is used.
     snippets: &'static [&'static str],
 }
 

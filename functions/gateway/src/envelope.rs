@@ -1,4 +1,4 @@
-//! One job of the function's: out of its envelope, through the gateway, into the envelope of its answer.
+//! Handles one job of the function: unpacks the envelope, runs the job, and packs the answer.
 
 mod fitting;
 
@@ -17,11 +17,11 @@ use crate::handler::GatewayHandler;
 use crate::settings::GatewayRole;
 use fitting::{fit_answer, json_size};
 
-/// How long a connection to the store may take, and an answer on its way there.
+/// Timeouts for connecting to the store and for uploading an answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 const PUT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What takes jobs of the function's out of their envelopes.
+/// Handles the function's jobs in their envelopes.
 pub(crate) struct EnvelopeHandler<S> {
     handler: GatewayHandler<S>,
     role: GatewayRole,
@@ -32,7 +32,7 @@ impl<S: Secrets> EnvelopeHandler<S> {
         Self { handler, role }
     }
 
-    /// Does a job, and says what came of it or why it was not done.
+    /// Runs a job and returns the answer, or the reason for not running the job.
     pub(crate) async fn handle_job(&self, envelope: OutsideEnvelope) -> OutsideReply {
         let OutsideEnvelope { v, job, put_answer } = envelope;
         if v != FORMAT {
@@ -69,8 +69,8 @@ impl<S: Secrets> EnvelopeHandler<S> {
     }
 }
 
-/// The answer itself where a payload holds it. Else it goes to the store; and where it cannot, what is too large is
-/// left out, which each page says.
+/// Returns the answer inline if a payload can hold the answer. A larger answer goes to the store. If the
+/// upload fails, content is left out, and each affected page says so.
 async fn fit_reply(answer: OutsideAnswer, put_answer: Option<StoreRequest>) -> OutsideReply {
     let size = json_size(&answer);
     if let Some(put_answer) = put_answer.filter(|_| size > MAX_ANSWER) {
@@ -84,7 +84,7 @@ async fn fit_reply(answer: OutsideAnswer, put_answer: Option<StoreRequest>) -> O
     OutsideReply::Answer(fit_answer(answer, MAX_ANSWER))
 }
 
-/// Why an object did not go. No text holds a URL, which lets in whoever has it.
+/// The reason an upload failed. No message contains the URL, because the URL grants access.
 #[derive(Debug, thiserror::Error)]
 enum PutError {
     #[error("the store could not be reached: {0}")]
@@ -99,8 +99,8 @@ impl From<reqwest::Error> for PutError {
     }
 }
 
-/// Writes an object with a request that somebody else has signed, through a client of its own: what fetches pages
-/// never reaches the store.
+/// Uploads an object with a request signed elsewhere. Uses a client of its own, so the client for pages never
+/// reaches the store.
 async fn put_object(request: &StoreRequest, body: Vec<u8>) -> Result<(), PutError> {
     let client = Client::builder()
         .no_proxy()
@@ -109,7 +109,7 @@ async fn put_object(request: &StoreRequest, body: Vec<u8>) -> Result<(), PutErro
         .timeout(PUT_TIMEOUT)
         .build()?;
     let put = request.headers.iter().fold(client.put(&request.url), |put, (name, value)| {
-        // It is of the body, which has one.
+        // reqwest sets this header from the body.
         if name.eq_ignore_ascii_case("content-length") { put } else { put.header(name, value) }
     });
     let status = put.body(body).send().await?.status();

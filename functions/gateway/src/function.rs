@@ -1,4 +1,4 @@
-//! The function as Lambda starts it.
+//! The entry point of the Lambda function.
 
 use std::io;
 
@@ -10,13 +10,13 @@ use crate::envelope::EnvelopeHandler;
 use crate::handler::GatewayHandler;
 use crate::settings::GatewaySettings;
 
-/// Why the function ends: what it cannot start with, or Lambda's runtime.
+/// The error of the function: an invalid setting, or an error of Lambda's runtime.
 pub use lambda_runtime::Error as FunctionError;
 
-/// Runs the function behind Lambda's runtime, until the process is ended.
+/// Runs the function in Lambda's runtime until the process ends.
 ///
 /// # Errors
-/// [`FunctionError`] for a variable that is unusable, or where there is no asynchronous runtime.
+/// Returns [`FunctionError`] if a variable is invalid or the asynchronous runtime cannot start.
 pub fn run_function() -> Result<(), FunctionError> {
     #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     let var = |name: &str| std::env::var(name).ok();
@@ -27,7 +27,7 @@ pub fn run_function() -> Result<(), FunctionError> {
 }
 
 async fn serve(settings: GatewaySettings) -> Result<(), FunctionError> {
-    // It has neither a table nor a bucket, and reads keys alone.
+    // The gateway has no table and no bucket, and only reads keys.
     let secrets = Aws::new(Settings::new("", "")).secrets();
     let role = settings.role;
     let handler = &EnvelopeHandler::new(GatewayHandler::new(settings, secrets)?, role);

@@ -18,17 +18,18 @@ use crate::robots::RobotsCache;
 use crate::search::EngineSet;
 use crate::settings::GatewaySettings;
 
-/// As what pages are asked for. The name is the one that robots.txt knows.
+/// The `User-Agent` header of page requests. Its product name is the agent name for robots.txt.
 const USER_AGENT: &str =
     "Mozilla/5.0 (compatible; DjinnBot/1.0; +https://github.com/djinn-agents/djinn)";
 
-/// What is read, the best first.
+/// The `Accept` header of page requests, preferred types first.
 const ACCEPT: &str = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/*;q=0.8,*/*;q=0.5";
 
-/// How long a page may take, robots.txt and the wait for other pages included: those of a job are answered together.
+/// Timeout for a page, including robots.txt and the wait for other pages. A job's pages are returned
+/// together.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What the gateway works with, wherever it runs.
+/// The gateway's clients and caches, the same on Lambda and on a laptop.
 pub(crate) struct GatewayHandler<S> {
     egress: Egress,
     reader: PageReader,
@@ -37,7 +38,7 @@ pub(crate) struct GatewayHandler<S> {
 }
 
 impl<S: Secrets> GatewayHandler<S> {
-    /// A handler that reads stored keys from `secrets`.
+    /// Creates a handler, which reads stored keys from `secrets`.
     pub(crate) fn new(settings: GatewaySettings, secrets: S) -> Result<Self, EgressError> {
         Ok(Self {
             egress: Egress::new(settings.egress)?,
@@ -97,7 +98,7 @@ impl<S: Secrets> GatewayHandler<S> {
             sentence: format!("The page was not read: {error}."),
             status: None,
         })?;
-        // It may have led to a page that nobody is to read, of this site or another.
+        // A redirect may lead to a page that robots.txt forbids, on this site or another.
         if asked.is_some_and(|asked| asked != response.url) {
             self.heed_robots(target, &response.url).await?;
         }
@@ -125,7 +126,7 @@ impl<S: Secrets> GatewayHandler<S> {
     }
 }
 
-/// What becomes of a page within its time.
+/// Returns the outcome of a page, or an error after the timeout.
 async fn end_in_time(reading: impl Future<Output = PageOutcome>) -> PageOutcome {
     timeout(PATIENCE, reading).await.unwrap_or_else(|_| {
         refuse(PageProblemCode::TooSlow, "The page was not read in time.".to_owned())

@@ -1,5 +1,5 @@
-//! The gateway function: reads pages of the web and asks search engines, and holds nothing worth stealing. On a
-//! laptop it works in process.
+//! The gateway function: reads web pages and queries search engines, without access to any data. On a laptop
+//! the gateway runs in process.
 
 mod canonical;
 mod engine;

@@ -16,10 +16,10 @@ pub struct LocalGateway<S> {
 }
 
 impl<S: Secrets> LocalGateway<S> {
-    /// A gateway that reads stored keys from `secrets`.
+    /// Creates a gateway, which reads stored keys from `secrets`.
     ///
     /// # Errors
-    /// [`EgressError`] if there can be no client, for want of TLS.
+    /// Returns [`EgressError`] if the HTTP client cannot be created, for lack of TLS.
     pub fn new(settings: GatewaySettings, secrets: S) -> Result<Self, EgressError> {
         Ok(Self { handler: GatewayHandler::new(settings, secrets)? })
     }

@@ -1,4 +1,4 @@
-//! A page from its bytes to its text: nothing that it holds is run, and nothing is loaded that it names.
+//! Converts a page from bytes to text. Scripts never run, and linked resources are never loaded.
 
 mod article;
 mod charset;
@@ -27,19 +27,19 @@ use crate::words::strip_invisible;
 
 pub(crate) use reader::PageReader;
 
-/// A page as it came.
+/// A page as fetched.
 pub(crate) struct RawPage {
-    /// Where it was found.
+    /// The final URL, after redirects.
     pub url: Url,
     pub status: u16,
     pub content_type: Option<String>,
     pub disposition: Option<String>,
     pub body: Vec<u8>,
-    /// Whether there is more of it, or should be.
+    /// True if the body is incomplete.
     pub is_cut: bool,
 }
 
-/// The part of a page that is wanted, or why there is none.
+/// Returns the requested part of a page, or the reason for returning none.
 pub(crate) fn read_page(page: RawPage, target: &PageTarget) -> PageOutcome {
     if !(200..300).contains(&page.status) {
         return PageOutcome::Refused(explain_status(page.status));

@@ -1,4 +1,4 @@
-//! What sites ask programs not to read: robots.txt of each, fetched once in a while.
+//! Fetches and caches each site's robots.txt.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,44 +11,44 @@ use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use url::Url;
 
-/// The name by which sites know us.
+/// The agent name for robots.txt.
 pub(crate) const AGENT: &str = "DjinnBot";
-/// How long an answer is kept.
+/// Time for which a response is cached.
 const KEPT_FOR: Duration = Duration::from_secs(60 * 60);
-/// How long it is kept that a site did not say.
+/// Time for which a failure is cached.
 const DOUBTED_FOR: Duration = Duration::from_secs(60);
-/// The most sites whose answers are kept.
+/// Maximum number of cached sites.
 const MAX_SITES: usize = 500;
-/// The most bytes of robots.txt that are read, as RFC 9309 has it.
+/// Maximum size of robots.txt, in bytes; RFC 9309 sets the minimum.
 const MAX_BYTES: u64 = 500 * 1024;
 
-/// Why a page is not read whose site has rules that cannot be compared with it.
+/// The error for sites whose rules cannot be compared with a URL.
 const UNREADABLE: &str = "The robots.txt of the site cannot be read.";
 
-/// What a site asks for.
+/// A site's rules.
 #[derive(Debug)]
 enum SiteRules {
-    /// These rules, which may be none.
+    /// The site's rules, possibly empty.
     Known(Robots),
-    /// It did not say, for this reason.
+    /// The rules are unknown; the text is the reason.
     Unknown(String),
 }
 
-/// What one site asked for, and since when that is known.
+/// A cached site, with the time of the entry.
 #[derive(Clone)]
 struct KnownSite {
     since: Instant,
     rules: Arc<OnceCell<SiteRules>>,
 }
 
-/// The rules of the sites that were asked last.
+/// A cache of the most recently fetched sites' rules.
 #[derive(Default)]
 pub(crate) struct RobotsCache {
     sites: Mutex<BTreeMap<String, KnownSite>>,
 }
 
 impl RobotsCache {
-    /// Why a page is not read; `None` if its site lets everybody read it.
+    /// Returns the reason if a page must not be read; `None` if the site allows the page.
     pub(crate) async fn find_refusal(&self, egress: &Egress, url: &Url) -> Option<String> {
         let rules = self.find_site(&url.origin().ascii_serialization());
         rules.get_or_init(|| fetch_rules(egress, url)).await;
@@ -58,7 +58,7 @@ impl RobotsCache {
         compared.await.ok().flatten().unwrap_or_else(|| Some(UNREADABLE.to_owned()))
     }
 
-    /// The place for the rules of a site. Whoever comes first fills it, and others wait for them.
+    /// Returns the cache entry of a site. The first caller fills the entry, and later callers wait.
     fn find_site(&self, origin: &str) -> Arc<OnceCell<SiteRules>> {
         let now = Instant::now();
         let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,7 +119,8 @@ fn read_rules(answer: Result<EgressResponse, EgressError>, host: &str) -> SiteRu
             )),
             _ => SiteRules::Known(Robots::allow_all()),
         },
-        // Where nothing is asked the page is not either, and where it leads on and on there is none.
+        // If the address is not opened, the page is not opened either. Endless redirects count as a missing
+        // file.
         Err(EgressError::Address { .. } | EgressError::TooManyRedirects { .. }) => {
             SiteRules::Known(Robots::allow_all())
         }

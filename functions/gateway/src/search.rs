@@ -17,20 +17,20 @@ use crate::engine::{EngineQuestion, FoundPage, SearchEngine, close_json};
 use crate::settings::{EngineKey, EngineSettings};
 use merge::{EnginePages, merge_pages};
 
-/// How long an engine is waited for: others have answered meanwhile.
+/// Timeout for an engine, while other engines have already responded.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The statuses with which an engine refuses a key.
+/// Statuses of a rejected key.
 const KEY_REFUSALS: [u16; 2] = [401, 403];
 
-/// What an engine knows for a query.
+/// An engine's results for a query.
 struct EngineAnswer {
     pages: Vec<FoundPage>,
-    /// Whether it knows more than was read.
+    /// True if the engine has more results than were read.
     is_cut: bool,
 }
 
-/// The engines, with the keys that were read.
+/// The configured engines, with a cache of their keys.
 pub(crate) struct EngineSet<S> {
     engines: Vec<EngineSettings>,
     secrets: S,
@@ -103,7 +103,7 @@ impl<S: Secrets> EngineSet<S> {
         described.collect()
     }
 
-    /// The pages that an engine knows for a query, or why it named none.
+    /// Returns an engine's pages for a query, or the reason for the failure.
     async fn ask_engine(
         &self,
         egress: &Egress,
@@ -127,7 +127,7 @@ impl<S: Secrets> EngineSet<S> {
         let key = self.find_key(&settings.key).await.map_err(|error| error.to_string())?;
         let mut response = self.send_question(egress, settings, key.as_ref(), query, hits).await?;
         if KEY_REFUSALS.contains(&response.status) && self.forget_key(&settings.key, key.as_ref()) {
-            // It may have been changed since it was read.
+            // The stored key may have changed since the last read.
             let again = self.find_key(&settings.key).await.map_err(|error| error.to_string())?;
             if again != key {
                 response =
@@ -173,7 +173,8 @@ impl<S: Secrets> EngineSet<S> {
         Ok(Some(key))
     }
 
-    /// Forgets a stored key that was refused, unless another has been read meanwhile. Whether it is a stored one.
+    /// Removes a rejected key from the cache, unless a newer key was read meanwhile. Returns true if the key
+    /// is a stored key.
     fn forget_key(&self, key: &EngineKey, refused: Option<&Secret>) -> bool {
         let EngineKey::Stored(name) = key else { return false };
         let mut keys = self.lock_keys();
@@ -188,7 +189,7 @@ impl<S: Secrets> EngineSet<S> {
     }
 }
 
-/// The pages of an answer; of one that is longer than what is read, or broke off, those that came whole.
+/// Returns the pages of a response. From a truncated response, returns the complete pages.
 fn read_answer(
     engine: &dyn SearchEngine,
     response: EgressResponse,
@@ -203,7 +204,7 @@ fn read_answer(
     Ok(EngineAnswer { pages, is_cut })
 }
 
-/// Why there is no answer, for logs too: without the URL, which may hold what was asked.
+/// Returns the reason for a failure, safe for logs: the URL may contain the query and is left out.
 fn explain_egress(error: &EgressError) -> String {
     match error {
         EgressError::Address { why, .. } => format!("its address is not opened: {why}"),

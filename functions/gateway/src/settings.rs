@@ -1,4 +1,4 @@
-//! What an operator decides about the gateway.
+//! The operator's settings of the gateway.
 
 use std::collections::BTreeSet;
 
@@ -12,40 +12,40 @@ use url::Url;
 
 use crate::engine::{ENGINES, SearchEngine};
 
-/// The most engines that are asked.
+/// Maximum number of engines per search.
 const MAX_ENGINES: usize = 6;
-/// The address of Lambda's Runtime API, which Lambda sets.
+/// The variable with the address of Lambda's Runtime API, set by Lambda.
 const RUNTIME_API: &str = "AWS_LAMBDA_RUNTIME_API";
 
-/// All that the gateway is told when it starts.
+/// All settings of the gateway.
 pub struct GatewaySettings {
-    /// Which jobs it does.
+    /// The jobs the gateway accepts.
     pub(crate) role: GatewayRole,
-    /// The engines that it asks, all of them at once.
+    /// The configured engines, queried in parallel.
     pub(crate) engines: Vec<EngineSettings>,
-    /// Where its requests may go.
+    /// The limits on outgoing requests.
     pub(crate) egress: EgressSettings,
 }
 
-/// Which jobs a gateway does.
+/// The jobs a gateway accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GatewayRole {
-    /// It reads pages, and holds no key.
+    /// Reads pages, and holds no key.
     Fetch,
-    /// It asks engines, and parses no pages.
+    /// Queries engines, and parses no pages.
     Call,
-    /// It does both kinds of jobs, on a laptop.
+    /// Accepts both kinds of jobs, on a laptop.
     Both,
 }
 
-/// An engine that an operator chose.
+/// An engine in the operator's settings.
 pub(crate) struct EngineSettings {
     pub engine: &'static dyn SearchEngine,
     pub url: Url,
     pub key: EngineKey,
 }
 
-/// Where the key of an engine is.
+/// The location of an engine's key.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum EngineKey {
     None,
@@ -54,10 +54,10 @@ pub(crate) enum EngineKey {
 }
 
 impl GatewaySettings {
-    /// Reads the settings through `var`, which looks an environment variable up.
+    /// Reads the settings through `var`, a lookup of environment variables.
     ///
     /// # Errors
-    /// [`InvalidSetting`] for the first variable that is unusable.
+    /// Returns [`InvalidSetting`] for the first invalid variable.
     pub fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
         let role = match GATEWAY_ROLE.find_choice(var)? {
             Some("fetch") => GatewayRole::Fetch,
@@ -65,7 +65,7 @@ impl GatewaySettings {
             Some(_) | None => GatewayRole::Both,
         };
         let engines = match SEARCH.find_text(var) {
-            // It would hold keys beside what anybody wrote.
+            // A gateway for pages must not hold keys, because pages may be hostile.
             Some(_) if role == GatewayRole::Fetch => {
                 return Err(SEARCH.problem("is set for a gateway that reads pages: leave it out"));
             }
@@ -98,7 +98,7 @@ fn parse_egress(var: VarLookup<'_>) -> Result<EgressSettings, InvalidSetting> {
     }
 }
 
-/// An engine as it is written.
+/// An engine as written in the setting.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenEngine {

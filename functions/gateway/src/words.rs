@@ -1,6 +1,7 @@
-//! Words as people see them: without characters that nobody sees, in which a text may be written for a model alone.
+//! Cleans text for display. Invisible characters are removed, because they could carry text for a model
+//! alone.
 
-/// Entities that engines leave in their texts.
+/// HTML entities in engines' texts.
 const ENTITIES: [(&str, &str); 7] = [
     ("&lt;", "<"),
     ("&gt;", ">"),
@@ -11,9 +12,9 @@ const ENTITIES: [(&str, &str); 7] = [
     ("&amp;", "&"),
 ];
 
-/// Words on one line, not too many of them, without tags.
+/// Joins words on one line of at most `most` characters, without tags.
 pub(crate) fn clean_words(text: &str, most: usize) -> String {
-    // What is far behind is cut in any case.
+    // Text far behind the limit is cut in any case.
     let text: String = text.chars().take(most.saturating_mul(8)).collect();
     let mut plain = String::with_capacity(text.len());
     let mut rest = text.as_str();
@@ -33,7 +34,7 @@ pub(crate) fn clean_words(text: &str, most: usize) -> String {
     join_words(&ENTITIES.iter().fold(plain, decode), most)
 }
 
-/// Words on one line, not too many of them.
+/// Joins words on one line of at most `most` characters.
 pub(crate) fn join_words(text: &str, most: usize) -> String {
     let text = strip_invisible(text);
     let words: Vec<_> = text.split_whitespace().collect();
@@ -42,7 +43,7 @@ pub(crate) fn join_words(text: &str, most: usize) -> String {
     line
 }
 
-/// The same text without characters that are not shown. Joiners stay where scripts and emoji need them.
+/// Returns the text without invisible characters. Joiners stay where scripts and emoji need them.
 pub(crate) fn strip_invisible(text: &str) -> String {
     // Most texts have none.
     let is_shown = |c: char| matches!(c, ' '..='~' | '\n' | '\t') || is_always_shown(c);
@@ -72,12 +73,12 @@ pub(crate) fn strip_invisible(text: &str) -> String {
     kept
 }
 
-/// Whether a character is shown whatever stands beside it.
+/// Returns true if a character is visible next to any neighbor.
 fn is_always_shown(c: char) -> bool {
     !is_invisible(c) && !matches!(c, '\u{200c}' | '\u{200d}' | '\r')
 }
 
-/// Whether a joiner beside this character may be one of its script's.
+/// Returns true if a joiner next to this character may belong to the character's script.
 fn joins(c: Option<char>) -> bool {
     c.is_some_and(|c| c >= '\u{600}' && !is_invisible(c) && !matches!(c, '\u{200c}' | '\u{200d}'))
 }

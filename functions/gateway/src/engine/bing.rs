@@ -1,10 +1,11 @@
-//! Bing's search of version 7, which others speak since Microsoft has stopped: `GET /v7.0/search`.
+//! Bing's search API, version 7: `GET /v7.0/search`. Microsoft has retired the API, but other services offer
+//! it.
 
 use djinn_egress::EgressRequest;
 
 use super::{AnswerError, AnswerShape, EngineQuestion, FoundPage, SearchEngine};
 
-/// An engine that speaks as Bing's did.
+/// An engine with Bing's version 7 API.
 pub(super) struct Bing;
 
 impl SearchEngine for Bing {

@@ -1,4 +1,4 @@
-//! Brave: `GET /res/v1/web/search`, the key in a header of its own.
+//! Brave: `GET /res/v1/web/search`, with the key in a custom header.
 
 use djinn_egress::EgressRequest;
 

@@ -1,6 +1,7 @@
-//! An answer of which the end is missing, as JSON that ends.
+//! Repairs truncated JSON responses.
 
-/// The beginning of a JSON text up to its last closing bracket, with all brackets closed; `None` where there is none.
+/// Returns the JSON text up to the last closing bracket, with all open brackets closed; `None` without a
+/// closing bracket.
 pub(crate) fn close_json(text: &[u8]) -> Option<Vec<u8>> {
     let end = scan_brackets(text).last_close?;
     let whole = text.get(..end)?;
@@ -9,12 +10,12 @@ pub(crate) fn close_json(text: &[u8]) -> Option<Vec<u8>> {
     Some([whole, &open].concat())
 }
 
-/// What is known of a text's brackets.
+/// The result of scanning a text's brackets.
 #[derive(Default)]
 struct Brackets {
-    /// The brackets that would close those that are open.
+    /// The closing brackets for all open brackets.
     open: Vec<u8>,
-    /// Where the last one that closes has ended.
+    /// The end of the last closing bracket.
     last_close: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Jina: `GET /`, the key as a bearer token. The pages themselves, which it would read too, are not asked for.
+//! Jina: `GET /`, with the key as a bearer token. Jina's page contents are not requested.
 
 use djinn_egress::EgressRequest;
 

@@ -1,10 +1,10 @@
-//! SearXNG: `GET /search` of a server that somebody runs for themselves, where JSON is among its formats.
+//! SearXNG: `GET /search` of a self-hosted server with `json` among the enabled formats.
 
 use djinn_egress::EgressRequest;
 
 use super::{AnswerError, AnswerShape, EngineQuestion, FoundPage, SearchEngine};
 
-/// An engine that asks others.
+/// The SearXNG metasearch engine.
 pub(super) struct Searxng;
 
 impl SearchEngine for Searxng {

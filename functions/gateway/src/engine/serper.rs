@@ -1,4 +1,4 @@
-//! Serper: `POST /search`, the query in JSON and the key in a header of its own.
+//! Serper: `POST /search`, with the query in JSON and the key in a custom header.
 
 use djinn_egress::EgressRequest;
 use serde_json::json;

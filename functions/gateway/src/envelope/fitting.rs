@@ -1,4 +1,4 @@
-//! An answer no larger than what it travels in.
+//! Shortens an answer to the size of its transport.
 
 use djinn_runtime::port::outside::wire::{OutsideAnswer, OutsideContent};
 use djinn_runtime::port::outside::{
@@ -10,7 +10,7 @@ use crate::page::refuse;
 /// Bytes around the pages of an answer.
 const MARGIN: usize = 1024;
 
-/// The answer with as much of its content as fits.
+/// Returns the answer with as much content as fits in `most` bytes of JSON.
 pub(super) fn fit_answer(answer: OutsideAnswer, most: usize) -> OutsideAnswer {
     let OutsideAnswer { v, content } = answer;
     let most = most.saturating_sub(MARGIN);
@@ -21,7 +21,7 @@ pub(super) fn fit_answer(answer: OutsideAnswer, most: usize) -> OutsideAnswer {
     OutsideAnswer { v, content }
 }
 
-/// What engines named beyond the hits that were wanted is shortened, the longest list first.
+/// Shortens the pages beyond the requested hits, the longest list first.
 fn fit_search(mut found: SearchAnswer, most: usize) -> SearchAnswer {
     while json_size(&found) > most {
         let longest = found.results.iter_mut().max_by_key(|result| result.others.len());
@@ -37,7 +37,7 @@ fn fit_pages(mut pages: Vec<PageAnswer>, most: usize) -> Vec<PageAnswer> {
     let mut sizes: Vec<_> = pages.iter().map(json_size).collect();
     while sizes.iter().sum::<usize>() > most {
         let is_document = |page: &PageAnswer| matches!(page.outcome, PageOutcome::Document(_));
-        // Text is what was asked for, and a document can be fetched again alone.
+        // Documents are dropped first: text was requested, and a document can be fetched again alone.
         let largest = pages.iter().zip(&sizes).enumerate();
         let largest = largest.max_by_key(|(_, (page, size))| (is_document(page), **size));
         let Some((number, _)) = largest else { break };
@@ -80,7 +80,7 @@ fn shorten_page(page: &mut PageAnswer) -> bool {
     }
 }
 
-/// How many bytes something has as JSON.
+/// Returns the size of a value as JSON, in bytes.
 pub(super) fn json_size(value: &impl serde::Serialize) -> usize {
     serde_json::to_vec(value).map_or(usize::MAX, |json| json.len())
 }

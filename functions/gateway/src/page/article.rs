@@ -1,4 +1,4 @@
-//! The main text of a page of HTML as Markdown, or else all of its text.
+//! Extracts an HTML page's main text as Markdown, or else all text.
 
 use std::collections::BTreeSet;
 
@@ -15,20 +15,21 @@ use crate::words::{join_words, strip_invisible};
 const MAX_DEPTH: usize = 256;
 /// Beyond this many nodes no main text is looked for.
 const MAX_NODES: usize = 150_000;
-/// Beyond this many steps a tree is read as plain text. A page of good faith takes a tenth of it.
+/// Trees above this number of steps are read as plain text. Ordinary pages take a tenth.
 const MAX_STEPS: usize = 5_000_000;
-/// The fewest characters of a main text. What is shorter is a teaser, or the page has nothing else.
+/// The minimum length of a main text, in characters. A shorter text is a teaser, or the page has nothing
+/// else.
 const MIN_CHARS: usize = 250;
-/// Bytes of a text from which on a page is believed where it names its main text: to look for one takes a dozen
-/// readings of all of it.
+/// From this size in bytes, a page's own mark of its main text is trusted: a search reads the whole text a
+/// dozen times.
 const LONG_TEXT: usize = 200_000;
-/// What a page can name its main text with, and what is no part of it.
+/// Elements for a page's main text, and elements excluded from the main text.
 const MAIN: &str = "main, article, [role=main]";
 const ASIDES: [&str; 5] = ["nav", "aside", "footer", "form", "button"];
 /// The most characters of a title, and of the words of a link.
 const MAX_TITLE: usize = 300;
 
-/// What is read of a page.
+/// The extracted content of a page.
 #[derive(Debug, Default)]
 pub(crate) struct HtmlText {
     pub title: String,
@@ -56,32 +57,32 @@ pub(crate) fn read_html(html: &str, url: &Url) -> HtmlText {
     page
 }
 
-/// What a long page names its main text, if nearly all of its text is in there.
+/// Returns the marked main text of a long page, if the element holds at least 90 % of the page's text.
 fn read_named(tree: &PageTree) -> Option<HtmlText> {
     let length = tree.document.body()?.text().len();
     if length < LONG_TEXT {
         return None;
     }
     let named = tree.document.select(MAIN);
-    // The last one is the innermost.
+    // The last match is the innermost.
     let main = named.nodes().iter().rev().find(|node| node.text().len() >= length / 10 * 9)?;
     Some(assemble_text(String::new(), &main.md(Some(&ASIDES)), tree.links.clone()))
 }
 
-/// The main text, or all of the tree once more where that is no more than a teaser.
+/// Returns the main text, or all text of a second tree if the main text is only a teaser.
 fn read_best(tree: PageTree, parse_again: impl FnOnce() -> PageTree) -> HtmlText {
     match read_main(tree) {
         Some(main) if main.text.chars().count() >= MIN_CHARS => main,
         short => {
             let all = read_all(parse_again());
-            // Sometimes the page has no more than its main text.
+            // Some pages consist of their main text alone.
             let is_all = |main: &HtmlText| main.text.len() * 10 >= all.text.len() * 9;
             short.filter(is_all).unwrap_or(all)
         }
     }
 }
 
-/// Whether a main text is looked for. What had to be cut took long enough.
+/// Returns true if the main text is worth a search. Cut trees have already taken long enough.
 fn is_readable(tree: &PageTree) -> bool {
     !tree.is_cut
         && tree.depth <= MAX_DEPTH
@@ -91,7 +92,7 @@ fn is_readable(tree: &PageTree) -> bool {
 
 fn read_main(tree: PageTree) -> Option<HtmlText> {
     let config = Config {
-        // What nobody sees may stand there.
+        // JSON-LD may contain text hidden from readers.
         disable_json_ld: true,
         text_mode: TextMode::Markdown,
         ..Config::default()
@@ -115,7 +116,7 @@ fn read_all(tree: PageTree) -> HtmlText {
     page
 }
 
-/// A text with those of the links that stand in it.
+/// Returns a text with the links that occur in the text.
 fn assemble_text(title: String, markdown: &str, links: Vec<PageLink>) -> HtmlText {
     let (text, urls) = clean_markdown(markdown);
     let (links, notes) =
@@ -129,8 +130,8 @@ fn limit_links(mut links: Vec<PageLink>) -> (Vec<PageLink>, BTreeSet<PageNote>) 
     (links, BTreeSet::from_iter(has_more.then_some(PageNote::MoreLinks)))
 }
 
-/// Markdown without what nobody sees, and with URLs as they are opened, which are told too: in Markdown `&` is
-/// written as an entity in them.
+/// Returns Markdown without invisible characters, and the URLs in the text. Entities for `&` in URLs are
+/// decoded.
 fn clean_markdown(text: &str) -> (String, BTreeSet<String>) {
     let text = strip_invisible(text);
     let mut parts = text.trim().split("](");
@@ -145,7 +146,7 @@ fn clean_markdown(text: &str) -> (String, BTreeSet<String>) {
     (cleaned, urls)
 }
 
-/// A URL at the beginning of a text: up to the bracket that closes it.
+/// Splits a URL from the beginning of a text, at the closing parenthesis.
 fn split_url(text: &str) -> (&str, &str) {
     let mut open = 0_u32;
     let is_end = |c: char| match c {

@@ -1,13 +1,13 @@
-//! The charset of a page: what its beginning, its server or its author says, and else what its bytes look like.
+//! Detects a page's charset: from the byte order mark, the server or the author, or else from the bytes.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
-/// Bytes at the beginning of a page that are searched for what its author says.
+/// Bytes at the beginning of a page searched for a charset declaration.
 const HEAD_BYTES: usize = 4 * 1024;
-/// Bytes that a guess is made from.
+/// Bytes sampled for a guess.
 const GUESS_BYTES: usize = 64 * 1024;
-/// Of how many characters one may be broken, where a server or an author is still believed.
+/// A declared charset is accepted with at most 1 broken character in this many.
 const FAULTS: usize = 50;
 /// The most bytes of a character in any charset.
 const CHARACTER_BYTES: usize = 4;
@@ -15,18 +15,18 @@ const CHARACTER_BYTES: usize = 4;
 /// The text of a page.
 pub(crate) struct DecodedText {
     pub text: String,
-    /// Whether some of it was no text in any charset that it may have.
+    /// True if some bytes were invalid in every candidate charset.
     pub is_broken: bool,
 }
 
-/// Reads bytes in the charset that they have.
+/// Decodes bytes in the detected charset.
 pub(crate) fn decode_text(content_type: Option<&str>, bytes: &[u8], is_cut: bool) -> DecodedText {
     if let Some((encoding, length)) = Encoding::for_bom(bytes) {
         let (text, is_broken) = decode_with(encoding, bytes.get(length..).unwrap_or(&[]), is_cut);
         return DecodedText { text, is_broken };
     }
     let by_server = content_type.and_then(parse_label);
-    // Bytes of another charset are hardly ever valid UTF-8 by chance, whatever was said of them.
+    // Text in another charset is almost never valid UTF-8, so the declaration is ignored.
     let is_utf8 = !bytes.is_ascii() && std::str::from_utf8(trim_end(bytes, is_cut)).is_ok();
     let first = match by_server {
         Some(encoding) if encoding == UTF_16BE || encoding == UTF_16LE => Some(encoding),
@@ -57,7 +57,7 @@ pub(crate) fn decode_text(content_type: Option<&str>, bytes: &[u8], is_cut: bool
 }
 
 fn decode_with(encoding: &'static Encoding, bytes: &[u8], is_cut: bool) -> (String, bool) {
-    // What is cut may end within a character.
+    // A cut text may end inside a character.
     let bytes = if encoding == UTF_8 { trim_end(bytes, is_cut) } else { bytes };
     let (text, is_broken) = encoding.decode_without_bom_handling(bytes);
     let mut text = text.into_owned();
@@ -68,7 +68,7 @@ fn decode_with(encoding: &'static Encoding, bytes: &[u8], is_cut: bool) -> (Stri
     (text, is_broken)
 }
 
-/// UTF-8 without the beginning of a character at its end.
+/// Removes an incomplete UTF-8 character from the end of cut bytes.
 fn trim_end(bytes: &[u8], is_cut: bool) -> &[u8] {
     let last = (1..=CHARACTER_BYTES.min(bytes.len())).filter(|_| is_cut).find(|back| {
         let byte = bytes.get(bytes.len() - back).copied().unwrap_or_default();
@@ -79,7 +79,7 @@ fn trim_end(bytes: &[u8], is_cut: bool) -> &[u8] {
     if std::str::from_utf8(end).is_ok() { bytes } else { before }
 }
 
-/// The charset that a `Content-Type` names.
+/// Returns the charset of a `Content-Type`.
 fn parse_label(content_type: &str) -> Option<&'static Encoding> {
     let parameters = content_type.split(';').skip(1).filter_map(|pair| pair.split_once('='));
     let is_charset = |(name, _): &(&str, &str)| name.trim().eq_ignore_ascii_case("charset");
@@ -87,7 +87,7 @@ fn parse_label(content_type: &str) -> Option<&'static Encoding> {
     Encoding::for_label(label.trim().trim_matches(['"', '\'']).as_bytes())
 }
 
-/// The charset that the beginning of HTML or XML names. It can be read, so it is no UTF-16.
+/// Returns the charset declared at the beginning of HTML or XML. A readable declaration excludes UTF-16.
 fn find_meta_charset(head: &[u8]) -> Option<&'static Encoding> {
     let head = head.to_ascii_lowercase();
     let head = String::from_utf8_lossy(&head);
@@ -104,7 +104,7 @@ fn find_meta_charset(head: &[u8]) -> Option<&'static Encoding> {
     Some(if is_wide { UTF_8 } else { encoding })
 }
 
-/// The encoding that follows a name and `=`, in quotes or without.
+/// Returns the encoding after `name` and `=`, quoted or unquoted.
 fn find_value(text: &str, name: &str) -> Option<&'static Encoding> {
     let (_, rest) = text.split_once(name)?;
     let value = rest.trim_start().strip_prefix('=')?.trim_start().trim_start_matches(['"', '\'']);
@@ -127,7 +127,7 @@ fn guess_encoding(bytes: &[u8]) -> &'static Encoding {
     if bytes.is_ascii() {
         return WINDOWS_1252;
     }
-    // Markup is of no help, and what is far behind takes long.
+    // ASCII markup says nothing about the charset, and a sample far into the text takes long.
     let first = bytes.iter().position(|byte| !byte.is_ascii()).unwrap_or_default();
     let start = first.saturating_sub(1024);
     let sample = bytes.get(start..(start + GUESS_BYTES).min(bytes.len())).unwrap_or(bytes);

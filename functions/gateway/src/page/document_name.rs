@@ -1,13 +1,13 @@
-//! A name for a document that comes from elsewhere.
+//! File names for downloaded documents.
 
 use djinn_core::id::FileName;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-/// The most bytes of a name, without its ending.
+/// Maximum length of a name without its extension, in bytes.
 const MAX_NAME: usize = 80;
 
-/// The name that a server gives a document, or else its URL, with the ending of its type.
+/// Returns a document's name from the server, or else from the URL, with the extension of its type.
 pub(crate) fn name_document(disposition: Option<&str>, url: &Url, ending: &str) -> String {
     let by_server = disposition.and_then(parse_disposition);
     let by_url = || {
@@ -20,7 +20,7 @@ pub(crate) fn name_document(disposition: Option<&str>, url: &Url, ending: &str) 
     if FileName::new(&name).is_ok() { name } else { format!("document.{ending}") }
 }
 
-/// The file name of a `Content-Disposition`, the one with a charset first.
+/// Returns the file name of a `Content-Disposition`; `filename*` takes precedence.
 fn parse_disposition(value: &str) -> Option<String> {
     let find = |wanted: &str| {
         let pairs = value.split(';').filter_map(|pair| pair.split_once('='));

@@ -1,4 +1,4 @@
-//! The corpus of pages, and changes of it: each is read within its bounds, and no text of a script comes out.
+//! Reads a corpus of mutated pages: each page stays within the limits, and no script text appears.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -9,7 +9,7 @@ use djinn_testkit::fuzz::FuzzPlan;
 
 use super::*;
 
-/// What pages are made of.
+/// The parts of generated pages.
 const WORDS: &[&str] = &[
     "<p>",
     "</p>",
@@ -77,15 +77,15 @@ const WORDS: &[&str] = &[
     "热泵",
 ];
 
-/// How long a page may take: after it nobody waits any more. The machine may do other things besides.
+/// Timeout per page, on a machine with other work: no reader waits longer.
 const MOST_TIME: Duration = Duration::from_secs(10);
-/// The stack that pages are read with.
+/// The stack size of the reading thread.
 const STACK_BYTES: usize = 16 * 1024 * 1024;
 /// The most bytes of a whole text: a link of a few letters may be the end of a URL of 2 KB.
 const MOST_TEXT: usize = 64 * 1024 * 1024;
 
-/// What stands in scripts and styles of a page, as another way to parse it has it; nothing where some of it, or a part
-/// of it, stands elsewhere.
+/// Returns the marks in a page's scripts and styles, according to another parser. Returns no marks if a mark,
+/// or a part of a mark, also occurs elsewhere.
 fn find_script_marks(html: &str) -> BTreeSet<String> {
     let document = dom_query::Document::from(html);
     let silent = document.select("script, style");
@@ -94,7 +94,7 @@ fn find_script_marks(html: &str) -> BTreeSet<String> {
     let marks = words.filter(|word| word.starts_with("zqmark")).map(str::to_owned).collect();
     silent.remove();
     let rest = document.html();
-    // Parts can come together where what was between them is not read.
+    // Parts can be joined when the text between the parts is dropped.
     if ["zq", "qm"].iter().any(|part| rest.contains(part)) { BTreeSet::new() } else { marks }
 }
 

@@ -1,33 +1,33 @@
-//! What a page is: by its bytes before what its server says.
+//! Detects the kind of a page. The bytes take precedence over the server's `Content-Type`.
 
-/// What can be done with the bytes of a page.
+/// The way to process a page's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageKind {
-    /// HTML, of which the main text is wanted.
+    /// HTML: the main text is extracted.
     Html,
-    /// Text that is shown as it is.
+    /// Plain text, returned unchanged.
     Text,
-    /// A document for the sandbox, with its media type and the ending of its name.
+    /// A document for the sandbox, with its media type and file extension.
     Document(&'static str, &'static str),
     /// Nothing to read, as these words say.
     Binary(&'static str),
 }
 
-/// What a page is, and whether its server said something else.
+/// The kind of a page; `is_other` is true if the server declared another kind.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SniffedKind {
     pub kind: PageKind,
     pub is_other: bool,
 }
 
-/// Bytes at the beginning that are looked at.
+/// Bytes at the beginning that are checked for signatures.
 const SNIFFED: usize = 1024;
-/// How a PDF begins.
+/// The signature of a PDF.
 const PDF_MARK: &[u8] = b"%PDF-";
-/// Bytes at either end of an archive in which the names of an office file's parts stand.
+/// Bytes at either end of an archive searched for the part names of an office file.
 const ARCHIVE_BYTES: usize = 64 * 1024;
 
-/// The part of an office file that tells what it is, its media type and the ending of its name.
+/// The characteristic part of each office format, with the media type and file extension.
 const OFFICE: [(&[u8], &str, &str); 3] = [
     (
         b"word/document.xml",
@@ -46,7 +46,7 @@ const OFFICE: [(&[u8], &str, &str); 3] = [
     ),
 ];
 
-/// How files of one kind begin, and what they are.
+/// File signatures, with a description for the error message.
 const MAGIC: [(&[u8], &str); 24] = [
     (b"\x89PNG\r\n", "an image"),
     (b"\xff\xd8\xff", "an image"),
@@ -74,7 +74,7 @@ const MAGIC: [(&[u8], &str); 24] = [
     (b"{\\rtf", "a document that cannot be read"),
 ];
 
-/// How HTML begins, whatever else is said of it.
+/// Tags at the beginning of HTML, checked regardless of the declared type.
 const HTML: [&str; 12] = [
     "<!doctype html",
     "<html",
@@ -90,7 +90,7 @@ const HTML: [&str; 12] = [
     "<main",
 ];
 
-/// Media types of text that is no HTML, besides all that begin with `text/`.
+/// Media types of plain text, besides `text/*`.
 const TEXT: [&str; 10] = [
     "application/json",
     "application/xml",
@@ -104,7 +104,7 @@ const TEXT: [&str; 10] = [
     "application/sql",
 ];
 
-/// Looks at the bytes of a page and at what its server says of them.
+/// Detects a page's kind from its bytes and the server's `Content-Type`.
 pub(crate) fn sniff_kind(content_type: Option<&str>, bytes: &[u8]) -> SniffedKind {
     let media_type = content_type.and_then(|value| value.split(';').next()).unwrap_or_default();
     let media_type = media_type.trim().to_ascii_lowercase();
@@ -144,7 +144,7 @@ fn sniff_bytes(bytes: &[u8], is_text: bool, is_html: bool) -> PageKind {
         let is_image = start.get(8..12) == Some(b"WEBP");
         return PageKind::Binary(if is_image { "an image" } else { "a sound or a film" });
     }
-    // Letters are what a text may begin with.
+    // A text may begin with the letters of an ASCII signature.
     let is_sure = |magic: &[u8]| !magic.is_ascii() || has_nulls(start) || magic.starts_with(b"{");
     let known = MAGIC.iter().find(|(magic, _)| start.starts_with(magic) && is_sure(magic));
     if let Some((_, what)) = known {
@@ -168,12 +168,13 @@ fn has_nulls(start: &[u8]) -> bool {
     start.contains(&0)
 }
 
-/// Characters that no text has, but for the escapes of terminals.
+/// Returns true if control characters occur, other than white space and the escape of terminals.
 fn has_controls(start: &[u8]) -> bool {
     start.iter().any(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31))
 }
 
-/// Whether it may be UTF-16: a mark, or nulls in every other place and nowhere else.
+/// Returns true if the bytes may be UTF-16: by a byte order mark, or by nulls at only even or only odd
+/// positions.
 fn is_wide(start: &[u8]) -> bool {
     let has_mark = start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]);
     let nulls = |at: usize| start.iter().skip(at).step_by(2).filter(|byte| **byte == 0).count();
@@ -181,8 +182,8 @@ fn is_wide(start: &[u8]) -> bool {
     has_mark || (even.min(odd) == 0 && even.max(odd) * 4 > start.len())
 }
 
-/// Whether it is a PDF, which readers take with other bytes before it. A text may speak of one, and only is one from its
-/// beginning on.
+/// Returns true for a PDF, even with other bytes before the signature, as readers accept. Text and markup
+/// count only if the signature comes first.
 fn is_pdf(start: &[u8], is_text: bool) -> bool {
     let unmarked = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
     let has_tag = unmarked.starts_with(b"<");
@@ -209,7 +210,7 @@ fn starts_with_html(start: &[u8]) -> bool {
     })
 }
 
-/// Which office file an archive is, by the names of its parts: they stand at both of its ends.
+/// Detects the office format of an archive by the part names, which are at either end.
 fn office_kind(bytes: &[u8]) -> PageKind {
     let start = bytes.get(..ARCHIVE_BYTES).unwrap_or(bytes);
     let end = bytes.get(bytes.len().saturating_sub(ARCHIVE_BYTES)..).unwrap_or(bytes);

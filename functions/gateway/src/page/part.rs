@@ -1,6 +1,6 @@
 //! A part of a text, counted in characters.
 
-/// A part of a text, and what is known of the rest.
+/// A part of a text, with the text's total length and the next offset.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TextPart {
     pub text: String,

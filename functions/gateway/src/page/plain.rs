@@ -1,8 +1,8 @@
-//! All text of a tree, however deep it is.
+//! Collects all text of a tree of any depth.
 
 use dom_query::{Document, NodeData, NodeRef};
 
-/// Elements that stand on lines of their own.
+/// Block elements, placed on separate lines.
 const BLOCKS: [&str; 33] = [
     "address",
     "article",
@@ -44,7 +44,7 @@ enum Step<'a> {
     Break,
 }
 
-/// The texts of a tree in their order, each block on lines of its own.
+/// Returns the texts of a tree in document order, with each block on separate lines.
 pub(crate) fn collect_text(document: &Document) -> String {
     let mut text = String::new();
     let root = document.body().unwrap_or_else(|| document.root());
@@ -86,7 +86,7 @@ fn break_line(text: &mut String) {
     }
 }
 
-/// Adds words with one space where there is white space.
+/// Appends words and collapses white space to a single space.
 fn push_words(text: &mut String, words: &str) {
     let is_start = |text: &str| text.is_empty() || text.ends_with([' ', '\n']);
     for c in words.chars() {

@@ -1,4 +1,4 @@
-//! Pages are read in threads of their own, a few at a time: one that is hostile harms no other.
+//! Reads pages in separate threads, a few at a time, so a hostile page harms no other page.
 
 use std::sync::Arc;
 use std::thread;
@@ -10,12 +10,12 @@ use tokio::time::timeout;
 
 use super::{RawPage, read_page, refuse};
 
-/// How many pages are read at once: each takes a processor, and up to twenty times its bytes.
+/// Maximum number of pages read at once: each page takes a processor, and up to 20 times its size in memory.
 const AT_ONCE: usize = 2;
 /// Bytes of the stack of a thread; deep trees are not walked by recursion.
 const STACK_BYTES: usize = 16 * 1024 * 1024;
-/// How long a page is waited for. One of good faith takes a tenth of a second. The thread goes on after that, but not
-/// for long: the worst of some 200 kinds of hostile pages took 4 seconds without optimization.
+/// Timeout for reading a page. Ordinary pages take 0.1 s. After a timeout, the thread continues, but not for
+/// long: the slowest of about 200 kinds of hostile pages took 4 s in a debug build.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Reads pages, a few at a time.
@@ -32,8 +32,8 @@ impl PageReader {
         Self { places: Arc::new(Semaphore::new(places)) }
     }
 
-    /// What becomes of a page, whatever it is made of. The wait for a place has no bound of its own: others may take
-    /// up all of them.
+    /// Reads a page of any content and returns the outcome. The wait for a free place has no timeout: other
+    /// pages may hold all places.
     pub(crate) async fn read(&self, page: RawPage, target: PageTarget) -> PageOutcome {
         let broken = || {
             let sentence = "The page is made so that no text can be read of it.";
@@ -42,7 +42,7 @@ impl PageReader {
         let Ok(place) = Arc::clone(&self.places).acquire_owned().await else { return broken() };
         let (sender, receiver) = oneshot::channel();
         let read = move || {
-            // The place is free when the thread has ended, and not when nobody waits for it any more.
+            // The place is released when the thread ends, even if the caller stops waiting earlier.
             let _place = place;
             let _unheard = sender.send(read_page(page, &target));
         };

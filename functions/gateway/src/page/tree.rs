@@ -1,4 +1,4 @@
-//! HTML as a tree without what nobody sees. Its size and the time that it takes are bounded, whatever it is made of.
+//! Parses HTML into a tree without invisible elements, within limits on size and time.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -13,32 +13,31 @@ use url::Url;
 
 use crate::words::join_words;
 
-/// Bytes that are parsed before size and time are looked at: formatting that is never closed is repeated in each
-/// paragraph, so that a short text can become a vast tree.
+/// Bytes parsed between two checks of size and time. Unclosed formatting is repeated in each paragraph, so a
+/// short text can become a huge tree.
 const PIECE: usize = 1024;
-/// The most nodes of a tree. A page of 5 MB has about half of them.
+/// Maximum number of nodes. A page of 5 MB has about half as many.
 const MAX_NODES: usize = 400_000;
-/// How many elements may be open at once: each new one is compared with all of them.
+/// Maximum number of open elements: the parser compares each new element with all of them.
 const MAX_OPEN: usize = 2_000;
-/// How long parsing may take: a page of 5 MB takes a tenth of it.
+/// Maximum time for parsing. A page of 5 MB takes a tenth.
 const MAX_PARSING: Duration = Duration::from_secs(2);
-/// The most characters of the words that stand for an image.
+/// Maximum length of an image's alternative text, in characters.
 const MAX_ALT: usize = 200;
-/// The most links of a page that are looked at, and the most characters of their words.
+/// Maximum number of links examined per page, and maximum length of a link's text in characters.
 const MAX_KNOWN_LINKS: usize = 5_000;
 const MAX_LINK_WORDS: usize = 300;
-/// The most bytes of text and the most nodes in a link that are looked at for its words: links may lie in one another
-/// hundreds deep, and all around the same text.
+/// Limits on reading a link's text, in bytes and nodes: hundreds of links may be nested around the same text.
 const MAX_LINK_TEXT: usize = 4 * 1024;
 const MAX_LINK_NODES: usize = 1_000;
 /// The most bytes of all URLs of a page. A long base would be repeated in each.
 const MAX_URLS_BYTES: usize = 8 * 1024 * 1024;
 
-/// Bytes that are copied, and bytes that are searched, in about the time of one step.
+/// Bytes copied, and bytes searched, in about one step.
 const COPY_BYTES: usize = 64;
 const ESCAPE_BYTES: usize = 4096;
 
-/// Elements that hold no text for readers.
+/// Elements without text for readers.
 const SILENT: [&str; 14] = [
     "script", "style", "template", "iframe", "object", "embed", "svg", "canvas", "audio", "video",
     "link", "map", "frameset", "datalist",
@@ -47,17 +46,17 @@ const SILENT: [&str; 14] = [
 /// A page as a tree.
 pub(crate) struct PageTree {
     pub document: Document,
-    /// Its links in their order, each URL once.
+    /// The page's links in document order, each URL once.
     pub links: Vec<PageLink>,
-    /// How deep its elements lie in one another.
+    /// The nesting depth of the elements.
     pub depth: usize,
-    /// The steps that a conversion into Markdown takes, as an estimate.
+    /// The estimated number of steps for converting the tree to Markdown.
     pub steps: usize,
-    /// Whether its end was not parsed.
+    /// True if the end of the page was not parsed.
     pub is_cut: bool,
 }
 
-/// Parses HTML, takes out what nobody sees, and makes its links whole.
+/// Parses HTML, removes invisible elements, and makes links absolute.
 pub(crate) fn parse_tree(html: &str, url: &Url) -> PageTree {
     let (document, is_cut) = parse_bounded(html);
     let base = find_base(&document, url);
@@ -65,7 +64,8 @@ pub(crate) fn parse_tree(html: &str, url: &Url) -> PageTree {
     PageTree { document, links, depth, steps, is_cut }
 }
 
-/// The base of a page's links, if the page names one. A long one would be copied for each link.
+/// Returns the base URL declared by the page, if any. A long base is ignored, because every link would copy
+/// the base.
 fn find_base(document: &Document, url: &Url) -> Option<Url> {
     let base = document.base_uri().filter(|base| base.len() <= MAX_URL_BYTES)?;
     url.join(&base).ok().filter(|base| base.as_str().len() <= MAX_URL_BYTES)
@@ -90,14 +90,14 @@ fn parse_bounded(html: &str) -> (Document, bool) {
     (parser.finish(), !rest.is_empty())
 }
 
-/// Where a piece ends: before a tag, so that none is taken apart where parsing ends.
+/// Returns the end of the next piece: before a tag, so no tag is split.
 fn find_break(html: &str) -> usize {
     let end = html.floor_char_boundary(PIECE);
     let before_tag = html.get(..end).and_then(|piece| piece.rfind('<'));
     before_tag.filter(|at| *at > 0 && end < html.len()).unwrap_or(end)
 }
 
-/// How many elements lie around the newest node.
+/// Returns the number of elements around the newest node.
 fn count_open(document: &Document) -> usize {
     let mut last = Some(document.root());
     let mut open = 0;
@@ -108,14 +108,14 @@ fn count_open(document: &Document) -> usize {
     open
 }
 
-/// A tree without invisible nodes, as far as others need to know it.
+/// The results of cleaning a tree.
 struct CleanTree {
     links: Vec<PageLink>,
     depth: usize,
     steps: usize,
 }
 
-/// Takes out what nobody sees, and says which links there are and how large the tree is.
+/// Removes invisible elements, and returns the links and the size of the tree.
 fn clean_tree(document: &Document, base: &Url) -> CleanTree {
     let mut deepest = 0;
     let mut steps: usize = 0;
@@ -138,7 +138,7 @@ fn clean_tree(document: &Document, base: &Url) -> CleanTree {
             }
         }
     }
-    // Only now their words are those that are seen.
+    // The links' texts are final only now, after removing invisible elements.
     let mut known = BTreeSet::new();
     let mut links = Vec::new();
     for (anchor, url) in anchors.into_iter().take(MAX_KNOWN_LINKS) {
@@ -150,9 +150,9 @@ fn clean_tree(document: &Document, base: &Url) -> CleanTree {
     CleanTree { links, depth: deepest, steps }
 }
 
-/// The steps that a conversion into Markdown takes for one node. Each line is copied and extended by all lists and
-/// quotes around it, and each text is read once for each element around it. Escaping of `&` and of some letters searches
-/// the rest of their text each time.
+/// Estimates the steps for converting one node to Markdown. Each line is copied and extended by all lists and
+/// quotes around the line. Each text is read once for each enclosing element. Escaping `&` and some letters
+/// searches the rest of the text each time.
 fn estimate_steps(node: &NodeRef<'_>, depth: usize) -> usize {
     let escape_steps = |text: &str| {
         let escapes = text.bytes().filter(|byte| matches!(byte, b'&' | 0xc2)).count();
@@ -175,7 +175,7 @@ fn estimate_steps(node: &NodeRef<'_>, depth: usize) -> usize {
     })
 }
 
-/// The text of a node as far as the words of a link need it.
+/// Returns the beginning of a node's text, for use as a link's text.
 fn begin_text(node: &NodeRef<'_>) -> String {
     let mut text = String::new();
     let mut open: Vec<_> = node.first_child().into_iter().collect();
@@ -228,7 +228,8 @@ fn judge_element(element: &Element) -> Verdict {
 }
 
 fn is_hidden(element: &Element, name: &str) -> bool {
-    // What a page hides until a script has run is hidden for nobody who waits.
+    // Pages may hide `html` or `body` until a script has run. Readers eventually see the content, so the
+    // content counts as visible.
     if matches!(name, "html" | "body") {
         return false;
     }
@@ -256,8 +257,8 @@ fn is_invisible_style(style: &str) -> bool {
     })
 }
 
-/// Makes a link whole, and says where it leads to. One that leads to no page is none, nor is one for which there is no
-/// room.
+/// Makes a link absolute and returns its URL. Returns `None` for a link to no web page, or if `room` is too
+/// small.
 fn complete_link(node: &NodeRef<'_>, base: &Url, room: &mut usize) -> Option<String> {
     let href = node.attr("href")?;
     node.remove_attr("title");

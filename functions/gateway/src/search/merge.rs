@@ -1,4 +1,4 @@
-//! The pages of several engines as one list for each query.
+//! Merges the pages of several engines into one list for each query.
 
 use std::collections::BTreeSet;
 
@@ -14,19 +14,20 @@ const MAX_TITLE: usize = 300;
 /// The most characters of a snippet.
 const MAX_SNIPPET: usize = 1_000;
 
-/// What an engine found for a query.
+/// An engine's pages for a query.
 pub(super) struct EnginePages {
     pub engine: &'static str,
     pub pages: Vec<FoundPage>,
-    /// Whether it found more than was read.
+    /// True if the engine found more pages than were read.
     pub is_cut: bool,
 }
 
-/// Pages with what makes each the same as others.
+/// Search hits, each with its canonical URL.
 type UsableHits = Vec<(String, SearchHit)>;
 
-/// The hits of each query: the first of every engine, then their second ones. A page is named once, with the first
-/// query that found it. What engines named beyond the hits that are wanted of them stands apart.
+/// Returns the hits of each query: the first hit of every engine, then the second hits, and so on. Each page
+/// appears once, with the first query that found the page. Pages beyond `hits` per engine are listed
+/// separately.
 pub(super) fn merge_pages(
     queries: Vec<String>,
     found: Vec<Vec<EnginePages>>,
@@ -40,7 +41,7 @@ pub(super) fn merge_pages(
         let hits = fresh.map(|(_, hit)| hit).collect();
         (QueryResult { query, hits, others: Vec::new(), is_cut }, rest)
     });
-    // Only when all hits are known: what one query names besides may be a hit of the next.
+    // Other pages are added last: a page beyond the hits of one query may be a hit of the next.
     let merged: Vec<_> = merged.collect();
     let with_others = merged.into_iter().map(|(mut result, rest)| {
         let fresh = rest.into_iter().filter(|(canonical, _)| known.insert(canonical.clone()));
@@ -67,12 +68,12 @@ fn rank_hits(engines: &[EnginePages], hits: usize) -> (UsableHits, UsableHits) {
             if rank < hits { first.push((rank, hit)) } else { rest.push(hit) }
         }
     }
-    // Engines of one rank stay in their order.
+    // The sort is stable, so engines of equal rank keep their order.
     first.sort_by_key(|(rank, _)| *rank);
     (first.into_iter().map(|(_, hit)| hit).collect(), rest)
 }
 
-/// A hit with what makes it the same as others; `None` for what leads to no page.
+/// Returns a hit with its canonical URL; `None` if the URL leads to no web page.
 fn make_hit(engine: &'static str, page: &FoundPage) -> Option<(String, SearchHit)> {
     let url = Url::parse(page.url.trim()).ok().filter(|url| url.as_str().len() <= MAX_URL_BYTES)?;
     let canonical = canonicalize_url(&url)?;
