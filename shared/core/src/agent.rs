@@ -1,4 +1,4 @@
-//! Agents that others call: what the file of one says of it, as record 0 of its runs holds it.
+//! Agents that other agents call. Record 0 of an agent's run holds the content of its file.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,58 +7,58 @@ use crate::effect::ToolChoice;
 use crate::settings::{Mode, Role};
 use crate::tool::Risk;
 
-/// The argument that says what an agent is to do; the only one that a step of a plan has.
+/// The argument with an agent's task; a step of a plan has no other argument.
 pub const TASK_ARGUMENT: &str = "task";
 
-/// The argument of an agent that names the file its answer is to be.
+/// The argument with the file name of an agent's answer.
 pub const FILE_NAME_ARGUMENT: &str = "file_name";
 
-/// The argument of the tool that is called with an agent's answer.
+/// The argument with an agent's answer, in the call of the tool in `after`.
 pub const ANSWER_ARGUMENT: &str = "answer";
 
 /// An agent as its file describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentSpec {
-    /// What a model calls it by: 1-64 of `a-z 0-9 _ -`, beginning with a letter.
+    /// The name for calls by models: 1-64 of `a-z 0-9 _ -`, beginning with a letter.
     pub name: String,
-    /// What other models are told about it, 1-2 000 bytes.
+    /// The description for other models, 1-2 000 bytes.
     pub description: String,
-    /// Its instructions: a template over its arguments, at most 16 KB.
+    /// The instructions: a template over the arguments, at most 16 KB.
     pub prompt: String,
-    /// JSON Schema of its arguments, an object.
+    /// JSON Schema of the arguments, an object.
     pub parameters: Value,
-    /// The tools and agents that it is offered, by their names.
+    /// The names of the tools and agents that the agent is offered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// Whose model it uses (default `executor`).
+    /// The role of its model (default `executor`).
     pub model: Role,
-    /// How it works (default `react`).
+    /// The mode in which the agent works (default `react`).
     #[serde(default)]
     pub mode: Mode,
-    /// Turns that it may take, 1-1 000, default 20.
+    /// Maximum turns, 1-1 000, default 20.
     pub max_steps: u32,
-    /// Calls that it may make in one turn, 1-100; none has no bound of its own.
+    /// Maximum calls in one turn, 1-100; `None` sets no separate limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_calls: Option<u32>,
-    /// Characters of a tool's result that it is shown, 1 000-1 000 000; none has the run's own bound.
+    /// Maximum characters of a tool's result in the model view, 1 000-1 000 000; `None` uses the run's limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_result_chars: Option<u32>,
-    /// The tool that it must call in its first turn.
+    /// The tool that the agent must call in its first turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_tool: Option<String>,
-    /// The tools that are called with its arguments before its first turn, which is told their results.
+    /// The tools called with the agent's arguments before the first turn, which reads their results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<String>,
-    /// The tool that is called with its arguments and its `answer`: what comes of that is its result.
+    /// The tool called with the agent's arguments and its `answer`. The tool's result is the agent's result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// The form of its answer (default `text`).
+    /// The form of the answer (default `text`).
     #[serde(default)]
     pub answer: AnswerFormat,
-    /// What it is told of the run that calls it (default `none`).
+    /// The information about the calling run (default `none`).
     #[serde(default)]
     pub context: AgentContext,
-    /// How much harm a call of it can do (default `low`).
+    /// The risk of a call of the agent (default `low`).
     #[serde(default)]
     pub risk: Risk,
 }
@@ -67,21 +67,21 @@ pub struct AgentSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AnswerFormat {
-    /// Its last words, as they stand.
+    /// The agent's last message, unchanged.
     #[default]
     Text,
-    /// Its last words are a document, which is written to the file that its argument `file_name` names, or made
-    /// by the tool that its file has called with its answer.
+    /// A document, written to the file in the argument `file_name`, or made by the tool in `after` from the
+    /// answer.
     File,
-    /// One JSON value that keeps this schema. What does not is asked for again, twice.
+    /// One JSON value that matches this schema. Another value is asked for again, at most twice.
     Json(Value),
 }
 
-/// What an agent is told of the run that calls it.
+/// Information about the calling run for an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentContext {
-    /// Nothing but its arguments.
+    /// Only the arguments.
     #[default]
     None,
     /// The names, descriptions and sizes of the session's files.
@@ -91,14 +91,14 @@ pub enum AgentContext {
 }
 
 impl AgentSpec {
-    /// Whether its last words are written to a file as they stand.
+    /// Returns true if the last message is written to a file unchanged.
     #[must_use]
     pub fn writes_answer(&self) -> bool {
         self.answer == AnswerFormat::File && self.after.is_none()
     }
 
-    /// Whether it may, must or must not call tools in a turn, counted from 1, of which `steps_left` may
-    /// follow with it. The last one is for its answer.
+    /// Returns the tool choice in a turn, counted from 1. `steps_left` counts the remaining turns, including
+    /// this turn. The last turn calls no tools and is for the answer.
     #[must_use]
     pub fn tool_choice(&self, turn: u32, steps_left: u32) -> ToolChoice {
         match &self.first_tool {

@@ -1,12 +1,11 @@
-//! Drivers that died: what they may have died over, and how it is found out which it was.
+//! Crashes of drivers, and the search for the effect that caused them.
 //!
-//! A process that stood still while an effect failed counts as one that died over it: otherwise an effect that itself
-//! holds its process up would be repeated for ever.
+//! A process that stood still while an effect failed counts as a crash of the effect. Otherwise an effect
+//! that stalls its process would be repeated for ever.
 //!
-//! A death says nothing of its cause, so it counts against all that was being done. What was there
-//! when two drivers died is suspect: from then on it is done by itself, one effect after the other, so
-//! that a third death is that of the one that causes them. That one is given up; whatever else was
-//! suspect is answered in its turn, like anything else.
+//! A crash has no known cause and therefore counts against every effect in progress. An effect in progress at
+//! two crashes is suspect. From then on each suspect is performed alone, so that a third crash has one
+//! possible cause. The cause is given up; the other suspects are performed in order like other effects.
 
 use std::collections::BTreeSet;
 
@@ -14,24 +13,24 @@ use crate::effect::{Effect, EffectId};
 use crate::id::{CallId, ChildId, MessageId};
 use crate::tool::EffectClass;
 
-/// How often a driver may die or stand still over one effect before it is given up.
+/// Maximum crashes and standstills of one effect before the effect is given up.
 pub(crate) const MAX_CRASHES: u32 = 3;
 
-/// How often drivers may die or stand still over an effect that is not by itself.
+/// Maximum crashes and standstills of an effect while other effects run at the same time.
 pub(crate) const MAX_SHARED_CRASHES: u32 = MAX_CRASHES - 1;
 
-/// What was being done when a driver died, as far as the journal tells.
+/// The effects in progress at a crash, according to the journal.
 #[derive(Debug)]
 pub(crate) enum ActiveEffects {
-    /// Whatever was owed: all that the journals of older versions say.
+    /// Every due effect: journals of older versions contain no more detail.
     All,
-    /// The effects that the journal shows to have been under way, and no others.
+    /// Only the effects that the journal shows to have been in progress.
     Only(BTreeSet<EffectId>),
 }
 
 impl ActiveEffects {
-    /// What may have been done of what was owed. What waits was not, nor was a call whose start would
-    /// stand in the journal.
+    /// Returns the due effects that may have been in progress. Excludes waiting effects, and calls whose
+    /// start would be in the journal.
     pub(crate) fn of(due: &[Effect]) -> Self {
         let ran = due.iter().filter(|effect| match effect {
             Effect::RunTool(run) => !run.waits && (run.started || run.class != EffectClass::Once),
@@ -54,7 +53,8 @@ impl ActiveEffects {
         self.contains(|| EffectId::Model(message.clone()))
     }
 
-    /// Older journals count none against a child, whose own journal counts what it did.
+    /// Returns true if the crash counts against this child. Older journals count no crash against a child,
+    /// because the child's own journal counts its effects.
     pub(crate) fn has_child(&self, child: &ChildId) -> bool {
         matches!(self, Self::Only(ran) if ran.contains(&EffectId::Child(child.clone())))
     }
@@ -67,8 +67,7 @@ impl ActiveEffects {
     }
 }
 
-/// While anything that is owed is suspect, the first that is and can be done is done by itself: all
-/// else waits.
+/// Lets all other effects wait while a suspect is due. The first suspect that can run is performed alone.
 pub(crate) fn isolate_suspect(due: &mut [Effect]) {
     let is_suspect =
         |effect: &Effect| crash_count(effect) >= MAX_SHARED_CRASHES && !effect.is_waiting();
@@ -88,7 +87,7 @@ pub(crate) fn isolate_suspect(due: &mut [Effect]) {
     }
 }
 
-/// How many drivers died or stood still while an effect was done.
+/// Returns the number of crashes and standstills during an effect.
 fn crash_count(effect: &Effect) -> u32 {
     match effect {
         Effect::CallModel(call) => call.crashes,

@@ -1,4 +1,4 @@
-//! The public history of a run: what every viewer sees, in whatever protocol.
+//! The public history of a run, as every viewer sees it in any protocol.
 
 use std::collections::BTreeMap;
 
@@ -20,76 +20,77 @@ use crate::settings::{Mode, OutputStyle};
 use crate::status::RunStatus;
 use crate::tool::{Risk, ToolResult};
 
-/// One public event of a run. Its place in the history is its record's number and its position in
-/// that record; its id names it across viewers and retries.
+/// One public event of a run. The record's number and the position in the record order the history. The id is
+/// the same for every viewer and on every retry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Unique within the run: `t3`, `t3.c1`, `t3.c1.result`, `end`. Of an entry of a run below it begins
-    /// with the path: `s2.1.t3`.
+    /// An id that is unique within the run: `t3`, `t3.c1`, `t3.c1.result`, `end`. The id of an entry from a
+    /// run below begins with the path: `s2.1.t3`.
     pub id: EntryId,
-    /// The way to the run it happened in; the ids in its event are that run's own.
+    /// The path to the entry's run. Ids in the event are ids of this run.
     #[serde(default, skip_serializing_if = "Path::is_root")]
     pub path: Path,
-    /// When it was recorded, Unix milliseconds. Informative: order is the journal's.
+    /// The time of the record, Unix milliseconds. Informative: the journal defines the order.
     pub at_ms: i64,
-    /// The event, whose fields stand beside those of the entry on the wire.
+    /// The event. On the wire, the fields of the event and of the entry are in one object.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// What can happen in a run, as a client sees it.
+/// An event in a run, as a client sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub enum Event {
     /// The question was accepted.
     #[serde(rename = "run.started")]
     RunStarted {
-        /// The session it belongs to.
+        /// The session of the run.
         session: SessionId,
-        /// The client's label for it.
+        /// The client's label for the request.
         request: RequestId,
-        /// The question as the user asked it.
+        /// The question as the user wrote it.
         question: String,
-        /// How it is worked on.
+        /// The mode in which the run works.
         mode: Mode,
         /// The form the answer should take.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output_style: Option<OutputStyle>,
-        /// Members of the request that have no effect, by their names.
+        /// The names of request fields without effect.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ignored: Vec<String>,
-        /// What is wrong with texts of the deployment, in a sentence each.
+        /// Problems of the deployment's texts, in a sentence each.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         warnings: Vec<String>,
     },
-    /// Its driver died and another took over; unfinished text starts over.
+    /// The driver died and another took over; unfinished text starts again.
     #[serde(rename = "run.resumed")]
     RunResumed {
         /// The lease's new epoch.
         epoch: u64,
     },
-    /// An attempt at a message failed after it had sent text; that text is void.
+    /// An attempt at a message failed after it had sent text; the text is void.
     #[serde(rename = "message.reset")]
     MessageReset {
-        /// The message whose text is void.
+        /// The id of the message with the void text.
         message: MessageId,
-        /// The attempt that failed, from 1.
+        /// The number of the failed attempt, from 1.
         attempt: u32,
-        /// The failure of that attempt, as people are told of it.
+        /// The failure of the attempt, as users see it.
         failure: Failure,
     },
-    /// A model cannot answer, and its fallback writes the message. What the first had sent of it is
-    /// void by then (`message.reset`).
+    /// A model cannot answer, and its fallback writes the message. Text that the first model sent is void by
+    /// then (`message.reset`).
     #[serde(rename = "model.changed")]
     ModelChanged(ModelChanged),
-    /// A model's provider failed in a way that passes: the call is made again at a moment, and costs nothing until then.
+    /// A model's provider failed temporarily. The call is repeated at a set time and costs nothing until
+    /// then.
     #[serde(rename = "model.delayed")]
     ModelDelayed {
         /// The message that the call writes.
         message: MessageId,
         /// The moment of the next attempt, Unix milliseconds.
         until_ms: i64,
-        /// The failure of the last attempt, as people are told of it.
+        /// The failure of the last attempt, as users see it.
         failure: Failure,
     },
     /// A reply of the model is complete.
@@ -97,34 +98,34 @@ pub enum Event {
     MessageCompleted {
         /// The message; previews carried the same id.
         message: MessageId,
-        /// All of its text.
+        /// The whole text of the message.
         text: String,
-        /// What the model thought, apart from the answer.
+        /// The model's reasoning, apart from the text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reasoning: Option<String>,
-        /// Whether it ended before the model was done.
+        /// True if the message ended before the model was done.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         truncated: bool,
-        /// What ended it, if the model did not.
+        /// The reason of the end, unless the model ended the message itself.
         #[serde(default, skip_serializing_if = "is_done")]
         finish: FinishReason,
-        /// Whether it is the answer of its run or child, whose end repeats it.
+        /// True if the message is the answer of its run or child; the end of the run or child repeats the
+        /// text.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         answer: bool,
-        /// The tokens and the money that it cost, with those of failed attempts that have no record of
-        /// their own.
+        /// The tokens and money of the message, including failed attempts without a record.
         usage: Usage,
     },
     /// The model asks for a tool.
     #[serde(rename = "call.requested")]
     CallRequested {
-        /// The id of the call, by which `call.completed` refers to it.
+        /// The id of the call; `call.completed` refers to it.
         call: CallId,
         /// The name of the tool as the model wrote it.
         tool: String,
-        /// Its arguments; a string where they could not be read.
+        /// The arguments; a string if they could not be parsed.
         arguments: Value,
-        /// Whether the tool's raw result is for the user's eyes.
+        /// True if clients may show the tool's raw result to the user.
         visible: bool,
     },
     /// A call was answered.
@@ -132,7 +133,7 @@ pub enum Event {
     CallCompleted {
         /// The id of the call, as in its `call.requested`.
         call: CallId,
-        /// What came of it.
+        /// The result of the call, or its failure.
         result: ToolResult,
     },
     /// A user added a file while the run was at work.
@@ -141,78 +142,78 @@ pub enum Event {
         /// The file as the session lists it from now on.
         file: ProductFile,
     },
-    /// Older turns were summed up, for the model's sake: the history of the run keeps them.
+    /// Older turns were summed up for the model. The history of the run keeps them.
     #[serde(rename = "context.compacted")]
     ContextCompacted {
-        /// The message that sums them up.
+        /// The id of the message with the summary.
         message: MessageId,
-        /// How many earlier questions and answers of the session it replaces.
+        /// The number of earlier questions and answers of the session that the summary replaces.
         exchanges: u32,
-        /// How many turns and rounds of this run it replaces.
+        /// The number of turns and rounds of this run that the summary replaces.
         turns: u32,
-        /// The tokens and the money that summing up cost.
+        /// The tokens and money that the summary cost.
         usage: Usage,
     },
-    /// The tools of a child have roles now: what an employee who does that would be called.
+    /// The tools of a child now have roles: the titles of employees who would do the work.
     #[serde(rename = "employees.named")]
     EmployeesNamed {
-        /// The roles, by the names of their tools; not every tool need have one.
+        /// The roles by tool name; a tool may have none.
         roles: BTreeMap<String, String>,
-        /// The tokens and the money that naming them cost.
+        /// The tokens and money that the names cost.
         usage: Usage,
     },
-    /// The planner made a plan, or changed it. Between two of these, `child.started` puts a step in
-    /// progress, and `step.changed` says what became of it.
+    /// The planner made or changed a plan. Between two of these events, `child.started` puts a step in
+    /// progress, and `step.changed` reports the step's new status.
     #[serde(rename = "plan.changed")]
     PlanChanged {
-        /// The plan as it is now.
+        /// The current plan.
         plan: Plan,
     },
     /// A step of the plan has ended: completed, blocked or skipped.
     #[serde(rename = "step.changed")]
     StepChanged {
-        /// The id of the step, as the plan has it.
+        /// The id of the step in the plan.
         step: StepId,
-        /// What it is now.
+        /// The new status of the step.
         status: StepStatus,
-        /// Why it is blocked.
+        /// The reason for a blocked step.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         note: String,
     },
-    /// A step is being worked on, or an agent that was called.
+    /// Work began on a step or on an agent call.
     #[serde(rename = "child.started")]
     ChildStarted {
-        /// The run one level down: its step and which attempt at it, or the call that it answers.
+        /// The id of the child: its step and attempt, or the call that it answers.
         #[serde(alias = "task")]
         child: ChildId,
-        /// What it is to do, as one line: of a step `stage: details`.
+        /// The work of the child in one line; for a step `stage: details`.
         description: String,
-        /// The agent that works on it; none for a step that names none.
+        /// The name of the agent; empty for a step without one.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         agent: String,
     },
-    /// What was being worked on came to its end.
+    /// A child ended.
     #[serde(rename = "child.ended")]
     ChildEnded {
-        /// The run one level down, as at its start.
+        /// The id of the child, as in its `child.started`.
         #[serde(alias = "task")]
         child: ChildId,
         /// How: `finished`, `failed` or `stopped`.
         status: RunStatus,
-        /// What came of it.
+        /// The text of the result.
         text: String,
-        /// The files it wrote, newest first, internal ones left out.
+        /// The files that the child wrote, newest first, without internal files.
         files: Vec<ProductFile>,
-        /// Why it did not finish.
+        /// The failure of a child that did not finish.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Failure>,
-        /// What it used up.
+        /// The spending of the child.
         spent: Spending,
-        /// The number of entries in its journal; see [`ChildEnded::entry_count`].
+        /// The number of entries in the child's journal; see [`ChildEnded::entry_count`].
         #[serde(default, skip_serializing_if = "Option::is_none")]
         entry_count: Option<u64>,
     },
-    /// The user said something while the run was at work; its model reads it at the next turn.
+    /// The user wrote a message while the run was at work. The model reads it at the next turn.
     #[serde(rename = "user_message.added")]
     UserMessageAdded {
         /// The user who wrote the message.
@@ -220,22 +221,22 @@ pub enum Event {
         /// The text of the message.
         text: String,
     },
-    /// People are asked; the run goes on with what needs no answer.
+    /// The run sent human requests. Work that needs no response continues.
     #[serde(rename = "human.requested")]
     HumanRequested {
-        /// What the requests have in common, for example the message that asked for all the calls. Who
-        /// answers this id answers all of them.
+        /// The group of the requests, for example the message with all the calls. A response to the group
+        /// responds to every request in it.
         group: HumanRequestId,
-        /// What the model said before it asked for the calls.
+        /// The model's text before the calls.
         reasoning: String,
-        /// The highest risk among them.
+        /// The highest risk among the requests.
         risk: Risk,
-        /// What all of them may cost.
+        /// The estimated cost of all requests together.
         estimate: Estimate,
         /// The requests of this group, each answered by itself or all at once.
         requests: Vec<HumanRequest>,
     },
-    /// Something that was asked is answered.
+    /// A human request was resolved.
     #[serde(rename = "human.resolved")]
     HumanResolved(Box<ResponseRecord>),
     /// The run ended. Always the last entry, and exactly one.
@@ -243,32 +244,32 @@ pub enum Event {
     RunEnded(RunResult),
 }
 
-/// How a run ended.
+/// The result of an ended run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// `finished`, `failed` or `stopped`.
     pub status: RunStatus,
-    /// The answer; with a failure, what there was of one.
+    /// The answer; after a failure, the part that exists.
     pub answer: String,
-    /// The files it hands over, most important first.
+    /// The files of the answer, most important first.
     pub files: Vec<ProductFile>,
-    /// Why it did not finish.
+    /// The failure of a run that did not finish.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
-    /// What cut the answer, if anything did.
+    /// The reason if the answer was cut off.
     #[serde(default, skip_serializing_if = "is_done")]
     pub finish: FinishReason,
-    /// What it used up.
+    /// The spending of the run.
     pub spent: Spending,
     /// Milliseconds from the question to the end.
     pub took_ms: u64,
-    /// Of them, those in which it waited for people alone.
+    /// Milliseconds of the run in which it only waited for users.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub paused_ms: u64,
 }
 
 impl RunResult {
-    /// What it used up of its wall time: people's is not the run's.
+    /// Returns the used wall time in milliseconds, without the time spent waiting for users.
     #[must_use]
     pub fn wall_ms(&self) -> u64 {
         self.took_ms.saturating_sub(self.paused_ms)
@@ -285,14 +286,13 @@ fn is_done(finish: &FinishReason) -> bool {
 }
 
 impl Entry {
-    /// A message that its event speaks of.
+    /// Returns the key of a message that the event names.
     #[must_use]
     pub fn message_key(&self, message: &MessageId) -> MessageKey {
         MessageKey { path: self.path.clone(), message: message.clone() }
     }
 
-    /// An entry of the journal that this way leads to, as it stands in the history of the run where the way
-    /// begins.
+    /// Returns the entry as the run at the start of `way` shows it. The entry belongs to the run at the end.
     #[must_use]
     pub fn below(self, way: &Path) -> Self {
         Self { id: self.id.below(way), path: self.path.below(way), ..self }
@@ -300,7 +300,7 @@ impl Entry {
 }
 
 impl Event {
-    /// What viewers see of the start of a run.
+    /// Returns the event for the start of a run.
     #[must_use]
     pub fn run_started(spec: &RunSpec) -> Self {
         Self::RunStarted {
@@ -314,7 +314,7 @@ impl Event {
         }
     }
 
-    /// What viewers see of the end of a run below another one.
+    /// Returns the event for the end of a run below another run.
     #[must_use]
     pub fn child_ended(ended: &ChildEnded) -> Self {
         Self::ChildEnded {
@@ -328,7 +328,7 @@ impl Event {
         }
     }
 
-    /// The same of one that nobody waits for any more, since the run above it has ended.
+    /// Returns the `child.ended` event of a child that was still at work when its parent run ended.
     #[must_use]
     pub fn child_stopped(child: ChildId) -> Self {
         Self::ChildEnded {
@@ -342,7 +342,7 @@ impl Event {
         }
     }
 
-    /// The end of a run below another one, as one that came about so and has nothing to say.
+    /// Returns a child's end with another status and without a failure.
     #[must_use]
     pub fn with_child_status(mut self, ended_as: RunStatus) -> Self {
         if let Self::ChildEnded { status, failure, .. } = &mut self {
@@ -377,7 +377,7 @@ impl Event {
         }
     }
 
-    /// What came of the run, if this is its end.
+    /// Returns the result of the run if the event is the run's end.
     #[must_use]
     pub fn run_result(&self) -> Option<&RunResult> {
         let Self::RunEnded(ending) = self else { return None };

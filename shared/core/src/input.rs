@@ -1,4 +1,4 @@
-//! What a run can be told. The journal is the list of these, in order.
+//! The inputs of a run. The journal is the list of inputs in order.
 
 mod attempt_failed;
 mod child_spec;
@@ -36,22 +36,21 @@ pub enum Input {
     /// The lease was taken over from a driver that had not released it.
     #[serde(rename = "resumed")]
     Resumed {
-        /// The lease's new epoch; the driver of a lower one stops.
+        /// The lease's new epoch; a driver with a lower epoch stops.
         epoch: u64,
-        /// What the model calls that were owed then are taken to have cost: what they did cost died
-        /// with their driver.
+        /// The assumed cost of the model calls that were due. Their real cost died with their driver.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lost_usage: Option<Usage>,
-        /// Whether what had taken down two drivers was done by itself by then, so that this one died
-        /// over nothing that had to wait. In older journals it counts against all that was owed.
+        /// True if suspects of two crashes were already performed alone, so that no waiting effect caused
+        /// this crash. In older journals the crash counts against every due effect.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         isolated: bool,
     },
-    /// An attempt at a model call failed after it had sent text; or some failed without, and cost
-    /// something, or whoever made them has no time for another.
+    /// An attempt at a model call failed after it had sent text. Also written after silent attempts that cost
+    /// something, or if their driver has no time for another attempt.
     #[serde(rename = "model.attempt_failed")]
     AttemptFailed(Box<AttemptFailed>),
-    /// A model replied to a call that was owed.
+    /// A model replied to a due call.
     #[serde(rename = "model.replied")]
     ModelReplied(Box<ModelReplied>),
     /// Another model makes a call from here on.
@@ -60,9 +59,9 @@ pub enum Input {
     /// The model call failed for good.
     #[serde(rename = "model.failed")]
     ModelFailed {
-        /// The message it was to write.
+        /// The message of the model call.
         message: MessageId,
-        /// The failure that the run is told instead of a reply.
+        /// The failure, in place of a reply.
         failure: Failure,
     },
     /// A `once` call is about to run.
@@ -71,29 +70,29 @@ pub enum Input {
         /// The id of the call that begins.
         call: CallId,
     },
-    /// The process stood still during a tool call, which failed and can be repeated. It counts against the call as a
-    /// death of its driver does.
+    /// A repeatable tool call failed, and the process stood still during the call. The failure counts against
+    /// the call like a crash.
     #[serde(rename = "tool.stalled")]
     ToolStalled {
-        /// The id of the call that failed.
+        /// The id of the failed call.
         call: CallId,
-        /// The number of the attempt that failed, from 1.
+        /// The number of the failed attempt, from 1.
         attempt: u32,
     },
     /// A tool call came to an end.
     #[serde(rename = "tool.returned")]
     ToolReturned {
-        /// The id of the call that was owed.
+        /// The id of the due call.
         call: CallId,
-        /// What came of it.
+        /// The result of the call.
         result: ToolResult,
-        /// Milliseconds from the start of the call to its result, retries included.
+        /// Milliseconds from the start of the call to its result, including retries.
         took_ms: u64,
     },
     /// A user added a file to the session.
     #[serde(rename = "file.added")]
     FileAdded {
-        /// Names this message, so that a repeat is ignored.
+        /// The id of this message. A repeated id is ignored.
         id: String,
         /// The file as it was stored.
         file: ProductFile,
@@ -101,70 +100,70 @@ pub enum Input {
     /// Somebody asked the run to stop.
     #[serde(rename = "stop.requested")]
     StopRequested {
-        /// The user who asked for the stop.
+        /// The user who requested the stop.
         by: UserId,
-        /// What the message being written said until then.
+        /// The text of the unfinished message until the stop.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partial: Option<PartialMessage>,
     },
     /// A limit was reached.
     #[serde(rename = "limit.reached")]
     LimitReached {
-        /// The limit whose moment has come, or that is used up.
+        /// The limit that was reached or used up.
         limit: Limit,
     },
-    /// A child came to its end.
+    /// A child ended.
     #[serde(rename = "child.ended")]
     ChildEnded(Box<ChildEnded>),
-    /// A tool or a model stopped in the middle and can go on once a person has seen to it.
+    /// A tool or a model was interrupted and can continue after a user has acted.
     #[serde(rename = "interrupted")]
     Interrupted {
-        /// The call that stopped in the middle, of a tool or of a model.
+        /// The interrupted call, of a tool or of a model.
         target: InterruptTarget,
-        /// The code and the sentence with which it stopped.
+        /// The code and the sentence of the interrupt.
         interrupt: Interrupt,
     },
-    /// A person answered what was asked.
+    /// A user responded to a human request.
     #[serde(rename = "human.responded")]
     HumanResponded(Box<ResponseRecord>),
     /// Nobody answered in time.
     #[serde(rename = "human.expired")]
     HumanRequestExpired {
-        /// The request that nobody answered.
+        /// The request without a response in time.
         request: HumanRequestId,
     },
-    /// A person told the run something while it was at work.
+    /// A user wrote a message to the run at work.
     #[serde(rename = "user_message.added")]
     UserMessageAdded(Box<UserMessage>),
     /// A person changed the plan.
     #[serde(rename = "plan.edited")]
     PlanEdited(Box<PlanEdit>),
-    /// A child asks, or waits for what it has asked.
+    /// A child has human requests, or waits for their responses.
     #[serde(rename = "child.requested")]
     ChildRequested(Box<ChildRequest>),
-    /// The plan was written to its file, or could not be.
+    /// The plan was written to its file, or could not be written.
     #[serde(rename = "plan.saved")]
     PlanSaved {
-        /// The version of the plan whose file was written, or could not be.
+        /// The version of the plan.
         version: u32,
     },
     /// The answer was kept as a file, or could not be.
     #[serde(rename = "answer.saved")]
     AnswerSaved {
-        /// The file; none where it could not be written.
+        /// The file; `None` if it could not be written.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<ProductFile>,
     },
-    /// Something that was owed to others was delivered.
+    /// A delivery to others was made.
     #[serde(rename = "delivered")]
     Delivered {
-        /// The delivery that is owed no more.
+        /// The delivery that is no longer due.
         delivery: Delivery,
     },
 }
 
 impl Input {
-    /// The message of the model call that it tells something of, if it does.
+    /// Returns the message of the model call that the input concerns, if any.
     #[must_use]
     pub fn model_message(&self) -> Option<&MessageId> {
         match self {
@@ -224,46 +223,46 @@ impl Input {
     }
 }
 
-/// How a run below another one ended.
+/// The result of a run below another run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChildEnded {
-    /// What joins the run's conversation.
+    /// The report that joins the conversation of the run above.
     pub report: ChildReport,
-    /// Its status; `finished` or not.
+    /// The final status; `finished` or another end.
     pub status: RunStatus,
-    /// The files it wrote, oldest first.
+    /// The files that the child wrote, oldest first.
     pub files: Vec<ProductFile>,
-    /// What it used up.
+    /// The spending of the child.
     pub spent: Spending,
-    /// Its newest turns, cut short, if its tool calls are to join the run's conversation.
+    /// The newest turns, cut short, if the child's tool calls join the conversation of the run above.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<Turn>,
-    /// Whether it has read text that anybody may have written.
+    /// True if the child has read text that anybody may have written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tainted: bool,
-    /// Where the whole of its answer lies, when the report's text was cut.
+    /// The location of the whole answer if the report's text was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_output: Option<FullOutput>,
-    /// The number of entries in its journal, all of which viewers are shown before its end. `None` in records of older
-    /// versions, and where the journal was not read.
+    /// The number of entries in the child's journal. Viewers receive all of them before the child's end.
+    /// `None` in records of older versions, and if the journal was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_count: Option<u64>,
 }
 
-/// A result that the user wants otherwise.
+/// A user's request to change a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revision {
-    /// What came of the attempt before.
+    /// The result of the attempt before.
     pub previous_result: String,
-    /// What the user says of it.
+    /// The user's instructions for the change.
     pub instructions: String,
 }
 
-/// What a stopped message said until then.
+/// The text of a message until the stop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartialMessage {
-    /// The id of the message that was stopped.
+    /// The id of the stopped message.
     pub message: MessageId,
-    /// Its text so far.
+    /// The text until the stop.
     pub text: String,
 }

@@ -1,4 +1,4 @@
-//! How a run is kept: numbered records of inputs and the entries they made.
+//! The stored form of a run: numbered records of inputs and the resulting entries.
 
 use std::sync::Arc;
 
@@ -9,47 +9,47 @@ use crate::id::WriteId;
 use crate::input::{ChildEnded, Input, RunSpec};
 use crate::run::Run;
 
-/// The format of the records that this code writes. A driver that meets a newer one leaves the run
-/// alone; every older one is folded as it always was.
+/// The format of new records. A driver leaves a run with newer records alone, and folds older formats as
+/// before.
 pub const FORMAT: u16 = 1;
 
-/// One journal record. Written once, on the condition that no record of its number exists.
+/// One record of a journal. Written once, on the condition that no record of its number exists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The format it is written in.
+    /// The format of the record.
     pub format: u16,
-    /// Its number, from 0, without gaps.
+    /// The number of the record, from 0, without gaps.
     pub number: u64,
-    /// Names the write, so that a writer whose reply was lost recognises its own record.
+    /// The id of the write. A writer that lost the response recognizes its own record by the id.
     pub write: WriteId,
-    /// The lease epoch of the driver that wrote it.
+    /// The lease epoch of the driver that wrote the record.
     pub epoch: u64,
-    /// When it was written, Unix milliseconds.
+    /// The time of the write, Unix milliseconds.
     pub at_ms: i64,
-    /// What the run was told.
+    /// The inputs of the run.
     pub inputs: Vec<Input>,
-    /// What viewers see of it.
+    /// The entries for viewers.
     pub entries: Vec<Entry>,
 }
 
-/// Why a journal cannot be folded.
+/// The reason why a journal cannot be folded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FoldError {
-    /// There is no record, or the first one holds no question.
+    /// No record exists, or the first record holds no question.
     #[error("the journal does not begin with a question")]
     NoQuestion,
     /// A record is missing.
     #[error("record {0} is missing")]
     Gap(u64),
-    /// Written by a newer version: leave the run to that one.
+    /// Written by a newer version, which must process the run.
     #[error("record format {0} is newer than {FORMAT}")]
     NewerFormat(u16),
 }
 
-/// A run and its place in the journal.
+/// A run and its position in the journal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Journal {
-    /// Shared with whoever works for the run, until it changes.
+    /// Shared with readers of the run until the run changes.
     run: Arc<Run>,
     next_number: u64,
     epoch: u64,
@@ -57,7 +57,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// The journal that a question opens, and its first record.
+    /// Opens the journal of a question and returns it with its first record.
     #[must_use]
     pub fn open(asked: RunSpec, epoch: u64, write: WriteId, at_ms: i64) -> (Self, Record) {
         let (run, entries) = Run::start(asked.clone(), at_ms);
@@ -67,11 +67,11 @@ impl Journal {
         (Self { run: Arc::new(run), next_number: 1, epoch, entry_count: entries }, record)
     }
 
-    /// Folds a journal from its first record on.
+    /// Folds a journal from its first record.
     ///
     /// # Errors
-    /// [`FoldError`] when records are missing or newer than this code. A record's content never
-    /// fails: an input that nothing waits for is ignored.
+    /// Returns [`FoldError`] if records are missing or have a newer format. The content of a record never
+    /// causes an error: an input that the run does not wait for is ignored.
     pub fn fold(records: &[Record]) -> Result<Self, FoldError> {
         let (first, rest) = records.split_first().ok_or(FoldError::NoQuestion)?;
         first.check_format()?;
@@ -109,11 +109,11 @@ impl Journal {
         Ok(())
     }
 
-    /// Decides what these inputs make of the run: the journal as it will be, and the record to
-    /// append. `None` when no input matters; then nothing is to be written.
+    /// Processes inputs and returns the resulting journal with the record to append. Returns `None` if no
+    /// input has an effect; then nothing is written.
     ///
-    /// What was done goes before mail, so that it is kept; of the mail a stop goes first. A set of tools
-    /// that an earlier record holds is not repeated.
+    /// Results of work precede mail and are thus kept. Within mail, a stop is first. A set of tools in an
+    /// earlier record is not repeated.
     #[must_use]
     pub fn decide_record(
         &self,
@@ -154,45 +154,45 @@ impl Journal {
         Some((decided, record))
     }
 
-    /// The run as the records so far make it.
+    /// Returns the run that results from the records so far.
     #[must_use]
     pub fn run(&self) -> &Run {
         &self.run
     }
 
-    /// The run, to be kept as it is now.
+    /// Returns the run as a snapshot for other owners.
     #[must_use]
     pub fn shared_run(&self) -> Arc<Run> {
         Arc::clone(&self.run)
     }
 
-    /// The number of the record that comes next.
+    /// Returns the number of the next record.
     #[must_use]
     pub fn next_number(&self) -> u64 {
         self.next_number
     }
 
-    /// Returns the result that an ended child owes the run above it, with the number of its entries.
+    /// Returns the result that an ended child owes the run above, with the number of its entries.
     #[must_use]
     pub fn child_result(&self) -> Option<ChildEnded> {
         let result = self.run.child_result()?.clone();
         Some(ChildEnded { entry_count: Some(self.entry_count), ..result })
     }
 
-    /// How many entries its records hold.
+    /// Returns the number of entries in all records.
     #[must_use]
     pub fn entry_count(&self) -> u64 {
         self.entry_count
     }
 
-    /// The highest lease epoch among its records.
+    /// Returns the highest lease epoch among the records.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 }
 
-/// Leaves out the tools of a reply that `run` can restore by their hash.
+/// Removes the tools of a reply that `run` can restore by their hash.
 fn omit_known_tools(input: &mut Input, run: &Run) {
     if let Input::ModelReplied(replied) = input
         && replied.tool_set.as_ref().is_some_and(|named| run.has_tool_set(&named.hash))
@@ -205,7 +205,7 @@ fn input_order(input: &Input) -> u8 {
     match input {
         Input::StopRequested { .. } => 1,
         Input::FileAdded { .. } | Input::UserMessageAdded(_) | Input::PlanEdited(_) => 2,
-        // An answer that came in time goes before the news that time ran out.
+        // A response that came in time precedes the timeout.
         Input::HumanResponded(_) => 3,
         Input::HumanRequestExpired { .. } => 4,
         Input::Started(_)
@@ -228,7 +228,7 @@ fn input_order(input: &Input) -> u8 {
 }
 
 impl Record {
-    /// The question, if it is a journal's first record.
+    /// Returns the question if this is the first record of a journal.
     pub(crate) fn question(&self) -> Option<&RunSpec> {
         match self.inputs.as_slice() {
             [Input::Started(asked), ..] => Some(asked),

@@ -1,7 +1,7 @@
-//! What a run is, and nothing else: no I/O, no clock, no randomness, no async.
+//! The logic of a run: no I/O, no clock, no randomness, no async.
 //!
-//! Read in this order: [`entry`] (what clients see), [`input`] (what a run can be told), [`effect`]
-//! (what a run can owe), [`agent_loop`] and [`run`] (how it decides), [`journal`] (how it is kept).
+//! Read in this order: [`entry`] (events for clients), [`input`] (inputs of a run), [`effect`] (effects that
+//! a run owes), [`agent_loop`] and [`run`] (decisions), [`journal`] (storage).
 
 pub mod agent;
 pub mod agent_loop;

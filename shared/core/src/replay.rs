@@ -1,32 +1,32 @@
-//! Journals that are decided anew by today's code, to see whether it would still write the same.
+//! Replay of journals: processes their inputs again and compares the records.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::Path;
 use crate::journal::{FoldError, Journal, Record};
 
-/// A record of a tree of runs, as replays are kept: a line of JSON each, runs above before those below.
+/// A record of a tree of runs in the form of saved replays: one JSON line each, runs above before runs below.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SavedRecord {
-    /// The way to its run from the root.
+    /// The path from the root to the run.
     pub path: Path,
-    /// What the journal holds.
+    /// The record in the journal.
     pub record: Record,
 }
 
-/// The first record of a journal that today's code would not write.
+/// The first record of a journal that differs from the record of the current code.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplayDifference {
-    /// What the journal holds.
+    /// The record in the journal.
     pub kept: Box<Record>,
-    /// What today's code makes of the same inputs; nothing if it ignores them all.
+    /// The record of the current code for the same inputs; `None` if the code ignores all inputs.
     pub decided: Option<Box<Record>>,
 }
 
-/// Decides each record of a journal anew, from its first one on, until one comes out otherwise.
+/// Replays the records of a journal from the first, and returns the first difference.
 ///
 /// # Errors
-/// [`FoldError`] when records are missing or newer than this code.
+/// Returns [`FoldError`] if records are missing or have a newer format.
 pub fn find_difference(records: &[Record]) -> Result<Option<ReplayDifference>, FoldError> {
     let (first, rest) = records.split_first().ok_or(FoldError::NoQuestion)?;
     let mut journal = Journal::fold(std::slice::from_ref(first))?;

@@ -1,26 +1,26 @@
-//! Sessions as users name them: a label for their own, a handle for one that is shared with them.
+//! Names of sessions: a label for the user's own sessions, a handle for shared sessions.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::{SessionId, SessionName, ShareHandle, UserId};
 
-/// What a run knows of its session when that is not the asker's own.
+/// A session that is shared with the asker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedSession {
-    /// Whose session it is.
+    /// The owner of the session.
     pub owner: UserId,
-    /// The handle that the asker named it by.
+    /// The handle by which the asker named the session.
     pub handle: ShareHandle,
 }
 
 impl SharedSession {
-    /// Whose session it is: without a share the asker's own.
+    /// Returns the owner of the session; without a share, the asker.
     #[must_use]
     pub fn owner_of<'a>(shared: Option<&'a Self>, asker: &'a UserId) -> &'a UserId {
         shared.map_or(asker, |shared| &shared.owner)
     }
 
-    /// What the asker calls the session of this label.
+    /// Returns the asker's name for the session with this label.
     #[must_use]
     pub fn name_of(shared: Option<&Self>, session: &SessionId) -> SessionName {
         match shared {

@@ -1,4 +1,4 @@
-//! The one vocabulary for where a run stands.
+//! The status of a run, in one vocabulary.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// Whether the run's final entry is in its journal.
+    /// Returns true if the run's final entry is in its journal.
     #[must_use]
     pub fn has_ended(self) -> bool {
         match self {
@@ -31,7 +31,7 @@ impl RunStatus {
         }
     }
 
-    /// The word that clients, journals and logs read.
+    /// Returns the word for clients, journals and logs.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,9 +1,9 @@
-//! Questions that a model asks its user.
+//! Questions of a model to its user.
 
 use serde_json::{Map, Value};
 
-/// The questions of a call of [`super::ASK_USER`], also in other forms than the schema's: one text alone,
-/// or objects with a `question`. Where none can be read, all that was written stands for them.
+/// Returns the questions of an [`super::ASK_USER`] call. Besides the schema's form, accepts a single text and
+/// objects with a `question`. Returns the whole arguments as text if no question can be parsed.
 #[must_use]
 pub fn parse_questions(arguments: &Map<String, Value>) -> Vec<String> {
     let written = ["questions", "question"].iter().find_map(|name| arguments.get(*name));

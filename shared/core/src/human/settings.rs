@@ -1,4 +1,4 @@
-//! When people are asked, and what happens if they do not answer.
+//! Settings for human requests and their timeouts.
 
 use std::collections::BTreeSet;
 
@@ -10,41 +10,40 @@ use crate::id::StepId;
 use crate::plan::Step;
 use crate::tool::Risk;
 
-/// When people are asked. The names are those of the JoyAgent design's `human-feedback`.
+/// Settings for human requests. The names are from `human-feedback` in the JoyAgent design.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HumanSettings {
-    /// Whether risk, cost and the lists below are looked at (default no).
+    /// True if risk, cost and the lists below cause requests (default false).
     pub enabled: bool,
     /// Seconds until nobody's answer is the default, 1-31 536 000, default 300; 0 waits for ever.
     pub timeout_s: u64,
-    /// What is answered then, default `skip`.
+    /// The response at the timeout, default `skip`.
     pub on_timeout: TimeoutAction,
-    /// Tools that are never asked about, but for what the guard holds back.
+    /// Tools that never need approval, except for calls that the guard holds.
     pub auto_confirm: BTreeSet<String>,
-    /// Tools that are always asked about.
+    /// Tools that always need approval.
     pub require: BTreeSet<String>,
-    /// Tools that count as high risk, whatever they declare.
+    /// Tools that count as high risk, regardless of their declaration.
     pub high_risk: BTreeSet<String>,
-    /// The risk from which a call is asked about, default `medium`.
+    /// The lowest risk that needs approval, default `medium`.
     pub risk: Risk,
-    /// What the calls of a turn may cost without being asked about.
+    /// The cost of a turn's calls above which they need approval.
     pub cost: CostThreshold,
-    /// Whether a run that has read untrusted text is held before it sends data out (default yes, also where
-    /// `enabled` is not set). A request for a URL is not, if that stands whole in what the run was told.
+    /// True if a tainted run's calls that send data out are held (default true, also without `enabled`). A
+    /// request is not held if its whole URL appeared in the run's input.
     pub guard: bool,
-    /// Tools that the guard lets pass: an administrator trusts whoever gets what they send (default none).
+    /// Tools that the guard lets pass, because an administrator trusts their recipients (default none).
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub trusted: BTreeSet<String>,
-    /// Whether a plan is shown before its first step begins: to be accepted, changed or rejected
-    /// (default no).
+    /// True if a user accepts, changes or rejects each plan before its first step (default false).
     pub confirm_plan: bool,
-    /// Steps of a plan that a person has to let begin: `s3` or `3`, `*` for each, or words that occur in
-    /// the step, whatever their case (default none).
+    /// Steps that need approval before they begin: `s3` or `3`, `*` for each step, or words of the step in
+    /// any case (default none).
     pub confirm_steps: BTreeSet<String>,
-    /// Whether people are asked of what came of each step if that is what they wanted (default no).
+    /// True if a user reviews the result of each step (default false).
     pub confirm_results: bool,
-    /// Whether a model may ask for what is missing before it plans or works (default no).
+    /// True if a model may ask its user for missing information before it plans or works (default false).
     pub clarify: bool,
 }
 
@@ -70,13 +69,13 @@ impl Default for HumanSettings {
 }
 
 impl HumanSettings {
-    /// Whether the settings confirm calls of this tool by themselves.
+    /// Returns true if the settings confirm every call of this tool.
     #[must_use]
     pub fn is_auto_confirmed(&self, tool: &str) -> bool {
         self.auto_confirm.contains(tool)
     }
 
-    /// Whether a person has to let this step begin.
+    /// Returns true if this step needs approval before it begins.
     #[must_use]
     pub fn needs_step_approval(&self, step: &Step) -> bool {
         let words = step.label().to_lowercase();
@@ -90,7 +89,7 @@ impl HumanSettings {
         })
     }
 
-    /// When what is asked now is answered by default, Unix milliseconds.
+    /// Returns the expiry of a request sent at `at_ms`, Unix milliseconds. `None` if requests never expire.
     #[must_use]
     pub fn expires_at_ms(&self, at_ms: i64) -> Option<i64> {
         let ms = i64::try_from(self.timeout_s.saturating_mul(1_000)).unwrap_or(i64::MAX);
@@ -98,7 +97,7 @@ impl HumanSettings {
     }
 }
 
-/// What is answered when nobody answers.
+/// The default response at the timeout of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeoutAction {
@@ -112,7 +111,7 @@ pub enum TimeoutAction {
 }
 
 impl TimeoutAction {
-    /// The answer that takes effect in the person's place.
+    /// Returns the response that takes effect at the timeout.
     #[must_use]
     pub fn to_response(self) -> HumanResponse {
         match self {
@@ -123,13 +122,13 @@ impl TimeoutAction {
     }
 }
 
-/// Estimates above which the calls of a turn are asked about.
+/// Estimates above which a turn's calls need approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CostThreshold {
     /// Tokens, default 10 000.
     pub token: u64,
-    /// Seconds that the calls may take, default 60.
+    /// Seconds of all calls together, default 60.
     pub time: u64,
     /// Calls to others, default 10.
     pub api: u32,
@@ -142,7 +141,7 @@ impl Default for CostThreshold {
 }
 
 impl CostThreshold {
-    /// Whether so much is more than may go unasked.
+    /// Returns true if at least one estimate is above its limit.
     #[must_use]
     pub fn is_exceeded_by(&self, estimate: &Estimate) -> bool {
         estimate.tokens > self.token

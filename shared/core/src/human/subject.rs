@@ -1,4 +1,4 @@
-//! What people are asked about, and what of it they may change.
+//! Subjects of human requests, and the parts that users may change.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,73 +9,73 @@ use crate::error_code::Failure;
 use crate::id::{CallId, FileName, MessageId, StepId};
 use crate::plan::MAX_STEP;
 
-/// What a person is asked about.
+/// The subject of a human request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "about", rename_all = "snake_case")]
 pub enum Subject {
-    /// Whether a call may be made.
+    /// Approval of a call.
     Call {
         /// The id of the call that waits for consent.
         call: CallId,
-        /// The name of the tool that is called.
+        /// The name of the called tool.
         tool: String,
-        /// The arguments that a person sees, and may replace.
+        /// The arguments; a user sees them and may replace them.
         arguments: Map<String, Value>,
     },
-    /// Whether a call that its tool interrupted is to be made again.
+    /// Approval to repeat a call that its tool interrupted.
     CallInterrupt {
-        /// The id of the call that was interrupted.
+        /// The id of the interrupted call.
         call: CallId,
-        /// The name of the tool that interrupted it.
+        /// The name of the tool that interrupted the call.
         tool: String,
-        /// The arguments with which the call is made again.
+        /// The arguments of the repeated call.
         arguments: Map<String, Value>,
-        /// The code and the sentence with which the tool stopped.
+        /// The tool's code and sentence.
         interrupt: Interrupt,
     },
-    /// Whether a model call that its provider or a budget interrupted is to be made again.
+    /// Approval to repeat a model call that its provider or a budget interrupted.
     ModelInterrupt {
-        /// The message it was to write.
+        /// The message of the model call.
         message: MessageId,
-        /// The code and the sentence with which the provider or the budget stopped.
+        /// The code and the sentence of the provider or the budget.
         interrupt: Interrupt,
     },
-    /// Whether a step of the plan may begin.
+    /// Approval of a step before it begins.
     StepReview {
         /// The step that waits for consent.
         step: StepId,
-        /// What is to be done.
+        /// The work of the step.
         details: String,
     },
-    /// Whether what came of a step is what the user wanted.
+    /// A review of a step's result.
     ResultReview {
-        /// The step whose result is shown.
+        /// The step of the result.
         step: StepId,
-        /// What was to be done.
+        /// The work of the step.
         details: String,
-        /// What came of it.
+        /// The text of the result.
         text: String,
-        /// The names of its files.
+        /// The names of the step's files.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<FileName>,
     },
-    /// Whether the run may use up more than its budget.
+    /// An extension of the run's budget.
     BudgetExtension {
-        /// What of it is used up: `tokens_used_up` or `money_used_up`.
+        /// The used-up part: `tokens_used_up` or `money_used_up`.
         used_up: Failure,
-        /// The extension that `confirm` grants, and `modify` replaces.
+        /// The extension that `confirm` grants and `modify` replaces.
         offer: TopUp,
     },
 }
 
 impl Subject {
-    /// Whether a model asks its user for something: what people answer are words for it.
+    /// Returns true if the request is a model's question; the response is then text for the model.
     #[must_use]
     pub fn is_question(&self) -> bool {
         self.call().is_some_and(|(_, tool, _)| tool == ASK_USER)
     }
 
-    /// The call it is about, with its tool and arguments.
+    /// Returns the call of the request, with its tool and arguments.
     #[must_use]
     pub fn call(&self) -> Option<(&CallId, &str, &Map<String, Value>)> {
         match self {
@@ -88,7 +88,7 @@ impl Subject {
         }
     }
 
-    /// What a `modify` replaces, all of it; `None` where there is nothing to change.
+    /// Returns the parameters that a `modify` replaces as a whole. `None` if nothing can be changed.
     #[must_use]
     pub fn parameters(&self) -> Option<Map<String, Value>> {
         let one = |name: &str, value: &str| Map::from_iter([(name.to_owned(), value.into())]);
@@ -103,10 +103,10 @@ impl Subject {
         }
     }
 
-    /// Whether a `modify` may give these parameters, of what is no call.
+    /// Checks the parameters of a `modify` for a subject other than a call.
     ///
     /// # Errors
-    /// What is wrong with them, for a person.
+    /// Returns the problem as a sentence for users.
     pub fn check_parameters(&self, parameters: &Map<String, Value>) -> Result<(), String> {
         match self {
             Self::BudgetExtension { offer: more, .. } => more.parse_amount(parameters).map(drop),
@@ -118,10 +118,10 @@ impl Subject {
         }
     }
 
-    /// The one text that a `modify` of a step or a result gives.
+    /// Returns the text in a `modify` of a step or a result.
     ///
     /// # Errors
-    /// What is wrong with it, for a person.
+    /// Returns the problem as a sentence for users.
     pub fn parse_text(&self, parameters: &Map<String, Value>) -> Result<String, String> {
         let (name, most) = match self {
             Self::StepReview { .. } => ("details", MAX_STEP),
@@ -139,7 +139,7 @@ impl Subject {
             .ok_or_else(|| format!("`parameters` hold `{name}` alone, a text of 1 to {most} bytes"))
     }
 
-    /// Whether the run stands still until a person says `continue`, rather than asking for consent.
+    /// Returns true if the run waits for `continue` instead of consent.
     #[must_use]
     pub fn can_continue(&self) -> bool {
         match self {
@@ -150,7 +150,7 @@ impl Subject {
         }
     }
 
-    /// What stopped the work, if it was stopped.
+    /// Returns the interrupt that stopped the work, if any.
     #[must_use]
     pub fn interrupt(&self) -> Option<&Interrupt> {
         match self {

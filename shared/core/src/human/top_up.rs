@@ -1,14 +1,14 @@
-//! What a run may use up besides its budget.
+//! Amounts in addition to a run's budget.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Tokens and money that people add to a run's budget.
+/// Tokens and money that a user adds to a run's budget.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopUp {
-    /// Tokens beyond those of the budget.
+    /// Tokens in addition to the budget.
     pub tokens: u64,
-    /// Millionths of a US dollar; 0 for a run without such a budget.
+    /// Millionths of a US dollar; 0 for a run without a money budget.
     #[serde(default)]
     pub micro_usd: u64,
 }
@@ -23,17 +23,17 @@ impl TopUp {
         }
     }
 
-    /// The members that a `modify` of it may replace, with their values.
+    /// Returns the fields that a `modify` may replace, with their values.
     #[must_use]
     pub fn parameters(self) -> Map<String, Value> {
         let members = [("tokens", self.tokens), ("micro_usd", self.micro_usd)];
         members.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect()
     }
 
-    /// Another amount, of what is offered at most.
+    /// Parses another amount, up to the offered amount.
     ///
     /// # Errors
-    /// What is wrong with it, for a person.
+    /// Returns the problem as a sentence for users.
     pub fn parse_amount(self, parameters: &Map<String, Value>) -> Result<Self, String> {
         let known = self.parameters();
         let of = |name: &str| match (parameters.get(name), known.get(name)) {

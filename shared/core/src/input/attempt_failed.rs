@@ -1,4 +1,4 @@
-//! Attempts at a model call that failed.
+//! Failed attempts at a model call.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,33 +6,33 @@ use crate::budget::Usage;
 use crate::error_code::Failure;
 use crate::id::MessageId;
 
-/// Attempts at a model call that failed, up to and with the last of them.
+/// Failed attempts at a model call since the last record of a failed attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AttemptFailed {
-    /// The message it was writing.
+    /// The message of the model call.
     pub message: MessageId,
-    /// Which attempt, from 1.
+    /// The number of the last attempt, from 1.
     pub attempt: u32,
     /// The failure of the last of these attempts.
     pub failure: Failure,
-    /// What it cost, as far as that is known, with those before it that are no record's.
+    /// The known cost of the last attempt and of earlier attempts without a record.
     pub usage: Usage,
-    /// Whether its process stood still meanwhile: then the last uses up no retry.
+    /// True if the process stood still during the last attempt, which then uses up no retry.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub process_stalled: bool,
-    /// Whether that counts against the call as a death of its driver does. In older records it does not.
+    /// True if the standstill counts against the call like a crash (in older records false).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub counts_as_crash: bool,
-    /// How many attempts of the model that makes the call failed since the last record of one.
+    /// Failed attempts of the calling model since the last record of a failed attempt.
     #[serde(default = "one_attempt", skip_serializing_if = "is_one_attempt")]
     pub failed_attempts: u32,
-    /// Whether none of them had sent text: there is nothing to take back.
+    /// True if no attempt had sent text, so that no text is void.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub silent: bool,
-    /// The moment before which the call is not made again, Unix milliseconds, if its provider is waited for.
+    /// The earliest time of the next attempt, Unix milliseconds, if the run waits for the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_at_ms: Option<i64>,
-    /// The moment of the first of the failures in a row that may pass, Unix milliseconds.
+    /// The time of the first of the consecutive temporary failures, Unix milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing_since_ms: Option<i64>,
 }

@@ -1,4 +1,4 @@
-//! What a run is told because of people, and what makes it ask them.
+//! Inputs from users, and inputs that cause human requests.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,57 +6,57 @@ use crate::human::HumanRequest;
 use crate::id::{CallId, ChildId, MessageId, UserId};
 use crate::plan::StepEdit;
 
-/// The call that an interrupt stopped, of a tool or of a model.
+/// The interrupted call, of a tool or of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InterruptTarget {
     /// The tool call of this id.
     Call(CallId),
-    /// The model call that was to write this message.
+    /// The model call for this message.
     Message(MessageId),
 }
 
-/// What a child asks people, all of it: newer ones of the same child replace older ones.
+/// All open human requests of a child. A newer version replaces an older version of the same child.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChildRequest {
-    /// The child whose agent asks.
+    /// The child with the requests.
     #[serde(alias = "task")]
     pub child: ChildId,
-    /// Which state of it this is, from 1.
+    /// The version of the child's requests, from 1.
     pub version: u32,
-    /// What has not been answered.
+    /// The requests without a response.
     pub requests: Vec<HumanRequest>,
-    /// What the model said before it asked.
+    /// The model's text before the requests.
     pub reasoning: String,
-    /// How many answers it had had by then.
+    /// The number of responses that the child had received by then.
     pub response_count: u32,
-    /// Whether it can do nothing else before it is answered.
+    /// True if the child can do no other work before a response.
     pub paused: bool,
 }
 
-/// What a person tells a run at work.
+/// A user's message to a run at work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserMessage {
-    /// Names this message, so that a repeat is ignored.
+    /// The id of this message. A repeated id is ignored.
     pub id: String,
     /// The user who wrote the message.
     pub by: UserId,
-    /// What, at most [`crate::human::MAX_RESPONSE_BYTES`] bytes.
+    /// The text, at most [`crate::human::MAX_RESPONSE_BYTES`] bytes.
     pub text: String,
 }
 
-/// A plan as a person wants it.
+/// A user's edit of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanEdit {
-    /// Names this change, so that a repeat is ignored.
+    /// The id of this change. A repeated id is ignored.
     pub id: String,
     /// The user who changed the plan.
     pub by: UserId,
-    /// The version of the plan that was changed. Another one is left as it is.
+    /// The version of the edited plan. A plan of another version is unchanged.
     pub version: u32,
-    /// Its title; empty to keep the one it has.
+    /// The new title; empty to keep the current title.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// Its steps, in their order. Those that have begun stay, whether or not they are among them.
+    /// The steps in order. Steps that have begun stay, even if the list omits them.
     pub steps: Vec<StepEdit>,
 }

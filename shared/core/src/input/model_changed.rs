@@ -8,12 +8,12 @@ use crate::id::MessageId;
 /// The role's own model cannot answer, and its fallback makes the call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelChanged {
-    /// The message that is to be written.
+    /// The message of the call.
     pub message: MessageId,
-    /// The role's own model, by its name in the settings.
+    /// The name of the role's own model in the settings.
     pub from: String,
-    /// The fallback, by its name in the settings.
+    /// The name of the fallback in the settings.
     pub to: String,
-    /// Why the role's own model does not make the call.
+    /// The reason why the role's own model does not make the call.
     pub failure: Failure,
 }
