@@ -1,4 +1,4 @@
-//! What bounds the calls of a turn.
+//! Limits of a turn's calls.
 
 use djinn_ids::MAX_DEPTH;
 
@@ -7,7 +7,7 @@ use crate::tool::{
     ArgumentProblem, EffectClass, OfferedTool, ToolArguments, ToolFailure, ToolResult,
 };
 
-/// How many calls of a turn may be to agents. The rest is answered `too_many`.
+/// Maximum calls of a turn to agents. Further calls fail with `too_many`.
 pub const MAX_AGENT_CALLS: u32 = 16;
 
 /// The calls of a turn so far, and how many there may be.
@@ -16,18 +16,18 @@ pub struct CallBounds {
     most: u32,
     count: u32,
     agent_count: u32,
-    /// How many levels its run is below the root of its tree.
+    /// The number of levels between the root of the tree and the run.
     depth: usize,
 }
 
 impl CallBounds {
-    /// Bounds for a turn that may make `most` calls, of a run so many levels below its root.
+    /// Creates limits for a turn of at most `most` calls, `depth` levels below the root.
     #[must_use]
     pub fn new(most: u32, depth: usize) -> Self {
         Self { most, count: 0, agent_count: 0, depth }
     }
 
-    /// Why the next call is answered without being made, if it is.
+    /// Counts the next call. Returns its failure if the call must not be made.
     pub fn refuse_call(
         &mut self,
         asked: &RequestedCall,

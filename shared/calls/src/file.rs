@@ -1,28 +1,28 @@
-//! Product files: what a run makes and what a user hands in.
+//! Product files: files written by runs and files added by users.
 
 use serde::{Deserialize, Serialize};
 
 use djinn_ids::FileName;
 
-/// A file of a session, as the journal and the clients know it. Its bytes lie in object storage.
+/// A file of a session, as the journal and the clients know it. Object storage holds its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProductFile {
-    /// Unique within the session; writing it again replaces it.
+    /// The name, unique within the session. Writing the name again replaces the file.
     pub name: FileName,
-    /// One line for people and for the model; up to 1 500 characters.
+    /// A description in one line for users and the model; up to 1 500 characters.
     pub description: String,
-    /// The size of its content in bytes.
+    /// The size of the content in bytes.
     pub size: u64,
-    /// An intermediate result: the agent may read it, the user is not offered it.
+    /// True for an intermediate result: the agent may read the file, but the user does not see it.
     pub internal: bool,
-    /// The media type it is served with.
+    /// The media type of the content in responses.
     pub media_type: String,
-    /// Where its bytes lie. Opaque here; names one content, so a rewritten file gets another.
+    /// The key of the content in object storage, opaque here. A rewritten file has another key.
     pub object: String,
-    /// Of a CSV file whether it has a row below its header, if that was looked at when it was written.
+    /// True if a CSV file has a row below its header. `None` if this was not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub has_rows: Option<bool>,
-    /// Whether a user handed it in: any other is the work of a run.
+    /// True if a user added the file; false if a run wrote it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uploaded: bool,
 }
@@ -30,31 +30,31 @@ pub struct ProductFile {
 /// A file that came with a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// The name of the file, which is one of the session's.
+    /// The name of the file in the session.
     pub name: FileName,
-    /// What a model that sees is shown of it; nothing of what is no image.
+    /// The image for a model that reads images; `None` for other files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<AttachedImage>,
 }
 
-/// What a model that sees is shown of an image that came with a question.
+/// The form of an attached image for a model that reads images.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttachedImage {
-    /// This content, which may be a smaller copy, under the name of the file.
+    /// This content under the name of the file, possibly a smaller copy.
     Shown(ProductFile),
-    /// The parts of a very long image in order, each under a name of its own.
+    /// The parts of a very long image in order, each with its own name.
     Parts(Vec<ProductFile>),
-    /// Nothing: it is too large, or could not be read.
+    /// No content: the image is too large or could not be read.
     Unseen,
 }
 
-/// The files of a session in the order they were last written, oldest first.
+/// The files of a session in the order of their last writes, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileList(Vec<ProductFile>);
 
 impl FileList {
-    /// A list of these files, each replacing an earlier one of its name.
+    /// Creates a list of these files. A later file replaces an earlier file with the same name.
     #[must_use]
     pub fn of(files: impl IntoIterator<Item = ProductFile>) -> Self {
         let mut list = Self::default();
@@ -64,7 +64,7 @@ impl FileList {
         list
     }
 
-    /// Adds a file, or replaces the one of that name; either way it is the newest now.
+    /// Adds a file, or replaces the file with the same name, as the newest file.
     pub fn insert(&mut self, file: ProductFile) {
         self.0.retain(|known| known.name != file.name);
         self.0.push(file);
@@ -83,7 +83,7 @@ impl FileList {
     }
 }
 
-/// Endings of names with the media types that they suggest; of a type's endings the usual one first.
+/// File extensions with their media types; the usual extension of a type is first.
 const TYPES: [(&str, &str); 22] = [
     ("txt", "text/plain"),
     ("log", "text/plain"),
@@ -109,7 +109,7 @@ const TYPES: [(&str, &str); 22] = [
     ("zip", "application/zip"),
 ];
 
-/// The media type a file name suggests; `application/octet-stream` when it suggests none.
+/// Returns the media type of a file name by its extension, `application/octet-stream` by default.
 #[must_use]
 pub fn media_type_of(name: &str) -> &'static str {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -117,17 +117,17 @@ pub fn media_type_of(name: &str) -> &'static str {
     known.map_or("application/octet-stream", |(_, media_type)| media_type)
 }
 
-/// The ending of a name that suggests this media type; `bin` when none does.
+/// Returns the file extension of a media type, `bin` by default.
 #[must_use]
 pub fn ending_of(media_type: &str) -> &'static str {
     let known = TYPES.iter().find(|(_, known)| *known == media_type);
     known.map_or("bin", |(ending, _)| ending)
 }
 
-/// The media types that every model which sees images can be shown.
+/// The media types that every model with image input accepts.
 pub const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "image/gif"];
 
-/// The one of [`IMAGE_TYPES`] as which a content begins.
+/// Returns the type in [`IMAGE_TYPES`] that matches the first bytes of a content.
 #[must_use]
 pub fn image_type_of(bytes: &[u8]) -> Option<&'static str> {
     match bytes {

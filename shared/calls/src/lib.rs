@@ -1,4 +1,5 @@
-//! What models are called for and what they said, and tools as runs know them: what was offered, what was called, what came of it, and the files that it names.
+//! Roles and replies of models, and tools as runs know them: tool sets, tool calls, tool results and their
+//! files.
 
 pub mod call_bounds;
 pub mod file;

@@ -1,37 +1,36 @@
-//! Calls that bring nothing new: the same tool, arguments and result, over and over.
+//! Detection of repeated calls with the same tool, arguments and result.
 
 use std::collections::VecDeque;
 
 use crate::tool::{ResultView, ToolArguments, ToolCall, ToolOutput, ToolResult, canonical_json};
 use djinn_ids::sha256_hex;
 
-/// The newest calls among which repeats are looked for.
+/// The number of newest calls that are searched for repeats.
 const WINDOW: usize = 12;
 
-/// How often a call is among them, with the same result, when it is a repeat.
+/// The number of equal calls in the window that counts as a repeat.
 const MIN_REPEATS: usize = 3;
 
-/// The newest calls with their results, and whether the model was told that it repeats itself.
+/// The newest calls with their results, and whether the model received a hint about repeats.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RepeatDetector {
     recent_calls: VecDeque<String>,
     has_hinted: bool,
 }
 
-/// What a turn's calls show.
+/// The result of a turn's check for repeats.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Repetition {
     /// The turn repeats no earlier result.
     None,
     /// The model is to be told, once.
     Hint,
-    /// It was told, and goes on: this tool's call was repeated.
+    /// The model repeats calls of this tool despite the hint.
     Persists(String),
 }
 
 impl RepeatDetector {
-    /// Takes the calls of a complete turn. A hint holds until what it was about is no longer among the
-    /// newest calls.
+    /// Records the calls of a complete turn. A hint is valid until the repeated call has left the window.
     pub fn observe_calls(&mut self, calls: &[(ToolCall, ToolResult)]) -> Repetition {
         let mut repeated = None;
         for (call, outcome) in calls {
@@ -54,7 +53,7 @@ impl RepeatDetector {
         }
     }
 
-    /// The model is to be told again before that ends the work.
+    /// Discards the hint, so that the model receives another hint before repeats end the work.
     pub fn forget_hint(&mut self) {
         self.has_hinted = false;
     }
@@ -64,7 +63,7 @@ impl RepeatDetector {
     }
 }
 
-/// The same for calls that were made alike and brought the same.
+/// Returns a text that is equal for calls with the same tool, arguments and result.
 fn call_signature(call: &ToolCall, outcome: &ToolResult) -> String {
     let arguments = match &call.arguments {
         ToolArguments::Parsed(arguments) => {
@@ -72,7 +71,7 @@ fn call_signature(call: &ToolCall, outcome: &ToolResult) -> String {
         }
         ToolArguments::Malformed { raw, .. } => raw.clone(),
     };
-    // Of a long result a part stands here, and how long it is; the file that holds it has a name of its own.
+    // The text of a long result is a part and its length; the file with the whole result has a unique name.
     let result = match outcome {
         ToolResult::Done(ToolOutput { view: ResultView::Plan { plan }, .. }) => {
             serde_json::to_string(plan).unwrap_or_default()

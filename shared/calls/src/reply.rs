@@ -1,4 +1,4 @@
-//! What a model said, after repair.
+//! Replies of models, after repair.
 
 use djinn_budget::budget::Usage;
 use djinn_ids::MessageId;
@@ -6,48 +6,48 @@ use serde::{Deserialize, Serialize};
 
 use crate::tool::{OfferedTool, ToolArguments, ToolSetRef};
 
-/// What a model thought before it spoke.
+/// The reasoning of a model before its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reasoning {
     /// The thoughts in plain text, with whole URLs; empty where a provider shows none.
     pub text: String,
-    /// What the model's client needs to send them back with the turn; opaque to everybody else, and
-    /// possibly there without any text.
+    /// Data that the model's client needs to send the reasoning back with the turn. Opaque to all other code;
+    /// may exist without any text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
-    /// The thoughts as the model wrote them, where that was with placeholders for URLs: they go back
-    /// to it as they came.
+    /// The reasoning as the model wrote it, if it contained placeholders for URLs. The model receives this
+    /// form again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<String>,
 }
 
-/// A complete reply, with what its request offered and left out.
+/// A complete reply, with the offered tools and the omitted context of its request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelReplied {
-    /// The message it is.
+    /// The id of the message.
     pub message: MessageId,
     /// The reply after repair, as it joins the conversation.
     pub reply: Reply,
-    /// The tools that were offered with the request, as they declare themselves. Empty where none was, or
-    /// where an earlier record of the journal holds them.
+    /// The tools of the request with their declarations. Empty if no tool was offered, or if an earlier
+    /// record of the journal holds the tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<OfferedTool>,
-    /// The set that these tools are; nothing where none was offered, and in old records, whose tools have
-    /// the estimates of their turn.
+    /// The set of the offered tools. `None` if no tool was offered, and in old records, whose tools have the
+    /// estimates of their turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_set: Option<ToolSetRef>,
-    /// What had to be left out of the request, if anything.
+    /// The context that was left out of the request, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<DroppedContext>,
-    /// How much of the model's window the conversation took up.
+    /// The use of the model's window by the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<WindowUsage>,
-    /// What is wrong with the reply as an answer in the form that the agent's file names, if anything is.
+    /// The reason why the reply does not match the answer format of the agent's file, if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_problem: Option<String>,
 }
 
-/// What a model said, after repair.
+/// A model's reply, after repair.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
     /// The text for the user; empty where the reply only calls tools.
@@ -56,21 +56,21 @@ pub struct Reply {
     /// The thoughts before the text, if the model shows any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<Reasoning>,
-    /// The tools it asks for, in its order.
+    /// The requested tool calls, in the model's order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<RequestedCall>,
-    /// The reason why the reply ended, by which one that was cut off is known.
+    /// The reason why the reply ended; shows if the reply was cut off.
     pub finish: FinishReason,
-    /// The tokens and the money that it cost, with attempts of which no record tells.
+    /// The tokens and money of the reply, including attempts without a record.
     pub usage: Usage,
 }
 
-/// A tool call as the model asked for it.
+/// A tool call as the model requested it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RequestedCall {
     /// The name of the tool as the model wrote it, known or not.
     pub tool: String,
-    /// The arguments after repair, or what could not be read as such.
+    /// The arguments after repair, or the text that could not be parsed.
     pub arguments: ToolArguments,
 }
 
@@ -88,27 +88,26 @@ pub enum FinishReason {
     Filtered,
 }
 
-/// How large a request was.
+/// The size of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowUsage {
-    /// Its tokens, with what had to be left out: as the provider counted them, or as we did where
-    /// that is more.
+    /// The tokens of the request, including omitted context: the larger of the provider's count and ours.
     pub tokens: u64,
-    /// The tokens it could have had.
+    /// The maximum tokens of the request.
     pub limit: u64,
-    /// The name of the model that refused larger requests: `limit` holds for its later calls in the run.
-    /// `None` if nothing was refused.
+    /// The name of the model that rejected larger requests. The `limit` applies to the model's later calls in
+    /// the run. `None` if no request was rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned_for: Option<String>,
 }
 
-/// What of a conversation did not fit into a request.
+/// The part of a conversation that did not fit into a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DroppedContext {
-    /// How many of its oldest pieces.
+    /// The number of the oldest pieces that were left out.
     pub parts: u32,
-    /// The tokens the request would have had with them.
+    /// The tokens of the request with these pieces.
     pub tokens_before: u64,
-    /// The tokens it had.
+    /// The tokens of the sent request.
     pub tokens: u64,
 }

@@ -1,8 +1,8 @@
-//! What models are called for.
+//! Purposes of model calls.
 
 use serde::{Deserialize, Serialize};
 
-/// What a model is asked for; each role may have a model of its own.
+/// The purpose of a model call; each role may have its own model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -14,20 +14,20 @@ pub enum Role {
     Planner,
     /// A turn of a task's agent.
     Executor,
-    /// Summing up the older turns of a conversation that grows too long.
+    /// A summary of the older turns of a long conversation.
     Compactor,
     /// Naming a task's digital employees.
     Employees,
-    /// A turn of an agent that writes code.
+    /// A turn of an agent for code.
     Code,
-    /// A turn of an agent that writes a report.
+    /// A turn of an agent for reports.
     Report,
-    /// A turn of an agent that searches.
+    /// A turn of an agent for searches.
     Search,
 }
 
 impl Role {
-    /// Every role that a deployment can configure a model for.
+    /// Every role for which a deployment can configure a model.
     pub const ALL: &[Self] = &[
         Self::React,
         Self::Summary,

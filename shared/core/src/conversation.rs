@@ -1,4 +1,4 @@
-//! What was said in a run: append-only, each tool call together with its outcome.
+//! The conversation of a run: append-only, each tool call together with its result.
 
 use std::borrow::Cow;
 
@@ -14,100 +14,99 @@ pub use djinn_calls::reply::Reasoning;
 /// A question and its answer from an earlier run of the session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
-    /// The question as the user asked it.
+    /// The question as the user wrote it.
     pub question: String,
-    /// How it ended, for the model: the answer, or the sentence of its failure.
+    /// The end of the run for the model: the answer, or the sentence of its failure.
     pub answer: String,
-    /// Whether that run had read text that anybody may have written.
+    /// True if the run had read text that anybody may have written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tainted: bool,
-    /// Who asked; in old records nobody but the session's owner could.
+    /// The asker; `None` in old records, in which only the session's owner could ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asker: Option<UserId>,
 }
 
 impl Exchange {
-    /// Whether this user asked: what anybody else did is data to the user's runs.
+    /// Returns true if this user asked the question. Exchanges of other users are data to the user's runs.
     #[must_use]
     pub fn is_asked_by(&self, user: &UserId) -> bool {
         self.asker.as_ref().is_none_or(|asker| asker == user)
     }
 }
 
-/// One model reply and what came of its calls. A turn enters the conversation when its last call is
-/// answered, so a call never stands without its outcome.
+/// One model reply and the results of its calls. A turn joins the conversation with its last result, so every
+/// call has a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
-    /// The id of the reply, by which its calls are named.
+    /// The id of the reply; the ids of its calls begin with it.
     pub message: MessageId,
-    /// The text of the reply; empty where it only calls tools.
+    /// The text of the reply; empty if the reply only calls tools.
     pub text: String,
-    /// The thoughts before it, if the model shows any.
+    /// The reasoning before the text, if the model shows any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<Reasoning>,
-    /// Its calls in the order it made them, whatever order they were answered in.
+    /// The calls in the order of the reply, with their results.
     pub calls: Vec<(ToolCall, ToolResult)>,
 }
 
-/// Something the loop tells the model between two turns. Its words come from `prompts/`.
+/// A text of the loop to its model between two turns. The words come from `prompts/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Nudge {
     /// The reply was cut off at the output limit: go on.
     CutOff,
     /// The reply held neither text nor calls: say something.
     Empty,
-    /// The planner made no plan: make one, or answer if none is needed.
+    /// The planner created no plan: it must create a plan, or answer if no plan is needed.
     NoPlan,
-    /// The answer has not the form that the agent's file names, as this says: give it in that form.
+    /// The answer does not match the format in the agent's file, for this reason. The model must correct it.
     BadAnswer(String),
     /// A call has brought the same result too often: do something else, or the work ends.
     Repeated,
 }
 
-/// Bytes of a child's text in its run's conversation; the whole stays in the child's journal.
+/// Maximum bytes of a child's text in its run's conversation. The child's journal holds the whole text.
 pub const MAX_REPORT: usize = 4 * 1024;
 
-/// What the planner and later tasks are told of a task.
+/// The report about a task for the planner and later tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildReport {
     /// The id of the child, as in its [`crate::input::ChildSpec`].
     #[serde(alias = "task")]
     pub child: ChildId,
-    /// The step as one line, `stage: details`.
+    /// The step in one line, `stage: details`.
     pub description: String,
-    /// What came of it in its agent's words, at most [`MAX_REPORT`] bytes; of a failed child, what there
-    /// was.
+    /// The result in the agent's words, at most [`MAX_REPORT`] bytes; the existing part for a failed child.
     pub text: String,
-    /// Why it did not finish.
+    /// The failure of a child that did not finish.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
-    /// The names of its files.
+    /// The names of the child's files.
     pub files: Vec<FileName>,
-    /// Whether it did what it was to do.
+    /// True if the child completed its work.
     pub done: bool,
-    /// Whether it was not carried out because a person did not want it: `text` is what they say of it.
+    /// True if a user skipped the child; `text` is then the user's comment.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skipped: bool,
-    /// What a person says who changed the text; may be empty. `None`: it is the agent's.
+    /// The comment of the user who changed the text; may be empty. `None` if the text is the agent's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edit_comment: Option<String>,
-    /// Whether its agent was cut off before it had said all of the text.
+    /// True if the agent was cut off before the end of the text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// The URLs of the text that others wrote: its agent may have made up any other.
+    /// The known URLs of the text. The agent may have invented any other URL.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known_urls: Vec<String>,
 }
 
 impl ChildReport {
-    /// The step that it tells of; `None` for an agent that was called.
+    /// Returns the step of the report; `None` for an agent that was called.
     #[must_use]
     pub fn step_id(&self) -> Option<StepId> {
         self.child.task().map(TaskId::step_id)
     }
 
-    /// What came of it, for a model or a person: of a failed child the sentence of its failure, and then
-    /// what there was.
+    /// Returns the report's text for a model or a user. For a failed child, the sentence of the failure
+    /// precedes the text.
     #[must_use]
     pub fn full_text(&self, language: Language) -> Cow<'_, str> {
         let Some(failure) = &self.failure else { return Cow::Borrowed(&self.text) };
@@ -123,86 +122,86 @@ impl ChildReport {
 /// A piece of the conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConversationItem {
-    /// A reply and what came of it.
+    /// A reply and the results of its calls.
     Turn(Turn),
     /// A word of the loop's.
     Nudge(Nudge),
-    /// What the user said while the run was at work.
+    /// A user's message while the run was at work.
     UserMessage(String),
     /// A person changed the plan while the planner did not have the word.
     PlanEdited(Box<PlanChange>),
-    /// What came of a round of tasks, in the plan's order, and the plan after it.
+    /// The reports of a round of tasks, in the plan's order, and the plan after the round.
     Round {
         /// The reports of the round's tasks, in the plan's order.
         reports: Vec<ChildReport>,
-        /// The plan as the round left it.
+        /// The plan after the round.
         plan: Plan,
     },
 }
 
-/// A plan before and after people changed it: its titles, steps, and what waits for what. How far steps
-/// have come is no part of it.
+/// A plan before and after a user's edit: title, steps and dependencies. The steps' progress is not included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanChange {
     /// The plan as the planner knew it.
     pub before: Plan,
-    /// The plan as people want it.
+    /// The plan after the user's edit.
     pub after: Plan,
-    /// What they say of it; may be empty.
+    /// The user's comment; may be empty.
     pub comment: String,
 }
 
-/// What stands for the oldest part of a conversation since it was summed up.
+/// The summary in place of the oldest part of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompactedContext {
-    /// What a model made of it, at most [`MAX_COMPACTED`] bytes.
+    /// The model's summary, at most [`MAX_COMPACTED`] bytes.
     pub text: String,
-    /// How many earlier questions and answers it stands for.
+    /// The number of earlier questions and answers in the summary.
     pub exchanges: u32,
-    /// How many turns and rounds it stands for.
+    /// The number of turns and rounds in the summary.
     pub turns: u32,
-    /// The files that were written, read or made of long results in it, the newest last: names are
-    /// kept by us and not left to a model.
+    /// The files that were written, read or created from long results in this part, newest last. The code
+    /// keeps the names, not the model.
     pub files: Vec<FileName>,
-    /// The newest words of the agent's in it.
+    /// The agent's newest text in this part.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub last_text: String,
-    /// True if an earlier run made it of text that anybody may have written.
+    /// True if the summary includes text that anybody may have written, from an earlier run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tainted: bool,
 }
 
-/// Exchanges of its session that a run is shown as they were: of so many, the older half is summed up.
+/// Maximum exchanges in a run's history. A history of this length has its older half summed up.
 pub const MAX_HISTORY: usize = 20;
 
-/// The summary of a session's oldest exchanges, which the session's next run begins with.
+/// The summary of a session's oldest exchanges, for the session's next run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionMemory {
-    /// The text and the files. No turn of the next run is part of it.
+    /// The text and the files, without turns of the next run.
     pub compacted: CompactedContext,
-    /// Exchanges that are newer than the summary and older than the one of the run that made it.
+    /// The number of exchanges that are newer than the summary and older than the exchange of the run that
+    /// made the summary.
     pub newer_exchanges: u32,
 }
 
-/// Bytes of a text that sums up.
+/// Maximum bytes of a summary.
 pub const MAX_COMPACTED: usize = 16 * 1024;
 
-/// Files that are named with it.
+/// Maximum files that a summary names.
 const MAX_COMPACTED_FILES: usize = 100;
 
 /// The oldest part of a conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CompactionRange {
-    /// So many of its questions and answers.
+    /// The number of questions and answers.
     pub exchanges: usize,
-    /// So many of its items.
+    /// The number of conversation items.
     pub items: usize,
 }
 
-/// What the run's model is shown beside its instructions, oldest first.
+/// The model's input besides its instructions, oldest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conversation {
-    /// What was summed up; it stands before everything else.
+    /// The summary, which precedes everything else.
     pub compacted: Option<CompactedContext>,
     /// The session's earlier questions and answers.
     pub history: Vec<Exchange>,
@@ -213,7 +212,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// The text of the newest turn that said something.
+    /// Returns the text of the newest turn with text.
     #[must_use]
     pub fn last_text(&self) -> &str {
         self.items
@@ -233,8 +232,8 @@ impl Conversation {
             .unwrap_or_default()
     }
 
-    /// What the agent said in its newest turn, if nothing followed it, with what was said before it was cut
-    /// off. Empty, where that is blank.
+    /// Returns the text of the newest turn if no other item followed it. Includes the earlier parts of a
+    /// reply that was cut off. Empty if the text is blank.
     #[must_use]
     pub fn final_text(&self) -> String {
         let mut texts = Vec::new();
@@ -247,8 +246,8 @@ impl Conversation {
         texts.concat()
     }
 
-    /// The newest reply if it is an answer by itself: it says something, calls nothing, and is not the end
-    /// of a reply that was cut off.
+    /// Returns the newest reply if it is an answer by itself. Such a reply has text, calls no tool and does
+    /// not continue a reply that was cut off.
     #[must_use]
     pub fn standalone_answer(&self) -> Option<&str> {
         let (last, before) = self.items.split_last()?;
@@ -263,7 +262,7 @@ impl Conversation {
         is_answer.then_some(turn.text.as_str())
     }
 
-    /// Replaces the oldest part by a text that sums it up, together with what was summed up before.
+    /// Replaces the oldest part, including an earlier summary, with a summary.
     pub fn compact_oldest(&mut self, part: CompactionRange, text: &str) {
         let files = self.files_in_range(part);
         let last_words = self.last_text().to_owned();
@@ -287,7 +286,7 @@ impl Conversation {
         });
     }
 
-    /// The files that a text is to name which sums up this part.
+    /// Returns the files that the summary of this part must name.
     #[must_use]
     pub fn files_in_range(&self, part: CompactionRange) -> Vec<FileName> {
         let mut files: Vec<FileName> =
@@ -300,14 +299,14 @@ impl Conversation {
     }
 }
 
-/// How many turns and rounds there are among some items.
+/// Counts the turns and rounds among the items.
 #[must_use]
 pub fn count_turns(items: &[ConversationItem]) -> usize {
     items.iter().filter(|item| item.is_turn_or_round()).count()
 }
 
 impl ConversationItem {
-    /// Whether it stands for itself; all others belong to the turn or round before them.
+    /// Returns true for a turn or a round. Every other item belongs to the turn or round before.
     #[must_use]
     pub fn is_turn_or_round(&self) -> bool {
         match self {
@@ -316,7 +315,7 @@ impl ConversationItem {
         }
     }
 
-    /// The files that it tells of.
+    /// Returns the files that the item names.
     fn file_names(&self) -> Vec<&FileName> {
         match self {
             Self::Turn(turn) => {

@@ -1,4 +1,4 @@
-//! What a run can owe the world. [`crate::run::Run::due`] lists it; the driver performs it.
+//! Effects that a run owes. [`crate::run::Run::due`] lists them; the driver performs them.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::id::{CallId, ChildId, FileName, HumanRequestId, MessageId};
 use crate::settings::{ModelChoice, Role};
 use crate::tool::{EffectClass, ToolCall, ToolPolicy};
 
-/// Something owed: it stays due until the input that answers or cancels it.
+/// An action that is due until an input answers or cancels it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Ask a model for a message. Answered by `ModelReplied` or `ModelFailed`.
@@ -18,133 +18,131 @@ pub enum Effect {
     RunTool(ToolInvocation),
     /// Tell the run when a moment has come. Answered by `LimitReached`.
     Wait {
-        /// The limit whose moment is waited for.
+        /// The limit that ends the wait.
         limit: Limit,
-        /// When it has to be told something, Unix milliseconds: see [`crate::run::Run::next_limit`].
+        /// The end of the wait, Unix milliseconds: see [`crate::run::Run::next_limit`].
         until_ms: i64,
     },
-    /// Have a child worked on, here or in another invocation. Answered by `ChildEnded`; until then a
-    /// child that nobody drives is dispatched again.
+    /// Starts a child, in this or in another invocation. Answered by `ChildEnded`. Until then, a child
+    /// without a driver is dispatched again.
     RunChild(ChildDispatch),
-    /// Hear what a person says. Answered by `HumanResponded` or `HumanRequestExpired`; in a child, whose run
-    /// is the one that is answered, by `HumanResponded` alone.
+    /// Waits for a user's response. Answered by `HumanResponded` or `HumanRequestExpired`. In a child, only
+    /// by `HumanResponded`, because responses go to the child's run.
     AwaitHuman(AwaitHuman),
-    /// Write the plan to its file. Answered by `PlanSaved`; then a newer version is owed, if there is one.
+    /// Writes the plan to its file. Answered by `PlanSaved`; then a newer version is due, if one exists.
     SavePlan {
-        /// Which version, from 1.
+        /// The version of the plan, from 1.
         version: u32,
     },
-    /// Keep a run's answer as a file, before its caller is told of it. Answered by `AnswerSaved`.
+    /// Writes a run's answer to a file before its caller receives the answer. Answered by `AnswerSaved`.
     SaveAnswer(AnswerFile),
-    /// Deliver what is owed to others when work ends. Answered by `Delivered`.
+    /// Delivers an item that is owed to others at the end of work. Answered by `Delivered`.
     Deliver(Delivery),
 }
 
 /// An answer that is kept as a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnswerFile {
-    /// Its name, where the answer is to be a file. One that is only too long to be told whole has an
-    /// internal file, named after its run.
+    /// The file name, if the answer is a file. An answer that is only too long for its caller goes to an
+    /// internal file named after its run.
     pub name: Option<FileName>,
     /// All of the answer.
     pub text: String,
 }
 
-/// A child that is owed.
+/// A child whose dispatch is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChildDispatch {
-    /// The id of the child, by which its journal and its lease are found.
+    /// The id of the child, which identifies its journal and its lease.
     pub child: ChildId,
-    /// Whether it is the only one: it may be driven where the run is.
+    /// True if no other child is due; the driver of the run may then drive the child itself.
     pub alone: bool,
-    /// How often its run's driver died while it was at work.
+    /// The number of crashes of the run's driver while the child was at work.
     pub crashes: u32,
-    /// Whether nobody is to begin to work on it yet: it can do nothing before a person answers, or
-    /// something else that may have taken drivers down is to be done by itself.
+    /// True if the child must not start yet. Either it first needs a user's response, or a suspect of a crash
+    /// runs alone.
     pub waits: bool,
 }
 
-/// A person's answer that is owed.
+/// A user's response that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AwaitHuman {
-    /// The request that the answer has to name.
+    /// The request that the response must name.
     pub request: HumanRequestId,
-    /// When nobody's answer is the default, Unix milliseconds. `None`: never, or not here.
+    /// The time of the default response, Unix milliseconds. `None`: never, or in another run.
     pub until_ms: Option<i64>,
 }
 
-/// A model call that is owed.
+/// A model call that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelCall {
-    /// The message it writes; also the call's name in headers, logs and spans.
+    /// The message that the call writes; also the call's name in headers, logs and spans.
     pub message: MessageId,
-    /// Which model, and which prompts.
+    /// The role, which selects the model and the prompts.
     pub role: Role,
-    /// Which attempt this is, from 1: failures in the journal and crashes before it count.
+    /// The number of the attempt, from 1: earlier failures in the journal and crashes count.
     pub attempt: u32,
-    /// How many of the earlier ones were failures; the others were crashes.
+    /// The number of earlier attempts that failed; the others crashed.
     pub failures: u32,
-    /// How many drivers died or stood still over it.
+    /// The number of crashes and standstills during the call.
     pub crashes: u32,
-    /// How often the model that makes it has failed: the retries used up, silent ones included.
+    /// Failures of the calling model, which are the used retries, including silent attempts.
     pub retries: u32,
-    /// The model that makes it, if that is not its role's own.
+    /// The calling model, if it is not the role's own.
     pub fallback: Option<Fallback>,
-    /// Whether it may call tools.
+    /// The choice of tools for the call.
     pub tool_choice: ToolChoice,
-    /// How often it was interrupted and is made again.
+    /// The number of interrupts after which the call is repeated.
     pub interrupts: u32,
-    /// The moment before which it is not made, Unix milliseconds, if its provider is waited for.
+    /// The earliest time of the call, Unix milliseconds, if the run waits for the provider.
     pub retry_at_ms: Option<i64>,
-    /// The moment of the first of the failures in a row that may pass, Unix milliseconds.
+    /// The time of the first of the consecutive temporary failures, Unix milliseconds.
     pub failing_since_ms: Option<i64>,
-    /// Whether it is not to begin yet: something else may have taken drivers down, and is to be done
-    /// by itself.
+    /// True if the call must not start yet, because a suspect of a crash runs alone.
     pub waits: bool,
 }
 
-/// A model that makes a call in the place of its role's own.
+/// A model that makes a call in place of its role's own model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fallback {
-    /// Its name in the settings.
+    /// The name of the model in the settings.
     pub model: String,
-    /// Why the role's own model did not make it.
+    /// The reason why the role's own model did not make the call.
     pub failure: Failure,
 }
 
 impl ModelCall {
-    /// Which of its role's models makes it.
+    /// Returns whether the role's own model or the fallback makes the call.
     #[must_use]
     pub fn model_choice(&self) -> ModelChoice {
         if self.fallback.is_some() { ModelChoice::Fallback } else { ModelChoice::Primary }
     }
 }
 
-/// A tool call that is owed.
+/// A tool call that is due.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolInvocation {
-    /// The call with its arguments, as the model asked for it after repair.
+    /// The call with its arguments after repair.
     pub call: ToolCall,
-    /// SHA-256 of the schema that its tool was offered with: only such a tool is run.
+    /// SHA-256 of the schema that the model was offered. Only a tool with this schema is called.
     pub schema_hash: String,
-    /// What was known of its tool's calls when people and the guard let it be made.
+    /// The tool's policy at the time when users and the guard allowed the call.
     pub policy: ToolPolicy,
-    /// What a repeat does.
+    /// The effect of a second call.
     pub class: EffectClass,
-    /// Milliseconds it may take.
+    /// Maximum milliseconds of the call.
     pub timeout_ms: u64,
-    /// Which attempt this is, from 1: drivers that died or stood still over it count.
+    /// The number of the attempt, from 1: crashes and standstills during the call count.
     pub attempt: u32,
-    /// Whether its start is in the journal; only of interest for `once` calls.
+    /// True if the start of the call is in the journal; only relevant for `once` calls.
     pub started: bool,
-    /// How often it was interrupted and is made again.
+    /// The number of interrupts after which the call is repeated.
     pub interrupts: u32,
-    /// Whether it is not to begin yet: something else may have taken drivers down, and is to be done
-    /// by itself.
+    /// True if the call must not start yet, because a suspect of a crash runs alone.
     pub waits: bool,
 }
 
-/// Whether a model may, must or must not call tools.
+/// The choice of tools for a model call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
@@ -153,9 +151,9 @@ pub enum ToolChoice {
     /// The model decides for itself whether to call tools.
     #[default]
     Auto,
-    /// It must call some tool.
+    /// The model must call a tool.
     Required,
-    /// It must call this one.
+    /// The model must call this tool.
     Named(String),
 }
 
@@ -165,32 +163,32 @@ pub enum ToolChoice {
 pub enum Limit {
     /// The whole of the wall-time budget.
     WallTime,
-    /// The wall-time budget less what the summary needs.
+    /// The wall-time budget minus the time for the summary.
     WorkTime,
     /// The number of hand-overs.
     Hops,
 }
 
-/// What is owed to others when a run, or its work, has ended.
+/// A delivery that is owed to others at the end of a run or of its work.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
-    /// Its recurring alarm is to be removed.
+    /// Removes the recurring alarm of the run.
     AlarmRemoval,
-    /// The child's outcome is to be put into its run's mailbox.
+    /// Puts the child's result into its run's mailbox.
     ChildResult,
-    /// This child of the run's is to be told to stop: nobody waits for it any more.
+    /// Tells this child of the run to stop, because the run no longer waits for it.
     StopChild(ChildId),
-    /// What this child asks is to be put into its run's mailbox, as of this version or newer.
+    /// Puts the child's requests into its run's mailbox, of this version or newer.
     ChildRequest(u32),
-    /// This answer is to be put into the mailbox of the child that asked.
+    /// Puts this response into the mailbox of the child with the request.
     HumanResponse(HumanRequestId),
 }
 
-/// Names an effect; the attempt is no part of it.
+/// The id of an effect, without the attempt.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EffectId {
-    /// The call that writes this message.
+    /// The model call for this message.
     Model(MessageId),
     /// The tool call with this id.
     Tool(CallId),
@@ -198,7 +196,7 @@ pub enum EffectId {
     Child(ChildId),
     /// Waiting for this limit.
     Wait(Limit),
-    /// The same, made again after so many interrupts: to those that perform it, another effect.
+    /// The effect after this number of interrupts. Drivers treat each repeat as another effect.
     Repeated(Box<EffectId>, u32),
     /// The wait for an answer to this request.
     Human(HumanRequestId),
@@ -206,7 +204,7 @@ pub enum EffectId {
     Plan(u32),
     /// Keeping the answer as a file.
     Answer,
-    /// The delivery that this value names.
+    /// The delivery with this value.
     Deliver(Delivery),
 }
 
@@ -230,14 +228,14 @@ impl Effect {
         }
     }
 
-    /// The moment before which it is not to begin, Unix milliseconds, if it waits for a provider.
+    /// Returns the earliest start of a call that waits for its provider, Unix milliseconds.
     #[must_use]
     pub fn delayed_until_ms(&self) -> Option<i64> {
         let Self::CallModel(call) = self else { return None };
         call.retry_at_ms
     }
 
-    /// Whether it is owed, but not to begin yet.
+    /// Returns true if the effect is due but must not start yet.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         match self {
@@ -260,7 +258,7 @@ impl EffectId {
         if round == 0 { self } else { Self::Repeated(Box::new(self), round) }
     }
 
-    /// The effect before it was interrupted.
+    /// Returns the id of the effect before its first interrupt.
     #[must_use]
     pub fn without_interrupts(&self) -> &Self {
         if let Self::Repeated(first, _) = self { first } else { self }

@@ -1,7 +1,7 @@
-//! What people are asked, and what they answer: approvals of calls, and calls that were interrupted.
+//! Human requests and responses: approvals of calls, and calls that were interrupted.
 //!
-//! The run holds a call back until it is answered; no prompt is involved. An answer is bound to what was
-//! asked about by a digest.
+//! The run holds a call back until a user has responded; no prompt is involved. A digest binds each response
+//! to the subject of its request.
 
 mod questions;
 mod response_channel;
@@ -26,49 +26,48 @@ use crate::plan::PLANNING_TOOL;
 pub use crate::tool::digest_call;
 use crate::tool::{OfferedTool, Risk};
 
-/// Bytes of what a person says in an answer.
+/// Maximum bytes of a user's text in a response.
 pub const MAX_RESPONSE_BYTES: usize = 16 * 1024;
 
-/// The tool by which a model asks for what is missing. It is answered by a person and by nobody else.
+/// The tool by which a model asks a user for missing information. Only a user can respond.
 pub const ASK_USER: &str = "ask_user";
 
-/// Bytes of what a tool or a provider says of an interrupt, and of its code.
+/// Maximum bytes of an interrupt's message, and of its code.
 pub const MAX_INTERRUPT_BYTES: usize = 1_000;
 
-/// Something that a person is asked.
+/// A request to a user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HumanRequest {
-    /// Names it within its run: `t3.c1`, `t3.c1.again1`; `s2.1.t3.c1` in a child.
+    /// The id, unique in the run: `t3.c1`, `t3.c1.again1`; `s2.1.t3.c1` in a child.
     pub id: HumanRequestId,
-    /// The child that it came up in; the ids in `subject` are that child's own.
+    /// The child of the request; the ids in `subject` are the child's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "task")]
     pub child: Option<ChildId>,
-    /// What it is about.
+    /// The subject of the request.
     #[serde(flatten)]
     pub subject: Subject,
-    /// How much harm it can do.
+    /// The possible harm of the work.
     pub risk: Risk,
-    /// Why it is asked.
+    /// The reasons for the request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<Reason>,
-    /// What it may cost.
+    /// The estimated cost of the work.
     #[serde(default)]
     pub estimate: Estimate,
-    /// SHA-256 of what is asked about: see [`digest_call`]. An answer that carries another is stale.
+    /// SHA-256 of the subject: see [`digest_call`]. A response with another digest is stale.
     pub digest: String,
-    /// When it is answered by default, Unix milliseconds. `None`: never.
+    /// The time of the default response, Unix milliseconds. `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at_ms: Option<i64>,
 }
 
-/// Why something stopped that can go on once a person has seen to it: credits are used up, a login
-/// is needed.
+/// The reason for a stop that a user can resolve: credits are used up, a login is needed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interrupt {
-    /// The code of whoever stopped, in its own words or numbers: `20006`.
+    /// The code of the tool or provider, in its own words or numbers: `20006`.
     pub code: String,
-    /// What it says to the user, at most [`MAX_INTERRUPT_BYTES`] bytes.
+    /// The message for the user, at most [`MAX_INTERRUPT_BYTES`] bytes.
     pub message: String,
 }
 
@@ -97,22 +96,22 @@ pub enum Reason {
     Untrusted,
 }
 
-/// What a person answers.
+/// A user's response to a human request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum HumanResponse {
-    /// Do it; an interrupted call is made again.
+    /// Make the call; an interrupted call is repeated.
     Confirm,
-    /// Do it with these arguments instead: all of them, not only those that differ.
+    /// Make the call with these arguments, which replace all arguments of the call.
     Modify {
         /// The arguments in place of the model's.
         arguments: Map<String, Value>,
     },
-    /// Do not do it; the model is told so.
+    /// Do not make the call; the model is informed.
     Skip,
     /// The run is to stop.
     Stop,
-    /// Do not do it; the model is told this instead of a result.
+    /// Do not make the call; the model reads this text instead of a result.
     Say {
         /// At most [`MAX_RESPONSE_BYTES`] bytes.
         text: String,
@@ -120,7 +119,7 @@ pub enum HumanResponse {
 }
 
 impl HumanRequest {
-    /// Whether an answer of this name is about it: it has that id, or is of the message that has.
+    /// Returns true if a response with this id concerns the request: the id is the request's or its group's.
     #[must_use]
     pub fn is_addressed_by(&self, feedback: &HumanRequestId) -> bool {
         self.id == *feedback || self.id.group() == *feedback
@@ -141,55 +140,56 @@ impl HumanResponse {
     }
 }
 
-/// An answer on its way to the run that waits for it.
+/// A response on its way to the run that waits for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResponseRecord {
-    /// What it answers: a [`HumanRequest`], or a message, for all that is asked about its calls.
+    /// The id of a [`HumanRequest`], or of a message for all requests about its calls.
     pub request: HumanRequestId,
-    /// Names the answer among all of them; empty for the one that stands for nobody's.
+    /// The id of the response; empty for the default response at the timeout.
     #[serde(rename = "answer_id", default, skip_serializing_if = "String::is_empty")]
     pub id: String,
-    /// Who answered. `None`: nobody did in time.
+    /// The user who responded. `None` at the timeout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<UserId>,
-    /// The answer, whose fields stand beside these on the wire.
+    /// The response. On the wire, its fields are in the same object as the others.
     #[serde(flatten)]
     pub answer: HumanResponse,
-    /// What the person added: for whoever reads the audit, and of a change for the model.
+    /// The user's comment for readers of the audit; for a change, also for the model.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub comment: String,
-    /// The digest of what the person was shown, if they were told of it.
+    /// The digest of the subject as the user saw it, if the client had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// How the answer came in the person's name. `None`: with their own credentials.
+    /// The channel of the response. `None` for the user's own credentials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<ResponseChannel>,
 }
 
-/// How something that was asked was answered.
+/// The result of a human request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolution {
-    /// Who answered. `None`: nobody did in time.
+    /// The user who responded. `None` at the timeout.
     pub by: Option<UserId>,
     /// The word of the answer.
     pub response: String,
-    /// Names the answer that was taken.
+    /// The id of the response that took effect.
     pub id: String,
 }
 
-/// Why an answer changes nothing.
+/// The reason why a response has no effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResponseError {
-    /// Nothing of that name was asked.
+    /// No request has this id.
     UnknownRequest,
-    /// It was answered before.
+    /// The request already has a response.
     AlreadyResolved(Resolution),
-    /// It is about other arguments.
+    /// The response is about other arguments.
     Stale,
 }
 
-/// Why a call may not be made before somebody consents, apart from what the whole turn costs; empty if
-/// it may. `tainted` says whether the run has read untrusted text, and `known_urls` which URLs tell nobody anything.
+/// Returns the reasons why a call needs approval, apart from the cost of the whole turn. Returns an empty
+/// list if no approval is needed. `tainted` is true if the run has read untrusted text. Requests to
+/// `known_urls` reveal no data.
 #[must_use]
 pub fn approval_reasons(
     settings: &HumanSettings,
@@ -200,7 +200,7 @@ pub fn approval_reasons(
 ) -> Vec<Reason> {
     match tool.name.as_str() {
         ASK_USER => return vec![Reason::Clarification],
-        // One that is carried out at once never comes here.
+        // A call that is answered at once never gets here.
         PLANNING_TOOL => return vec![Reason::Plan],
         _ => {}
     }
@@ -226,7 +226,7 @@ pub fn approval_reasons(
     why
 }
 
-/// How much harm this call can do.
+/// Returns the possible harm of this call.
 #[must_use]
 pub fn call_risk(
     settings: &HumanSettings,

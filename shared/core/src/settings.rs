@@ -1,5 +1,5 @@
-//! What is decided when a run starts and holds until it ends: record 0 carries it, so that folding
-//! a journal never asks the environment.
+//! Settings that are fixed at the start of a run. Record 0 holds them, so that folding a journal never reads
+//! the environment.
 
 use std::collections::BTreeMap;
 
@@ -24,13 +24,13 @@ pub enum Mode {
     PlanSolve,
 }
 
-/// Which of a role's models makes a call.
+/// The model of a role that makes a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ModelChoice {
-    /// The role's own model, which is asked first.
+    /// The role's own model, which is called first.
     #[default]
     Primary,
-    /// The one that is asked when the role's own cannot answer.
+    /// The model that is called when the role's own model cannot answer.
     Fallback,
 }
 
@@ -71,16 +71,15 @@ impl OutputStyle {
     }
 }
 
-/// When a closing model call writes the answer of a run whose work is done. Work that was broken off is
-/// always summed up, and so is a plan.
+/// The condition for a closing model call that writes the answer of completed work. Incomplete work and plans
+/// always have a summary.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SummaryPolicy {
-    /// When the agent's last reply is not the answer: it says nothing, or is the end of a reply that was
-    /// cut off.
+    /// Only if the last reply is not the answer: the reply is empty, or ends a reply that was cut off.
     #[default]
     WhenNeeded,
-    /// After all work that took more than one reply.
+    /// After all work of more than one reply.
     Always,
 }
 
@@ -98,7 +97,7 @@ impl SummaryPolicy {
     }
 }
 
-/// What Plan-Solve may do.
+/// The limits and options of Plan-Solve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlanSettings {
@@ -106,18 +105,17 @@ pub struct PlanSettings {
     pub max_steps: u32,
     /// Tasks at work at once, 1-1 000, default 10; the others wait in the run's state.
     pub max_parallel_tasks: u32,
-    /// Rounds of tasks, 1-100, default 40. Used up, the run sums up what there is.
+    /// Maximum rounds of tasks, 1-100, default 40. At the limit, the run sums up its results.
     pub max_rounds: u32,
-    /// Turns of a run and its tasks together, 1-100 000, default 10 000. A task is given a share.
+    /// Maximum turns of a run and its tasks together, 1-100 000, default 10 000. A task receives a share.
     pub max_run_turns: u32,
-    /// Turns of one task's agent, 1-1 000, default 40.
+    /// Maximum turns of one task's agent, 1-1 000, default 40.
     pub max_task_turns: u32,
-    /// Whether completed steps lead to the end without the planner being asked again (default no).
+    /// True if completed steps end the work without another planner turn (default false).
     pub ends_when_complete: bool,
-    /// Whether a task's tool calls and their results stay out of its run's conversation (default
-    /// yes).
+    /// True if a task's tool calls and results stay out of its run's conversation (default true).
     pub clear_tool_context: bool,
-    /// Whether a model names a role for each tool of a task, for viewers (default no).
+    /// True if a model names a role for each tool of a task, for viewers (default false).
     pub employees: bool,
 }
 
@@ -136,19 +134,18 @@ impl Default for PlanSettings {
     }
 }
 
-/// When older turns of a conversation are summed up.
+/// The conditions for a summary of a conversation's older turns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ContextSettings {
-    /// Percent of the model's input limit that a conversation may take up, 50-95, default 80.
+    /// Percent of the model's input limit that a conversation may use, 50-95, default 80.
     pub compact_at_percent: u32,
-    /// Newest turns that are not summed up, 1-100, default 4, as long as they take up no more than
-    /// half of the limit; the newest never is.
+    /// The number of newest turns without a summary, 1-100, default 4. They may use at most half of the
+    /// limit; the newest turn is always kept.
     pub keep_turns: u32,
-    /// Tokens of input that the model of each role took when the run began: what holds until a
-    /// reply says otherwise.
+    /// Input limit in tokens of each role's model at the start of the run. The limit in a reply replaces it.
     pub input_limits: BTreeMap<Role, u64>,
-    /// Tokens of input that models take whose providers refused requests of more, by the models' names.
+    /// Input limits in tokens by model name, learned from providers that rejected larger requests.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub learned_limits: BTreeMap<String, u64>,
 }
@@ -165,7 +162,7 @@ impl Default for ContextSettings {
 }
 
 impl ContextSettings {
-    /// Keeps the limit that a reply's record holds for a model, if requests of more were refused.
+    /// Stores a model's limit from a reply's record, if the provider rejected larger requests.
     pub(crate) fn learn_limit(&mut self, window: Option<&WindowUsage>) {
         if let Some(WindowUsage { limit, learned_for: Some(model), .. }) = window {
             self.learned_limits.insert(model.clone(), *limit);
@@ -178,43 +175,42 @@ impl ContextSettings {
 pub struct RunSettings {
     /// The mode: one loop, or a plan with tasks.
     pub mode: Mode,
-    /// The language of its prompts.
+    /// The language of the prompts.
     pub language: Language,
-    /// What it may use up.
+    /// The budget of the run.
     pub budget: Budget,
-    /// When a closing call writes the answer (default when needed). `None` in records of before there was
-    /// a choice: always, and no message is marked as the answer.
+    /// The condition for a closing call that writes the answer (default when needed). `None` in records from
+    /// before this setting: always, and no message is marked as the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_policy: Option<SummaryPolicy>,
-    /// Calls of one turn that run at once, 1-64, default 4.
+    /// Maximum calls of one turn at the same time, 1-64, default 4.
     pub max_parallel_tool_calls: u32,
-    /// Calls of the tools named here that run at once, each at least 1; others have no bound of their
-    /// own (default none, as in old records).
+    /// Maximum calls at the same time for each named tool, at least 1. Other tools have no separate limit
+    /// (default none, as in old records).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub max_parallel_per_tool: BTreeMap<String, u32>,
-    /// Calls of one turn that run at all, default 32; the rest is answered `too_many`.
+    /// Maximum calls of one turn, default 32; further calls fail with `too_many`.
     pub max_tool_calls_per_turn: u32,
-    /// Characters of a tool's result that the model sees, default 10 000.
+    /// Maximum characters of a tool's result in the model view, default 10 000.
     pub max_result_chars: u32,
-    /// What Plan-Solve may do.
+    /// The limits and options of Plan-Solve.
     #[serde(default)]
     pub plan: PlanSettings,
-    /// When older turns are summed up.
+    /// The conditions for a summary of older turns.
     #[serde(default)]
     pub context: ContextSettings,
-    /// Whether models see placeholders for long URLs (default no, as in old records).
+    /// True if models see placeholders for long URLs (default false, as in old records).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compress_urls: bool,
-    /// Whether what identifies a person is masked in tool results (default no, as in old records).
+    /// True if data that identifies a person is masked in tool results (default false, as in old records).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mask_pii: bool,
-    /// When people are asked.
+    /// The settings for human requests.
     #[serde(default)]
     pub human: HumanSettings,
-    /// SHA-256 of the prompts it was started with (informative: the prompts of the code that
-    /// performs a call are used).
+    /// SHA-256 of the prompts at the start (informative: calls use the prompts of the executing code).
     pub prompt_version: String,
-    /// The configured model of each role, by its name in the settings (informative).
+    /// The name of each role's configured model in the settings (informative).
     pub models: BTreeMap<Role, String>,
 }
 

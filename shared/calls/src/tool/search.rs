@@ -1,23 +1,23 @@
-//! What a search found, as people are shown it.
+//! Results of searches, as users see them.
 
 use serde::{Deserialize, Serialize};
 
-/// What was found for one question, best first.
+/// The results of one query, best first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueryFindings {
-    /// The question as it was asked.
+    /// The query as the search received it.
     pub query: String,
-    /// The pages, of which some may stand with another question too.
+    /// The pages; a page may also be in the results of another query.
     pub pages: Vec<SearchedPage>,
 }
 
-/// A page that was found.
+/// A page in the results of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchedPage {
-    /// Its title; may be empty.
+    /// The title; may be empty.
     pub title: String,
-    /// The URL at which it is.
+    /// The URL of the page.
     pub url: String,
-    /// What an engine or the page itself says, at most 300 characters.
+    /// Text from an engine or from the page, at most 300 characters.
     pub excerpt: String,
 }

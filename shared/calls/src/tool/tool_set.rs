@@ -1,4 +1,4 @@
-//! Sets of tools by name: a turn's record need not repeat what an earlier one of its journal says.
+//! Tool sets by name: a turn's record need not repeat a set from an earlier record of its journal.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,16 +9,16 @@ use super::{OfferedTool, canonical_json};
 use djinn_budget::estimate::Estimate;
 use djinn_ids::sha256_hex;
 
-/// Hex digits of a hash: 128 bits, which nobody meets twice by chance.
+/// Hex digits of a hash: 128 bits, enough to rule out accidental collisions.
 const HASH_DIGITS: usize = 32;
 
-/// Names a set of tools by its content: the first half of the SHA-256 of their canonical JSON, in hex.
+/// The name of a tool set: the first half of the SHA-256 of the tools' canonical JSON, in hex.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ToolSetHash(String);
 
 impl ToolSetHash {
-    /// The hash of these tools in this order, with what they declare.
+    /// Computes the hash of these tools in this order, including their declarations.
     #[must_use]
     pub fn of(tools: &[OfferedTool]) -> Self {
         let tools = serde_json::to_value(tools).unwrap_or_default();
@@ -34,12 +34,12 @@ impl fmt::Display for ToolSetHash {
     }
 }
 
-/// The set that a request offered, and what of it was so in this turn alone.
+/// The tool set of a request, with the estimates that apply to this turn only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolSetRef {
-    /// The hash of the tools as they declare themselves.
+    /// The hash of the tools with their declared values.
     pub hash: ToolSetHash,
-    /// What calls of these tools may cost in this turn, where that is not what they declare.
+    /// The estimates of this turn that differ from the declarations, by tool name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub estimates: BTreeMap<String, Estimate>,
 }
@@ -52,7 +52,7 @@ impl ToolSetRef {
         hash.map(|hash| Self { hash, estimates })
     }
 
-    /// These tools as they were in this turn.
+    /// Returns these tools with the estimates of this turn.
     #[must_use]
     pub fn with_estimates(&self, tools: &[OfferedTool]) -> Vec<OfferedTool> {
         let mut tools = tools.to_vec();

@@ -1,12 +1,12 @@
-//! What a tool has for its next call.
+//! State that a tool keeps for its next call.
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes that a tool keeps from one call of a run to the next. Nobody else reads them.
+/// Bytes that a tool keeps from one call of a run to the next. Only the tool reads them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolState {
-    /// The object of the session that holds them, as a file's is named.
+    /// The key of the session's object that holds the bytes.
     pub object: String,
-    /// How many there are.
+    /// The number of bytes.
     pub size: u64,
 }

@@ -12,74 +12,74 @@ use crate::id::{MAX_DEPTH, Path, RequestId, SessionId, SessionName, TenantId, Us
 use crate::session::SharedSession;
 use crate::settings::{Mode, OutputStyle, Role, RunSettings};
 
-/// The question and everything that decides how it is worked on.
+/// The question and everything that decides how the run works.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSpec {
-    /// Whose run it is.
+    /// The tenant of the run.
     pub tenant: TenantId,
-    /// The user who asked; not the owner of a session that is shared with them.
+    /// The asker; in a shared session, not the owner.
     pub user: UserId,
-    /// The conversation it belongs to, by its owner's label.
+    /// The session of the run, by its owner's label.
     pub session: SessionId,
-    /// How that is shared with who asked, if it is somebody else's (default none, as in old records).
+    /// The share of the asker, if the session belongs to another user (default none, as in old records).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<SharedSession>,
-    /// The client's label for it.
+    /// The client's label for the request.
     pub request: RequestId,
-    /// SHA-256 of what was asked, to tell a repeat from a reused request id.
+    /// SHA-256 of the request, which distinguishes a repeat from a reused request id.
     pub body_hash: String,
-    /// The question as the user asked it; a task is given its run's.
+    /// The question as the user wrote it; a task receives the question of its run.
     pub question: String,
     /// The form the answer should take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_style: Option<OutputStyle>,
-    /// Members of the request that have no effect, by their names.
+    /// The names of request fields without effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<String>,
-    /// What is wrong with texts of the deployment, in a sentence each.
+    /// Problems of the deployment's texts, in a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Instructions of the deployment or the client, put into the system prompt.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub base_prompt: String,
-    /// The session's newest questions and answers, oldest first. The older half is summed up where they are
-    /// [`MAX_HISTORY`](crate::conversation::MAX_HISTORY) or more.
+    /// The session's newest questions and answers, oldest first. The older half of
+    /// [`MAX_HISTORY`](crate::conversation::MAX_HISTORY) or more exchanges is summed up.
     #[serde(default)]
     pub history: Vec<Exchange>,
-    /// Tokens of that history; 0 in old records.
+    /// Tokens of the history; 0 in old records.
     #[serde(default)]
     pub history_tokens: u64,
-    /// The summary of everything before the history, by an earlier run of the session or by the run that this is a task of.
+    /// The summary of everything before the history, by an earlier run of the session or by a task's parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<CompactedContext>,
     /// The session's files, oldest first.
     #[serde(default)]
     pub files: Vec<ProductFile>,
-    /// The files among them that came with the question, in its order. At most 100, and 20 images.
+    /// The files that came with the question, in its order. At most 100, and 20 images.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
-    /// What holds until the run ends.
+    /// The settings, constant until the run ends.
     pub settings: RunSettings,
-    /// The step that this is about, when it is a task and no run of a user's.
+    /// The work of a task or agent call; `None` for a user's run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<ChildSpec>,
 }
 
 impl RunSpec {
-    /// Whose session it is asked in.
+    /// Returns the owner of the session.
     #[must_use]
     pub fn owner(&self) -> &UserId {
         SharedSession::owner_of(self.shared.as_ref(), &self.user)
     }
 
-    /// The agent that works on it, if one was named.
+    /// Returns the named agent of the run, if any.
     #[must_use]
     pub fn agent(&self) -> Option<&AgentSpec> {
         self.child.as_ref()?.agent.as_deref()
     }
 
-    /// How it is worked on: a task, which names no agent, by thinking and acting, and so is an agent at the
-    /// lowest level, whose plan could have no tasks.
+    /// Returns the mode of the run. A task without an agent works in `react`. So does an agent at the lowest
+    /// level, because its plan could have no tasks.
     #[must_use]
     pub fn work_mode(&self) -> Mode {
         match (&self.child, self.agent()) {
@@ -89,7 +89,7 @@ impl RunSpec {
         }
     }
 
-    /// Whose model thinks and acts in it. A plan is made by the planner's.
+    /// Returns the role whose model thinks and acts in the run. The planner's model creates a plan.
     #[must_use]
     pub fn working_role(&self) -> Role {
         match (&self.child, self.agent()) {
@@ -99,20 +99,20 @@ impl RunSpec {
         }
     }
 
-    /// Characters of a tool's result that its agent is shown.
+    /// Returns the maximum characters of a tool's result in the model view.
     #[must_use]
     pub fn max_result_chars(&self) -> u32 {
         let own = self.agent().and_then(|agent| agent.max_result_chars);
         own.unwrap_or(self.settings.max_result_chars)
     }
 
-    /// How many runs below it may have invocations of their own.
+    /// Returns the maximum runs below that may have their own invocations.
     #[must_use]
     pub fn places(&self) -> u32 {
         self.child.as_ref().map_or(MAX_PLACES, |child| child.places)
     }
 
-    /// The same for this agent: what its file says holds until it ends.
+    /// Returns the spec for this agent. The content of the agent's file applies until the run ends.
     #[must_use]
     pub fn with_agent(mut self, agent: AgentSpec) -> Self {
         let budget = &mut self.settings.budget;
@@ -122,7 +122,7 @@ impl RunSpec {
             self.attachments = Vec::new();
         }
         if let Some(child) = &mut self.child {
-            // Its plan, if it makes one, is about what it is called for.
+            // The plan of an agent in this mode is about the task of its call.
             let task = child.arguments.get(TASK_ARGUMENT).and_then(|task| task.as_str());
             if let (Mode::PlanSolve, Some(task)) = (agent.mode, task) {
                 self.question = task.to_owned();
@@ -137,21 +137,21 @@ impl RunSpec {
         self
     }
 
-    /// The way to it from the root of its tree.
+    /// Returns the path from the root of the tree to the run.
     #[must_use]
     pub fn path(&self) -> Path {
         self.child.as_ref().map(ChildSpec::path).unwrap_or_default()
     }
 
-    /// The session as who asked names it.
+    /// Returns the asker's name for the session.
     #[must_use]
     pub fn session_name(&self) -> SessionName {
         SharedSession::name_of(self.shared.as_ref(), &self.session)
     }
 }
 
-/// The last file that a child's words name and the session does not have, or a name that no other run would
-/// choose.
+/// Returns the last file name in a child's description that the session does not have. The default is a name
+/// that no other run would choose.
 fn choose_file_name(child: &ChildSpec, agent: &AgentSpec, files: &[ProductFile]) -> String {
     let is_new = |name: &&str| files.iter().all(|file| file.name.as_str() != *name);
     let named = find_text_files(&child.description).into_iter().rev().find(is_new);
