@@ -1,5 +1,5 @@
-//! What functions need around them that run in processes of their own, as `cargo lambda watch` runs
-//! them: the stores, the demo model, and a timer for the alarms.
+//! Backing services for functions in separate processes, as `cargo lambda watch` runs them: the stores, the
+//! demo model, and a timer for the alarms.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,15 +23,15 @@ use crate::{ALARM_EVERY, demo};
 /// The executor's name at the local host.
 const EXECUTOR: &str = "executor";
 
-/// How the backing services are started.
+/// Options of the backing services.
 pub struct BackingOptions {
-    /// Where they keep everything; `None` keeps nothing.
+    /// The data directory; `None` keeps nothing.
     pub dir: Option<PathBuf>,
     /// Looks a variable up: models.
     pub var: Var,
-    /// The host that runs the functions, `http://127.0.0.1:9000`.
+    /// The URL of the functions' host, for example `http://127.0.0.1:9000`.
     pub host: String,
-    /// How often the runs that have not ended are brought to the executor.
+    /// Interval at which unfinished runs are sent to the executor.
     pub alarm_every: Duration,
 }
 
@@ -43,7 +43,7 @@ impl BackingOptions {
     }
 }
 
-/// Running backing services. They stop when this is dropped.
+/// Running backing services. Dropping the value stops all of them.
 pub struct Backing {
     aws: Aws,
     host: String,
@@ -53,10 +53,10 @@ pub struct Backing {
 }
 
 impl Backing {
-    /// Starts everything, and ends the leases of functions that are gone.
+    /// Starts all services, and ends the leases of dead functions.
     ///
     /// # Errors
-    /// [`SystemError`], whose text says what to do.
+    /// Returns [`SystemError`], whose text says what to do.
     pub async fn start(options: BackingOptions) -> Result<Self, SystemError> {
         let origins = LocalOrigins::from_vars(&options.var)?;
         let stores =
@@ -73,7 +73,7 @@ impl Backing {
         Ok(Self { aws, host: options.host, demo_model: scripted, alarms, _stores: stores })
     }
 
-    /// The variables that lead functions here.
+    /// Returns the environment variables that connect functions to these services.
     #[must_use]
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         let settings = self.aws.settings();
@@ -89,7 +89,7 @@ impl Backing {
             aws::S3_URL.pair(endpoint(&settings.endpoints.s3)),
             aws::STORE_KEY.pair(key),
             aws::LAMBDA_URL.pair(&self.host),
-            // As in template.yaml: a REST API puts its stage before the path.
+            // As in template.yaml: a REST API puts the stage before the path.
             ("AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH", "true".to_owned()),
         ];
         if let Some(scripted) = &self.demo_model {
@@ -98,7 +98,7 @@ impl Backing {
         variables
     }
 
-    /// Where the host serves the agent's function URL.
+    /// Returns the host's URL of the agent function.
     #[must_use]
     pub fn agent_url(&self) -> String {
         format!("{}/lambda-url/agent", self.host)
@@ -110,12 +110,12 @@ impl Backing {
         self.demo_model.as_ref()
     }
 
-    /// Brings every run that has not ended to the executor, as its alarm would. A run that is being
-    /// driven is not disturbed.
+    /// Sends every unfinished run to the executor, as the run's alarm would. Runs with a driver are not
+    /// disturbed.
     ///
     /// # Errors
-    /// [`StoreError`] when the runs cannot be listed or the host does not take an invocation; the
-    /// others are brought to it all the same.
+    /// Returns [`StoreError`] if the runs cannot be listed or the host rejects an invocation. The other runs
+    /// are sent all the same.
     pub async fn continue_runs(&self) -> Result<(), StoreError> {
         let keys = unfinished_runs(&self.aws.store()).await?;
         kick_all(&keys, &self.aws.invoker()).await
@@ -128,8 +128,8 @@ impl Drop for Backing {
     }
 }
 
-/// One timer stands in for the alarm of every run: there are few, and functions in other processes
-/// cannot set it.
+/// One timer replaces the alarms of all runs: runs are few, and functions in other processes cannot set this
+/// timer.
 async fn ring_alarms(store: AwsStore, invoker: impl Invoker, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
@@ -143,7 +143,7 @@ async fn ring_alarms(store: AwsStore, invoker: impl Invoker, every: Duration) {
     }
 }
 
-/// Kicks every run, also those behind one that cannot be; the last error is told.
+/// Kicks every run, even after an error; returns the last error.
 async fn kick_all(keys: &[RunKey], invoker: &impl Invoker) -> Result<(), StoreError> {
     let mut outcome = Ok(());
     for key in keys {

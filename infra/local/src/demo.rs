@@ -1,5 +1,5 @@
-//! The scripted demo model, for a laptop without a model: it knows some kinds of questions, and says so. And the
-//! site that is searched on a laptop without an engine.
+//! The scripted demo model, for a laptop without a model. The model knows a few kinds of questions, and says
+//! so. Also the demo site, searched on a laptop without an engine.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use serde_json::json;
 use crate::demo_search::DemoSite;
 use crate::system::SystemError;
 
-/// Between two pieces of what it says, so that streaming can be seen.
+/// Delay between two pieces of a response, to make streaming visible.
 const PACE: Duration = Duration::from_millis(30);
 
-/// Starts it, unless a model is configured.
+/// Starts the demo model, unless a model is configured.
 pub(crate) async fn start_if_needed(
     var: &(dyn Fn(&str) -> Option<String> + Send + Sync),
 ) -> Result<Option<ScriptedModel>, SystemError> {
@@ -30,10 +30,10 @@ pub(crate) async fn start_if_needed(
     scripted.map(Some).map_err(SystemError::Demo)
 }
 
-/// The variables that lead to it.
+/// Returns the variables for connecting to the demo model.
 pub(crate) fn model_variables(base_url: &str) -> [(&'static str, String); 3] {
     [
-        // Not a word that it says: keys are blotted out of what providers say.
+        // Must not be a word of the model's texts: keys are removed from provider responses.
         OPENAI_API_KEY.pair("scripted-demo-key"),
         OPENAI_BASE_URL.pair(base_url),
         OPENAI_MODEL.pair("scripted-demo"),
@@ -49,8 +49,8 @@ pub(crate) async fn start_site_if_needed(
     DemoSite::start(folder).await.map(Some).map_err(SystemError::Site)
 }
 
-/// The variables that lead to the site, which may be reached besides the `origins` of this machine that are
-/// configured.
+/// Returns the variables for connecting to the demo site. The site is added to the configured `origins` that
+/// requests may reach.
 pub(crate) fn site_variables(
     base_url: &str,
     origins: Option<String>,

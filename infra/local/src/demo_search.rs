@@ -1,5 +1,5 @@
-//! The demo site and a search engine over it, on loopback: what a laptop has to search in where no
-//! engine is configured. It answers as `SearXNG` does, and each result names its engine: `demo`.
+//! The demo site and a search engine over the site, on loopback, for a laptop without a configured engine.
+//! The API is SearXNG's, and each result names the engine `demo`.
 
 mod index;
 mod page_text;
@@ -23,20 +23,20 @@ use tower_http::services::ServeDir;
 use crate::serve::{ServeTimeouts, serve, with_body_timeout};
 use index::{SiteHit, SiteIndex};
 
-/// The name that the engine gives itself in every result.
+/// The engine's name in every result.
 const ENGINE: &str = "demo";
 
-/// How many results one answer has, as a page of a `SearXNG` instance does.
+/// Maximum number of results per response, as on a page of a SearXNG instance.
 const MAX_HITS: usize = 10;
 
-/// A running demo site with its search engine. Both stop when it is dropped.
+/// A running demo site with its search engine. Dropping the value stops both.
 #[derive(Debug)]
 pub struct DemoSite {
     address: SocketAddr,
     task: JoinHandle<()>,
 }
 
-/// What answers one search.
+/// The state of the search route.
 #[derive(Clone)]
 struct SearchRoute {
     index: Arc<SiteIndex>,
@@ -44,11 +44,11 @@ struct SearchRoute {
 }
 
 impl DemoSite {
-    /// Reads the pages of a folder, and serves them with an index over them on a free port of
-    /// loopback. Pages in folders below it are served and not indexed.
+    /// Reads the pages of a folder, and serves the pages and a search index on a free loopback port. Pages in
+    /// subfolders are served but not indexed.
     ///
     /// # Errors
-    /// The folder cannot be read or has no page, or no port can be listened on.
+    /// Returns an error if the folder cannot be read or has no page, or if no port can be opened.
     pub async fn start(folder: &Path) -> io::Result<Self> {
         let index = Arc::new(SiteIndex::read(folder)?);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
@@ -63,7 +63,7 @@ impl DemoSite {
         Ok(Self { address, task })
     }
 
-    /// The origin of the site, under which `/search` is its engine.
+    /// The origin of the site; the search engine is at `/search`.
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
@@ -76,7 +76,7 @@ impl Drop for DemoSite {
     }
 }
 
-/// Searches for `q`. Like an instance of `SearXNG` it refuses a form of answers that it does not offer.
+/// Searches for `q`. As in SearXNG, a format other than the offered ones is rejected.
 async fn answer_search(State(route): State<SearchRoute>, RawQuery(raw): RawQuery) -> Response {
     let raw = raw.unwrap_or_default();
     let find_value = |name: &str| {

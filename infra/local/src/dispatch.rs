@@ -1,5 +1,4 @@
-//! What Lambda and EventBridge Scheduler do on AWS: asynchronous invocations and recurring alarms,
-//! in this process.
+//! In-process replacements for Lambda's asynchronous invocations and EventBridge Scheduler's alarms.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +11,7 @@ use djinn_runtime::port::{RunKey, StoreError};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// How often an alarm fires, as on AWS.
+/// Default interval of an alarm, as on AWS.
 pub const ALARM_EVERY: Duration = Duration::from_secs(120);
 
 /// The sending end of the executor's queue.
@@ -24,7 +23,7 @@ pub struct LocalDispatch {
     alarm_every: Duration,
 }
 
-/// A recurring alarm; it stops when it is dropped.
+/// A recurring alarm. Dropping the value stops the alarm.
 #[derive(Debug)]
 struct Alarm(JoinHandle<()>);
 
@@ -35,7 +34,8 @@ impl Drop for Alarm {
 }
 
 impl LocalDispatch {
-    /// A queue whose other end whoever runs the executor reads. Alarms fire every `every`.
+    /// Creates a dispatch and the receiver of its invocations, for the executor. Alarms fire at the interval
+    /// `every`.
     #[must_use]
     pub fn new(every: Duration) -> (Self, mpsc::UnboundedReceiver<RunInvocation>) {
         let (queue, invocations) = mpsc::unbounded_channel();

@@ -1,4 +1,4 @@
-//! The font that charts and documents have for Chinese, out of a package of npm.
+//! Installs the Chinese font for charts and documents from an npm package.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,20 +6,20 @@ use std::process::Command;
 
 use crate::python::{PythonError, run};
 
-/// The package, and the hash of its archive, which npm compares.
+/// The package, and its lock file with the archive's hash, verified by npm.
 const PACKAGE: &str = include_str!("../../sandbox/package.json");
 const LOCK: &str = include_str!("../../sandbox/package-lock.json");
-/// Where the font lies in what npm installs: Noto Sans SC, regular, under the SIL Open Font License.
+/// The font's path in the npm installation: Noto Sans SC, regular, under the SIL Open Font License.
 const INSTALLED: &str =
     "node_modules/@expo-google-fonts/noto-sans-sc/400Regular/NotoSansSC_400Regular.ttf";
-/// Its name in the folder of fonts.
+/// The font's file name in the fonts folder.
 const NAME: &str = "NotoSansSC-Regular.ttf";
 
-/// Brings the font into the folder `fonts` of `place`, unless it is there, and returns its path. `say` is told
-/// before the download of 60 MB, of which 10 MB are kept.
+/// Installs the font in the folder `fonts` of `place`, unless already installed, and returns the font's path.
+/// Calls `say` before the download of 60 MB, of which 10 MB are kept.
 ///
 /// # Errors
-/// [`PythonError`], where there is no npm, no network or no room: code and documents work without the font.
+/// Returns [`PythonError`] without npm, network or disk space. Code and documents also work without the font.
 pub fn prepare_font(place: &Path, say: &dyn Fn(&str)) -> Result<PathBuf, PythonError> {
     let folder = place.join("fonts");
     let font = folder.join(NAME);
@@ -35,7 +35,7 @@ pub fn prepare_font(place: &Path, say: &dyn Fn(&str)) -> Result<PathBuf, PythonE
     let install =
         ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--logs-max=0"];
     run(Command::new("npm").args(install).current_dir(&package))?;
-    // The last step, so that a font that is there is whole.
+    // The rename comes last, so an existing font is complete.
     fs::rename(package.join(INSTALLED), &font).map_err(unwritable)?;
     fs::remove_dir_all(&package).map_err(unwritable)?;
     Ok(font)

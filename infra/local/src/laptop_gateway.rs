@@ -12,7 +12,7 @@ use gateway::{GatewaySettings, LocalGateway};
 /// Makes the gateway, or says why there can be none.
 type Start = Box<dyn FnOnce() -> Result<LocalGateway<AwsSecrets>, String> + Send>;
 
-/// A gateway that is made when it is first asked.
+/// A gateway that is created on first use.
 pub(crate) struct LaptopGateway(LazyLock<Result<LocalGateway<AwsSecrets>, String>, Start>);
 
 impl LaptopGateway {

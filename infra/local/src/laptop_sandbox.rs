@@ -1,5 +1,5 @@
-//! The sandbox on a laptop: the function's own, in this process, on a Python that is installed when code is first
-//! needed.
+//! The sandbox on a laptop: the function's sandbox in this process. Python is installed when a job first
+//! needs Python.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,17 +18,18 @@ use crate::font::prepare_font;
 use crate::preparation::{InstallProgress, Preparation, PreparationFailed, ReportProgress};
 use crate::python::{PythonError, prepare_python_with_progress, remove_unfinished_python};
 
-/// Time that a job waits for the installation: a slow network brings 150 MB in that time.
+/// Maximum wait of a job for the installation: enough for 150 MB over a slow network.
 const PATIENCE: Duration = Duration::from_secs(570);
-/// Time that a job waits for its turn.
+/// Maximum wait of a job in the queue.
 const QUEUE_PATIENCE: Duration = Duration::from_secs(300);
-/// The timeout of a call: that, and what every job has.
+/// Timeout of a call: the wait for the installation plus the time of a job.
 const CALL_TIMEOUT: Duration = Duration::from_secs(630);
 /// Folders in the home.
 const PYTHON: &str = "python";
 const SCRATCH: &str = "sandbox";
 
-/// A sandbox that installs its Python. If that fails, jobs learn why, and it is tried again after a while.
+/// A sandbox with an automatic installation of Python. If the installation fails, jobs receive the reason,
+/// and a later job retries.
 pub struct LaptopSandbox {
     python: Arc<Preparation<LocalSandbox>>,
 }
@@ -42,9 +43,9 @@ struct Installation {
 }
 
 impl LaptopSandbox {
-    /// A sandbox that keeps its Python in `home/python`. `say` is given sentences for the terminal, and `explain` the
-    /// reason if there is no Python. Without `needs_file_wall` code runs on a kernel that has no Landlock, where it can
-    /// read what this user can.
+    /// Creates a sandbox with Python in `home/python`. `say` receives sentences for the terminal, and
+    /// `explain` the reason for a failed installation. Without `needs_file_wall`, code may run on a kernel
+    /// without Landlock, and can then read all files of this user.
     #[must_use]
     pub fn new(
         home: PathBuf,
@@ -60,11 +61,10 @@ impl LaptopSandbox {
         Self { python: Arc::new(Preparation::new(prepare)) }
     }
 
-    /// Removes what processes that were killed left in `home`: folders of their jobs, and an installation that broke
-    /// off.
+    /// Removes the leftovers of killed processes from `home`: job folders and an unfinished installation.
     ///
     /// # Errors
-    /// [`io::Error`] where something cannot be removed.
+    /// Returns [`io::Error`] if a file or folder cannot be removed.
     pub fn remove_leftovers(home: &Path) -> io::Result<()> {
         let scratch = home.join(SCRATCH);
         if scratch.exists() {

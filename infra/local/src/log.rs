@@ -1,4 +1,4 @@
-//! The log goes to standard error, and to whoever explains it.
+//! Writes the log to standard error and to the explainer.
 
 use std::io::{self, Write};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A value whose preparation takes long: it begins when the value is first needed, and begins again after a failure.
+//! A value with a slow preparation, which starts on first use and again after a failure.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use djinn_runtime::port::tool::BoxFuture;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Time between the first failure and the next attempt. It doubles with each failure.
+/// Delay between the first failure and the next attempt. The delay doubles with each failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 /// The longest time between two attempts.
 const MAX_PAUSE: Duration = Duration::from_secs(300);
@@ -33,7 +33,7 @@ pub(crate) struct PreparationFailed {
     pub(crate) retry_in: Duration,
 }
 
-/// A value that is prepared when it is first needed. An attempt goes on when the caller that began it is gone.
+/// A value prepared on first use. An attempt continues even if the caller that started the attempt is gone.
 pub(crate) struct Preparation<T> {
     prepare: Prepare<T>,
     state: watch::Sender<State<T>>,
@@ -56,11 +56,11 @@ impl<T: Send + Sync + 'static> Preparation<T> {
         Self { prepare: Box::new(prepare), state: watch::Sender::new(State::Idle) }
     }
 
-    /// Waits for the value, which is prepared unless the last attempt failed a moment ago. `report` is called with
-    /// the progress of the attempt whenever that changes.
+    /// Waits for the value, and prepares the value unless the last attempt failed just before. Calls `report`
+    /// whenever the progress of the attempt changes.
     ///
     /// # Errors
-    /// [`PreparationFailed`] where the last attempt failed.
+    /// Returns [`PreparationFailed`] if the last attempt failed.
     pub(crate) async fn wait(
         self: &Arc<Self>,
         mut report: impl FnMut(InstallProgress),
@@ -105,7 +105,7 @@ impl<T: Send + Sync + 'static> Preparation<T> {
         let report = Box::new(move |progress| {
             sender.state.send_replace(State::Running(Some(progress)));
         });
-        // A task of its own, so that a panic ends the attempt and not the preparation.
+        // A separate task, so a panic ends only the attempt.
         let attempt = tokio::spawn((self.prepare)(report)).await;
         let ended = attempt.unwrap_or_else(|error| Err(error.to_string()));
         self.state.send_replace(match ended {

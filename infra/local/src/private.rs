@@ -1,17 +1,18 @@
-//! Files and folders of the home that no other user of the machine may read.
+//! Creates files and folders of the home without access for other users of the machine.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// The folders of the home that users of jobs read, each with what it needs. Nobody else gets through the home to
-/// them.
+/// Folders of the home that the users of jobs read. Each folder sets the needed rights itself. Other users cannot
+/// pass through the home.
 const OF_JOBS: [&str; 2] = ["python", "sandbox"];
 
-/// Creates a folder with the missing ones above it, which its user alone may enter; one that is there is narrowed.
+/// Creates a folder and missing parents, accessible only to the current user. An existing folder loses other
+/// users' rights.
 ///
 /// # Errors
-/// What the operating system says.
+/// Returns the operating system's error.
 pub fn create_private_dir(dir: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -21,7 +22,7 @@ pub fn create_private_dir(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates an empty file that its user alone may read and write, if there is none.
+/// Creates an empty file readable and writable only by the current user, if the file does not exist.
 pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
@@ -30,8 +31,7 @@ pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Takes the rights of other users away from all that is in a home, whatever wrote it. What a link leads to is
-/// left as it is.
+/// Removes other users' rights from all entries of a home. Symbolic links and their targets stay unchanged.
 pub(crate) fn narrow_home(home: &Path) -> io::Result<()> {
     for entry in fs::read_dir(home)? {
         let entry = entry?;
@@ -43,8 +43,8 @@ pub(crate) fn narrow_home(home: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes the rights of other users away, but from a folder that is shared on purpose (with its sticky bit set, as
-/// `/tmp`). Some file systems have no rights to take away, which is no reason not to start.
+/// Removes other users' rights, except from a folder shared on purpose (with the sticky bit, as `/tmp`).
+/// A failure is only logged, because some file systems have no rights.
 fn narrow(path: &Path) {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! The Python of the sandbox on a laptop: an environment of its own with the packages that code may import.
+//! Python for the sandbox on a laptop: a virtual environment with the importable packages.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader};
@@ -7,23 +7,23 @@ use std::process::{Command, Output, Stdio};
 
 use crate::preparation::InstallProgress;
 
-/// What is installed, with the hash of each file.
+/// The packages, with the hash of each file.
 const REQUIREMENTS: &str = include_str!("../../sandbox/requirements.txt");
-/// The file in the environment that is written last.
+/// The file of the environment that is written last.
 const STAMP: &str = "installed.txt";
-/// The oldest Python that it runs on.
+/// The minimum version of Python.
 const OLDEST: (u32, u32) = (3, 11);
 
-/// Why there is no Python for code. Its text says what helps.
+/// The reason for a missing Python. The text says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum PythonError {
     /// No `python3` is on the path.
     #[error("there is no python3 on this machine: install Python 3.11 or later")]
     Missing,
-    /// The one that is there is too old.
+    /// The installed Python is too old.
     #[error("{0} is too old for code: Python 3.11 or later is needed")]
     TooOld(String),
-    /// A command that makes the environment failed.
+    /// A command of the installation failed.
     #[error("`{0}` failed: {1}")]
     Failed(String, String),
     /// The environment cannot be written.
@@ -32,7 +32,7 @@ pub enum PythonError {
 }
 
 impl PythonError {
-    /// The reason alone, without the command that failed.
+    /// Returns the reason without the failed command.
     pub(crate) fn reason(&self) -> String {
         match self {
             Self::Failed(_, reason) => format!("Python's packages were not installed: {reason}"),
@@ -41,19 +41,19 @@ impl PythonError {
     }
 }
 
-/// Installs the environment in `place`, unless it is there with the packages that are required, and returns its
-/// Python. `say` is given a sentence before the minute that it takes.
+/// Installs the environment in `place`, unless already installed with the required packages, and returns the
+/// path of Python. Calls `say` before the installation, which takes about a minute.
 ///
 /// # Errors
-/// [`PythonError`], whose text says what to do.
+/// Returns [`PythonError`], whose text says what to do.
 pub fn prepare_python(place: &Path, say: &dyn Fn(&str)) -> Result<PathBuf, PythonError> {
     prepare_python_with_progress(place, say, &|_| {})
 }
 
-/// The same; `report` is given the progress in packages.
+/// Like [`prepare_python`], and calls `report` with the progress in packages.
 ///
 /// # Errors
-/// [`PythonError`], whose text says what to do.
+/// Returns [`PythonError`], whose text says what to do.
 pub(crate) fn prepare_python_with_progress(
     place: &Path,
     say: &dyn Fn(&str),
@@ -80,7 +80,8 @@ pub(crate) fn prepare_python_with_progress(
     let total = REQUIREMENTS.lines().filter(|line| line.contains("==")).count() + 1;
     report(InstallProgress { done: 0, total });
     fs::create_dir_all(place).map_err(unwritable)?;
-    // The commands hold the lock too, and may outlive this process: two never write into one place.
+    // The commands inherit the lock and may outlive this process, so two installations never write to the
+    // same place.
     let held = || lock.try_clone().map(Stdio::from).map_err(unwritable);
     run_with_input(Command::new("python3").args(["-m", "venv", "--clear"]).arg(place), held()?)?;
     let list = place.join("requirements.txt");
@@ -101,10 +102,10 @@ pub(crate) fn prepare_python_with_progress(
     Ok(python)
 }
 
-/// Removes an installation into `place` that broke off, unless somebody is at it.
+/// Removes an unfinished installation from `place`, unless a process is installing now.
 ///
 /// # Errors
-/// [`io::Error`] where it cannot be removed.
+/// Returns [`io::Error`] if the installation cannot be removed.
 pub(crate) fn remove_unfinished_python(place: &Path) -> io::Result<()> {
     if !place.exists() || place.join(STAMP).exists() {
         return Ok(());
@@ -120,7 +121,7 @@ fn open_lock(place: &Path) -> io::Result<File> {
     if let Some(parent) = place.parent() {
         fs::create_dir_all(parent)?;
     }
-    // It is the input of commands too, and nothing is in it.
+    // The empty file is also the standard input of the commands.
     File::options().read(true).append(true).create(true).open(place.with_extension("lock"))
 }
 
@@ -128,9 +129,9 @@ fn python_of(place: &Path) -> PathBuf {
     place.join("bin").join("python")
 }
 
-/// The text of the stamp of an installation that has ended well.
+/// The stamp of a complete installation.
 fn required_stamp(place: &Path) -> String {
-    // An environment cannot be moved: its scripts name their interpreter by its path.
+    // An environment cannot be moved: scripts contain the interpreter's path.
     format!("# {}\n{REQUIREMENTS}", place.display())
 }
 
@@ -152,10 +153,10 @@ fn check_version() -> Result<(), PythonError> {
     }
 }
 
-/// Runs a command to its end.
+/// Runs a command and waits for the end.
 ///
 /// # Errors
-/// [`PythonError::Failed`] with the last line that it complained with.
+/// Returns [`PythonError::Failed`] with the last line of the command's error output.
 pub(crate) fn run(command: &mut Command) -> Result<Output, PythonError> {
     run_with_input(command, Stdio::null())
 }
@@ -172,7 +173,7 @@ fn run_with_input(command: &mut Command, input: Stdio) -> Result<Output, PythonE
     Err(PythonError::Failed(shown, describe_failure(printed.lines())))
 }
 
-/// Runs a command to its end, and calls `handle` with each line that it prints.
+/// Runs a command, and calls `handle` with each printed line.
 fn run_by_line(
     mut command: Command,
     input: Stdio,
@@ -183,7 +184,7 @@ fn run_by_line(
     let (reader, writer) = io::pipe().map_err(failed)?;
     command.stdin(input).stdout(writer.try_clone().map_err(failed)?).stderr(writer);
     let mut child = command.spawn().map_err(failed)?;
-    // Its own ends of the pipe.
+    // Closes this process's copies of the pipe's write end.
     drop(command);
     let mut lines = Vec::new();
     for line in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
@@ -197,7 +198,7 @@ fn run_by_line(
     Err(PythonError::Failed(shown, describe_failure(lines.iter().map(String::as_str))))
 }
 
-/// The reason why a command failed: the end of what it said of its network, or its last line.
+/// Returns the reason for a command's failure: the network error, or the last line.
 fn describe_failure<'a>(lines: impl DoubleEndedIterator<Item = &'a str> + Clone) -> String {
     let network = lines.clone().rev().find_map(|line| line.split_once("connection broken by"));
     if let Some((_, reason)) = network {

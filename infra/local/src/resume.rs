@@ -1,4 +1,4 @@
-//! Runs whose process is gone.
+//! Finds and continues runs of dead processes.
 
 use djinn_aws::AwsStore;
 use djinn_core::id::{BadId, TenantId, UserId};
@@ -9,10 +9,10 @@ use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::lease::Leases;
 use djinn_runtime::port::{RunKey, StoreError, UserKey};
 
-/// How many unfinished runs are looked for.
+/// Maximum number of unfinished runs to find.
 const MAX_RUNS: usize = 1_000;
 
-/// Every run of this machine's user that has not ended.
+/// Returns all unfinished runs of this machine's user.
 pub(crate) async fn unfinished_runs(store: &AwsStore) -> Result<Vec<RunKey>, StoreError> {
     let unusable = |error: BadId| StoreError::Unreadable(error.to_string());
     let tenant = TenantId::new("local").map_err(unusable)?;
@@ -23,10 +23,9 @@ pub(crate) async fn unfinished_runs(store: &AwsStore) -> Result<Vec<RunKey>, Sto
     Ok(runs.items.into_iter().map(|run| RunKey::new(tenant.clone(), run.run)).collect())
 }
 
-/// Ends the leases of processes that are gone, and returns the runs they drove. Only one process
-/// uses the local stores at a time, so when it starts, every lease is a dead one's, those of all runs
-/// below too. A lease is not released but made to lapse, so that the next driver records that the
-/// last one died.
+/// Ends the leases of dead processes, and returns their runs. Only one process uses the local stores at a
+/// time, so at start every lease belongs to a dead process. The leases of child runs end too. A lease is not
+/// released but expires, so the next driver records the crash.
 pub(crate) async fn take_over_dead_runs(store: &AwsStore) -> Result<Vec<RunKey>, StoreError> {
     let mut keys = Vec::new();
     for key in unfinished_runs(store).await? {
@@ -40,7 +39,7 @@ pub(crate) async fn take_over_dead_runs(store: &AwsStore) -> Result<Vec<RunKey>,
     Ok(keys)
 }
 
-/// Ends the leases of a run and of all runs below it. Returns false if the run has ended.
+/// Ends the leases of a run and of all runs below. Returns false if the run has ended.
 async fn take_over_dead_run(store: &AwsStore, key: &RunKey) -> Result<bool, StoreError> {
     if store.find_meta(key).await?.is_none_or(|meta| meta.status.has_ended()) {
         return Ok(false);
@@ -56,7 +55,7 @@ async fn take_over_dead_run(store: &AwsStore, key: &RunKey) -> Result<bool, Stor
 async fn running_children(store: &AwsStore, key: &RunKey) -> Result<Vec<RunKey>, StoreError> {
     let journal = match store.read_from(key, 0).await {
         Ok(records) => Journal::fold(&records).ok(),
-        // Whoever is to drive it ends it, and says so.
+        // The next driver ends an unreadable run with an error.
         Err(StoreError::Unreadable(_)) => None,
         Err(error) => return Err(error),
     };

@@ -1,4 +1,4 @@
-//! The journals of a run and of all runs below it, read where `cargo dev` keeps them.
+//! Reads the journals of a run and of all runs below from the data directory of `cargo dev`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,24 +12,24 @@ use djinn_runtime::port::{RunKey, StoreError};
 
 use crate::store::{Stores, StoresError, StoresOptions};
 
-/// Why the journals of a run cannot be read.
+/// The reason a run's journals cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SavedRunError {
     /// The stores cannot be opened.
     #[error(transparent)]
     Stores(#[from] StoresError),
-    /// They cannot be read.
+    /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// There is no such run.
+    /// The run does not exist.
     #[error("there is no run {0} here")]
     Unknown(RunId),
 }
 
-/// Reads the records of a tree of runs, those of a run before those of the runs below it.
+/// Reads the records of a tree of runs. A run's records precede the records of the runs below.
 ///
 /// # Errors
-/// [`SavedRunError`], whose text says what to do.
+/// Returns [`SavedRunError`], whose text says what to do.
 pub async fn read_saved_run(
     dir: PathBuf,
     tenant: TenantId,

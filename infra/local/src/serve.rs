@@ -1,4 +1,4 @@
-//! HTTP servers that wait for nobody for ever.
+//! HTTP servers with timeouts.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tower::{BoxError, Layer, Service};
 use tower_http::timeout::{RequestBodyTimeout, RequestBodyTimeoutLayer};
 
-/// How long a server waits for those who speak to it.
+/// Timeouts of a server for slow clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServeTimeouts {
-    /// Until a connection has sent a request's headers, the first one or the next. Longer than the 90 s
-    /// that most clients keep a connection they do not use, or one could close under a request.
+    /// Time until a connection has sent the headers of the first or next request. Longer than the 90 s for
+    /// which most clients keep idle connections, to avoid closing a connection during a request.
     pub headers: Duration,
     /// Between two pieces of a request's body.
     pub body: Duration,
@@ -31,8 +31,8 @@ impl Default for ServeTimeouts {
 /// After a connection could not be accepted.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Answers every connection until it is dropped; connections that are open then go on. Bodies are
-/// waited for by the service; see [`with_body_timeout`].
+/// Serves all connections until dropped; open connections then continue. The service limits the wait for
+/// bodies; see [`with_body_timeout`].
 pub(crate) async fn serve<S, B>(listener: TcpListener, service: S, patience: ServeTimeouts)
 where
     S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
@@ -63,7 +63,7 @@ where
     }
 }
 
-/// Routes that wait for no body for ever.
+/// Adds a timeout for request bodies to routes.
 pub(crate) fn with_body_timeout(
     routes: Router,
     patience: ServeTimeouts,
@@ -71,8 +71,8 @@ pub(crate) fn with_body_timeout(
     RequestBodyTimeoutLayer::new(patience.body).layer(routes)
 }
 
-/// A stream that sends what it has: with Nagle's algorithm each small frame of an answer waits for the
-/// last one's receipt.
+/// Disables Nagle's algorithm, with which each small frame would wait for the acknowledgment of the previous
+/// frame.
 fn without_delay(stream: TcpStream) -> TcpStream {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY not set");

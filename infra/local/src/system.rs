@@ -35,28 +35,28 @@ pub type LocalWorld = AwsWorld<LocalDispatch, LocalDispatch>;
 /// Looks an environment variable up.
 pub type Var = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// How the local system is started.
+/// Options of the local system.
 pub struct SystemOptions {
-    /// The deployment that is run: its tools.
+    /// The deployment, with its tools.
     pub djinn: Djinn,
-    /// Where it keeps everything; `None` keeps nothing.
+    /// The data directory; `None` keeps nothing.
     pub dir: Option<PathBuf>,
-    /// Where it listens; port 0 chooses a free one.
+    /// The listening address; port 0 chooses a free port.
     pub listen: SocketAddr,
     /// A built web UI to be served from the same origin.
     pub ui: Option<PathBuf>,
-    /// The pages of a site of the demo's, which is searched where no engine is configured.
+    /// The pages of a demo site, searched if no engine is configured.
     pub site: Option<PathBuf>,
     /// Looks a variable up: models, language, limits.
     pub var: Var,
-    /// How long things may take, where tests want it otherwise.
+    /// Timeouts and limits for tests; `None` reads the variables.
     pub settings: Option<Settings>,
-    /// How long it waits for those who speak to it.
+    /// Timeouts for slow clients.
     pub patience: ServeTimeouts,
-    /// How often a run's alarm fires.
+    /// Interval of a run's alarm.
     pub alarm_every: Duration,
-    /// Whether unfinished runs of an earlier process are continued at once, rather than when they
-    /// are asked for.
+    /// True if unfinished runs of an earlier process continue at once; false if such runs continue on
+    /// request.
     pub continue_runs: bool,
 }
 
@@ -77,30 +77,30 @@ impl Default for SystemOptions {
     }
 }
 
-/// Why the system cannot start.
+/// The reason the system cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
     /// The local stores cannot start; their own error says why.
     #[error(transparent)]
     Stores(#[from] StoresError),
-    /// A variable that the world of the runs is built from cannot be used.
+    /// A variable of the runs' world is invalid.
     #[error(transparent)]
     Wiring(#[from] WiringError),
     /// A variable of the agent's.
     #[error(transparent)]
     Setting(#[from] InvalidSetting),
-    /// The demo's site, which is searched if no engine is configured, cannot start.
+    /// The demo site, searched if no engine is configured, cannot start.
     #[error("the demo's site cannot start: {0}")]
     Site(std::io::Error),
-    /// The demo model, which stands in if no model is configured, cannot start.
+    /// The demo model, used if no model is configured, cannot start.
     #[error("the scripted demo model cannot start: {0}")]
     Demo(std::io::Error),
-    /// The address that the options name cannot be listened on.
+    /// The listening address cannot be opened.
     #[error("cannot listen on {address}: {error}")]
     Listen {
-        /// What was to be listened on.
+        /// The listening address of the options.
         address: SocketAddr,
-        /// Why it cannot be.
+        /// The error of the operating system.
         error: std::io::Error,
     },
 }
@@ -108,7 +108,7 @@ pub enum SystemError {
 /// The longest wait for drivers when the system stops.
 const MAX_STOP: Duration = Duration::from_secs(10);
 
-/// A running system. Everything stops when it is dropped.
+/// A running system. Dropping the value stops everything.
 pub struct System {
     address: SocketAddr,
     ports: LocalWorld,
@@ -120,10 +120,10 @@ pub struct System {
 }
 
 impl System {
-    /// Starts everything and listens.
+    /// Starts all parts and listens.
     ///
     /// # Errors
-    /// [`SystemError`], whose text says what to do.
+    /// Returns [`SystemError`], whose text says what to do.
     pub async fn start(options: SystemOptions) -> Result<Self, SystemError> {
         let origins = LocalOrigins::from_vars(&options.var)?;
         let stores =
@@ -166,7 +166,7 @@ impl System {
         Ok(system)
     }
 
-    /// The address is the one that its listener is bound to, port included.
+    /// The address of the listener, with the actual port.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -178,26 +178,26 @@ impl System {
         self.demo_model.as_ref()
     }
 
-    /// The site of the demo's that is searched, if no engine is configured.
+    /// The demo site, if no engine is configured.
     #[must_use]
     pub fn demo_site(&self) -> Option<&DemoSite> {
         self.demo_site.as_ref()
     }
 
-    /// The world its runs are driven in.
+    /// The world of the system's runs.
     #[must_use]
     pub fn ports(&self) -> &LocalWorld {
         &self.ports
     }
 
-    /// Its clients, which count their requests.
+    /// The system's AWS clients, which count requests.
     #[must_use]
     pub fn aws(&self) -> &Aws {
         &self.aws
     }
 
-    /// Ends it as a process ends that is asked to: drivers hand their runs over, for ten seconds at most. What goes on
-    /// from there in the next process has not crashed.
+    /// Stops gracefully: drivers hand over their runs, within 10 s. Runs handed over do not count as crashed
+    /// in the next process.
     pub async fn stop(self) {
         self.ports.shutdown.request();
         let idle = self.ports.shutdown.wait_until_idle();
@@ -230,7 +230,7 @@ impl Drop for System {
     }
 }
 
-/// What only a laptop says of itself.
+/// Returns the variables that are set only on a laptop.
 fn local_variables(
     theirs: &(dyn Fn(&str) -> Option<String> + Send + Sync),
     scripted: Option<&ScriptedModel>,
@@ -254,7 +254,7 @@ fn listen_error(address: SocketAddr, error: std::io::Error) -> SystemError {
     SystemError::Listen { address, error }
 }
 
-/// Runs the executor for every invocation, each in a task of its own, until no more can come.
+/// Runs the executor for every invocation, each in a separate task, until the queue closes.
 pub async fn run_executor(
     ports: LocalWorld,
     mut invocations: mpsc::UnboundedReceiver<RunInvocation>,
@@ -265,7 +265,7 @@ pub async fn run_executor(
         tokio::select! {
             invocation = invocations.recv() => {
                 let Some(invocation) = invocation else { return };
-                // The next process has every run that was handed over go on.
+                // The next process continues every run that was handed over.
                 if executor.ports.shutdown.is_requested() {
                     continue;
                 }

@@ -12,10 +12,11 @@ use axum::response::{IntoResponse, Response};
 use tower::ServiceExt as _;
 use tower_http::services::{ServeDir, ServeFile};
 
-/// The page renders files that models wrote as Markdown: it loads images from here and from the bucket alone.
+/// The page renders Markdown files written by models, so images load only from this server and from the
+/// bucket.
 const PAGE_POLICY: &str = "img-src 'self' data: blob: http://127.0.0.1:*; media-src 'self' data: blob: http://127.0.0.1:*";
 
-/// The UI, and what answers when it has nothing to say.
+/// The UI's files, and the routes for all other requests.
 #[derive(Clone)]
 struct Ui {
     files: ServeDir,
@@ -23,8 +24,8 @@ struct Ui {
     app: Router,
 }
 
-/// Puts a built UI beside the routes: its files, and its index for every page that its own router leads
-/// to. What asks for no page, or at a path of the routes, is refused by them.
+/// Adds a built UI to the routes. The UI's files are served, and its index for every page of the UI's own
+/// router. Requests for other content, or under the routes' paths, are rejected by the routes.
 pub(crate) fn mount_ui(app: Router, dir: &Path) -> Router {
     let ui = Ui {
         files: ServeDir::new(dir),
@@ -58,7 +59,7 @@ fn with_policy(mut response: Response) -> Response {
     response
 }
 
-/// Whether somebody wants to see a page: scripts and programs take anything, or JSON.
+/// Returns true if the client wants a page: scripts and programs accept anything, or JSON.
 fn accepts_page(headers: &HeaderMap) -> bool {
     let kinds = headers.get_all(ACCEPT).iter().filter_map(|kinds| kinds.to_str().ok());
     kinds.flat_map(|kinds| kinds.split(',')).any(|kind| kind.trim().starts_with("text/html"))

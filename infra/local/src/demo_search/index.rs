@@ -9,16 +9,16 @@ use bm25::{Document, SearchEngine, SearchEngineBuilder};
 use super::page_text::PageBlocks;
 use super::words::SiteWords;
 
-/// The page that only leads to others.
+/// The table of contents, which is not indexed.
 const CONTENTS: &str = "index.html";
 
-/// How often a word of a title counts.
+/// The weight of a word in a title.
 const TITLE_WEIGHT: usize = 3;
 
 /// Characters of a snippet.
 const SNIPPET: usize = 300;
 
-/// What the pages of a site say, found by words.
+/// A full-text index over the pages of a site.
 pub(super) struct SiteIndex {
     pages: Vec<IndexedPage>,
     engine: SearchEngine<u32, u32, SiteWords>,
@@ -29,18 +29,18 @@ struct IndexedPage {
     blocks: PageBlocks,
 }
 
-/// A page that was found.
+/// A page in the search results.
 pub(super) struct SiteHit<'a> {
     /// The path of the page below the site's folder.
     pub(super) file: &'a str,
     pub(super) title: &'a str,
-    /// The part of the page that has most of the question's words.
+    /// The block of the page with the most words of the query.
     pub(super) snippet: String,
     pub(super) score: f32,
 }
 
 impl SiteIndex {
-    /// Reads every page that lies right in the folder, but the one with the contents.
+    /// Reads all pages directly in the folder, except the table of contents.
     pub(super) fn read(folder: &Path) -> io::Result<Self> {
         let mut files = Vec::new();
         for entry in fs::read_dir(folder)? {
@@ -75,8 +75,8 @@ impl SiteIndex {
         Self { pages, engine }
     }
 
-    /// The pages that have any of the question's words, the best first. Equal ones keep the order of
-    /// their names.
+    /// Returns the pages with at least 1 word of the query, best first. Pages of equal rank are sorted by
+    /// name.
     pub(super) fn search_pages(&self, query: &str, at_most: usize) -> Vec<SiteHit<'_>> {
         let mut found = self.engine.search(query, None);
         found.sort_by(|a, b| {

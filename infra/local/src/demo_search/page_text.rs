@@ -1,17 +1,17 @@
-//! The text of a page of ours. No reader of foreign HTML: that is the gateway's work.
+//! Extracts the text of the demo site's own pages. Foreign HTML is the gateway's job.
 
 use std::collections::BTreeSet;
 
 use super::words::split_words;
 
-/// Where the text of a page begins and ends, the first that it has.
+/// The elements around a page's text; the first one found is used.
 const MAIN: [(&str, &str); 2] = [("<article>", "</article>"), ("<body>", "</body>")];
 
-/// Tags that begin or end a block of text.
+/// Tags at the beginning or end of a text block.
 const BLOCKS: [&str; 12] =
     ["dd", "dt", "h1", "h2", "h3", "li", "ol", "p", "pre", "table", "tr", "ul"];
 
-/// A page's title, and its text block by block.
+/// A page's title and text blocks.
 #[derive(Debug, PartialEq)]
 pub(super) struct PageBlocks {
     pub(super) title: String,
@@ -48,7 +48,7 @@ impl PageBlocks {
         self.blocks.join("\n")
     }
 
-    /// The block that has most of these words; the first of several.
+    /// Returns the block with the most of these words; the first block if several are equal.
     pub(super) fn best_block(&self, words: &str) -> &str {
         let wanted: BTreeSet<String> = split_words(words).into_iter().collect();
         let count_found = |block: &String| {
@@ -65,7 +65,7 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
     rest.split_once(end).map(|(inner, _)| inner)
 }
 
-/// The text without the entities that our pages use, and with single spaces.
+/// Decodes the entities used in the demo pages, and collapses white space.
 fn plain_text(text: &str) -> String {
     let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
     text.split_whitespace().collect::<Vec<_>>().join(" ")

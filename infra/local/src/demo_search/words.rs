@@ -1,8 +1,8 @@
-//! The words of a text as the index knows them.
+//! Splits text into words for the index.
 
 use bm25::Tokenizer;
 
-/// Words in small letters, and every two neighbours of Chinese and Japanese signs, which no space parts.
+/// Splits text into lowercase words, and Chinese and Japanese text into pairs of neighboring characters.
 pub(super) struct SiteWords;
 
 impl Tokenizer for SiteWords {
@@ -11,7 +11,7 @@ impl Tokenizer for SiteWords {
     }
 }
 
-/// Splits a text. A number keeps its decimal point and loses what parts its thousands.
+/// Splits a text into words. Numbers keep the decimal point and lose thousands separators.
 pub(super) fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut signs) = (String::new(), Vec::new());
@@ -45,7 +45,7 @@ fn push_word(words: &mut Vec<String>, word: &mut String) {
     }
 }
 
-/// A sign that stands alone is a word of its own.
+/// Appends each pair of neighboring characters as a word; a single character is a word.
 fn push_bigrams(words: &mut Vec<String>, signs: &mut Vec<char>) {
     match signs.as_slice() {
         [] => {}

@@ -1,5 +1,5 @@
-//! DynamoDB's HTTP API over the table, for those who have its key. dynoxide has one of its own, which
-//! takes any signature, and tells every page so.
+//! DynamoDB's HTTP API over the table, for clients with the key. dynoxide's own API accepts any signature,
+//! and allows requests from any page.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use serde_json::json;
 /// Bytes of a request, as of DynamoDB's.
 const MAX_BODY: usize = 16 * 1024 * 1024;
 
-/// What stands before an operation's name.
+/// The prefix of an operation's name.
 const TARGET: &str = "DynamoDB_20120810.";
 
 struct Table {
@@ -27,7 +27,7 @@ struct Table {
     key: Secret,
 }
 
-/// The operations on items, for requests that are signed with this key.
+/// Returns the routes of the operations on items, for requests signed with this key.
 pub(super) fn table_routes(database: Database, key: Secret) -> Router {
     Router::new()
         .fallback(answer_request)
@@ -69,7 +69,7 @@ async fn answer_request(
     }
 }
 
-/// What comes of an operation; nothing of one that is not on items.
+/// Runs an operation; returns `None` for operations on anything but items.
 fn run_operation(
     database: &Database,
     operation: &str,

@@ -1,4 +1,4 @@
-//! The bucket is served by s3s-fs, which keeps its objects as files below one directory.
+//! The bucket, served by s3s-fs, with objects as files below one directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use tower_http::cors::{AllowOrigin, Any, Cors, CorsLayer};
 use super::conditional::ConditionalReads;
 use super::{BUCKET, StoresError};
 
-/// What answers requests to the bucket.
+/// The service of the bucket.
 pub(super) type Bucket =
     MapResponse<Cors<ConditionalReads<S3Service>>, fn(Response<Body>) -> Response<Body>>;
 
-/// What a browser's script may read of an answer.
+/// Response headers readable by scripts of browsers.
 const EXPOSED: [http::HeaderName; 5] = [
     http::header::ETAG,
     http::header::ACCEPT_RANGES,
@@ -36,15 +36,15 @@ const EXPOSED: [http::HeaderName; 5] = [
     http::header::CONTENT_RANGE,
 ];
 
-/// Seconds between the date of a signature and now: any, as in the table. The limit of S3 is 15 minutes, and AWS's SDKs
-/// keep it by the `Date` header of responses. If the clock of this machine is set back, hyper sends the same `Date` until
-/// the clock reaches it again, so the SDK would sign with a time that is not accepted. A URL still expires.
+/// Maximum age of a signature in seconds: unlimited, as in the table. S3 allows 15 minutes, and AWS's SDKs
+/// adjust by the `Date` header of responses. If the clock of this machine is set back, hyper repeats the same
+/// `Date` until the clock catches up. The SDK would then sign with a rejected time. URLs still expire.
 const MAX_SIGNATURE_SKEW_S: u32 = u32::MAX;
 
-/// An S3 whose objects are files, with the bucket in it, for requests that are signed with this key.
+/// Opens an S3 service with the bucket, for requests signed with this key. Objects are files.
 ///
-/// s3s does not know preflights, so they are answered in front of it, for the pages that the routes
-/// answer as well. Here the signature in a URL is what lets somebody in.
+/// s3s does not support preflight requests. A layer in front answers the preflights of the origins that the
+/// routes accept. The signature in a URL grants access.
 pub(super) fn open_bucket(
     root: &Path,
     key: &Secret,
@@ -71,8 +71,8 @@ pub(super) fn open_bucket(
     Ok(MapResponse::new(service, add_sandbox))
 }
 
-/// Adds the headers by which a file can do nothing in a browser: the bucket is another port of the host whose pages
-/// the routes answer. A PDF has no script that could ask, and browsers show none in a sandbox.
+/// Adds headers against active content: the bucket is another port of the host of the routes' pages. PDFs
+/// contain no script with such access, and browsers do not show PDFs in a sandbox.
 fn add_sandbox(mut response: Response<Body>) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -83,8 +83,8 @@ fn add_sandbox(mut response: Response<Body>) -> Response<Body> {
     response
 }
 
-/// Whether a request reads, or asks whether one may. A browser that the routes sent here from another
-/// origin does not say whose page it shows.
+/// Returns true for a read or a preflight of a read. After a redirect from another origin, a browser does not
+/// send the page's origin.
 fn is_read(parts: &Parts) -> bool {
     let asked = parts.headers.get(ACCESS_CONTROL_REQUEST_METHOD);
     let method = match (&parts.method, asked) {

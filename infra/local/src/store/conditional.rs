@@ -1,4 +1,4 @@
-//! Reads of the bucket that are made only if an object has changed: s3s-fs passes over `If-None-Match`.
+//! Conditional reads of the bucket: s3s-fs ignores `If-None-Match`.
 
 use std::task::{Context, Poll};
 
@@ -8,7 +8,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use s3s::Body;
 use tower::Service;
 
-/// A bucket that answers 304 where a reader has the object already, as S3 does.
+/// A bucket that returns 304 for an unchanged object, as S3 does.
 #[derive(Debug, Clone)]
 pub(super) struct ConditionalReads<S>(pub(super) S);
 
@@ -32,7 +32,7 @@ where
     }
 }
 
-/// The answer, without the object if it is the one that the reader knows.
+/// Returns the response, without the object if the client has the current version.
 fn leave_out_known(answer: Response<Body>, known: Option<&HeaderValue>) -> Response<Body> {
     let etag = answer.headers().get(ETAG).filter(|_| answer.status() == StatusCode::OK).cloned();
     let Some(etag) = etag.filter(|etag| known == Some(etag)) else { return answer };

@@ -1,19 +1,20 @@
-//! Which layout a directory was written in: keys change between them, and nothing reads an older one.
+//! Checks the layout version of a data directory. Keys change between layouts, and older layouts cannot be
+//! read.
 
 use std::path::Path;
 
 use super::StoresError;
 
-/// The layout of today, counted from 1; those before the second left no mark.
+/// The current layout, counted from 1; layout 1 left no mark.
 const LAYOUT: &str = "5";
 
-/// The file that says it.
+/// The file with the layout version.
 const MARK: &str = "layout";
 
-/// What a directory holds that was written before there were marks.
+/// A file of every data directory, even without a mark.
 const TABLE: &str = "table.db";
 
-/// Marks a directory that holds nothing yet, and looks whether one that does is of this layout.
+/// Marks an empty directory, and checks the mark of any other.
 pub(super) fn check_layout(dir: &Path) -> Result<(), StoresError> {
     let failed = |path: &Path, error: std::io::Error| StoresError::Dir {
         path: path.to_owned(),
@@ -22,7 +23,7 @@ pub(super) fn check_layout(dir: &Path) -> Result<(), StoresError> {
     let mark = dir.join(MARK);
     match std::fs::read_to_string(&mark) {
         Ok(layout) if layout.trim() == LAYOUT => Ok(()),
-        // One that was cut off while it was written stands in a directory without a table.
+        // An incomplete mark is possible only in a directory without a table.
         Ok(_) if dir.join(TABLE).exists() => Err(StoresError::Layout(dir.to_owned())),
         Ok(_) => std::fs::write(&mark, LAYOUT).map_err(|error| failed(&mark, error)),
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(&mark, error)),

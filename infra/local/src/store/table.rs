@@ -14,10 +14,10 @@ use serde_json::json;
 use super::{StoresError, TABLE};
 use crate::private::create_private_file;
 
-/// The database, with the table in it.
+/// Opens the database and its table.
 ///
-/// Creating the table takes several commits. In a directory it is therefore made under another
-/// name, and renamed when it is complete: a process that is killed meanwhile leaves no half of it.
+/// Creating the table takes several commits. In a directory, the database is created under another name and
+/// renamed when complete, so a killed process leaves no partial table.
 pub(super) fn open_table(dir: Option<&Path>) -> Result<Database, StoresError> {
     let path = dir.map_or_else(|| PathBuf::from(":memory:"), |dir| dir.join("table.db"));
     let opened = match dir {
@@ -44,7 +44,7 @@ fn open_in_dir(dir: &Path, path: &Path) -> Result<Database, String> {
 
 fn make_database(dir: &Path, path: &Path) -> Result<(), String> {
     for leftover in ["table.db.new", "table.db.new-wal", "table.db.new-shm"] {
-        // Of a process that was killed; usually there is none.
+        // The leftover of a killed process; usually absent.
         let _ = std::fs::remove_file(dir.join(leftover));
     }
     let draft = dir.join("table.db.new");
@@ -84,7 +84,7 @@ fn create_table(database: &Database) -> Result<(), String> {
     database.update_time_to_live(expiry).map(drop).map_err(|error| error.to_string())
 }
 
-/// Reads from the table, and looks whether its items expire.
+/// Reads from the table, and checks if items expire.
 fn check_table(database: &Database) -> Result<(), String> {
     let nothing: QueryRequest = serde_json::from_value(json!({
         "TableName": TABLE,
@@ -104,7 +104,7 @@ fn check_table(database: &Database) -> Result<(), String> {
     }
 }
 
-/// Deletes what has expired, now and then. dynoxide does not do it by itself.
+/// Deletes expired items at the interval `every`. dynoxide does not delete them.
 pub(super) async fn sweep_expired(database: Database, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
