@@ -1,4 +1,4 @@
-//! Sessions as requests name them: a label of the caller's own, or the handle of one that is shared.
+//! Resolves session names in requests: the caller's own label, or the handle of a shared session.
 
 use djinn_core::error_code::ErrorCode;
 use djinn_core::id::SessionName;
@@ -9,7 +9,7 @@ use crate::agent::Agent;
 use crate::api_error::ApiError;
 use crate::identity::Caller;
 
-/// The session that the caller names, if the caller may do this in it.
+/// Returns the named session if the caller has this right.
 pub(crate) async fn require_access<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,

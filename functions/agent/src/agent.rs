@@ -1,4 +1,4 @@
-//! The agent: what its routes share.
+//! The agent: the state shared by all routes.
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use djinn_runtime::world::Ports;
 
 use crate::settings::Settings;
 
-/// The world as the routes see it: a driver's, with URLs of files and with streams that are counted.
+/// The world of the routes: a driver's world with file URLs and stream permits.
 pub trait AgentPorts: Ports<Store: FileUrls + Streams> {}
 
 impl<P: Ports<Store: FileUrls + Streams>> AgentPorts for P {}
 
-/// What the routes work with.
+/// The state of the routes.
 pub struct Agent<P> {
-    /// The world that runs are driven in.
+    /// The world of the runs.
     pub ports: P,
-    /// The settings hold for the whole deployment; its variables are read once, at the start.
+    /// The deployment's settings, read once at start.
     pub settings: Settings,
 }
 
-/// An agent as the routes share it.
+/// The agent as shared by the routes.
 pub type SharedAgent<P> = Arc<Agent<P>>;

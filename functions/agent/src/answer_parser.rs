@@ -1,4 +1,4 @@
-//! Answers as people write them, in the words of their languages.
+//! Parses users' responses in words of English or Chinese.
 
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::HumanResponse;
@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use crate::json;
 
-/// Reads what a person wrote: a word of either language, changed arguments as JSON, alone or after the
-/// word for it, or words for the model. `arguments` are those that came besides.
+/// Parses a response: a command word, changed arguments as JSON with or without a command word, or text for
+/// the model. `arguments` come from a separate field of the request.
 pub(crate) fn parse_answer(
     words: &str,
     arguments: Option<Map<String, Value>>,
@@ -53,7 +53,7 @@ fn canonical_word(words: &str) -> Option<&'static str> {
     })
 }
 
-/// The JSON object that words are, or that follows the word for a change.
+/// Returns the JSON object in the text, with or without the word for a change before the object.
 fn parse_arguments(words: &str) -> Option<Map<String, Value>> {
     let words = words.trim();
     let lower = words.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! The answer to a request that is refused: a code, a sentence and the field it is about.
+//! The response to a rejected request: a code, a sentence and a field name.
 
 use std::borrow::Cow;
 
@@ -13,16 +13,16 @@ use djinn_protocol::refusal::{http_status, retry_after_s};
 use djinn_runtime::port::StoreError;
 use djinn_runtime::serve::store_failure;
 
-/// Names the run in every answer about one.
+/// The run's id, in every response about a run.
 pub(crate) const RUN_ID: HeaderName = HeaderName::from_static("djinn-run-id");
-/// The header carries the request's id in every answer about one, wherever that id is known.
+/// The request's id, in every response about a request with a known id.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("djinn-request-id");
 
-/// Members and parameters of a request that have no effect here, by their names.
+/// Names of the request's fields and parameters without effect.
 pub(crate) const IGNORED: HeaderName = HeaderName::from_static("djinn-ignored");
 
-/// Why a request is refused. As a response it is a status and headers alone: `dialect::render_error` adds
-/// the body that the path's client reads.
+/// The reason a request is rejected. As a response, the error has only a status and headers:
+/// `dialect::render_error` adds the body in the format of the path's client.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ApiError {
     pub(crate) failure: Failure,
@@ -50,7 +50,7 @@ impl From<StoreError> for ApiError {
 }
 
 impl ApiError {
-    /// A member or a parameter of this name that cannot be used, and why not.
+    /// Returns the error for an invalid field or parameter.
     pub(crate) fn invalid_field(name: impl Into<Cow<'static, str>>, problem: &str) -> Self {
         let name = name.into();
         let sentence = format!("`{name}` {problem}");
@@ -63,17 +63,17 @@ impl ApiError {
         self
     }
 
-    /// The same in the language of the question, if that is known; else it is the deployment's.
+    /// Sets the language of the question, if known; the default is the deployment's language.
     pub(crate) fn with_language(self, language: Option<Language>) -> Self {
         Self { language, ..self }
     }
 
-    /// The member of the request that it is about.
+    /// The name of the request's invalid field.
     pub(crate) fn field(&self) -> Option<&str> {
         self.field.as_deref()
     }
 
-    /// The same with that member under its client's name.
+    /// Renames the invalid field to the client's name.
     pub(crate) fn with_member_name(mut self, name: &'static str) -> Self {
         if let Some(known) = &self.field {
             let (known, own) = (format!("`{known}`"), format!("`{name}`"));
@@ -87,14 +87,14 @@ impl ApiError {
             .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// A code, a sentence, and what they are about.
+    /// Returns the body: a code, a sentence and the field name.
     pub(crate) fn body(&self, language: Language) -> ErrorBody {
         ErrorBody::new(&self.failure, self.field.clone(), language)
     }
 
     fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
-        // A busy session's run is the one to follow or to stop; the refused question has none.
+        // For a busy session, the run to follow or to stop; the rejected question has no run.
         add_id_headers(&mut headers, self.failure.run.as_ref(), None);
         let code = self.failure.code;
         let challenge = match (code == ErrorCode::CredentialsRefused, self.status()) {
@@ -117,14 +117,14 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// A failure, which is about this member of the request if that makes no sense or cannot be stored.
+/// Converts a failure to an error. The error names the field if the value is invalid or too large.
 pub(crate) fn member_error(failure: Failure, member: &'static str) -> ApiError {
     let is_its_own = matches!(failure.code, ErrorCode::InvalidField | ErrorCode::TooLarge);
     let refusal = ApiError::from(failure);
     if is_its_own { refusal.with_field(member) } else { refusal }
 }
 
-/// Names the request in an answer that is about no question.
+/// Adds a generated request id to responses without one.
 pub(crate) async fn add_request_id(mut response: Response) -> Response {
     if !response.headers().contains_key(REQUEST_ID) {
         let request = RequestId::new(format!("req-{:016x}", fastrand::u64(..))).ok();

@@ -1,4 +1,4 @@
-//! Reading the body of a request: its bytes, the JSON that they are, and the request that this is.
+//! Reads request bodies: bytes, JSON, and the route's request type.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::FromRequest;
@@ -19,13 +19,13 @@ use crate::unknown::UnknownMembers;
 /// all.
 pub const MAX_BODY: usize = 4 * 1024 * 1024;
 
-/// The members of a JSON object, as they were sent.
+/// The fields of a JSON object in their original form.
 pub(crate) struct JsonMembers(Map<String, Value>);
 
-/// The request of one of our own routes, which takes no member that it does not know.
+/// The request of one of Djinn's own routes. Unknown fields are rejected.
 pub(crate) struct OwnBody<T>(pub(crate) T);
 
-/// The request of a route whose clients cannot change: what has no effect is named, and not refused.
+/// The request of a route for clients that cannot change. Fields without effect are reported, not rejected.
 pub(crate) struct LenientBody<T> {
     pub(crate) request: T,
     pub(crate) unknown: UnknownMembers,
@@ -62,8 +62,8 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for LenientBody<T> {
 }
 
 impl JsonMembers {
-    /// Reads a body of at most [`MAX_BODY`] bytes, whose headers call it JSON and nothing else. A page of
-    /// another site needs leave to send such a one.
+    /// Reads a body of at most [`MAX_BODY`] bytes with JSON as the only media type. Pages of other sites need
+    /// permission to send such a body.
     async fn read_body(headers: &HeaderMap, body: Body) -> Result<Self, ApiError> {
         let says_json = |kind: &HeaderValue| kind.to_str().is_ok_and(is_json);
         let mut kinds = headers.get_all(CONTENT_TYPE).iter().map(says_json).peekable();
@@ -82,20 +82,20 @@ impl JsonMembers {
         Ok(Self(members))
     }
 
-    /// The request that they are, and the members that it does not have.
+    /// Parses the fields into a request, and returns the fields unknown to the request's type.
     pub(crate) fn parse_request<T: DeserializeOwned>(
         self,
     ) -> (Result<T, ApiError>, UnknownMembers) {
         read_members(self.0)
     }
 
-    /// A text among them, whatever else is wrong; absent and empty are the same.
+    /// Returns a text field, even if other fields are invalid. An empty text counts as absent.
     pub(crate) fn peek_text(&self, name: &str) -> Option<&str> {
         self.0.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
     }
 }
 
-/// Whether a media type is one of JSON in UTF-8.
+/// Returns true for a JSON media type in UTF-8.
 fn is_json(media_type: &str) -> bool {
     let mut parts = media_type.split(';').map(|part| part.trim().to_ascii_lowercase());
     let name = parts.next().unwrap_or_default();
@@ -106,7 +106,7 @@ fn is_json(media_type: &str) -> bool {
     (name == "application/json" || name.ends_with("+json")) && parts.all(is_utf8)
 }
 
-/// The bytes of a body of at most [`MAX_BODY`], which must have come as they are.
+/// Reads the bytes of a body of at most [`MAX_BODY`] bytes, without a content encoding.
 pub(crate) async fn read_bytes(
     headers: &HeaderMap,
     body: Body,
@@ -114,7 +114,7 @@ pub(crate) async fn read_bytes(
     read_bytes_up_to(headers, body, MAX_BODY).await
 }
 
-/// The same with a bound of its own.
+/// Like [`read_bytes`], with a custom limit.
 pub(crate) async fn read_bytes_up_to(
     headers: &HeaderMap,
     body: Body,
@@ -134,7 +134,7 @@ pub(crate) async fn read_bytes_up_to(
     })
 }
 
-/// A body that the route does not read.
+/// Returns the error for an unsupported body.
 pub(crate) fn unsupported_body(sentence: &str) -> ApiError {
     Failure::new(ErrorCode::UnsupportedBody, sentence).into()
 }

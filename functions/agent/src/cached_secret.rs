@@ -1,28 +1,28 @@
-//! What a secret holds, as a process keeps it: read when it is needed first, and again when it is old.
+//! A cached value parsed from a secret. The secret is read on first use and again after [`MAX_AGE_MS`].
 
 use std::sync::Arc;
 
 use djinn_runtime::port::secret::{SecretError, Secrets};
 use tokio::sync::Mutex;
 
-/// How long what was read is used before it is read again: so long a new key may be refused and one
-/// that was withdrawn accepted.
+/// Time until a cached value is read again. For this long, a new key may be rejected and a withdrawn key
+/// accepted.
 pub(crate) const MAX_AGE_MS: i64 = 5 * 60 * 1000;
-/// When what could not be read is tried again.
+/// Time between a failed read and the next attempt.
 pub(crate) const RETRY_MS: i64 = 15 * 1000;
-/// How long what was read is used while its secret cannot be reached.
+/// Maximum age of a cached value while the secret cannot be read.
 pub(crate) const STALE_MS: i64 = 60 * 60 * 1000;
 
-/// The secret of a name, and what is made of its text.
+/// A secret's name, and the parser of its text.
 pub(crate) struct CachedSecret<S, T> {
     name: String,
     secrets: S,
-    /// What is wrong with a text is told without repeating it.
+    /// Parses the text. Errors never repeat the text.
     parse: fn(&str) -> Result<T, String>,
     cache: Mutex<CachedValue<T>>,
 }
 
-/// What there is to go by, and when it was read and will be again.
+/// The cached value, with the times of the last and the next read.
 struct CachedValue<T> {
     value: Option<Arc<T>>,
     read_at_ms: i64,
@@ -35,8 +35,8 @@ impl<S: Secrets, T> CachedSecret<S, T> {
         Self { name: name.to_owned(), secrets, parse, cache: Mutex::new(known) }
     }
 
-    /// What the secret holds; `None` while it cannot be read. Locked while it is read: requests at the
-    /// same time ask once.
+    /// Returns the secret's value; `None` while the secret cannot be read. The cache is locked during a read,
+    /// so concurrent requests read once.
     pub(crate) async fn get_value(&self, now_ms: i64) -> Option<Arc<T>> {
         let mut known = self.cache.lock().await;
         if now_ms >= known.refresh_after_ms {
@@ -70,7 +70,7 @@ impl<S: Secrets, T> CachedSecret<S, T> {
         }
     }
 
-    /// Where it is read from.
+    /// The source of the secret.
     #[cfg(test)]
     pub(crate) fn secrets(&self) -> &S {
         &self.secrets

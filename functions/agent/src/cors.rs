@@ -1,5 +1,5 @@
-//! CORS on a laptop. On AWS the function URL answers it, and never both: a doubled header breaks
-//! browsers.
+//! CORS on a laptop. On AWS, the function URL adds the headers. Both together would double the headers, which
+//! breaks browsers.
 
 use axum::Router;
 use axum::http::HeaderName;
@@ -7,8 +7,8 @@ use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 
 use crate::local::LocalOrigins;
 
-/// Echoes the origins whose pages may use the system, and allows them credentials: the original UI
-/// sends them. Others are told nothing.
+/// Allows the configured origins, with credentials, as sent by the original UI. Other origins receive no CORS
+/// headers.
 pub(crate) fn add_cors(router: Router, origins: LocalOrigins) -> Router {
     let exposed = ["djinn-run-id", "djinn-request-id", "djinn-ignored", "content-disposition"];
     router.layer(

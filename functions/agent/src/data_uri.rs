@@ -1,4 +1,4 @@
-//! `data:` URIs (RFC 2397), which hold a whole file.
+//! `data:` URIs (RFC 2397), each with the content of a file.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
@@ -6,27 +6,27 @@ use base64::engine::general_purpose::NO_PAD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose};
 use percent_encoding::percent_decode_str;
 
-/// What a URI without a media type holds.
+/// The default media type.
 const DEFAULT_TYPE: &str = "text/plain";
 
-/// The file that a URI holds.
+/// The content of a `data:` URI.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct DataUri {
-    /// Its media type in small letters, without parameters; nothing where it says none.
+    /// The media type in lowercase, without parameters; `None` if absent.
     pub(crate) media_type: Option<String>,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Whether a URI claims to hold a file.
+/// Returns true if a URI has the scheme `data:`.
 pub(crate) fn is_data_uri(uri: &str) -> bool {
     uri.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
 }
 
 impl DataUri {
-    /// Reads a URI that [`is_data_uri`].
+    /// Parses a URI accepted by [`is_data_uri`].
     ///
     /// # Errors
-    /// What is wrong with it, as the end of a sentence about it.
+    /// Returns the problem as the end of a sentence about the URI.
     pub(crate) fn parse(uri: &str) -> Result<Self, &'static str> {
         let (head, data) = uri
             .get(5..)
@@ -51,19 +51,19 @@ impl DataUri {
         }
     }
 
-    /// Its media type, or what one without is.
+    /// Returns the URI's media type, else `said`, else the default.
     pub(crate) fn media_type_or<'a>(&'a self, said: Option<&'a str>) -> &'a str {
         self.media_type.as_deref().or(said).unwrap_or(DEFAULT_TYPE)
     }
 }
 
-/// Base64 with or without its padding.
+/// Returns a base64 engine with optional padding.
 fn base64() -> GeneralPurpose {
     let padding = NO_PAD.with_decode_padding_mode(DecodePaddingMode::Indifferent);
     GeneralPurpose::new(&STANDARD, padding)
 }
 
-/// Whether a text has the form of a media type.
+/// Returns true if a text has the form of a media type.
 pub(crate) fn is_media_type(text: &str) -> bool {
     let is_word = |word: &str| {
         let is_plain = |c: u8| c.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&c);

@@ -1,5 +1,5 @@
-//! Refusals in the form that a path's client reads: JoyAgent's pages know neither our codes nor our
-//! fields, and one that waits for an event is locked until it gets one.
+//! Renders errors in the format of each path's client. JoyAgent's pages know neither Djinn's codes nor its
+//! fields, and a page waiting for an event stays locked without one.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -18,18 +18,18 @@ use crate::agent::SharedAgent;
 use crate::api_error::{ApiError, REQUEST_ID};
 use crate::route::{ASK_DATA, QUERY_AGENT};
 
-/// Who reads what a path answers.
+/// The format of a path's responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dialect {
     /// Our own clients: a code, a sentence, a field.
     Native,
-    /// The chat of JoyAgent's UI, which reads its events alone.
+    /// The chat of JoyAgent's UI, which reads only events.
     Chat,
-    /// Its data questions, which have events of their own.
+    /// JoyAgent's data questions, with separate events.
     Data,
-    /// What that UI calls besides: it shows `msg`.
+    /// Other calls of JoyAgent's UI; the UI displays `msg`.
     Page,
-    /// What answers for people: it looks at `success`.
+    /// The responses to human requests; the client reads `success`.
     Feedback,
 }
 
@@ -49,7 +49,7 @@ impl Dialect {
         }
     }
 
-    /// A refusal's body, and what kind of body that is. The chat is told which request it is about.
+    /// Returns the error's media type and body. In the chat's format, the body contains the request's id.
     fn error_body(
         self,
         refusal: &ApiError,
@@ -78,7 +78,7 @@ fn to_json(body: &impl Serialize) -> (&'static str, String) {
     ("application/json", serde_json::to_string(body).unwrap_or_default())
 }
 
-/// Gives a refusal the body that the path's client reads. Its status and headers stay.
+/// Adds to an error the body for the path's client. Status and headers stay.
 pub(crate) async fn render_error<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     request: Request<Body>,

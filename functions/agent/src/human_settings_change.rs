@@ -1,4 +1,4 @@
-//! What deployments and requests change of when people are asked.
+//! Changes of the settings of human requests, by a deployment or a request.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use djinn_core::tool::Risk;
 use djinn_protocol::request::HumanFeedbackRequest;
 use serde::Deserialize;
 
-/// What somebody changes of the settings: a deployment, for one of its agents or all, or a request.
+/// A change of the settings by a deployment, for one or all agents, or by a request.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct HumanSettingsChange {
@@ -41,14 +41,14 @@ pub(crate) struct HumanSettingsChange {
 /// The longest time-out, in seconds: a year.
 const MAX_TIMEOUT_S: u64 = 31_536_000;
 
-/// Names in one list of tools.
+/// Maximum number of names in a list of tools.
 const MAX_LIST_ITEMS: usize = 100;
 
-/// Bytes of one of them.
+/// Maximum length of a tool's name, in bytes.
 const MAX_TOOL_BYTES: usize = 200;
 
 impl HumanSettingsChange {
-    /// What is out of range, if anything is.
+    /// Returns the first value out of range, as a problem.
     pub(crate) fn find_problem(&self) -> Option<&'static str> {
         let lists = [
             &self.auto_confirm_tools,
@@ -67,7 +67,7 @@ impl HumanSettingsChange {
         }
     }
 
-    /// The settings with this change, as whoever runs the deployment wants it.
+    /// Applies the change of a deployment to the settings.
     pub(crate) fn apply_to(self, to: HumanSettings) -> HumanSettings {
         HumanSettings {
             enabled: self.enabled.unwrap_or(to.enabled),
@@ -87,8 +87,8 @@ impl HumanSettingsChange {
         }
     }
 
-    /// The settings with this change, as whoever asks a question wants it: where the deployment asks
-    /// people, a request may have them asked about more, and not about less.
+    /// Applies the change of a request to the settings. A request can add human requests to the deployment's,
+    /// but cannot remove any.
     pub(crate) fn tighten_settings(self, of: HumanSettings) -> HumanSettings {
         let guard = of.guard || self.guard.unwrap_or_default();
         let confirm_plan = of.confirm_plan || self.confirm_plan.unwrap_or_default();

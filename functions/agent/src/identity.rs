@@ -1,8 +1,8 @@
-//! Who asks. Tenant and user come from the verified caller and never from a request.
+//! The identity of callers. Tenant and user come from the verified caller and never from a request.
 //!
-//! `middleware::require_caller` stands before every route but the health check and what links lead to: it
-//! asks an [`Authenticator`] who the caller is and leaves a [`Caller`] behind, or refuses. Routes can get one
-//! from nowhere else. A signed link to a file passes without one.
+//! `middleware::require_caller` precedes every route except the health check and the targets of links. The
+//! middleware asks an [`Authenticator`] for the caller, and adds a [`Caller`] to the request or rejects the
+//! request. Routes have no other source of a caller. A signed link to a file needs no caller.
 
 mod api_key;
 mod auth;
@@ -29,7 +29,7 @@ use keys::ApiKeys;
 pub use token::TokenSettings;
 use token::{HttpEndpoint, TokenVerifier};
 
-/// A caller is the tenant and the user that [`Authenticator`] takes a request to come from.
+/// The tenant and user of a request, as verified by an [`Authenticator`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Caller {
     pub(crate) tenant: TenantId,
@@ -42,7 +42,7 @@ impl Caller {
         UserKey { tenant: self.tenant.clone(), user: self.user.clone() }
     }
 
-    /// The caller that `middleware::require_caller` let in.
+    /// Returns the caller added by `middleware::require_caller`.
     pub(crate) fn of(extensions: &Extensions) -> Result<Self, Failure> {
         extensions.get::<Self>().cloned().ok_or_else(|| ErrorCode::NoIdentity.into())
     }
@@ -56,13 +56,13 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// How callers are told apart, with what that needs.
+/// The method of identifying callers, with the needed state.
 pub(crate) enum Authenticator<S> {
     Signed(IamUser),
     Keys(ApiKeys<S>),
     Tokens(TokenVerifier<HttpEndpoint>),
-    /// On a laptop: everybody is the same user, but for whom an event names as its signer, as those of
-    /// `infra/events` do.
+    /// On a laptop, all callers are the same user. The exception is an event with a signer, as in
+    /// `infra/events`.
     Open,
 }
 
@@ -106,12 +106,12 @@ impl<S: Secrets> Authenticator<S> {
     }
 }
 
-/// Whether a request is an event whose caller AWS has verified.
+/// Returns true if the request is an event with a caller verified by AWS.
 pub(crate) fn is_signed(extensions: &Extensions) -> bool {
     signed::signed_caller(extensions, IamUser::default()).is_some()
 }
 
-/// The one user of a laptop.
+/// Returns the only user of a laptop.
 fn local_caller() -> Result<Caller, Failure> {
     let known = TenantId::new("local").and_then(|tenant| Ok((tenant, UserId::new("you")?)));
     let (tenant, user) = known.map_err(|_| ErrorCode::Internal)?;

@@ -1,12 +1,12 @@
-//! JSON in which no object has the same key twice: of two, one reader takes the first and another the
-//! last, and what was checked is not what is done.
+//! JSON without duplicate keys. Two parsers may take different values of a duplicate key, so the checked
+//! value might not be the used value.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Reads a text. It may be nested as deep as `serde_json` allows, 128 levels.
+/// Parses a text with at most 128 levels, the limit of `serde_json`.
 pub(crate) fn parse_strict(text: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice(text).map(|Strict(value)| value)
 }

@@ -1,8 +1,8 @@
-//! A laptop's system answers the laptop's own pages, and no others.
+//! Restricts a laptop's system to the laptop's own pages.
 //!
-//! Whoever reaches it is its user, and every page in the user's browser does: what a browser says of a
-//! request (`Host`, `Origin`, `Sec-Fetch-Site`) is all that tells them apart, and no page can change it.
-//! Whoever uses no browser may say what he likes.
+//! Any client that can connect acts as the user, and so does every page in the user's browser. Only the
+//! browser's headers (`Host`, `Origin`, `Sec-Fetch-Site`) distinguish pages, and no page can change these
+//! headers. Clients other than browsers can send any headers.
 
 mod origins;
 
@@ -17,13 +17,13 @@ const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const DESTINATION: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// Characters of a host or an origin that are said again.
+/// Maximum length of a host or origin in an error, in characters.
 const MAX_EXCERPT: usize = 100;
 
-/// Refuses a request that another site's page made, or that came here under another's name.
+/// Rejects a request from another site's page, or with another host name.
 pub(crate) fn check_origin(parts: &Parts, origins: &LocalOrigins) -> Result<(), Failure> {
     let headers = &parts.headers;
-    // A name of somebody else's that leads to this machine makes his pages ours (DNS rebinding).
+    // DNS rebinding: a foreign name for this machine would make foreign pages look local.
     if let Some(host) = headers.get_all(HOST).iter().find(|host| !origins.accepts_host(host)) {
         return Err(Failure::new(ErrorCode::HostRefused, header_excerpt(host)));
     }
@@ -41,14 +41,14 @@ pub(crate) fn check_origin(parts: &Parts, origins: &LocalOrigins) -> Result<(), 
     Ok(())
 }
 
-/// Whether a person followed a link, in a tab of its own.
+/// Returns true if a user followed a link in a tab.
 fn is_link_followed(parts: &Parts) -> bool {
     [Method::GET, Method::HEAD].contains(&parts.method)
         && has_header(&parts.headers, &MODE, "navigate")
         && has_header(&parts.headers, &DESTINATION, "document")
 }
 
-/// Whether a page that may use the system asks: what it shows in a frame names no origin.
+/// Returns true if the request comes from an accepted page. A frame in the page sends no origin.
 fn is_from_own_page(headers: &HeaderMap, origins: &LocalOrigins) -> bool {
     headers.get(REFERER).is_some_and(|page| origins.accepts_page(page))
 }

@@ -1,5 +1,5 @@
-//! Reading the members of a JSON object into the type of a request. Refusals name the member by its path and
-//! say what it must be, and nothing that was sent.
+//! Parses the fields of a JSON object into a request type. Errors name the field's path and the expected
+//! value, and never repeat the input.
 
 use std::fmt;
 
@@ -14,13 +14,13 @@ use serde_json::{Map, Number, Value};
 use crate::api_error::ApiError;
 use crate::unknown::{UnknownMembers, describe_unknown};
 
-/// Characters of a member's path that are said again.
+/// Maximum length of a field's path in an error, in characters.
 const MAX_PATH: usize = 100;
 
-/// Characters of what a type says is wrong.
+/// Maximum length of a type's error text, in characters.
 const MAX_PROBLEM: usize = 300;
 
-/// Reads a request of the members that its type has, and names the others.
+/// Parses a request from the fields of its type, and returns the names of unknown fields.
 pub(crate) fn read_members<T: DeserializeOwned>(
     members: Map<String, Value>,
 ) -> (Result<T, ApiError>, UnknownMembers) {
@@ -33,7 +33,7 @@ pub(crate) fn read_members<T: DeserializeOwned>(
     (read, unknown)
 }
 
-/// The members of a request; those that its type does not have are put aside.
+/// The fields of a request. Fields unknown to the type are set aside.
 struct Request<'a> {
     members: Map<String, Value>,
     unknown: &'a mut UnknownMembers,
@@ -65,7 +65,7 @@ impl<'de> Deserializer<'de> for Request<'_> {
     }
 }
 
-/// One value of a request. Structs are objects, and nothing else: a list of their values is none.
+/// A value in a request. Structs are read only from objects, never from lists of values.
 struct Member(Value);
 
 impl<'de> IntoDeserializer<'de, MemberProblem> for Member {
@@ -104,7 +104,7 @@ impl Member {
     }
 }
 
-/// Reads a whole number, or says that it must be one.
+/// Reads a whole number, or returns an error about the expected type.
 macro_rules! read_whole_numbers {
     ($($read:ident)*) => {$(
         fn $read<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, MemberProblem> {
@@ -201,11 +201,11 @@ impl<'de> Deserializer<'de> for Member {
     }
 }
 
-/// What is wrong with a member.
+/// The problem of a field.
 #[derive(Debug)]
 struct MemberProblem {
     sentence: String,
-    /// The member of the value that it is about, if that is not the value itself.
+    /// The invalid field inside the value; `None` for the value itself.
     member: Option<&'static str>,
 }
 

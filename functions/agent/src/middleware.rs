@@ -1,4 +1,4 @@
-//! What stands before the routes: it answers a request, or lets it through.
+//! Middleware of all routes: passes a request on, or returns a response.
 
 use std::sync::Arc;
 
@@ -19,7 +19,8 @@ use crate::identity::{Authenticator, Credentials, is_signed};
 use crate::link::{SignedLinks, is_file_link};
 use crate::local::check_origin;
 
-/// Lets a request through with its [`Caller`](crate::identity::Caller) and without its key or token, or answers it.
+/// Adds the [`Caller`](crate::identity::Caller) to a request and removes the key or token, or rejects the
+/// request.
 pub(crate) async fn require_caller<P: Ports, S: Secrets + 'static>(
     State((agent, gate)): State<(SharedAgent<P>, Arc<Authenticator<S>>)>,
     request: Request<Body>,
@@ -36,21 +37,21 @@ pub(crate) async fn require_caller<P: Ports, S: Secrets + 'static>(
     Ok(next.run(Request::from_parts(parts, body)).await)
 }
 
-/// Answers requests that another site's page made, or that came here under another's name.
+/// Rejects requests from another site's page or with another host name.
 pub(crate) async fn refuse_others<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
     next: Next,
 ) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
-    // Who signed an event came through no browser, under the name of the service that took it.
+    // A signed event did not come from a browser, and has the host name of an AWS service.
     if !is_signed(&parts.extensions) {
         check_origin(&parts, &agent.settings.origins)?;
     }
     Ok(next.run(Request::from_parts(parts, body)).await)
 }
 
-/// Lets a request through whose path is text once it is decoded, or answers it.
+/// Rejects requests with a path that is not UTF-8 after decoding.
 pub(crate) async fn require_utf8_path(
     request: Request<Body>,
     next: Next,

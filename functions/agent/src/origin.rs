@@ -1,4 +1,4 @@
-//! Where clients reach us, for the links we hand out.
+//! The public origin of the agent, for links.
 
 use axum::http::header::HOST;
 use axum::http::request::Parts;
@@ -6,8 +6,8 @@ use lambda_http::request::RequestContext;
 
 use crate::settings::Settings;
 
-/// The origin of a request. On Lambda it is the domain that AWS names in the event, which a client
-/// cannot forge; on a laptop it is the `Host` header.
+/// Returns the origin of a request. On Lambda, the domain comes from AWS's event, so no client can forge the
+/// domain. On a laptop, the domain comes from the `Host` header.
 pub(crate) fn request_origin(parts: &Parts, settings: &Settings) -> String {
     if let Some(url) = &settings.public_url {
         return url.clone();
@@ -20,7 +20,7 @@ pub(crate) fn request_origin(parts: &Parts, settings: &Settings) -> String {
         Some(RequestContext::ApiGatewayV1(context)) => {
             let domain = context.domain_name.as_deref().unwrap_or_default();
             let stage = context.stage.as_deref().unwrap_or_default();
-            // A custom domain maps the stage away; API Gateway's own carries it in the path.
+            // A custom domain maps the stage away; API Gateway's own domain needs the stage in the path.
             let has_stage = domain.contains(".execute-api.") && !stage.is_empty();
             if has_stage {
                 format!("https://{domain}/{stage}")

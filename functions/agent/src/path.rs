@@ -1,4 +1,4 @@
-//! What the segments of a path name.
+//! Extracts ids from the segments of a path.
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
@@ -10,12 +10,12 @@ use crate::api_error::ApiError;
 use crate::body::parse_id;
 use crate::identity::Caller;
 
-/// An id that a segment of the path is.
+/// An id from a segment of the path.
 pub(crate) struct PathId<T>(pub(crate) T);
 
-/// An id that has a segment of its own in the paths of our routes.
+/// An id with a fixed segment name in the routes' paths.
 pub(crate) trait PathParameter: TryFrom<String, Error = BadId> {
-    /// The segment's name in the path, and in an error about it.
+    /// The name of the segment in the path, and in errors.
     const NAME: &'static str;
 }
 
@@ -35,8 +35,7 @@ impl<T: PathParameter, S: Send + Sync> FromRequestParts<S> for PathId<T> {
     }
 }
 
-/// The run that a path names, of the caller's tenant. Whether there is one, and whether the caller may see
-/// it, is another question.
+/// The run of a path, in the caller's tenant. The run's existence and the caller's rights are not checked.
 pub(crate) struct RunPath(pub(crate) RunKey);
 
 impl<S: Send + Sync> FromRequestParts<S> for RunPath {

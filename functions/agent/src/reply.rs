@@ -1,4 +1,4 @@
-//! What a handler answers.
+//! The responses of handlers.
 
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::http::{HeaderMap, StatusCode};
@@ -9,10 +9,10 @@ use djinn_protocol::body::AnswerBody;
 
 use crate::api_error::{ApiError, IGNORED, add_id_headers};
 
-/// What a handler comes to: an answer, or a refusal.
+/// The result of a handler: a response or an error.
 pub(crate) type ReplyResult = Result<JsonReply, ApiError>;
 
-/// An answer: a status, a public body as JSON, and the run and the request that it is about.
+/// A response: a status, a public body as JSON, and headers with the ids of run and request.
 #[derive(Debug)]
 pub(crate) struct JsonReply {
     status: StatusCode,
@@ -21,10 +21,10 @@ pub(crate) struct JsonReply {
 }
 
 impl JsonReply {
-    /// 200 with this body.
+    /// Returns a 200 response with this body.
     ///
     /// # Errors
-    /// `internal` for a body that cannot be written.
+    /// Returns `internal` if the body cannot be serialized.
     pub(crate) fn json(body: &impl AnswerBody) -> ReplyResult {
         let body = serde_json::to_vec(body).map_err(|error| {
             tracing::error!(%error, "an answer cannot be written as JSON");
@@ -33,7 +33,7 @@ impl JsonReply {
         Ok(Self { status: StatusCode::OK, body: Some(body), headers: HeaderMap::new() })
     }
 
-    /// 204, which has no body.
+    /// Returns a 204 response without a body.
     pub(crate) fn no_content() -> Self {
         Self { status: StatusCode::NO_CONTENT, body: None, headers: HeaderMap::new() }
     }
@@ -55,7 +55,7 @@ impl JsonReply {
         self
     }
 
-    /// The same naming what of the request has no effect.
+    /// Adds the names of the request's fields without effect.
     pub(crate) fn with_ignored(mut self, names: &[String]) -> Self {
         self.headers.extend(ignored_header(names).map(|names| (IGNORED, names)));
         self
@@ -75,7 +75,7 @@ impl IntoResponse for JsonReply {
     }
 }
 
-/// The value of `Djinn-Ignored`: names with commas between them. `None` without any.
+/// Returns the value of `Djinn-Ignored`: comma-separated names; `None` without names.
 pub(crate) fn ignored_header(names: &[String]) -> Option<HeaderValue> {
     if names.is_empty() {
         return None;

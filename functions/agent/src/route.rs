@@ -1,4 +1,4 @@
-//! The handlers of all routes lie here, a module for each subject, with those of unknown paths.
+//! The handlers of all routes, a module per subject, and the handler of unknown paths.
 
 mod ask;
 mod data;
@@ -26,7 +26,7 @@ use djinn_core::error_code::ErrorCode;
 
 use crate::api_error::ApiError;
 
-/// Where JoyAgent's UI asks; it reads nothing but events.
+/// The path of questions from JoyAgent's UI. The UI reads only events.
 pub(crate) const QUERY_AGENT: &str = "/web/api/v1/gpt/queryAgentStreamIncr";
 
 /// `GET /web/health` answers 200 with the text `ok`, and looks at nothing else.
@@ -34,7 +34,7 @@ pub(crate) async fn health() -> &'static str {
     "ok"
 }
 
-/// Every path that has no route answers with [`ErrorCode::RouteNotFound`], as JSON.
+/// Returns [`ErrorCode::RouteNotFound`] as JSON, for every path without a route.
 pub(crate) async fn not_found() -> ApiError {
     ErrorCode::RouteNotFound.into()
 }

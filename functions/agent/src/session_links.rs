@@ -1,4 +1,4 @@
-//! The URLs of a session's files, and of what its run asks, for one client.
+//! URLs of a session's files and human requests, for one client.
 
 use axum::http::request::Parts;
 use djinn_core::id::SessionName;
@@ -12,15 +12,15 @@ use crate::identity::Caller;
 use crate::link::{ConnectTime, SignedLinks};
 use crate::origin::request_origin;
 
-/// What a client answers that follows a run: who asked it is given links to do so.
+/// A run that the client may respond to: the asker receives links for responses.
 pub(crate) struct AnswerableRun<'a> {
     pub(crate) run: &'a RunKey,
-    /// Whether the run begins with this request.
+    /// True if this request starts the run.
     pub(crate) is_new: bool,
 }
 
-/// The URLs of the files of a session, and of what a run asks, for a client that asked with this request
-/// and calls the session so.
+/// Returns the URLs of a session's files and of a run's human requests, for the client of this request. The
+/// client's name of the session is `name`.
 pub(crate) async fn session_links<P: Ports>(
     agent: &Agent<P>,
     parts: &Parts,
@@ -44,7 +44,7 @@ pub(crate) async fn session_links<P: Ports>(
     }
 }
 
-/// The same without any signature: they are good for whoever may see the session.
+/// Like [`session_links`] without signatures: the URLs work for callers with access to the session.
 pub(crate) fn unsigned_links<P: Ports>(agent: &Agent<P>, parts: &Parts, name: SessionName) -> Urls {
     Urls::new(request_origin(parts, &agent.settings), name)
 }

@@ -17,37 +17,37 @@ use crate::link::LinkSettings;
 use crate::local::LocalOrigins;
 use crate::slots::StreamLimits;
 
-/// What a deployment decides about its agent.
+/// The deployment's settings of the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// What every new run starts with.
+    /// The initial settings of every new run.
     pub run: RunSettings,
-    /// When people are asked in runs of one kind of agent, where that differs.
+    /// The settings of human requests for single modes, if different.
     pub feedback: BTreeMap<Mode, HumanSettings>,
     /// Instructions put into every run's system prompt.
     pub base_prompt: String,
     /// On a laptop: CORS is answered by the app. Never set on Lambda.
     pub local: bool,
-    /// Whose pages may use a laptop's system.
+    /// Origins of pages that may use a laptop's system.
     pub origins: LocalOrigins,
-    /// How callers are told apart.
+    /// The method of identifying callers.
     pub auth: Auth,
-    /// Whether plans that are asked for in JoyAgent's protocols have digital employees, even if
-    /// those of `run` have none: their events have a place for them.
+    /// True if plans over JoyAgent's protocols have digital employees, even if `run` has none. Events of
+    /// JoyAgent's protocols contain employees.
     pub joyagent_employees: bool,
-    /// How many responses one process streams.
+    /// The limits on a process's streams.
     pub streams: StreamLimits,
-    /// The origin (and path) that clients reach us at, where it cannot be told from a request.
+    /// The public origin (and path), if requests do not reveal the origin.
     pub public_url: Option<String>,
-    /// Links by which people answer without credentials; `None`: there are none.
+    /// Links for responding without credentials; `None` turns links off.
     pub links: Option<LinkSettings>,
 }
 
 impl Settings {
-    /// Reads everything that the agent alone is told, and what a run may cost.
+    /// Reads all settings of the agent, and the budget of a run.
     ///
     /// # Errors
-    /// [`InvalidSetting`] names the variable.
+    /// Returns [`InvalidSetting`] with the name of the invalid variable.
     pub fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
         let (everywhere, feedback) = feedback::from_vars(var)?;
         let employees = parse_employees(var)?;
@@ -83,7 +83,7 @@ impl Settings {
 }
 
 impl Settings {
-    /// When people are asked in a run of this kind.
+    /// Returns the settings of human requests for a mode.
     #[must_use]
     pub fn feedback_for(&self, mode: Mode) -> HumanSettings {
         self.feedback.get(&mode).unwrap_or(&self.run.human).clone()
@@ -136,7 +136,7 @@ fn parse_per_tool(var: VarLookup<'_>) -> Result<BTreeMap<String, u32>, InvalidSe
     bounds.ok_or_else(|| row::MAX_PARALLEL_PER_TOOL.refuse(&text))
 }
 
-/// Whose tasks have digital employees.
+/// The tasks with digital employees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EmployeePolicy {
     Always,

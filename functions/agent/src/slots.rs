@@ -1,7 +1,7 @@
-//! How many responses one process streams at once.
+//! Limits the number of streams per process.
 //!
-//! On Lambda an environment has one request at a time, so that its one slot is free; the bound is for
-//! processes that serve many.
+//! On Lambda, an environment handles one request at a time, so the slot is always free. The limit is for
+//! processes with many requests.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use djinn_settings::table::agent::{STREAM_QUEUE, STREAM_SLOTS};
 use djinn_settings::{InvalidSetting, VarLookup};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Longest that a request waits for a slot.
+/// Maximum wait of a request for a slot.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// What bounds the streams of a process.
+/// The limits on a process's streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamLimits {
-    /// Responses that are streamed at once, 1-100 000, default 1 024.
+    /// Maximum number of parallel streams, 1-100 000, default 1 024.
     pub slots: u32,
-    /// Requests that wait for a slot, 0-100 000, default 16; more are refused at once.
+    /// Maximum number of requests waiting for a slot, 0-100 000, default 16; more are rejected at once.
     pub queue: u32,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct StreamSlots {
     waiting: AtomicUsize,
 }
 
-/// A slot; whoever drops it frees it.
+/// A slot. Dropping the value frees the slot.
 #[derive(Debug)]
 pub(crate) struct StreamSlot(
     #[allow(dead_code, reason = "held until it is dropped")] OwnedSemaphorePermit,
@@ -62,11 +62,11 @@ impl StreamSlots {
         Self { limits, free, waiting: AtomicUsize::new(0) }
     }
 
-    /// Takes a slot, waiting for one if there is room among those who wait. They are served in the order
-    /// they came, and hear nothing until then.
+    /// Takes a slot, or waits in the queue if the queue has room. Slots are assigned in the order of arrival.
+    /// Clients receive nothing while waiting.
     ///
     /// # Errors
-    /// `too_many_streams` after five seconds, or at once if too many wait already.
+    /// Returns `too_many_streams` after five seconds, or at once if the queue is full.
     pub(crate) async fn acquire(&self, clock: &impl Clock) -> Result<StreamSlot, Failure> {
         if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
             return Ok(StreamSlot(permit));
@@ -75,7 +75,7 @@ impl StreamSlots {
         let wait = async {
             match Arc::clone(&self.free).acquire_owned().await {
                 Ok(permit) => StreamSlot(permit),
-                // Nobody closes it.
+                // The semaphore is never closed.
                 Err(_) => pending().await,
             }
         };
@@ -98,7 +98,7 @@ impl StreamSlots {
     }
 }
 
-/// A place among those who wait.
+/// A place in the queue.
 struct QueuePlace<'a>(&'a AtomicUsize);
 
 impl Drop for QueuePlace<'_> {

@@ -1,13 +1,13 @@
-//! Names that a request has and its route does not: they would have no effect.
+//! Unknown names in a request, which would have no effect.
 
 use serde_json::{Map, Value};
 
 use crate::api_error::ApiError;
 
-/// Characters of an unknown name that are said again.
+/// Maximum length of an unknown name in an error, in characters.
 const MAX_NAME: usize = 64;
 
-/// The members of a body that its type does not have and that say something.
+/// A body's fields unknown to its type, except empty values.
 #[derive(Debug, Default)]
 pub(crate) struct UnknownMembers {
     names: Vec<String>,
@@ -20,10 +20,10 @@ impl UnknownMembers {
         Self { names: spoken.map(|(name, _)| name.clone()).collect(), known }
     }
 
-    /// Refuses the body for the first of them.
+    /// Rejects the body because of the first unknown field.
     ///
     /// # Errors
-    /// `invalid_field` with that member.
+    /// Returns `invalid_field` with the name of the field.
     pub(crate) fn require_none(&self) -> Result<(), ApiError> {
         match self.names.first() {
             None => Ok(()),
@@ -31,7 +31,7 @@ impl UnknownMembers {
         }
     }
 
-    /// The same for a header: the first few whose names one can hold.
+    /// Returns the first 16 unknown names that fit into a header.
     pub(crate) fn header_names(&self) -> Vec<String> {
         const MOST: usize = 16;
         let plain = |c: u8| c.is_ascii_alphanumeric() || b"_-.".contains(&c);
@@ -53,14 +53,14 @@ fn has_content(value: &Value) -> bool {
     }
 }
 
-/// The refusal of a parameter or a member that a route does not know.
+/// Returns the error for an unknown parameter or field.
 pub(crate) fn unknown_name(name: &str, kind: &str, known: &[&str]) -> ApiError {
     let name: String = name.chars().take(MAX_NAME).collect();
     let problem = describe_unknown(&name, kind, known);
     ApiError::invalid_field(name, &problem)
 }
 
-/// What is wrong with a name that none of the known ones is.
+/// Describes an unknown name, with the nearest known name.
 pub(crate) fn describe_unknown(name: &str, kind: &str, known: &[&str]) -> String {
     let meant = match nearest_name(name, known) {
         Some(meant) => format!(" (did you mean `{meant}`?)"),
@@ -72,9 +72,9 @@ pub(crate) fn describe_unknown(name: &str, kind: &str, known: &[&str]) -> String
     }
 }
 
-/// The name that was meant: one that differs by a third of its letters at most, whatever their case.
+/// Returns the nearest known name, with at most a third of the letters different, ignoring case.
 fn nearest_name<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    // Longer ones are none of ours, and comparing takes the product of both lengths.
+    // Longer names are never close, and a comparison takes the product of both lengths.
     let name = Some(name.to_lowercase()).filter(|name| name.len() <= MAX_NAME)?;
     let distance = |known: &str| strsim::levenshtein(&name, &known.to_lowercase());
     let (distance, known) = known

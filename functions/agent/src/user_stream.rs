@@ -1,4 +1,4 @@
-//! How many responses are streamed to one user, whichever processes stream them.
+//! Limits the number of streams per user, across processes.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -18,12 +18,12 @@ use tokio::sync::watch;
 use crate::agent::{AgentPorts, SharedAgent};
 use crate::identity::Caller;
 
-/// How long a permit is kept of a process without a deadline that does not give it back.
+/// Maximum age of an unreleased permit of a process without a deadline.
 const LONGEST_MS: i64 = 60 * 60 * 1_000;
 
-/// A user's permit for one response. It is given back before the response ends, since a function may
-/// be frozen as soon as it has; what is lost then is free again after the function's deadline, or when a
-/// new stream of the same run needs it.
+/// A user's permit for one stream. The permit is released before the response ends, because Lambda may freeze
+/// the function right after the response. A lost permit is free again after the function's deadline, or when
+/// a new stream of the same run needs a permit.
 pub(crate) struct UserStream {
     permit: StreamPermit,
     release: Option<BoxFuture<'static, ()>>,
@@ -58,8 +58,8 @@ impl UserStream {
         Ok(Some(Self { permit, release: Some(release), ended: watch::Sender::new(()) }))
     }
 
-    /// Looks now and then whether this stream still has its permit, as long as it lasts: if a newer one has
-    /// it, its client is told how to go on.
+    /// Checks periodically, until the stream ends, that the stream still has its permit. If a newer stream
+    /// has taken the permit, the client receives instructions for reconnecting.
     pub(crate) fn watch_permit<P: AgentPorts>(
         &self,
         agent: &SharedAgent<P>,
@@ -71,7 +71,7 @@ impl UserStream {
             let every = agent.ports.settings().stream_slot_every;
             loop {
                 tokio::select! {
-                    // Its sender is gone with the stream.
+                    // The sender is dropped with the stream.
                     _ = ended.changed() => return,
                     () = agent.ports.clock().sleep(every) => {}
                 }
@@ -84,7 +84,7 @@ impl UserStream {
         }));
     }
 
-    /// Gives the permit back; done at once when it has been.
+    /// Releases the permit; ready at once if already released.
     pub(crate) fn poll_release(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(release) = &mut self.release {
             ready!(release.as_mut().poll(cx));
@@ -103,10 +103,10 @@ impl Drop for UserStream {
     }
 }
 
-/// When a response is over at the latest, Unix milliseconds: with its invocation.
+/// Returns the latest end of a response, Unix milliseconds: the deadline of the invocation.
 fn expiry_ms(parts: &Parts, now_ms: i64) -> i64 {
     let context = parts.extensions.get::<lambda_http::Context>();
     let deadline_ms = context.and_then(|context| i64::try_from(context.deadline).ok());
-    // A deadline in the past is none: `cargo lambda watch` announces such.
+    // Past deadlines are ignored: `cargo lambda watch` sends such deadlines.
     deadline_ms.filter(|at_ms| *at_ms > now_ms).unwrap_or(now_ms.saturating_add(LONGEST_MS))
 }

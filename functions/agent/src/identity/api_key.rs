@@ -1,4 +1,4 @@
-//! API keys. Whoever makes one shows it once; what is kept is its hash and whose it is.
+//! API keys. A new key is shown once; only its hash and holder are stored.
 
 use std::fmt;
 use std::hint::black_box;
@@ -7,14 +7,13 @@ use djinn_core::id::{TenantId, UserId, encode_hex};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// What every key begins with, so that one that leaked can be told from other texts.
+/// The prefix of every key, which makes leaked keys recognizable.
 const PREFIX: &str = "djinn_";
 
 /// Bytes of chance in a key.
 pub const KEY_BYTES: usize = 32;
 
-/// The text of the key that is made of these bytes, which must come from the operating system's
-/// source of chance.
+/// Formats a key from these bytes. The bytes must come from the operating system's random source.
 #[must_use]
 pub fn format_key(chance: &[u8; KEY_BYTES]) -> String {
     format!("{PREFIX}{}", encode_hex(chance))
@@ -33,14 +32,14 @@ pub struct KeyHash([u8; 32]);
 pub struct BadKeyHash;
 
 impl KeyHash {
-    /// The hash of a key; `None` for a text that is none.
+    /// Returns the hash of a key; `None` if the text is not a key.
     #[must_use]
     pub fn of(key: &str) -> Option<Self> {
         decode_hex(key.strip_prefix(PREFIX)?)?;
         Some(Self(Sha256::digest(key.as_bytes()).into()))
     }
 
-    /// Whether both are of the same key. How long it takes does not tell how much of them is equal.
+    /// Returns true for hashes of the same key, in constant time.
     #[must_use]
     pub fn matches(&self, other: &Self) -> bool {
         let pairs = self.0.iter().zip(&other.0);
@@ -67,21 +66,20 @@ impl fmt::Display for KeyHash {
     }
 }
 
-/// Whose a key is: one member of the list that a deployment keeps.
+/// The holder of a key: an item of the deployment's list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyHolder {
-    /// SHA-256 of the key, which itself is kept nowhere.
+    /// The SHA-256 of the key; the key itself is not stored.
     pub sha256: KeyHash,
-    /// Whose data its holder works with.
+    /// The tenant of the holder.
     pub tenant: TenantId,
-    /// Who its holder is, within the tenant.
+    /// The holder's user id within the tenant.
     pub user: UserId,
 }
 
 impl KeyHolder {
-    /// The holder of a key. Looks at all of them, so that the time it takes does not tell which one
-    /// it was.
+    /// Returns the holder of a key. Compares all holders, so the time does not reveal the position.
     #[must_use]
     pub fn of<'a>(key: &KeyHash, holders: &'a [Self]) -> Option<&'a Self> {
         holders.iter().fold(None, |found, holder| match holder.sha256.matches(key) {

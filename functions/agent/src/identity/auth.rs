@@ -6,30 +6,30 @@ use djinn_settings::{InvalidSetting, VarLookup};
 use super::api_key::KeyHolder;
 use super::token::TokenSettings;
 
-/// How callers are told apart.
+/// The method of identifying callers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Auth {
     /// AWS has verified their signatures: the account is the tenant, the ARN the user, as far as this says.
     Iam(IamUser),
-    /// By keys that were given to them.
+    /// By API keys.
     Key(KeyList),
-    /// By tokens that somebody else issues to them.
+    /// By tokens of an external issuer.
     Jwt(TokenSettings),
     /// Not at all: on a laptop everybody is the same user.
     None,
 }
 
-/// How much of the ARN of a role's session names a user.
+/// The part of a role session's ARN that identifies a user.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum IamUser {
-    /// The role alone: whoever holds it is the same user.
+    /// The role: all sessions of the role are the same user.
     Role,
-    /// The role and the session, which is where Identity Center puts the person.
+    /// The role and the session name, which is the user's name with Identity Center.
     #[default]
     Session,
 }
 
-/// Where the list of keys is.
+/// The location of the list of keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyList {
     /// In the setting itself.
@@ -40,7 +40,7 @@ pub enum KeyList {
 
 impl Auth {
     /// Reads `DJINN_AUTH`, and `DJINN_IAM_USER` for `iam`, `DJINN_API_KEYS` for `key`, `DJINN_JWT_…` for
-    /// `jwt`. Unset it is `iam`, and `none` on a laptop, the only place where that may be asked for.
+    /// `jwt`. The default is `iam`, and `none` on a laptop. `none` is allowed only on a laptop.
     pub(crate) fn from_vars(var: VarLookup<'_>, local: bool) -> Result<Self, InvalidSetting> {
         if local && AUTH.find_text(var).is_none() {
             return Ok(Self::None);
@@ -77,8 +77,8 @@ fn parse_key_list(text: &str) -> Result<Auth, InvalidSetting> {
     list.map(Auth::Key).map_err(|place| API_KEYS.refuse_described(&place))
 }
 
-/// Reads a list of keys' hashes and holders. What is wrong is told by its place only: somebody may
-/// have put a key itself there.
+/// Parses a list of key hashes and holders. Errors contain only the position, because the text may contain a
+/// key by mistake.
 pub(super) fn parse_key_holders(text: &str) -> Result<Vec<KeyHolder>, String> {
     serde_json::from_str(text).map_err(|error| {
         format!("something else at line {} column {}", error.line(), error.column())

@@ -7,14 +7,14 @@ use djinn_runtime::port::secret::Secret;
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// What a request says of who sent it. Nothing of it is verified.
+/// The unverified credentials of a request.
 pub(crate) struct Credentials {
     authorization: Vec<HeaderValue>,
     api_key: Vec<HeaderValue>,
 }
 
 impl Credentials {
-    /// Takes them out of the headers, so that nobody behind the gate sees them.
+    /// Removes the credentials from the headers, so the routes never see them.
     pub(crate) fn take_from(headers: &mut HeaderMap) -> Self {
         let mut taken = |name: &HeaderName| {
             let values = headers.get_all(name).iter().cloned().collect();
@@ -24,20 +24,20 @@ impl Credentials {
         Self { authorization: taken(&AUTHORIZATION), api_key: taken(&API_KEY) }
     }
 
-    /// The key: a bearer's, or in a header of its own, which is free where AWS wants
-    /// `Authorization` for its signature.
+    /// Returns the key from the bearer token or from the key header. The header is for deployments where AWS
+    /// needs `Authorization` for the signature.
     pub(super) fn key(&self) -> Result<Option<Secret>, Failure> {
         let bearers = self.authorization.iter().filter_map(bearer_token);
         only_one(bearers.chain(self.api_key.iter().map(header_secret)).collect())
     }
 
-    /// The token, which is always a bearer's.
+    /// Returns the bearer token.
     pub(super) fn token(&self) -> Result<Option<Secret>, Failure> {
         only_one(self.authorization.iter().filter_map(bearer_token).collect())
     }
 }
 
-/// Two that differ would leave open who asks.
+/// Returns the only credential. Several credentials are rejected, because the caller would be ambiguous.
 fn only_one(found: Vec<Secret>) -> Result<Option<Secret>, Failure> {
     match found.len() {
         0 | 1 => Ok(found.into_iter().next()),
@@ -48,13 +48,13 @@ fn only_one(found: Vec<Secret>) -> Result<Option<Secret>, Failure> {
     }
 }
 
-/// What follows `Bearer `; none in a header of another scheme.
+/// Returns the token after `Bearer `; `None` for other schemes.
 fn bearer_token(value: &HeaderValue) -> Option<Secret> {
     let (scheme, rest) = value.to_str().ok()?.trim().split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| Secret::new(rest))
 }
 
-/// A value that is no text is one that nobody was given.
+/// Returns the header as a secret. A value outside ASCII becomes empty, which matches no key.
 fn header_secret(value: &HeaderValue) -> Secret {
     Secret::new(value.to_str().unwrap_or_default())
 }

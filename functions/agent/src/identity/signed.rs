@@ -1,4 +1,4 @@
-//! Callers whose requests AWS has verified the signature of.
+//! Callers of requests with a signature verified by AWS.
 
 use axum::http::Extensions;
 use djinn_core::id::{TenantId, UserId};
@@ -6,12 +6,12 @@ use lambda_http::request::RequestContext;
 
 use super::{Caller, IamUser};
 
-/// What Cognito calls every session of an identity pool, whoever's it is.
+/// Cognito's name for every session of an identity pool.
 const OF_COGNITO: &str = "CognitoIdentityCredentials";
 
-/// The caller behind `AWS_IAM`: the account is the tenant, and as much of the ARN as `user` says the
-/// user. Of an identity pool's sessions, which all have one name, the identity stands in its place;
-/// where AWS does not say it (function URLs do not), they name nobody.
+/// Returns the caller of an `AWS_IAM` request: the account is the tenant, and the ARN's part according to
+/// `user` is the user. All sessions of an identity pool have the same name, so the identity replaces the
+/// name. Without an identity (as with function URLs), such sessions have no caller.
 pub(super) fn signed_caller(extensions: &Extensions, user: IamUser) -> Option<Caller> {
     match extensions.get::<RequestContext>()? {
         RequestContext::ApiGatewayV1(context) => {
@@ -35,8 +35,9 @@ fn new_caller(account: &str, user: &str) -> Option<Caller> {
     Some(Caller { tenant, user })
 }
 
-/// `arn:aws:sts::1:assumed-role/Role/session` without its session, if the role is the user, or with the
-/// identity in the place of Cognito's. Any other ARN names one user.
+/// Returns the user of an ARN such as `arn:aws:sts::1:assumed-role/Role/session`. For [`IamUser::Role`] the
+/// session is dropped. Cognito's session name is replaced by the identity. Any other ARN is a user as a
+/// whole.
 fn user_of(arn: &str, identity: Option<&str>, user: IamUser) -> Option<String> {
     let session = arn.rsplit_once('/').filter(|_| arn.contains(":assumed-role/"));
     match (session, user) {

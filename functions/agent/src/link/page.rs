@@ -1,7 +1,7 @@
-//! What somebody sees who follows a link: one page, without a script and with nothing from elsewhere.
+//! The pages behind links, without scripts and external content.
 //!
-//! Models and tools wrote most of what it shows. So every text is escaped by the template's engine, and
-//! characters that would show a text as another one are spelled out.
+//! Most of a page's text comes from models and tools. So the template engine escapes every text, and
+//! invisible or misleading characters are spelled out.
 
 mod document;
 mod hidden;
@@ -30,7 +30,8 @@ use super::texts::{self, PageTexts, page_texts};
 use document::{Button, Document, FormPart, InterruptPart, LinkedFile, Term, TextArea};
 use hidden::spell_hidden;
 
-/// Characters of a call's arguments; longer ones can be answered, not changed.
+/// Maximum characters of a call's arguments in an editable form; longer arguments can be approved, not
+/// changed.
 const MAX_SHOWN: usize = 64 * 1024;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:44em;margin:2em auto;padding:0 1em;\
@@ -39,11 +40,11 @@ pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#f4f4f4;padding:.8em;
 textarea{width:100%;box-sizing:border-box;font:inherit}label{display:block;margin-top:1.2em}\
 button{font:inherit;padding:.4em 1em;margin:.6em .6em 0 0}.problem{border-left:4px solid #b00;padding-left:.8em}";
 
-/// Something that is asked, and how it may be answered.
+/// A human request with its possible responses.
 pub(crate) struct AnswerPage<'a> {
     pub(crate) request: &'a HumanRequest,
     pub(crate) reasoning: &'a str,
-    /// Where the files that it is about open.
+    /// The URLs of the request's files.
     pub(crate) files: &'a BTreeMap<FileName, String>,
     /// Until when the link counts, Unix milliseconds.
     pub(crate) until_ms: i64,
@@ -51,12 +52,12 @@ pub(crate) struct AnswerPage<'a> {
 }
 
 impl AnswerPage<'_> {
-    /// The question with its form.
+    /// Renders the request with an empty form.
     pub(crate) fn render(&self) -> Response {
         self.render_page(StatusCode::OK, None, &AnswerForm::default())
     }
 
-    /// The same with what was wrong with an answer, and with what was filled in.
+    /// Renders the request with an error and the submitted form.
     pub(crate) fn render_with_problem(&self, problem: &Failure, form: &AnswerForm) -> Response {
         self.render_page(http_status(problem), Some(problem), form)
     }
@@ -84,7 +85,7 @@ impl AnswerPage<'_> {
         html_response(status, &document, self.language)
     }
 
-    /// What is known of it, a line each.
+    /// Returns the details of the request, one per line.
     fn terms<'t>(&'t self, words: &'t PageTexts, shown: &str) -> Vec<Term<'t>> {
         let Self { request, language, .. } = self;
         let mut terms = Vec::new();
@@ -112,7 +113,7 @@ impl AnswerPage<'_> {
     }
 }
 
-/// The form; it is sent to where the page is from.
+/// Returns the form, which is submitted to the page's own URL.
 fn answer_form<'a>(
     about: &Subject,
     words: &'a PageTexts,
@@ -124,7 +125,7 @@ fn answer_form<'a>(
     if !is_question {
         buttons.push(Button { answer: "confirm", label: confirm_label(about, words) });
     }
-    // A result that is skipped is kept, as one that is confirmed.
+    // Skipping a result keeps the result, as confirming does.
     if !matches!(about, Subject::ResultReview { .. }) {
         let is_budget = matches!(about, Subject::BudgetExtension { .. });
         let label = if is_budget { words.sum_up } else { words.skip };
@@ -215,7 +216,7 @@ fn push_subject<'a>(
     terms.push(Term { is_code: true, note, ..Term::new(name, text) });
 }
 
-/// Why there is nothing to answer.
+/// Renders the reason for having nothing to answer.
 pub(crate) fn problem_page(problem: &Failure, language: Language) -> Response {
     let document = Document {
         code: Some(problem.code.as_str()),
@@ -225,7 +226,7 @@ pub(crate) fn problem_page(problem: &Failure, language: Language) -> Response {
     html_response(http_status(problem), &document, language)
 }
 
-/// The same in the place of a file, which may stand in a frame of another page.
+/// Like [`problem_page`] in place of a file, and allowed in a frame of another page.
 pub(crate) fn file_problem_page(failure: &Failure, language: Language) -> Response {
     let mut response = problem_page(failure, language);
     let headers = response.headers_mut();
@@ -235,7 +236,7 @@ pub(crate) fn file_problem_page(failure: &Failure, language: Language) -> Respon
     response
 }
 
-/// How it was answered: what a late answer is told, and whoever looks then.
+/// Renders the resolution of a request, for a late response or a later visit.
 pub(crate) fn resolution_page(
     settled: &Resolution,
     late: Option<&Failure>,
@@ -256,7 +257,7 @@ pub(crate) fn resolution_page(
     html_response(late.map_or(StatusCode::OK, http_status), &document, language)
 }
 
-/// What became of an answer.
+/// Renders the status of a response.
 pub(crate) fn receipt_page(given: ResponseStatus, answer: &str, language: Language) -> Response {
     let words = page_texts(language);
     let (status, sentence) = match given {
@@ -271,7 +272,7 @@ pub(crate) fn receipt_page(given: ResponseStatus, answer: &str, language: Langua
     html_response(status, &document, language)
 }
 
-/// What is asked about: arguments as JSON in which nothing is hidden, or a text as it is.
+/// Returns the subject's text: arguments as JSON with invisible characters spelled out, or plain text.
 fn subject_text(about: &Subject) -> String {
     match about {
         Subject::Call { .. } | Subject::CallInterrupt { .. } | Subject::BudgetExtension { .. } => {
@@ -284,7 +285,7 @@ fn subject_text(about: &Subject) -> String {
     }
 }
 
-/// As much of a text as is shown, and whether that is all.
+/// Returns the visible part of a text, and true if the part is the whole text.
 fn visible_part(text: &str) -> (&str, bool) {
     let end = text.floor_char_boundary(MAX_SHOWN);
     (text.get(..end).unwrap_or_default(), end == text.len())
@@ -305,7 +306,7 @@ fn http_status(problem: &Failure) -> StatusCode {
         .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// A page without anything but its title.
+/// Returns a page with only a title.
 fn plain_document<'a>(words: &'a PageTexts, title: &'a str) -> Document<'a> {
     Document { tag: words.tag, title, style: STYLE, ..Document::default() }
 }

@@ -1,4 +1,4 @@
-//! The origins whose pages may use a laptop's system.
+//! Origins of pages that may use a laptop's system.
 
 use std::net::IpAddr;
 
@@ -7,13 +7,13 @@ use axum::http::{HeaderValue, Uri};
 use djinn_settings::table::agent::{LOCAL_ORIGINS, PUBLIC_URL};
 use djinn_settings::{InvalidSetting, VarLookup};
 
-/// Those of the laptop itself, under any port, and named ones.
+/// The laptop's own origins on any port, and the configured origins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LocalOrigins {
     origins: Vec<Origin>,
 }
 
-/// A scheme, a host in small letters, and a port, unless it is the scheme's.
+/// A scheme, a host in lowercase, and a port other than the scheme's default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Origin {
     scheme: Scheme,
@@ -22,11 +22,11 @@ struct Origin {
 }
 
 impl LocalOrigins {
-    /// Reads `DJINN_LOCAL_ORIGINS`, origins with commas between them. That of `DJINN_PUBLIC_URL` is one
-    /// of them.
+    /// Reads `DJINN_LOCAL_ORIGINS`, a comma-separated list of origins. The origin of `DJINN_PUBLIC_URL` is
+    /// added.
     ///
     /// # Errors
-    /// [`InvalidSetting`] for what is no origin.
+    /// Returns [`InvalidSetting`] if an item is not an origin.
     pub fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
         let given = LOCAL_ORIGINS.find_text(var).unwrap_or_default();
         let texts = given.split(',').map(str::trim).filter(|text| !text.is_empty());
@@ -37,20 +37,20 @@ impl LocalOrigins {
         Ok(Self { origins: named })
     }
 
-    /// Whether pages of this origin may use the system: a value of `Origin`.
+    /// Returns true if pages of this origin may use the system; `origin` is a value of `Origin`.
     #[must_use]
     pub fn accepts_origin(&self, origin: &HeaderValue) -> bool {
         let origin = origin.to_str().ok().and_then(Origin::parse);
         origin.is_some_and(|origin| self.is_known(&origin))
     }
 
-    /// Whether a page may: its URL, a value of `Referer`.
+    /// Returns true if the page may use the system; `url` is a value of `Referer`.
     pub(super) fn accepts_page(&self, url: &HeaderValue) -> bool {
         let origin = url.to_str().ok().and_then(Origin::of);
         origin.is_some_and(|origin| self.is_known(&origin))
     }
 
-    /// Whether the system answers under this name: a value of `Host`.
+    /// Returns true if the system accepts this name; `host` is a value of `Host`.
     pub(super) fn accepts_host(&self, host: &HeaderValue) -> bool {
         let Ok(authority) = Authority::try_from(host.as_bytes()) else { return false };
         let host = authority.host().to_ascii_lowercase();
@@ -63,7 +63,7 @@ impl LocalOrigins {
 }
 
 impl Origin {
-    /// Reads an origin and nothing behind it.
+    /// Parses an origin without a path or query.
     fn parse(text: &str) -> Option<Self> {
         let rest = text.split_once("://")?.1;
         Self::of(text).filter(|_| !rest.contains(['/', '?', '#', '@', '*']))
@@ -83,7 +83,7 @@ impl Origin {
     }
 }
 
-/// Whether a host can be nothing but this machine.
+/// Returns true if the host is always this machine.
 fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())

@@ -1,4 +1,4 @@
-//! Data questions, which JoyAgent's UI asks unless it is told otherwise. There are no answers yet.
+//! Data questions, the default of JoyAgent's UI. Not supported yet.
 
 use axum::extract::State;
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
@@ -17,14 +17,13 @@ use crate::api_error::ApiError;
 use crate::body::LenientBody;
 use crate::reply::{JsonReply, ReplyResult};
 
-/// Where the UI asks them; it reads nothing but their events.
+/// The path of data questions from JoyAgent's UI. The UI reads only events.
 pub(crate) const ASK_DATA: &str = "/data/chatQuery";
 
-/// The member that holds the question.
+/// The field with the question.
 const CONTENT: &str = "content";
 
-/// `POST /data/chatQuery`: says that there is no answer, in a stream like that of one, with the status
-/// of one.
+/// `POST /data/chatQuery`: reports the missing support in a stream, with status 200, as for an answer.
 pub(crate) async fn ask_data<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     LenientBody { request, .. }: LenientBody<DataRequest>,
@@ -39,7 +38,7 @@ pub(crate) async fn ask_data<P: Ports>(
     Ok(([(CONTENT_TYPE, stream)], body).into_response())
 }
 
-/// Checks a question, which may be wrong all the same.
+/// Checks a question, as invalid questions are possible here too.
 fn check_question(question: &str) -> Result<(), ApiError> {
     let failure = match question {
         blank if is_blank(blank) => Failure::new(ErrorCode::QueryMissing, CONTENT),
@@ -51,7 +50,7 @@ fn check_question(question: &str) -> Result<(), ApiError> {
     Err(ApiError::from(failure).with_field(CONTENT))
 }
 
-/// `GET /data/allModels`: the home page of JoyAgent's UI asks for it and breaks without it.
+/// `GET /data/allModels`: the home page of JoyAgent's UI fails without this route.
 pub(crate) async fn list_models() -> ReplyResult {
     JsonReply::json(&ModelListBody { code: 200, data: Vec::new() })
 }

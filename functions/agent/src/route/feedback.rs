@@ -1,4 +1,4 @@
-//! What people are asked and what they answer, over the paths of the JoyAgent design.
+//! Human requests and responses over the paths of the JoyAgent design.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -31,8 +31,8 @@ use crate::link::{ConnectTime, SignedLinks};
 use crate::origin::request_origin;
 use crate::reply::{JsonReply, ReplyResult};
 
-/// `POST /api/feedback/{request}`: an answer. 200 once the run has taken it, 202 if the run has not
-/// been heard of within a few seconds.
+/// `POST /api/feedback/{request}`: responds to a human request. Returns 200 if the run has taken the
+/// response, and 202 if the run does not react within a few seconds.
 pub(crate) async fn give_feedback<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -53,7 +53,7 @@ pub(crate) async fn give_feedback<P: Ports>(
     Ok(reply.with_ignored(&unknown.header_names()))
 }
 
-/// `DELETE /api/feedback/{request}/{feedback}`: nobody is to answer that; it is as if skipped.
+/// `DELETE /api/feedback/{request}/{feedback}`: cancels a human request, with the effect of `skip`.
 pub(crate) async fn cancel_feedback<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -72,7 +72,7 @@ pub(crate) async fn cancel_feedback<P: Ports>(
     submit_answer(&agent, &mut run, answered).await
 }
 
-/// `GET /api/feedback/pending/{request}`: what is asked and not answered, by its ids.
+/// `GET /api/feedback/pending/{request}`: lists the open human requests by id.
 pub(crate) async fn pending_feedback<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -125,8 +125,9 @@ async fn submit_answer<P: Ports>(
     Ok(reply.with_status(status).about_run(run))
 }
 
-/// Reads an answer as the design has it: `feedbackId`, `feedback`, and `parameters` for changed ones,
-/// which may stand in `feedback` too. Returns what it answers, what it says, and what makes an answer of that.
+/// Parses a response in JoyAgent's format: `feedbackId`, `feedback`, and `parameters` for changed arguments,
+/// which may also be in `feedback`. Returns the human request's id, the response, and a function for the
+/// response's record.
 fn read_answer(
     request: FeedbackRequest,
     caller: Caller,
@@ -169,7 +170,8 @@ pub(super) fn new_answer_id() -> String {
     format!("{:016x}", fastrand::u64(..))
 }
 
-/// The caller's own run of that id, of that request, or the one that a session of that name answers.
+/// Returns the caller's own run with this id or of this request, or the active run of the session with this
+/// name.
 async fn find_run<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
@@ -186,7 +188,7 @@ async fn find_run<P: Ports>(
     require_own_run(agent, caller, run).await
 }
 
-/// The run of a request of the caller's, or the one that a session of that label answers.
+/// Returns the run of the caller's request, or the active run of the session with this label.
 async fn find_run_of_request<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
@@ -203,7 +205,7 @@ async fn find_run_of_request<P: Ports>(
     }
 }
 
-/// The run that a session is answering.
+/// Returns the active run of a session.
 async fn find_active_run<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
@@ -219,8 +221,9 @@ async fn find_active_run<P: Ports>(
     Ok(LoadedRun::load(&agent.ports, &key).await?)
 }
 
-/// Another user's run does not exist for this one, unless its session is shared: then it can be seen. One
-/// that a guest asked is the guest's while the share counts.
+/// Returns the run if the caller asked its question. For other users the run does not exist, unless the
+/// session is shared with them for reading. A guest keeps control of the guest's own runs until the share
+/// ends.
 pub(crate) async fn require_own_run<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! Runs that exist: following, showing, listing and stopping them.
+//! Existing runs: follow, show, list and stop.
 
 mod command;
 mod step_request;
@@ -31,9 +31,9 @@ use crate::run_stream::{RunSubscription, StreamProtocol, last_event_id, stream_r
 use crate::session_links::{session_links, unsigned_links};
 pub(crate) use command::{patch_plan, post_message};
 
-/// `GET /runs/{run}/events`: the run's stream, from behind the client's cursor on. A browser that
-/// reconnects repeats the URL it began with and says in `Last-Event-ID` where it is by now, so that
-/// the header counts, and `after` without one.
+/// `GET /runs/{run}/events`: streams the run's events after the client's cursor. A reconnecting browser
+/// repeats the original URL and sends the current position in `Last-Event-ID`. So the header takes precedence
+/// over `after`.
 pub(crate) async fn follow_run<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -73,7 +73,7 @@ async fn parse_cursor<P: Ports>(
     }
 }
 
-/// `GET /runs/{run}`: where it stands and what it has used up; once it has ended, what came of it.
+/// `GET /runs/{run}`: returns the run's status and usage, and the result once the run has ended.
 pub(crate) async fn show_run<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -108,8 +108,8 @@ pub(crate) async fn list_runs<P: Ports>(
     JsonReply::json(&RunListBody { runs, next })
 }
 
-/// `GET /runs/{run}/audit`: what people were asked and decided, a line each, each with the hash of
-/// the one before.
+/// `GET /runs/{run}/audit`: returns the human requests and their resolutions, one per line, each with the
+/// hash of the previous line.
 pub(crate) async fn audit_run<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -126,7 +126,7 @@ pub(crate) async fn audit_run<P: Ports>(
     Ok(response)
 }
 
-/// The caller's own run of that id: another user's does not exist for this one.
+/// Returns the caller's own run with this id. Another user's run does not exist for the caller.
 async fn find_own_run<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
@@ -135,7 +135,7 @@ async fn find_own_run<P: Ports>(
     require_own_run(agent, caller, LoadedRun::load(&agent.ports, run).await?).await
 }
 
-/// The run of that id, if the caller may see it.
+/// Returns the run with this id, if the caller may see the run.
 async fn find_visible_run<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,

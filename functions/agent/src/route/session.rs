@@ -1,4 +1,4 @@
-//! Sessions: `/sessions`. One is its owner's; for everybody else it is not there.
+//! Sessions: `/sessions`. For all users but the owner and guests, a session does not exist.
 
 use axum::extract::State;
 use axum::http::request::Parts;
@@ -28,7 +28,7 @@ use crate::query::{NoParameters, PageQuery, UrlQuery, format_cursor};
 use crate::reply::{JsonReply, ReplyResult};
 use crate::session_links::session_links;
 
-/// `GET /sessions`: the caller's own, the one with the newest question first.
+/// `GET /sessions`: lists the caller's sessions, newest question first.
 pub(crate) async fn list_sessions<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -41,7 +41,7 @@ pub(crate) async fn list_sessions<P: Ports>(
     JsonReply::json(&SessionListBody { sessions, next })
 }
 
-/// `GET /sessions/{session}`: what was asked and answered, newest first, and the files.
+/// `GET /sessions/{session}`: returns the questions and answers, newest first, and the files.
 pub(crate) async fn show_session<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -59,7 +59,7 @@ pub(crate) async fn show_session<P: Ports>(
     let links = session_links(&agent, &parts, key, access.session_name(), None).await;
     let offered = files.iter().rev().filter(|file| !file.internal);
     let SessionSummary { title, started_at_ms, newest_at_ms, .. } = found;
-    // Only the owner is told who else asked.
+    // Only the owner sees the guests who asked.
     let owner = (access.permission == Permission::Own).then_some(&key.owner);
     let shares = match access.permission {
         Permission::Own => Some(store.list_shares(key).await?),
@@ -79,7 +79,7 @@ pub(crate) async fn show_session<P: Ports>(
     })
 }
 
-/// `DELETE /sessions/{session}`: 204 when nothing of it is left.
+/// `DELETE /sessions/{session}`: returns 204 once all data of the session is deleted.
 pub(crate) async fn forget_session<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -95,7 +95,7 @@ pub(crate) async fn forget_session<P: Ports>(
     }
 }
 
-/// `POST /sessions/{session}/title`: `{"title"}`, which is put on one line.
+/// `POST /sessions/{session}/title`: `{"title"}`, joined to one line.
 pub(crate) async fn name_session<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -139,7 +139,7 @@ fn session_summary_body(session: &SessionSummary) -> SessionSummaryBody {
     }
 }
 
-/// A turn; to the owner of its session also who asked, if that is somebody else.
+/// Returns a turn. The session's owner also sees the guest who asked.
 fn turn_body<'a>(turn: &'a SessionTurn, owner: Option<&UserId>) -> TurnBody<'a> {
     let SessionTurn { run, request, user, started_at_ms, status, exchange } = turn;
     let guest = user.as_ref().filter(|user| owner.is_some_and(|owner| owner != *user));

@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use crate::human_settings_change::HumanSettingsChange;
 
-/// Where the changes of single agents stand in it.
+/// The field with the changes of single agents.
 const AGENTS: &str = "agents";
 
-/// Reads a JSON object with the members of [`HumanSettingsChange`], and under `agents` such an object for
-/// `react` or `plan_solve`.
+/// Reads a JSON object with the fields of [`HumanSettingsChange`]. The field `agents` contains the same
+/// object for `react` or `plan_solve`.
 pub(super) fn from_vars(
     var: VarLookup<'_>,
 ) -> Result<(HumanSettings, BTreeMap<Mode, HumanSettings>), InvalidSetting> {

@@ -1,4 +1,4 @@
-//! Where an issuer publishes its keys.
+//! The source of an issuer's keys.
 
 use djinn_model::Http;
 use reqwest::StatusCode;
@@ -7,9 +7,9 @@ use reqwest::header::ACCEPT;
 /// Bytes of a set of keys.
 const MAX_KEYS: usize = 256 * 1024;
 
-/// Tells the keys of an issuer. Whoever asks has a time-out of its own.
+/// Fetches an issuer's keys. The caller applies a timeout.
 pub(crate) trait JwksEndpoint: Send + Sync {
-    /// The set of keys as it is published now, or why it cannot be read, for the log.
+    /// Returns the currently published key set, or an error for the log.
     fn fetch_keys(&self) -> impl Future<Output = Result<Vec<u8>, String>> + Send;
 }
 

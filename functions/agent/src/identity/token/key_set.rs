@@ -1,4 +1,4 @@
-//! The keys of an issuer: when they are read, and how long they count.
+//! A cache of an issuer's keys.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,37 +9,37 @@ use jsonwebtoken::{Algorithm, DecodingKey};
 use super::endpoint::JwksEndpoint;
 use super::jwk::{VerifyingKey, parse_key_set};
 
-/// How long keys count before they are read again: so long one that was withdrawn may be accepted.
+/// Time until keys are read again. For this long, a withdrawn key may be accepted.
 const MAX_AGE_MS: i64 = 10 * 60 * 1000;
 /// The least time between two reads, but for the first two: a new key is found at once, and a flood of
 /// tokens with unknown keys is no flood of requests.
 const MIN_INTERVAL_MS: i64 = 60 * 1000;
-/// When keys are asked for again that could not be read at all yet.
+/// Time between failed reads while no keys are cached.
 const RETRY_MS: i64 = 15 * 1000;
-/// How long keys count while the issuer cannot be reached.
+/// Maximum age of keys while the issuer is unreachable.
 const STALE_MS: i64 = 24 * 60 * 60 * 1000;
 /// Longest wait for the issuer.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The key that a token names.
+/// The key id and algorithm of a token.
 #[derive(Debug, Clone)]
 pub(super) struct KeyQuery {
     pub(super) id: Option<String>,
     pub(super) algorithm: Algorithm,
 }
 
-/// An issuer's keys. They are read when the first token comes.
+/// An issuer's keys, read on the first token.
 pub(super) struct KeySet<E>(Arc<SharedKeys<E>>);
 
 struct SharedKeys<E> {
     endpoint: E,
     timeout: Duration,
     cache: Mutex<CachedKeys>,
-    /// Held by the one who reads.
+    /// Held during a read.
     reading: tokio::sync::Mutex<()>,
 }
 
-/// The keys, if there are any to go by, and when they were read and may be again.
+/// The keys, if any, with the times of the last and the next read.
 #[derive(Debug, Default)]
 struct CachedKeys {
     keys: Option<Vec<VerifyingKey>>,
@@ -48,7 +48,7 @@ struct CachedKeys {
 }
 
 impl CachedKeys {
-    /// The key with this id. A token that names none means the only one for its algorithm.
+    /// Returns the key with this id. Without an id, returns the only key of the algorithm.
     fn find_key(&self, wanted: &KeyQuery) -> Option<DecodingKey> {
         let fits = |key: &&VerifyingKey| {
             key.algorithm == wanted.algorithm && (wanted.id.is_none() || key.id == wanted.id)
@@ -90,11 +90,11 @@ impl<E: JwksEndpoint + 'static> KeySet<E> {
         Self(Arc::new(SharedKeys { endpoint, timeout: within, cache: known, reading }))
     }
 
-    /// The key that a token names, if it is one of the issuer's. Whose key is known waits for no read
-    /// that others began.
+    /// Returns a token's key, if the issuer has published the key. A cached key does not wait for a read in
+    /// progress.
     ///
     /// # Errors
-    /// [`ErrorCode::IdentityUnavailable`] while no keys could be read.
+    /// Returns [`ErrorCode::IdentityUnavailable`] while no keys could be read.
     pub(super) async fn find_key(
         &self,
         wanted: KeyQuery,
@@ -102,7 +102,8 @@ impl<E: JwksEndpoint + 'static> KeySet<E> {
     ) -> Result<Option<DecodingKey>, Failure> {
         if self.0.lock_cache().needs_refresh(&wanted, now_ms) {
             let (shared, wanted) = (Arc::clone(&self.0), wanted.clone());
-            // A caller who goes away takes no read with it: else each of many would begin one.
+            // A separate task, so a read outlives a disconnected caller. Otherwise each of many callers would
+            // start a read.
             let reading = tokio::spawn(async move { shared.refresh_keys(&wanted, now_ms).await });
             reading.await.map_err(|_| ErrorCode::Internal)?;
         }

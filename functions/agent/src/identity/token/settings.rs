@@ -1,4 +1,4 @@
-//! Whose tokens are accepted: `DJINN_JWT_…`.
+//! The accepted tokens: `DJINN_JWT_…`.
 
 use djinn_settings::table::agent::{
     JWT_AUDIENCE, JWT_ISSUER, JWT_JWKS, JWT_TENANT_CLAIM, JWT_USER_CLAIM,
@@ -6,23 +6,23 @@ use djinn_settings::table::agent::{
 use djinn_settings::{InvalidSetting, Setting, VarLookup};
 use reqwest::Url;
 
-/// Whose tokens are accepted, and what they say of their holders.
+/// The accepted issuer of tokens, and the claims of tenant and user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenSettings {
     /// Their `iss`, to the letter.
     pub issuer: String,
-    /// Who they must be meant for: `aud` is, or has, one of these.
+    /// The accepted audiences: `aud` is or contains one of these.
     pub audiences: Vec<String>,
-    /// Where the issuer publishes its keys (JWKS).
+    /// The URL of the issuer's keys (JWKS).
     pub keys_url: String,
-    /// The claim that names the tenant.
+    /// The claim with the tenant.
     pub tenant_claim: String,
-    /// The claim that names the user.
+    /// The claim with the user.
     pub user_claim: String,
 }
 
 impl TokenSettings {
-    /// Reads whose tokens count. On a laptop keys may come without TLS.
+    /// Reads the accepted tokens. On a laptop, the URL of the keys may lack TLS.
     pub(in crate::identity) fn from_vars(
         var: VarLookup<'_>,
         local: bool,
@@ -53,7 +53,7 @@ impl TokenSettings {
     }
 }
 
-/// Where the keys are, if it is not said: where most issuers have them.
+/// Returns the URL of the keys; by default the path that most issuers use.
 fn parse_keys_url(
     given: Option<String>,
     issuer: &str,

@@ -1,4 +1,4 @@
-//! What a page holds, and the HTML of it.
+//! The content of a page, and its HTML.
 
 use std::sync::LazyLock;
 
@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::hidden::spell_hidden;
 
-/// Its name has it escaped as HTML.
+/// The template's name; the extension turns on HTML escaping.
 const PAGE: &str = "page.html";
 
-/// Every text is escaped, and what is hidden in it is spelled.
+/// Escapes every text and spells out invisible characters.
 static ENVIRONMENT: LazyLock<Result<Environment<'static>, Error>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -25,10 +25,10 @@ static ENVIRONMENT: LazyLock<Result<Environment<'static>, Error>> = LazyLock::ne
     Ok(environment)
 });
 
-/// One page; what is empty or `None` is not in it.
+/// A page. Empty and `None` fields are left out.
 #[derive(Serialize, Default)]
 pub(super) struct Document<'a> {
-    /// The page's language, as HTML names it.
+    /// The page's language tag in HTML.
     pub(super) tag: &'a str,
     pub(super) title: &'a str,
     pub(super) style: &'static str,
@@ -41,47 +41,47 @@ pub(super) struct Document<'a> {
     pub(super) form: Option<FormPart<'a>>,
 }
 
-/// Why a call stopped.
+/// The reason a call stopped.
 #[derive(Serialize)]
 pub(super) struct InterruptPart<'a> {
     pub(super) message: &'a str,
     pub(super) code: &'a str,
 }
 
-/// One line of what is known.
+/// A line of details.
 #[derive(Serialize, Default)]
 pub(super) struct Term<'a> {
     pub(super) name: &'a str,
     pub(super) text: String,
-    /// Whether white space in the text counts.
+    /// True if white space in the text matters.
     pub(super) is_code: bool,
     /// Files in the place of a text.
     pub(super) files: Vec<LinkedFile<'a>>,
     pub(super) note: Option<&'a str>,
 }
 
-/// A file, and where it opens if it does.
+/// A file, with a URL if the file can be opened.
 #[derive(Serialize)]
 pub(super) struct LinkedFile<'a> {
     pub(super) name: &'a str,
     pub(super) url: Option<&'a str>,
 }
 
-/// What may be answered.
+/// The possible responses.
 #[derive(Serialize)]
 pub(super) struct FormPart<'a> {
     pub(super) buttons: Vec<Button<'a>>,
     pub(super) areas: Vec<TextArea<'a>>,
 }
 
-/// A button that answers.
+/// A button for a response.
 #[derive(Serialize)]
 pub(super) struct Button<'a> {
     pub(super) answer: &'a str,
     pub(super) label: &'a str,
 }
 
-/// A place to write in, what it holds at first, and the button that sends it.
+/// A text area with its initial text and its button.
 #[derive(Serialize)]
 pub(super) struct TextArea<'a> {
     pub(super) name: &'a str,
@@ -100,7 +100,7 @@ impl<'a> Term<'a> {
 }
 
 impl Document<'_> {
-    /// The page as HTML. One that cannot be rendered is a bug, which is logged, and empty.
+    /// Renders the page as HTML. A rendering error is a bug: the error is logged, and the page is empty.
     pub(super) fn render_html(&self) -> String {
         let page = ENVIRONMENT.as_ref().map_err(Error::kind).and_then(|environment| {
             let page = environment.get_template(PAGE);

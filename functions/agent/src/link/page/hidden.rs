@@ -1,9 +1,9 @@
-//! Characters that nobody sees, or that show a text as another one.
+//! Spells out invisible characters and characters that change a text's appearance.
 
 use std::fmt::Write as _;
 
-/// A text in which characters that nobody sees, or that turn others around, are spelled as JSON does. So
-/// arguments are what they look like, and still the same arguments.
+/// Returns the text with invisible and direction-changing characters as JSON escapes. So arguments look as
+/// they are, and keep their value.
 pub(super) fn spell_hidden(text: &str) -> String {
     let mut spelled = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -19,8 +19,8 @@ pub(super) fn spell_hidden(text: &str) -> String {
     spelled
 }
 
-/// Control and format characters of Unicode, tags and variation selectors included, but for the one that
-/// many emoji have.
+/// Returns true for control and format characters of Unicode, including tags and variation selectors. The
+/// variation selector of many emoji is excluded.
 fn is_hidden(letter: char) -> bool {
     (letter.is_control() && !matches!(letter, '\n' | '\t'))
         || matches!(

@@ -1,4 +1,4 @@
-//! What a question says, and how each endpoint names it.
+//! The fields of a question under each endpoint's names.
 
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::settings::{Mode, OutputStyle};
@@ -10,18 +10,18 @@ use super::attachments::NamedFile;
 use crate::api_error::ApiError;
 use crate::unknown::UnknownMembers;
 
-/// How one endpoint names the members of a question.
+/// An endpoint's names for the fields of a question.
 pub(super) struct MemberNames {
     pub(super) question: &'static str,
     pub(super) session: &'static str,
     pub(super) request: &'static str,
     pub(super) style: &'static str,
-    /// Whether its clients cannot change: what has no effect is named, and not refused.
+    /// True if the endpoint's clients cannot change. Fields without effect are reported, not rejected.
     pub(super) lenient: bool,
     pub(super) base_prompt: &'static str,
     pub(super) feedback: &'static str,
     pub(super) attachments: &'static str,
-    /// Whether its events have a place for digital employees.
+    /// True if the endpoint's events contain digital employees.
     pub(super) employees: bool,
 }
 
@@ -50,7 +50,7 @@ pub(super) const NATIVE: MemberNames = MemberNames {
     employees: false,
 };
 
-/// What a question says at every endpoint, whatever its members are called there.
+/// The fields of a question, common to all endpoints.
 pub(super) struct QuestionMembers {
     pub(super) text: Option<String>,
     pub(super) session: Option<String>,
@@ -60,7 +60,8 @@ pub(super) struct QuestionMembers {
 }
 
 impl MemberNames {
-    /// A refusal with the member of the request as this endpoint names it. A question may be an answer.
+    /// Renames the invalid field of an error to this endpoint's name. A question may also be a response to a
+    /// human request.
     pub(super) fn rename_member(&self, refusal: ApiError) -> ApiError {
         match refusal.field() {
             Some(QUESTION | "feedback" | "parameters") => refusal.with_member_name(self.question),
@@ -70,10 +71,10 @@ impl MemberNames {
         }
     }
 
-    /// The members of a question that have no effect, among them its style if it is none of ours.
+    /// Returns the fields without effect, including an unknown style.
     ///
     /// # Errors
-    /// `invalid_field` about the first of them, where clients can change.
+    /// Returns `invalid_field` for the first unknown field, if the endpoint's clients can change.
     pub(super) fn ignored(
         &self,
         unknown: &UnknownMembers,
@@ -87,7 +88,7 @@ impl MemberNames {
         Ok(ignored)
     }
 
-    /// The style of this name, if it is one of ours.
+    /// Parses an output style; `None` for a name unknown to Djinn.
     pub(super) fn parse_style(&self, word: Option<&str>) -> Result<Option<OutputStyle>, ApiError> {
         let Some(word) = word else { return Ok(None) };
         match OutputStyle::parse(word) {

@@ -1,7 +1,7 @@
-//! The text that a script gets in the place of a file that is no text.
+//! Text for scripts in place of binary files.
 //!
-//! JoyAgent's page fetches every file but tables and pages as text, and shows the bytes of an image or a PDF as
-//! letters. What it fetches stands in a block of code there.
+//! JoyAgent's page fetches every file except tables and pages as text, and displays an image or a PDF as raw
+//! characters. The fetched text is displayed in a code block.
 
 use std::time::Duration;
 
@@ -25,10 +25,10 @@ use djinn_runtime::port::sandbox::{
 use crate::agent::{Agent, AgentPorts};
 use crate::origin::request_origin;
 
-/// The header by which a browser says what a response is for; `empty` stands for a script.
+/// The browser's header with the destination of a response; `empty` means a script.
 const FETCH_DESTINATION: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// Bytes of the largest document that is read, characters of its text, and the time that this may take.
+/// Maximum size of a readable document, maximum characters of text, and timeout for reading.
 const MAX_DOCUMENT: u64 = 12 * 1024 * 1024;
 const MAX_CHARACTERS: u64 = 200_000;
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -36,20 +36,20 @@ const PATIENCE: Duration = Duration::from_secs(25);
 /// The mark of a block of code.
 const FENCE: &str = "```";
 
-/// A file that is no text, by the form in which its content can be shown.
+/// A binary file, by the form of its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unreadable {
-    /// An image, which the page can show within Markdown.
+    /// An image, which Markdown can show.
     Image,
-    /// A document with a text of its own.
+    /// A document with extractable text.
     Document,
-    /// Anything else that is no text.
+    /// Any other binary file.
     Other,
 }
 
 impl Unreadable {
-    /// The form of a file that this request cannot show as it is; `None` for what is no script, and for files that
-    /// scripts can read: texts and tables.
+    /// Returns the form of a binary file requested by a script. Returns `None` for other requests, and for
+    /// texts and tables, which scripts can read.
     pub(super) fn of(headers: &HeaderMap, name: &str, start: &[u8]) -> Option<Self> {
         if headers.get(FETCH_DESTINATION).is_none_or(|destination| destination != "empty") {
             return None;
@@ -81,7 +81,7 @@ impl Unreadable {
         let text = match self {
             Self::Image => {
                 let url = format!("{}{}", request_origin(parts, &agent.settings), parts.uri.path());
-                // The block around it ends before the image, and another begins behind it.
+                // The surrounding code block ends before the image, and a new block begins after the image.
                 format!("{name}\n{FENCE}\n\n![]({url})\n\n{FENCE}text\n{label}")
             }
             Self::Document => match read_document(agent, folder, file, size, language).await {
@@ -102,7 +102,7 @@ impl Unreadable {
     }
 }
 
-/// The text of a document, as much as is shown; `None` where it cannot be read, or not in time.
+/// Returns the beginning of a document's text; `None` if the document cannot be read in time.
 async fn read_document<P: AgentPorts>(
     agent: &Agent<P>,
     folder: &Folder,
@@ -115,7 +115,7 @@ async fn read_document<P: AgentPorts>(
         return None;
     }
     let content = agent.ports.store().read_start(folder, file, size).await.ok()??.bytes;
-    // A link names the session by hashes, which tell it from all others as well as its names do.
+    // A link contains hashes of the names, and the hashes identify the session equally well.
     let session = SessionKey {
         tenant: folder.tenant.clone(),
         owner: UserId::new(folder.owner.as_str()).ok()?,
@@ -142,7 +142,8 @@ async fn read_document<P: AgentPorts>(
     Some(text)
 }
 
-/// A text that does not end the block of code around it: whoever wrote it would have the page load its images.
+/// Returns a text that cannot end the surrounding code block. Otherwise the text's author could make the page
+/// load images.
 fn keep_in_block(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let lines = text.split_inclusive('\n').map(|line| {
@@ -152,7 +153,7 @@ fn keep_in_block(text: &str) -> String {
     lines.collect()
 }
 
-/// Returns true if a file that begins so is no text. A last character that is cut through says nothing.
+/// Returns true if the beginning of a file is binary. A truncated last character is ignored.
 fn is_binary(start: &[u8]) -> bool {
     let is_text =
         std::str::from_utf8(start).map_or_else(|error| error.error_len().is_none(), |_| true);

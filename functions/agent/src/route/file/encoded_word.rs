@@ -1,15 +1,16 @@
-//! Encoded words (RFC 2047) in the file names of forms, which clients on .NET write where a browser writes UTF-8.
+//! Encoded words (RFC 2047) in the file names of forms. .NET clients send encoded words where browsers send
+//! UTF-8.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// A file name with its encoded words decoded. A name that has none, or one that is not UTF-8, stays as it is.
+/// Decodes the encoded words of a file name. A name without encoded words, or not in UTF-8, stays unchanged.
 pub(super) fn decode_name(name: &str) -> String {
     decode_words(name).unwrap_or_else(|| name.to_owned())
 }
 
 fn decode_words(name: &str) -> Option<String> {
-    // A long name is several words, and one character may lie in two of them.
+    // A long name consists of several words, and a character may be split between two words.
     let words = name.trim_matches('"').split_ascii_whitespace().map(decode_word);
     let bytes = words.collect::<Option<Vec<Vec<u8>>>>()?.concat();
     String::from_utf8(bytes).ok().filter(|name| !name.is_empty())

@@ -1,6 +1,7 @@
-//! The form in which a browser gets a file: what a model or another user wrote never acts in it.
+//! Serves files to browsers so that text by models or other users never executes.
 //!
-//! A presigned URL carries no policy, so only types that no browser executes are read from the bucket itself.
+//! A presigned URL carries no policy, so only types that no browser executes are read from the bucket
+//! directly.
 
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName,
@@ -14,18 +15,18 @@ use djinn_core::id::FileName;
 use djinn_runtime::port::file_url::Disposition;
 use minijinja::HtmlEscape;
 
-/// Bytes of a file that say whether browsers may take it for a page.
+/// Bytes at the beginning of a file for detecting pages.
 pub(super) const SNIFFED_BYTES: u64 = 2 * 1024;
 
-/// Bytes of the largest file that is shown through the function; larger ones are saved instead. In base64, as a
-/// drawing is sent, it stays below the 20 MB that the stream of a Lambda function may have.
+/// Maximum size of a file shown through the function; larger files are downloaded. In base64, as for
+/// drawings, the size stays below Lambda's limit of 20 MB per stream.
 pub(super) const MAX_SHOWN_BYTES: u64 = 12 * 1024 * 1024;
 
 const HTML: &str = "text/html";
 const SVG: &str = "image/svg+xml";
 const TEXT: &str = "text/plain";
 
-/// The types that browsers show without executing anything, or save.
+/// Types that browsers show without executing anything, or download.
 const PASSIVE_TYPES: [&str; 15] = [
     TEXT,
     "text/markdown",
@@ -48,29 +49,29 @@ const PASSIVE_TYPES: [&str; 15] = [
 const STRICT_POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; \
     base-uri 'none'; form-action 'none'; sandbox";
 
-/// The same for pages that [`is_rendered`]: a deck's own script turns its slides, and a click on a source opens it.
-/// The hash is that of `_SCRIPT` in `functions/sandbox/python/render_deck.py`.
+/// The policy for pages accepted by [`is_rendered`]: the deck's script turns slides, and links to sources
+/// open on click. The hash is the hash of `_SCRIPT` in `functions/sandbox/python/render_deck.py`.
 const RENDERED_POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; \
     base-uri 'none'; form-action 'none'; script-src 'sha256-1y0+tJy6HhnGr1PzTP3YkhKCKE1fknjuDbQKvrimwRc='; \
     sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox";
 
-/// The `meta` elements of a rendered page, which has no others.
+/// The only `meta` elements of a rendered page.
 const RENDERED_METAS: [&str; 3] = [
     "<meta http-equiv=\"content-security-policy\" content=\"",
     "<meta charset=\"utf-8\">",
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
 ];
 
-/// Names by which HTML makes a browser connect to a host in spite of a policy (Chromium 156 resolves the host of a
-/// blocked frame and connects to it), or leave the page.
+/// HTML names that make a browser connect to a host in spite of a policy, or leave the page. Chromium 156
+/// resolves the host of a blocked frame and connects.
 const CONNECTING_NAMES: [&str; 4] = ["<link", "<iframe", "<frame", "http-equiv"];
 
-/// The form in which a file is shown.
+/// The form for showing a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Presentation {
     /// Read from the bucket, as this type.
     FromBucket(&'static str),
-    /// Sent by the function as this type, which its content contradicts.
+    /// Sent by the function with this type, because the content contradicts the type.
     Guarded(&'static str),
     /// A page of HTML.
     Page,
@@ -79,7 +80,7 @@ pub(super) enum Presentation {
 }
 
 impl Presentation {
-    /// Decides by the name of a file, the type that it is stored with, and its first [`SNIFFED_BYTES`].
+    /// Chooses the form by the file's name, stored type and first [`SNIFFED_BYTES`].
     pub(super) fn of(name: &str, stored_type: &str, start: &[u8]) -> Self {
         let types = [media_type_of(name), stored_type];
         if types.iter().any(|media_type| is_type(media_type, HTML)) {
@@ -91,7 +92,7 @@ impl Presentation {
         let passive = types.map(|media_type| {
             PASSIVE_TYPES.into_iter().find(|passive| is_type(media_type, passive))
         });
-        // Others are shown as their source: XML with its style sheets, XHTML, MathML, whole archives of pages.
+        // All other types are shown as source: XML with style sheets, XHTML, MathML, page archives.
         let media_type = match passive {
             [Some(_), Some(stored)] => stored,
             _ => TEXT,
@@ -99,7 +100,8 @@ impl Presentation {
         if is_markup(start) { Self::Guarded(media_type) } else { Self::FromBucket(media_type) }
     }
 
-    /// The response with all of a file; `wants_page` where a browser shows it by itself, not within a page.
+    /// Returns the response with the whole file. `wants_page` is true if a browser shows the file as a page,
+    /// not inside a page.
     pub(super) fn respond(self, name: &FileName, content: Vec<u8>, wants_page: bool) -> Response {
         match self {
             Self::FromBucket(media_type) | Self::Guarded(media_type) => {
@@ -113,7 +115,8 @@ impl Presentation {
                     respond_with(name, HTML, STRICT_POLICY, disconnect_page(&page).into_bytes())
                 }
             }
-            // As an image of a page a drawing loads and executes nothing; as a document it may name elements of HTML.
+            // As an image, a drawing loads and executes nothing; as a document, a drawing may contain HTML
+            // elements.
             Self::Drawing if wants_page => respond_with(
                 name,
                 HTML,
@@ -163,9 +166,9 @@ fn is_markup(start: &[u8]) -> bool {
     solid.next() == Some(&b'<') && solid.next().is_some_and(is_tag)
 }
 
-/// Returns true if a page has the frame of those that `report_tool` renders, and nothing that a policy does not stop:
-/// no redirection, no address that is connected to, no script with attributes, whose `integrity` would let it load.
-/// Who imitates the frame gains nothing else.
+/// Returns true if a page has the frame of `report_tool`'s pages, and nothing outside the policy's control.
+/// Excluded are redirections, elements with connections, and scripts with attributes, because `integrity`
+/// would allow loading. A page that imitates the frame gains nothing else.
 fn is_rendered(page: &str) -> bool {
     let page = page.to_ascii_lowercase();
     let count = |part: &str| page.matches(part).count();
@@ -177,7 +180,7 @@ fn is_rendered(page: &str) -> bool {
         && count("<script") == count("<script>")
 }
 
-/// A page in which the [`CONNECTING_NAMES`] mean nothing.
+/// Returns a page with all [`CONNECTING_NAMES`] disabled.
 fn disconnect_page(page: &str) -> String {
     let lower = page.to_ascii_lowercase();
     let mut disconnected = String::with_capacity(page.len());
@@ -195,7 +198,7 @@ fn disconnect_page(page: &str) -> String {
     disconnected
 }
 
-/// A page that shows a drawing as an image.
+/// Returns a page with a drawing as an image.
 fn frame_drawing(name: &str, content: &[u8]) -> String {
     let name = HtmlEscape(name);
     let content = STANDARD.encode(content);

@@ -1,4 +1,4 @@
-//! Files that users hand in.
+//! Uploads of users' files.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -30,12 +30,12 @@ use crate::body::{LenientBody, parse_id, read_bytes, unsupported_body};
 use crate::identity::Caller;
 use crate::reply::{JsonReply, ReplyResult};
 
-/// How long an upload URL is valid.
+/// Validity of an upload URL.
 const UPLOAD_LIFE: Duration = Duration::from_secs(60 * 60);
-/// Bytes of a file that is uploaded directly.
+/// Maximum size of a direct upload, in bytes.
 const MAX_UPLOAD: i64 = 5 * 1024 * 1024 * 1024;
 
-/// `POST /v1/file_tool/upload_url`: a URL that takes one `PUT` of exactly the announced size.
+/// `POST /v1/file_tool/upload_url`: returns a URL for one `PUT` of exactly the announced size.
 pub(crate) async fn upload_url<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -113,8 +113,7 @@ async fn screen_file<P: Ports>(
     Ok(agent.ports.content().screen_input(file, whose).await?)
 }
 
-/// Writes a file and tells the session's active run of it, so that its agent knows the file at its
-/// next step.
+/// Stores a file and notifies the session's active run, so the agent sees the file in the next step.
 async fn write_upload<P: Ports>(
     agent: &Agent<P>,
     parts: &Parts,
@@ -143,7 +142,7 @@ async fn notify_active_run<P: Ports>(
     Ok(())
 }
 
-/// The file of a caller's as a request describes it, which names it in this member.
+/// Returns the new file of a request; `member` is the field with the file's name.
 fn new_file(
     caller: &Caller,
     member: &'static str,
@@ -161,10 +160,10 @@ fn new_file(
     })
 }
 
-/// The parts of an upload form that are read.
+/// The accepted parts of an upload form.
 const FORM_PARTS: [&str; 3] = ["requestId", "description", "file"];
 
-/// The form holds what its parts said: `label` is `requestId`, `content` the bytes of `file`.
+/// The fields of an upload form: `label` is `requestId`, and `content` the bytes of `file`.
 #[derive(Default)]
 pub(crate) struct UploadForm {
     label: String,
@@ -187,7 +186,7 @@ impl UploadForm {
         let content = read_bytes(&parts.headers, body).await?;
         let mut request = Request::new(Body::from(content));
         *request.headers_mut() = parts.headers.clone();
-        // What was read is bounded; axum's own bound is 2 MB.
+        // The body's size is already limited; axum's own limit is 2 MB.
         DefaultBodyLimit::disable().apply(&mut request);
         let mut multipart =
             Multipart::from_request(request, &()).await.map_err(|_| form_error())?;

@@ -1,4 +1,4 @@
-//! What a person tells a run at work.
+//! Commands to a working run.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -24,7 +24,7 @@ use crate::path::RunPath;
 use crate::query::{NoParameters, UrlQuery};
 use crate::reply::{JsonReply, ReplyResult};
 
-/// `POST /runs/{run}/messages`: a word to a run at work, read at its next turn.
+/// `POST /runs/{run}/messages`: sends a message to a working run, which reads the message in the next turn.
 pub(crate) async fn post_message<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -51,8 +51,8 @@ pub(crate) async fn post_message<P: Ports>(
     Ok(reply.with_status(status).about_run(id))
 }
 
-/// `PATCH /runs/{run}/plan`: the steps as they are to be, but for those that have begun. 409 with the
-/// plan as it is, if that is another than the one that was changed.
+/// `PATCH /runs/{run}/plan`: replaces the steps that have not started. Returns 409 with the current plan if
+/// the plan has changed since the client's version.
 pub(crate) async fn patch_plan<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -89,7 +89,7 @@ fn parse_edit(request: PlanRequest, caller: &Caller) -> Result<PlanEdit, ApiErro
     Ok(PlanEdit { id: new_id(), by: caller.user.clone(), version, title, steps })
 }
 
-/// An id that a client chose. Those of our own have no such beginning.
+/// Returns a client's message id with a prefix that Djinn's own ids never have.
 fn parse_message_id(text: String) -> Result<String, ApiError> {
     match RequestId::new(text) {
         Ok(id) => Ok(format!("m.{id}")),

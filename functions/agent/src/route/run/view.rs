@@ -1,4 +1,4 @@
-//! A run as its clients see it.
+//! A run's public description.
 
 use djinn_core::budget::{Budget, Spending};
 use djinn_core::entry::RunResult;
@@ -14,7 +14,7 @@ use djinn_protocol::link::SessionLinks;
 use djinn_runtime::port::catalog::RunSummary;
 use djinn_runtime::serve::{RunDescription, RunSnapshot, SnapshotState};
 
-/// Everything that is known of a run.
+/// Returns the full description of a run.
 pub(super) fn run_body<'a>(
     run: &RunId,
     view: &'a RunDescription,
@@ -79,7 +79,7 @@ fn end_body<'a>(end: &'a RunResult, links: &SessionLinks, language: Language) ->
     }
 }
 
-/// What a run and its tasks may use up, and what they have.
+/// Returns the limits and the usage of a run and its tasks.
 fn budget_body(budget: &Budget, spent: &Spending, wall_ms: u64) -> BudgetBody {
     let amount = |limit, spent| AmountBody { limit, spent };
     // The tasks of a plan count theirs each for itself.
