@@ -1,4 +1,4 @@
-//! One attempt at a call: sent, heard to its end, and judged.
+//! One attempt at a call: sends the request, reads the reply to the end, and judges the outcome.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,16 +23,16 @@ use crate::settings::{ModelSettings, StreamFormat};
 
 /// Bytes of a reply.
 const MAX_REPLY: usize = 8 * 1024 * 1024;
-/// Longest wait for the last words (usage, `[DONE]`) of a reply that has given its reason to end.
+/// Maximum wait for the trailing frames (usage, `[DONE]`) after a reply has given a finish reason.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often a call makes sure that its process is at work: see `djinn_runtime::awake_time`.
+/// Interval of the check for a suspended process: see `djinn_runtime::awake_time`.
 const TICK_INTERVAL: Duration = Duration::from_secs(1);
-/// How late a tick is when the process stood still.
+/// Delay of a tick from which the process counts as suspended.
 const MAX_TICK_DELAY: Duration = Duration::from_secs(2);
-/// What is sent in place of a key to servers that take none: genai insists on one.
+/// Placeholder key for servers without keys: genai requires a key.
 const NO_KEY: &str = "none";
 
-/// What an attempt works with.
+/// The inputs of one attempt.
 pub(crate) struct Attempt<'a> {
     pub(crate) client: &'a Client,
     /// The model's name in the settings.
@@ -43,17 +43,17 @@ pub(crate) struct Attempt<'a> {
     pub(crate) output_limits: &'a OutputLimits,
 }
 
-/// An attempt that failed.
+/// A failed request.
 struct FailedRequest {
     fault: ModelFault,
     usage: Usage,
-    /// The output limit to send instead, if the request was rejected for its own.
+    /// The lower output limit to send next, if the provider rejected the limit of this request.
     output_limit: Option<u32>,
 }
 
 impl Attempt<'_> {
-    /// Makes the call. A request whose output limit is rejected is repeated once with the one that the
-    /// provider names; if that is accepted, it holds for the model's later calls.
+    /// Makes the call. A request with a rejected output limit is repeated once with the limit from the
+    /// provider's error. A limit accepted in this way applies to all later calls of the model.
     pub(crate) async fn run(
         &self,
         request: &ModelRequest,
@@ -96,7 +96,8 @@ impl Attempt<'_> {
         }
     }
 
-    /// Sends the request and fills the draft; returns what ended the hearing, if not the reply.
+    /// Sends the request and fills the draft. Returns the fault that ended the stream, or `None` after a
+    /// normal end.
     async fn stream_reply(
         &self,
         chat: ChatRequest,
@@ -142,8 +143,8 @@ impl Attempt<'_> {
         let target = self.service_target().await?;
         let host = url_host(target.endpoint.base_url());
         let client = self.client.clone();
-        // genai fetches AWS credentials by blocking the thread, which only a thread of its own
-        // allows whatever the runtime is.
+        // genai fetches AWS credentials by blocking the thread. A separate thread allows this under any
+        // runtime.
         let sent = if self.model.provider.is_signed() {
             let runtime = tokio::runtime::Handle::current();
             let sending = tokio::task::spawn_blocking(move || {
@@ -159,8 +160,8 @@ impl Attempt<'_> {
         Ok((host, sent?.stream))
     }
 
-    /// Where and as whom to ask. The name is kept whole: what stands before a first `::` would be
-    /// taken for a namespace.
+    /// Returns the endpoint, key and model name for genai. A name with `::` gets a prefix, because genai would
+    /// read the text before a first `::` as a namespace.
     async fn service_target(&self) -> Result<ServiceTarget, GenaiError> {
         let provider = self.model.provider;
         let name = match self.model.model.contains("::") {
@@ -182,7 +183,7 @@ impl Attempt<'_> {
     }
 }
 
-/// The state of listening to one stream.
+/// The state of reading one stream.
 struct ReplyReader {
     stream: FrameStream,
     frames: FrameReader,
@@ -192,9 +193,9 @@ struct ReplyReader {
     started: Instant,
     bytes: usize,
     frames_read: u64,
-    /// How many frames there were at genai's last error.
+    /// The number of frames at genai's last error.
     frames_at_error: Option<u64>,
-    /// An error that genai understands as the provider's own, should our reader miss it.
+    /// A provider error recognized by genai, used if our own reader misses the error.
     reported: Option<ModelFault>,
     finished_at: Option<Instant>,
 }
@@ -248,8 +249,8 @@ impl ReplyReader {
         }
     }
 
-    /// Leaves the time by which a tick is late out of all that is waited for, if the process stood
-    /// still: the provider may have said it all.
+    /// Subtracts the lateness of a tick from all waits after a suspension: the provider may have sent
+    /// everything meanwhile.
     fn exclude_pause(&mut self, late: Duration) {
         if late > MAX_TICK_DELAY {
             self.started += late;
@@ -257,8 +258,8 @@ impl ReplyReader {
         }
     }
 
-    /// Whether an error of genai's ends the hearing. What it makes of a frame that we read
-    /// ourselves does not matter.
+    /// Returns the fault if an error of genai ends the stream. Errors about frames read by our own reader are
+    /// ignored.
     fn handle_error(&mut self, error: &GenaiError, draft: &mut Draft) -> Option<ModelFault> {
         let is_transport =
             matches!(error, GenaiError::WebStream { .. } | GenaiError::HttpError { .. });
@@ -276,8 +277,8 @@ impl ReplyReader {
         None
     }
 
-    /// When to stop waiting: for the first byte, for the next, for the whole, or for the last
-    /// words of a reply that is over.
+    /// Returns the end of the current wait: for the first byte, the next byte, the whole reply, or the
+    /// trailing frames.
     fn deadline(&self, model: &ModelSettings) -> Instant {
         let next = match self.frames_read {
             0 => self.started + model.first_byte_timeout,
@@ -301,8 +302,7 @@ impl ReplyReader {
     }
 }
 
-/// What the attempt failed of, if it did. A reply that was whole before something broke is
-/// whole.
+/// Returns the fault of the attempt, if any. A fault after a complete reply does not count.
 fn find_fault(ended: Option<ModelFault>, draft: &Draft) -> Option<ModelFault> {
     if draft.is_complete() {
         return ended.filter(|fault| fault.is_final());

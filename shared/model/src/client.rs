@@ -27,7 +27,7 @@ use crate::tokens::TokenCounter;
 
 /// The configured models, over one pool of connections.
 ///
-/// Tokens that a provider does not report are 0 in [`Usage`]; `took_ms` is always measured.
+/// Token counts default to 0 in [`Usage`] if the provider reports none; `took_ms` is always measured.
 pub struct Models<S> {
     settings: Arc<Settings>,
     prompts: Arc<Prompts>,
@@ -36,10 +36,10 @@ pub struct Models<S> {
     connections: Arc<Connections<S>>,
 }
 
-/// What stays as it is when settings change.
+/// The state kept across changes of settings.
 struct Connections<S> {
     secrets: S,
-    /// By secret, its key once it was read, until a provider refuses it.
+    /// Keys already read, by secret name, until a provider rejects the key.
     stored_keys: std::sync::Mutex<BTreeMap<String, Arc<Mutex<Option<Secret>>>>>,
     token_counter: TokenCounter,
     http: Http,
@@ -47,8 +47,8 @@ struct Connections<S> {
 }
 
 impl<S: Secrets> Models<S> {
-    /// Models by these settings. Nothing is connected or read before the first call. Each stored
-    /// key is read until that succeeds, and again after a provider refused it: it may have been
+    /// Creates models from the settings, without opening connections or reading keys. A stored key is read on
+    /// the first call, and again after a failed read or a rejection by the provider: the key may have been
     /// replaced.
     pub fn new(settings: Settings, secrets: S) -> Self {
         let connections = Connections {
@@ -67,7 +67,8 @@ impl<S: Secrets> Models<S> {
         }
     }
 
-    /// The same with other prompts, by which models without tool calls of their own are told of tools.
+    /// Returns the same models with other prompts. The prompts describe tools to models without native tool
+    /// calls.
     #[must_use]
     pub fn with_prompts(&self, prompts: Arc<Prompts>) -> Self {
         Self {
@@ -79,7 +80,8 @@ impl<S: Secrets> Models<S> {
         }
     }
 
-    /// Models by other settings over the same connections. What models failed of is forgotten if they differ.
+    /// Returns models with other settings over the same connections. Recorded outages are cleared if the
+    /// settings differ.
     #[must_use]
     pub fn with_settings(&self, settings: Settings) -> Self {
         let same = self.with_prompts(Arc::clone(&self.prompts));
@@ -94,19 +96,19 @@ impl<S: Secrets> Models<S> {
         }
     }
 
-    /// The pool of connections, for others who call something over HTTP.
+    /// Returns the pool of connections, for other HTTP clients of the process.
     #[must_use]
     pub fn http(&self) -> Http {
         self.connections.http.clone()
     }
 
-    /// The settings, for whoever shows them.
+    /// Returns the settings, for display.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Where stored keys are read from, for whoever has secrets of other kinds.
+    /// Returns the store of secrets, for other kinds of secrets.
     #[must_use]
     pub fn secrets(&self) -> &S {
         &self.connections.secrets
@@ -134,7 +136,7 @@ impl<S: Secrets> Models<S> {
             ModelKey::Stored(name) => name,
         };
         let stored = self.stored_key(name);
-        // Locked while it is read: calls at the same time ask once.
+        // Locked during the read, so that concurrent calls read the key once.
         let mut known = stored.lock().await;
         if known.is_none() {
             let read = self.connections.secrets.read_secret(name).await;
@@ -149,7 +151,7 @@ impl<S: Secrets> Models<S> {
         Ok(known.clone())
     }
 
-    /// Forgets a stored key that was refused, unless another was read meanwhile.
+    /// Removes a rejected key from the cache, unless another key was read meanwhile.
     async fn forget_key(&self, model: &ModelSettings, refused: Option<&Secret>) {
         if let ModelKey::Stored(name) = &model.key {
             self.stored_key(name).lock().await.take_if(|known| Some(&*known) == refused);
@@ -236,7 +238,7 @@ impl<S: Secrets> Model for Models<S> {
     }
 }
 
-/// One client for all models: their waits are the attempt's business.
+/// Builds one client for all models, without timeouts: each attempt sets its own.
 fn build_client(http: &Http) -> Result<Client, String> {
     Client::builder()
         .with_reqwest(http.client()?.clone())

@@ -1,4 +1,4 @@
-//! A reply while it is being written.
+//! A reply in progress.
 
 mod calls;
 mod reasoning_state;
@@ -22,22 +22,22 @@ use think_splitter::ThinkSplitter;
 pub(crate) use think_splitter::partial_mark_len;
 pub(crate) use token_counts::TokenCounts;
 
-/// Who is told of every piece as it arrives.
+/// The receiver of every piece on arrival.
 pub(crate) type DeltaSink<'a> = &'a mut (dyn FnMut(Delta<'_>) + Send);
 
-/// What is known of a reply so far. Frame readers fill it; [`Draft::into_reply`] makes the reply of it.
+/// The known part of a reply. Frame readers fill the draft; [`Draft::into_reply`] creates the reply.
 #[derive(Debug)]
 pub(crate) struct Draft {
     pub(crate) calls: CallAssembler,
     pub(crate) token_counts: TokenCounts,
     pub(crate) reasoning_state: ReasoningState,
-    /// Why it ended, once the provider has said so.
+    /// The finish reason, once received.
     pub(crate) finish: Option<FinishReason>,
-    /// Whether the provider has said its last word.
+    /// True once the provider has marked the end of the stream.
     pub(crate) ended: bool,
-    /// Whether a piece could not be read: what follows may lack words in the middle.
+    /// True if a piece was unreadable, so later text may have gaps.
     pub(crate) incomplete: bool,
-    /// An error that the provider reported in the stream.
+    /// An error reported by the provider in the stream.
     pub(crate) fault: Option<ModelFault>,
     content: String,
     splitter: ThinkSplitter,
@@ -45,7 +45,7 @@ pub(crate) struct Draft {
     emitted: EmittedText,
 }
 
-/// What takes calls out of the text.
+/// The scanner for calls within the text.
 #[derive(Debug)]
 enum TextScanner {
     Fences(FenceScanner),
@@ -85,7 +85,7 @@ impl Draft {
         self.splitter.push(piece, &mut |kind, text| told.route_text(scanner, kind, text, out));
     }
 
-    /// Takes the whole answer so far, from providers that repeat it: only what is new is added.
+    /// Takes the whole answer so far, from providers with cumulative pieces, and adds only the new part.
     pub(crate) fn sync_text(&mut self, whole: &str, out: DeltaSink<'_>) {
         if let Some(rest) = whole.strip_prefix(self.content.as_str()) {
             let rest = rest.to_owned();
@@ -106,7 +106,7 @@ impl Draft {
         }
     }
 
-    /// Whether the provider has said anything at all.
+    /// Returns true if the provider has sent no content.
     pub(crate) fn is_blank(&self) -> bool {
         self.content.is_empty()
             && self.emitted.reasoning.is_empty()
@@ -115,13 +115,12 @@ impl Draft {
             && !self.ended
     }
 
-    /// Whether the reply is whole: the provider gave a reason for its end, or ended it in so many
-    /// words.
+    /// Returns true if the reply is complete: the provider sent a finish reason or an explicit end.
     pub(crate) fn is_complete(&self) -> bool {
         self.fault.is_none() && !self.incomplete && (self.finish.is_some() || self.ended)
     }
 
-    /// The reply; tells what was still held back.
+    /// Creates the reply and sends all text still held back.
     pub(crate) fn into_reply(
         mut self,
         (tools, names): (&[ToolSpec], &ToolNames),
@@ -136,7 +135,7 @@ impl Draft {
         let emit = &mut |text: &str| told.emit_delta(TextKind::Text, text, out);
         calls.extend(match self.scanner {
             TextScanner::Fences(fences) => fences.into_calls(cut, emit),
-            // Whoever uses the interface writes nothing else.
+            // Models with native tool calls write no calls as text.
             TextScanner::Marks(marks) => {
                 let tools = if calls.is_empty() { tools } else { &[] };
                 marks.into_calls(tools, names, emit)
@@ -158,7 +157,7 @@ impl Draft {
         }
     }
 
-    /// What it has cost so far.
+    /// Returns the usage so far.
     pub(crate) fn usage(&self, took_ms: u64) -> Usage {
         self.token_counts.usage(took_ms)
     }

@@ -1,4 +1,4 @@
-//! What went wrong with a call, in the port's words.
+//! Faults of model calls, mapped to the port's error kinds.
 
 mod classify;
 mod detail;
@@ -17,7 +17,7 @@ use serde_json::Value;
 
 pub(crate) use detail::Mask;
 
-/// A failure before its words are made fit to be shown.
+/// A failure with a message not yet sanitized.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ModelFault {
     pub(crate) kind: ModelErrorKind,
@@ -31,7 +31,7 @@ impl ModelFault {
         Self { kind, message: message.into(), retry_after: None, is_final: false }
     }
 
-    /// An answer of this host with a status that is no success.
+    /// Creates the fault for an error response of `host`.
     pub(crate) fn from_http(status: u16, headers: &HeaderMap, body: &str, host: &str) -> Self {
         let json: Value = serde_json::from_str(body).unwrap_or(Value::Null);
         let said = detail::ProviderFailure::from_body(&json, body);
@@ -48,7 +48,7 @@ impl ModelFault {
         }
     }
 
-    /// An error that the provider reports in its stream.
+    /// Creates the fault for an error reported in the stream.
     pub(crate) fn from_stream(error: &Value) -> Self {
         let said = detail::ProviderFailure::from_error(error);
         let kind = classify::classify_in_stream(&said);
@@ -113,19 +113,19 @@ impl ModelFault {
         }
     }
 
-    /// The output limit to send instead of `sent`, if the request was rejected for that.
+    /// Returns the output limit to send instead of `sent`, if the provider rejected `sent`.
     pub(crate) fn output_limit(&self, sent: u32) -> Option<u32> {
         let can_be_about_it =
             matches!(self.kind, ModelErrorKind::Refused | ModelErrorKind::ContextTooLong);
         can_be_about_it.then(|| output_limit::find_output_limit(&self.message, sent)).flatten()
     }
 
-    /// Whether it spoils a reply that seems to be whole.
+    /// Returns true if the fault invalidates an otherwise complete reply.
     pub(crate) fn is_final(&self) -> bool {
         self.is_final
     }
 
-    /// The error as callers get it: cleaned, masked, cut.
+    /// Returns the error for callers, with a clean, masked and shortened message.
     pub(crate) fn into_error(self, mask: &Mask<'_>, usage: Usage) -> ModelError {
         ModelError {
             kind: self.kind,
@@ -136,7 +136,8 @@ impl ModelFault {
     }
 }
 
-/// The innermost words of a chain: `Connection refused (os error 111)`. Never a URL.
+/// Returns the innermost message of an error chain: `Connection refused (os error 111)`. Never contains a
+/// URL.
 fn root_cause(error: &BoxError) -> String {
     let mut cause: &dyn std::error::Error = error.as_ref();
     if let Some(error) = cause.downcast_ref::<reqwest::Error>()

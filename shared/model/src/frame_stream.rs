@@ -1,4 +1,4 @@
-//! Hearing genai's stream: its frames as they arrive, its events, and when something last moved.
+//! Reads genai's stream: frames on arrival, events, and the time of the last activity.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -15,11 +15,11 @@ use tokio::time::Instant;
 use tracing::Dispatch;
 use tracing::dispatcher::with_default;
 
-/// Something that was heard.
+/// An item of the stream.
 pub(crate) enum StreamItem {
-    /// A frame's data, as it came.
+    /// A frame's unchanged data.
     Frame(String),
-    /// What genai makes of the stream.
+    /// An event created by genai.
     Event(ChatStreamEvent),
     /// An error of genai's; the stream may go on.
     Error(GenaiError),
@@ -27,7 +27,7 @@ pub(crate) enum StreamItem {
     End,
 }
 
-/// The frames that were decoded and not read yet.
+/// Decoded frames not yet read.
 #[derive(Debug, Default)]
 pub(crate) struct FrameQueue(Mutex<VecDeque<String>>);
 
@@ -43,12 +43,12 @@ impl ChatFrameSink for FrameQueue {
     }
 }
 
-/// Listens to one stream.
+/// The reader of one stream.
 pub(crate) struct FrameStream {
     stream: ChatStream,
     inbox: Arc<FrameQueue>,
     activity: Arc<Activity>,
-    /// What genai said together with frames that have to be read first.
+    /// An item of genai's, kept until earlier frames are read.
     pending: Option<StreamItem>,
 }
 
@@ -62,19 +62,19 @@ impl FrameStream {
         }
     }
 
-    /// When the connection last gave a sign of life, frames or parts of them.
+    /// Returns the time of the connection's last activity: frames or partial frames.
     pub(crate) fn last_activity(&self) -> Instant {
         self.activity.started
             + Duration::from_millis(self.activity.last_activity_ms.load(Ordering::Relaxed))
     }
 
-    /// The process stood still until now: nothing could move.
+    /// Resets the idle time after a suspension of the process.
     pub(crate) fn reset_idle(&self) {
         self.activity.mark_active();
     }
 
-    /// The next thing heard. Frames come before the event that was made of them, and do not wait
-    /// for one: genai makes none of frames that it does not understand.
+    /// Returns the next item. Frames precede their event and never wait for an event, because genai creates
+    /// none from unknown frames.
     pub(crate) async fn next_item(&mut self) -> StreamItem {
         poll_fn(|context| self.poll_item(context)).await
     }
@@ -110,13 +110,13 @@ impl FrameStream {
     }
 }
 
-/// Runs genai without its logging: it logs frames and error bodies, which may quote a prompt, at
-/// ERROR and WARN.
+/// Runs genai without logging: genai logs frames and error bodies at ERROR and WARN, and these may quote a
+/// prompt.
 pub(crate) fn without_tracing<T>(run: impl FnOnce() -> T) -> T {
     with_default(&Dispatch::none(), run)
 }
 
-/// When a stream last moved, in milliseconds since the call started.
+/// The time of a stream's last activity, in milliseconds since the call started.
 struct Activity {
     started: Instant,
     last_activity_ms: AtomicU64,

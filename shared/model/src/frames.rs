@@ -1,4 +1,4 @@
-//! From a provider's frames to a draft, one reader for each form of stream.
+//! Reads a provider's frames into a draft, with a reader for each stream format.
 
 mod anthropic;
 mod genai_events;
@@ -17,7 +17,7 @@ use crate::settings::StreamFormat;
 pub(crate) use genai_events::GenaiEventReader;
 use split_character::SplitCharacter;
 
-/// Reads the frames of one stream.
+/// The reader of one stream's frames.
 #[derive(Debug)]
 pub(crate) struct FrameReader {
     format: StreamFormat,
@@ -36,11 +36,11 @@ impl FrameReader {
         }
     }
 
-    /// Reads one frame. Comments, keep-alives and other words that are no JSON are passed over; a
-    /// frame that was to be JSON and is none leaves the draft torn.
+    /// Reads one frame. Comments, keep-alives and other text without JSON are ignored; invalid JSON marks the
+    /// draft as incomplete.
     pub(crate) fn read_frame(&mut self, frame: &str, draft: &mut Draft, out: DeltaSink<'_>) {
-        // genai takes the two halves of a CRLF that came in two chunks for the end of a frame, so
-        // that one frame may come as two.
+        // genai takes a CRLF split over two chunks for the end of a frame, so a frame may arrive in two
+        // parts.
         let begun = std::mem::take(&mut self.pending);
         if !begun.is_empty() {
             match serde_json::from_str(&format!("{begun}\n{frame}")) {
@@ -67,7 +67,7 @@ impl FrameReader {
         }
     }
 
-    /// Reads a frame that is no JSON as it stands.
+    /// Parses a frame with invalid JSON: joins the halves of a split character, then parses leniently.
     fn parse_broken(&mut self, frame: &str) -> Option<Value> {
         let joined = self.split.join_halves(frame);
         if let Some(value) = joined.as_deref().and_then(|frame| serde_json::from_str(frame).ok()) {
@@ -79,12 +79,12 @@ impl FrameReader {
         }
     }
 
-    /// Reads a frame of the kind that comes for every word. False if it is of another kind.
+    /// Reads a frame of the most frequent kind. Returns false for every other kind.
     fn read_quickly(&self, frame: &str, draft: &mut Draft, out: DeltaSink<'_>) -> bool {
         self.format == StreamFormat::OpenAi && openai::read_plain_delta(frame, draft, out)
     }
 
-    /// Notes that no frame follows.
+    /// Marks the end of the stream.
     pub(crate) fn end_stream(&mut self, draft: &mut Draft) {
         draft.incomplete |= !std::mem::take(&mut self.pending).is_empty();
     }
@@ -103,7 +103,7 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// Notes why a reply ended, in whichever words the provider says it.
+/// Sets the finish reason from a provider's word.
 fn set_finish(reason: &str, draft: &mut Draft) {
     draft.finish = match reason {
         "" | "null" => return,
@@ -128,7 +128,7 @@ fn set_finish(reason: &str, draft: &mut Draft) {
         | "IMAGE_SAFETY"
         | "LANGUAGE"
         | "ERROR_TOXIC" => Some(FinishReason::Filtered),
-        // An end that is none (DeepSeek, GLM, OpenRouter).
+        // A placeholder, no finish reason (DeepSeek, GLM, OpenRouter).
         "insufficient_system_resource"
         | "network_error"
         | "error"
@@ -146,18 +146,18 @@ fn set_finish(reason: &str, draft: &mut Draft) {
     };
 }
 
-/// The text of a member, if it has one.
+/// Returns the text of a field, empty by default.
 fn text_at<'a>(value: &'a Value, path: &str) -> &'a str {
     value_at(value, path).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A member that is there and says something.
+/// Returns a field with content, or `None` if the field is missing or empty.
 fn member_at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     value_at(value, path).filter(|member| !member.is_null())
 }
 
-/// What is at `/a/0/b`. `Value::pointer` does the same and more, at two allocations a step, which
-/// every piece of every reply would pay a dozen times.
+/// Returns the value at `/a/0/b`. `Value::pointer` costs two allocations a step, and every piece of a reply
+/// needs a dozen look-ups.
 fn value_at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('/').skip(1).try_fold(value, |value, step| match value {
         Value::Object(members) => members.get(step),

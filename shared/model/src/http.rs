@@ -1,22 +1,21 @@
-//! The connections that go out, but for AWS's.
+//! Outgoing HTTP connections, except AWS's.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use reqwest::redirect;
 
-/// Longest wait for a connection; the wait for the first byte is longer and includes it.
+/// Maximum wait for a connection; included in the longer wait for the first byte.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long an unused connection is kept. Short of the idle limits of the load balancers in front
-/// of providers (60 s), which would reset it.
+/// Idle lifetime of a connection. Shorter than the idle limit (60 s) of providers' load balancers, because
+/// they reset idle connections.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(50);
 
-/// One pool of connections for all that a process calls over HTTP, but for AWS. Clones share it. It
-/// is made when it is first needed.
+/// The pool of connections for all HTTP calls of a process, except AWS's. Clones share the pool, created on
+/// first use.
 ///
-/// Waits for an answer are the caller's business. No body is decompressed: reqwest does that on the thread that all
-/// runs of a process share, and has no limit for it. Redirects are not followed, so that a key never
-/// goes where the settings do not say.
+/// Callers set timeouts for responses. No body is decompressed: reqwest would decompress without a limit, on
+/// the thread shared by all runs. Redirects are not followed, so a key is only sent to configured hosts.
 #[derive(Debug, Clone, Default)]
 pub struct Http(Arc<OnceLock<Result<reqwest::Client, String>>>);
 

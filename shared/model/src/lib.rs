@@ -1,8 +1,7 @@
-//! Language models over the genai crate, and the repair of what providers send.
+//! Language models over the genai crate, and the repair of provider output.
 //!
-//! [`Models`] implements the runtime's model port. Nothing of genai leaves this crate: what a
-//! provider says becomes a [`djinn_core::input::Reply`] or a
-//! [`djinn_runtime::port::model::ModelError`].
+//! [`Models`] implements the runtime's model port. No genai type leaves this crate: provider output becomes a
+//! [`djinn_core::input::Reply`] or a [`djinn_runtime::port::model::ModelError`].
 
 mod attempt;
 mod client;

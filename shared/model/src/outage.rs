@@ -1,5 +1,5 @@
-//! Models that failed lately. Where there is a fallback they are not asked again for a while: one that is
-//! down would cost every call its time-outs, and one whose key is refused a round trip.
+//! Models with a recent failure. With a fallback, calls skip these models for a while: an unreachable model
+//! would cost every call its timeouts, and a rejected key a round trip.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,23 +8,23 @@ use std::time::Duration;
 use djinn_core::error_code::ErrorCode;
 use tokio::time::Instant;
 
-/// How long a model is not asked after it failed.
+/// Time without calls to a model after a failure.
 const OUTAGE_DURATION: Duration = Duration::from_secs(60);
 
-/// What models failed of, by their names in the settings. Without the words of a call that failed: the next
-/// one may be another tenant's.
+/// Recent failures by model name in the settings. The message is dropped: the next call may belong to another
+/// tenant.
 #[derive(Debug, Default)]
 pub(crate) struct Outages(Mutex<BTreeMap<String, (Instant, ErrorCode)>>);
 
 impl Outages {
-    /// What a model failed of within the last minute.
+    /// Returns the model's failure within the last minute.
     pub(crate) fn of(&self, model: &str) -> Option<ErrorCode> {
         let outages = self.lock_outages();
         let (since, code) = outages.get(model)?;
         (since.elapsed() < OUTAGE_DURATION).then_some(*code)
     }
 
-    /// Remembers what a model failed of now, or forgets it.
+    /// Records a model's failure, or clears the last failure.
     pub(crate) fn set(&self, model: &str, outage: Option<ErrorCode>) {
         let mut outages = self.lock_outages();
         match outage {

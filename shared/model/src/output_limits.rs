@@ -1,4 +1,4 @@
-//! Output limits that providers were found to accept, where those of the settings are too high.
+//! Output limits accepted by providers, for models with a configured limit that is too high.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,13 +8,13 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct OutputLimits(Mutex<BTreeMap<String, u32>>);
 
 impl OutputLimits {
-    /// The limit to send for a model: that of its settings, or less if the provider rejected it.
+    /// Returns the limit to send for a model: the configured limit, or less after a rejection.
     pub(crate) fn cap(&self, model: &str, configured: u32) -> u32 {
         let limits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         limits.get(model).map_or(configured, |limit| configured.min(*limit))
     }
 
-    /// Remembers a limit that the provider accepted.
+    /// Stores a limit accepted by the provider.
     pub(crate) fn remember(&self, model: &str, limit: u32) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(model.to_owned(), limit);
     }

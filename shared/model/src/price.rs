@@ -1,4 +1,4 @@
-//! What models cost: `prices.json`, and what a deployment says instead in `DJINN_PRICES`.
+//! Prices of models: `prices.json`, overridden by a deployment's `DJINN_PRICES`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -12,22 +12,21 @@ use crate::settings::SettingsError;
 
 type PriceTable = BTreeMap<String, PriceEntry>;
 
-/// List prices of well-known models, by the names their providers give them. A test reads the file,
-/// so it can be read.
+/// List prices of well-known models, by provider model name. A test proves the file valid.
 static LIST_PRICES: LazyLock<PriceTable> =
     LazyLock::new(|| serde_json::from_str(include_str!("../prices.json")).unwrap_or_default());
 
-/// What a model costs, and who says so.
+/// A model's price with its source.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PriceEntry {
     input: u64,
     cached_input: u64,
     output: u64,
-    /// The page that it is from; every listed price has one.
+    /// The page with the price; required for every listed price.
     #[serde(default)]
     source: Option<PriceSource>,
-    /// When the page said so; every listed price has one.
+    /// The date of the page; required for every listed price.
     #[serde(default)]
     date: Option<PriceDate>,
 }
@@ -84,7 +83,7 @@ impl TryFrom<String> for PriceDate {
 pub(crate) struct Prices(PriceTable);
 
 impl Prices {
-    /// Reads `DJINN_PRICES`: a JSON object of the form of `prices.json`, whose entries come before
+    /// Reads `DJINN_PRICES`: a JSON object in the form of `prices.json`. Its entries take precedence over
     /// ours.
     pub(crate) fn from_vars(var: VarLookup<'_>) -> Result<Self, SettingsError> {
         let Some(json) = PRICES.find_text(var) else { return Ok(Self::default()) };
@@ -94,15 +93,15 @@ impl Prices {
             .map_err(|error: serde_json::Error| SettingsError::new(PRICES.name, wrong(error)))
     }
 
-    /// The price of a model by its provider's name; one with a date at its end has the price of the
-    /// one without, unless it has a price of its own.
+    /// Returns a model's price by provider model name. A name with a trailing date falls back to the price of
+    /// the name without the date.
     pub(crate) fn of(&self, model: &str) -> Option<Price> {
         let listed = |name: &str| self.0.get(name).or_else(|| LIST_PRICES.get(name));
         listed(model).or_else(|| listed(strip_date(model)?)).map(PriceEntry::to_price)
     }
 }
 
-/// A name without the date at its end: `-20250929` or `-2025-04-14`.
+/// Returns a name without a trailing date: `-20250929` or `-2025-04-14`.
 fn strip_date(model: &str) -> Option<&str> {
     let is_date = |end: &&str| end.chars().all(|c| c.is_ascii_digit() || c == '-');
     let without = |length: usize| {

@@ -1,4 +1,4 @@
-//! The arguments of tool calls, as far as they can be read.
+//! Lenient parsing of tool call arguments.
 
 pub(crate) mod loose;
 
@@ -7,15 +7,15 @@ use serde_json::{Map, Value};
 
 use loose::LooseError;
 
-/// Bytes of one call's arguments; what is longer is `too_long`.
+/// Maximum bytes of one call's arguments; longer arguments are `too_long`.
 pub(crate) const MAX_ARGUMENTS: usize = 1024 * 1024;
-/// Characters of unreadable arguments that are kept.
+/// Maximum characters kept of unreadable arguments.
 const MAX_RAW: usize = 2_000;
-/// How often a text may turn out to hold the JSON as a text again.
+/// Maximum levels of JSON encoded as text within JSON.
 const MAX_QUOTED: usize = 3;
 
-/// Reads what a model wrote as arguments. `cut` says that the reply reached its output limit while
-/// these were being written, so that even none at all may be the beginning of some.
+/// Parses a model's arguments. `cut` is true if the reply reached the output limit within the arguments; then
+/// even an empty text may be incomplete.
 pub(crate) fn parse_arguments(raw: &str, cut: bool) -> ToolArguments {
     if raw.len() > MAX_ARGUMENTS {
         return malformed_arguments(raw, ArgumentProblem::TooLong);
@@ -53,7 +53,7 @@ fn parse_object(
         Value::String(inner) if quoted < MAX_QUOTED => {
             parse_object(&inner, cut, quoted + 1).map_err(|problem| {
                 match (problem, text.starts_with('"')) {
-                    // A text that is no JSON inside is a text.
+                    // Text without JSON inside stays text.
                     (ArgumentProblem::NotJson, true) => ArgumentProblem::NotAnObject,
                     (problem, _) => problem,
                 }
@@ -65,8 +65,8 @@ fn parse_object(
     }
 }
 
-/// The one value that a text means which holds several: `null{…}`, `{}{…}`, `{…}{…}` twice the
-/// same, or one with litter behind it.
+/// Returns the intended value of a text with several: `null{…}`, `{}{…}`, `{…}{…}` with equal values, or a
+/// value with trailing noise.
 fn parse_single_value(text: &str) -> Result<Value, LooseError> {
     let mut meant: Option<Value> = None;
     let mut rest = text;
@@ -84,7 +84,7 @@ fn parse_single_value(text: &str) -> Result<Value, LooseError> {
     meant.ok_or(LooseError::Invalid)
 }
 
-/// What may stand behind arguments: brackets too many, and the marks of a chat template.
+/// Returns true for text allowed after arguments: extra brackets, and chat template marks.
 fn is_trailing_noise(text: &str) -> bool {
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
@@ -102,7 +102,7 @@ fn is_trailing_noise(text: &str) -> bool {
     true
 }
 
-/// A text without the fence around it.
+/// Returns a text without the surrounding fence.
 fn strip_fence(raw: &str) -> &str {
     let text = raw.trim().trim_start_matches('\u{feff}').trim();
     let Some(inner) = text.strip_prefix("```") else {

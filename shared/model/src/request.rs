@@ -21,13 +21,13 @@ pub(crate) use options::max_tokens;
 pub(crate) struct PreparedRequest {
     pub(crate) chat: ChatRequest,
     pub(crate) options: ChatOptions,
-    /// What tells the names of its tools back.
+    /// The names of the request's tools, to restore the originals.
     pub(crate) names: ToolNames,
-    /// How calls are looked for in the reply.
+    /// The way to find calls in the reply.
     pub(crate) call_type: FunctionCallType,
 }
 
-/// `provider/model`: whose thoughts are sent back to whom.
+/// Returns `provider/model`, the id stored with thoughts to send back.
 pub(crate) fn model_id(model: &ModelSettings) -> String {
     format!("{}/{}", model.provider.as_str(), model.model)
 }
@@ -50,7 +50,7 @@ fn prepare_native(model: &ModelSettings, request: &ModelRequest) -> PreparedRequ
     let names = ToolNames::new(offered.chain(past.iter().copied()));
     let mut tools: Vec<Tool> = request.tools.iter().map(|tool| offer_tool(tool, &names)).collect();
     let mut choice = request.tool_choice.clone();
-    // What cannot be told not to call is offered nothing to call.
+    // A model without a switch against calls gets no tools.
     if choice == ToolChoice::None && !accepts_tool_choice(model) {
         tools.clear();
     }
@@ -116,13 +116,13 @@ fn past_tools(messages: &[Message]) -> impl Iterator<Item = &str> {
         .map(|call| call.tool.as_str())
 }
 
-/// Whether a provider refuses past calls of tools that the request does not name.
+/// Returns true if a provider rejects past calls of tools missing from the request.
 fn needs_past_tools(model: &ModelSettings) -> bool {
     model.provider.stream_format(&model.model) == StreamFormat::Anthropic
         || model.provider.is_bedrock()
 }
 
-/// Whether genai tells the provider to call or not to.
+/// Returns true if genai can send a tool choice to the provider.
 fn accepts_tool_choice(model: &ModelSettings) -> bool {
     model.provider.stream_format(&model.model) != StreamFormat::Ollama
         && !model.provider.is_bedrock()

@@ -1,4 +1,4 @@
-//! Which models there are and which role has which.
+//! The configured models, and the model of each role.
 //!
 //! `djinn_settings::table::model` has a row for each; a test compares the two.
 
@@ -33,61 +33,62 @@ pub struct Settings {
 /// The names of the models of roles.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct RoleModels {
-    /// That of every role that has none of its own.
+    /// The model of every role without an own entry.
     default: Option<String>,
     by_role: BTreeMap<String, String>,
 }
 
 impl RoleModels {
-    /// A role that serves another has that one's unless it was given one.
+    /// Returns the role's model. A role derived from another falls back to the other's model, then to the
+    /// default.
     fn of(&self, role: Role) -> Option<&String> {
         let own = |role: Role| self.by_role.get(role.as_str());
         own(role).or_else(|| own(inherited_role(role)?)).or(self.default.as_ref())
     }
 }
 
-/// The settings of one model say where it is served and how it is called.
+/// The endpoint and the call options of one model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelSettings {
     /// The provider decides the form of requests, streams and thinking.
     pub provider: Provider,
-    /// Its name as the provider knows it; sent exactly so.
+    /// The provider's name of the model, sent unchanged.
     pub model: String,
-    /// Where it is served, ending in `/` before any query; `None` is the provider's own address.
+    /// The base URL, ending in `/` before any query; `None` means the provider's own address.
     pub base_url: Option<String>,
     /// The key may still have to be read from the store of secrets.
     pub key: ModelKey,
-    /// The most tokens of one reply, 1-1 000 000, default 16 384.
+    /// Maximum tokens of one reply, 1-1 000 000, default 16 384.
     pub max_tokens: u32,
-    /// Tokens of input it takes, 1 000-100 000 000, default 100 000.
+    /// Maximum tokens of input, 1 000-100 000 000, default 100 000.
     pub max_input_tokens: u64,
     /// The temperature is 0 by default, and some roles have their own.
     pub temperature: Temperature,
-    /// How much it thinks; `None` leaves that to the provider.
+    /// The thinking effort; `None` means the provider's default.
     pub thinking: Option<Thinking>,
-    /// How it calls tools.
+    /// The way of calling tools, native by default.
     pub function_call_type: FunctionCallType,
-    /// Whether it sees images; by its name where nothing is said.
+    /// True if the model accepts images; derived from the model's name by default.
     pub sees_images: bool,
-    /// Members that are merged into every request body, over ours.
+    /// Fields merged into every request body, overriding ours.
     pub extra: Map<String, Value>,
     /// Longest wait for the first byte of a reply's body, 1-900 s, default 60 s.
     pub first_byte_timeout: Duration,
     /// Longest silence within a reply, 1-900 s, default 30 s.
     pub chunk_timeout: Duration,
-    /// Longest a call may take from the request to the last byte, 1-900 s, default 300 s. Must fit
-    /// into an invocation (`template.yaml`: 900 s) less the hand-over margin.
+    /// Maximum duration of a call from the request to the last byte, 1-900 s, default 300 s. Must fit into an
+    /// invocation (`template.yaml`: 900 s) minus the handoff margin.
     pub call_timeout: Duration,
 }
 
-/// Where a model's key comes from.
+/// The source of a model's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelKey {
     /// The provider is called without a key of ours.
     None,
-    /// It was in the environment.
+    /// The key from the environment.
     Value(Secret),
-    /// It lies under this name or ARN in the store of secrets, and is read on the first call.
+    /// The name or ARN of a key in the store of secrets, read on the first call.
     Stored(String),
 }
 
@@ -95,16 +96,16 @@ pub enum ModelKey {
 /// none is sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Temperature {
-    /// 0, and none for models that are known to refuse one.
+    /// 0, or no temperature for models known to reject a temperature.
     #[default]
     Default,
     /// None is ever sent.
     Never,
-    /// This one, 0-2, whatever the model is.
+    /// A fixed temperature, 0-2, for any model.
     Fixed(f64),
 }
 
-/// How much a model thinks before it speaks.
+/// A model's thinking effort before the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Thinking {
     /// The model is told not to think, by effort `none` or by the provider's switch.
@@ -119,32 +120,32 @@ pub enum Thinking {
     Tokens(u32),
 }
 
-/// How a model is told of tools and calls them.
+/// The interface for tools and tool calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FunctionCallType {
     /// By the provider's own interface.
     #[default]
     FunctionCall,
-    /// By fenced JSON in its text, for models without one.
+    /// Fenced JSON in the text, for models without native tool calls.
     StructParse,
 }
 
-/// Why the settings cannot be used: one sentence that names the place.
+/// An error in the settings: one sentence with the path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path} {problem}")]
 pub struct SettingsError {
     /// The variable, or the path within `DJINN_MODELS`: `models.main.max_tokens`.
     pub path: String,
-    /// What is wrong with it, as the rest of a sentence.
+    /// The problem, as the rest of the sentence.
     pub problem: String,
 }
 
-/// What is wrong with settings that are a text of their own.
+/// An error in settings from a text file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsFault {
     /// The line of the text, counted from 1.
     pub line: usize,
-    /// What was found, and what may stand there. Never a key.
+    /// The value found and the values allowed. Never a key.
     pub rule: String,
 }
 
@@ -172,37 +173,37 @@ impl ModelSettings {
 }
 
 impl Settings {
-    /// Reads `DJINN_MODELS`, or without it `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`; with none of
-    /// them no model is configured, and calls say so. `DJINN_PRICES` has prices besides ours. Where
-    /// `DJINN_MODELS` names a text there is no model either before that was read.
+    /// Reads `DJINN_MODELS`, by default `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`. Without any of these no
+    /// model is configured, and calls return an error. `DJINN_PRICES` adds to our prices. If `DJINN_MODELS`
+    /// names a text file, no model is configured until the file is read.
     ///
     /// # Errors
-    /// [`SettingsError`] for anything unknown, of the wrong type or out of range, and for an
-    /// `env:NAME` key whose variable is not set.
+    /// Returns [`SettingsError`] for unknown, mistyped or out-of-range values, and for an `env:NAME` key if
+    /// the variable is not set.
     pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
         let prices = Prices::from_vars(&var)?;
         Ok(Self { prices, ..read::read_settings(&var)? })
     }
 
-    /// The text that `DJINN_MODELS` names, if it is no JSON: `@config/models.json` in the bucket, or a path that
-    /// begins with `./`, `../` or `/`.
+    /// Returns the path in `DJINN_MODELS`, if the value is not JSON: `@config/models.json` in the bucket, or
+    /// a path starting with `./`, `../` or `/`.
     #[must_use]
     pub fn find_text_path(var: VarLookup<'_>) -> Option<String> {
         read::find_text_path(var)
     }
 
-    /// The settings in a text that `DJINN_MODELS` names, which holds what the variable would. Prices and keys
-    /// that it names are read as of [`Self::from_vars`].
+    /// Reads settings from the text file named by `DJINN_MODELS`, in the same form as the variable. Prices
+    /// and keys are read as in [`Self::from_vars`].
     ///
     /// # Errors
-    /// [`SettingsFault`] for the first thing that is wrong.
+    /// Returns [`SettingsFault`] for the first error in the text.
     pub fn from_text(text: &str, var: VarLookup<'_>) -> Result<Self, SettingsFault> {
         let prices = Prices::from_vars(var)
             .map_err(|error| SettingsFault { line: 1, rule: error.to_string() })?;
         Ok(Self { prices, ..read::parse_text(text, var)? })
     }
 
-    /// One model for every role.
+    /// Returns settings with a single model for every role.
     #[must_use]
     pub fn single(name: &str, model: ModelSettings) -> Self {
         Self {
@@ -213,14 +214,14 @@ impl Settings {
         }
     }
 
-    /// The model of a role and its name here; `None` when no model is configured. A role that serves
-    /// another has that one's unless it was given one.
+    /// Returns a role's model with its configured name, or `None` without configured models. A role derived
+    /// from another falls back to the other's model.
     #[must_use]
     pub fn model(&self, role: Role) -> Option<(&str, &ModelSettings)> {
         self.find_model(self.primary.of(role)?)
     }
 
-    /// The model that is asked where the role's own cannot answer, if there is another.
+    /// Returns the fallback for a role's model, if a different model is configured.
     #[must_use]
     pub fn fallback(&self, role: Role) -> Option<(&str, &ModelSettings)> {
         let name = self.fallback.of(role)?;
@@ -231,7 +232,7 @@ impl Settings {
         self.models.get_key_value(name).map(|(name, model)| (name.as_str(), model))
     }
 
-    /// What a model costs, as far as that is known.
+    /// Returns a model's price, if known.
     #[must_use]
     pub fn price(&self, model: &ModelSettings) -> Option<Price> {
         self.prices.of(&model.model)
@@ -245,7 +246,7 @@ impl Settings {
     }
 }
 
-/// The role whose model this one has as long as it has none of its own.
+/// Returns the role with the fallback model for a role without an own model.
 fn inherited_role(role: Role) -> Option<Role> {
     match role {
         Role::Compactor => Some(Role::Summary),

@@ -7,7 +7,7 @@ use tracing::field::Empty;
 
 use crate::settings::ModelSettings;
 
-/// Opens the span of one attempt. It holds names and counts; what is said is never in it.
+/// Opens the span of an attempt, with names and counts only, never message text.
 pub(crate) fn start_span(name: &str, model: &ModelSettings, request: &ModelRequest) -> Span {
     tracing::info_span!(
         "gen_ai.chat",
@@ -26,7 +26,7 @@ pub(crate) fn start_span(name: &str, model: &ModelSettings, request: &ModelReque
     )
 }
 
-/// Notes what came of it.
+/// Records the attempt's outcome.
 pub(crate) fn end_span(span: &Span, outcome: &Result<Reply, ModelError>) {
     let usage = match outcome {
         Ok(reply) => reply.usage,
@@ -44,7 +44,7 @@ pub(crate) fn end_span(span: &Span, outcome: &Result<Reply, ModelError>) {
                 (FinishReason::Filtered, _) => "content_filter",
             };
             span.record("gen_ai.response.finish_reasons", reason);
-            // A log of lines shows a span only with something that happened in it.
+            // A line log shows a span only if the span has an event.
             span.in_scope(|| tracing::info!("model replied"));
         }
         Err(error) => {

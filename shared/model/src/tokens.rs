@@ -10,41 +10,40 @@ use sha2::{Digest, Sha256};
 use table::{CL100K, O200K};
 use tiktoken_rs::CoreBPE;
 
-/// Bytes that are counted at once. A run without any break costs the square of its length, so a
-/// long text is counted in pieces, each of which may count one token too many.
+/// Bytes counted at once. A run without breaks costs the square of its length, so long texts are counted in
+/// pieces, with at most one extra token a piece.
 const PIECE_LEN: usize = 4 * 1024;
 
-/// Texts below this many bytes are counted faster than remembered.
+/// Minimum bytes of a cached text: counting a shorter text is faster than a cache look-up.
 const MIN_CACHED_LEN: usize = 64;
 
-/// Counts that are remembered, at least; twice as many at most. One takes about 100 bytes.
+/// Minimum number of cached counts, at most twice as many. An entry takes about 100 bytes.
 const CACHE_LEN: usize = 10_000;
 
 /// Models of the older encoding, by the beginning of their names.
 const OLDER: &[&str] = &["gpt-4", "gpt-3.5", "gpt-35"];
-/// Those among them that have the newer one.
+/// Exceptions among these names with the newer encoding.
 const NEWER: &[&str] = &["gpt-4o", "gpt-4.1", "gpt-4.5"];
 
-/// Counts tokens, and remembers the counts by what was counted: a conversation is counted anew for
-/// every request, and all but its end was counted before.
+/// A token counter with a cache: a conversation is counted anew for every request, and only its end is new.
 pub(crate) struct TokenCounter {
     cache: Mutex<CountCache>,
     tokenize: fn(Encoding, &str) -> u64,
 }
 
-/// How texts are cut into tokens.
+/// The encoding of text into tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Encoding {
-    /// The table is `cl100k`, that of GPT-4 and GPT-3.5.
+    /// `cl100k`, the encoding of GPT-4 and GPT-3.5.
     Older,
-    /// The table is `o200k`, that of OpenAI's models since, and stands in for all others.
+    /// `o200k`, the encoding of OpenAI's later models, also used for all other models.
     Newer,
 }
 
-/// What is counted: the encoding and the hash of the text.
+/// The encoding and the hash of the text.
 type CacheKey = (Encoding, [u8; 32]);
 
-/// Counts, and those that were not asked for since as many others were: the oldest are forgotten.
+/// A cache of counts in two generations; the older generation is dropped when the newer is full.
 #[derive(Default)]
 struct CountCache {
     recent: HashMap<CacheKey, u64>,
@@ -58,8 +57,8 @@ impl Default for TokenCounter {
 }
 
 impl TokenCounter {
-    /// Exact for OpenAI's models, but for one token a piece of 4 KB; close to others'. Special
-    /// tokens count as the text they are. The tables are built on the first call.
+    /// Returns the number of tokens. Exact for OpenAI's models except for a token per 4 KB piece; approximate
+    /// for others. Special tokens count as plain text. The tables are built on the first call.
     pub(crate) fn count(&self, model: &str, text: &str) -> u64 {
         let encoding = encoding_of(model);
         if text.len() < MIN_CACHED_LEN {

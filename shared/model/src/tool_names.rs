@@ -1,4 +1,4 @@
-//! Tool names as providers take them, and back again.
+//! Mapping between our tool names and provider-compatible names.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use djinn_core::id::sha256_hex;
 /// Characters of a name: OpenAI's, Anthropic's, Gemini's and Bedrock's limit.
 const MAX_NAME: usize = 64;
 
-/// Names that some adapter of genai takes for a tool of the provider's own.
+/// Names reserved by genai adapters for the provider's own tools.
 const RESERVED_NAMES: &[&str] = &[
     "codeExecution",
     "code_execution",
@@ -19,7 +19,7 @@ const RESERVED_NAMES: &[&str] = &[
     "web_search",
 ];
 
-/// The names of one request, both ways. A name that every provider takes stays as it is.
+/// The names of one request, in both directions. A name valid for every provider is unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ToolNames {
     wire_names: BTreeMap<String, String>,
@@ -59,7 +59,7 @@ impl ToolNames {
         self.wire_names.get(name).map_or(name, String::as_str)
     }
 
-    /// The name behind what a provider said. A name that was never told it stays as it is.
+    /// Returns the original of a provider's name. An unknown name is unchanged.
     pub(crate) fn original_name(&self, wire: &str) -> String {
         let wire = wire.trim();
         let bare = wire.strip_prefix("functions.").unwrap_or(wire);
@@ -70,7 +70,7 @@ impl ToolNames {
             .unwrap_or_else(|| wire.to_owned())
     }
 
-    /// The name that came in these pieces: split over several deltas, or repeated in each.
+    /// Returns the name from its pieces: split over several deltas, or repeated in each.
     pub(crate) fn join_pieces(&self, pieces: &[String]) -> String {
         let known = |name: &str| self.original_names.contains_key(name.trim());
         let whole = pieces.concat();
@@ -96,7 +96,7 @@ fn is_valid_name(name: &str) -> bool {
         && !RESERVED_NAMES.contains(&name)
 }
 
-/// A name that fits: what can be kept of this one, and a hash that tells it from others.
+/// Returns a valid name: the usable part of the original with a distinguishing hash.
 fn substitute_name(name: &str, salt: u32) -> String {
     let hash: String = sha256_hex(format!("{salt}{name}").as_bytes()).chars().take(8).collect();
     let kept: String = name

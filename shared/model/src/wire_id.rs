@@ -1,11 +1,10 @@
-//! The ids of tool calls as providers see them. Ours are derived, so whatever id a provider sent
-//! is never needed again.
+//! The ids of tool calls for providers. Our ids are derived, so a provider's own ids are not kept.
 
 use djinn_core::id::{CallId, CallName, MessageName, Path, sha256_hex};
 
-/// Nine letters and digits, which every provider takes: Mistral wants exactly nine of them,
-/// Anthropic `^[a-zA-Z0-9_-]+$`. `t3.c1` becomes `c00003001` and `summary.c1` `s00000001`; a turn
-/// or call too high for that becomes a hash.
+/// Returns nine letters and digits, valid for every provider: Mistral requires exactly nine, Anthropic
+/// `^[a-zA-Z0-9_-]+$`. `t3.c1` becomes `c00003001` and `summary.c1` `s00000001`; a higher turn or call
+/// becomes a hash.
 pub(crate) fn wire_id(call: &CallId) -> String {
     let text = call.to_string();
     short_id(call).unwrap_or_else(|| sha256_hex(text.as_bytes()).chars().take(9).collect())

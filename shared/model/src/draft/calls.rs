@@ -1,4 +1,4 @@
-//! The tool calls of a reply, put together from whatever pieces they come in.
+//! The tool calls of a reply, assembled from pieces.
 
 use djinn_core::input::RequestedCall;
 use djinn_core::tool::ArgumentProblem;
@@ -7,12 +7,12 @@ use serde_json::Value;
 use crate::repair::{MAX_ARGUMENTS, malformed_arguments, parse_arguments};
 use crate::tool_names::ToolNames;
 
-/// Calls of one reply that are kept; the loop runs fewer than that anyway.
+/// Maximum number of calls kept of one reply; the loop runs fewer.
 const MAX_CALLS: usize = 256;
-/// Pieces of one name that are kept.
+/// Maximum number of pieces kept of one name.
 const MAX_NAME_PIECES: usize = 4096;
 
-/// A piece of a call: each member as far as the provider sent it.
+/// A piece of a call, with the fields sent by the provider.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct CallPiece<'a> {
     pub(crate) index: Option<u64>,
@@ -31,7 +31,7 @@ pub(crate) struct CallAssembler {
 struct PartialCall {
     index: Option<u64>,
     id: String,
-    /// Whether its pieces came under several ids.
+    /// True if the pieces of the call came under several ids.
     ids_vary: bool,
     name: Vec<String>,
     arguments: String,
@@ -39,13 +39,13 @@ struct PartialCall {
 }
 
 impl CallAssembler {
-    /// Whether there is none.
+    /// Returns true if there are no calls.
     pub(crate) fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }
 
-    /// Adds a piece to the call it belongs to: the one with its id and index, else with its id,
-    /// else with its index, else the last one, unless the piece plainly begins another call.
+    /// Adds a piece to a call, matched by id and index, else by id, else by index, else the last call. A
+    /// piece that clearly starts a new call is not merged.
     pub(crate) fn add_piece(&mut self, piece: CallPiece<'_>) {
         if piece.id.is_empty() && piece.name.is_empty() && piece.arguments.is_empty() {
             return;
@@ -64,13 +64,12 @@ impl CallAssembler {
         }
     }
 
-    /// The call whose arguments came as a whole, as JSON rather than as text.
+    /// Adds a call with complete arguments, as JSON instead of text.
     pub(crate) fn add_complete(&mut self, piece: CallPiece<'_>, value: &Value) {
         self.add_piece(CallPiece { arguments: &to_json_text(value), ..piece });
     }
 
-    /// Adds a call that is nobody's continuation, or replaces the arguments of the one at `at`.
-    /// Returns its place.
+    /// Adds a new call, or replaces the arguments of the call at `at`. Returns the call's index.
     pub(crate) fn set_call(
         &mut self,
         at: Option<usize>,
@@ -94,7 +93,7 @@ impl CallAssembler {
         at
     }
 
-    /// How many calls there are.
+    /// Returns the number of calls.
     pub(crate) fn len(&self) -> usize {
         self.calls.len()
     }
@@ -104,8 +103,8 @@ impl CallAssembler {
         self.calls.iter().rposition(|call| call.id == id)
     }
 
-    /// The calls, repaired. `cut` says that the reply reached its output limit, which leaves the
-    /// last of them incomplete unless its arguments are whole.
+    /// Returns the repaired calls. `cut` is true if the reply reached the output limit; the last call is then
+    /// incomplete unless its arguments are complete.
     pub(crate) fn into_calls(self, names: &ToolNames, cut: bool) -> Vec<RequestedCall> {
         let last = self.calls.len().saturating_sub(1);
         self.calls
@@ -121,7 +120,7 @@ impl CallAssembler {
             .collect()
     }
 
-    /// The call that a piece belongs to, or `None` when it begins one.
+    /// Returns the index of a piece's call, or `None` if the piece starts a new call.
     fn find_owner(&self, piece: CallPiece<'_>) -> Option<usize> {
         let same_id = |call: &PartialCall| !piece.id.is_empty() && call.id == piece.id;
         let same_index = |call: &PartialCall| piece.index.is_some() && call.index == piece.index;
@@ -131,7 +130,7 @@ impl CallAssembler {
         let at = if let Some(at) = find(&|call| same_id(call) && same_index(call)) {
             at
         } else if let Some(at) = find(&same_id) {
-            // An id that several calls share: then the index tells them apart.
+            // Several calls share the id, so the index decides.
             let other = piece.index.is_some() && self.calls.get(at)?.index.is_some();
             if other && !piece.name.is_empty() {
                 return None;
@@ -142,7 +141,7 @@ impl CallAssembler {
         } else if piece.index.is_some() && named {
             return None;
         } else {
-            // A nameless rest, under no index or a new one, belongs to what was being written.
+            // A piece without a name, under a new index or none, continues the last call.
             self.last_index
         };
         let call = self.calls.get(at)?;
@@ -162,21 +161,21 @@ impl PartialCall {
         if !piece.name.is_empty() && self.name.len() < MAX_NAME_PIECES {
             self.name.push(piece.name.to_owned());
         }
-        // What is beyond the cap only has to show that there was more.
+        // Calls beyond the cap are only counted.
         if self.arguments.len() <= MAX_ARGUMENTS {
             self.balance.track_text(piece.arguments);
             self.arguments.push_str(piece.arguments);
         }
     }
 
-    /// Whether a piece's id says that it is another call's.
+    /// Returns true if the piece's id belongs to another call.
     fn has_other_id(&self, piece: CallPiece<'_>) -> bool {
         let both = !piece.id.is_empty() && !self.id.is_empty();
         both && piece.id != self.id && !self.ids_vary
     }
 
-    /// Whether a piece that seems to belong to this call begins another one: it has a name, and
-    /// this call has one too and is complete, or is another tool's.
+    /// Returns true if a piece with this call's id or index starts another call. The piece must have a name,
+    /// and this call a name too, with complete arguments or another tool.
     fn is_followed_by(&self, piece: CallPiece<'_>) -> bool {
         let Some(last) = self.name.last().filter(|_| !piece.name.is_empty()) else {
             return false;
@@ -185,7 +184,7 @@ impl PartialCall {
         match self.balance.state() {
             JsonState::Blank => !same_name && self.has_other_id(piece),
             JsonState::Open => !same_name && !piece.name.starts_with(last.as_str()),
-            // A repeat says the same once more, or nothing.
+            // A repeat has the same arguments, or none.
             JsonState::Closed => {
                 let given = piece.arguments.trim();
                 let is_repeat = given.is_empty() || given == self.arguments.trim();
@@ -195,7 +194,7 @@ impl PartialCall {
     }
 }
 
-/// Arguments as the text that most providers send: a text is taken for one already.
+/// Returns arguments as JSON text, the form sent by most providers. A string is taken as JSON text already.
 pub(crate) fn to_json_text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -204,7 +203,7 @@ pub(crate) fn to_json_text(value: &Value) -> String {
     }
 }
 
-/// How far JSON has been written, kept up to date piece by piece.
+/// The bracket balance of partial JSON, updated with every piece.
 #[derive(Debug, Default)]
 struct JsonBalance {
     depth: usize,

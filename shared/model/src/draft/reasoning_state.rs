@@ -1,14 +1,14 @@
-//! What must be sent back of a model's thoughts, kept in the opaque signature of a turn's reasoning.
+//! The part of a model's thoughts to send back, kept in the opaque signature of a turn's reasoning.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a provider wants back with the turn, as the journal keeps it.
+/// The data that a provider requires back with the turn, as journaled.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ReasoningState {
     /// `provider/model`: no other model is sent these.
     pub(crate) model_id: String,
-    /// Whether the whole text goes back beside the answer (DeepSeek, Kimi).
+    /// True if the whole text is sent back beside the answer (DeepSeek, Kimi).
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) echo: bool,
     /// Signed blocks, in order.
@@ -19,32 +19,33 @@ pub(crate) struct ReasoningState {
     pub(crate) calls: Vec<Option<String>>,
 }
 
-/// One block of thoughts.
+/// A block of thoughts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ReasoningBlock {
     /// The next `bytes` of the text under this signature.
     Signed {
-        /// Its length in the text.
+        /// The block's length in the text, in bytes.
         bytes: usize,
         /// The signature is the provider's own, and goes back unchanged.
         signature: String,
     },
-    /// A signature that belongs to no text.
+    /// A signature without text.
     Detached(String),
-    /// A block that shows no text and goes back as it came.
+    /// A block without text, sent back unchanged.
     Opaque(Value),
 }
 
 impl ReasoningState {
-    /// The signature of a reply's reasoning; `None` when nothing must go back.
+    /// Returns the signature of a reply's reasoning, or `None` if no data must be sent back.
     pub(crate) fn to_signature(&self) -> Option<String> {
         let is_empty =
             !self.echo && self.blocks.is_empty() && self.calls.iter().all(Option::is_none);
         (!is_empty).then(|| serde_json::to_string(self).ok()).flatten()
     }
 
-    /// What a signature holds for this model; nothing if it is another's, or not ours at all.
+    /// Returns the content of a signature for this model, or `None` if another model or program wrote the
+    /// signature.
     pub(crate) fn from_signature(signature: Option<&str>, by: &str) -> Option<Self> {
         serde_json::from_str::<Self>(signature?).ok().filter(|kept| kept.model_id == by)
     }

@@ -1,13 +1,12 @@
-//! Thoughts that a model writes into its answer, `<think>…</think>`, kept apart from it.
+//! Separates `<think>…</think>` thoughts from the answer around the tags.
 
 use djinn_runtime::port::model::TextKind;
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
-/// Splits an answer as it arrives. Only a block that opens the answer is a thought: later on the
-/// tag may well be what the answer is about. What may still become a tag is held back, so nothing
-/// is ever taken back.
+/// Splits an answer on arrival. Only a block at the start of the answer is a thought: a later tag may be the
+/// answer's topic. Text that may become a tag is held back, so no sent text is ever retracted.
 #[derive(Debug, Default)]
 pub(super) struct ThinkSplitter {
     stage: ThinkStage,
@@ -21,14 +20,14 @@ enum ThinkStage {
     Start,
     /// The text is within the block and counts as reasoning.
     InThought,
-    /// Behind the block, where white space still belongs to it.
+    /// After the block; white space here still belongs to the thought.
     AfterThought,
-    /// The answer has begun, and tags in it are plain text from now on.
+    /// Within the answer; tags are plain text from now on.
     Answer,
 }
 
 impl ThinkSplitter {
-    /// Takes the next piece and tells what is certain by now.
+    /// Takes the next piece and sends all text with a known kind.
     pub(super) fn push(&mut self, piece: &str, tell: &mut dyn FnMut(TextKind, &str)) {
         self.buffer.push_str(piece);
         loop {
@@ -49,7 +48,7 @@ impl ThinkSplitter {
         }
     }
 
-    /// Tells what was held back: the answer is over.
+    /// Sends the text held back, at the end of the answer.
     pub(super) fn flush_rest(&mut self, tell: &mut dyn FnMut(TextKind, &str)) {
         let held = std::mem::take(&mut self.buffer);
         match self.stage {
@@ -91,7 +90,7 @@ impl ThinkSplitter {
     }
 }
 
-/// How many bytes at the end of a text may be the beginning of a mark.
+/// Returns the number of bytes at the end of a text that may start a mark.
 pub(crate) fn partial_mark_len(text: &str, mark: &str) -> usize {
     mark.char_indices()
         .map(|(index, _)| index)

@@ -1,4 +1,4 @@
-//! Tokens as the provider counted them, wherever in the stream it says so.
+//! Token counts from the provider, anywhere in the stream.
 
 use djinn_core::budget::Usage;
 use serde_json::Value;
@@ -45,7 +45,7 @@ impl TokenCounts {
         self.raise_counts(input, output, cached.unwrap_or(0));
     }
 
-    /// A Messages API `usage`, whose `input_tokens` leave out what the cache read and wrote.
+    /// Reads a Messages API `usage`; `input_tokens` there exclude cache reads and writes.
     pub(crate) fn read_anthropic(&mut self, usage: &Value) {
         let cached = count_at(usage, "/cache_read_input_tokens");
         let written = count_at(usage, "/cache_creation_input_tokens");

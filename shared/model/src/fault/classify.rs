@@ -1,11 +1,11 @@
-//! What kind of failure a provider's words are.
+//! Classification of provider errors by code, message and status.
 
 use djinn_runtime::port::model::ModelErrorKind::{self, *};
 
 use super::detail::ProviderFailure;
 use super::unpaid::is_unpaid;
 
-/// How providers say that the input is too long. Lower case; searched in the code and the message.
+/// Provider phrases for an overlong input. Lower case; searched in the code and the message.
 const TOO_LONG: &[&str] = &[
     // OpenAI, DeepSeek, vLLM, Together, OpenRouter and others.
     "context_length_exceeded",
@@ -33,7 +33,7 @@ const TOO_LONG: &[&str] = &[
     // Kimi.
     "exceeded model token limit",
     "total message size",
-    // Doubao, and models it serves.
+    // Doubao, and other models on the same service.
     "exceeds the maximum length",
     "total tokens of image and text exceed",
     // Ollama, llama.cpp, LM Studio, SGLang, vLLM.
@@ -67,7 +67,7 @@ const TOO_LONG: &[&str] = &[
     "内容过长",
 ];
 
-/// Phrases of a rate limit that no waiting satisfies: the request alone has more tokens than a minute allows.
+/// Rate limit phrases without a useful wait: the request alone exceeds the tokens of a minute.
 const TOO_LONG_FOR_RATE: &[&str] = &["request too large", "tokens must be reduced"];
 
 const BAD_KEY: &[&str] = &[
@@ -136,15 +136,15 @@ const BAD_REQUEST: &[&str] = &[
     "sensitive",
 ];
 
-/// How a gateway refuses what is said with the status of a key that is refused.
+/// Gateway phrases for rejected content, sent with the status of a rejected key.
 const CONTENT: &[&str] =
     &["moderation", "flagged", "content_filter", "content_policy", "data_inspection", "sensitive"];
 
-/// Total over every status that is no success. Words go before the status: what providers mean by one
-/// differs; so does what they mean by a word, for which `host` tells who says it.
+/// Classifies every error status. The code and the message take precedence over the status, because providers
+/// use statuses differently. Phrases differ too, so `host` identifies the provider.
 pub(super) fn classify_status(status: u16, said: &ProviderFailure, host: &str) -> ModelErrorKind {
     let is_too_long = match status {
-        // The request's size is all that this status is about, whoever sends it.
+        // This status always means the request's size, from any sender.
         413 => true,
         429 => said.has_phrase(TOO_LONG_FOR_RATE),
         _ => matches!(status, 400 | 422 | 500) && said.has_phrase(TOO_LONG),
@@ -167,8 +167,8 @@ pub(super) fn classify_status(status: u16, said: &ProviderFailure, host: &str) -
     }
 }
 
-/// An error within a stream that began with success: by the status it names, else by its words.
-/// One that says nothing known is a break.
+/// Classifies an error within a successful stream: by the error's status, else by phrases. Unknown errors
+/// count as a broken stream.
 pub(super) fn classify_in_stream(said: &ProviderFailure) -> ModelErrorKind {
     match said.status {
         Some(status) => classify_status(status, said, ""),
@@ -187,8 +187,8 @@ pub(super) fn classify_in_stream(said: &ProviderFailure) -> ModelErrorKind {
     }
 }
 
-/// Whether Alibaba's model service says it, itself or through a gateway. What others call the end of an
-/// account is its limit of tokens a minute; who owes it money hears `Arrearage`.
+/// Returns true if the error comes from Alibaba's model service, directly or through a gateway. There the
+/// code `insufficient_quota` means the token limit of a minute; unpaid accounts get `Arrearage`.
 fn is_dashscope(said: &ProviderFailure, host: &str) -> bool {
     host.ends_with(".aliyuncs.com") || said.has_phrase(&["help.aliyun.com", "alibabacloud.com"])
 }

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 /// Characters of a detail.
 const MAX_DETAIL: usize = 300;
-/// Characters of what users and tools wrote that a provider may quote before they are left out.
+/// Maximum characters of user or tool text quoted in a provider message; longer quotes are removed.
 const MAX_QUOTED: usize = 24;
-/// How the keys of known providers start.
+/// Prefixes of the keys of known providers.
 const KEY_STARTS: &[&str] = &[
     "sk-",
     "sk_",
@@ -26,35 +26,35 @@ const KEY_STARTS: &[&str] = &[
     "ghp_",
     "github_pat_",
 ];
-/// Characters that the key of a provider has at least.
+/// Minimum characters of a provider's key.
 const MIN_KEY: usize = 8;
 
-/// What a provider says about a failure.
+/// The parts of a provider's error.
 #[derive(Debug, Default)]
 pub(super) struct ProviderFailure {
     pub(super) message: String,
-    /// An HTTP status that it names itself.
+    /// The HTTP status in the error's body.
     pub(super) status: Option<u16>,
     /// Code, type and message in lower case.
     search_text: String,
     /// The codes alone, in lower case.
     codes: Vec<String>,
-    /// The message without what it quotes, in lower case.
+    /// The message without quotes, in lower case.
     own_text: String,
 }
 
-/// Characters of a message among which its own words are looked for.
+/// Maximum characters of a message searched for the provider's own phrases.
 const MAX_OWN_TEXT: usize = 2_000;
-/// Behind these a message quotes what a model wrote, without marks.
+/// Phrases followed by unquoted model output.
 const QUOTING: &[&str] = &["failed to parse", "error parsing", "cannot parse", "could not parse"];
-/// Marks between which something is quoted.
+/// Pairs of quotation marks.
 const MARKS: &[(char, char)] =
     &[('\'', '\''), ('"', '"'), ('`', '`'), ('“', '”'), ('‘', '’'), ('「', '」')];
 
 impl ProviderFailure {
     /// Of the body of an answer.
     pub(super) fn from_body(json: &Value, body: &str) -> Self {
-        // Gemini wraps it into a list.
+        // Gemini wraps the error into a list.
         let error = json.get(0).unwrap_or(json);
         let error = match error.get("error") {
             Some(error) if !error.is_null() => error,
@@ -70,7 +70,7 @@ impl ProviderFailure {
         said
     }
 
-    /// Of an error object, or of a text in its place.
+    /// Reads an error object, or a string in place of the object.
     pub(super) fn from_error(error: &Value) -> Self {
         let inner = error.get("error").filter(|inner| inner.is_object());
         let error = inner.unwrap_or(error);
@@ -94,23 +94,23 @@ impl ProviderFailure {
         Self { message, status, search_text, codes, own_text }
     }
 
-    /// Whether its code is one of these, given in lower case.
+    /// Returns true if the error's code equals any of the given codes, in lower case.
     pub(super) fn has_code(&self, codes: &[&str]) -> bool {
         self.codes.iter().any(|code| codes.contains(&code.as_str()))
     }
 
-    /// Whether a code of its holds one of these, given in lower case.
+    /// Returns true if a code contains any of the given parts, in lower case.
     pub(super) fn has_code_part(&self, parts: &[&str]) -> bool {
         self.codes.iter().any(|code| parts.iter().any(|part| code.contains(part)))
     }
 
-    /// What the provider says itself, in lower case: of a name, of a reply and of other words that it
-    /// repeats nothing is left, as far as that can be told.
+    /// Returns the provider's own text in lower case. Quoted names, replies and other repeated input are
+    /// removed as far as recognized.
     pub(super) fn own_text(&self) -> &str {
         &self.own_text
     }
 
-    /// Whether it says any of these, given in lower case.
+    /// Returns true if the own text contains any of the given phrases, in lower case.
     pub(super) fn has_phrase(&self, words: &[&str]) -> bool {
         words.iter().any(|word| self.search_text.contains(word))
     }
@@ -127,7 +127,7 @@ fn find_message(error: &Value) -> String {
     }
     match error.get("detail") {
         Some(Value::String(text)) => text.clone(),
-        // FastAPI: only its words, since it repeats the input beside them.
+        // FastAPI: only the message, because the body repeats the input.
         Some(Value::Array(items)) => items
             .iter()
             .filter_map(|item| item.get("msg").and_then(Value::as_str))
@@ -138,7 +138,7 @@ fn find_message(error: &Value) -> String {
     }
 }
 
-/// The beginning of a message in lower case, without what it quotes.
+/// Returns the start of a message in lower case, without quotes.
 fn strip_quotes(message: &str) -> String {
     let message: String = message.chars().take(MAX_OWN_TEXT).collect::<String>().to_lowercase();
     let quoting = QUOTING.iter().filter_map(|words| message.find(words)).min();
@@ -157,8 +157,8 @@ fn strip_quotes(message: &str) -> String {
     own
 }
 
-/// Where behind a quotation mark its quote ends, mark included. An apostrophe within a word begins and
-/// ends none.
+/// Returns the end of the quote after a quotation mark, mark included. An apostrophe within a word neither
+/// starts nor ends a quote.
 fn quote_end(mark: char, before: Option<char>, behind: &str) -> Option<usize> {
     let (_, close) = MARKS.iter().find(|(open, _)| *open == mark)?;
     let is_apostrophe =
@@ -172,8 +172,8 @@ fn quote_end(mark: char, before: Option<char>, behind: &str) -> Option<usize> {
     ends.next()
 }
 
-/// What must not be shown: the key of the call, and what users and tools wrote. Our own words may be: what
-/// agents said may hold the reason of an earlier failure, and the next one is worded alike.
+/// The text to hide: the call's key and text from users and tools. Text from agents stays visible: an agent's
+/// message may repeat an earlier failure, and the next failure has similar wording.
 #[derive(Debug, Default)]
 pub(crate) struct Mask<'a> {
     key: Option<&'a Secret>,
@@ -185,10 +185,9 @@ impl<'a> Mask<'a> {
         Self { key, external: &request.external_texts }
     }
 
-    /// At most 300 characters without control characters, keys, or long quotes of what users and
-    /// tools wrote.
+    /// Returns at most 300 characters without control characters, keys, or long quotes from users and tools.
     pub(crate) fn sanitize_message(&self, message: &str) -> String {
-        // Enough to fill the detail even if most of it is left out.
+        // Enough to fill the detail even if most of the text is removed.
         let mut text: String = message.chars().take(MAX_DETAIL * 3).collect();
         if let Some(key) = self.key.map(Secret::reveal).filter(|key| !key.is_empty()) {
             text = text.replace(key, "***");
@@ -225,7 +224,7 @@ impl<'a> Mask<'a> {
     }
 }
 
-/// Masks every word that looks like a provider's key, partly masked ones included.
+/// Masks every word with the form of a provider's key, partly masked keys included.
 fn mask_keys(text: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*');
     let mut shown = String::with_capacity(text.len());

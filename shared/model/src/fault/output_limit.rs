@@ -1,6 +1,6 @@
-//! The output limit that a provider names when it rejects the one of a request.
+//! The output limit named in a provider's rejection of a request.
 
-/// How providers name the output limit of a request, in lower case.
+/// Provider names for the output limit of a request, in lower case.
 const NAMES: &[&str] = &[
     "max_tokens",
     "max_completion_tokens",
@@ -13,7 +13,7 @@ const NAMES: &[&str] = &[
     "output tokens",
 ];
 
-/// Words before the size of a window that holds input and output together, in lower case.
+/// Phrases before the size of a window shared by input and output, in lower case.
 const WINDOW_MARKS: &[&str] = &[
     "maximum context length is",
     "maximum context length of",
@@ -22,11 +22,11 @@ const WINDOW_MARKS: &[&str] = &[
     "`max_new_tokens` must be <=",
 ];
 
-/// Smallest limit that is believed: a reply of fewer tokens is useless, and smaller numbers are statuses.
+/// Minimum accepted limit: a shorter reply is useless, and smaller numbers are statuses.
 const MIN_LIMIT: u32 = 512;
 
-/// Returns the output limit that a request may have which was rejected with `sent`: the one that the provider
-/// names, or a quarter of a window of which `sent` would take half or more.
+/// Returns an acceptable output limit after a rejection of `sent`. The limit is the provider's own, or a
+/// quarter of the window if `sent` takes at least half of the window.
 pub(super) fn find_output_limit(message: &str, sent: u32) -> Option<u32> {
     let message = message.to_lowercase();
     let window = WINDOW_MARKS.iter().find_map(|mark| {
@@ -45,7 +45,7 @@ pub(super) fn find_output_limit(message: &str, sent: u32) -> Option<u32> {
     u32::try_from(limit?).ok().filter(|limit| (MIN_LIMIT..sent).contains(limit))
 }
 
-/// The numbers of a text that fit into 64 bits.
+/// Returns the numbers in a text that fit into 64 bits.
 fn numbers(text: &str) -> impl Iterator<Item = u64> {
     text.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok())
 }

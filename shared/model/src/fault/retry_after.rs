@@ -1,17 +1,17 @@
-//! The wait that a provider asks for, in every form that providers use.
+//! Retry waits requested by providers, in all known forms.
 
 use std::time::Duration;
 
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
-/// Longest wait that is believed; providers have sent worse.
+/// Maximum accepted wait; some providers request longer waits.
 const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 /// Words before a wait in a message, in lower case: OpenAI, Groq, Azure, Gemini, Together, Kimi.
 const ANNOUNCEMENTS: [&str; 6] =
     ["try again in ", "retry in ", "retry after ", "try again after ", "wait for ", "please wait "];
 
-/// Finds the wait in the headers of an answer, else in its body or its message.
+/// Finds the wait in a response's headers, else in the body or the message.
 pub(super) fn find_wait(headers: &HeaderMap, json: &Value, message: &str) -> Option<Duration> {
     find_in_headers(headers)
         .or_else(|| find_retry_delay(json))
@@ -50,7 +50,7 @@ fn find_retry_delay(json: &Value) -> Option<Duration> {
     }
 }
 
-/// Finds a wait behind one of the usual announcements.
+/// Finds a wait after any of the usual phrases.
 pub(super) fn find_in_message(message: &str) -> Option<Duration> {
     let message = message.to_lowercase();
     ANNOUNCEMENTS.iter().find_map(|words| {
@@ -64,7 +64,7 @@ fn parse_number(text: &str) -> Option<f64> {
     (number.is_finite() && number >= 0.0).then_some(number)
 }
 
-/// Parses the duration that a text begins with: `6.2s`, `250ms`, `7m12.345s`, `26 seconds`, `1 minute`.
+/// Parses a duration at the start of a text: `6.2s`, `250ms`, `7m12.345s`, `26 seconds`, `1 minute`.
 fn parse_duration(text: &str) -> Option<Duration> {
     let mut total = None;
     let mut rest = text.trim_start();

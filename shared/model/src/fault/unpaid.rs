@@ -1,5 +1,5 @@
-//! An account that has nothing left. Whoever mends it is a person, and until then the run is paused: so what
-//! merely quotes such words (a model's output, the name of a tool) must not count.
+//! Errors about exhausted accounts. A human must fix the account, and the run is paused until then. So quoted
+//! text (model output, tool names) must not match.
 
 use super::detail::ProviderFailure;
 
@@ -16,10 +16,10 @@ const CODES: &[&str] = &[
     "overdue",
 ];
 
-/// Codes that are numbers: GLM's, and SiliconFlow's.
+/// Numeric codes of GLM and SiliconFlow.
 const NUMBERS: &[&str] = &["1113", "30001"];
 
-/// Codes that gateways write into a message, and nobody else.
+/// Codes found only in messages of gateways.
 const MESSAGE_CODES: &[&str] = &[
     "insufficient_quota",
     "insufficient_user_quota",
@@ -27,10 +27,10 @@ const MESSAGE_CODES: &[&str] = &[
     "accountoverdueerror",
 ];
 
-/// How a message begins that says so under the type of a wrong request: Anthropic's.
+/// Message prefixes of Anthropic, under the error type of an invalid request.
 const BEGINNINGS: &[&str] = &["your credit balance is too low", "you have reached your specified "];
 
-/// What a message says in words of its own, where the request is not what is wrong.
+/// Phrases in a provider's own words, unrelated to the request.
 const PHRASES: &[&str] = &[
     "insufficient balance",
     "insufficient account balance",
@@ -48,7 +48,7 @@ const PHRASES: &[&str] = &[
     "已欠费",
 ];
 
-/// The same in two parts, with a few words between them.
+/// Phrases in two parts, with a few words between.
 const PAIRS: &[(&str, &str)] = &[
     ("account", "overdue"),
     ("账户", "欠费"),
@@ -60,7 +60,7 @@ const PAIRS: &[(&str, &str)] = &[
 /// Bytes between the two parts.
 const MAX_PAIR_GAP: usize = 60;
 
-/// What a limit of a rate may say, too: add a payment method to raise it.
+/// Phrases that rate limits may also contain, as in "add a payment method to raise the limit".
 const RATE_LIMIT_PHRASES: &[&str] = &[
     "exceeded your current quota",
     "requires billing",
@@ -72,11 +72,11 @@ const RATE_LIMIT_PHRASES: &[&str] = &[
 
 const RATE_LIMIT_WORDS: &[&str] = &["rate limit", "rate_limit", "rate-limit"];
 
-/// Whoever says so means the request, whatever it quotes.
+/// Error types about the request, whatever the message quotes.
 const REQUEST_ERRORS: &[&str] =
     &["invalid_request", "invalid_function", "invalid_argument", "invalidparameter", "validation"];
 
-/// Whether that is what is said: by its code, or in its own words.
+/// Returns true if the error means an exhausted account, by code or by the provider's own words.
 pub(super) fn is_unpaid(said: &ProviderFailure) -> bool {
     if said.has_code(NUMBERS) || said.has_code_part(CODES) {
         return true;
@@ -104,7 +104,7 @@ pub(super) fn is_unpaid(said: &ProviderFailure) -> bool {
         || (!said.has_phrase(RATE_LIMIT_WORDS) && RATE_LIMIT_PHRASES.iter().any(says))
 }
 
-/// Where a phrase stands by itself: `list_overdue_invoices` holds no word of ours.
+/// Returns the positions of a phrase as separate words: `list_overdue_invoices` does not match.
 fn find_phrase(words: &str, phrase: &str) -> Vec<usize> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let stands_alone = |at: &usize| {

@@ -1,5 +1,5 @@
-//! Messages API events. Their `type` is in the data; the event's own name, which gateways forget,
-//! is not needed.
+//! Messages API events. The `type` is read from the data; the event's own name is not needed, because
+//! gateways omit the name.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{member_at, set_finish, text_at};
 use crate::draft::{CallPiece, DeltaSink, Draft, ReasoningBlock};
 use crate::fault::ModelFault;
 
-/// The content blocks of one message, by their index.
+/// The content blocks of a message, by index.
 #[derive(Debug, Default)]
 pub(super) struct BlockReader {
     open_blocks: BTreeMap<u64, OpenBlock>,
@@ -17,9 +17,9 @@ pub(super) struct BlockReader {
 
 #[derive(Debug, Clone, Copy)]
 enum OpenBlock {
-    /// The thoughts at this place in what must be sent back.
+    /// The index of the thoughts in the data to send back.
     Thinking(usize),
-    /// A call; `has_input` if its arguments came with its beginning.
+    /// A call; `has_input` is true if the arguments came with the start of the block.
     ToolUse { has_input: bool },
 }
 
@@ -49,7 +49,7 @@ impl BlockReader {
                 set_finish(text_at(event, "/delta/stop_reason"), draft);
             }
             "message_stop" => draft.ended = true,
-            // The whole message at once, from a gateway that does not stream.
+            // The whole message at once, from a gateway without streaming.
             "message" => self.read_message(event, draft, out),
             "error" => report_error(member_at(event, "/error").unwrap_or(event), draft),
             _ => {
@@ -103,7 +103,7 @@ impl BlockReader {
             ("signature_delta", Some(OpenBlock::Thinking(place))) => {
                 append_signature(place, text_at(delta, "/signature"), draft);
             }
-            // Arguments that came with the beginning are whole already.
+            // Arguments in the block's start are complete.
             ("input_json_delta", Some(OpenBlock::ToolUse { has_input: false })) => {
                 draft.calls.add_piece(CallPiece {
                     index: Some(index),

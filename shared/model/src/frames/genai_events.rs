@@ -1,4 +1,4 @@
-//! The streams that genai reads for us: Gemini, Bedrock, OpenAI's Responses, Cohere.
+//! Streams read by genai: Gemini, Bedrock, OpenAI's Responses, Cohere.
 
 use djinn_core::input::FinishReason;
 use genai::chat::{
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::draft::{DeltaSink, Draft, ReasoningBlock, to_json_text};
 
-/// The reader puts genai's events into a draft and has no state of its own.
+/// The reader of genai's events into a draft, without own state.
 #[derive(Debug, Default)]
 pub(crate) struct GenaiEventReader;
 
@@ -31,8 +31,8 @@ impl GenaiEventReader {
     }
 }
 
-/// A call as far as it is known. Arguments as a text are those since their beginning, under one
-/// id; as JSON they are whole, and genai's ids for them (Gemini) begin anew with every frame.
+/// Reads a partial call. Text arguments are cumulative under one id. JSON arguments are complete, and genai
+/// restarts their ids with every frame (Gemini).
 fn read_call(call: &ToolCall, draft: &mut Draft) {
     let is_text = call.fn_arguments.is_string();
     let at = draft.calls.position_of(&call.call_id).filter(|_| is_text);
@@ -45,7 +45,7 @@ fn put_call(at: Option<usize>, call: &ToolCall, draft: &mut Draft) -> usize {
     draft.calls.set_call(at, &call.call_id, &call.fn_name, &text)
 }
 
-/// Keeps the signature of a call's own; at the end genai also shows there what belongs to blocks.
+/// Keeps a call's own signature; in the final content genai also adds the signatures of blocks.
 fn set_signature(at: usize, call: &ToolCall, draft: &mut Draft) {
     if let Some(signature) = call.thought_signatures.iter().flatten().next() {
         let signatures = &mut draft.reasoning_state.calls;
@@ -63,7 +63,7 @@ fn read_end(end: StreamEnd, draft: &mut Draft) {
     if let Some(content) = end.captured_content {
         read_content(content, draft);
     }
-    // genai also makes an end of a stream that was cut; only a reason makes it one.
+    // genai reports an end for interrupted streams too; only a finish reason makes the reply complete.
     draft.finish = end.captured_stop_reason.map(|reason| match reason {
         StopReason::MaxTokens(_) => FinishReason::Length,
         StopReason::ContentFilter(_) => FinishReason::Filtered,
@@ -79,8 +79,7 @@ fn is_filter_reason(reason: &str) -> bool {
     matches!(reason, "guardrail_intervened" | "content_filtered")
 }
 
-/// Takes the calls that no piece announced, or none completely, and what must go back of the
-/// thoughts.
+/// Takes calls without pieces or with incomplete pieces, and the thoughts to send back.
 fn read_content(content: MessageContent, draft: &mut Draft) {
     let mut calls = Vec::new();
     let mut signature: Option<String> = None;
@@ -110,7 +109,7 @@ fn read_content(content: MessageContent, draft: &mut Draft) {
             true => Some(place),
             false => draft.calls.position_of(&call.call_id),
         };
-        // Arguments that genai could not read come as `{}`, and are not believed.
+        // genai replaces unreadable arguments by `{}`, so these are ignored.
         let is_said = match &call.fn_arguments {
             Value::Object(object) => !object.is_empty(),
             Value::String(text) => !text.is_empty(),

@@ -30,7 +30,7 @@ pub(super) fn read_line(line: &Value, draft: &mut Draft, out: DeltaSink<'_>) {
     }
 }
 
-/// A call always comes whole; some servers number them, all from 0 or not at all.
+/// Reads a call. Calls always come complete; some servers number all calls 0 or none.
 fn read_call(call: &Value, draft: &mut Draft) {
     let function = member_at(call, "/function").unwrap_or(call);
     let number = function.get("index").or_else(|| call.get("index")).and_then(Value::as_u64);

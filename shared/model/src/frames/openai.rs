@@ -1,4 +1,4 @@
-//! Chat Completions chunks, as OpenAI and everybody who claims to be compatible writes them.
+//! Chat Completions chunks, from OpenAI and compatible providers.
 
 mod plain_delta;
 
@@ -9,7 +9,7 @@ use crate::draft::{CallPiece, DeltaSink, Draft, to_json_text};
 use crate::fault::ModelFault;
 pub(super) use plain_delta::read_plain_delta;
 
-/// What a choice holds: pieces to be added, or everything so far.
+/// The form of a choice: pieces to append, or the text so far.
 #[derive(Clone, Copy, PartialEq)]
 enum MessageForm {
     Delta,
@@ -29,12 +29,12 @@ pub(super) fn read_chunk(chunk: &Value, draft: &mut Draft, out: DeltaSink<'_>) {
                 read_message(said, form, draft, out);
             }
         }
-        // The old Completions form, which some servers keep.
+        // The old Completions form, still used by some servers.
         if let Some(Value::String(piece)) = member_at(choice, "/text") {
             draft.append_text(piece, out);
         }
     }
-    // A reply that has ended is not undone by what is said after it.
+    // Text after the finish reason does not reopen a reply.
     if draft.finish.is_none()
         && let Some(fault) = find_fault(chunk)
     {
@@ -46,13 +46,13 @@ pub(super) fn read_chunk(chunk: &Value, draft: &mut Draft, out: DeltaSink<'_>) {
 }
 
 fn read_message(said: &Value, form: MessageForm, draft: &mut Draft, out: DeltaSink<'_>) {
-    // Two names for one thing: a provider that sends both means the same by them.
+    // Two names for the same content: a provider with both fields repeats the text.
     let thoughts = ["/reasoning_content", "/reasoning", "/thinking"].iter().find_map(|path| {
         let piece = text_at(said, path);
         (!piece.is_empty()).then_some((*path, piece))
     });
     if let Some((path, piece)) = thoughts {
-        // Who sends it under this name wants it back with the turn.
+        // Providers with this field name require the thoughts back with the turn.
         draft.reasoning_state.echo |= path == "/reasoning_content";
         match form {
             MessageForm::Delta => draft.append_reasoning(piece, out),
@@ -74,7 +74,7 @@ fn read_message(said: &Value, form: MessageForm, draft: &mut Draft, out: DeltaSi
     }
     match member_at(said, "/tool_calls") {
         Some(Value::Array(calls)) => calls.iter().for_each(|call| read_call(call, draft)),
-        // A single call without its list.
+        // A single call without a list.
         Some(call @ Value::Object(_)) => read_call(call, draft),
         Some(_) | None => {}
     }
@@ -83,7 +83,7 @@ fn read_message(said: &Value, form: MessageForm, draft: &mut Draft, out: DeltaSi
     }
 }
 
-/// Content as a list of parts (Mistral, and gateways that pass Anthropic's through).
+/// Reads content in the form of a list of parts (Mistral, and gateways to Anthropic).
 fn read_parts(parts: &[Value], form: MessageForm, draft: &mut Draft, out: DeltaSink<'_>) {
     let (mut content, mut thoughts) = (String::new(), String::new());
     for part in parts {
@@ -125,7 +125,7 @@ fn read_function(function: &Value, piece: CallPiece<'_>, draft: &mut Draft) {
     draft.calls.add_complete(piece, arguments);
 }
 
-/// The error that a chunk reports, in any of the forms that are in use.
+/// Returns the error in a chunk, in any known form.
 fn find_fault(chunk: &Value) -> Option<ModelFault> {
     if let Some(error) = member_at(chunk, "/error").or_else(|| member_at(chunk, "/choices/0/error"))
     {

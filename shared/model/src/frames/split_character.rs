@@ -1,18 +1,18 @@
-//! Characters of which a provider sends one half in one frame and the other in the next.
+//! Characters split by a provider over two frames.
 
-/// The beginning of an escape, and its length in bytes: `\ud83d`.
+/// The start of an escape, `\ud83d`, and its length in bytes.
 const ESCAPE: &str = "\\u";
 const ESCAPE_BYTES: usize = 6;
 
-/// The first half of a character whose second half is to come.
+/// The first half of a character, waiting for the second half.
 #[derive(Debug, Default)]
 pub(super) struct SplitCharacter {
     first_half: Option<String>,
 }
 
 impl SplitCharacter {
-    /// Moves the half at the end of a text in JSON to the text that begins with the other half. Returns the frame as it
-    /// is then, or `None` if it holds no such half.
+    /// Moves the half at the end of a JSON text to the text with the other half. Returns the new frame, or
+    /// `None` for a frame without halves.
     pub(super) fn join_halves(&mut self, frame: &str) -> Option<String> {
         let mut joined = frame.to_owned();
         let mut has_changed = false;
@@ -42,7 +42,7 @@ impl SplitCharacter {
     }
 }
 
-/// The place of an escape of half a character, by what follows its `d`, and by what stands before and behind it.
+/// Returns the position of an escaped half, tested by the digits after `d` and by the text before and after.
 fn find_half(
     frame: &str,
     is_half: impl Fn(&str) -> bool,

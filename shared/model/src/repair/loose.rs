@@ -1,21 +1,21 @@
-//! JSON as models write it: with single quotes, trailing commas, bare keys, Python's words and raw
-//! line breaks. What is incomplete stays incomplete: nothing is ever closed that was left open.
+//! JSON in the loose form of models: single quotes, trailing commas, bare keys, Python's words and raw line
+//! breaks. Incomplete JSON stays incomplete: open brackets are never closed.
 
 use serde_json::{Map, Number, Value};
 
-/// How deep values may lie in one another.
+/// Maximum nesting depth of values.
 const MAX_DEPTH: usize = 100;
 
-/// Why a text is no JSON, however loosely it is read.
+/// The reason for rejecting a text as loose JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LooseError {
-    /// It ends too early.
+    /// The text ends too early.
     Incomplete,
-    /// It is something else.
+    /// The text is not JSON.
     Invalid,
 }
 
-/// Reads the value that a text starts with, and returns what follows it.
+/// Reads the value at the start of a text, and returns the rest of the text.
 pub(crate) fn parse_value(text: &str) -> Result<(Value, &str), LooseError> {
     let mut reader = LooseReader { rest: text };
     let value = reader.read_value(0)?;
@@ -117,7 +117,7 @@ impl<'a> LooseReader<'a> {
         Err(LooseError::Incomplete)
     }
 
-    /// A number, or one of the words that JSON and Python have.
+    /// Reads a number, or a JSON or Python literal.
     fn read_literal(&mut self) -> Result<Value, LooseError> {
         let word = self.read_bare_word()?;
         let value = match word {
@@ -159,7 +159,7 @@ impl<'a> LooseReader<'a> {
         }
     }
 
-    /// The next character that is no white space.
+    /// Returns the next character after white space.
     fn peek_char(&mut self) -> Result<char, LooseError> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next().ok_or(LooseError::Incomplete)

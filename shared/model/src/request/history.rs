@@ -1,4 +1,4 @@
-//! A conversation as genai takes it.
+//! The conversation in genai's form.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -44,7 +44,7 @@ pub(super) fn native_messages(
                     ))
                 });
                 let parts = reply_parts(text, kept.filter(|_| thinks), calls, names);
-                // An empty message is refused by Anthropic and Bedrock, and says nothing.
+                // Anthropic and Bedrock reject an empty message.
                 if !parts.is_empty() {
                     messages.push(ChatMessage::assistant(MessageContent::from_parts(parts)));
                 }
@@ -54,8 +54,8 @@ pub(super) fn native_messages(
                     .iter()
                     .map(|result| ContentPart::ToolResponse(tool_response(result, names)))
                     .collect();
-                // Anthropic wants all results of a turn in one message; genai's Ollama keeps only
-                // the last one of a message.
+                // Anthropic requires all results of a turn in one message; genai's Ollama adapter keeps only
+                // the last result of a message.
                 if model.provider.stream_format(&model.model) == StreamFormat::Ollama {
                     messages.extend(parts.into_iter().map(tool_message));
                 } else if !parts.is_empty() {
@@ -70,8 +70,8 @@ pub(super) fn native_messages(
     messages
 }
 
-/// Returns true if a model's template takes nothing but the model's own reply after results: "Unexpected role 'user'
-/// after role 'tool'", at Mistral and wherever else its models run.
+/// Returns true if a model's template allows only the model's own reply after results: "Unexpected role
+/// 'user' after role 'tool'", at Mistral and other hosts of its models.
 fn refuses_user_after_results(model: &str) -> bool {
     let model = model.to_ascii_lowercase();
     ["mistral", "mixtral", "ministral", "magistral", "codestral", "devstral", "pixtral"]
@@ -79,7 +79,8 @@ fn refuses_user_after_results(model: &str) -> bool {
         .any(|family| model.contains(family))
 }
 
-/// Adds a text to the last of the results that a conversation ends with. Returns false if it ends otherwise.
+/// Appends a text to the last result at the end of a conversation. Returns false if the conversation has
+/// another end.
 fn append_to_results(messages: &mut [ChatMessage], text: &str) -> bool {
     let Some(last) = messages.last_mut() else { return false };
     let mut parts = std::mem::take(&mut last.content).into_parts();
@@ -92,8 +93,8 @@ fn append_to_results(messages: &mut [ChatMessage], text: &str) -> bool {
     is_result
 }
 
-/// Asks Anthropic to cache the conversation up to the last message, which is the loop's closing
-/// word and changes with every turn. Others cache without being asked.
+/// Marks the conversation before the last message for Anthropic's cache. The last message is the loop's
+/// closing text and changes every turn. Other providers cache automatically.
 fn mark_cacheable(messages: &mut [ChatMessage]) {
     if let [.., stable, _] = messages {
         let options = MessageOptions::default().with_cache_control(CacheControl::Ephemeral);
@@ -105,8 +106,8 @@ fn tool_message(parts: impl Into<MessageContent>) -> ChatMessage {
     ChatMessage::tool(parts)
 }
 
-/// With calls and results as text; neighbours from the user become one message, since the models
-/// that need this often insist on alternating roles.
+/// Returns the messages with calls and results as text. Adjacent user messages are merged: models without
+/// tool calls often require alternating roles.
 pub(super) fn text_messages(request: &ModelRequest, prompts: &Prompts) -> Vec<ChatMessage> {
     let mut said: Vec<(bool, String, Vec<&RequestImage>)> =
         Vec::with_capacity(request.messages.len());
@@ -143,7 +144,7 @@ pub(super) fn text_messages(request: &ModelRequest, prompts: &Prompts) -> Vec<Ch
         .collect()
 }
 
-/// A user's message: its text, and then its images.
+/// Creates a user's message: text first, then images.
 fn user_message<'a>(
     text: String,
     images: impl IntoIterator<Item = &'a RequestImage>,
@@ -189,7 +190,7 @@ fn reply_parts(
     parts
 }
 
-/// The blocks of thoughts as they came, each with its signature.
+/// Adds the unchanged blocks of thoughts, each with its signature.
 fn push_thoughts(text: &str, kept: &ReasoningState, parts: &mut Vec<ContentPart>) {
     let mut rest = text;
     for block in &kept.blocks {

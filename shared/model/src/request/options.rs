@@ -1,4 +1,4 @@
-//! How a model is to sample, think and call.
+//! Options of a request: sampling, thinking and tool calls.
 
 use djinn_core::effect::ToolChoice;
 use djinn_core::settings::Role;
@@ -10,12 +10,12 @@ use crate::draft::ReasoningState;
 use crate::settings::{ModelSettings, StreamFormat, Temperature, Thinking, ThinkingStyle};
 use crate::tool_names::ToolNames;
 
-/// The header that names a call.
+/// The header with a call's id.
 pub(crate) const CALL_HEADER: &str = "djinn-call";
-/// The closing summary is to follow its material closely.
+/// Low, because the closing summary must follow its material closely.
 const SUMMARY_TEMPERATURE: f64 = 0.01;
 
-/// Endings of a model's name that genai takes for an effort, and cuts off, unless one is given.
+/// Model name suffixes that genai strips as an effort, unless an effort is set.
 const EFFORTS: &[&str] = &["zero", "none", "low", "medium", "high", "xhigh", "max", "minimal"];
 
 /// The options of a call; `choice` is `None` when no tool is offered.
@@ -54,8 +54,8 @@ pub(super) fn build_options(
     options
 }
 
-/// Whether the model may think in this call. Anthropic refuses thinking together with a forced
-/// call, and behind a turn with calls whose thoughts are not its own.
+/// Returns true if the model may think in this call. Anthropic rejects thinking with a forced call, and after
+/// a turn with calls and another model's thoughts.
 pub(super) fn can_think(model: &ModelSettings, request: &ModelRequest) -> bool {
     let is_forced = matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_));
     let is_anthropic = model.provider.stream_format(&model.model) == StreamFormat::Anthropic;
@@ -85,8 +85,8 @@ fn is_thinking_on(thinking: Option<Thinking>) -> bool {
     thinking.is_some_and(|thinking| thinking != Thinking::Off)
 }
 
-/// The output limit. Where thinking has a budget of tokens the provider counts it in, so it is
-/// added: the setting is what remains for the answer.
+/// Returns the output limit. Providers with a thinking budget count the budget as output, so the budget is
+/// added: the setting applies to the answer.
 pub(crate) fn max_tokens(model: &ModelSettings, thinking: Option<Thinking>) -> u32 {
     let budget = match (model.provider.thinking_style(&model.model), thinking) {
         (ThinkingStyle::Budget, Some(Thinking::Low)) => 1_024,
@@ -104,7 +104,7 @@ fn choose_temperature(
     thinking: Option<Thinking>,
 ) -> Option<f64> {
     let style = model.provider.thinking_style(&model.model);
-    // Claude thinks at its own temperature only.
+    // With thinking, Claude accepts only the default temperature.
     if is_thinking_on(thinking) && style == ThinkingStyle::Budget {
         return None;
     }
@@ -122,8 +122,8 @@ fn choose_temperature(
     }
 }
 
-/// Whether a model takes a temperature, as far as is known: OpenAI's reasoning models and Claude
-/// from Opus 4.7 and version 5 on answer one with an error.
+/// Returns true unless the model is known to reject a temperature: OpenAI's reasoning models, Claude since
+/// Opus 4.7, and Claude since version 5.
 fn accepts_temperature(model: &str) -> bool {
     let name = model.rsplit(['/', ':']).next().unwrap_or(model);
     if ["o1", "o3", "o4", "gpt-5", "gpt-6"].iter().any(|start| name.starts_with(start)) {
@@ -145,7 +145,7 @@ fn accepts_temperature(model: &str) -> bool {
     }
 }
 
-/// What genai is told of thinking, and what goes into the body beside it.
+/// Sets the effort for genai and the thinking fields of the body.
 fn apply_effort(
     model: &ModelSettings,
     thinking: Option<Thinking>,
@@ -172,7 +172,7 @@ fn apply_effort(
         ThinkingStyle::Budget | ThinkingStyle::Level => {}
     }
     match (style, thinking) {
-        // A budget says nothing in a Chat Completions body, and keeps the name whole.
+        // Chat Completions ignores a budget, and a set budget keeps the name whole.
         (ThinkingStyle::Effort | ThinkingStyle::Switch | ThinkingStyle::SwitchAndEffort, _) => {
             Some(ReasoningEffort::Budget(0))
         }
@@ -185,7 +185,7 @@ fn apply_effort(
     }
 }
 
-/// What says nothing of thinking and yet keeps genai from cutting an ending off the name.
+/// Returns a neutral effort, set only to keep genai from stripping the name's suffix.
 fn neutral_effort(model: &ModelSettings) -> Option<ReasoningEffort> {
     let ends_in_effort =
         model.model.rsplit_once('-').is_some_and(|(_, ending)| EFFORTS.contains(&ending));
@@ -197,7 +197,7 @@ fn neutral_effort(model: &ModelSettings) -> Option<ReasoningEffort> {
     }
 }
 
-/// A header's value: what is not visible ASCII becomes `_`.
+/// Returns a header value: every character except visible ASCII becomes `_`.
 fn header_value(call: &str) -> String {
     call.chars().map(|c| if c.is_ascii_graphic() { c } else { '_' }).collect()
 }

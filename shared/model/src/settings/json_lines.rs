@@ -1,7 +1,7 @@
-//! In which line of a JSON text a member stands: what has read it does not know.
+//! The line number of a field in a JSON text, needed because serde drops positions.
 
-/// The line of the member with this path, `models.main.max_tokens`, or of the last one on the way there that is
-/// in the text. Lines count from 1. The text is JSON.
+/// Returns the line of the field at a path, `models.main.max_tokens`, or of the last existing field on the
+/// path. Lines count from 1. The text must be JSON.
 pub(super) fn find_line(json: &str, path: &str) -> usize {
     let mut reader = LineReader { rest: json, line: 1, members: Vec::new(), is_key_next: false };
     let (mut found, mut best) = (1, 0);
@@ -17,13 +17,13 @@ pub(super) fn find_line(json: &str, path: &str) -> usize {
 struct LineReader<'a> {
     rest: &'a str,
     line: usize,
-    /// The member that is being read of each value that is open; none of a list's.
+    /// The current field of each open value; `None` for a list.
     members: Vec<Option<String>>,
     is_key_next: bool,
 }
 
 impl LineReader<'_> {
-    /// The path of the next member, with its line.
+    /// Returns the path of the next field, with its line.
     fn next_member(&mut self) -> Option<(String, usize)> {
         while let Some(next) = self.rest.chars().next() {
             if next == '"' {

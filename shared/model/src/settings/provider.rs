@@ -1,10 +1,10 @@
-//! The providers that genai knows, and how each of them is spoken to.
+//! The providers known to genai, and their API differences.
 
 use std::fmt;
 
 use genai::adapter::AdapterKind;
 
-/// Who serves a model. `openai` stands for every endpoint that speaks OpenAI's Chat Completions.
+/// The provider of a model. `openai` means every endpoint with OpenAI's Chat Completions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Provider(AdapterKind);
 
@@ -15,13 +15,13 @@ pub(crate) enum StreamFormat {
     OpenAi,
     /// Messages API events, read by us.
     Anthropic,
-    /// One JSON object a line, read by us.
+    /// A JSON object per line, read by our own reader.
     Ollama,
-    /// Anything else, as genai reads it.
+    /// Any other format, read by genai.
     Events,
 }
 
-/// How a provider is told to think.
+/// The form of a provider's thinking option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ThinkingStyle {
     /// `reasoning_effort` in the body.
@@ -32,39 +32,39 @@ pub(crate) enum ThinkingStyle {
     SwitchAndEffort,
     /// By genai: an effort, or a budget of tokens.
     Budget,
-    /// By genai: an effort and nothing finer.
+    /// Set by genai, as an effort level only.
     Level,
 }
 
-/// genai's name for Bedrock with the caller's own credentials is its feature's.
+/// genai's name for Bedrock with the caller's own credentials; the feature of genai has the same name.
 const BEDROCK: &str = "bedrock";
 
 impl Provider {
-    /// Every endpoint that speaks Chat Completions.
+    /// Every endpoint with the Chat Completions API.
     pub const OPENAI: Self = Self(AdapterKind::OpenAI);
-    /// The provider is Anthropic, spoken to by its Messages API.
+    /// Anthropic, over the Messages API.
     pub const ANTHROPIC: Self = Self(AdapterKind::Anthropic);
-    /// A local Ollama, by its own API.
+    /// A local Ollama, over Ollama's own API.
     pub const OLLAMA: Self = Self(AdapterKind::Ollama);
 
-    /// Reads a provider's name as the settings write it.
+    /// Parses a provider's name from the settings.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::all().find(|provider| provider.as_str() == word)
     }
 
-    /// The providers are all that genai knows, in its order.
+    /// Returns all providers known to genai, in genai's order.
     pub fn all() -> impl Iterator<Item = Self> {
         AdapterKind::all().iter().copied().map(Self)
     }
 
-    /// The name as the settings write it.
+    /// Returns the provider's name in the settings.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         if self.is_signed() { BEDROCK } else { self.0.as_lower_str() }
     }
 
-    /// The name is OpenTelemetry's `gen_ai.provider.name`, or the settings' where it has none.
+    /// Returns OpenTelemetry's `gen_ai.provider.name`, or the settings' name if OpenTelemetry defines none.
     pub(crate) fn telemetry_name(self) -> &'static str {
         match self.as_str() {
             "bedrock" | "bedrock_api" => "aws.bedrock",
@@ -77,14 +77,14 @@ impl Provider {
         }
     }
 
-    /// The adapter whose default endpoint is meant.
+    /// Returns the adapter with the provider's default endpoint.
     pub(crate) fn adapter_kind(self) -> AdapterKind {
         self.0
     }
 
-    /// The adapter that writes the request. Chat Completions are written by one adapter whoever
-    /// serves them: the others change model names, effort or endpoint on their own account.
-    /// Mistral's takes thoughts back in a form of its own, GitHub's needs a header.
+    /// Returns the adapter for requests. All Chat Completions providers share one adapter, because the
+    /// specific adapters change model names, effort or endpoint. Mistral requires thoughts in another form,
+    /// and GitHub a header.
     pub(crate) fn request_adapter(self, model: &str) -> AdapterKind {
         match (self.stream_format(model), self.0) {
             (StreamFormat::OpenAi, AdapterKind::GithubCopilot | AdapterKind::Mistral) => self.0,
@@ -149,17 +149,17 @@ impl Provider {
         }
     }
 
-    /// Whether requests are signed with the caller's own AWS credentials.
+    /// Returns true if requests are signed with the caller's own AWS credentials.
     pub(crate) fn is_signed(self) -> bool {
         self.0 == AdapterKind::BedrockSigv4
     }
 
-    /// Whether it is Bedrock, whose API has one form for all models.
+    /// Returns true for Bedrock, with one API for all models.
     pub(crate) fn is_bedrock(self) -> bool {
         matches!(self.0, AdapterKind::BedrockSigv4 | AdapterKind::BedrockApi)
     }
 
-    /// Whether it answers without a key, at an address of the user's or at its own.
+    /// Returns true if the provider needs no key, at a custom or default address.
     pub(crate) fn is_keyless(self, has_base_url: bool) -> bool {
         match self.as_str() {
             "bedrock" | "ollama" | "omlx" => true,
@@ -168,12 +168,12 @@ impl Provider {
         }
     }
 
-    /// Whether genai can merge anything into its request bodies.
+    /// Returns true if genai can merge extra fields into the request body.
     pub(crate) fn accepts_extra(self) -> bool {
         !self.is_bedrock() && !matches!(self.as_str(), "cohere" | "ollama" | "ollama_cloud")
     }
 
-    /// Whether genai can offer it tools.
+    /// Returns true if genai can send tools to the provider.
     pub(crate) fn accepts_tools(self) -> bool {
         self.0 != AdapterKind::Cohere
     }

@@ -1,6 +1,6 @@
-//! Which models see images, as far as their names tell.
+//! Image support of models, derived from model names.
 
-/// Beginnings of the names of models that do. A name counts from its last `/` on, and behind the place of a
+/// Name prefixes of models with image support. A name starts after the last `/`, and after the region of a
 /// Bedrock profile (`eu.anthropic.claude-…`).
 const FAMILIES: [&str; 24] = [
     "chatgpt-4o",
@@ -29,14 +29,14 @@ const FAMILIES: [&str; 24] = [
     "o4-mini",
 ];
 
-/// Names that begin so and see nothing.
+/// Name prefixes of models without image support.
 const BLIND: [&str; 5] = ["claude-2", "claude-instant", "o1-mini", "o1-preview", "o3-mini"];
 
-/// Words within a name that say so themselves.
+/// Words in a name that indicate image support.
 const WORDS: [&str; 5] = ["-vl", "pixtral", "qwen2.5vl", "qvq", "vision"];
 
-/// Whether a model of this name sees images. An unknown one is taken not to: a request with images would be
-/// refused.
+/// Returns true if a model with this name accepts images. Unknown models count as false, because a request
+/// with images would be rejected.
 pub(super) fn sees_images_by_name(model: &str) -> bool {
     let name = model.to_lowercase();
     let name = name.rsplit('/').next().unwrap_or_default();

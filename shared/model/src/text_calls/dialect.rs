@@ -1,15 +1,15 @@
-//! The forms in which models write calls into their text.
+//! The formats of calls written as text by models.
 
 use djinn_core::tool::ToolSpec;
 use serde_json::{Map, Value};
 
-/// A call's tool, as the model names it, and its arguments.
+/// A call's tool, under the model's name, and the arguments.
 type TextCall = (String, Map<String, Value>);
 
-/// The tool of a name, if it was offered.
+/// Returns the offered tool with a name.
 type Offered<'a> = dyn Fn(&str) -> Option<&'a ToolSpec> + 'a;
 
-/// Reads a text that is nothing but calls. `None` if any part of it cannot be read exactly.
+/// Parses a text consisting only of calls. Returns `None` if any part is unreadable.
 pub(super) fn parse_calls<'a>(text: &str, offered: &Offered<'a>) -> Option<Vec<TextCall>> {
     let text = text.replace("<｜DSML｜", "<").replace("</｜DSML｜", "</");
     let text = text.trim();
@@ -39,7 +39,7 @@ pub(super) fn parse_calls<'a>(text: &str, offered: &Offered<'a>) -> Option<Vec<T
     parse_object(&serde_json::from_str(text).ok()?).map(|call| vec![call])
 }
 
-/// Reads every part between two marks; the last may lack its end.
+/// Parses every part between two marks; the last part may lack the end mark.
 fn parse_each(
     text: &str,
     begin: &str,
@@ -103,7 +103,7 @@ fn parse_harmony(body: &str) -> Option<TextCall> {
     Some((name.to_owned(), serde_json::from_str(arguments.trim()).ok()?))
 }
 
-/// Elements that name a tool, with an element for each parameter.
+/// Parses elements named after a tool, with a child element for each parameter.
 fn parse_elements<'a>(
     text: &str,
     begin: &str,
@@ -128,7 +128,7 @@ fn parse_elements<'a>(
     })
 }
 
-/// The value of a parameter: a text if the tool wants one, else JSON where it is that.
+/// Returns a parameter's value: text if the schema asks for text, else JSON if valid.
 fn read_parameter(tool: &ToolSpec, key: &str, text: &str) -> Value {
     let kind = tool.schema.pointer("/properties").and_then(|all| all.get(key)?.get("type"));
     let is_text = kind.and_then(Value::as_str).is_none_or(|kind| kind == "string");

@@ -1,21 +1,21 @@
-//! The tables, as `build.rs` writes them: the tokens of one byte, and of every other one which two of the
-//! tokens before it are its halves.
+//! The token tables from `build.rs`: the single-byte tokens, and for every other token the pair of earlier
+//! tokens.
 
 use std::sync::LazyLock;
 
 use tiktoken_rs::{CoreBPE, O200K_BASE_PAT_STR, Rank};
 
-/// The encoding of GPT-4 and GPT-3.5. There is one: a test makes it.
+/// The encoding of GPT-4 and GPT-3.5. Always present: a test builds the table.
 pub(super) static CL100K: LazyLock<Option<CoreBPE>> = LazyLock::new(|| {
     build_encoding(include_bytes!(concat!(env!("OUT_DIR"), "/cl100k.pairs")), CL100K_WORDS)
 });
 
-/// The encoding of everything since. There is one: a test makes it.
+/// The encoding of all later models. Always present: a test builds the table.
 pub(super) static O200K: LazyLock<Option<CoreBPE>> = LazyLock::new(|| {
     build_encoding(include_bytes!(concat!(env!("OUT_DIR"), "/o200k.pairs")), O200K_BASE_PAT_STR)
 });
 
-/// What a text is cut into before it is encoded: `cl100k_base` of OpenAI's tiktoken.
+/// The pattern for splitting a text before encoding: `cl100k_base` of OpenAI's tiktoken.
 const CL100K_WORDS: &str = concat!(
     r"'(?i:[sdmt]|ll|ve|re)",
     r"|[^\r\n\p{L}\p{N}]?+\p{L}++",
@@ -24,7 +24,7 @@ const CL100K_WORDS: &str = concat!(
     r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
 );
 
-/// Special tokens are left out: they count as the text they are.
+/// Builds an encoding without special tokens, so these count as plain text.
 fn build_encoding(table: &[u8], words: &str) -> Option<CoreBPE> {
     let ranks = 0..Rank::MAX;
     let tokens = decode_tokens(table)?.into_iter().zip(ranks);

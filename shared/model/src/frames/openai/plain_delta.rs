@@ -1,7 +1,7 @@
-//! The chunk that nearly all are: one piece of text, and nothing else that says anything.
+//! The most common chunk: one piece of text without other content.
 //!
-//! It is read without a tree of values, which would cost a hash table for each of its objects. Whatever
-//! else a chunk holds, [`read_plain_delta`] does not take it, and it is read in full.
+//! The chunk is parsed without a tree of values, and so without a hash table for each object.
+//! [`read_plain_delta`] rejects every other chunk, and the full reader takes over.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 
 use crate::draft::{DeltaSink, Draft};
 
-/// Members that say nothing to us are named, so that a chunk with any other one is not taken.
+/// Ignored fields are listed, so that a chunk with any other field is rejected.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "what is named and not read is let through")]
@@ -53,11 +53,11 @@ struct PlainDelta<'a> {
     content: Cow<'a, str>,
 }
 
-/// What may be there as `null` only.
+/// A field allowed only as `null`.
 #[derive(Deserialize)]
 enum Nothing {}
 
-/// Reads a chunk that is one piece of text. False if it is any other: nothing of it was read then.
+/// Reads a chunk with one piece of text. Returns false, without side effects, for every other chunk.
 pub(in crate::frames) fn read_plain_delta(
     frame: &str,
     draft: &mut Draft,

@@ -1,4 +1,4 @@
-//! How a model samples and thinks, as `DJINN_MODELS` says it.
+//! The sampling and thinking options of a model in `DJINN_MODELS`.
 
 use djinn_settings::table::model::member::{TEMPERATURE, THINKING};
 use serde_json::Value;
