@@ -1,11 +1,11 @@
-//! The driver: performs what a run owes and records what came of it.
+//! The driver: performs a run's due effects and records their results.
 //!
-//! One loop, one decision a pass: start what is due, wait for the next thing that happens, record
-//! it. Everything slow runs beside the loop, in tasks of tokio that die with it; only journal appends are
-//! waited for, because nothing may be shown or done before they are in.
+//! Each iteration of the loop starts due effects, waits for the next event and records the result. Slow work
+//! runs beside the loop, in tokio tasks that end with the loop. Only journal appends are awaited: nothing may
+//! be shown or done before the append succeeded.
 //!
-//! Each concern is a unit with its own state, which says when it has to look around (`next_wake_ms`),
-//! does that when its time has come (`on_timer`), and takes what comes of it.
+//! Each concern is a unit with private state. A unit reports its next wake time (`next_wake_ms`), acts when
+//! due (`on_timer`), and takes the results.
 
 mod alarm;
 mod append;
@@ -107,7 +107,7 @@ impl<P: Ports> Driver<P> {
         end
     }
 
-    /// A run that was not created here may have mail, and a dead driver to be reported.
+    /// An existing run may have mail, and a dead driver to report.
     async fn start_driving(&mut self, earlier_records: Vec<Record>, is_new: bool) -> DriveResult {
         self.viewers.show_earlier(&self.run, &mut self.live_writer, &earlier_records).await;
         self.record_resumption().await?;
@@ -118,7 +118,7 @@ impl<P: Ports> Driver<P> {
         self.record_mail(read).await
     }
 
-    /// Reports a driver that died, if the last one did.
+    /// Records `Resumed` if the last driver died.
     async fn record_resumption(&mut self) -> DriveResult {
         let resumption = resumption_input(&self.effect_starter()).await;
         self.record_inputs(resumption.into_iter().collect()).await
@@ -140,7 +140,7 @@ impl<P: Ports> Driver<P> {
         }
     }
 
-    /// Starts every effect that is due, is not in flight and may start now.
+    /// Starts every due effect that is not in flight and may start now.
     async fn start_due_effects(&mut self) -> DriveResult {
         if self.hand_over.is_out_of_time(&self.run) {
             self.background.cancel_repeatable();
@@ -156,7 +156,7 @@ impl<P: Ports> Driver<P> {
         Ok(())
     }
 
-    /// Starts a call that must not be repeated: once it is recorded, no other driver does.
+    /// Starts a `once` call after recording the start, so no other driver repeats the call.
     async fn start_once_call(&mut self, call: PreparedCall) -> DriveResult {
         self.record_inputs(vec![call.start_input()]).await?;
         if self.run.is_owed(&call.effect_id()) {
@@ -179,7 +179,7 @@ impl<P: Ports> Driver<P> {
         }
     }
 
-    /// Whether something is in flight that the loop has to wait for.
+    /// Returns true if the loop has to wait for work in flight.
     fn has_pending_work(&mut self) -> bool {
         let may_start = !self.hand_over.has_begun(&self.run);
         self.background.has_effects()
@@ -189,14 +189,14 @@ impl<P: Ports> Driver<P> {
                 && self.idle.can_wait(&self.run, &self.viewers, &self.hand_over))
     }
 
-    /// Waits for the next thing that happens. Returns the inputs that it gives the run.
+    /// Waits for the next event. Returns the resulting inputs.
     async fn wait_for_inputs(&mut self) -> DriveResult<Vec<Input>> {
         loop {
             let wake_at_ms = self.next_wake_ms();
             let shutdown = self.run.ports().shutdown();
             let room = self.viewers.wait_for_preview_room();
             let mut news = Vec::new();
-            // In a fixed order, for tests. Moments last: under load there always is one.
+            // The order is fixed for tests. The timer comes last: under load a wake time is always due.
             tokio::select! {
                 biased;
                 Some(event) = self.background.next_event() => return self.on_ready_events(event).await,
@@ -211,7 +211,7 @@ impl<P: Ports> Driver<P> {
         }
     }
 
-    /// When the loop has to look around even if nothing happens.
+    /// Returns the next time at which the loop must act without an event.
     fn next_wake_ms(&self) -> i64 {
         let Self { run, viewers, children, hand_over, .. } = self;
         let now_ms = run.now_ms();
@@ -230,7 +230,8 @@ impl<P: Ports> Driver<P> {
         wakes_ms.into_iter().flatten().min().unwrap_or(i64::MAX)
     }
 
-    /// Has each unit do what is to be done at this moment, beside the loop.
+    /// Lets each unit do due work, beside the loop. Returns the inputs of reached limits and expired
+    /// requests.
     fn on_timer(&mut self) -> Vec<Input> {
         let Self { run, viewers, children, background, .. } = self;
         let now_ms = run.now_ms();
@@ -243,14 +244,14 @@ impl<P: Ports> Driver<P> {
         timeout_inputs(run, self.mail.read_at_ms(), now_ms)
     }
 
-    /// What happened at the same moment goes into the same record.
+    /// Collects the inputs of simultaneous events for one record.
     async fn on_ready_events(&mut self, event: DriverEvent) -> DriveResult<Vec<Input>> {
         let mut inputs = Vec::new();
         let mut next = Some(event);
         while let Some(event) = next {
             match self.on_event(event).await {
                 Ok(more) => inputs.extend(more),
-                // What was done is kept: the journal decides who may write, not the lease.
+                // Keep completed work: the journal decides who may write, not the lease.
                 Err(end) => return self.record_inputs(inputs).await.and(Err(end)),
             }
             next = self.background.try_next_event();
@@ -286,11 +287,11 @@ impl<P: Ports> Driver<P> {
     }
 
     fn on_effect_performed(&mut self, id: EffectId, inputs: Vec<Input>) -> Vec<Input> {
-        // All pieces of a reply were sent before its call ended; they go first.
+        // All pieces of a reply were sent before the call ended; show the pieces first.
         let news = self.live_writer.take_received();
         self.show_local_live(&news);
         if let EffectId::Deliver(Delivery::HumanResponse(_)) = &id {
-            // A child that was answered is to be worked on at once.
+            // Dispatch a child at once after a response for it.
             self.children.redispatch_all();
         }
         self.costs.add_samples(&self.run, &inputs);
@@ -308,7 +309,7 @@ impl<P: Ports> Driver<P> {
         inputs
     }
 
-    /// Records inputs, shows what they made of the run, and drops what is owed no longer.
+    /// Records inputs, shows the new records, and cancels effects no longer owed.
     async fn record_inputs(&mut self, inputs: Vec<Input>) -> DriveResult {
         if inputs.is_empty() {
             return Ok(());
@@ -320,7 +321,7 @@ impl<P: Ports> Driver<P> {
         Ok(())
     }
 
-    /// Shows what joined the journal, and drops what is owed no longer.
+    /// Shows the records added to the journal, and cancels effects no longer owed.
     async fn finish_write(&mut self, WriteReport { records, outcome }: WriteReport) -> DriveResult {
         let Self { run, viewers, live_writer, .. } = self;
         viewers.show_records(run, live_writer, &records, run.first_entry_of(&records)).await;
@@ -342,14 +343,15 @@ impl<P: Ports> Driver<P> {
         self.viewers.show_local_live(news, early, now_ms);
     }
 
-    /// Nothing is in flight and nothing can start: the run has ended, waits, or goes on elsewhere.
+    /// Stops a driver with nothing in flight and nothing to start: the run has ended, sleeps, or continues
+    /// elsewhere.
     async fn wind_down(&mut self) -> DriveResult {
         self.costs.settle_all(&self.run).await;
         if self.run.has_ended() {
-            // What could not be delivered now, the alarm brings back.
+            // The alarm brings the run back for deliveries that failed now.
             return Err(DriveEnd::Ended);
         }
-        // One that was brought back because time ran out is told so before it sleeps again.
+        // A run woken by an expiry records the expiry before it sleeps again.
         if self.mail.needs_reading(&self.run) && !self.hand_over.has_begun(&self.run) {
             let read = self.mail.read_now(&self.run).await;
             self.record_mail(read).await?;
@@ -386,7 +388,7 @@ impl<P: Ports> Driver<P> {
         }
     }
 
-    /// Gives the run to a fresh invocation, at a record boundary.
+    /// Hands the run to a fresh invocation, at a record boundary.
     async fn hand_over(&mut self) -> DriveResult {
         let Some(hops) = self.hand_over.next_hops() else {
             return self.record_inputs(vec![Input::LimitReached { limit: Limit::Hops }]).await;

@@ -1,5 +1,5 @@
-//! Reading the live log of a run: what several writers add, each thing once. The log loses what is old
-//! and leaves out what is large; what a viewer misses of a child is read in the child's journal.
+//! Reading a run's live log, where several writers add items, and returning each item once. The log loses old
+//! items and leaves out large items. Missing entries of a child are read from the child's journal.
 
 mod children_at_work;
 mod missing_entries;
@@ -18,34 +18,34 @@ use crate::port::{RunKey, StoreError};
 use crate::settings::to_millis;
 use crate::world::Ports;
 
-/// How long a write may be behind one of a later moment and is still seen.
+/// Milliseconds by which a write may appear after a later write.
 const MAX_LATENESS_MS: i64 = 2_000;
 
-/// How often what came late is looked for.
+/// Milliseconds between two checks for late writes.
 const RECHECK_EVERY_MS: i64 = 500;
 
-/// Where a reader of a live log is.
+/// The position of a reader in a live log.
 ///
-/// Positions follow the moments of writes, which arrive in another order: where several write, a
-/// reader now and then goes back to where it was before, and passes over what it has seen.
+/// Positions follow the times of writes, but writes arrive in another order. With several writers, a reader
+/// regularly goes back and skips items already seen.
 #[derive(Debug, Default)]
 pub(crate) struct LiveReader {
-    /// Where it was when, Unix milliseconds, oldest first.
+    /// Earlier positions with their times in Unix milliseconds, oldest first.
     positions: VecDeque<(i64, LiveFrom)>,
-    /// What it has seen since, and when it last did.
+    /// Ids of items seen since the oldest position, with the time each was seen.
     seen_ids: BTreeMap<String, i64>,
-    /// Whether anybody but the run's own driver writes.
+    /// True if drivers other than the run's own write.
     has_other_writers: bool,
     recheck_at_ms: i64,
     missing: MissingEntries,
 }
 
 impl LiveReader {
-    /// What was written since the last time, and what the client has missed for longer than it may be
-    /// late: of these runs, from these places on.
+    /// Returns the items written since the last read, and `misses` that are overdue, read from the journals.
     ///
     /// # Errors
-    /// [`StoreError`] when the log cannot be read now.
+    ///
+    /// Returns [`StoreError`] if the log cannot be read now.
     pub(crate) async fn read_new<P: Ports>(
         &mut self,
         ports: &P,
@@ -62,9 +62,8 @@ impl LiveReader {
         Ok(read)
     }
 
-    /// Where to read from: behind what it has read, or where it was as long ago as a write may be late.
-    /// What is older than the log keeps was never for a reader that comes now, though it may be there
-    /// still.
+    /// Returns the position for the next read: behind the last item, or earlier by the maximum lateness.
+    /// Items older than the log's retention are skipped, even if still stored.
     fn next_position(&mut self, now_ms: i64) -> LiveFrom {
         let kept_since_ms = now_ms.saturating_sub(to_millis(LIVE_RETENTION));
         if self.positions.back().is_some_and(|(at_ms, _)| *at_ms < kept_since_ms) {
@@ -88,7 +87,7 @@ impl LiveReader {
     }
 }
 
-/// Tells what was seen from what was not.
+/// Returns an id for an item, unique in the log.
 fn live_id(live: &Live) -> String {
     match live {
         Live::Entry(early) => early.entry.id.to_string(),

@@ -1,5 +1,5 @@
-//! The run's recurring alarm, which brings it back if its driver dies, and its timer while it waits for people or for a
-//! provider.
+//! The run's recurring alarm, which brings the run back if its driver dies. Also the timer of a run that
+//! waits for users or a provider.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ enum AlarmState {
 
 impl RunAlarm {
     pub(super) fn new<P: Ports>(run: &DrivenRun<P>) -> Self {
-        // Its run's alarm brings a child back.
+        // A child is brought back by the alarm of its root run.
         Self { state: if run.is_task() { AlarmState::Set } else { AlarmState::Unset } }
     }
 
@@ -36,12 +36,12 @@ impl RunAlarm {
         self.state == AlarmState::Set
     }
 
-    /// Whether it is being made.
+    /// Returns true while the alarm is being set.
     pub(super) fn is_pending(&self) -> bool {
         self.state == AlarmState::Pending
     }
 
-    /// Has it made, once in this invocation; again if that failed.
+    /// Sets the alarm in the background, once per invocation, and again after a failure.
     pub(super) fn ensure_set<P: Ports>(
         &mut self,
         run: &DrivenRun<P>,
@@ -57,14 +57,14 @@ impl RunAlarm {
         }
     }
 
-    /// It is made, or could not be.
+    /// Takes the result of setting the alarm.
     pub(super) fn on_set(&mut self, is_set: bool) {
         self.state = if is_set { AlarmState::Set } else { AlarmState::Unset };
     }
 }
 
-/// Has the run brought back when the first of its requests expires or the first of its delayed calls is made again, if
-/// there is such a moment. Returns whether the timer says so.
+/// Sets the timer to the earlier of the first request's expiry and the first delayed call's retry. Removes
+/// the timer if there is neither. Returns true on success.
 pub(super) async fn set_wake_timer<P: Ports>(run: &DrivenRun<P>) -> bool {
     let (alarms, key) = (run.ports().alarms(), run.key());
     let expiry = run.state().next_expiry().map(|(_, at_ms)| at_ms);
@@ -73,15 +73,15 @@ pub(super) async fn set_wake_timer<P: Ports>(run: &DrivenRun<P>) -> bool {
         Some(at_ms) => alarms.set_timer(key, at_ms).await,
         None => alarms.remove_timer(key).await,
     };
-    // Without a timer the alarm stays, or nobody would notice that time ran out.
+    // Without a timer the alarm stays; otherwise no process would notice the expiry.
     if let Err(error) = &timed {
         tracing::warn!(%error, "the run's alarm rings on while it waits");
     }
     timed.is_ok()
 }
 
-/// The run waits at no cost: its recurring alarm goes, since its timer wakes it. It is nobody's now, so whoever has been
-/// woken meanwhile may have counted on that alarm: then it is made again.
+/// Removes the recurring alarm of a waiting run, since the timer wakes the run. The lease is already
+/// released: a driver woken meanwhile may rely on the alarm. In that case the alarm is set again.
 pub(super) async fn park_run<P: Ports>(run: &DrivenRun<P>, recorded_mail: &BTreeSet<String>) {
     if let Err(error) = remove_unneeded_alarm(run, recorded_mail).await {
         tracing::warn!(%error, "the run may be without its alarm until it is answered");

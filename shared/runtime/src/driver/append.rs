@@ -1,4 +1,4 @@
-//! Appending to the journal of the run, however long the store takes.
+//! Appending to the run's journal while the store takes any amount of time.
 
 use djinn_core::input::Input;
 
@@ -12,7 +12,7 @@ use crate::port::clock::Clock;
 use crate::settings::to_millis;
 use crate::world::Ports;
 
-/// Appends, and keeps the client and the lease alive while the store takes its time.
+/// Appends a record. Sends heartbeats and renews the lease while the store works.
 pub(super) async fn append_inputs<P: Ports>(
     run: &mut DrivenRun<P>,
     inputs: Vec<Input>,

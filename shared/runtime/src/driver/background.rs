@@ -1,4 +1,4 @@
-//! What is in flight, and what becomes of it.
+//! Work in flight, and its results.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,39 +16,39 @@ use crate::port::StoreError;
 use crate::port::lease::LeaseRenewal;
 use crate::port::mailbox::MailboxContents;
 
-/// Something that a task beside the loop brought.
+/// A result of a task beside the loop.
 pub(super) enum DriverEvent {
-    /// An effect was performed. Without inputs it was given up for now and is still owed.
+    /// An effect was performed. Without inputs, the effect is given up for now and still owed.
     EffectPerformed { id: EffectId, inputs: Vec<Input> },
     /// The mailbox was read beside the loop.
     MailRead(MailRead),
-    /// These messages were deleted, or could not be.
+    /// These messages were deleted, or deleting them failed.
     MailDeleted(Vec<String>),
     /// The lease of this epoch was renewed.
     LeaseRenewed { epoch: u64, renewed: Result<LeaseRenewal, StoreError> },
-    /// The run's alarm is set, or could not be.
+    /// True if the run's alarm is set, false if setting it failed.
     AlarmSet(bool),
     /// Previews were written to the live log, or lost.
     LiveWritten,
-    /// What tasks in other invocations wrote to the live log, and who reads on.
+    /// New live-log items of children in other invocations, and the reader for the next poll.
     LiveRead(Box<LiveReader>, Result<Vec<Live>, StoreError>),
-    /// Something that nobody waits for is done.
+    /// Background work without a result is done.
     BackgroundDone,
 }
 
-/// A mailbox as it was read.
+/// The contents of a mailbox at one moment.
 pub(super) struct MailRead {
-    /// What was put into it before this moment was read, Unix milliseconds.
+    /// All mail put before this moment was read, in Unix milliseconds.
     pub(super) at_ms: i64,
     pub(super) mailbox: Result<MailboxContents, StoreError>,
 }
 
-/// The tasks beside the loop. They are aborted when it ends.
+/// The tasks beside the loop. Dropping this aborts all of them.
 #[derive(Default)]
 pub(super) struct BackgroundWork {
     tasks: JoinSet<DriverEvent>,
     effects: BTreeMap<EffectId, RunningEffect>,
-    /// Effects whose performance gave up in this invocation.
+    /// Effects given up in this invocation.
     given_up: BTreeSet<EffectId>,
     has_started_effect: bool,
 }
@@ -69,7 +69,7 @@ impl BackgroundWork {
         tracing::debug!(effect = %id, "effect started");
         self.has_started_effect = true;
         let performed = id.clone();
-        // In a box, since a future that awaits what it was given holds room for it twice.
+        // Boxed, because a future that awaits another future reserves space for it twice.
         let performance = Box::pin(performance);
         let task = async move {
             DriverEvent::EffectPerformed { id: performed, inputs: performance.await }
@@ -78,7 +78,7 @@ impl BackgroundWork {
         self.effects.insert(id, RunningEffect { class, abort });
     }
 
-    /// Starts something that is not owed by the run.
+    /// Starts background work that the run does not owe.
     pub(super) fn spawn_background(
         &mut self,
         task: impl Future<Output = DriverEvent> + Send + 'static,
@@ -86,32 +86,32 @@ impl BackgroundWork {
         self.tasks.spawn(task.in_current_span());
     }
 
-    /// Whether this effect is being performed.
+    /// Returns true if this effect is in flight.
     pub(super) fn contains_effect(&self, id: &EffectId) -> bool {
         self.effects.contains_key(id)
     }
 
-    /// Whether any effect has been started in this invocation.
+    /// Returns true if any effect has been started in this invocation.
     pub(super) fn has_started_effect(&self) -> bool {
         self.has_started_effect
     }
 
-    /// Leaves an effect alone whose performance gave up.
+    /// Marks an effect as given up for the rest of the invocation.
     pub(super) fn give_up_effect(&mut self, id: EffectId) {
         self.given_up.insert(id);
     }
 
-    /// Whether the performance of this effect gave up.
+    /// Returns true if this effect was given up in this invocation.
     pub(super) fn has_given_up(&self, id: &EffectId) -> bool {
         self.given_up.contains(id)
     }
 
-    /// Whether any effect is being performed.
+    /// Returns true if any effect is in flight.
     pub(super) fn has_effects(&self) -> bool {
         !self.effects.is_empty()
     }
 
-    /// How many tools are running.
+    /// Returns the number of tool calls in flight.
     pub(super) fn tool_count(&self) -> usize {
         self.effects
             .keys()
@@ -119,27 +119,27 @@ impl BackgroundWork {
             .count()
     }
 
-    /// How many tasks are being dispatched, or worked on here.
+    /// Returns the number of children being dispatched or driven here.
     pub(super) fn dispatch_count(&self) -> usize {
         self.effects.keys().filter(|id| matches!(id, EffectId::Child(_))).count()
     }
 
-    /// Aborts what is owed no longer.
+    /// Aborts effects that the run no longer owes.
     pub(super) fn cancel_unowed(&mut self, run: &Run) {
         let due = run.due();
         self.cancel_except(|id, _| due.iter().any(|effect| effect.id() == *id));
     }
 
-    /// Aborts what another invocation can perform again. A task that is driven here hands over by
-    /// itself, at the same moment.
+    /// Aborts effects that another invocation can repeat. A child driven here hands over by itself, at the
+    /// same moment.
     pub(super) fn cancel_repeatable(&mut self) {
         self.cancel_except(|id, class| {
             class == EffectClass::Once || matches!(id, EffectId::Child(_))
         });
     }
 
-    /// Aborts every performance that `keep` does not want. Aborting a model call closes its
-    /// connection: no further byte is read.
+    /// Aborts every effect for which `keep` returns false. Aborting a model call closes the connection: no
+    /// further byte is read.
     fn cancel_except(&mut self, keep: impl Fn(&EffectId, EffectClass) -> bool) {
         self.effects.retain(|id, performance| {
             let kept = keep(id, performance.class);
@@ -150,13 +150,13 @@ impl BackgroundWork {
         });
     }
 
-    /// The next thing that happens; `None` when there is no task at all.
+    /// Waits for the next event. Returns `None` without tasks.
     pub(super) async fn next_event(&mut self) -> Option<DriverEvent> {
         let joined = self.tasks.join_next_with_id().await?;
         Some(self.complete_task(joined))
     }
 
-    /// Something that has happened already, if anything has.
+    /// Returns an event that has already happened, if any.
     pub(super) fn try_next_event(&mut self) -> Option<DriverEvent> {
         let joined = self.tasks.try_join_next_with_id()?;
         Some(self.complete_task(joined))
@@ -176,7 +176,7 @@ impl BackgroundWork {
         }
     }
 
-    /// A task panicked, which is a bug, or was aborted, which is not.
+    /// Returns the failure of a task that panicked, which is a bug. An aborted task is no failure.
     fn fail_task(&mut self, error: &JoinError) -> DriverEvent {
         let broken = self.effects.iter().find(|(_, p)| p.abort.id() == error.id());
         let Some(id) = broken.map(|(id, _)| id.clone()) else {

@@ -1,4 +1,4 @@
-//! What a driver shares with that of a run below which it drives itself.
+//! State shared by a driver and the driver of its caller in the same invocation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use djinn_protocol::preview::Live;
 use tokio::sync::mpsc;
 
-/// Until when somebody watches the run, Unix milliseconds: the same for all that one invocation drives of it.
+/// The end of viewers' interest in the run, in Unix milliseconds. Shared by all drivers of a tree in one
+/// invocation.
 #[derive(Debug, Clone)]
 pub(super) struct WatchedUntil(Arc<AtomicI64>);
 
@@ -24,11 +25,11 @@ impl WatchedUntil {
     }
 }
 
-/// The way to the driver of the caller, for a run that is driven in the same invocation.
+/// The link to the caller's driver, for a child driven in the same invocation.
 #[derive(Debug, Clone)]
 pub(crate) struct CallerLink {
-    /// Where entries and pieces of text go, at once.
+    /// The channel for entries and previews, which are shown at once.
     pub(super) live_sender: mpsc::UnboundedSender<Live>,
-    /// Until when viewers other than the caller's client watch.
+    /// The time until which viewers other than the caller's client watch.
     pub(super) watched_until: WatchedUntil,
 }

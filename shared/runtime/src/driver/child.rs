@@ -1,4 +1,4 @@
-//! A child: created, and driven here or by an invocation of its own.
+//! A child: created, then driven here or in its own invocation.
 
 use std::mem;
 use std::pin::Pin;
@@ -27,11 +27,11 @@ use crate::port::{RunKey, StoreError, too_large_failure};
 use crate::settings::{journal_expiry_s, to_millis};
 use crate::world::Ports;
 
-/// Why there is no child.
+/// The reason for having no child.
 enum ChildError {
-    /// The call that it was to answer cannot be made.
+    /// The call for the child cannot be made; the result for the caller.
     NotCallable(Box<ToolResult>),
-    /// The store failed: it is dispatched again.
+    /// The store failed; the child is dispatched again.
     Store(StoreError),
 }
 
@@ -41,32 +41,32 @@ impl From<StoreError> for ChildError {
     }
 }
 
-/// A child, as it was found.
+/// The child as found in the store.
 enum FoundChild {
-    /// It was there before.
+    /// The child existed before.
     Existing(Box<RunMeta>),
-    /// It has just been created; if it is to be driven here, under this invocation's lease.
+    /// The child was just created. Some if driven here, under this invocation's lease.
     New(Option<Box<LeasedRun>>),
 }
 
-/// Why a call of an agent cannot be made, and what is wrong with it.
+/// The reason why an agent cannot be called, and a description of the problem.
 type CallProblem = (ToolFailure, String);
 
-/// The agent that a child is to be worked on by.
+/// The agent named for a child.
 pub(super) struct NamedAgent {
     name: String,
-    /// What it was offered as to who called it, SHA-256 of its parameters and its policy; `None` for a step's.
+    /// The offer to the caller: SHA-256 of the parameters, and the policy. `None` for a step's agent.
     as_offered: Option<(String, ToolPolicy)>,
 }
 
 impl NamedAgent {
-    /// The agent of this name, offered with parameters of this hash and with this policy.
+    /// Creates the agent of this name, offered with the hash of its parameters and its policy.
     pub(super) fn of((name, as_offered): (&str, Option<(&str, &ToolPolicy)>)) -> Self {
         let as_offered = as_offered.map(|(schema, policy)| (schema.to_owned(), policy.clone()));
         Self { name: name.to_owned(), as_offered }
     }
 
-    /// What its run starts with, `tool` being what its file makes of it now.
+    /// Returns the run spec for the agent, from the current agent file of `tool`.
     fn begin(&self, tool: &dyn Tool, spec: &RunSpec) -> Result<RunSpec, CallProblem> {
         let language = spec.settings.language;
         let agent = tool.agent(language).filter(|_| self.is_callable_as(&tool.spec(language)));
@@ -81,7 +81,7 @@ impl NamedAgent {
         Ok(called)
     }
 
-    /// Whether it is what was offered: of these parameters, risk and policy.
+    /// Returns true if parameters, risk and policy match the offer.
     fn is_callable_as(&self, now: &ToolSpec) -> bool {
         self.as_offered.as_ref().is_none_or(|(schema, policy)| {
             now.to_offered().is_callable_as(schema, EffectClass::Agent, policy)
@@ -89,32 +89,33 @@ impl NamedAgent {
     }
 }
 
-/// A child to be worked on.
+/// A child to create or continue.
 pub(super) struct ChildExecution<P: Ports> {
-    /// The store and the services that it works with.
+    /// The store and the services for the child.
     pub(super) ports: P,
-    /// The key of the child, under which its journal is stored.
+    /// The key of the child's journal.
     pub(super) key: RunKey,
-    /// What it starts with.
+    /// The run spec of the child.
     pub(super) spec: RunSpec,
-    /// The agent that it is worked on by, if one is named.
+    /// The agent that works on the child, if one is named.
     pub(super) agent: Option<NamedAgent>,
-    /// Whether it is the run's only one: then it is driven here.
+    /// True if the run has only this child: the child is then driven here.
     pub(super) is_only_child: bool,
-    /// Whether somebody may have created it before.
+    /// True if an earlier dispatch may have created the child.
     pub(super) may_exist: bool,
-    /// Whether an invocation that was asked for only just now may be left to come. The driver that
-    /// asked for it lived on to see that done.
+    /// True if a recently kicked invocation may still be on the way. The driver that kicked it is known to
+    /// have survived the kick.
     pub(super) trusts_recent_kick: bool,
-    /// The end of the invocation, before which the driver hands over.
+    /// The end of the invocation; the driver hands over before.
     pub(super) deadline: Deadline,
-    /// What it has of its caller's driver while it is driven here.
+    /// The link to the caller's driver, for a child driven here.
     pub(super) caller: CallerLink,
 }
 
 impl<P: Ports> ChildExecution<P> {
-    /// Makes sure that somebody works on the child, and says how it ended, if it has. Without inputs
-    /// it is at work elsewhere: its outcome comes by mail, and it is looked after again later.
+    /// Ensures that a driver works on the child. Returns the child's end if the child has ended. Without
+    /// inputs the child is at work elsewhere: the outcome comes by mail, and the child is dispatched again
+    /// later.
     pub(super) async fn perform(self) -> Vec<Input> {
         match self.ensure_driven().await {
             Ok(ended) => ended.map(Input::ChildEnded).into_iter().collect(),
@@ -123,7 +124,7 @@ impl<P: Ports> ChildExecution<P> {
         }
     }
 
-    /// The call is answered without a run.
+    /// Answers the call without a run.
     fn refuse_call(&self, result: ToolResult) -> Vec<Input> {
         let call = self.key.path.last().and_then(CallId::of_child);
         call.map(|call| Input::ToolReturned { call, result, took_ms: 0 }).into_iter().collect()
@@ -131,7 +132,7 @@ impl<P: Ports> ChildExecution<P> {
 
     fn on_store_error(&self, error: StoreError) -> Vec<Input> {
         match error {
-            // It cannot be begun, whoever tries.
+            // No driver could ever create this child.
             StoreError::TooLarge(what) => {
                 tracing::error!(what, child = %self.key, "child not dispatched: it is too large");
                 self.too_large_result().map(Input::ChildEnded).into_iter().collect()
@@ -163,7 +164,7 @@ impl<P: Ports> ChildExecution<P> {
         Ok(self.read_result().await?)
     }
 
-    /// Whether somebody drives it, or was asked to only just now.
+    /// Returns true if the child has a driver, or a driver was kicked just now.
     fn is_worked_on(&self, meta: &RunMeta) -> bool {
         let now_ms = self.ports.clock().now_ms();
         let just_now = now_ms.saturating_sub(to_millis(self.ports.settings().dispatch_every));
@@ -172,8 +173,8 @@ impl<P: Ports> ChildExecution<P> {
         is_coming || meta.is_driven(now_ms)
     }
 
-    /// The child as it was, or as it is created. One that is known is looked up first, since that costs
-    /// a read, and creating what is there a refused transaction.
+    /// Finds or creates the child. A child that may exist is looked up first: a read costs less than a
+    /// rejected transaction.
     async fn find_or_create(&self) -> Result<FoundChild, ChildError> {
         let known = match self.may_exist {
             true => self.ports.store().find_meta(&self.key).await?,
@@ -185,7 +186,7 @@ impl<P: Ports> ChildExecution<P> {
         }
     }
 
-    /// Creates it, under a lease if it is to be driven here.
+    /// Creates the child, under a lease if the child is driven here.
     async fn create_child(&self) -> Result<FoundChild, ChildError> {
         let driver = self.ports.shutdown().register_driver();
         let spec = self.complete_spec().await?;
@@ -193,7 +194,7 @@ impl<P: Ports> ChildExecution<P> {
         let until_ms = now_ms.saturating_add(to_millis(self.ports.settings().lease));
         let lease =
             self.is_only_child.then(|| Lease { holder: self.driver_name(), until_ms, epoch: 1 });
-        // A name of its own: a child that is there must not look as if it had just been created.
+        // A unique name, so that an existing child never looks newly created.
         let chance = self.ports.clock().jitter().to_bits();
         let write = WriteId::new(format!("child.{now_ms:x}.{chance:x}"))
             .map_err(|error| StoreError::Unreadable(error.to_string()))?;
@@ -211,14 +212,14 @@ impl<P: Ports> ChildExecution<P> {
         })
     }
 
-    /// What it starts with, its agent's file included, as that is now.
+    /// Returns the run spec of the child, including the current version of the agent's file.
     async fn complete_spec(&self) -> Result<RunSpec, ChildError> {
         let spec = self.spec.clone();
         let Some(named) = &self.agent else { return Ok(spec) };
         let audience = ToolAudience::of(&spec);
         let tools = Box::pin(self.ports.tools().list_tools(self.ports.clock(), &audience)).await;
         let is_step = named.as_offered.is_none();
-        // A call was offered to who made it; a step names whatever its planner or a person wrote.
+        // A call names an agent offered to the caller; a step names any agent its planner or a user wrote.
         let is_offered =
             !is_step || tools.specs_for(&spec).iter().any(|offered| offered.name == named.name);
         let found = tools.find_tool(&named.name).filter(|_| is_offered);
@@ -226,7 +227,7 @@ impl<P: Ports> ChildExecution<P> {
         let called = found.and_then(|tool| named.begin(&*tool, &spec));
         match called {
             Ok(called) => Ok(called),
-            // A step is worked on all the same, as one that names no agent.
+            // The step is worked on without the agent.
             Err((reason, problem)) if is_step => {
                 let reason = reason.as_str();
                 tracing::warn!(
@@ -243,13 +244,13 @@ impl<P: Ports> ChildExecution<P> {
         }
     }
 
-    /// Drives the child until it has ended or its time here is up.
+    /// Drives the child until the end, or until this invocation's time is up.
     fn drive_inline(&self) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + '_>> {
         let serving = self.serve_context(self.driver_name());
         Box::pin(continue_child(&self.ports, serving, self.caller.clone()))
     }
 
-    /// The same of one that was created here.
+    /// Drives a child that was created here.
     fn drive_new_inline(
         &self,
         leased_run: LeasedRun,
@@ -258,7 +259,7 @@ impl<P: Ports> ChildExecution<P> {
         Box::pin(drive_new_child(&self.ports, serving, leased_run, self.caller.clone()))
     }
 
-    /// Names the driver of a child that is driven here.
+    /// Names the driver of a child driven here.
     fn driver_name(&self) -> String {
         let now_ms = self.ports.clock().now_ms();
         format!("inline.{now_ms:x}.{:x}", self.ports.clock().jitter().to_bits())
@@ -271,16 +272,16 @@ impl<P: Ports> ChildExecution<P> {
     async fn read_result(&self) -> Result<Option<Box<ChildEnded>>, StoreError> {
         let journal = read_journal(&self.ports, &self.key).await?;
         if let Some(result) = journal.child_result() {
-            // Nobody comes for what it owes below once its end was taken.
+            // After the caller takes the end, no driver delivers to the runs below.
             stop_below(&self.ports, &self.key, journal.run()).await?;
             return Ok(Some(Box::new(result)));
         }
         let meta = self.ports.store().find_meta(&self.key).await?;
-        // One that was given up has no last words.
+        // A child that was given up has no result of its own.
         Ok(meta.filter(|meta| meta.status.has_ended()).and_then(|_| self.too_large_result()))
     }
 
-    /// The end of a child that the store does not take, or whose next record it did not.
+    /// Returns the end of a child rejected by the store as too large, at creation or at a later record.
     fn too_large_result(&self) -> Option<Box<ChildEnded>> {
         let ChildSpec { child, description: words, .. } = self.spec.child.as_ref()?;
         let report = ChildReport {

@@ -1,4 +1,4 @@
-//! The children of a run: which were dispatched, which others work on, and when these are looked after.
+//! The children of a run: dispatched children, children driven elsewhere, and the time of the next check.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use djinn_core::id::ChildId;
 use super::driven_run::DrivenRun;
 use crate::world::Ports;
 
-/// The children of the run that is driven, as far as is known here.
+/// The children of the driven run, as known here.
 pub(super) struct Children {
-    /// Children that somebody has dispatched before.
+    /// Children dispatched before, by any driver.
     dispatched: BTreeSet<ChildId>,
-    /// Children that others work on, or that could not be dispatched.
+    /// Children driven elsewhere, and children that could not be dispatched.
     remote: BTreeSet<ChildId>,
-    /// When those are looked after, Unix milliseconds.
+    /// The time of the next dispatch of remote children, in Unix milliseconds.
     redispatch_at_ms: i64,
 }
 
@@ -27,7 +27,7 @@ impl Children {
         }
     }
 
-    /// When the children that others work on are looked after, Unix milliseconds.
+    /// Returns the time of the next dispatch of remote children, in Unix milliseconds.
     pub(super) fn next_wake_ms<P: Ports>(&self, run: &DrivenRun<P>) -> Option<i64> {
         self.has_remote(run).then_some(self.redispatch_at_ms)
     }
@@ -39,18 +39,18 @@ impl Children {
         }
     }
 
-    /// Whether children are at work in other invocations.
+    /// Returns true if children are at work in other invocations.
     pub(super) fn has_remote<P: Ports>(&self, run: &DrivenRun<P>) -> bool {
         !run.has_ended() && !self.remote.is_empty()
     }
 
-    /// Whether others work on this child.
+    /// Returns true if the child is driven elsewhere.
     pub(super) fn is_remote(&self, child: &ChildId) -> bool {
         self.remote.contains(child)
     }
 
-    /// Returns true if all that the run owes is to hear of moments and of children that others work on, and calls of
-    /// providers that it waits for: it can do nothing before a moment or a message comes.
+    /// Returns true if the run owes only waits, remote children and delayed model calls. The run can do
+    /// nothing before a wake time or mail.
     pub(super) fn is_only_waiting<P: Ports>(&self, run: &DrivenRun<P>) -> bool {
         let now_ms = run.now_ms();
         let waits = |effect: &Effect| match effect {
@@ -65,23 +65,23 @@ impl Children {
         !run.has_ended() && run.state().due().iter().all(waits)
     }
 
-    /// Notes that a child is dispatched. Returns whether somebody may have created it before.
+    /// Marks a child as dispatched. Returns true if an earlier dispatch may have created the child.
     pub(super) fn begin_dispatch(&mut self, child: &ChildId) -> bool {
         !self.dispatched.insert(child.clone())
     }
 
-    /// Leaves a child to others. Returns whether it is the first of those that are.
+    /// Leaves a child to other invocations. Returns true if no other child was remote.
     pub(super) fn leave_to_others<P: Ports>(&mut self, child: ChildId, run: &DrivenRun<P>) -> bool {
         let is_first = !self.has_remote(run);
         if is_first {
-            // Those that begin together have time to begin before they are looked after.
+            // Children that begin together get time to begin before the next dispatch.
             self.redispatch_at_ms = run.after_ms(run.settings().dispatch_every);
         }
         self.remote.insert(child);
         is_first
     }
 
-    /// Has all children dispatched again that others work on: whoever does is left alone.
+    /// Dispatches all remote children again. A child with a driver is left alone.
     pub(super) fn redispatch_all(&mut self) {
         self.remote.clear();
     }

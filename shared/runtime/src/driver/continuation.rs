@@ -1,4 +1,4 @@
-//! Continuing a run that nobody drives.
+//! Continuing a run without a driver.
 
 use djinn_core::journal::Record;
 
@@ -14,20 +14,21 @@ use crate::port::{RunKey, StoreError};
 use crate::settings::expiry_s;
 use crate::world::Ports;
 
-/// Continues a run that nobody drives: what the executor does when it is invoked. Harmless whenever
-/// it comes: for a run that is driven, has ended or does not exist, it does nothing, except that an
-/// ended run's deliveries are made.
+/// Continues a run without a driver. The executor calls this on every invocation. Does nothing if the run has
+/// a driver, has ended or does not exist; an ended run's deliveries are still made.
 ///
 /// # Errors
-/// [`StoreError`] when the store cannot be reached; the run's alarm tries again.
+///
+/// Returns [`StoreError`] if the store cannot be reached; the run's alarm retries.
 pub async fn continue_run<P: Ports>(ports: &P, serving: ServeContext) -> Result<(), StoreError> {
     continue_with_caller(ports, serving, None).await
 }
 
-/// Continues a child in the invocation that drives its caller, which is shown what it does at once.
+/// Continues a child in the invocation of its caller's driver, and shows the caller the child's work at once.
 ///
 /// # Errors
-/// [`StoreError`] when the store cannot be reached; the child is dispatched again.
+///
+/// Returns [`StoreError`] if the store cannot be reached; the child is dispatched again.
 pub(super) async fn continue_child<P: Ports>(
     ports: &P,
     serving: ServeContext,
@@ -48,8 +49,8 @@ async fn continue_with_caller<P: Ports>(
         let path = (!key.is_root()).then(|| tracing::field::display(&key.path));
         tracing::info!(run_id = %key.run, path, ?status, "there is nothing to drive");
         let delivered = deliver_owed(ports, key).await;
-        // An alarm that was made late would ring for ever, whatever the journal says; but it is what
-        // brings the run back while something is owed.
+        // An alarm set late would ring forever, so remove it. Keep the alarm while a delivery is owed: it
+        // brings the run back.
         if key.is_root() && !delivered.as_ref().is_err_and(StoreError::is_retryable) {
             retire(ports, key, true).await?;
         }
@@ -59,12 +60,12 @@ async fn continue_with_caller<P: Ports>(
     if let Some(parent) = parent
         && has_run_ended(ports, &parent).await?
     {
-        // Nobody waits for it: it finds this before it does anything.
+        // The caller of this child has ended: the child reads the stop before any other work.
         let stop = Mail::Stop { by: meta.user };
         let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
         ports.store().put_mail(key, &stop, expires_at_s).await?;
     }
-    // Of a child all is shown once more; of a user's run whoever watches has read it.
+    // A child's records are all shown again; the viewers of a user's run have already read its records.
     let from = if key.is_root() { u64::MAX } else { 0 };
     if let Some((leased_run, earlier_records)) = take_over(ports, &serving, from).await? {
         drive_leased(ports, serving, *leased_run, earlier_records, caller).await;
@@ -72,7 +73,7 @@ async fn continue_with_caller<P: Ports>(
     Ok(())
 }
 
-/// Drives a child that this invocation has just created, as [`continue_child`] does one that was there.
+/// Drives a child created in this invocation. See [`continue_child`] for an existing child.
 pub(super) async fn drive_new_child<P: Ports>(
     ports: &P,
     serving: ServeContext,

@@ -1,4 +1,4 @@
-//! What a driver's calls cost, and what they came to.
+//! Estimated and measured costs of a driver's calls.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::estimates::Samples;
 use crate::port::UserKey;
 use crate::world::Ports;
 
-/// The account that calls are paid from, and samples for later estimates.
+/// The account for paying calls, and samples for later estimates.
 pub(super) struct RunCosts {
     account: Arc<BudgetAccount>,
     samples: Samples,
 }
 
 impl RunCosts {
-    /// The costs of a driver, whose lease has this epoch.
+    /// Creates the costs of a driver under the lease of this epoch.
     pub(super) fn new<P: Ports>(run: &DrivenRun<P>, epoch: u64) -> Self {
         let (limits, key, spec) = (run.settings().user, run.key().clone(), run.state().spec());
         let account = Arc::new(BudgetAccount::new(limits, key, spec, epoch));
@@ -29,13 +29,13 @@ impl RunCosts {
         &self.account
     }
 
-    /// Takes what performed calls came to.
+    /// Adds the measured costs of performed calls.
     pub(super) fn add_samples<P: Ports>(&mut self, run: &DrivenRun<P>, inputs: &[Input]) {
         self.samples.add_samples(run.state(), inputs);
     }
 
-    /// Settles beside the loop: the planner's next call may be far away, and its tasks may need what
-    /// its last one did not.
+    /// Settles the account beside the loop. The planner's next call may be far away, and its tasks may need
+    /// the unused part of the hold.
     pub(super) fn settle_in_background<P: Ports>(
         &self,
         run: &DrivenRun<P>,
@@ -50,12 +50,12 @@ impl RunCosts {
         }
     }
 
-    /// Settles what is open.
+    /// Settles all open reservations.
     pub(super) async fn settle_all<P: Ports>(&self, run: &DrivenRun<P>) {
         self.account.settle_all(run.ports()).await;
     }
 
-    /// Settles what is open and stores the samples: the driver stops.
+    /// Settles all open reservations and stores the samples, when the driver stops.
     pub(super) async fn close<P: Ports>(self, run: &DrivenRun<P>) {
         self.settle_all(run).await;
         let user = UserKey::of(run.state().spec());

@@ -1,4 +1,4 @@
-//! Driving a run: what that begins with, and why it stops.
+//! Driving a run: its start and its end.
 
 use djinn_core::journal::{Journal, Record};
 use tracing::Instrument as _;
@@ -12,42 +12,42 @@ use crate::port::journal::Lease;
 use crate::shutdown::ActiveDriver;
 use crate::world::Ports;
 
-/// A run to be driven: its journal as it was read under the lease.
+/// A run to drive, with the journal read under the lease.
 pub(crate) struct DriveParams {
-    /// The run or the child that is driven.
+    /// The key of the driven run or child.
     pub(crate) key: RunKey,
-    /// The journal up to its newest record.
+    /// The journal up to the newest record.
     pub(crate) journal: Journal,
-    /// The lease it is driven under.
+    /// The lease of this driver.
     pub(crate) lease: Lease,
-    /// Whether the earlier driver died: `Resumed` is recorded first then.
+    /// True if the earlier driver died: `Resumed` is then recorded first.
     pub(crate) lapsed: bool,
-    /// Whether this invocation has just created it: nobody can have written to it yet.
+    /// True if this invocation just created the run: the mailbox is then empty.
     pub(crate) is_new: bool,
-    /// Of a child what was recorded before: viewers may not have been shown all of it, since who drove it
-    /// last took with them what they had not written to the live log.
+    /// A child's earlier records. Viewers may have missed some: a dead driver loses entries not yet written
+    /// to the live log.
     pub(crate) earlier_records: Vec<Record>,
-    /// The client that the response streams to, if there is one.
+    /// The client that receives the response stream, if any.
     pub(crate) client: Option<ClientStream>,
-    /// The driver of the run that called this one, if both are in one invocation.
+    /// The driver of the run's caller, if in the same invocation.
     pub(crate) caller: Option<CallerLink>,
-    /// The end of the invocation, before which the driver hands over.
+    /// The end of the invocation; the driver hands over before.
     pub(crate) deadline: Deadline,
-    /// How often the run was handed over so far.
+    /// The number of earlier handoffs of the run.
     pub(crate) hops: u32,
 }
 
-/// Why a driver stopped.
+/// The reason why a driver stopped.
 pub(crate) enum DriveEnd {
-    /// The run has ended, and what it owed is delivered.
+    /// The run has ended, and everything owed is delivered.
     Ended,
-    /// There was no time left: a fresh invocation was asked to go on.
+    /// No time was left: a fresh invocation was kicked.
     HandedOver,
-    /// The run waits for a message; whoever puts it wakes the run.
+    /// The run waits for mail; the sender of mail wakes the run.
     Asleep,
-    /// Somebody else drives now; the client may follow.
+    /// Another driver has the run; the client may follow.
     Superseded(Option<ClientStream>),
-    /// The store cannot be reached or read: whoever comes next goes on.
+    /// The store cannot be reached or read; the next driver continues.
     StoreUnavailable(Option<ClientStream>),
 }
 
@@ -63,8 +63,8 @@ impl DriveEnd {
     }
 }
 
-/// Drives a run until it has ended, is handed over, or is somebody else's.
-/// A process that is asked to end waits for `driver`.
+/// Drives a run until the end, a handoff, a sleep, or the loss of the lease. A process asked to shut down
+/// waits for `driver`.
 pub(crate) async fn drive_run<P: Ports>(
     ports: &P,
     mut drive: DriveParams,
@@ -79,10 +79,10 @@ pub(crate) async fn drive_run<P: Ports>(
         hops = drive.hops,
     );
     async {
-        // In a box, since every future around it would hold room for it, and one that moves it twice.
+        // Boxed, because every future around this would reserve space for it, and a moved future twice.
         let (earlier, is_new) = (std::mem::take(&mut drive.earlier_records), drive.is_new);
         let end = match drive.caller {
-            // It has the prompts and models that its caller is driven with.
+            // A child uses the prompts and models of its caller's configuration.
             Some(_) => Box::pin(Driver::new(ports, drive).run_to_end(earlier, is_new)).await,
             None => {
                 let ports = Box::pin(ports.refresh()).await;
@@ -96,5 +96,5 @@ pub(crate) async fn drive_run<P: Ports>(
     .await
 }
 
-/// What a pass of the loop gives, or why there is no further one.
+/// The result of an iteration of the loop, or the end of the drive.
 pub(super) type DriveResult<T = ()> = Result<T, DriveEnd>;

@@ -1,4 +1,4 @@
-//! The run that is driven: what each unit of its driver is given to work with.
+//! The driven run, as passed to each unit of the driver.
 
 use djinn_core::effect::EffectId;
 use djinn_core::input::Input;
@@ -17,7 +17,7 @@ use crate::port::{RunKey, SessionKey};
 use crate::settings::{Settings, to_millis};
 use crate::world::Ports;
 
-/// A run, its journal, and the world it is driven in.
+/// A run, its journal, and the ports for driving it.
 pub(super) struct DrivenRun<P: Ports> {
     ports: P,
     key: RunKey,
@@ -41,22 +41,22 @@ impl<P: Ports> DrivenRun<P> {
         &self.key
     }
 
-    /// Whether it is a child of another run.
+    /// Returns true if the run is a child of another run.
     pub(super) fn is_task(&self) -> bool {
         !self.key.is_root()
     }
 
-    /// The run as its journal has it.
+    /// Returns the run as of its newest record.
     pub(super) fn state(&self) -> &Run {
         self.writer.journal().run()
     }
 
-    /// The journal as it was last written.
+    /// Returns the journal as last written.
     pub(super) fn journal(&self) -> &Journal {
         self.writer.journal()
     }
 
-    /// The session that the run belongs to.
+    /// Returns the key of the run's session.
     pub(super) fn session_key(&self) -> SessionKey {
         SessionKey::of(self.state().spec())
     }
@@ -65,7 +65,7 @@ impl<P: Ports> DrivenRun<P> {
         self.state().status().has_ended()
     }
 
-    /// Whether an effect is owed still.
+    /// Returns true if the run still owes this effect.
     pub(super) fn is_owed(&self, id: &EffectId) -> bool {
         self.state().due().iter().any(|effect| effect.id() == *id)
     }
@@ -74,18 +74,18 @@ impl<P: Ports> DrivenRun<P> {
         self.ports.clock().now_ms()
     }
 
-    /// The moment that is so long from now, Unix milliseconds.
+    /// Returns the time `after` from now, in Unix milliseconds.
     pub(super) fn after_ms(&self, after: std::time::Duration) -> i64 {
         self.now_ms().saturating_add(to_millis(after))
     }
 
-    /// The place of the first entry of the records that joined the journal last.
+    /// Returns the index of the first entry of `records`, which were the last to join the journal.
     pub(super) fn first_entry_of(&self, records: &[Record]) -> u64 {
         let joined: u64 = records.iter().map(|record| record.entries.len() as u64).sum();
         self.journal().entry_count().saturating_sub(joined)
     }
 
-    /// Tells the run these inputs. `attached` is whether a client can be sent what comes of it.
+    /// Applies inputs to the run and records the result. `attached`: true if a client receives the entries.
     pub(super) async fn record_inputs(
         &mut self,
         inputs: Vec<Input>,
@@ -98,14 +98,14 @@ impl<P: Ports> DrivenRun<P> {
         writer.record_inputs(&context, inputs).await
     }
 
-    /// Takes over what others wrote.
+    /// Reads records written by other drivers.
     pub(super) async fn catch_up(&mut self, lease: &Lease, account: &BudgetAccount) -> WriteReport {
         let Self { ports, key, writer } = self;
         let context = WriteContext { ports, key, lease, account, attached: false };
         writer.catch_up(&context).await
     }
 
-    /// How a driver ends that can record no more.
+    /// Returns the end of a drive after a failed write.
     pub(super) async fn end_after(
         &self,
         error: WriteError,
@@ -121,7 +121,7 @@ impl<P: Ports> DrivenRun<P> {
         }
     }
 
-    /// The run has failed: what it has to be told next cannot be kept, whoever drives it.
+    /// Abandons the run: the next record is too large for any driver.
     async fn give_up(&self) {
         tracing::error!(run_id = %self.key.run, "abandoned: its next record is too large");
         if let Err(error) = abandon_run(&self.ports, &self.key).await {
@@ -129,7 +129,7 @@ impl<P: Ports> DrivenRun<P> {
         }
     }
 
-    /// Has a fresh invocation go on with the run.
+    /// Kicks a fresh invocation to continue the run.
     pub(super) async fn kick_successor(&self, hops: u32) {
         if let Err(error) = self.ports.invoker().kick_run(&self.key, hops).await {
             // The alarm brings the run back, only later.

@@ -1,4 +1,4 @@
-//! When a driver gives its run to a fresh invocation, and how long what it starts may take until then.
+//! The handoff of a run to a fresh invocation, and the timeouts of effects before the handoff.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use super::driven_run::DrivenRun;
 use crate::deadline::Deadline;
 use crate::world::Ports;
 
-/// The end of the invocation, and what else has a driver hand over.
+/// The end of the invocation, and other reasons for a handoff.
 pub(super) struct HandOver {
     deadline: Deadline,
     hops: u32,
-    /// The driver has appended a record, and that is all it may.
+    /// True after a record, if the settings ask for a handoff after each record.
     follows_record: bool,
 }
 
@@ -27,7 +27,7 @@ impl HandOver {
         self.deadline
     }
 
-    /// When it starts, Unix milliseconds, unless that has come.
+    /// Returns the start of the handoff, in Unix milliseconds, or `None` if past.
     pub(super) fn next_wake_ms(&self, now_ms: i64) -> Option<i64> {
         self.deadline.hand_over_at_ms().filter(|at_ms| *at_ms > now_ms)
     }
@@ -39,19 +39,20 @@ impl HandOver {
         !run.has_ended() && (is_over || run.ports().shutdown().is_requested())
     }
 
-    /// Whether nothing may start here any more. One that leaves after a record has the time to wait
-    /// for what it has started.
+    /// Returns true if no effect may start here anymore. A handoff after a record still waits for effects in
+    /// flight.
     pub(super) fn has_begun<P: Ports>(&self, run: &DrivenRun<P>) -> bool {
         self.is_out_of_time(run) || (self.follows_record && !run.has_ended())
     }
 
-    /// Takes note of records that joined the journal.
+    /// Takes note of new records.
     pub(super) fn on_records<P: Ports>(&mut self, run: &DrivenRun<P>, records: &[Record]) {
         self.follows_record |= run.settings().hand_over_after_record && !records.is_empty();
     }
 
-    /// How long an effect may take if it starts now: its own time-out, or what is left of a fresh
-    /// invocation, so that no time-out is too long to ever start. `None`: not in this one.
+    /// Returns the timeout of an effect that starts now, or `None` if the effect must wait for a later
+    /// invocation. The timeout is `timeout_ms`, or the rest of a fresh invocation for its first effect. So
+    /// even an effect with a very long timeout can start.
     pub(super) fn effect_timeout<P: Ports>(
         &self,
         run: &DrivenRun<P>,
@@ -64,7 +65,7 @@ impl HandOver {
             return Some(Duration::from_millis(timeout_ms));
         }
         let left_ms = self.deadline.left_ms(now_ms).filter(|left_ms| *left_ms > 0)?;
-        // A hand-over waits for what must not be repeated, so that may use up half of its margin.
+        // A handoff waits for `once` calls, so the timeout may use half of the margin.
         let margin_ms = match class {
             EffectClass::Once => self.deadline.margin_ms() / 2,
             EffectClass::Read | EffectClass::Idempotent | EffectClass::Agent => 0,
@@ -72,7 +73,7 @@ impl HandOver {
         is_first_effect.then(|| Duration::from_millis(left_ms + margin_ms))
     }
 
-    /// How often the run will have been handed over after this; `None` when that is too often.
+    /// Returns the number of handoffs including this one, or `None` above the limit.
     pub(super) fn next_hops(&self) -> Option<u32> {
         (self.hops < MAX_HOPS).then(|| self.hops + 1)
     }

@@ -1,5 +1,5 @@
-//! Waiting for others with a client attached: its response is paid for, so it ends when nothing was to
-//! be shown for a while.
+//! Waiting for other invocations with a client attached. An open response costs money, so it ends after a
+//! while with nothing to show.
 
 use djinn_core::status::RunStatus;
 
@@ -10,28 +10,28 @@ use crate::reconnect::MIN_STREAM;
 use crate::settings::to_millis;
 use crate::world::Ports;
 
-/// How long a driver has only waited for others.
+/// The time during which a driver has only waited.
 #[derive(Default)]
 pub(super) struct IdleTime {
-    /// Since when it does, Unix milliseconds.
+    /// The start of the wait, in Unix milliseconds.
     since_ms: Option<i64>,
 }
 
 impl IdleTime {
-    /// Begins anew: the driver has performed something.
+    /// Resets the wait: the driver has performed an effect.
     pub(super) fn reset(&mut self) {
         self.since_ms = None;
     }
 
-    /// Whether a driver that only waits has a client to wait with, for some time yet. Looking after
-    /// children is no work; what it performs by itself, and whatever the client is shown, has it begin anew.
+    /// Returns true if an idle driver may keep waiting with its client. Performed effects, and entries shown
+    /// to the client, restart the wait; checks on children do not.
     pub(super) fn can_wait<P: Ports>(
         &mut self,
         run: &DrivenRun<P>,
         viewers: &Viewers,
         hand_over: &HandOver,
     ) -> bool {
-        // People take their time: nobody waits for them with a function.
+        // A user's response may take long: no function waits for it.
         let is_paused = run.state().status() == RunStatus::Paused;
         if is_paused || viewers.open_client().is_none() {
             return false;
@@ -40,13 +40,13 @@ impl IdleTime {
         self.next_wake_ms(run, viewers, hand_over).is_some()
     }
 
-    /// Returns true if a provider is waited for longer than a function should be.
+    /// Returns true if the wait for a provider is longer than a function should stay up.
     fn waits_long_for_provider<P: Ports>(run: &DrivenRun<P>) -> bool {
         let held_until_ms = run.after_ms(run.settings().outages.held);
         run.state().next_retry_ms().is_some_and(|at_ms| at_ms > held_until_ms)
     }
 
-    /// Until when it waits, Unix milliseconds; `None` if it does not, or no longer.
+    /// Returns the end of the wait, in Unix milliseconds. `None` if there is no wait, or if it is over.
     pub(super) fn next_wake_ms<P: Ports>(
         &self,
         run: &DrivenRun<P>,
@@ -55,11 +55,11 @@ impl IdleTime {
     ) -> Option<i64> {
         let (client, since_ms) = (viewers.client()?, self.since_ms?);
         if !hand_over.deadline().is_known() {
-            // A laptop is not paid for by the second.
+            // A local process is not billed by the second.
             return Some(i64::MAX);
         }
         let longest = match client.connection().can_resume() {
-            // A client that comes back at once costs no more than one invocation a second.
+            // A client that reconnects at once costs at most one invocation a second.
             true if Self::waits_long_for_provider(run) => MIN_STREAM,
             true => run.settings().idle_stream,
             false => run.settings().idle_stream_unresumable,

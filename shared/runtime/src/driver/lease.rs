@@ -1,4 +1,4 @@
-//! The lease that a run is driven under: when it is renewed, and what comes of that.
+//! The lease of a driven run: the renewal times and the result of each renewal.
 
 use std::collections::BTreeSet;
 
@@ -15,23 +15,23 @@ use crate::settings::to_millis;
 use crate::sleep::{SleepResult, fall_asleep};
 use crate::world::Ports;
 
-/// The lease of the run that is driven.
+/// The lease of the driven run.
 pub(super) struct HeldLease {
     lease: Lease,
     has_lapsed: bool,
     renew_at_ms: i64,
 }
 
-/// The meaning of a renewal for the driver.
+/// The result of a renewal for the driver.
 pub(super) enum RenewalResult {
-    /// The driver drives on.
+    /// The driver still holds the lease and continues.
     Held,
-    /// The run is somebody else's.
+    /// Another driver has the run.
     Lost,
 }
 
 impl HeldLease {
-    /// A lease that was just taken. `has_lapsed` is whether whoever held it before died.
+    /// Wraps a lease taken just now. `has_lapsed`: true if the earlier holder died.
     pub(super) fn new<P: Ports>(lease: Lease, has_lapsed: bool, run: &DrivenRun<P>) -> Self {
         Self { lease, has_lapsed, renew_at_ms: run.after_ms(run.settings().renew_every) }
     }
@@ -40,12 +40,12 @@ impl HeldLease {
         &self.lease
     }
 
-    /// Whether whoever held it before died.
+    /// Returns true if the earlier holder of the lease died.
     pub(super) fn has_lapsed(&self) -> bool {
         self.has_lapsed
     }
 
-    /// When it is to be renewed, Unix milliseconds; that of an ended run is not.
+    /// Returns the time of the next renewal, in Unix milliseconds. `None` for an ended run.
     pub(super) fn next_wake_ms<P: Ports>(&self, run: &DrivenRun<P>) -> Option<i64> {
         (!run.has_ended()).then_some(self.renew_at_ms)
     }
@@ -62,7 +62,7 @@ impl HeldLease {
         }
     }
 
-    /// Renews it, beside the loop.
+    /// Renews the lease, beside the loop.
     pub(super) fn renew<P: Ports>(
         &self,
         ports: &P,
@@ -77,7 +77,7 @@ impl HeldLease {
         }
     }
 
-    /// Takes what came of renewing the lease of an epoch.
+    /// Takes the result of renewing the lease of `epoch`.
     pub(super) fn on_renewed<P: Ports>(
         &mut self,
         run: &DrivenRun<P>,
@@ -85,25 +85,25 @@ impl HeldLease {
         renewed: Result<LeaseRenewal, StoreError>,
     ) -> RenewalResult {
         if epoch != self.lease.epoch {
-            // One that was under way when this driver nearly fell asleep.
+            // The renewal began before this driver released its earlier lease.
             return RenewalResult::Held;
         }
         self.renew_at_ms = run.after_ms(run.settings().renew_every);
         match renewed {
             Ok(LeaseRenewal::Renewed) => RenewalResult::Held,
-            // Its end took the lease off the run; what it still owes needs none.
+            // The end of the run removed the lease; remaining deliveries need none.
             Ok(LeaseRenewal::Lost) if run.has_ended() => RenewalResult::Held,
             Ok(LeaseRenewal::Lost) => RenewalResult::Lost,
             Err(error) => {
-                // The journal decides, not the lease: drive on, and try again soon.
+                // The journal decides, not the lease: continue, and renew again soon.
                 tracing::warn!(%error, "lease not renewed");
                 RenewalResult::Held
             }
         }
     }
 
-    /// Releases it, unless there is mail that nobody has recorded; a run that waits for people or a provider alone is
-    /// left to its timer. Returns, too, up to which moment the mailbox was read, Unix milliseconds.
+    /// Releases the lease, unless the mailbox has unrecorded mail. Leaves a run to its timer if it waits only
+    /// for users or a provider. Also returns the time of the mailbox read, in Unix milliseconds.
     pub(super) async fn fall_asleep<P: Ports>(
         &self,
         run: &DrivenRun<P>,
@@ -124,7 +124,7 @@ impl HeldLease {
         Ok((read_at_ms, slept))
     }
 
-    /// Goes on under another lease. Returns whether others drove meanwhile.
+    /// Continues under another lease. Returns true if other drivers drove meanwhile.
     pub(super) fn retake<P: Ports>(
         &mut self,
         run: &DrivenRun<P>,
@@ -132,12 +132,12 @@ impl HeldLease {
         has_lapsed: bool,
     ) -> bool {
         let others_drove = lease.epoch > self.lease.epoch + 1;
-        // A renewal that was under way was of the lease before.
+        // A renewal in flight belongs to the earlier lease.
         *self = Self::new(lease, has_lapsed, run);
         others_drove
     }
 
-    /// Releases it for whoever drives the run next.
+    /// Releases the lease for the next driver of the run.
     pub(super) async fn release<P: Ports>(&self, run: &DrivenRun<P>) {
         let store = run.ports().store();
         if let Err(error) = store.release_lease(run.key(), &self.lease, RunStatus::Running).await {

@@ -1,4 +1,4 @@
-//! What children in other invocations write to the live log: when it is read for our client.
+//! Reading the live log for our client: previews and entries of children in other invocations.
 
 use super::background::{BackgroundWork, DriverEvent};
 use super::children::Children;
@@ -8,7 +8,7 @@ use super::viewers::Viewers;
 use crate::live_reader::LiveReader;
 use crate::world::Ports;
 
-/// When to look into the live log, and how.
+/// The schedule and the position of live-log reads.
 pub(super) struct LivePoll {
     poll: PollSchedule,
     reader: LiveReader,
@@ -20,7 +20,8 @@ impl LivePoll {
         Self { poll, reader: LiveReader::default() }
     }
 
-    /// When the log is read next, Unix milliseconds, if the client is to be shown any of it.
+    /// Returns the time of the next read, in Unix milliseconds. `None` if the client needs nothing from the
+    /// log.
     pub(super) fn next_wake_ms<P: Ports>(
         &self,
         run: &DrivenRun<P>,
@@ -49,19 +50,19 @@ impl LivePoll {
         }
     }
 
-    /// The log was read, and this reader goes on.
+    /// Ends a poll. The next poll continues with `reader`.
     pub(super) fn finish_poll(&mut self, reader: LiveReader, now_ms: i64) {
         self.reader = reader;
         self.poll.finish_poll(now_ms);
     }
 
-    /// There is a reason to expect that children write something.
+    /// Polls soon: children are likely to write.
     pub(super) fn expect_news(&mut self, now_ms: i64) {
         self.poll.expect_news(now_ms);
     }
 }
 
-/// Whether the client is to see what children do in other invocations, or has missed what one does here.
+/// Returns true if children work in other invocations, or if the client misses entries of a child.
 fn is_needed<P: Ports>(run: &DrivenRun<P>, viewers: &Viewers, children: &Children) -> bool {
     let Some(client) = viewers.open_client().filter(|_| !run.has_ended()) else { return false };
     children.has_remote(run) || client.has_missing_entries()

@@ -1,5 +1,5 @@
-//! What is being written right now, and what tools say: for a stop's last words, and for viewers other than
-//! our client.
+//! Unfinished messages and progress: the partial message of a stopped run, and the live log for viewers other
+//! than our client.
 
 mod open_calls;
 mod pace;
@@ -25,19 +25,18 @@ use crate::port::live::LiveLog;
 use crate::settings::to_millis;
 use crate::world::Ports;
 
-/// Pieces and entries that are shown together, if so many have come.
+/// The maximum number of pieces and entries shown together.
 const MAX_BATCH: usize = 256;
 
-/// Entries that wait to be written; those behind them are left to the child's end.
+/// The maximum number of entries waiting for the live log. Further entries are shown at the child's end.
 const MAX_WAITING_ENTRIES: usize = 1_000;
 
-/// The unfinished messages and, for a child, the entries of a driver, and how far the live log has
-/// them.
+/// The unfinished messages of a driver and, for a child, its entries, with the written part of each.
 pub(super) struct LiveWriter {
-    /// What is written here, by this driver's model calls and by a child that is driven here.
+    /// Receives pieces from this driver's model calls, and from a child driven here.
     receiver: mpsc::UnboundedReceiver<Live>,
     sender: mpsc::UnboundedSender<Live>,
-    /// The way to the run that writes them.
+    /// The path of the writing run.
     path: Path,
     pace: Pace,
     open_messages: BTreeMap<MessageId, OpenMessage>,
@@ -52,13 +51,13 @@ pub(super) struct LiveWriter {
 struct OpenMessage {
     text: OpenText,
     last_at_ms: i64,
-    /// For each kind of text, up to where the live log has it.
+    /// The length of the text in the live log, by kind of text.
     logged: BTreeMap<TextKind, usize>,
 }
 
 impl LiveWriter {
-    /// A run that is driven where its caller is, is watched while that one is. Elsewhere nobody knows of the
-    /// viewers of a run below, who look at the root: it is always watched.
+    /// A child driven with its caller is watched as long as the caller. In its own invocation a child is
+    /// always watched: its viewers look at the root, unknown here.
     pub(super) fn new<P: Ports>(run: &DrivenRun<P>, caller: Option<&CallerLink>) -> Self {
         let spec = run.state().spec();
         let child = spec.child.as_ref();
@@ -79,18 +78,18 @@ impl LiveWriter {
         }
     }
 
-    /// Where model calls and tools put what they write.
+    /// Returns the channel for previews and progress of model calls and tools.
     pub(super) fn sender(&self) -> &mpsc::UnboundedSender<Live> {
         &self.sender
     }
 
-    /// What a run below has that is driven here.
+    /// Returns the link for a child driven here.
     pub(super) fn link_for_child(&self) -> CallerLink {
         let (live_sender, watched_until) = (self.sender.clone(), self.watched_until.clone());
         CallerLink { live_sender, watched_until }
     }
 
-    /// Returns when something was put there, with all of it that may be shown together.
+    /// Waits for news. Adds all available news to `news`, up to the maximum of a batch.
     pub(super) fn receive_news<'a>(
         &'a mut self,
         news: &'a mut Vec<Live>,
@@ -98,18 +97,18 @@ impl LiveWriter {
         self.receiver.recv_many(news, MAX_BATCH)
     }
 
-    /// What was put there and not yet received.
+    /// Returns all news received so far, without waiting.
     pub(super) fn take_received(&mut self) -> Vec<Live> {
         std::iter::from_fn(|| self.receiver.try_recv().ok()).collect()
     }
 
-    /// Takes what was written here. A child's previews and progress are for viewers of its run, and are returned as
-    /// those see them.
+    /// Takes pieces written here. For a child, returns the previews and progress under the child's path, for
+    /// viewers of its run.
     pub(super) fn add_news(&mut self, news: &[Live]) -> Vec<Live> {
         let mut early = Vec::new();
         for live in news {
             if !live.path().is_root() {
-                // A child that is driven here writes to the live log by itself.
+                // A child driven here writes to the live log by itself.
                 early.push(live.clone());
                 continue;
             }
@@ -129,7 +128,7 @@ impl LiveWriter {
         if self.path.is_root() { Vec::new() } else { early }
     }
 
-    /// Takes a piece of a message, and forgets an earlier attempt at it.
+    /// Adds a piece of a message, and discards an earlier attempt.
     fn add_preview(&mut self, preview: &Preview) {
         let open = self.open_messages.entry(preview.message.clone()).or_default();
         if preview.attempt > open.text.attempt() {
@@ -139,9 +138,8 @@ impl LiveWriter {
         open.last_at_ms = preview.at_ms;
     }
 
-    /// Takes a record: messages that are complete and texts that are void are forgotten; a child's
-    /// entries are for viewers of its run, and are returned as those see them. `nth` is the place of
-    /// the first one.
+    /// Takes a record, and discards messages and progress it completes or voids. For a child, returns the
+    /// entries under the child's path, for viewers of its run. `nth` is the index of the first entry.
     pub(super) fn add_record(&mut self, record: &Record, nth: u64) -> Vec<Live> {
         for entry in &record.entries {
             match &entry.event {
@@ -178,7 +176,7 @@ impl LiveWriter {
             EarlyEntry { index: nth, ends_record, entry }
         });
         let early: Vec<EarlyEntry> = early.collect();
-        // What is not written here is read in the journal by whoever comes.
+        // Without viewers, entries are not written: a later viewer reads them in the journal.
         if record.at_ms <= self.watched_until.at_ms() {
             let room = MAX_WAITING_ENTRIES.saturating_sub(self.entries.len());
             self.entries.extend(early.iter().take(room).cloned());
@@ -186,19 +184,19 @@ impl LiveWriter {
         early.into_iter().map(Box::new).map(Live::Entry).collect()
     }
 
-    /// Somebody watches the run until then.
+    /// Sets the time until which viewers watch the run.
     pub(super) fn set_watched_until(&self, at_ms: i64) {
         if self.path.is_root() {
             self.watched_until.set(at_ms);
         }
     }
 
-    /// Returns whether a viewer watches the run, as far as is known.
+    /// Returns true if a viewer is known to watch the run.
     pub(super) fn is_watched(&self, now_ms: i64) -> bool {
         now_ms <= self.watched_until.at_ms()
     }
 
-    /// What the message being written says so far, if it is let out.
+    /// Returns the message in progress, unless the content checks hold back the text.
     pub(super) async fn screen_partial<P: Ports>(
         &self,
         run: &DrivenRun<P>,
@@ -215,7 +213,8 @@ impl LiveWriter {
         (!text.is_empty()).then(|| PartialMessage { message: message.clone(), text })
     }
 
-    /// When there will be something to write to the live log, Unix milliseconds.
+    /// Returns the time of the next write to the live log, in Unix milliseconds. `None` without anything to
+    /// write.
     pub(super) fn next_wake_ms(&self) -> Option<i64> {
         let news = self.open_messages.values().any(|open| open.unlogged_texts().next().is_some());
         let until_ms = self.watched_until.at_ms();
@@ -225,7 +224,7 @@ impl LiveWriter {
         (any && !self.is_writing).then_some(self.next_at_ms)
     }
 
-    /// Writes what there is, if it is time, beside the loop.
+    /// Writes a batch beside the loop, if due.
     pub(super) fn on_timer<P: Ports>(
         &mut self,
         now_ms: i64,
@@ -246,7 +245,7 @@ impl LiveWriter {
         }
     }
 
-    /// What to write now, if it is time; [`Self::on_batch_written`] must follow.
+    /// Returns the batch to write now, if due. [`Self::on_batch_written`] must follow.
     fn take_batch(&mut self, now_ms: i64) -> Option<Vec<Live>> {
         if self.path.is_root() && now_ms > self.watched_until.at_ms() {
             self.watched_until.set(i64::MIN);
@@ -256,7 +255,7 @@ impl LiveWriter {
         }
         let mut room = self.pace.max_bytes();
         let mut written = self.take_entries(&mut room);
-        // The texts that are open come after all entries.
+        // Open texts come after all entries.
         if self.entries.is_empty() {
             written.extend(self.take_texts(&mut room, now_ms));
             written.extend(self.open_calls.take_pieces(&mut room, &self.path, now_ms));
@@ -269,7 +268,7 @@ impl LiveWriter {
         Some(written)
     }
 
-    /// The next entries that fit. One that never fits is left to the child's end.
+    /// Returns the next entries that fit. Drops an entry larger than any batch; the child's end shows it.
     fn take_entries(&mut self, room: &mut usize) -> Vec<Live> {
         let mut taken = Vec::new();
         while let Some(early) = self.entries.front() {
@@ -313,7 +312,7 @@ impl LiveWriter {
         pieces
     }
 
-    /// The last flush is in the log, or lost.
+    /// Ends a write: the batch is in the log, or lost.
     pub(super) fn on_batch_written(&mut self, at_ms: i64) {
         self.is_writing = false;
         self.next_at_ms = self.next_at_ms.max(at_ms.saturating_add(self.pace.every_ms()));
@@ -321,7 +320,7 @@ impl LiveWriter {
 }
 
 impl OpenMessage {
-    /// The texts the live log does not have all of, and from where on.
+    /// Returns the texts not yet completely in the live log, each with the length of the written part.
     fn unlogged_texts(&self) -> impl Iterator<Item = (TextKind, usize)> + '_ {
         [TextKind::Reasoning, TextKind::Text].into_iter().filter_map(move |kind| {
             let length = self.text.text_of(kind).len();

@@ -1,4 +1,4 @@
-//! The mail of a run: when it is read, and that it is deleted once it is recorded.
+//! The mail of a run: polling, and deletion after recording.
 
 use std::collections::BTreeSet;
 
@@ -14,14 +14,14 @@ use crate::mailbox::read_mailbox;
 use crate::port::mailbox::{Mail, Mailbox, MailboxContents};
 use crate::world::Ports;
 
-/// What was read of a mailbox, and when it is read again.
+/// The mail read so far, and the schedule of further reads.
 pub(super) struct MailIntake {
     poll: PollSchedule,
-    /// What was put into the mailbox before this moment was read, Unix milliseconds.
+    /// All mail put before this moment was read, in Unix milliseconds.
     read_at_ms: i64,
-    /// Mail that the next record holds.
+    /// Ids of mail in the next record.
     to_delete: Vec<String>,
-    /// Mail that was recorded here, by its ids; its deletion may have failed.
+    /// Ids of mail recorded here; the deletion may have failed.
     recorded_ids: BTreeSet<String>,
     being_deleted: BTreeSet<String>,
 }
@@ -37,7 +37,7 @@ impl MailIntake {
         }
     }
 
-    /// When the mailbox is read next, Unix milliseconds; that of an ended run is not.
+    /// Returns the time of the next read, in Unix milliseconds. `None` for an ended run.
     pub(super) fn next_wake_ms<P: Ports>(&self, run: &DrivenRun<P>) -> Option<i64> {
         (!run.has_ended()).then(|| self.poll.at_ms())
     }
@@ -63,28 +63,28 @@ impl MailIntake {
         }
     }
 
-    /// Up to which moment the mailbox was read, Unix milliseconds.
+    /// Returns the time of the last mailbox read, in Unix milliseconds.
     pub(super) fn read_at_ms(&self) -> i64 {
         self.read_at_ms
     }
 
-    /// Mail that is in the journal, and may be in the mailbox still.
+    /// Returns the ids of mail in the journal; the mail may still be in the mailbox.
     pub(super) fn recorded_ids(&self) -> &BTreeSet<String> {
         &self.recorded_ids
     }
 
-    /// A viewer who comes now misses text: its note in the mailbox is to be found within the second in which it
-    /// expects that text.
+    /// Shortens the pause, so a new viewer's note in the mailbox is found within one second. The viewer
+    /// expects text within this second.
     pub(super) fn expect_viewer(&mut self) {
         self.poll.shorten_pause();
     }
 
-    /// There is a reason to expect mail.
+    /// Polls soon: mail is likely.
     pub(super) fn expect_news(&mut self, now_ms: i64) {
         self.poll.expect_news(now_ms);
     }
 
-    /// The mailbox was read, beside the loop: what the run is to be told of it.
+    /// Takes a mailbox read beside the loop. Returns the inputs for the run.
     pub(super) async fn on_read<P: Ports>(
         &mut self,
         read: MailRead,
@@ -99,7 +99,7 @@ impl MailIntake {
         inputs
     }
 
-    /// Whether time has run out for somebody who may have answered.
+    /// Returns true if a request has expired and the mailbox may hold a response put in time.
     pub(super) fn needs_reading<P: Ports>(&self, run: &DrivenRun<P>) -> bool {
         needs_mail_before_expiry(run, self.read_at_ms, run.now_ms())
     }
@@ -111,7 +111,7 @@ impl MailIntake {
         MailRead { at_ms, mailbox }
     }
 
-    /// What the run is to be told of its mail.
+    /// Converts new mail to inputs.
     pub(super) async fn mail_to_inputs<P: Ports>(
         &mut self,
         read: MailRead,
@@ -122,7 +122,7 @@ impl MailIntake {
     ) -> Vec<Input> {
         let mail = self.take_mail(read, run, live_writer, background);
         if !mail.is_empty() && children.has_remote(run) {
-            // Children that began together end together, more or less.
+            // Children that began together usually end together.
             self.poll.expect_news(run.now_ms());
         }
         let stops = mail.iter().any(|mail| matches!(mail, Mail::Stop { .. }));
@@ -130,8 +130,8 @@ impl MailIntake {
         mail.into_iter().map(|mail| mail.into_input(partial.clone())).collect()
     }
 
-    /// The mail that the run is to be told. It is deleted after the next record: then it is in the
-    /// journal, or was had already.
+    /// Returns the new mail. Each piece is deleted after the next record: by then it is in the journal, or
+    /// was already.
     fn take_mail<P: Ports>(
         &mut self,
         read: MailRead,
@@ -157,7 +157,7 @@ impl MailIntake {
         new
     }
 
-    /// Deletes what was taken: it is recorded now.
+    /// Deletes the mail taken before, which is now recorded.
     pub(super) fn delete_recorded<P: Ports>(
         &mut self,
         run: &DrivenRun<P>,
@@ -168,8 +168,8 @@ impl MailIntake {
         self.delete_mail(run, background, ids);
     }
 
-    /// Deletes mail beside the loop, but what is being deleted: where the store is slow, it is read
-    /// a few times before it is gone.
+    /// Deletes mail beside the loop, except mail already being deleted. A slow store returns the same mail
+    /// several times.
     fn delete_mail<P: Ports>(
         &mut self,
         run: &DrivenRun<P>,
@@ -189,7 +189,7 @@ impl MailIntake {
         });
     }
 
-    /// These are deleted, or could not be.
+    /// Takes the end of a deletion, successful or not.
     pub(super) fn on_deleted(&mut self, ids: &[String]) {
         for id in ids {
             self.being_deleted.remove(id);

@@ -1,23 +1,22 @@
-//! When a driver looks for news that others put into the store: nobody tells it of them.
+//! The polling of the store for news from other processes, since no process notifies a driver.
 
 use std::time::Duration;
 
 use crate::settings::to_millis;
 
-/// The first pause after there was a reason to expect mail. No read of a store comes back sooner.
+/// Milliseconds to the first poll after a reason to expect mail. No store read returns sooner.
 const MAIL_SOON_MS: i64 = 10;
 
-/// The same for the live log, whose every look is a request to each of its shards.
+/// The same for the live log. Each poll sends a request to each shard of the log.
 const LIVE_SOON_MS: i64 = 20;
 
-/// When to look next. Soon after there was a reason to expect news, and less and less often while
-/// none comes: each pause is half as long again as the one before, so that a piece of news waits for
-/// a third of the time that it took, at most, and a wait of any length costs a dozen looks besides
-/// those of the longest pause.
+/// The time of the next poll. A reason to expect news brings a poll soon; without news the polls slow down.
+/// Each pause is half as long again as the one before. So news waits for at most a third of the time it took.
+/// A wait of any length costs a dozen polls besides those of the longest pause.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PollSchedule {
     at_ms: i64,
-    /// When the last look was over.
+    /// The end of the last poll, in Unix milliseconds.
     finished_at_ms: i64,
     pause_ms: i64,
     shortest_ms: i64,
@@ -25,12 +24,12 @@ pub(super) struct PollSchedule {
 }
 
 impl PollSchedule {
-    /// Looks for mail, once in `longest` until there is a reason to look sooner.
+    /// Creates the schedule for mail: one poll in `longest`, until news is expected.
     pub(super) fn for_mail(longest: Duration, now_ms: i64) -> Self {
         Self::with_pauses(to_millis(longest), MAIL_SOON_MS, now_ms)
     }
 
-    /// The same for the live log.
+    /// Creates the schedule for the live log.
     pub(super) fn for_live_log(longest: Duration, now_ms: i64) -> Self {
         Self::with_pauses(to_millis(longest), LIVE_SOON_MS, now_ms)
     }
@@ -41,12 +40,12 @@ impl PollSchedule {
         Self { at_ms, finished_at_ms: now_ms, pause_ms: longest_ms, shortest_ms, longest_ms }
     }
 
-    /// When it is time, Unix milliseconds; never while a look is under way.
+    /// Returns the time of the next poll, in Unix milliseconds; `i64::MAX` during a poll.
     pub(super) fn at_ms(&self) -> i64 {
         self.at_ms
     }
 
-    /// Whether it is time; [`Self::finish_poll`] must follow if it is.
+    /// Begins a poll if due, and returns true; then [`Self::finish_poll`] must follow.
     pub(super) fn begin_if_due(&mut self, now_ms: i64) -> bool {
         let begins = self.at_ms <= now_ms;
         if begins {
@@ -55,21 +54,21 @@ impl PollSchedule {
         begins
     }
 
-    /// It is time now, unless a look is under way.
+    /// Makes a poll due now, unless a poll is in flight.
     pub(super) fn make_due(&mut self, now_ms: i64) {
         if self.at_ms < i64::MAX {
             self.at_ms = self.at_ms.min(now_ms);
         }
     }
 
-    /// The look is over.
+    /// Ends a poll, and begins the next pause.
     pub(super) fn finish_poll(&mut self, now_ms: i64) {
         self.finished_at_ms = now_ms;
         self.at_ms = now_ms.saturating_add(self.pause_ms);
         self.pause_ms = (self.pause_ms + self.pause_ms / 2).min(self.longest_ms);
     }
 
-    /// Shortens the pause that is under way to 7/10 of the longest one, unless it is shorter.
+    /// Shortens the current pause to 7/10 of the longest pause, if longer.
     pub(super) fn shorten_pause(&mut self) {
         if self.at_ms < i64::MAX {
             let at_ms = self.finished_at_ms.saturating_add(self.longest_ms / 10 * 7);
@@ -77,10 +76,10 @@ impl PollSchedule {
         }
     }
 
-    /// There is a reason to expect news.
+    /// Polls soon: news is likely.
     pub(super) fn expect_news(&mut self, now_ms: i64) {
         self.pause_ms = self.shortest_ms;
-        // One that is under way says itself when the next is.
+        // A poll in flight schedules the next poll itself.
         if self.at_ms < i64::MAX {
             self.at_ms = self.at_ms.min(now_ms.saturating_add(self.pause_ms));
         }

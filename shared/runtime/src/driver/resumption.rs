@@ -1,4 +1,4 @@
-//! What is recorded of a driver that died.
+//! The record about a driver that died.
 
 use djinn_core::budget::Usage;
 use djinn_core::effect::Effect;
@@ -9,7 +9,7 @@ use djinn_core::tool::EffectClass;
 use super::start::EffectStarter;
 use crate::world::Ports;
 
-/// What the run is told of the last driver, if that died.
+/// Returns the input about the last driver's death, or `None` if it did not die.
 pub(super) async fn resumption_input<P: Ports>(starter: &EffectStarter<'_, P>) -> Option<Input> {
     let has_died = starter.lease.has_lapsed() || has_orphaned_once_calls(starter.run.state());
     if !has_died {
@@ -19,15 +19,15 @@ pub(super) async fn resumption_input<P: Ports>(starter: &EffectStarter<'_, P>) -
     Some(Input::Resumed { epoch: starter.lease.lease().epoch, lost_usage, isolated: true })
 }
 
-/// Whether a call that must not be repeated was started by a driver that is gone. A hand-over
-/// waits for such calls, so this one was none.
+/// Returns true if a `once` call was started by a driver that is gone. A handoff waits for `once` calls, so
+/// the driver died.
 fn has_orphaned_once_calls(run: &Run) -> bool {
     run.due().iter().any(|effect| {
         matches!(effect, Effect::RunTool(run) if run.class == EffectClass::Once && run.started)
     })
 }
 
-/// What the model calls that are owed are taken to have cost a driver that died over them.
+/// Estimates the usage of model calls in flight when the driver died.
 async fn estimate_lost_usage<P: Ports>(starter: &EffectStarter<'_, P>) -> Option<Usage> {
     let lost = starter.run.state().due().into_iter().filter_map(|effect| match effect {
         Effect::CallModel(call) if !call.waits && !call.message.is_of_agent_file() => Some(call),

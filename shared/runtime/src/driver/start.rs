@@ -1,4 +1,4 @@
-//! Starting what is due.
+//! Starting the due effects of a run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,52 +27,52 @@ use crate::perform::tool::ToolExecution;
 use crate::port::model::Model;
 use crate::world::Ports;
 
-/// How many children are being dispatched at once: each holds the conversation that it starts from.
+/// The maximum number of concurrent dispatches. Each holds the conversation for its child.
 const DISPATCHES_AT_ONCE: usize = 32;
 
-/// All that effects are started with, of one driver.
+/// Everything a driver needs to start effects.
 pub(super) struct EffectStarter<'a, P: Ports> {
     pub(super) run: &'a DrivenRun<P>,
     pub(super) lease: &'a HeldLease,
     pub(super) costs: &'a RunCosts,
     pub(super) hand_over: &'a HandOver,
-    /// Where pieces of text and progress go, and what a run below does that is driven here.
+    /// The channel for previews and progress, and for a child driven here.
     pub(super) live_writer: &'a LiveWriter,
-    /// Whether the driver of its caller is in this invocation.
+    /// True if the caller's driver is in this invocation.
     pub(super) is_inline: bool,
     pub(super) alarm: &'a mut RunAlarm,
     pub(super) children: &'a mut Children,
     pub(super) background: &'a mut BackgroundWork,
 }
 
-/// A tool's call that can start now.
+/// A tool call that can start now.
 pub(super) struct PreparedCall {
     invocation: ToolInvocation,
     timeout: Duration,
 }
 
 impl PreparedCall {
-    /// The effect that the call is.
+    /// Returns the id of the call's effect.
     pub(super) fn effect_id(&self) -> EffectId {
         EffectId::Tool(self.invocation.call.id.clone()).after_interrupts(self.invocation.interrupts)
     }
 
-    /// What the run is told before a call starts that must not be repeated.
+    /// Returns the input to record before a `once` call starts.
     pub(super) fn start_input(&self) -> Input {
         Input::ToolStarted { call: self.invocation.call.id.clone() }
     }
 }
 
 impl<P: Ports> EffectStarter<'_, P> {
-    /// Starts an effect, unless it is in flight, given up, worked on by others, or not to begin yet.
-    /// Returns a call that must not be repeated, and has to be recorded before it starts.
+    /// Starts an effect, unless in flight, given up, driven elsewhere or delayed. Returns a `once` call,
+    /// which must be recorded before the start.
     pub(super) fn start_effect(&mut self, effect: Effect) -> Option<PreparedCall> {
         let is_delayed = effect.delayed_until_ms().is_some_and(|at_ms| at_ms > self.run.now_ms());
         if is_delayed || effect.is_waiting() || self.is_left_alone(&effect.id()) {
             return None;
         }
         match effect {
-            // Moments are watched by the loop itself.
+            // The loop itself watches these times.
             Effect::Wait { .. } | Effect::AwaitHuman(_) => {}
             Effect::CallModel(call) => self.start_model_call(call),
             Effect::RunTool(invocation) => {
@@ -112,7 +112,7 @@ impl<P: Ports> EffectStarter<'_, P> {
         self.background.spawn_effect(id, EffectClass::Read, call.perform());
     }
 
-    /// A model call as it would be performed now.
+    /// Returns the execution of a model call, as of now.
     pub(super) fn model_execution(&self, call: ModelCall) -> ModelExecution<P> {
         ModelExecution {
             ports: self.run.ports().clone(),
@@ -126,7 +126,7 @@ impl<P: Ports> EffectStarter<'_, P> {
         }
     }
 
-    /// A call, if it can start now.
+    /// Returns the tool call, if the call can start now.
     fn prepare_tool_call(&mut self, invocation: ToolInvocation) -> Option<PreparedCall> {
         let longest = self.run.settings().tool_timeout.as_millis();
         let timeout_ms = invocation.timeout_ms.min(u64::try_from(longest).unwrap_or(u64::MAX));
@@ -134,16 +134,16 @@ impl<P: Ports> EffectStarter<'_, P> {
         if self.is_at_parallel_limit(&invocation.call.tool) {
             return None;
         }
-        // One that was approved may be the first thing that this driver does.
+        // An approved call may be the first effect of this driver.
         self.alarm.ensure_set(self.run, self.background);
-        // One that somebody else started must not be repeated. From the start of such a call on the run
-        // must be found again, whatever happens to this process.
+        // A `once` call started by another driver must not be repeated. Before such a call starts, the alarm
+        // must be set, so the run is found again after a crash.
         let can_start = !invocation.started && self.alarm.is_set();
         let is_repeatable = invocation.class != EffectClass::Once;
         (is_repeatable || can_start).then_some(PreparedCall { invocation, timeout })
     }
 
-    /// Starts a call; one that must not be repeated is recorded.
+    /// Starts a tool call. A `once` call must be recorded before.
     pub(super) fn start_tool_call(&mut self, call: PreparedCall) {
         let (id, PreparedCall { invocation, timeout }) = (call.effect_id(), call);
         let class = invocation.class;
@@ -153,7 +153,7 @@ impl<P: Ports> EffectStarter<'_, P> {
         self.background.spawn_effect(id, class, call.perform());
     }
 
-    /// Whether as many calls, or as many of this tool, are running as may.
+    /// Returns true if the maximum number of calls is in flight, in total or of this tool.
     fn is_at_parallel_limit(&self, tool: &str) -> bool {
         let settings = &self.run.state().spec().settings;
         if self.background.tool_count() >= settings.max_parallel_tool_calls.max(1) as usize {
@@ -176,9 +176,9 @@ impl<P: Ports> EffectStarter<'_, P> {
         running >= *bound as usize
     }
 
-    /// Has a child worked on: the only one here, several by invocations of their own.
+    /// Dispatches a child. An only child is driven here; several children have an invocation each.
     fn start_child(&mut self, dispatch: ChildDispatch) {
-        // From here on the run must be found again, whatever happens to this process.
+        // Before a child starts, the alarm must be set, so the run is found again after a crash.
         self.alarm.ensure_set(self.run, self.background);
         if !self.alarm.is_set() || self.background.dispatch_count() >= DISPATCHES_AT_ONCE {
             return;
@@ -221,8 +221,8 @@ impl<P: Ports> EffectStarter<'_, P> {
     }
 
     fn start_delivery(&mut self, delivery: Delivery) {
-        // An alarm that is still being made could come after its removal. Whoever drives its caller here
-        // reads its end where it stands.
+        // An alarm being set could appear after its removal. An inline caller's driver reads the child's end
+        // directly.
         if self.alarm.is_pending() || (self.is_inline && delivery == Delivery::ChildResult) {
             return;
         }

@@ -1,14 +1,14 @@
-//! Trying a call of the store or of the alarms again that failed.
+//! Retries of failed calls to the store or the alarms.
 
 use crate::port::StoreError;
 use crate::port::clock::Clock;
 use crate::settings::RetryPolicy;
 use crate::world::Ports;
 
-/// How often making or removing an alarm is tried in a row: for about half a minute.
+/// The retries for setting or removing an alarm, over about half a minute.
 const ALARM_RETRIES: RetryPolicy = RetryPolicy { attempts: 6, ..RetryPolicy::HOLD };
 
-/// Calls until that succeeds, cannot, or was tried often enough.
+/// Repeats `attempt` until success, a permanent error, or the last retry.
 pub(super) async fn retry_store_call<P, F, T>(ports: &P, attempt: F) -> Result<(), StoreError>
 where
     P: Ports,

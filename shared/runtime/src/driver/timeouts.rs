@@ -1,14 +1,14 @@
-//! What a run is told because time has passed: the limits it reaches, and requests that nobody answered.
+//! Inputs caused by time: reached limits, and requests without a response.
 //!
-//! `mail_read_at_ms` is up to which moment the mailbox was read, Unix milliseconds.
+//! `mail_read_at_ms` is the time of the last mailbox read, in Unix milliseconds.
 
 use djinn_core::input::Input;
 
 use super::driven_run::DrivenRun;
 use crate::world::Ports;
 
-/// When the run is next to be told something, Unix milliseconds. An expiry that has come is told when
-/// the mail was read.
+/// Returns the time of the next input, in Unix milliseconds. A request past its expiry counts only after the
+/// mailbox was read.
 pub(super) fn next_timeout_ms<P: Ports>(
     run: &DrivenRun<P>,
     mail_read_at_ms: i64,
@@ -23,7 +23,7 @@ pub(super) fn next_timeout_ms<P: Ports>(
     limit.into_iter().chain(expiry).min()
 }
 
-/// What the run is to be told because of the time.
+/// Returns the inputs due by now.
 pub(super) fn timeout_inputs<P: Ports>(
     run: &DrivenRun<P>,
     mail_read_at_ms: i64,
@@ -37,8 +37,8 @@ pub(super) fn timeout_inputs<P: Ports>(
     limit.into_iter().chain(expiry_input(run, mail_read_at_ms, now_ms)).collect()
 }
 
-/// What nobody has answered in time. Whoever did, while this process stood still or between two
-/// looks, is heard first: time has run out when the mailbox was read after that.
+/// Returns the input for a request that expired without a response. Responses sent in time come first, even
+/// if the process stood still. So a request expires only after a mailbox read at or after the expiry.
 pub(super) fn expiry_input<P: Ports>(
     run: &DrivenRun<P>,
     mail_read_at_ms: i64,
@@ -49,7 +49,7 @@ pub(super) fn expiry_input<P: Ports>(
     Some(Input::HumanRequestExpired { request: id.clone() })
 }
 
-/// Whether time has run out for somebody who may have answered.
+/// Returns true if a request has expired and the mailbox may hold a response put in time.
 pub(super) fn needs_mail_before_expiry<P: Ports>(
     run: &DrivenRun<P>,
     mail_read_at_ms: i64,

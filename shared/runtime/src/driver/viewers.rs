@@ -1,4 +1,4 @@
-//! Whom a driver shows what happens: its client, and the driver of the run that this is a child of.
+//! The viewers of a driver: its client, and the driver of its caller.
 
 use djinn_core::journal::Record;
 use djinn_protocol::connection::MissingEntry;
@@ -15,7 +15,7 @@ use crate::reconnect::reconnect_delay;
 use crate::settings::to_millis;
 use crate::world::Ports;
 
-/// The client of a driver, and the driver of its run, where it has them.
+/// The client of a driver, and the caller's driver, if any.
 pub(super) struct Viewers {
     client: Option<ClientStream>,
     caller: Option<CallerLink>,
@@ -26,12 +26,12 @@ impl Viewers {
         Self { client, caller }
     }
 
-    /// Whether the driver of its caller is in this invocation.
+    /// Returns true if the caller's driver is in this invocation.
     pub(super) fn has_caller(&self) -> bool {
         self.caller.is_some()
     }
 
-    /// When the client is to be sent a heartbeat or previews, Unix milliseconds.
+    /// Returns the time of the next heartbeat or preview, in Unix milliseconds.
     pub(super) fn next_wake_ms<P: Ports>(&self, run: &DrivenRun<P>) -> Option<i64> {
         let client = self.client.as_ref()?;
         let heartbeat_at_ms = client.heartbeat_at_ms(to_millis(run.settings().heartbeat_every));
@@ -46,32 +46,32 @@ impl Viewers {
         }
     }
 
-    /// The client, which may have gone.
+    /// Returns the client, even if disconnected.
     pub(super) fn client(&self) -> Option<&ClientStream> {
         self.client.as_ref()
     }
 
-    /// The client for whoever goes on with it.
+    /// Takes the client, for another driver or a follower.
     pub(super) fn take_client(&mut self) -> Option<ClientStream> {
         self.client.take()
     }
 
-    /// The client as long as it can be sent anything.
+    /// Returns the client while it can receive frames.
     pub(super) fn open_client(&self) -> Option<&ClientStream> {
         self.client.as_ref().filter(|client| client.is_open())
     }
 
-    /// Whether who asked would be sent an entry if it came now.
+    /// Returns true if the asker would receive an entry now.
     pub(super) fn reaches_asker(&self) -> bool {
         self.client.as_ref().is_some_and(ClientStream::reaches_asker)
     }
 
-    /// What the client has missed of children; see [`ClientStream::missing_entries`].
+    /// Returns the entries of children that the client misses; see [`ClientStream::missing_entries`].
     pub(super) fn missing_entries(&self) -> Vec<MissingEntry> {
         self.client.as_ref().map(ClientStream::missing_entries).unwrap_or_default()
     }
 
-    /// When the client is to be sent a heartbeat, Unix milliseconds; never if there is none.
+    /// Returns the time of the client's next heartbeat, in Unix milliseconds; `i64::MAX` without a client.
     pub(super) fn heartbeat_at_ms(&self, every_ms: i64) -> i64 {
         self.client.as_ref().map_or(i64::MAX, |client| client.heartbeat_at_ms(every_ms))
     }
@@ -82,8 +82,7 @@ impl Viewers {
         }
     }
 
-    /// Shows what was recorded before this driver came: these records, the first ones, and what runs below
-    /// have done that are at work.
+    /// Shows earlier records, starting with the first, and the entries of children at work.
     pub(super) async fn show_earlier<P: Ports>(
         &mut self,
         run: &DrivenRun<P>,
@@ -98,7 +97,7 @@ impl Viewers {
         }
     }
 
-    /// Shows records. `first` is the place of their first entry among those of the journal.
+    /// Shows records. `first` is the index of their first entry in the journal.
     pub(super) async fn show_records<P: Ports>(
         &mut self,
         run: &DrivenRun<P>,
@@ -116,8 +115,8 @@ impl Viewers {
         }
     }
 
-    /// Shows what is written here: pieces that came together, together. `early` is what the driver of
-    /// our run is shown of it.
+    /// Shows pieces written here; pieces received together are shown together. `early` goes to the caller's
+    /// driver.
     pub(super) fn show_local_live(&mut self, news: &[Live], early: Vec<Live>, now_ms: i64) {
         self.send_to_caller(early);
         if let Some(client) = &mut self.client {
@@ -125,7 +124,7 @@ impl Viewers {
         }
     }
 
-    /// Shows what children in other invocations are writing.
+    /// Shows previews and entries of children in other invocations.
     pub(super) fn show_remote_live(&mut self, read: &Result<Vec<Live>, StoreError>, now_ms: i64) {
         if let Some(client) = &mut self.client {
             let children = read.iter().flatten().filter(|live| !live.path().is_root());
@@ -133,7 +132,7 @@ impl Viewers {
         }
     }
 
-    /// Returns when the client has room for what waits for some.
+    /// Waits until the client has room for waiting previews.
     pub(super) fn wait_for_preview_room(&self) -> impl Future<Output = ()> + use<> {
         let room = self.client.as_ref().map(ClientStream::wait_for_preview_room);
         async move {
@@ -144,14 +143,14 @@ impl Viewers {
         }
     }
 
-    /// Shows the client what it had no room for before.
+    /// Shows the client previews that had no room before.
     pub(super) fn send_waiting_previews(&mut self, now_ms: i64) {
         if let Some(client) = &mut self.client {
             client.send_previews(now_ms);
         }
     }
 
-    /// Tells the client how to go on, and ends its response.
+    /// Sends the client the delay for a reconnect, and ends the response.
     pub(super) fn hand_over_client<P: Ports>(&mut self, run: &DrivenRun<P>) {
         if let Some(client) = &mut self.client {
             let now_ms = run.now_ms();
@@ -159,11 +158,11 @@ impl Viewers {
         }
     }
 
-    /// Shows the driver of our run, if it is in this invocation, what this child does.
+    /// Sends the child's previews and entries to the caller's driver, if in this invocation.
     fn send_to_caller(&self, early: Vec<Live>) {
         let Some(caller) = &self.caller else { return };
         for live in early {
-            // The run's driver may be gone; the child goes on.
+            // The caller's driver may be gone; the child continues.
             let _ = caller.live_sender.send(live);
         }
     }

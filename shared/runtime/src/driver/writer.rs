@@ -1,4 +1,4 @@
-//! Appending to the journal: decide, write, and when the race was lost, reload and decide again.
+//! Appending to the journal: decide, write, and after a conflict, reload and decide again.
 
 use djinn_core::id::WriteId;
 use djinn_core::input::Input;
@@ -12,39 +12,38 @@ use crate::port::{RunKey, StoreError};
 use crate::settings::journal_expiry_s;
 use crate::world::Ports;
 
-/// The journal of a run that is being driven.
+/// The journal of a driven run.
 pub(super) struct JournalWriter {
     journal: Journal,
     writes: u64,
 }
 
-/// What a record is written with.
+/// The context for writing a record.
 pub(super) struct WriteContext<'a, P: Ports> {
     pub(super) ports: &'a P,
     pub(super) key: &'a RunKey,
     pub(super) lease: &'a Lease,
     pub(super) account: &'a BudgetAccount,
-    /// Whether a client can be sent what comes of it.
+    /// True if a client receives the entries.
     pub(super) attached: bool,
 }
 
-/// What came of recording inputs.
+/// The result of recording inputs.
 pub(super) struct WriteReport {
-    /// The records that joined the journal, in order: others' first, if the race was lost, then
-    /// ours.
+    /// The records added to the journal, in order: after a conflict, other drivers' records first.
     pub(super) records: Vec<Record>,
-    /// Why the driver has to stop, if it has to.
+    /// The reason why the driver must stop, if any.
     pub(super) outcome: Result<(), WriteError>,
 }
 
-/// Why nothing more can be recorded.
+/// The reason why no further record can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteError {
     /// The journal holds a record of a later driver.
     Superseded,
     /// The store cannot be reached or read.
     StoreUnavailable,
-    /// The store never takes what is to be recorded: whoever comes next would fail alike.
+    /// The record is too large for the store, for any driver.
     TooLarge,
 }
 
@@ -53,12 +52,12 @@ impl JournalWriter {
         Self { journal, writes: 0 }
     }
 
-    /// The journal as it was last written.
+    /// Returns the journal as last written.
     pub(super) fn journal(&self) -> &Journal {
         &self.journal
     }
 
-    /// Tells the run these inputs. Inputs that it does not wait for leave no record.
+    /// Applies inputs and appends the resulting record. Inputs the run does not wait for leave no record.
     pub(super) async fn record_inputs<P: Ports>(
         &mut self,
         context: &WriteContext<'_, P>,
@@ -69,7 +68,7 @@ impl JournalWriter {
         WriteReport { records, outcome }
     }
 
-    /// Takes over what others wrote.
+    /// Reads records written by other drivers.
     pub(super) async fn catch_up<P: Ports>(
         &mut self,
         context: &WriteContext<'_, P>,
@@ -104,8 +103,8 @@ impl JournalWriter {
         }
     }
 
-    /// Appends a record, after which the journal is `after`; the one that ends the run frees its
-    /// session with it.
+    /// Appends a record and, for the last one, frees the session in the same write. `after` is the journal
+    /// with the record.
     async fn append_record<P: Ports>(
         &self,
         context: &WriteContext<'_, P>,
@@ -116,7 +115,7 @@ impl JournalWriter {
         let run = after.run();
         let expires_at_s = journal_expiry_s(ports.settings(), run);
         let ends = run.status().has_ended() && !self.journal.run().status().has_ended();
-        // A child's are many, and end together: what each held is settled when its driver leaves.
+        // A run's children are many and end together: their holds are settled when each driver stops.
         let settles = key.is_root();
         let settled = || if settles { account.final_settlement() } else { Vec::new() };
         let counted = ports.settings().user.runs_at_once.is_some();
@@ -148,7 +147,7 @@ impl JournalWriter {
             let delay = retries.delay_after(failed, clock.jitter());
             tracing::warn!(%error, failed, n = record.number, "record not appended");
             match (error, delay) {
-                // Writing the same record again is safe: its write id tells it from others'.
+                // Appending the same record again is safe: the write id identifies it.
                 (error, Some(delay)) if error.is_retryable() => clock.sleep(delay).await,
                 (StoreError::TooLarge(_), _) => return Err(WriteError::TooLarge),
                 _ => return Err(WriteError::StoreUnavailable),
@@ -156,7 +155,7 @@ impl JournalWriter {
         }
     }
 
-    /// Reads what others wrote and takes it over.
+    /// Reads and applies records written by other drivers.
     async fn reload_journal<P: Ports>(
         &mut self,
         context: &WriteContext<'_, P>,

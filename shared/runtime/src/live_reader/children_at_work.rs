@@ -1,4 +1,4 @@
-//! What the runs below have done that are at work when a viewer comes: of that the live log tells only the newest.
+//! Earlier entries of children at work, for a new viewer: the live log has only the newest entries.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -14,10 +14,10 @@ use crate::port::page::PageSize;
 use crate::port::{RunKey, StoreError};
 use crate::world::Ports;
 
-/// How many journals are read at once.
+/// The maximum number of journals read at once.
 const READ_AT_ONCE: usize = 16;
 
-/// The journals of runs at work, as far as a client that was shown the root's was shown them: level by level.
+/// The journals of children at work, read level by level, for a client that has received the root's journal.
 #[derive(Default)]
 pub(crate) struct ChildrenAtWork {
     known: BTreeSet<Path>,
@@ -25,8 +25,8 @@ pub(crate) struct ChildrenAtWork {
 }
 
 impl ChildrenAtWork {
-    /// Shows the client what it has room for. Returns whether that was all; what cannot be read now is read
-    /// once it is missed.
+    /// Shows entries while the client has room. Returns true if all were shown. A journal that cannot be read
+    /// now is read when its entries are missed.
     pub(crate) async fn show_next<P: Ports>(
         &mut self,
         ports: &P,
@@ -41,10 +41,10 @@ impl ChildrenAtWork {
                 self.unread.extend(new.map(|path| ChildReader::of(key, path)));
             }
             if self.unread.is_empty() {
-                // What waits for room may begin others.
+                // Waiting entries may reveal further children.
                 return !client.is_open() || !client.connection().has_ready();
             }
-            // For who does not read nothing is read.
+            // Read nothing for a client that does not read.
             if !client.has_preview_room() {
                 return false;
             }
@@ -58,7 +58,7 @@ impl ChildrenAtWork {
         }
     }
 
-    /// Leaves what was not shown to be missed.
+    /// Registers unshown entries as missing.
     pub(crate) fn leave_rest(self, client: &mut ClientStream) {
         for reader in self.unread {
             client.expect_entry(&reader.key.path, reader.next_entry);
@@ -82,17 +82,17 @@ async fn read_pages<P: Ports>(ports: &P, group: Vec<ChildReader>) -> Vec<ChildPa
     pages
 }
 
-/// The journal of a run below, as far as it was read.
+/// The journal of a child, read up to a position.
 struct ChildReader {
     key: RunKey,
     pages: JournalPages,
-    /// The place of the next entry among those of the journal.
+    /// The index of the next entry in the journal.
     next_entry: u64,
 }
 
 impl ChildReader {
     fn of(key: &RunKey, path: Path) -> Self {
-        // Its first record holds what it starts with, which may be long, and no entry.
+        // Record 0 holds the run spec, possibly long, and no entry.
         let pages = JournalPages::starting_at(1, PageSize::FOR_VIEWER);
         Self { key: RunKey { path, ..key.clone() }, pages, next_entry: 0 }
     }
@@ -109,7 +109,7 @@ impl ChildReader {
     }
 }
 
-/// A page of a journal, and who reads the next one.
+/// A page of a journal, and the reader for the next page.
 struct ChildPage {
     reader: ChildReader,
     entries: Vec<Live>,

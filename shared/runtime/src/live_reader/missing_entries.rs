@@ -1,4 +1,4 @@
-//! What a viewer misses of children at work: what the live log has lost, or never held.
+//! Entries of children at work that a viewer misses, because the live log lost or never held them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,40 +15,40 @@ use crate::port::page::PageSize;
 use crate::port::{RunKey, StoreError};
 use crate::world::Ports;
 
-/// Of how many children's journals a page is read at once, and how often.
+/// The maximum number of journals read at once, and the milliseconds between two reads.
 const READ_AT_ONCE: usize = 8;
 const READ_EVERY_MS: i64 = 1_000;
 
-/// How long to wait at most until a journal is read again that did not hold what is missing.
+/// The maximum milliseconds between two reads of a journal without the missing entry.
 const MAX_PAUSE_MS: i64 = 60_000;
 
-/// Milliseconds that the live log, which is read anyway, has to bring an entry that is known to be in a journal.
+/// Milliseconds during which the live log may still bring an entry known to be in a journal.
 const RECORDED_LATENESS_MS: i64 = 500;
 
-/// The children of which something is missing, and those that were read before.
+/// The children with missing entries, and the records read before.
 #[derive(Debug, Default)]
 pub(super) struct MissingEntries {
     gaps: BTreeMap<Path, Gap>,
-    /// Of each path, the records that were read, by the places of their first entries.
+    /// For each path, the numbers of known records, by the index of their first entry.
     known_records: BTreeMap<Path, BTreeMap<u64, u64>>,
-    /// Children whose journals go on behind the page that was read.
+    /// Children whose journal continues behind the page read last.
     unfinished: BTreeSet<Path>,
     read_at_ms: i64,
 }
 
-/// Something that has not come.
+/// A missing entry of one child.
 #[derive(Debug, Clone, Copy)]
 struct Gap {
     nth: u64,
-    /// When to look for it in the journal, Unix milliseconds.
+    /// The time of the next journal read, in Unix milliseconds.
     look_at_ms: i64,
     pause_ms: i64,
-    /// True where the journal is known to hold the entry.
+    /// True if the journal is known to hold the entry.
     is_recorded: bool,
 }
 
 impl MissingEntries {
-    /// Reads what has been missing for long. What cannot be read now is looked for again.
+    /// Reads overdue entries from the journals. Entries that cannot be read now are retried.
     pub(super) async fn read_due<P: Ports>(
         &mut self,
         ports: &P,
@@ -80,7 +80,7 @@ impl MissingEntries {
         found
     }
 
-    /// What is to be read now: it may have been late before.
+    /// Returns the entries to read now, the longest overdue first.
     fn take_due(&mut self, misses: &[MissingEntry], now_ms: i64) -> Vec<(Path, u64)> {
         let before = std::mem::take(&mut self.gaps);
         for MissingEntry { path, nth, is_recorded } in misses {
@@ -116,14 +116,14 @@ impl MissingEntries {
         looked.collect()
     }
 
-    /// The newest record known to hold this entry or one before it, and the place of its first entry. A
-    /// journal's first record holds what it starts with, which may be long, and no entry.
+    /// Returns the index of the first entry and the number of the newest known record at or before entry
+    /// `nth`. Record 0 holds the run spec, possibly long, and no entry.
     fn start_position(&self, path: &Path, nth: u64) -> (u64, u64) {
         let known = self.known_records.get(path).and_then(|read| read.range(..=nth).next_back());
         known.map_or((0, 1), |(first, record)| (*first, *record))
     }
 
-    /// The entries of records, the first of which has this place.
+    /// Returns the entries of records. `first` is the index of the first entry.
     fn collect_entries(&mut self, path: &Path, first: u64, records: &[Record]) -> Vec<Live> {
         let read = self.known_records.entry(path.clone()).or_default();
         let mut nth = first;
@@ -135,14 +135,14 @@ impl MissingEntries {
                 found.push(Live::Entry(Box::new(EarlyEntry { index: nth, ends_record, entry })));
                 nth += 1;
             }
-            // Of records at one place the last is the one with the next entry.
+            // Of several records at one index, the last one has the next entry.
             read.insert(nth, record.number + 1);
         }
         found
     }
 }
 
-/// The first records from there on that have an entry, and whether more follow.
+/// Returns the first records from `from` with an entry, and true if more follow.
 async fn read_entry_page<P: Ports>(
     ports: &P,
     key: &RunKey,

@@ -1,4 +1,4 @@
-//! What the calls at work have said, and how far the live log has it.
+//! The progress of calls at work, and the part of it in the live log.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use djinn_core::id::{CallId, Path};
 use djinn_protocol::call_progress::{CallProgress, ProgressMark};
 use djinn_protocol::preview::Live;
 
-/// The calls at work that have said something.
+/// The calls at work with progress.
 #[derive(Default)]
 pub(super) struct OpenCalls(BTreeMap<CallId, OpenCall>);
 
 struct OpenCall {
-    /// All that it said.
+    /// All progress of the call.
     progress: CallProgress,
-    /// Up to where the live log has it.
+    /// The part written to the live log.
     logged: ProgressMark,
 }
 
 impl OpenCalls {
-    /// Takes what a call says.
+    /// Adds a piece of a call's progress.
     pub(super) fn add_piece(&mut self, piece: &CallProgress) {
         if let Some(open) = self.0.get_mut(&piece.call) {
             return open.progress.append(piece);
@@ -27,22 +27,22 @@ impl OpenCalls {
         self.0.insert(piece.call.clone(), open);
     }
 
-    /// Forgets a call that has its result.
+    /// Removes a call with a result.
     pub(super) fn remove_call(&mut self, call: &CallId) {
         self.0.remove(call);
     }
 
-    /// Forgets all calls: they are made again, or never.
+    /// Removes all calls: the calls are repeated, or never.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Whether a call said something before this moment that the live log has not.
+    /// Returns true if a call has progress from before this time that is not in the live log.
     pub(super) fn has_unlogged(&self, until_ms: i64) -> bool {
         self.0.values().any(|open| open.progress.at_ms <= until_ms && open.news().is_some())
     }
 
-    /// What to write of each call, as long as there is room.
+    /// Returns the unwritten progress of each call, up to `room` bytes.
     pub(super) fn take_pieces(&mut self, room: &mut usize, path: &Path, now_ms: i64) -> Vec<Live> {
         let mut pieces = Vec::new();
         for open in self.0.values_mut() {

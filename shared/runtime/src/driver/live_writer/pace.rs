@@ -1,19 +1,19 @@
-//! How fast one writer of several adds to the live log of a run.
+//! The pace at which each writer adds to a run's live log.
 //!
-//! A store takes what a log is written in units of 1 KB, and a thousand of them a second in each of
-//! its partitions. All writers together stay far below what a log's partitions take, so that no
-//! partition is throttled even while chance gives it more than its part of the writers.
+//! A store counts log writes in units of 1 KB, and each partition takes 1 000 units a second. The total of
+//! all writers stays far below the capacity of a log's partitions. So no partition is throttled, even if
+//! chance gives it more writers than others.
 
-/// Units a second that all writers of a log may add.
+/// Units a second for all writers of a log.
 const UNITS_PER_S: u64 = 1_200;
 
-/// Units a second that one writer may add, however few there are.
+/// Units a second for one writer, the maximum even with few writers.
 const UNITS_OF_ONE_PER_S: u64 = 40;
 
-/// Units of one write.
+/// Units of one write, at most.
 const MAX_UNITS: u64 = 100;
 
-/// Bytes of a unit, and what of a write is not its contents.
+/// Bytes of a unit, and bytes of a write besides its contents.
 const UNIT: u64 = 1024;
 const OVERHEAD: u64 = 250;
 
@@ -25,23 +25,23 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// The pace of one of so many writers, at most one write in `every_ms`.
+    /// Returns the pace of one of `writers` writers, at most one write in `every_ms`.
     pub(super) fn of(every_ms: i64, writers: u32) -> Self {
         Self { every_ms, writers: u64::from(writers.max(1)) }
     }
 
-    /// Milliseconds between two writes at least.
+    /// Returns the minimum milliseconds between two writes.
     pub(super) fn every_ms(self) -> i64 {
         self.every_ms
     }
 
-    /// The most that one write holds.
+    /// Returns the maximum bytes of one write.
     pub(super) fn max_bytes(self) -> usize {
         let units = (UNITS_PER_S / self.writers).clamp(1, MAX_UNITS);
         usize::try_from(units * UNIT - OVERHEAD).unwrap_or(usize::MAX)
     }
 
-    /// How long to wait after a write that left this much of [`Self::max_bytes`].
+    /// Returns the milliseconds to wait after a write with `left` bytes of [`Self::max_bytes`] unused.
     pub(super) fn pause_ms(self, left: usize) -> i64 {
         let bytes = self.max_bytes().saturating_sub(left) as u64 + OVERHEAD;
         let units = bytes.div_ceil(UNIT);
