@@ -1,14 +1,12 @@
-//! What a user's model calls use up in a day: reserved before each call, settled after it.
+//! A user's daily budget for model calls: reserved before each call, settled after it.
 //!
-//! A day has two sums, tokens and money. They hold what calls have cost and what is reserved for those
-//! that are being made, so a call may be made while its user's sums are below their bounds: whoever
-//! passes a bound is the last, and what calls cost in the end passes it by no more than that one call.
+//! A day has two sums, tokens and money, of spent and reserved amounts. A call may be made while the user's
+//! sums are below the limits, so overshoot is at most one call.
 //!
-//! A *payer* (a run or a child) has at most one *hold* for each line of its calls. What a hold comes to is
-//! known when the next call of that line is reserved, and travels with that. A hold that nobody
-//! settles, since its driver died or its run was given up, stays in the sums of its day as if it had
-//! been spent: nobody knows what that call did cost, and less would let crashes overspend. It goes with
-//! its day.
+//! A *payer* (a run or a child) has at most one *hold* for each line of its calls. The next reservation of
+//! the same line settles the hold. A hold that is never settled, after a dead driver or an abandoned run,
+//! counts as spent until the end of its day: its real cost is unknown, and a lower figure would let crashes
+//! overspend.
 
 use std::fmt;
 
@@ -17,17 +15,17 @@ use djinn_core::id::{MessageId, sha256_hex};
 
 use super::{RunKey, StoreError, UserKey};
 
-/// A user's day, to which all that they use up is counted.
+/// A user's day, in UTC.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DayKey {
-    /// The user whose day it is.
+    /// The user who pays for the day.
     pub user: UserKey,
-    /// Which, in UTC: `2026-11-21`.
+    /// The date in UTC: `2026-11-21`.
     pub day: String,
 }
 
 impl DayKey {
-    /// The day that a moment is in, Unix milliseconds.
+    /// Returns the day of a moment, given in Unix milliseconds.
     #[must_use]
     pub fn at_time(user: UserKey, at_ms: i64) -> Self {
         let date = time::OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1000));
@@ -37,17 +35,17 @@ impl DayKey {
     }
 }
 
-/// Tokens, and what they cost.
+/// An amount of tokens and money.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// Tokens read and written.
+    /// The number of input and output tokens.
     pub tokens: u64,
-    /// Millionths of a US dollar.
+    /// The cost in millionths of a US dollar.
     pub micro_usd: u64,
 }
 
 impl Amount {
-    /// What both are together.
+    /// Returns the sum of both amounts.
     #[must_use]
     pub fn saturating_add(self, other: Self) -> Self {
         Self {
@@ -56,30 +54,30 @@ impl Amount {
         }
     }
 
-    /// What a call used up, at this price.
+    /// Returns the amount of a call's usage at this price.
     #[must_use]
     pub fn of(usage: &Usage, price: Option<Price>) -> Self {
         Self { tokens: usage.tokens(), micro_usd: usage.priced_at(price).micro_usd }
     }
 }
 
-/// Model calls of a run or a child that are made one after the other.
+/// A sequence of consecutive model calls of a run or a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CallLine {
-    /// Those of its work.
+    /// The calls of the work.
     Work,
-    /// Those beside its work.
+    /// The calls beside the work.
     Beside,
 }
 
 impl CallLine {
-    /// The line that the call stands in which writes this message.
+    /// Returns the line of the call that writes this message.
     #[must_use]
     pub fn of(message: &MessageId) -> Self {
         if message.is_employees() { Self::Beside } else { Self::Work }
     }
 
-    /// The word that stands for it in stored keys.
+    /// Returns the line's name in stored keys.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -89,19 +87,19 @@ impl CallLine {
     }
 }
 
-/// Who reserves: a line of model calls of a run or a child.
+/// The payer of a line of model calls of a run or a child.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Payer(String);
 
 impl Payer {
-    /// Who reserves for a line of calls of a run or a child.
+    /// Returns the payer for a line of calls of a run or a child.
     #[must_use]
     pub fn of(key: &RunKey, line: CallLine) -> Self {
         let hash = sha256_hex(format!("{} {} {}", key.run, key.path, line.as_str()).as_bytes());
         Self(hash.chars().take(16).collect())
     }
 
-    /// 16 hexadecimal digits: more than a day has payers.
+    /// Returns the 16 hexadecimal digits of the payer, unique within a day.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -114,43 +112,43 @@ impl fmt::Display for Payer {
     }
 }
 
-/// What is reserved for a call.
+/// The amount reserved for a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
-    /// Names the call, and the driver that makes it: no two calls ever have the same name.
+    /// The unique name of the call and its driver: no two calls share a name.
     pub call: String,
-    /// The most that the call may come to.
+    /// The maximum cost of the call.
     pub amount: Amount,
-    /// When it was reserved, Unix seconds.
+    /// The time of the reservation, in Unix seconds.
     pub reserved_at_s: i64,
 }
 
-/// A change of a user's day: what a payer held is settled, something is reserved, or both.
+/// A change of a user's day: a settlement, a reservation, or both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DayChange {
     /// The payer whose hold changes.
     pub payer: Payer,
-    /// What it holds now.
+    /// The hold before the change.
     pub hold: Option<Hold>,
-    /// What that came to.
+    /// The real cost of the call behind `hold`.
     pub settled_amount: Amount,
-    /// What it is to hold.
+    /// The hold after the change.
     pub next_hold: Option<Hold>,
-    /// What the day's sums have to be below for that, once the settlement counts.
+    /// The limit that the day's sums must be below for the new hold, after the settlement.
     pub bound: DayBound,
 }
 
-/// What the sums of a day are bounded by.
+/// The limits of a day's sums.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DayBound {
-    /// Tokens that the sum has to stay below; `None` has no bound.
+    /// The limit of tokens, exclusive; `None` means unlimited.
     pub tokens: Option<u64>,
-    /// Millionths of a US dollar.
+    /// The limit in millionths of a US dollar, exclusive; `None` means unlimited.
     pub micro_usd: Option<u64>,
 }
 
 impl DayBound {
-    /// Whether these sums are below it.
+    /// Returns true if both sums are below the limits.
     #[must_use]
     pub fn has_room(&self, sums: Amount) -> bool {
         let below = |sum: u64, bound: Option<u64>| bound.is_none_or(|bound| sum < bound);
@@ -158,39 +156,39 @@ impl DayBound {
     }
 }
 
-/// What came of a change.
+/// The result of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DayChangeResult {
-    /// It is made, by this write or by an earlier one whose reply was lost.
+    /// The change is stored, by this write or by an earlier write whose response was lost.
     Applied,
-    /// Nothing is changed: the payer holds something else.
+    /// Nothing changed: the payer has this other hold.
     Conflict(Option<Hold>),
-    /// Nothing is changed: the day's sums are too high.
+    /// Nothing changed: the day's sums are too high.
     Exhausted {
-        /// What is spent or held.
+        /// The spent and the held amounts together.
         used: Amount,
-        /// What of that is held, and may come to less.
+        /// The held part of `used`, which may cost less in the end.
         held: Amount,
     },
 }
 
-/// How many holds a day keeps apart at least. Beyond that, those older than [`MAX_HOLD_AGE_S`] count as
-/// spent.
+/// The minimum number of holds that a day keeps apart. Above this, holds older than [`MAX_HOLD_AGE_S`] count
+/// as spent.
 pub const MAX_HOLDS: usize = 200;
 
-/// Seconds after which nobody can be making a call any more.
+/// The age in seconds after which a hold's call must have ended.
 pub const MAX_HOLD_AGE_S: i64 = 60 * 60;
 
-/// Days of users. Needs `dynamodb:UpdateItem` on the table.
+/// The store of users' days. Needs `dynamodb:UpdateItem` on the table.
 pub trait Budgets {
-    /// Changes a day, in one step.
+    /// Changes a day atomically.
     fn change_day(
         &self,
         day: &DayKey,
         change: &DayChange,
     ) -> impl Future<Output = Result<DayChangeResult, StoreError>> + Send;
 
-    /// The sums of a day: what was spent, and what is held. Strongly consistent.
+    /// Returns the sum of a day's spent and held amounts. Strongly consistent.
     fn read_day_total(
         &self,
         day: &DayKey,

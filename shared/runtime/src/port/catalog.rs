@@ -1,4 +1,4 @@
-//! What users look up: their runs, their conversations, and what was said in one.
+//! A user's lists: runs, sessions, and the turns of a session.
 
 use djinn_core::conversation::Exchange;
 use djinn_core::id::{RequestId, RunId, SessionId, SessionName, UserId};
@@ -6,104 +6,103 @@ use djinn_core::status::RunStatus;
 
 use super::{SessionKey, StoreError, UserKey};
 
-/// Characters of a question that stand as the title of its run, and of the session it opens.
+/// The maximum length of a run's title, and of the title of the session that the run opens, in characters.
 const MAX_RUN_TITLE: usize = 120;
 
-/// Where a run stands among others: by its start, then by its id.
+/// The position of a run in a list: by start, then by id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RunPosition {
-    /// When it was asked, Unix milliseconds.
+    /// The start of the run, in Unix milliseconds.
     pub started_at_ms: i64,
-    /// The run, which orders those of one moment.
+    /// The run's id, which orders runs of the same millisecond.
     pub run: RunId,
 }
 
-/// Where a session stands among others: by its newest question, then by its label.
+/// The position of a session in a list: by newest run, then by label.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SessionPosition {
-    /// When its newest run was asked, Unix milliseconds.
+    /// The start of the newest run, in Unix milliseconds.
     pub newest_at_ms: i64,
-    /// The label, which orders those of one moment.
+    /// The label, which orders sessions of the same millisecond.
     pub session: SessionId,
 }
 
-/// One page of a list, and where the next one begins: behind `next`. It may turn out to be empty.
+/// One page of a list; the next page begins after `next` and may be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListPage<T, P> {
-    /// What is on it, newest first.
+    /// The items of the page, newest first.
     pub items: Vec<T>,
-    /// `None` when nothing follows.
+    /// The position of the page's last item; `None` on the last page.
     pub next: Option<P>,
 }
 
 /// A run in its user's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSummary {
-    /// The id by which the run is opened.
+    /// The id that opens the run.
     pub run: RunId,
-    /// Its session, as this user names it.
+    /// The session's name for this user.
     pub session: SessionName,
-    /// The client's label for it.
+    /// The client's label of the request.
     pub request: RequestId,
-    /// The beginning of its question, on one line.
+    /// The beginning of the question, on one line.
     pub title: String,
     /// The status of the run when the list was read.
     pub status: RunStatus,
-    /// When it was asked, Unix milliseconds.
+    /// The start of the run, in Unix milliseconds.
     pub started_at_ms: i64,
-    /// When it ended, Unix milliseconds.
+    /// The end of the run, in Unix milliseconds.
     pub ended_at_ms: Option<i64>,
 }
 
-/// A conversation in its user's list.
+/// A session in its user's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionSummary {
-    /// The label by which its owner names it.
+    /// The owner's label of the session.
     pub session: SessionId,
-    /// The beginning of its first question, unless it was given another title.
+    /// The user's title, or by default the beginning of the first question.
     pub title: String,
-    /// When its first run was asked, Unix milliseconds.
+    /// The start of the first run, in Unix milliseconds.
     pub started_at_ms: i64,
-    /// When its newest run was asked, Unix milliseconds.
+    /// The start of the newest run, in Unix milliseconds.
     pub newest_at_ms: i64,
 }
 
-/// One run of a session, as its conversation shows it.
+/// One run of a session, as an item of the conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionTurn {
-    /// The id by which the run is opened.
+    /// The id that opens the run.
     pub run: RunId,
-    /// The client's label for it; `None` of one that ended before labels were kept.
+    /// The client's label; `None` for runs that ended before labels were stored.
     pub request: Option<RequestId>,
-    /// Who asked; `None` of one that ended before this was kept.
+    /// The run's user; `None` for runs that ended before this field existed.
     pub user: Option<UserId>,
-    /// When it was asked, Unix milliseconds.
+    /// The start of the run, in Unix milliseconds.
     pub started_at_ms: i64,
     /// The status of the run when the list was read.
     pub status: RunStatus,
-    /// What was asked and what came of it; the answer is empty until the run has ended. `None` if
-    /// it cannot be read any more.
+    /// The question and the answer, which is empty until the run has ended. `None` if unreadable.
     pub exchange: Option<Exchange>,
 }
 
-/// What came of deleting a session.
+/// The result of deleting a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionDeletion {
-    /// Nothing of it is left.
+    /// The session is deleted completely.
     Done,
     /// This user has no such session.
     Unknown,
-    /// It is still answering this run.
+    /// The session still works on this run.
     Busy(RunId),
 }
 
-/// Lists of a user's own. Needs `dynamodb:GetItem`, `Query`, `UpdateItem` and `DeleteItem` on the
-/// table, `s3:GetObject`, `DeleteObject` under the tenants' `runs/`, `files/` and `uploads/`, and
-/// `s3:ListBucket`. A session is its owner's, and in no other user's list; a run is in the list of
-/// whoever asked.
+/// The lists of a user. Needs `dynamodb:GetItem`, `Query`, `UpdateItem` and `DeleteItem` on the table,
+/// `s3:GetObject` and `DeleteObject` under the tenants' `runs/`, `files/` and `uploads/`, and
+/// `s3:ListBucket`. A session is only in its owner's list; a run is only in the list of the user who started
+/// it.
 pub trait Catalog {
-    /// A user's runs of these statuses (none: of any), newest first, behind `after`: at most `limit`.
-    /// Looks through 1 000 runs at most. May miss what was written within the last second.
+    /// Returns up to `limit` of a user's runs after `after`, newest first. Only runs of the given statuses,
+    /// or of any status if none is given. Scans at most 1 000 runs. May miss writes of the last second.
     fn list_runs(
         &self,
         user: &UserKey,
@@ -112,9 +111,8 @@ pub trait Catalog {
         limit: usize,
     ) -> impl Future<Output = Result<ListPage<RunSummary, RunPosition>, StoreError>> + Send;
 
-    /// A user's sessions, the one with the newest run first, behind `after`: at most `limit`. Of more
-    /// than 10 000 sessions only the first by label are listed. May miss what was written within the
-    /// last second.
+    /// Returns up to `limit` of a user's sessions after `after`, the session with the newest run first. Above
+    /// 10 000 sessions, only the first by label are listed. May miss writes of the last second.
     fn list_sessions(
         &self,
         user: &UserKey,
@@ -122,14 +120,14 @@ pub trait Catalog {
         limit: usize,
     ) -> impl Future<Output = Result<ListPage<SessionSummary, SessionPosition>, StoreError>> + Send;
 
-    /// A session of a user's list. Strongly consistent.
+    /// Returns a session of a user's list. Strongly consistent.
     fn find_session(
         &self,
         user: &UserKey,
         session: &SessionId,
     ) -> impl Future<Output = Result<Option<SessionSummary>, StoreError>> + Send;
 
-    /// Gives a session of a user's list another title; `false` if it has none of that label.
+    /// Renames a session of a user's list; returns `false` if the session does not exist.
     fn rename_session(
         &self,
         user: &UserKey,
@@ -137,8 +135,8 @@ pub trait Catalog {
         title: &str,
     ) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// The runs of a session, whoever asked, newest first, behind `after`: at most `limit` that have
-    /// ended, and before them on the first page the one that has not. Strongly consistent.
+    /// Returns the runs of a session, of all users, newest first, after `after`: up to `limit` ended runs.
+    /// The first page begins with the active run. Strongly consistent.
     fn list_turns(
         &self,
         session: &SessionKey,
@@ -146,9 +144,8 @@ pub trait Catalog {
         limit: usize,
     ) -> impl Future<Output = Result<ListPage<SessionTurn, RunPosition>, StoreError>> + Send;
 
-    /// Deletes a session of a user's, with all its runs, files and their bytes, also from the lists of
-    /// those it is shared with who asked in it. One that was interrupted may be made again. What is written
-    /// into the session meanwhile stays, or goes with it.
+    /// Deletes a user's session with all runs and files, also from the lists of guests who asked in it. An
+    /// interrupted deletion may be repeated. Concurrent writes into the session may remain or be deleted.
     fn delete_session(
         &self,
         user: &UserKey,
@@ -156,7 +153,7 @@ pub trait Catalog {
     ) -> impl Future<Output = Result<SessionDeletion, StoreError>> + Send;
 }
 
-/// The beginning of a question, on one line.
+/// Returns the beginning of a question, on one line.
 #[must_use]
 pub fn run_title(question: &str) -> String {
     let words = question.split_whitespace().collect::<Vec<_>>().join(" ");

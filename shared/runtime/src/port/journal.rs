@@ -1,4 +1,4 @@
-//! Journals, and what surrounds them: sessions, and the place of a run in its session.
+//! Journals, sessions, and a run's place in its session.
 
 use djinn_core::budget::Budget;
 use djinn_core::conversation::{CompactedContext, Exchange, SessionMemory};
@@ -15,114 +15,112 @@ use super::budget::{DayChange, DayKey};
 use super::page::{Page, PageSize};
 use super::{RunKey, SessionKey, StoreError, UserKey};
 
-/// Exchanges of a session that a new run is told of. A run sums up half of
-/// [`MAX_HISTORY`](djinn_core::conversation::MAX_HISTORY); the rest is for sessions in which that fails.
+/// Exchanges of a session that a new run receives. A run sums up half of
+/// [`MAX_HISTORY`](djinn_core::conversation::MAX_HISTORY); the rest is for sessions whose summary fails.
 pub const MAX_EXCHANGES: usize = 30;
 
-/// Ended runs of a session among which a `continue` looks for one whose end nobody has seen.
+/// Ended runs of a session among which a `continue` looks for an unseen end.
 pub const MAX_ENDED_RUNS: usize = 10;
 
-/// What a new run needs to know of its session.
+/// A new run's view of its session.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionView {
-    /// The run that is being answered, if one is.
+    /// The active run of the session.
     pub active: Option<RunId>,
-    /// The summary of its oldest exchanges, if there is one.
+    /// The summary of the oldest exchanges.
     pub earlier: Option<CompactedContext>,
-    /// Its ended runs' questions and answers that are newer than the summary, oldest first; at most the newest
-    /// [`MAX_EXCHANGES`].
+    /// The exchanges after the summary, oldest first; at most the newest [`MAX_EXCHANGES`].
     pub history: Vec<Exchange>,
-    /// Its newest ended runs, those without an exchange too, newest first; at most [`MAX_ENDED_RUNS`].
+    /// The newest ended runs, with or without an exchange, newest first; at most [`MAX_ENDED_RUNS`].
     pub ended: Vec<EndedRun>,
-    /// Its files, oldest first; at most the newest 200.
+    /// The session's files, oldest first; at most the newest 200.
     pub files: Vec<ProductFile>,
 }
 
 /// An ended run of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedRun {
-    /// The id of the run that ended.
+    /// The id of the ended run.
     pub run: RunId,
-    /// Who asked; `None` of one that ended before this was kept.
+    /// The run's user; `None` for runs that ended before this field existed.
     pub user: Option<UserId>,
 }
 
-/// Who drives a run, until when.
+/// The right to drive a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// Names one driver of one process.
+    /// The name of one driver of one process.
     pub holder: String,
-    /// Unix milliseconds; renewed while the driver lives.
+    /// The expiry in Unix milliseconds; renewed while the driver lives.
     pub until_ms: i64,
-    /// Counts the changes of drivers, from 1.
+    /// The number of the lease, from 1; each change of drivers adds 1.
     pub epoch: u64,
 }
 
-/// What is known of a run without reading its journal.
+/// A run's metadata, read without the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunMeta {
-    /// The status, as the newest write to the run left it.
+    /// The status after the newest write to the run.
     pub status: RunStatus,
     /// The mode in which the run works.
     pub mode: Mode,
-    /// Its session, by the owner's label.
+    /// The run's session, by the owner's label.
     pub session: SessionId,
-    /// How that is shared with who asked, if it is somebody else's.
+    /// The share through which the run's user may use the session; `None` for the owner.
     pub shared: Option<SharedSession>,
-    /// The user who asked it.
+    /// The user who started the run.
     pub user: UserId,
     /// The label that the client gave the request.
     pub request: RequestId,
-    /// SHA-256 of what was asked.
+    /// The SHA-256 of the request's body.
     pub body_hash: String,
-    /// Who drives it, if its lease is not released. It may have lapsed.
+    /// The lease unless released; may have lapsed.
     pub lease: Option<Lease>,
-    /// When it was asked, Unix milliseconds.
+    /// The start of the run, in Unix milliseconds.
     pub started_at_ms: i64,
-    /// When it ended, Unix milliseconds.
+    /// The end of the run, in Unix milliseconds.
     pub ended_at_ms: Option<i64>,
-    /// Whether a client was sent its end, as far as is known, or there is none to be sent.
+    /// True if a client is known to have received the end, or if there is no end to send.
     pub end_shown: bool,
-    /// What was noted of it when it ended. `None` of one that has a plan or a long question.
+    /// The outline from the run's end; `None` for runs with a plan or a long question.
     pub outline: Option<Box<RunOutline>>,
 }
 
-/// What is shown of an ended run besides its final entry, so that whoever looks it up need not read its
-/// journal.
+/// The public facts of an ended run besides its final entry, so that a look-up reads no journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunOutline {
-    /// The number of the record that ended it.
+    /// The number of the record that ended the run.
     pub record: u64,
-    /// What was asked; at most [`MAX_OUTLINE_QUESTION`] bytes.
+    /// The question; at most [`MAX_OUTLINE_QUESTION`] bytes.
     pub question: String,
-    /// What it might use up.
+    /// The budget of the run.
     pub budget: Budget,
 }
 
-/// Bytes of a question that stands in an outline: it is stored with the run's metadata, which is read
-/// often.
+/// The maximum length of a question in an outline, in bytes. Outlines are stored with the run's metadata,
+/// which is read often.
 pub const MAX_OUTLINE_QUESTION: usize = 2 * 1024;
 
 impl RunMeta {
-    /// Whether somebody drives the run now.
+    /// Returns true if a driver holds the lease at `now_ms`.
     #[must_use]
     pub fn is_driven(&self, now_ms: i64) -> bool {
         self.lease.as_ref().is_some_and(|lease| lease.until_ms > now_ms)
     }
 
-    /// Whose session it was asked in.
+    /// Returns the owner of the run's session.
     #[must_use]
     pub fn owner(&self) -> &UserId {
         SharedSession::owner_of(self.shared.as_ref(), &self.user)
     }
 
-    /// The session as who asked names it.
+    /// Returns the session's name for the user who started the run.
     #[must_use]
     pub fn session_name(&self) -> SessionName {
         SharedSession::name_of(self.shared.as_ref(), &self.session)
     }
 
-    /// The session of this run of a tenant.
+    /// Returns the key of the run's session.
     #[must_use]
     pub fn session_key(&self, tenant: &TenantId) -> SessionKey {
         SessionKey {
@@ -138,81 +136,80 @@ impl RunMeta {
 pub struct NewRun {
     /// Record 0, which holds the question.
     pub record: Record,
-    /// The lease its creator drives it under; `None` leaves it to whoever comes.
+    /// The creator's lease; `None` leaves the run to the first driver that takes the lease.
     pub lease: Option<Lease>,
-    /// When its records may be deleted, Unix seconds.
+    /// The time after which the records may be deleted, in Unix seconds.
     pub expires_at_s: i64,
-    /// What its user may have; of no interest for a child.
+    /// The limits of the run's user; ignored for a child.
     pub admission: Admission,
 }
 
-/// What came of creating a run.
+/// The result of creating a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CreateResult {
-    /// The run exists now, and its first record with it.
+    /// The run was created with its first record.
     Created,
-    /// It existed: the same request came before.
+    /// The run exists: an earlier request was the same.
     Exists(Box<RunMeta>),
-    /// The session is still answering this run.
+    /// The session still works on this run.
     SessionBusy(RunId),
-    /// Its user has started too many, or has too many at work.
+    /// The user has started too many runs, or has too many at work.
     NotAdmitted(AdmissionError),
 }
 
-/// What came of appending a record.
+/// The result of appending a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AppendResult {
-    /// It is in the journal, by this write or by an earlier one whose reply was lost.
+    /// The record is in the journal, by this write or by an earlier write whose response was lost.
     Appended,
-    /// Another record has its number: reload and decide again.
+    /// Another record has the same number: reload and decide again.
     Conflict,
 }
 
-/// What an ending record changes beside the journal.
+/// The changes that an ending record makes beside the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunEnd {
     /// The status in which the run ended.
     pub status: RunStatus,
-    /// The session whose active run this was.
+    /// The session whose active run has ended.
     pub session: SessionKey,
-    /// The user who asked it.
+    /// The user who started the run.
     pub user: UserId,
     /// The label that the client gave the request.
     pub request: RequestId,
-    /// When it was asked, Unix milliseconds: `at_ms` of its first record.
+    /// The start in Unix milliseconds: `at_ms` of the first record.
     pub started_at_ms: i64,
-    /// What later runs of the session see of it.
+    /// The exchange for later runs of the session.
     pub exchange: Exchange,
-    /// The summary that later runs of the session begin with, if this run made one.
+    /// The summary for later runs of the session, if this run made a new summary.
     pub memory: Option<SessionMemory>,
-    /// Whether it was counted among its user's runs at work.
+    /// True if the run counts among its user's runs at work.
     pub is_counted: bool,
-    /// What its last calls came to; one that is settled already is left out.
+    /// The costs of the last calls that are not yet settled.
     pub day_changes: Vec<(DayKey, DayChange)>,
-    /// Whether a response is open to which the end is sent.
+    /// True if an open response receives the end.
     pub end_shown: bool,
     /// The outline for lists: see [`RunMeta::outline`].
     pub outline: Option<RunOutline>,
 }
 
-/// Journals. Needs `dynamodb:GetItem`, `Query`, `PutItem`, `UpdateItem` and `DeleteItem` on the
-/// table, `s3:GetObject`, `PutObject` under the tenants' `runs/` and `s3:GetObject` under their
-/// `uploads/`, and `s3:ListBucket`: without it S3 answers 403 for what is not there.
+/// The store of journals. Needs `dynamodb:GetItem`, `Query`, `PutItem`, `UpdateItem` and `DeleteItem` on the
+/// table, `s3:GetObject` and `PutObject` under the tenants' `runs/`, `s3:GetObject` under their `uploads/`,
+/// and `s3:ListBucket`: otherwise S3 returns 403 for missing objects.
 ///
-/// Every write may be made again when its reply was lost: it recognises itself.
+/// Every write may be repeated after a lost response: the store recognises repeated writes.
 pub trait Journals {
-    /// Writes record 0, the run's metadata and the session's active run in one transaction, on the
-    /// condition that neither the run nor another active run of the session exists, and that its user
-    /// is within the bounds of its admission, for which it counts from then on. A run that has
-    /// ended, or is gone, is not active, even if the session still names it. A child belongs to no
-    /// session: only record 0 and its metadata are written.
+    /// Writes record 0, the run's metadata and the session's active run in one transaction. Neither the run
+    /// nor another active run of the session may exist. The user must be within the admission's limits,
+    /// toward which the run then counts. An ended or deleted run is not active, even if the session still
+    /// names it. A child belongs to no session: only record 0 and the metadata are written.
     fn create(
         &self,
         key: &RunKey,
         run: &NewRun,
     ) -> impl Future<Output = Result<CreateResult, StoreError>> + Send;
 
-    /// Appends a record on the condition that none of its number exists.
+    /// Appends a record unless its number is taken.
     fn append(
         &self,
         key: &RunKey,
@@ -220,9 +217,9 @@ pub trait Journals {
         expires_at_s: i64,
     ) -> impl Future<Output = Result<AppendResult, StoreError>> + Send;
 
-    /// Appends the record that ends the run, and with it, in one transaction, its final status, its
-    /// released lease, its exchange, the session free again, if this run is its active one, the
-    /// place among its user's runs, and what its last calls came to. Of a child only the status and the lease.
+    /// Appends the record that ends the run. The same transaction writes the final status, the exchange and
+    /// the last calls' costs. The transaction also releases the lease and the place among the user's runs,
+    /// and frees the session if this run is active. For a child, only the status and the lease change.
     fn append_end(
         &self,
         key: &RunKey,
@@ -231,34 +228,34 @@ pub trait Journals {
         expires_at_s: i64,
     ) -> impl Future<Output = Result<AppendResult, StoreError>> + Send;
 
-    /// Ends a run whose journal cannot be read, without a record: its status is `failed`, its lease
-    /// released, and the session free again, if this run is its active one. It has no end that could be
-    /// shown. Of a child only the status and the lease. What has ended or does not exist stays as it is.
+    /// Ends a run with an unreadable journal, without a record: sets the status `failed`, releases the lease,
+    /// and frees the session if this run is active. No client can be shown this end. For a child, only the
+    /// status and the lease change. Ended and missing runs stay unchanged.
     fn abandon_run(
         &self,
         key: &RunKey,
         at_ms: i64,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Notes that a client was sent the end of a run that has ended; nothing if that is noted.
+    /// Notes that a client received the end of an ended run; no effect the second time.
     fn mark_end_shown(&self, key: &RunKey) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// The records from number `from` on, in order. Strongly consistent. Records are deleted one by
-    /// one, in no order, once they have expired.
+    /// Returns the records from number `from` on, in order. Strongly consistent. Expired records are deleted
+    /// one by one, in no order.
     ///
     /// # Errors
-    /// `NewerFormat` if any of them is newer than this code.
+    /// Returns `NewerFormat` if any record is newer than this code.
     fn read_from(
         &self,
         key: &RunKey,
         from: u64,
     ) -> impl Future<Output = Result<Vec<Record>, StoreError>> + Send;
 
-    /// A page of the records from number `from` on: the first ones, in order, as far as `size` goes. A
-    /// record that is longer than that is a page alone. Strongly consistent.
+    /// Returns a page of the records from number `from` on, in order, up to `size`. A longer record is a page
+    /// alone. Strongly consistent.
     ///
     /// # Errors
-    /// `NewerFormat` if any of them is newer than this code.
+    /// Returns `NewerFormat` if any record is newer than this code.
     fn read_page(
         &self,
         key: &RunKey,
@@ -266,33 +263,33 @@ pub trait Journals {
         size: PageSize,
     ) -> impl Future<Output = Result<Page, StoreError>> + Send;
 
-    /// The newest records, the last one first, at most so many. Strongly consistent.
+    /// Returns up to `records` of the newest records, newest first. Strongly consistent.
     fn read_newest(
         &self,
         key: &RunKey,
         records: usize,
     ) -> impl Future<Output = Result<Vec<Record>, StoreError>> + Send;
 
-    /// What is known of a run; `None` if it does not exist. Strongly consistent.
+    /// Returns a run's metadata; `None` if the run does not exist. Strongly consistent.
     fn find_meta(
         &self,
         key: &RunKey,
     ) -> impl Future<Output = Result<Option<RunMeta>, StoreError>> + Send;
 
-    /// What a new run needs to know of its session. Strongly consistent.
+    /// Returns a new run's view of its session. Strongly consistent.
     fn load_session(
         &self,
         key: &SessionKey,
     ) -> impl Future<Output = Result<SessionView, StoreError>> + Send;
 
-    /// The run that a session answers, as its view says it. Strongly consistent.
+    /// Returns the session's active run, as [`SessionView::active`]. Strongly consistent.
     fn find_active_run(
         &self,
         key: &SessionKey,
     ) -> impl Future<Output = Result<Option<RunId>, StoreError>> + Send;
 
-    /// The session that a label of a user's names: the user's own of that label, if a run was ever
-    /// started in it, or else the one in which the user's newest request of that label was asked.
+    /// Returns the session that a user's label names. The user's own session of this label is first, if any
+    /// run was started there; otherwise the session of the user's newest request of this label.
     fn find_session_name(
         &self,
         user: &UserKey,

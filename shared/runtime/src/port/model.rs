@@ -1,4 +1,4 @@
-//! Language models, as a run asks them: one request, one streamed reply.
+//! Language models: one request, one streamed reply.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,32 +18,32 @@ pub use djinn_protocol::preview::TextKind;
 use djinn_text::tokens::IMAGE_TOKENS;
 use serde_json::{Map, Value};
 
-/// A request to a model, without anything a provider knows.
+/// A request to a model, independent of any provider.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelRequest {
-    /// For what, and at which temperature.
+    /// The role, which sets the purpose and the temperature.
     pub role: Role,
-    /// Which of the role's models.
+    /// The choice among the role's models.
     pub choice: ModelChoice,
-    /// Names the call in a header, in logs and in spans: `<run>/<message>/<attempt>`.
+    /// The call's name in a header, in logs and in spans: `<run>/<message>/<attempt>`.
     pub call: String,
-    /// The language of whatever instructions the client must add.
+    /// The language of any instructions that the client must add.
     pub language: Language,
     /// The instructions, sent as the system prompt.
     pub system: String,
-    /// What was said, oldest first; the last message is never the assistant's, and it may be the
-    /// loop's closing word, which changes from call to call.
+    /// The conversation, oldest first. The last message is never the assistant's; it may be the loop's
+    /// closing word, which changes from call to call.
     pub messages: Vec<Message>,
-    /// The tools it may call.
+    /// The tools that the model may call.
     pub tools: Vec<ToolSpec>,
-    /// Whether it may, must or must not call one.
+    /// The rule for tool calls: allowed, required or forbidden.
     pub tool_choice: ToolChoice,
-    /// What users and tools wrote of what it says: no error may quote them.
+    /// The texts of users and tools in the request: no error may quote these texts.
     pub external_texts: Vec<String>,
 }
 
 impl ModelRequest {
-    /// Everything that it says, for counting.
+    /// Returns every text of the request, for counting.
     #[must_use]
     pub fn to_texts(&self) -> Vec<String> {
         let mut texts = vec![self.system.clone()];
@@ -67,7 +67,7 @@ impl ModelRequest {
         texts
     }
 
-    /// The tokens that its images are taken to have.
+    /// Returns the estimated tokens of the request's images.
     #[must_use]
     pub fn image_tokens(&self) -> u64 {
         self.messages.iter().map(Message::image_tokens).sum()
@@ -77,30 +77,30 @@ impl ModelRequest {
 /// A message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    /// From the user, or from the loop on their behalf.
+    /// From the user, or from the loop on the user's behalf.
     User(String),
-    /// A reply of the model's from an earlier turn.
+    /// A reply of the model from an earlier turn.
     Assistant {
         /// The text of the reply; may be empty.
         text: String,
-        /// The thoughts before it, for providers that want them back.
+        /// The reasoning before the text, for providers that need it again.
         reasoning: Option<Reasoning>,
-        /// The calls it asked for, in its order.
+        /// The requested calls, in the order of the reply.
         calls: Vec<PastCall>,
     },
-    /// What came of those calls, in their order.
+    /// The results of the calls, in the same order.
     ToolResults(Vec<ToolResultMessage>),
-    /// Images of what stands before it, as a message of the user's: no provider takes them elsewhere.
+    /// Images of the preceding content, as a user message: no provider accepts images elsewhere.
     Images {
-        /// Which they are, and what they are of.
+        /// The names of the images, and their source.
         text: String,
-        /// The images, in the order that the text names them.
+        /// The images, in the order of their names in the text.
         images: Vec<RequestImage>,
     },
 }
 
 impl Message {
-    /// The tokens that its images are taken to have.
+    /// Returns the estimated tokens of the message's images.
     #[must_use]
     pub fn image_tokens(&self) -> u64 {
         match self {
@@ -113,81 +113,81 @@ impl Message {
 /// An image of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestImage {
-    /// The file that it is.
+    /// The file of the image.
     pub file: ProductFile,
-    /// Its content; empty before the request is made.
+    /// The content; empty before the request is made.
     pub bytes: Arc<[u8]>,
 }
 
 impl RequestImage {
-    /// Largest image that a model is shown, in bytes.
+    /// The maximum size of an image for a model, in bytes.
     pub const MAX_BYTES: u64 = 5 * 1024 * 1024;
 
-    /// Whether every model that sees images can be shown this file.
+    /// Returns true if every model with image input accepts this file.
     #[must_use]
     pub fn can_show(file: &ProductFile) -> bool {
         IMAGE_TYPES.contains(&file.media_type.as_str()) && file.size <= Self::MAX_BYTES
     }
 }
 
-/// A call that was made.
+/// A call from an earlier turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastCall {
-    /// The id that we gave the call, whatever the provider's was.
+    /// Djinn's id of the call, never the provider's.
     pub id: CallId,
     /// The tool's name as the model wrote it.
     pub tool: String,
-    /// Its arguments; empty where they could not be read.
+    /// The arguments; empty if unreadable.
     pub arguments: Map<String, Value>,
 }
 
-/// What the model reads of an outcome.
+/// A tool result as the model reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolResultMessage {
-    /// The call it belongs to.
+    /// The id of the call.
     pub id: CallId,
     /// The name of the tool as the model wrote it.
     pub tool: String,
-    /// The text that the model reads as the call's result.
+    /// The text of the call's result.
     pub text: String,
 }
 
-/// What limits a request to one of a role's models, and what it costs.
+/// The limits and prices of one of a role's models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModelLimits {
-    /// Tokens of input it takes.
+    /// The maximum input, in tokens.
     pub max_input_tokens: u64,
-    /// Tokens that a reply has at most, thoughts included.
+    /// The maximum reply in tokens, reasoning included.
     pub max_output_tokens: u64,
-    /// What its tokens cost, if that is known.
+    /// The price of the model's tokens, if known.
     pub price: Option<Price>,
-    /// Longest a call may take, from the request to the last byte.
+    /// The maximum time of a call, from the request to the last byte.
     pub call_timeout: Duration,
-    /// Whether it can be shown images.
+    /// True if the model accepts images.
     pub sees_images: bool,
 }
 
 /// A piece of a reply as it arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delta<'a> {
-    /// The text that it adds to: the reply's, or the thoughts.
+    /// The text that the piece adds to: the reply's text or its reasoning.
     pub kind: TextKind,
-    /// The text that was added since the last piece.
+    /// The text since the last piece.
     pub text: &'a str,
 }
 
-/// Why one attempt at a model call failed.
+/// The error of one attempt at a model call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind:?}: {detail}")]
 pub struct ModelError {
-    /// What kind of failure it is.
+    /// The kind of the failure.
     pub kind: ModelErrorKind,
-    /// The provider's words or ours, cut to 300 characters; never holds a key, nor 24 characters in a row of
-    /// what users, tools and files wrote.
+    /// The provider's words or Djinn's, cut to 300 characters. Never contains a key, nor 24 consecutive
+    /// characters from users, tools or files.
     pub detail: String,
-    /// How long the provider asks to wait.
+    /// The provider's requested wait before a retry.
     pub retry_after: Option<Duration>,
-    /// What the attempt cost, as far as that is known.
+    /// The known cost of the attempt.
     pub usage: Usage,
 }
 
@@ -196,30 +196,30 @@ pub struct ModelError {
 pub enum ModelErrorKind {
     /// No model is configured for the role.
     NotConfigured,
-    /// Refused, reset, not resolved, or too slow.
+    /// Connection refused or reset, name not resolved, or too slow.
     Unreachable,
     /// The stream ended before the reply did.
     BrokenOff,
-    /// 408, 409, 424, 425, 429, 498, 5xx, or words for it with another status or in the stream.
+    /// 408, 409, 424, 425, 429, 498, 5xx, or an equivalent message with another status or in the stream.
     Overloaded,
-    /// The key cannot be read, or there is no such secret.
+    /// The key is unreadable, or the secret does not exist.
     KeyMissing,
-    /// 401, a 403 that says nothing else, or the provider says so.
+    /// 401, a 403 without another meaning, or an equivalent message of the provider.
     KeyRefused,
-    /// 402, or the provider says that the account's balance, quota or spending limit is used up.
+    /// 402, or the provider reports that the account's balance, quota or spending limit is used up.
     NoBalance,
-    /// 404, or the provider says that it does not know the model.
+    /// 404, or the provider reports an unknown model.
     UnknownModel,
-    /// The provider says that the input is too long.
+    /// The provider reports that the input is too long.
     ContextTooLong,
     /// Another 4xx, or a 403 about the content.
     Refused,
-    /// What came back is nothing we can read.
+    /// The response is unreadable.
     Unreadable,
 }
 
 impl ModelErrorKind {
-    /// Whether the same request may succeed when it is made again.
+    /// Returns true if the same request may succeed on a retry.
     #[must_use]
     pub fn is_retryable(self) -> bool {
         match self {
@@ -234,9 +234,9 @@ impl ModelErrorKind {
         }
     }
 
-    /// Whether another model is asked in this one's place: it cannot be reached or served from, or its
-    /// key, its account or its name is refused. A request that is wrong, too long or refused for what it
-    /// says is that with any model.
+    /// Returns true if another model takes the call: this model is unreachable or overloaded, or its key,
+    /// account or name is rejected. A request that is wrong, too long or rejected for its content fails with
+    /// any model.
     #[must_use]
     pub fn allows_fallback(self) -> bool {
         match self {
@@ -252,7 +252,7 @@ impl ModelErrorKind {
         }
     }
 
-    /// The public code of a run that ends by it.
+    /// Returns the public code of a run that ends with this failure.
     #[must_use]
     pub fn error_code(self) -> ErrorCode {
         match self {
@@ -270,7 +270,7 @@ impl ModelErrorKind {
     }
 }
 
-/// What a person has to see to before a call is made again that failed so, if that is all that is wrong.
+/// Returns the interrupt for a failure that a user can repair before a retry; `None` for other failures.
 #[must_use]
 pub fn to_interrupt(failure: &Failure, language: Language) -> Option<Interrupt> {
     let can_be_mended = matches!(
@@ -287,42 +287,40 @@ pub fn to_interrupt(failure: &Failure, language: Language) -> Option<Interrupt> 
 }
 
 impl ModelError {
-    /// The failure of a run that ends by it.
+    /// Converts the error to the failure of a run that ends with it.
     #[must_use]
     pub fn to_failure(&self) -> Failure {
         Failure::new(self.kind.error_code(), self.detail.clone())
     }
 }
 
-/// Language models: each role has one, and perhaps another that is asked where the first cannot answer.
-/// A call is one attempt: retries are the driver's. Dropping its future closes the connection; no further
-/// byte is read.
+/// Language models: each role has a model, and optionally a fallback. A call is one attempt: the driver makes
+/// the retries. Dropping the future closes the connection; no further byte is read.
 pub trait Model: Send + Sync {
-    /// What limits requests to this model.
+    /// Returns the limits and prices of a model.
     ///
     /// # Errors
-    /// `NotConfigured`, with the name of what is missing.
+    /// Returns `NotConfigured`, with the name of the missing setting, if the role has no such model.
     fn limits(&self, role: Role, choice: ModelChoice) -> Result<ModelLimits, ModelError>;
 
-    /// The model's name in the settings; `None` where there is none.
+    /// Returns the model's name in the settings; `None` if not configured.
     fn name(&self, role: Role, choice: ModelChoice) -> Option<&str>;
 
-    /// Tokens of a text for this model: exact for OpenAI's encodings, and close to others'.
+    /// Returns the tokens of a text for this model: exact for OpenAI's encodings, close for others.
     fn count_tokens(&self, role: Role, choice: ModelChoice, text: &str) -> u64;
 
-    /// Makes one attempt, telling `on_delta` of every piece as it arrives. The reply's text is
-    /// exactly the concatenation of the text deltas, and so is its reasoning.
+    /// Makes one attempt and passes every piece to `on_delta` as it arrives. The reply's text is exactly the
+    /// concatenation of the text deltas; the same applies to its reasoning.
     fn call(
         &self,
         request: &ModelRequest,
         on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
     ) -> impl Future<Output = Result<Reply, ModelError>> + Send;
 
-    /// What a role's own model failed of lately, as far as this process knows: for a while it is not
-    /// asked where there is a fallback. No words: they were said of somebody's call, which may be
-    /// another tenant's.
+    /// Returns the recent failure of a role's own model in this process. For a while the fallback takes its
+    /// calls. Carries only the code: the detail may belong to another tenant's call.
     fn outage(&self, role: Role) -> Option<ErrorCode>;
 
-    /// Remembers what a role's own model failed of, or forgets it.
+    /// Records the failure of a role's own model, or clears it with `None`.
     fn set_outage(&self, role: Role, outage: Option<ErrorCode>);
 }

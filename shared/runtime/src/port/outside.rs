@@ -1,5 +1,4 @@
-//! The outside: pages of the web are read and search engines are asked by a gateway, which holds nothing worth
-//! stealing.
+//! The outside: a gateway without secrets reads web pages and queries search engines.
 
 pub mod wire;
 
@@ -9,51 +8,51 @@ use super::SessionKey;
 use super::payload::base64_bytes;
 use super::tool::BoxFuture;
 
-/// The most pages of a job, which are read at once.
+/// The maximum number of pages of a job; all are read in parallel.
 pub const MAX_PAGES: usize = 20;
-/// Characters that are wanted of a page where nothing else is said.
+/// The default number of characters of a page.
 pub const PAGE_CHARS: u64 = 8_000;
-/// The most characters that may be wanted of a page at once.
+/// The maximum number of characters of a page in one answer.
 pub const MAX_PAGE_CHARS: u64 = 50_000;
-/// The most links of a page that are named.
+/// The maximum number of listed links of a page.
 pub const MAX_LINKS: usize = 100;
-/// The most queries of a job, which are asked at once.
+/// The maximum number of queries of a job; all are sent in parallel.
 pub const MAX_QUERIES: usize = 5;
-/// The most characters of a query.
+/// The maximum length of a query, in characters.
 pub const MAX_QUERY_CHARS: usize = 400;
-/// The most hits that are wanted of an engine for a query.
+/// The maximum number of hits per engine and query.
 pub const MAX_HITS: u32 = 10;
-/// The most bytes of the pages that a query found beyond its hits.
+/// The maximum size of the pages that a query found beyond its hits, in bytes.
 pub const MAX_OTHER_BYTES: usize = 5_000_000;
-/// The most bytes of a URL.
+/// The maximum length of a URL, in bytes.
 pub const MAX_URL_BYTES: usize = 2 * 1024;
 
-/// Whose job it is.
+/// The context of a job for the gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutsideContext {
-    /// The session that the job is done for. What asks for one tenant asks for no other.
+    /// The session of the job. A gateway that works for one tenant works for no other.
     pub session: SessionKey,
 }
 
-/// Pages that are to be read.
+/// A job: pages to be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadJob {
     /// The pages, [`MAX_PAGES`] at most.
     pub pages: Vec<PageTarget>,
 }
 
-/// A page that is to be read, and which part of it.
+/// A page to be read, and the requested part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageTarget {
     /// The URL of the page.
     pub url: String,
-    /// How many characters of its text are passed over.
+    /// The number of characters to skip (default 0).
     #[serde(default)]
     pub offset: u64,
-    /// How many characters are wanted at most; see [`MAX_PAGE_CHARS`].
+    /// The maximum number of characters to return (default [`PAGE_CHARS`]); see [`MAX_PAGE_CHARS`].
     #[serde(default = "default_limit")]
     pub limit: u64,
-    /// Whether robots.txt of its site may forbid it. A URL that a person wrote is read all the same.
+    /// True if the site's robots.txt applies. URLs written by a user are read regardless.
     #[serde(default)]
     pub heeds_robots: bool,
 }
@@ -63,52 +62,52 @@ fn default_limit() -> u64 {
 }
 
 impl PageTarget {
-    /// The beginning of a page that a person or a tool named.
+    /// Targets the beginning of a page that a user or a tool named.
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         Self { url: url.into(), offset: 0, limit: PAGE_CHARS, heeds_robots: false }
     }
 }
 
-/// What became of a page.
+/// The result of reading a page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PageAnswer {
-    /// The URL that was asked for.
+    /// The requested URL of the page.
     pub url: String,
-    /// The page, or why there is none.
+    /// The page, or the reason for its absence.
     pub outcome: PageOutcome,
 }
 
-/// A page, or why there is none.
+/// A page, or the reason for its absence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PageOutcome {
-    /// It was read as text.
+    /// The page as text.
     Page(PageText),
-    /// It is a document that the sandbox reads.
+    /// A document for the sandbox to read.
     Document(ForeignDocument),
-    /// It was not read, for this reason.
+    /// The page was not read, for this reason.
     Refused(PageProblem),
 }
 
-/// A part of the text of a page. Everything in it may be written by anybody.
+/// A part of the text of a page. Anybody may have written the content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageText {
-    /// The URL that the page was found at, after its redirects.
+    /// The URL of the page after redirects.
     pub url: String,
-    /// The title; empty where there is none.
+    /// The title; empty if missing.
     pub title: String,
-    /// The part that was asked for, as Markdown where the page is one of HTML.
+    /// The requested part; Markdown if the page is HTML.
     pub text: String,
-    /// Characters of the whole text.
+    /// The number of characters of the whole text.
     pub total_chars: u64,
-    /// Where the next part begins, unless this is the last.
+    /// The offset of the next part; `None` for the last part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_offset: Option<u64>,
     /// The links of the text, each URL once, [`MAX_LINKS`] at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<PageLink>,
-    /// What a reader should know.
+    /// The notes for a reader of the page.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<PageNote>,
 }
@@ -116,36 +115,36 @@ pub struct PageText {
 /// A link of a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageLink {
-    /// The words that are linked.
+    /// The text of the link.
     pub text: String,
-    /// Where it leads to: a whole http or https URL.
+    /// The target: an absolute http or https URL.
     pub url: String,
 }
 
-/// What a reader of a page should know.
+/// A note for a reader of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PageNote {
-    /// The page is larger than what is read of one, or ended before it was whole: its end is missing.
+    /// The end is missing: the page is above the size limit, or ended early.
     Cut,
-    /// No main text was found: this is all text of the page, with its menus.
+    /// No main text was found: the text is the whole page with its menus.
     NoMainText,
-    /// The page is not of the type that its server says.
+    /// The page's type differs from the server's content type.
     OtherType,
-    /// Some of its characters could not be read in its charset.
+    /// Some characters are invalid in the page's charset.
     BrokenCharacters,
-    /// It has more links than are named.
+    /// The page has more links than listed.
     MoreLinks,
 }
 
 /// A document whose text only the sandbox reads.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignDocument {
-    /// The URL that it was found at, after its redirects.
+    /// The URL of the document after redirects.
     pub url: String,
-    /// Its media type, as its bytes say.
+    /// The media type, detected from the content.
     pub media_type: String,
-    /// A name for it, with the ending of its type.
+    /// A file name with the extension of the media type.
     pub name: String,
     /// All bytes of the document.
     #[serde(with = "base64_bytes")]
@@ -158,14 +157,14 @@ impl std::fmt::Debug for ForeignDocument {
     }
 }
 
-/// Why a page was not read.
+/// The problem with a page that was not read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageProblem {
     /// The kind of the problem.
     pub code: PageProblemCode,
-    /// The same as a sentence.
+    /// The problem as a sentence.
     pub sentence: String,
-    /// What the server answered, where it was reached.
+    /// The HTTP status, if the server was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
 }
@@ -174,74 +173,74 @@ pub struct PageProblem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PageProblemCode {
-    /// The URL is none, or leads where nothing is asked for.
+    /// The URL is invalid, or its target is forbidden.
     Address,
-    /// The server was not reached.
+    /// The server was unreachable.
     Unreachable,
     /// The server took too long.
     TooSlow,
-    /// It leads on and on.
+    /// The URL has too many redirects.
     TooManyRedirects,
-    /// It is larger than what is read.
+    /// The page is above the size limit.
     TooLarge,
-    /// The server broke off, or spoke no HTTP.
+    /// The server broke the connection, or spoke no HTTP.
     Protocol,
-    /// The server answered with another status than success.
+    /// The server returned a status other than success.
     Status,
-    /// The site asks not to be read by programs, or did not say.
+    /// The site's robots.txt forbids programs, or could not be read.
     Robots,
-    /// There is no text on it.
+    /// The page has no text.
     NoText,
-    /// It is neither a text nor a document.
+    /// The content is neither a text nor a document.
     Unsupported,
-    /// Its HTML is so that no text could be made of it.
+    /// The HTML is too broken to be converted to text.
     Broken,
 }
 
-/// Queries that are to be put to the engines.
+/// A job: queries for the search engines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchJob {
     /// The queries, [`MAX_QUERIES`] at most.
     pub queries: Vec<String>,
-    /// How many hits are wanted of each engine for each of them, [`MAX_HITS`] at most.
+    /// The number of hits per engine and query, [`MAX_HITS`] at most.
     pub hits: u32,
 }
 
-/// What the engines found.
+/// The results of the search engines.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchAnswer {
-    /// What was found for each query, in their order.
+    /// The results of each query, in the order of the queries.
     pub results: Vec<QueryResult>,
-    /// The engines that did not answer all queries, and why.
+    /// The engines that failed on at least one query, with the reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<EngineProblem>,
 }
 
-/// What was found for a query.
+/// The results of a query.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueryResult {
-    /// The query as it was asked.
+    /// The query as sent to the engines.
     pub query: String,
-    /// Its hits, the best of each engine first. A page that an earlier query found is not among them.
+    /// The hits, the best of each engine first. Pages found by an earlier query are left out.
     pub hits: Vec<SearchHit>,
-    /// What the engines named beyond the hits that were wanted of them, [`MAX_OTHER_BYTES`] at most.
+    /// The engines' results beyond the requested hits, [`MAX_OTHER_BYTES`] at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<SearchHit>,
-    /// Whether an engine named still more: its answer is longer than what is read of one, or there is no room.
+    /// True if an engine had more results, cut by the size limit of an answer or of this list.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,
 }
 
-/// A page that an engine knows. Anybody may have written its texts.
+/// A page that an engine found. Anybody may have written its texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchHit {
     /// The title of the page.
     pub title: String,
-    /// Where it is: a whole http or https URL.
+    /// The location: an absolute http or https URL.
     pub url: String,
-    /// Some words of it.
+    /// An excerpt of the page.
     pub snippet: String,
-    /// The engine that named it first.
+    /// The engine that found the page first.
     pub engine: String,
 }
 
@@ -254,24 +253,24 @@ pub struct EngineProblem {
     pub why: String,
 }
 
-/// Why a query is put to no engine.
+/// The reason for which a query goes to no engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum QueryFault {
-    /// It has no words.
+    /// The query has no words.
     #[error("a query is empty")]
     Empty,
-    /// It has more characters than [`MAX_QUERY_CHARS`].
+    /// The query has more than [`MAX_QUERY_CHARS`] characters.
     #[error("a query has more than {MAX_QUERY_CHARS} characters")]
     TooLong,
-    /// It has nothing to look for but operators of engines.
+    /// The query consists of search operators only.
     #[error("a query has operators only, and no words to look for")]
     OnlyOperators,
 }
 
-/// Whether there is something to look for in a query.
+/// Checks that a query has words to look for.
 ///
 /// # Errors
-/// [`QueryFault`] for what no engine should be asked.
+/// Returns [`QueryFault`] if no engine should receive the query.
 pub fn check_query(query: &str) -> Result<(), QueryFault> {
     let query = query.trim();
     if query.is_empty() {
@@ -289,33 +288,33 @@ pub fn check_query(query: &str) -> Result<(), QueryFault> {
     if query.split_whitespace().all(is_operator) { Err(QueryFault::OnlyOperators) } else { Ok(()) }
 }
 
-/// Why a job was not done.
+/// The reason for which a job was not done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OutsideError {
-    /// There is no gateway here, or no engine: a sentence that names what to set.
+    /// No gateway or no engine is configured: the sentence names the setting.
     #[error("{0}")]
     Disabled(String),
-    /// The job is none that this gateway does, now and later.
+    /// This gateway never does the job, now or later.
     #[error("{0}")]
     Refused(String),
-    /// The gateway was not reached, or it failed; the same job may succeed later.
+    /// The gateway was unreachable or failed; the same job may succeed later.
     #[error("{0}")]
     Unavailable(String),
 }
 
-/// A gateway to the outside, in this process or reached by an invocation. Needs for the latter
-/// `lambda:InvokeFunction`, and `s3:GetObject`, `PutObject` and `DeleteObject` under the tenants' `sandbox/` for
-/// answers that no payload holds.
+/// A gateway to the outside, in this process or behind an invocation. An invocation needs
+/// `lambda:InvokeFunction`, and `s3:GetObject`, `PutObject` and `DeleteObject` under the tenants' `sandbox/`
+/// for answers above the payload limit.
 pub trait Outside: Send + Sync {
-    /// Reads pages, all at once. The answers are in the order of the pages.
+    /// Reads all pages in parallel. The answers are in the order of the pages.
     fn read_pages<'a>(
         &'a self,
         context: &'a OutsideContext,
         job: ReadJob,
     ) -> BoxFuture<'a, Result<Vec<PageAnswer>, OutsideError>>;
 
-    /// Puts all queries to all engines, at once. An engine that fails is a problem in the answer; it is an error
-    /// if all do.
+    /// Sends all queries to all engines in parallel. A failed engine is a problem in the answer; only the
+    /// failure of all engines is an error.
     fn search_web<'a>(
         &'a self,
         context: &'a OutsideContext,
@@ -323,7 +322,7 @@ pub trait Outside: Send + Sync {
     ) -> BoxFuture<'a, Result<SearchAnswer, OutsideError>>;
 }
 
-/// What stands where there is no gateway: it says so.
+/// The stand-in for a missing gateway: every job fails with [`OutsideError::Disabled`].
 pub struct DisabledOutside(pub String);
 
 impl Outside for DisabledOutside {
@@ -345,7 +344,7 @@ impl Outside for DisabledOutside {
 }
 
 impl SearchHit {
-    /// About how many bytes it has as JSON.
+    /// Returns the approximate size of the hit as JSON, in bytes.
     #[must_use]
     pub fn count_bytes(&self) -> usize {
         const NAMES: usize = 50;

@@ -1,5 +1,4 @@
-//! The sandbox: runs Python that a model wrote and reads documents from anywhere, where neither can harm
-//! anything.
+//! The sandbox runs model-written Python and reads foreign documents, where neither can do harm.
 
 pub mod wire;
 
@@ -17,66 +16,66 @@ use super::SessionKey;
 use super::payload::base64_bytes;
 use super::tool::BoxFuture;
 
-/// Seconds that a job may take, from its start in the sandbox to its end.
+/// The maximum time of a job in the sandbox, in seconds.
 pub const MAX_JOB_SECONDS: u32 = 30;
-/// The most products of a job; see [`SandboxAnswer::products`].
+/// The maximum number of products of a job; see [`SandboxAnswer::products`].
 pub const MAX_PRODUCTS: usize = 20;
-/// The most bytes of a product.
+/// The maximum size of a product, in bytes.
 pub const MAX_PRODUCT: u64 = 20 * 1024 * 1024;
-/// The most bytes of all products of a job together: a function of 512 MB holds them.
+/// The maximum size of all products of a job, in bytes: a function of 512 MB holds these.
 pub const MAX_PRODUCT_BYTES: u64 = 64 * 1024 * 1024;
-/// The most bytes of all files of a job together, whichever sandbox does it.
+/// The maximum size of all files of a job, in bytes, in every sandbox.
 pub const MAX_JOB_BYTES: u64 = 200 * 1024 * 1024;
 
-/// The session of a job, and what a sandbox needs to know of the call that it is for.
+/// The session of a job, and the sandbox's facts about the call.
 #[derive(Debug, Clone)]
 pub struct JobContext {
-    /// The session of the files. What ran for one tenant runs for no other.
+    /// The session of the files. A process that ran for one tenant runs for no other.
     pub session: SessionKey,
-    /// Files of the session that lie in the current folder too, for a sandbox that reads them by itself; see
-    /// [`Sandbox::reads_files`].
+    /// Files of the session that also belong in the current folder, for a sandbox that reads files by itself;
+    /// see [`Sandbox::reads_files`].
     pub stored: Vec<ProductFile>,
-    /// Receives what the job waits for before it begins.
+    /// Receives the reasons for which the job waits before its start.
     pub waits: WaitReporter,
 }
 
 impl JobContext {
-    /// A job of this session's that brings all of its files.
+    /// Creates the context of a job that brings all of its files.
     #[must_use]
     pub fn new(session: &SessionKey) -> Self {
         Self { session: session.clone(), stored: Vec::new(), waits: WaitReporter::default() }
     }
 
-    /// The same, with a receiver of what the job waits for.
+    /// Adds a receiver of the job's waits.
     #[must_use]
     pub fn with_wait_reporter(self, report: impl Fn(JobWait) + Send + Sync + 'static) -> Self {
         Self { waits: WaitReporter(Some(Arc::new(report))), ..self }
     }
 }
 
-/// Something that a job waits for before it begins.
+/// A reason for which a job waits before its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobWait {
-    /// Its turn: the job is number `place` in line, from 1.
+    /// The queue: the job is number `place` in line, from 1.
     Queue {
-        /// The place in line.
+        /// The place in line, from 1.
         place: usize,
     },
-    /// The installation of Python and its packages: `done` of `total` parts are there.
+    /// The installation of Python and its packages: `done` of `total` parts are installed.
     Installation {
-        /// The number of parts that are there.
+        /// The number of installed parts.
         done: usize,
         /// The number of all parts.
         total: usize,
     },
 }
 
-/// A receiver of what a job waits for; the default receives nothing.
+/// A receiver of a job's waits; the default ignores every report.
 #[derive(Clone, Default)]
 pub struct WaitReporter(Option<Arc<dyn Fn(JobWait) + Send + Sync>>);
 
 impl WaitReporter {
-    /// Reports what the job waits for now.
+    /// Reports the current wait of the job.
     pub fn report(&self, wait: JobWait) {
         if let Some(report) = &self.0 {
             report(wait);
@@ -90,93 +89,94 @@ impl fmt::Debug for WaitReporter {
     }
 }
 
-/// What is to be done with which files.
+/// A job: the work and the files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SandboxJob {
-    /// What is to be done.
+    /// The work to be done.
     pub work: SandboxWork,
-    /// The files that lie in the current folder.
+    /// The files in the current folder.
     pub files: Vec<SandboxFile>,
-    /// What the block before this one left; see [`SandboxAnswer::state`].
+    /// The state after the previous block; see [`SandboxAnswer::state`].
     #[serde(default, with = "base64_bytes", skip_serializing_if = "Vec::is_empty")]
     pub state: Vec<u8>,
 }
 
-/// What is to be done.
+/// The work of a sandbox job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "arguments", rename_all = "snake_case")]
 pub enum SandboxWork {
-    /// Runs a block of Python. The value of the answer is a [`BlockValue`].
+    /// Runs a block of Python. The answer's value is a [`BlockValue`].
     Python {
-        /// The block as a model wrote it.
+        /// The block as the model wrote it.
         code: String,
-        /// The blocks before it that ended without an error, oldest first: their imports and definitions run again.
+        /// The earlier blocks that ended without an error, oldest first: their imports and definitions run
+        /// again.
         earlier: Vec<String>,
     },
-    /// Looks at files: the value is an object that has a [`LookValue`] for each name.
+    /// Describes files. The value is an object with a [`LookValue`] for each name.
     Look {
-        /// The names of the files, which are among the job's.
+        /// The names of files of the job.
         names: Vec<FileName>,
         /// The language of the labels in the descriptions.
         language: Language,
     },
-    /// Reads a document as text. The value of the answer is an [`ExtractValue`].
+    /// Reads a document as text. The answer's value is an [`ExtractValue`].
     Extract {
-        /// The name of the file, which is among the job's.
+        /// The name of a file of the job.
         name: FileName,
-        /// How many characters are passed over.
+        /// The number of characters to skip.
         offset: u64,
-        /// How many characters are wanted at most.
+        /// The maximum number of characters to return.
         limit: u64,
         /// The language of the marks between pages, slides and sheets.
         language: Language,
     },
-    /// Makes a document of a text. It is the answer's product `name`, and the value is a [`RenderValue`].
+    /// Renders a text as a document: the answer's product `name`. The value is a [`RenderValue`].
     Render {
-        /// What it is made as.
+        /// The format of the document.
         format: DocumentFormat,
-        /// The name of the document, which is none of the job's files.
+        /// The name of the document; differs from the names of the job's files.
         name: FileName,
-        /// What is rendered: HTML for `html` and `ppt`, Markdown for the others. Images in it are named as the
-        /// job's files are.
+        /// The text: HTML for `html` and `ppt`, Markdown for the others. Images in the text have the names of
+        /// the job's files.
         text: String,
-        /// The title, for what shows one beside the text; may be empty.
+        /// The title, for formats that show a title beside the text; may be empty.
         title: String,
         /// The language of the text.
         language: Language,
     },
-    /// Makes images small enough for a model. Those that were too large are products under their own names, or in
-    /// parts; the value is an object that has a [`ScaleValue`] for each name.
+    /// Scales images for a model. Scaled images are products under their own names, or in parts. The value is
+    /// an object with a [`ScaleValue`] for each name.
     Scale {
-        /// The names of the images, which are among the job's files.
+        /// The names of images among the job's files.
         names: Vec<FileName>,
-        /// The most pixels of an edge.
+        /// The maximum length of an edge, in pixels.
         max_edge: u32,
-        /// The most bytes of an image.
+        /// The maximum size of an image, in bytes.
         max_bytes: u64,
     },
 }
 
-/// What a text is made as.
+/// The format of a rendered document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DocumentFormat {
-    /// A page of HTML that loads nothing.
+    /// An HTML page that loads nothing.
     Html,
-    /// Slides as a page that loads nothing.
+    /// Slides as an HTML page that loads nothing.
     Ppt,
-    /// A document that Word opens.
+    /// A document for Word (`.docx`).
     Docx,
-    /// Slides that PowerPoint opens.
+    /// Slides for PowerPoint (`.pptx`).
     Pptx,
     /// A PDF with numbered pages.
     Pdf,
 }
 
-/// A file on its way into the sandbox or out of it.
+/// A file sent to the sandbox or returned by it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxFile {
-    /// Its name in the current folder.
+    /// The name in the current folder.
     pub name: FileName,
     /// All bytes of the file.
     #[serde(with = "base64_bytes")]
@@ -189,89 +189,89 @@ impl std::fmt::Debug for SandboxFile {
     }
 }
 
-/// How a job ended.
+/// The end of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobEnd {
-    /// It said what came of it.
+    /// The job returned a result.
     Done,
-    /// Its time was over.
+    /// The job's time was over.
     Time,
-    /// It wrote more than a job may.
+    /// The job wrote more than allowed.
     Disk,
-    /// It called what no code of good faith calls.
+    /// The job made a forbidden system call.
     Violation,
-    /// It died, most often for want of memory.
+    /// The job died, most often for lack of memory.
     Crashed,
-    /// It ended by itself without a readable result.
+    /// The job ended by itself without a readable result.
     NoResult,
-    /// The walls around it could not be put up, so that nothing was run.
+    /// The jail could not be set up, so nothing was run.
     Unjailed,
 }
 
-/// What a job printed: all of it, or its beginning and its end.
+/// The output of a job: all of it, or the beginning and the end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobOutput {
     /// The beginning of the output.
     pub head: String,
-    /// Bytes that are left out after it.
+    /// The number of bytes left out after the beginning.
     pub omitted: u64,
     /// The end of the output.
     pub tail: String,
 }
 
-/// What came of a job.
+/// The result of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SandboxAnswer {
-    /// How the job ended.
+    /// The end of the job.
     pub end: JobEnd,
-    /// How long it took in the sandbox.
+    /// The time in the sandbox, in seconds.
     pub seconds: f64,
-    /// What the job printed.
+    /// The output of the job.
     pub output: JobOutput,
-    /// What the work came to; null unless it is done. Foreign code may have made it.
+    /// The value of the work; null unless the job is done. Foreign code may have written the value.
     pub value: Value,
-    /// The files that it made or changed, by name.
+    /// The created and changed files, by name.
     pub products: Vec<SandboxFile>,
-    /// Files that it made and that are no products: too large, alone or together, too many, or no regular files.
+    /// Created files that are no products: too large (alone or together), too many, or no regular files.
     pub left_out: Vec<String>,
-    /// Its variables, for the next block. Nothing but the sandbox may read them.
+    /// The variables for the next block. Only the sandbox may read this field.
     #[serde(default, with = "base64_bytes", skip_serializing_if = "Vec::is_empty")]
     pub state: Vec<u8>,
 }
 
-/// What a block of Python says of itself.
+/// The result of a block of Python.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct BlockValue {
-    /// The exception that ended it.
+    /// The exception that ended the block.
     pub error: Option<BlockError>,
-    /// The names of the variables that the next block has.
+    /// The names of the variables kept for the next block.
     pub kept: Vec<String>,
-    /// What it has not: names, and settings of libraries.
+    /// Lost state: names of variables, and settings of libraries.
     pub lost: Vec<String>,
-    /// The files that were not written since nothing is drawn in their figures.
+    /// The files that were not written because their figures are empty.
     pub empty_figures: Vec<String>,
 }
 
-/// An exception that nothing caught.
+/// An uncaught exception of a block.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct BlockError {
-    /// Its type, as Python names it.
+    /// The type of the exception, as Python names it.
     pub kind: String,
-    /// What it says of itself.
+    /// The message of the exception.
     pub message: String,
-    /// What there is instead, if there is something: `no_input`, `no_packages`, `no_magic`, `no_await`,
-    /// `no_outside`, `no_memory`, `file_too_large` or `disk_full`.
+    /// The remedy, if any: `no_input`, `no_packages`, `no_magic`, `no_await`, `no_outside`, `no_memory`,
+    /// `file_too_large` or `disk_full`.
     pub hint: String,
     /// The line of the block.
     pub line: Option<u64>,
-    /// The lines of the block that were at work, outermost first.
+    /// The active lines of the block, outermost first.
     pub trace: Vec<String>,
 }
 
-/// What stands in a file, in short.
+/// A short description of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct LookValue {
@@ -279,68 +279,70 @@ pub struct LookValue {
     pub text: String,
     /// Facts for a reader, as in [`ExtractValue::notes`].
     pub notes: Vec<String>,
-    /// Why there is none, as [`ExtractValue::problem`] says it.
+    /// The reason for a missing description, as in [`ExtractValue::problem`].
     pub problem: String,
 }
 
 /// A part of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ExtractValue {
-    /// The part that was asked for.
+    /// The requested part of the text.
     pub text: String,
-    /// Characters of the whole, where that is known.
+    /// The number of characters of the whole, if known.
     pub total_chars: Option<u64>,
-    /// Where the next part begins, unless this is the last.
+    /// The offset of the next part; `None` for the last part.
     pub next_offset: Option<u64>,
-    /// Facts for a reader: `macros`, `links`, `pictures`, `cut`, `formulas`, `deletions`, and with a value after a
-    /// colon `encodings`, `replaced`, `images`, `objects`, `charts`, `comments`, `textless`.
+    /// Facts for a reader: `macros`, `links`, `pictures`, `cut`, `formulas`, `deletions`. With a value after
+    /// a colon: `encodings`, `replaced`, `images`, `objects`, `charts`, `comments`, `textless`.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// Why it could not be read: `encrypted`, `too_large`, `too_slow`, `broken`, `no_document` or `no_text`.
+    /// The reason for an unreadable document: `encrypted`, `too_large`, `too_slow`, `broken`, `no_document`
+    /// or `no_text`.
     #[serde(default)]
     pub problem: Option<String>,
 }
 
-/// What a rendered document lacks.
+/// The omissions of a rendered document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct RenderValue {
-    /// Why there is no document: `too_large`, `empty` or `broken`; empty if there is one.
+    /// The reason for a missing document: `too_large`, `empty` or `broken`; empty if there is a document.
     pub problem: String,
-    /// The images that the text names and that could not be shown, 50 at most.
+    /// The images named by the text that could not be shown, 50 at most.
     pub missing_images: Vec<String>,
-    /// What was left out: `scripts`, `addresses` (what would be loaded from elsewhere), `cut` (more than a
-    /// document may have).
+    /// The omitted content: `scripts`, `addresses` (content from elsewhere), `cut` (content above the limit
+    /// of a document).
     pub notes: Vec<String>,
 }
 
-/// What became of an image.
+/// The result of scaling an image.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ScaleValue {
-    /// Why it cannot be shown: `too_large`, `broken` or `no_image`; empty if it can.
+    /// The reason for an unusable image: `too_large`, `broken` or `no_image`; empty for a usable image.
     pub problem: String,
-    /// Pixels of its width as a model is shown it.
+    /// The width shown to a model, in pixels.
     pub width: u32,
-    /// Pixels of its height as a model is shown it.
+    /// The height shown to a model, in pixels.
     pub height: u32,
-    /// The products that are its parts, in order, where it is very long.
+    /// The products that are the parts of a very long image, in order.
     pub parts: Vec<FileName>,
 }
 
-/// Why a job was not done.
+/// The reason for which a job was not done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SandboxError {
-    /// There is no sandbox here, or it cannot hold code: a sentence that says why and what helps.
+    /// No sandbox is available, or it cannot confine code. The sentence names the reason and the remedy.
     #[error("{0}")]
     Disabled(String),
-    /// It was not reached, or it failed; the same job may succeed later.
+    /// The sandbox was unreachable or failed; the same job may succeed later.
     #[error("{0}")]
     Unavailable(String),
-    /// Python could not be installed or started, which is tried again: a sentence that says what failed, and when.
+    /// Python could not be installed or started; both are retried. The sentence names the failure and its
+    /// time.
     #[error("{0}")]
     Unready(String),
-    /// Too many jobs are at work; the same job may have its turn later.
+    /// Too many jobs are at work; the same job may succeed later.
     #[error("the sandbox is busy: this job is number {place} in line")]
     Busy {
         /// The place in line that the job gave up, from 1.
@@ -348,24 +350,24 @@ pub enum SandboxError {
     },
 }
 
-/// A sandbox, reached in this process or by an invocation. Needs for the latter `lambda:InvokeFunction`, and
-/// `s3:GetObject`, `PutObject` and `DeleteObject` under the tenants' `sandbox/` for what an invocation cannot
-/// hold.
+/// A sandbox in this process or behind an invocation. An invocation needs `lambda:InvokeFunction`, and
+/// `s3:GetObject`, `PutObject` and `DeleteObject` under the tenants' `sandbox/` for content above the payload
+/// limit.
 pub trait Sandbox: Send + Sync {
-    /// Bytes of all files together that a job may be given.
+    /// Returns the maximum size of all files of a job, in bytes.
     fn max_bytes(&self) -> u64;
 
-    /// How long a call that has a job done may take, the way to the sandbox and back included.
+    /// Returns the timeout of a call that runs a job, transport included (default 60 s).
     fn call_timeout(&self) -> Duration {
         Duration::from_secs(60)
     }
 
-    /// Whether it reads files of a session by itself, so that a job need not bring them.
+    /// Returns true if the sandbox reads files of a session by itself, so that jobs need not bring files.
     fn reads_files(&self) -> bool {
         false
     }
 
-    /// Does a job to its end.
+    /// Runs a job to its end.
     fn run_job<'a>(
         &'a self,
         context: &'a JobContext,
@@ -373,7 +375,7 @@ pub trait Sandbox: Send + Sync {
     ) -> BoxFuture<'a, Result<SandboxAnswer, SandboxError>>;
 }
 
-/// What stands where there is no sandbox: it says so.
+/// The stand-in for a missing sandbox: every job fails with [`SandboxError::Disabled`].
 pub struct DisabledSandbox(pub String);
 
 impl Sandbox for DisabledSandbox {

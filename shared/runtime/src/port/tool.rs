@@ -20,49 +20,48 @@ pub use toolbox::{AvailableTools, OfferedAgents, RESERVED_NAMES, Toolbox};
 use super::SessionKey;
 use super::tool_progress::ToolProgress;
 
-/// Bytes of a text that are masked while others wait.
+/// The maximum size of a text that is masked on the async thread, in bytes.
 const MAX_INLINE_MASK: usize = 256 * 1024;
 
-/// A future of a `dyn` trait.
+/// A boxed future for a `dyn` trait.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Whose call it is.
+/// The context of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolContext {
-    /// The run of a user's that the call is for.
+    /// The user's run at the root of the call's tree.
     pub run: RunId,
-    /// The way from there to the run that makes the call.
+    /// The path from the root to the run that makes the call.
     pub path: Path,
-    /// The session whose files it may touch.
+    /// The session whose files the tool may use.
     pub session: SessionKey,
-    /// The user whose run it is, the writer of its files: a guest where the session is shared with them.
+    /// The user of the run and writer of its files; a guest in a shared session.
     pub user: UserId,
-    /// The names of the files the run knows of.
+    /// The names of the run's known files.
     pub files: Vec<FileName>,
-    /// The call. With the run it is the idempotency key.
+    /// The id of the call, which with the run forms the idempotency key.
     pub call: CallId,
-    /// Which attempt at the call this is, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// How often it was interrupted before.
+    /// The number of earlier interrupts of the call.
     pub interrupts: u32,
-    /// The language of what it says to the model.
+    /// The language of texts for the model.
     pub language: Language,
-    /// Characters of its text that the model will see.
+    /// The number of characters of the result that the model will see.
     pub max_observe: u32,
-    /// Tokens of input that this model takes; 0 where none is configured.
+    /// The model's maximum input in tokens; 0 if no model is configured.
     pub max_input_tokens: u64,
-    /// What a tool of this run's kept with its newest call, for itself or for those that it works with.
+    /// The state that a tool of this run stored with its newest call, for itself or for related tools.
     pub state: Option<ToolState>,
-    /// Whether what identifies a person is masked in what it answers.
+    /// True if personal data in the result is masked.
     pub mask_pii: bool,
-    /// Where it says how far it is while it works.
+    /// The receiver of the tool's progress.
     pub progress: ToolProgress,
 }
 
 impl ToolContext {
-    /// A text of the world as this run may see it. A tool that answers with parts of one asks for it
-    /// before it cuts; every answer as a whole is masked by whoever called the tool. A long text is masked
-    /// apart from what others do meanwhile.
+    /// Masks a foreign text for this run. A tool that returns parts of a text must mask before cutting; the
+    /// caller masks every result as a whole. A long text is masked on a blocking thread.
     pub async fn mask_text(&self, text: String) -> String {
         if !self.mask_pii {
             return text;
@@ -70,12 +69,12 @@ impl ToolContext {
         if text.len() <= MAX_INLINE_MASK {
             return mask_pii(&text).into_owned();
         }
-        // What was not masked is not seen.
+        // A text that could not be masked is not shown.
         let masked = tokio::task::spawn_blocking(move || mask_pii(&text).into_owned()).await;
         masked.unwrap_or_default()
     }
 
-    /// What a receiver tells a repeat of this call by.
+    /// Returns the key by which a receiver recognises a repeat of this call.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
         let round =
@@ -84,57 +83,60 @@ impl ToolContext {
     }
 }
 
-/// Why a tool did not do what it was asked.
+/// The error of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolError {
-    /// The model sees it, and the run goes on.
+    /// The model receives the error, and the run continues.
     Failed {
         /// The kind of failure, for journals and viewers.
         reason: ToolFailure,
-        /// What the model is told; rendered from `prompts/`, or the words of whoever failed.
+        /// The text for the model: rendered from `prompts/`, or the failed service's own words.
         detail: String,
     },
-    /// Nothing was done, and it can be once a person has seen to it: the call waits for that and is
-    /// made again, under another idempotency key.
+    /// Nothing was done, and a user can remove the cause: the call waits for the user and is then repeated
+    /// under another idempotency key.
     Interrupted(Interrupt),
 }
 
 impl ToolError {
-    /// The tool ran and reports an error.
+    /// Creates the error of a tool that ran and reports a failure.
     #[must_use]
     pub fn from_detail(detail: impl Into<String>) -> Self {
         Self::Failed { reason: ToolFailure::Error, detail: detail.into() }
     }
 }
 
-/// A tool. Its arguments were checked against its schema before.
+/// A tool. The arguments are validated against the schema before a call.
 pub trait Tool: Send + Sync {
-    /// What the model is told about it.
+    /// Returns the description for the model.
     fn spec(&self, language: Language) -> ToolSpec;
 
-    /// Runs the tool once, with arguments that keep its schema.
+    /// Runs the tool once, with valid arguments.
     fn run<'a>(
         &'a self,
         context: &'a ToolContext,
         arguments: &'a Map<String, Value>,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
 
-    /// What is wrong with these arguments, if anything is.
+    /// Checks the arguments.
+    ///
+    /// # Errors
+    /// Returns the problem as a sentence if the arguments are invalid.
     fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String>;
 
-    /// The agent that it is, if it is one: then it is not run, but answered by a run one level down.
+    /// Returns the agent's spec if the tool is an agent: the call then starts a run one level down.
     fn agent(&self, language: Language) -> Option<AgentSpec> {
         let _ = language;
         None
     }
 
-    /// Whether it is offered only to agents whose files name it.
+    /// Returns true if the tool is offered only to agents whose files name it.
     fn is_for_agents_only(&self) -> bool {
         false
     }
 }
 
-/// A tool that others hold, too.
+/// A shared tool is a tool.
 impl<T: Tool + ?Sized> Tool for Arc<T> {
     fn spec(&self, language: Language) -> ToolSpec {
         (**self).spec(language)
