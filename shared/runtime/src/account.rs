@@ -1,9 +1,10 @@
-//! What the model calls of one driver reserve of their user's day, and how that is settled.
+//! The model calls of one driver that are reserved from their user's day, and the settlement of these
+//! reservations.
 //!
-//! Before a call its most is reserved; what it came to is known here until the next call of its line is
-//! reserved, and goes to the store with that. The run's end takes the last one with it; whoever
-//! leaves a run before, or waits for children, settles then. A driver that dies leaves its hold to the next one, which
-//! counts it as spent.
+//! The maximum cost of a call is reserved before the call. The real cost stays in memory until the next
+//! reservation of the same line settles it in the store. The end of a run settles the last call; a driver
+//! that leaves earlier, or waits for children, settles then. A dead driver's hold passes to the next driver,
+//! which counts it as spent.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,21 +24,21 @@ use crate::port::{RunKey, StoreError, UserKey};
 use crate::settings::{RetryPolicy, UserLimits};
 use crate::world::Ports;
 
-/// How often a payer may turn out to hold something else than was thought. Once is what happens.
+/// The maximum number of conflicts with a hold of another driver. One is normal.
 const MAX_HOLD_CONFLICTS: usize = 3;
 
-/// How often room is looked for that others hold: for a minute or so.
+/// The maximum number of waits for amounts held by other calls: about a minute.
 const MAX_HOLD_WAITS: u32 = 16;
 
-/// Longest that leaving waits for the store: a hold that stays counts as spent.
+/// Retries of a settlement when a driver leaves: an unsettled hold counts as spent.
 const SETTLE_RETRIES: RetryPolicy = RetryPolicy { attempts: 2, ..RetryPolicy::STORE };
 
-/// The account of a driver. Its calls share it.
+/// The account of a driver, shared by its calls.
 pub struct BudgetAccount {
     limits: UserLimits,
     key: RunKey,
     user: UserKey,
-    /// Tells this driver's calls from those of others.
+    /// The lease's epoch: distinguishes this driver's calls from other drivers'.
     epoch: u64,
     state: Mutex<AccountState>,
 }
@@ -49,7 +50,7 @@ struct AccountState {
     reservations: BTreeMap<CallLine, Reservation>,
 }
 
-/// A call that is reserved and not settled.
+/// A reservation that is not settled.
 #[derive(Debug, Clone)]
 struct Reservation {
     day: DayKey,
@@ -59,26 +60,26 @@ struct Reservation {
 
 #[derive(Debug, Clone, Copy)]
 enum ReservationCost {
-    /// It is what is held: another driver's call.
+    /// Another driver's call: costs the whole hold.
     OtherDriver,
-    /// It is our own.
+    /// A call of this driver.
     OwnCall {
         most: MaxUsage,
-        /// What the attempts at it cost that came to an end.
+        /// The cost of the finished attempts.
         past_attempts: Amount,
-        /// The bytes that the attempt has written which is being made, or was broken off.
+        /// The bytes written by the attempt that is running or was broken off.
         bytes_written: Option<u64>,
     },
 }
 
-/// The most that a call may use up.
+/// The maximum usage of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MaxUsage {
-    /// The tokens that the request has at most.
+    /// The maximum tokens of the request.
     pub input: u64,
-    /// The tokens that the reply may have.
+    /// The maximum tokens of the reply.
     pub output: u64,
-    /// The price of both; `None` for a model without one.
+    /// The price of both; `None` for a model without a price.
     pub price: Option<Price>,
 }
 
@@ -87,7 +88,7 @@ impl MaxUsage {
         self.amount_for_tokens(self.output)
     }
 
-    /// What is read, and so many bytes that are written.
+    /// Returns the amount of the whole input and of `bytes` bytes of output.
     fn amount_for_bytes(self, bytes: u64) -> Amount {
         self.amount_for_tokens(estimate_tokens(bytes))
     }
@@ -98,28 +99,27 @@ impl MaxUsage {
     }
 }
 
-/// Why a call may not be made.
+/// The error of a reservation: the call must not be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReserveError {
     /// The day's budget is used up.
     BudgetExhausted(Failure),
-    /// The store was not reached.
+    /// The store was unreachable.
     Unavailable(StoreError),
 }
 
 impl BudgetAccount {
-    /// The account of a driver of `key`, whose lease has this epoch.
+    /// Creates the account of a driver of `key` with this lease epoch.
     #[must_use]
     pub fn new(limits: UserLimits, key: RunKey, asked: &RunSpec, epoch: u64) -> Self {
         let user = UserKey { tenant: key.tenant.clone(), user: asked.user.clone() };
         Self { limits, key, user, epoch, state: Mutex::default() }
     }
 
-    /// Reserves the most that a call may use up, and settles the one before it. Without a budget
-    /// nothing is done.
+    /// Reserves the maximum usage of a call, and settles the previous call. Does nothing without a budget.
     ///
     /// # Errors
-    /// [`ReserveError`]: the call must not be made.
+    /// Returns [`ReserveError`] if the call must not be made.
     pub async fn reserve_budget<P: Ports>(
         &self,
         ports: &P,
@@ -134,7 +134,7 @@ impl BudgetAccount {
         let day = DayKey::at_time(self.user.clone(), now_ms);
         let mut before = self.lock_state().reservations.get(&line).cloned();
         if let Some(open) = before.take_if(|open| open.day != day) {
-            // The day before keeps what was spent on it.
+            // Money spent yesterday counts against yesterday.
             self.settle_reservation(ports, line, &open, ports.settings().store_retries).await;
         }
         let hold = Hold {
@@ -179,8 +179,8 @@ impl BudgetAccount {
         Err(ReserveError::Unavailable(StoreError::Unavailable(surprised)))
     }
 
-    /// How long to wait for what others hold, if that is all that stands in the way: it comes to less
-    /// as a rule. `None` if the budget is spent, or was waited for long enough.
+    /// Returns the wait before the next try if only held amounts stand in the way: these usually shrink.
+    /// `None` if the budget is spent, or after the last wait.
     fn hold_wait<P: Ports>(
         &self,
         ports: &P,
@@ -197,20 +197,20 @@ impl BudgetAccount {
         delay.filter(|_| self.day_bound().has_room(spent))
     }
 
-    /// An attempt at a call begins.
+    /// Marks the beginning of an attempt at a call.
     pub fn begin_attempt(&self, call: &ModelCall) {
         self.update_own_call(call, |_, _, writing| *writing = Some(0));
     }
 
-    /// It has written some more.
+    /// Adds to the bytes written by the current attempt.
     pub fn add_written_bytes(&self, call: &ModelCall, more: usize) {
         self.update_own_call(call, |_, _, writing| {
             *writing = writing.map(|bytes| bytes.saturating_add(more as u64));
         });
     }
 
-    /// It came to its end, and this is what the provider says that it cost. One that failed and says
-    /// nothing cost what it read and wrote, if it wrote anything.
+    /// Ends an attempt with the provider's reported usage. A failed attempt without reported usage costs its
+    /// input and its written output, if any was written.
     pub fn end_attempt(&self, call: &ModelCall, usage: &Usage) {
         self.update_own_call(call, |most, ended, writing| {
             let written = writing.take().unwrap_or_default();
@@ -224,7 +224,7 @@ impl BudgetAccount {
         });
     }
 
-    /// Changes what is known of a call of our own.
+    /// Changes the known cost of a call of this driver.
     fn update_own_call(
         &self,
         call: &ModelCall,
@@ -240,7 +240,7 @@ impl BudgetAccount {
         }
     }
 
-    /// What settles the last calls, for the transaction that ends the run.
+    /// Returns the settlement of the last calls, for the transaction that ends the run.
     #[must_use]
     pub fn final_settlement(&self) -> Vec<(DayKey, DayChange)> {
         let open = self.lock_state().reservations.clone();
@@ -250,12 +250,12 @@ impl BudgetAccount {
         open.into_iter().map(settled).collect()
     }
 
-    /// The run's end has settled them.
+    /// Forgets all reservations, settled by the run's end.
     pub fn clear_reservations(&self) {
         self.lock_state().reservations.clear();
     }
 
-    /// Settles what is open; what cannot be settled stays in its day as if it had been spent.
+    /// Settles all reservations; a reservation that cannot be settled counts as spent.
     pub async fn settle_all<P: Ports>(&self, ports: &P) {
         let open = self.lock_state().reservations.clone();
         for (line, open) in open {
@@ -268,7 +268,7 @@ impl BudgetAccount {
         self.lock_state().is_settling = false;
     }
 
-    /// Whether there is something to settle that nobody settles yet; whoever hears so does, by
+    /// Returns true if reservations are open and no caller settles them yet. The caller must then call
     /// [`Self::settle_all`].
     #[must_use]
     pub fn claim_settlement(&self) -> bool {
@@ -332,7 +332,7 @@ impl BudgetAccount {
 }
 
 impl Reservation {
-    /// What a call that is open came to, as far as that is known.
+    /// Returns the known cost of an open call.
     fn known_cost(&self) -> Amount {
         match self.cost {
             ReservationCost::OtherDriver => self.hold.amount,
@@ -364,7 +364,7 @@ async fn change_day<P: Ports>(
         failed += 1;
         let clock = ports.clock();
         match retries.delay_after(failed, clock.jitter()) {
-            // One whose reply was lost is recognised.
+            // The store recognises a change whose response was lost.
             Some(delay) if error.is_retryable() => clock.sleep(delay).await,
             Some(_) | None => return Err(error),
         }

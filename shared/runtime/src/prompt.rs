@@ -1,7 +1,7 @@
-//! Our own words to a model: the templates under `prompts/`, and nothing else.
+//! Djinn's own words to a model: the templates under `prompts/`.
 //!
-//! Every fragment has a name, which is its file's, and a cap; a rendering that would exceed the cap
-//! is cut and marked. `prompts/README.md` says what each is for and what fills it.
+//! Every fragment has the name of its file, and a cap. A rendering above the cap is cut and marked.
+//! `prompts/README.md` lists the purpose and the variables of each fragment.
 
 pub mod frame;
 mod own;
@@ -19,15 +19,15 @@ use serde::Serialize;
 pub use tool_description::ToolDescription;
 pub use truncate::truncate_text;
 
-/// What marks a rendering that was cut.
+/// The mark at the end of a cut rendering.
 pub const CUT_MARK: &str = "…[cut]";
 
 /// A template with its cap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragment {
-    /// Its file under `prompts/<language>/`, without the ending.
+    /// The path under `prompts/<language>/`, without the extension.
     pub name: &'static str,
-    /// The most characters a rendering has.
+    /// The maximum length of a rendering, in characters.
     pub max_chars: usize,
     en: &'static str,
     zh: &'static str,
@@ -51,31 +51,31 @@ macro_rules! fragments {
 fragments! {
     /// The instructions of the ReAct agent.
     REACT_SYSTEM = "react/system", 60_000;
-    /// What closes every request of the loop.
+    /// The end of every request of the loop.
     REACT_NEXT_STEP = "react/next_step", 70_000;
     /// The request of the call that writes the closing summary.
     REACT_SUMMARY = "react/summary", 200_000;
     /// The instructions of the planner.
     PLAN_SYSTEM = "plan/system", 60_000;
-    /// What closes the planner's requests after the first.
+    /// The end of the planner's requests after the first.
     PLAN_NEXT_STEP = "plan/next_step", 70_000;
-    /// What came of a round of tasks.
+    /// The results of a round of tasks.
     PLAN_ROUND = "plan/round", 1_200_000;
     /// The plan after a command.
     PLAN_CHANGED = "plan/changed", 300_000;
     /// The instructions of a task's agent.
     TASK_SYSTEM = "task/system", 60_000;
-    /// The question of a task: its run's, its step, and what came before.
+    /// The question of a task: the run's question, the step, and the earlier reports.
     TASK_QUESTION = "task/question", 1_200_000;
-    /// What closes every request of a task's loop.
+    /// The end of every request of a task's loop.
     TASK_NEXT_STEP = "task/next_step", 10_000;
-    /// Asks for the roles of a task's tools.
+    /// The request for the digital employees of a task's tools.
     TASK_EMPLOYEES = "task/employees", 40_000;
-    /// The instructions of an agent that others call, around those of its file.
+    /// The instructions of a named agent, around the text of the agent's file.
     AGENT_INSTRUCTIONS = "agent/instructions", 120_000;
-    /// What such an agent is called to do.
+    /// The question of a named agent.
     AGENT_QUESTION = "agent/question", 400_000;
-    /// Closes the last request of such an agent.
+    /// The end of a named agent's last request.
     AGENT_LAST_STEP = "agent/last_step", 1_000;
     /// The output style `html`.
     STYLE_HTML = "style/html", 1_000;
@@ -85,158 +85,158 @@ fragments! {
     STYLE_TABLE = "style/table", 1_000;
     /// The output style `ppt`.
     STYLE_PPT = "style/ppt", 1_000;
-    /// What the model is told about `file_tool`.
+    /// The model's description of `file_tool`.
     TOOL_FILE = "tool/file_tool", 3_000;
-    /// What the planner is told about `planning`.
+    /// The planner's description of `planning`.
     TOOL_PLANNING = "tool/planning", 3_000;
-    /// What a model is told about `ask_user`.
+    /// The model's description of `ask_user`.
     TOOL_ASK_USER = "tool/ask_user", 2_000;
-    /// What an agent is told about `python`.
+    /// The agent's description of `python`.
     TOOL_PYTHON = "tool/python", 3_000;
-    /// What an agent is told about `look`.
+    /// The agent's description of `look`.
     TOOL_LOOK = "tool/look", 1_000;
-    /// What an agent is told about `collect`.
+    /// The agent's description of `collect`.
     TOOL_COLLECT = "tool/collect", 1_000;
-    /// What an agent is told about `render`.
+    /// The agent's description of `render`.
     TOOL_RENDER = "tool/render", 1_000;
-    /// What the model is told about `web_fetch`.
+    /// The model's description of `web_fetch`.
     TOOL_WEB_FETCH = "tool/web_fetch", 2_000;
-    /// What an agent is told about `search_round`.
+    /// The agent's description of `search_round`.
     TOOL_SEARCH_ROUND = "tool/search_round", 2_000;
-    /// What an agent is told about `cite`.
+    /// The agent's description of `cite`.
     TOOL_CITE = "tool/cite", 1_000;
-    /// A part of a page of the web.
+    /// A part of a web page.
     WEB_PAGE = "tool/web_page", 1_200_000;
-    /// A page that could not be read.
+    /// The error for an unreadable web page.
     WEB_PAGE_PROBLEM = "tool/web_page_problem", 2_000;
-    /// A job that the gateway did not do.
+    /// The error for a job that the gateway rejected.
     WEB_REFUSED = "tool/web_refused", 2_000;
-    /// What a round of a search found.
+    /// The results of a search round.
     SEARCH_RESULT = "tool/search_result", 1_200_000;
     /// An answer with its sources.
     CITE_RESULT = "tool/cite_result", 1_200_000;
     /// The texts of a session's files.
     COLLECT_RESULT = "tool/collect_result", 1_200_000;
-    /// A document that was made.
+    /// The note about a rendered document.
     RENDER_RESULT = "tool/render_result", 20_000;
-    /// A document that could not be made.
+    /// The error for a document that could not be rendered.
     RENDER_PROBLEM = "tool/render_problem", 1_000;
-    /// What came of a block of Python.
+    /// The result of a block of Python.
     PYTHON_RESULT = "tool/python_result", 200_000;
-    /// What stands in the files of a session, in short.
+    /// Short descriptions of the files of a session.
     LOOK_RESULT = "tool/look_result", 100_000;
-    /// A document that cannot be read.
+    /// The error for an unreadable document.
     DOCUMENT_PROBLEM = "tool/document_problem", 1_000;
-    /// What a reader of a document should know.
+    /// The notes for the reader of a document.
     DOCUMENT_NOTE = "tool/document_note", 3_000;
-    /// A job that the sandbox did not do.
+    /// The error for a job that the sandbox did not do.
     SANDBOX_REFUSED = "tool/sandbox_refused", 2_000;
-    /// A file was written.
+    /// The note that a file was written.
     FILE_WRITTEN = "tool/file_written", 1_000;
     /// A part of a file.
     FILE_READ = "tool/file_read", 1_200_000;
-    /// The answer for a file that does not exist.
+    /// The error for a missing file.
     FILE_MISSING = "tool/file_missing", 8_000;
-    /// Not a text file.
+    /// The error for a file without text.
     FILE_NOT_TEXT = "tool/file_not_text", 1_000;
-    /// A file name or content that cannot be written.
+    /// The error for an invalid file name or content.
     FILE_REFUSED = "tool/file_refused", 1_000;
-    /// The file store is unreachable.
+    /// The error for an unreachable file store.
     FILE_UNAVAILABLE = "tool/file_unavailable", 1_000;
-    /// The source of a tool does not answer.
+    /// The error for an unreachable tool source.
     TOOL_UNAVAILABLE = "tool/unavailable", 1_000;
-    /// The answer of a tool that ran.
+    /// The output of a finished tool.
     OUTCOME_DONE = "outcome/done", 1_200_000;
-    /// A tool's answer that was cut.
+    /// The cut output of a tool.
     OUTCOME_CUT = "outcome/cut", 1_200_000;
-    /// A long text of which the beginning and the end are shown.
+    /// The beginning and the end of a long text.
     OUTCOME_SHORTENED = "outcome/shortened", 1_200_000;
-    /// Names the images of a result, behind its text.
+    /// The names of the images of a result, after the result's text.
     OUTCOME_IMAGES = "outcome/images", 1_200_000;
-    /// A tool that does not exist.
+    /// The error for an unknown tool.
     OUTCOME_UNKNOWN_TOOL = "outcome/unknown_tool", 8_000;
-    /// A tool that is another than was offered.
+    /// The error for a tool that changed after the offer.
     OUTCOME_TOOL_CHANGED = "outcome/tool_changed", 1_000;
-    /// Arguments that cannot be used.
+    /// The error for invalid arguments.
     OUTCOME_BAD_ARGUMENTS = "outcome/bad_arguments", 4_000;
-    /// A command that makes no plan.
+    /// The error for a command without a valid plan.
     OUTCOME_BAD_PLAN = "outcome/bad_plan", 4_000;
-    /// The answer for a tool that failed by itself.
+    /// The error of a failed tool.
     OUTCOME_ERROR = "outcome/error", 12_000;
-    /// A tool that took too long.
+    /// The error for a tool that timed out.
     OUTCOME_TIMED_OUT = "outcome/timed_out", 1_000;
-    /// A tool that crashed its process.
+    /// The error for a tool that crashed its process.
     OUTCOME_CRASHED = "outcome/crashed", 1_000;
-    /// A `once` call that may have happened.
+    /// The note about an uncertain `once` call.
     OUTCOME_UNCERTAIN = "outcome/uncertain", 2_000;
-    /// Too many calls in one reply.
+    /// The error for too many calls in a reply.
     OUTCOME_TOO_MANY = "outcome/too_many", 1_000;
-    /// A call to an agent from the lowest level.
+    /// The error for a call of an agent from the lowest level.
     OUTCOME_TOO_DEEP = "outcome/too_deep", 1_000;
-    /// A call that would have told others what the run has read.
+    /// The error for a call that would have sent untrusted content out.
     OUTCOME_UNTRUSTED = "outcome/untrusted", 1_000;
-    /// A call that was stopped with its run.
+    /// The note about a call that was stopped with its run.
     OUTCOME_STOPPED = "outcome/stopped", 1_000;
-    /// A call that a person did not want, or did not answer for in time.
+    /// The note about a call that a user rejected or did not answer in time.
     OUTCOME_SKIPPED = "outcome/skipped", 1_000;
-    /// What a person said instead of a call's result.
+    /// A user's words in place of a call's result.
     OUTCOME_ANSWERED = "outcome/answered", 20_000;
-    /// A person changed a call's arguments.
+    /// The note that a user changed a call's arguments.
     OUTCOME_CHANGED = "outcome/changed", 10_000;
-    /// What the user answers to a question of the model's.
+    /// The user's answer to a clarification.
     OUTCOME_USER_ANSWER = "outcome/user_answer", 20_000;
-    /// A question of the model's that the user did not answer.
+    /// The note that the user did not answer a clarification.
     OUTCOME_NO_ANSWER = "outcome/no_answer", 1_000;
-    /// The last reply was cut off.
+    /// The nudge after a reply that was cut off.
     NOTE_CUT_OFF = "note/cut_off", 1_000;
-    /// The last reply was empty.
+    /// The nudge after an empty reply.
     NOTE_EMPTY = "note/empty", 1_000;
-    /// The planner has a plan refused, and answers in words.
+    /// The nudge after a reply in words to a rejected plan.
     NOTE_NO_PLAN = "note/no_plan", 1_000;
-    /// An agent's answer has not the form that its file names.
+    /// The nudge after an agent's answer in another format than the agent's file requires.
     NOTE_BAD_ANSWER = "note/bad_answer", 4_000;
-    /// What came of the calls that an agent's file has made before its first turn.
+    /// The results of the calls that an agent's file makes before the first turn.
     NOTE_PREPARED = "note/prepared", 1_200_000;
-    /// A call brings the same result again and again.
+    /// The nudge after a call that returned the same result several times.
     NOTE_REPEATED = "note/repeated", 1_000;
-    /// What the user said while the run was at work.
+    /// A user message to a run at work.
     NOTE_SAID = "note/said", 20_000;
-    /// What a person changed of the plan while its steps were at work.
+    /// A user's changes of the plan while its steps ran.
     NOTE_PLAN_EDITED = "note/plan_edited", 60_000;
-    /// A question that came with files.
+    /// A question with attached files.
     NOTE_ATTACHED = "note/attached", 450_000;
-    /// In the message that shows the images of a question.
+    /// The text of the message with the images of a question.
     NOTE_ATTACHED_IMAGES = "note/attached_images", 10_000;
-    /// What images of a result are, in the message that holds them.
+    /// The text of the message with the images of a result.
     NOTE_IMAGES = "note/images", 10_000;
-    /// An image that cannot be read.
+    /// The note about an unreadable image.
     NOTE_IMAGE_MISSING = "note/image_missing", 1_000;
-    /// Older turns did not fit.
+    /// The note that older turns were left out.
     NOTE_LEFT_OUT = "note/left_out", 1_000;
-    /// What placeholders stand for.
+    /// The explanation of placeholders for URLs.
     NOTE_URLS = "note/urls", 1_000;
-    /// What is masked in results.
+    /// The explanation of masking in results.
     NOTE_MASKED = "note/masked", 1_000;
-    /// Asks for older turns to be summed up.
+    /// The request to sum up older turns.
     COMPACT_REQUEST = "compact/request", 1_200_000;
-    /// What older turns were summed up to.
+    /// The summary of older turns.
     COMPACT_EARLIER = "compact/earlier", 60_000;
-    /// How a model without tool calls of its own calls tools.
+    /// Instructions for tool calls in text, for a model without native tool calls.
     STRUCT_PARSE = "model/struct_parse", 60_000;
-    /// How such a model is shown a result.
+    /// A tool result for a model without native tool calls.
     STRUCT_RESULT = "model/struct_result", 1_200_000;
-    /// The frame around text that others wrote.
+    /// The untrusted frame around foreign text.
     FRAME = "frame/untrusted", 1_200_000;
-    /// The words of a user, as a message.
+    /// A user's question as a message.
     QUESTION = "conversation/question", 100_000;
     /// The answer to an earlier question of the session.
     ANSWER = "conversation/answer", 200_000;
-    /// What another user of the session asked, and its answer.
+    /// An exchange of another user of the session.
     OF_ANOTHER = "conversation/of_another", 300_000;
 }
 
 impl Fragment {
-    /// The template in this language, before anything is rendered.
+    /// Returns the unrendered template in a language.
     #[must_use]
     pub fn template(&self, language: Language) -> &'static str {
         match language {
@@ -245,32 +245,32 @@ impl Fragment {
         }
     }
 
-    /// Whether it is what a model is told about a tool, with a section for each parameter.
+    /// Returns true if the fragment describes a tool, with a section for each parameter.
     #[must_use]
     pub fn describes_tool(&self) -> bool {
         self.name.starts_with("tool/") && self.en.contains("\n## ")
     }
 }
 
-/// Renders fragments. In templates the filter `framed` frames what others wrote as data.
+/// Renders fragments. The filter `framed` of the templates frames foreign text as data.
 #[derive(Default)]
 pub struct Prompts {
-    /// Templates of ours that were rendered before.
+    /// Djinn's templates, compiled at their first rendering.
     compiled: Arc<CompiledTemplates>,
-    /// What a deployment has in their place now.
+    /// The deployment's current templates.
     own: RwLock<Arc<OwnPrompts>>,
 }
 
 type CompiledTemplates = RwLock<BTreeMap<(&'static str, Language), Template<'static, 'static>>>;
 
-/// The version of our templates, in hex.
+/// The version of Djinn's own templates, in hex.
 static SHIPPED_VERSION: LazyLock<String> = LazyLock::new(|| {
     let all: Vec<String> =
         ALL.iter().map(|f| format!("{}\0{}\0{}\0", f.name, f.en, f.zh)).collect();
     sha256_hex(all.concat().as_bytes())
 });
 
-/// What templates are compiled in.
+/// The environment in which templates are compiled.
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -279,11 +279,10 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
 });
 
 impl Prompts {
-    /// Fills a fragment. What does not fit its cap is cut and marked.
+    /// Renders a fragment. Text above the fragment's cap is cut and marked.
     ///
-    /// A template that cannot be rendered is a bug that the tests of `prompts/` find; should it
-    /// happen nevertheless it is logged, and the model gets the template as it stands. Of a deployment's own
-    /// template it gets ours.
+    /// A template that cannot be rendered is a bug, which the tests of `prompts/` find. Such a bug is logged,
+    /// and the model receives the unrendered template. A deployment's own template is replaced by Djinn's.
     pub fn render(
         &self,
         language: Language,
@@ -303,7 +302,7 @@ impl Prompts {
         truncate_text(&text, fragment.max_chars)
     }
 
-    /// A deployment's own template, filled. It is compiled each time: few are, and they may change.
+    /// Renders a deployment's own template. Compiles on every call: own templates are few and can change.
     fn render_own(
         &self,
         language: Language,
@@ -320,8 +319,8 @@ impl Prompts {
             .ok()
     }
 
-    /// Fills the instructions of an agent's file. What does not fit is cut and marked; what cannot be
-    /// rendered stands as it is written, which its reader has tried to rule out.
+    /// Renders the instructions of an agent's file. Text above `max_chars` is cut and marked. Instructions
+    /// that cannot be rendered are returned unrendered; the reader of the file checks for this.
     pub fn render_text(
         &self,
         template: &str,
@@ -338,7 +337,7 @@ impl Prompts {
         truncate_text(&text, max_chars)
     }
 
-    /// Each turn renders all of a conversation anew: a template is compiled once.
+    /// Compiles a template once: every turn renders its whole conversation again.
     fn compile_template(
         &self,
         language: Language,
@@ -349,20 +348,20 @@ impl Prompts {
         if let Some(template) = known {
             return Ok(template);
         }
-        // The template's own line end is not part of it; white space that a value brings is.
+        // Only the template's own line end is trimmed, never white space from a value.
         let template = ENVIRONMENT.template_from_str(fragment.template(language).trim())?;
         let mut compiled = self.compiled.write().unwrap_or_else(PoisonError::into_inner);
         Ok(compiled.entry(key).or_insert(template).clone())
     }
 
-    /// What others wrote, framed as data, of at most `max_chars` characters.
+    /// Frames foreign text as data, cut to `max_chars` characters.
     #[must_use]
     pub fn frame_text(&self, text: &str, max_chars: usize) -> String {
         frame::frame_text(text, max_chars.min(FRAME.max_chars))
     }
 
-    /// What a model is told about a tool: the fragment's text up to the first heading, and each
-    /// `## parameter` section.
+    /// Returns the description of a tool: the fragment's text up to the first heading, and each `##
+    /// parameter` section.
     pub fn describe_tool(&self, language: Language, fragment: Fragment) -> ToolDescription {
         let text = self.render(language, fragment, ());
         let mut sections = text.split("\n## ");
@@ -374,17 +373,17 @@ impl Prompts {
         ToolDescription { description, parameters }
     }
 
-    /// SHA-256 over all fragments: which prompts a run was started with.
+    /// Returns the SHA-256 over all current fragments.
     pub fn version(&self) -> String {
         self.own().version(&SHIPPED_VERSION)
     }
 
-    /// Puts these in the place of ours from now on, and of what stood there.
+    /// Replaces the deployment's own prompts from now on.
     pub fn replace_own(&self, own: OwnPrompts) {
         *self.own.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(own);
     }
 
-    /// The same prompts, which stay as they are now.
+    /// Returns a copy of the current prompts that never changes.
     #[must_use]
     pub fn snapshot(&self) -> Self {
         Self { compiled: Arc::clone(&self.compiled), own: RwLock::new(self.own()) }

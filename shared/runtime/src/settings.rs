@@ -1,4 +1,4 @@
-//! How long a driver waits for what, and how often it tries.
+//! The driver's periods, limits and retries.
 
 mod outage_policy;
 mod test_settings;
@@ -12,79 +12,80 @@ use djinn_settings::table::runtime::{
     HAND_OVER_MARGIN_SECONDS, IDLE_STREAM_SECONDS, PROVIDER_PATIENCE_SECONDS, RETENTION_DAYS,
 };
 
-/// What makes of a variable, also of one of a deployment's own tools, a reason not to start.
+/// The error for an invalid variable, also of a deployment's own tools: the process does not start.
 pub use djinn_settings::InvalidSetting;
 pub use outage_policy::{NextAttempt, OutagePolicy, PassingFailure};
 pub use user::UserLimits;
 
-/// The driver's periods and bounds. Tests shorten them; a deployment changes the margin and the
-/// retention.
+/// The driver's periods and limits. Tests shorten the periods. A deployment sets the handoff margin, the idle
+/// time of streams, the patience with providers, the retention and the limits of users.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// How long a lease holds without renewal.
+    /// The time until a lease lapses without renewal (default 15 s).
     pub lease: Duration,
-    /// How often it is renewed; a third of the lease leaves two tries.
+    /// The time between two renewals (default 5 s); a third of the lease leaves two tries.
     pub renew_every: Duration,
-    /// How often the mailbox is read while anything is in flight, at least: children at work elsewhere have
-    /// it read more often.
+    /// The maximum time between two reads of the mailbox while an effect runs (default 1 s). Children with
+    /// another driver shorten the time.
     pub mailbox_every: Duration,
-    /// Longest a client hears nothing. Below every idle limit on the way (an edge-optimised API
-    /// Gateway cuts at 30 s, and some proxies far sooner); the original's is 10 s.
+    /// The maximum silence of a stream (default 5 s). Below every idle limit on the way: an edge-optimised
+    /// API Gateway cuts at 30 s, and some proxies far sooner. The original's heartbeat is 10 s.
     pub heartbeat_every: Duration,
-    /// How long before its deadline a driver starts to hand over.
+    /// The time before its deadline at which a driver starts the handoff (default 30 s).
     pub hand_over_margin: Duration,
-    /// How often one writer adds to the live log at most.
+    /// The minimum time between two additions of a writer to the live log (default 250 ms).
     pub live_every: Duration,
-    /// How often a viewer looks for news.
+    /// The time between two polls of a viewer (default 250 ms).
     pub follow_every: Duration,
-    /// How often a response that follows a run looks whether it still has its place among its user's
-    /// streams, where their number has a bound.
+    /// The time between two checks that a following response still has its place among its user's streams
+    /// (default 10 s). Applies if the number of streams is limited.
     pub stream_slot_every: Duration,
-    /// How often a child that somebody else works on is looked after: one that nobody drives is
+    /// The time between two checks of a child with another driver (default 30 s). A child without a driver is
     /// dispatched again.
     pub dispatch_every: Duration,
-    /// How long a response goes on whose driver only waits for children that others work on, after the last
-    /// entry or preview that was sent. Then it ends with how to go on: a function that waits costs as much
-    /// as one that works. Of no interest where an invocation has no deadline.
+    /// The time after the last sent entry or preview for which a response stays open, if its driver only
+    /// waits for children with other drivers (default 120 s). The response then ends with instructions to
+    /// resume: a waiting function costs as much as a working function. Irrelevant for invocations without a
+    /// deadline.
     pub idle_stream: Duration,
-    /// The same for clients whose protocol does not say that they come back.
+    /// The same time for clients whose protocol does not promise a reconnect (default 840 s).
     pub idle_stream_unresumable: Duration,
-    /// How long one look of a viewer keeps the driver writing previews.
+    /// The time for which a viewer's poll keeps the driver writing previews (default 20 s).
     pub watch_for: Duration,
-    /// Bytes that wait for a slow client before an entry has no room: then its response ends with how
-    /// to go on.
+    /// The bytes buffered for a slow client, above which an entry has no room (default 256 KiB). The response
+    /// then ends with instructions to resume.
     pub client_buffer: usize,
-    /// How long pieces of a message are collected before they are sent as one, to clients whose protocol
-    /// asks for it.
+    /// The time for which pieces of a message are merged, for clients whose protocol requires this (default
+    /// 50 ms).
     pub preview_merge_window: Duration,
-    /// The waits for a model's provider that fails in a way that passes.
+    /// The waits for a model provider with a transient failure.
     pub outages: OutagePolicy,
-    /// The waits for a reservation that others hold, and for alarms.
+    /// The waits for reservations held by other calls, and for alarms.
     pub hold_retries: RetryPolicy,
-    /// Retries of a store operation, on top of those of the client library.
+    /// Retries of a store operation, in addition to the client library's.
     pub store_retries: RetryPolicy,
-    /// How long a journal is kept after its run ended.
+    /// The time for which a journal is kept after its run's end (default 30 days).
     pub retention: Duration,
-    /// How long an answer of a tool source holds before it is asked again.
+    /// The time for which a tool source's answer is cached (default 5 s).
     pub tool_sources_fresh: Duration,
-    /// The most that a tool call may take, whatever its tool declares.
+    /// The maximum time of a tool call, whatever the tool declares (default unlimited).
     pub tool_timeout: Duration,
-    /// What one user may do.
+    /// The limits of one user.
     pub user: UserLimits,
-    /// For tests only: a driver that has appended a record starts nothing more, and hands over when
-    /// what it has started is done.
+    /// For tests only: after appending a record a driver starts no more work, and hands over when the started
+    /// work is done.
     pub hand_over_after_record: bool,
 }
 
-/// What is left of a function's fifteen minutes less the margin of the hand-over, rounded down.
+/// A function's fifteen minutes less the default handoff margin, rounded down.
 const MAX_IDLE_STREAM: Duration = Duration::from_secs(840);
 
 impl Settings {
-    /// The settings of a deployment, of which the rest are the defaults. On a laptop, where `DJINN_LOCAL` is
-    /// 1, tests change others through `DJINN_TEST_SETTINGS`; anywhere else that is refused.
+    /// Reads a deployment's settings; the rest have their defaults. If `DJINN_LOCAL` is 1, tests change other
+    /// settings through `DJINN_TEST_SETTINGS`, which is an error anywhere else.
     ///
     /// # Errors
-    /// [`InvalidSetting`] names the variable.
+    /// Returns [`InvalidSetting`] with the name of an invalid variable.
     pub fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
         let days: u64 = RETENTION_DAYS.read_number(var)?;
         let patience = Duration::from_secs(PROVIDER_PATIENCE_SECONDS.read_number(var)?);
@@ -130,19 +131,19 @@ impl Default for Settings {
     }
 }
 
-/// How often something is tried, and how long is waited in between.
+/// The number of attempts and the waits between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Tries in all, at least 1.
+    /// The number of attempts in all, at least 1.
     pub attempts: u32,
-    /// The most that is waited before the second try; doubled for each one after.
+    /// The maximum wait before the second attempt; doubled for each later attempt.
     pub base: Duration,
-    /// The most that is ever waited.
+    /// The upper limit of every wait.
     pub cap: Duration,
 }
 
 impl RetryPolicy {
-    /// Reservations that others hold, and alarms: 3 attempts, 0.5 s base, 8 s cap.
+    /// Reservations held by other calls, and alarms: 3 attempts, 0.5 s base, 8 s cap.
     pub const HOLD: Self =
         Self { attempts: 3, base: Duration::from_millis(500), cap: Duration::from_secs(8) };
 
@@ -150,9 +151,9 @@ impl RetryPolicy {
     pub const STORE: Self =
         Self { attempts: 4, base: Duration::from_millis(50), cap: Duration::from_secs(1) };
 
-    /// How long to wait after `failed` tries (from 1) before the next one, or `None` when there is
-    /// none left. Full jitter: `jitter` in `0.0..1.0` chooses a point between nothing and the most,
-    /// after "Exponential Backoff And Jitter" (AWS Architecture Blog, 2015).
+    /// Returns the wait after `failed` attempts (from 1), or `None` after the last attempt. Full jitter:
+    /// `jitter` in `0.0..1.0` scales the maximum wait, after "Exponential Backoff And Jitter" (AWS
+    /// Architecture Blog, 2015).
     #[must_use]
     pub fn delay_after(&self, failed: u32, jitter: f64) -> Option<Duration> {
         if failed >= self.attempts {
@@ -163,24 +164,24 @@ impl RetryPolicy {
     }
 }
 
-/// A duration in milliseconds.
+/// Converts a duration to milliseconds.
 #[must_use]
 pub fn to_millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// When the records of a run may be deleted, Unix seconds: its retention after the last moment it
-/// can end at. (A record is written once, so its expiry cannot wait for the real end.)
+/// Returns the time after which a run's records may be deleted, in Unix seconds: the retention after the
+/// latest possible end. (A record is written once, so its expiry cannot wait for the real end.)
 #[must_use]
 pub fn expiry_s(settings: &Settings, ends_at_ms: i64) -> i64 {
     ends_at_ms.saturating_add(to_millis(settings.retention)).div_euclid(1000)
 }
 
-/// How long a run may wait for people: as long as its metadata is kept.
+/// The maximum pause of a run for human requests: the lifetime of its metadata.
 const MAX_PAUSE: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
-/// When the records of this run may be deleted, Unix seconds. One that asks people may wait for long
-/// in its middle, and its first records must be there when it goes on.
+/// Returns the time after which this run's records may be deleted, in Unix seconds. A run with human requests
+/// can pause for long, and its first records must still exist when it resumes.
 #[must_use]
 pub fn journal_expiry_s(settings: &Settings, run: &Run) -> i64 {
     let pause = if run.spec().settings.human.enabled { MAX_PAUSE } else { Duration::ZERO };

@@ -1,8 +1,8 @@
-//! The list of all texts that people tell and models write. Bounds, the deny list, the deployment's checker
-//! and masking go by it.
+//! The list of all texts from users and models. Length limits, the deny list, the deployment's checker and
+//! masking use this list.
 //!
-//! Every type is taken apart without `..`: a new member does not compile until somebody says here whether it
-//! is a text. What is none says why.
+//! Every type is destructured without `..`: a new field does not compile until it is listed here as a text or
+//! not. A comment explains each field that is no text.
 
 mod json;
 mod question;
@@ -26,66 +26,66 @@ use crate::port::tool::ToolError;
 use crate::port::tool_progress::MAX_PROGRESS;
 use crate::prompt::truncate_text;
 
-/// Bytes of a question.
+/// The maximum length of a question, in bytes.
 pub const MAX_QUESTION: usize = 64 * 1024;
 
-/// Characters of a question's own instructions.
+/// The maximum length of a question's own instructions, in characters.
 pub const MAX_BASE_PROMPT: usize = 20_000;
 
-/// Bytes of a comment.
+/// The maximum length of a comment, in bytes.
 pub const MAX_COMMENT: usize = 4 * 1024;
 
-/// Bytes of all that stands in changed arguments: as many as a model may write.
+/// The maximum size of changed arguments in bytes, as for a model's arguments.
 pub const MAX_PARAMETERS: usize = 1024 * 1024;
 
-/// Characters of a session's title.
+/// The maximum length of a session's title, in characters.
 pub const MAX_TITLE: usize = 200;
 
-/// Characters of a file's description.
+/// The maximum length of a file's description, in characters.
 pub const MAX_DESCRIPTION: usize = 1_500;
 
-/// Characters of a result that are kept at all.
+/// The maximum length of a stored result, in characters.
 const MAX_RESULT: usize = 10_000_000;
 
-/// Characters of a failure, and of whatever else is no result.
+/// The maximum length of a failure or of other text beside results, in characters.
 const MAX_FAILURE: usize = 10_000;
 
-/// The member that holds a question.
+/// The field that holds a question.
 pub const QUESTION: &str = "question";
 
-/// The member that holds the files of a question.
+/// The field that holds the files of a question.
 pub const ATTACHMENTS: &str = "attachments";
 
-/// A text, and where it stands.
+/// A text and its field.
 pub struct ContentText<'a> {
-    /// The member of the request or the reply.
+    /// The field of the request or the reply.
     pub field: &'static str,
     slot: TextSlot<'a>,
     bound: TextBound,
 }
 
-/// What may become of a text.
+/// The slot of a text: replaceable or not.
 enum TextSlot<'a> {
-    /// Another may stand in its place.
+    /// A text that a replacement can change.
     Words(&'a mut String),
-    /// It names something, and passes as it is or not at all.
+    /// A name, which is accepted unchanged or not at all.
     Name(&'a str),
 }
 
-/// How long a text may be.
+/// The maximum length of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TextBound {
     Bytes(usize),
     Characters(usize),
-    /// Bytes of all texts of its field.
+    /// The bytes of all texts of the field together.
     TotalBytes(usize),
-    /// A reply has at most 8 MB, its arguments 1 MB each: they are cut where they are read.
+    /// No limit here: the reader of a reply cuts it at 8 MB, and its arguments at 1 MB each.
     Unbounded,
 }
 
-/// What is told or written, with all of its texts.
+/// Input or output with a list of all of its texts.
 pub trait HasTexts {
-    /// Its texts, the empty ones left out.
+    /// Returns the texts that are not empty.
     fn texts(&mut self) -> Vec<ContentText<'_>>;
 }
 
@@ -98,7 +98,7 @@ impl<'a> ContentText<'a> {
         Self { field, slot: TextSlot::Name(name), bound: most }
     }
 
-    /// The text, or the name, as it stands now.
+    /// Returns the current text or name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match &self.slot {
@@ -107,7 +107,7 @@ impl<'a> ContentText<'a> {
         }
     }
 
-    /// Whether this may stand in its place.
+    /// Returns true if `other` may replace this text.
     #[must_use]
     pub fn can_become(&self, other: &str) -> bool {
         match &self.slot {
@@ -116,7 +116,7 @@ impl<'a> ContentText<'a> {
         }
     }
 
-    /// Puts another in its place, if it may have one.
+    /// Replaces the text; a name stays unchanged.
     pub fn replace_with(self, with: String) {
         match self.slot {
             TextSlot::Words(words) => *words = with,
@@ -124,8 +124,8 @@ impl<'a> ContentText<'a> {
         }
     }
 
-    /// What is kept of a text that may be as long as a tool likes: no more than its bound, and none of the
-    /// control characters that break terminals and providers.
+    /// Returns a readable copy of a tool's text: cut to its limit, without the control characters that break
+    /// terminals and providers.
     pub(crate) fn to_readable(&self) -> String {
         let most = match self.bound {
             TextBound::Bytes(most) | TextBound::Characters(most) | TextBound::TotalBytes(most) => {
@@ -138,10 +138,10 @@ impl<'a> ContentText<'a> {
     }
 }
 
-/// Whether every text that came in keeps its bound. This is found out before any is looked through.
+/// Checks the length of every incoming text, before any check of the content.
 ///
 /// # Errors
-/// `too_long`, of a question `query_too_long`, about the member.
+/// Returns `too_long`, or `query_too_long` for a question, with the name of the field.
 pub fn check_bounds(told: &mut (impl HasTexts + ?Sized)) -> Result<(), Failure> {
     let mut together: BTreeMap<&str, usize> = BTreeMap::new();
     for text in told.texts() {
@@ -205,7 +205,7 @@ impl HasTexts for ResponseRecord {
             by: _,
             answer,
             comment,
-            // Compared with what is asked, and never kept if it differs.
+            // Only compared with the request's digest; never stored if different.
             digest: _,
             via: _,
         } = self;
@@ -225,8 +225,8 @@ impl HasTexts for ResponseRecord {
     }
 }
 
-/// A file that a person adds or announces. Its content is for the tools, whose results are framed as what
-/// others wrote; what a model makes of it is looked at where that goes out.
+/// A file that a user adds or announces. Tools read the content, and their results are framed as foreign
+/// text; a model's text about it is checked where it is sent out.
 impl HasTexts for NewFile {
     fn texts(&mut self) -> Vec<ContentText<'_>> {
         let Self { name, description, internal: _, media_type: _, uploaded: _, writer: _ } = self;
@@ -242,10 +242,10 @@ impl HasTexts for NewFile {
     }
 }
 
-/// What a person calls a session.
+/// The title that a user gives a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionTitle {
-    /// The title as its owner wrote it.
+    /// The title as the owner wrote it.
     pub title: String,
 }
 
@@ -256,21 +256,21 @@ impl HasTexts for SessionTitle {
     }
 }
 
-/// The texts of a reply: what it says, and what each of its calls does.
+/// The texts of a reply: its words, and the arguments of each call.
 pub struct ReplyTexts<'a> {
-    /// The texts of the message itself: what it says, and its thoughts.
+    /// The texts of the message itself: words and reasoning.
     pub message: Vec<ContentText<'a>>,
-    /// Titles and steps of plans, names, descriptions and contents of files, questions to people: whatever a
-    /// model has tools do stands in the arguments of its calls.
+    /// The texts of each call's arguments. Titles and steps of plans, names, descriptions and contents of
+    /// files, and questions to users are all arguments of calls.
     pub calls: Vec<Vec<ContentText<'a>>>,
 }
 
-/// The texts of a reply.
+/// Returns the texts of a reply.
 pub fn reply_texts(reply: &mut Reply) -> ReplyTexts<'_> {
     let Reply { text, reasoning, calls, finish: _, usage: _ } = reply;
     let mut of_reply = vec![ContentText::from_words("text", text, TextBound::Unbounded)];
     if let Some(reasoning) = reasoning {
-        // What goes back to its model alone.
+        // Only returned to the model that wrote them.
         let Reasoning { text, signature: _, original: _ } = reasoning;
         of_reply.push(ContentText::from_words("reasoning", text, TextBound::Unbounded));
     }
@@ -293,7 +293,7 @@ pub fn reply_texts(reply: &mut Reply) -> ReplyTexts<'_> {
     ReplyTexts { calls: calls.collect(), message: without_empty(of_reply) }
 }
 
-/// What a stopped reply said until then.
+/// The text of a stopped reply so far.
 impl HasTexts for PartialMessage {
     fn texts(&mut self) -> Vec<ContentText<'_>> {
         let Self { message: _, text } = self;
@@ -301,7 +301,7 @@ impl HasTexts for PartialMessage {
     }
 }
 
-/// How a model failed: its provider may quote it. Cut where it is read.
+/// A model's failure, which may quote its provider. The text is cut where it is read.
 impl HasTexts for ModelError {
     fn texts(&mut self) -> Vec<ContentText<'_>> {
         let Self { kind: _, detail, retry_after: _, usage: _ } = self;
@@ -309,13 +309,13 @@ impl HasTexts for ModelError {
     }
 }
 
-/// What a tool brought of the world. It is cut and masked, and passes neither the deny list nor the checker:
-/// what a model makes of it does.
+/// A tool's foreign text. Cut and masked, but exempt from the deny list and the checker: the model's text
+/// about it is checked.
 impl HasTexts for Result<ToolOutput, ToolError> {
     fn texts(&mut self) -> Vec<ContentText<'_>> {
         match self {
             Ok(observation) => {
-                // Files' names and descriptions were looked at where somebody gave them, and a plan where the
+                // Names and descriptions of files were checked when they were given, and a plan when the
                 // planner wrote it.
                 let ToolOutput {
                     text,
@@ -350,11 +350,10 @@ impl HasTexts for Result<ToolOutput, ToolError> {
     }
 }
 
-/// What a tool says while it works. It is masked like its result and passes the deny list on its way: no
-/// model makes anything of it.
+/// A tool's progress. Masked like its result, and checked against the deny list on its way: no model reads it.
 impl HasTexts for CallProgress {
     fn texts(&mut self) -> Vec<ContentText<'_>> {
-        // Labels and numbers, but for its text.
+        // Labels and numbers, except for the text.
         let Self { path: _, call: _, began_at_ms: _, offset: _, text, is_cut: _, at_ms: _ } = self;
         without_empty([ContentText::from_words("text", text, TextBound::Bytes(MAX_PROGRESS))])
     }
@@ -364,8 +363,8 @@ fn without_empty<'a>(texts: impl IntoIterator<Item = ContentText<'a>>) -> Vec<Co
     texts.into_iter().filter(|text| !text.as_str().is_empty()).collect()
 }
 
-/// A call that is not let through: it stays without its arguments, and says why. A name that no tool has may
-/// say anything.
+/// Rejects a call: replaces the arguments by the reason. The name of an unknown tool may contain anything, so
+/// it is replaced too.
 pub(crate) fn refuse_call(call: &mut RequestedCall, why: &Failure, is_known: bool) {
     let problem = djinn_core::tool::ArgumentProblem::Refused;
     call.arguments =
