@@ -1,11 +1,13 @@
-//! A client's stream: what a driver or viewer sends, and the body that carries it.
+//! A client's stream: the sending half for a driver or viewer, and the response body.
 //!
-//! No driver waits for a slow client. Previews are hints: they fill a quarter of the buffer at most, and
-//! what has no room there waits, merged with what follows it, until there is room or its entry comes,
-//! which says all of it. What children show early waits for the same room, in its order. Entries have the
-//! rest. What tools say while they work waits like previews, until its call is answered. A record is sent whole, however large it is, as long as the buffer is not full: else a client
-//! would come back to the same place for ever. Where it is full, the response ends there, and its last
-//! frame, which says how to go on, passes the bound.
+//! No driver waits for a slow client. Previews are hints: they fill at most a quarter of the buffer. A
+//! preview without room waits, merged with later previews, until there is room or its complete entry is sent.
+//! Early entries of children wait for the same room, in order. Entries have the rest of the buffer. Tool
+//! progress waits like previews, until the call has its result.
+//!
+//! A record is sent whole, however large, as long as the buffer is not full: otherwise a client would resume
+//! at the same place forever. A full buffer ends the response. The last frame, with instructions to resume,
+//! may exceed the limit.
 
 mod children;
 mod waiting_previews;
@@ -25,10 +27,10 @@ use tokio::sync::{Notify, mpsc};
 use waiting_previews::WaitingPreviews;
 use waiting_progress::WaitingProgress;
 
-/// The part of the buffer that previews and what children show early may fill: one in so many.
+/// The divisor of the buffer for previews and early entries of children.
 const PREVIEW_PART: usize = 4;
 
-/// The sending half, kept by whoever drives or follows the run.
+/// The sending half, kept by the driver or viewer of the run.
 pub struct ClientStream {
     connection: Box<Connection>,
     previews: WaitingPreviews,
@@ -49,18 +51,18 @@ pub struct ClientBody {
     buffered: Arc<BufferState>,
 }
 
-/// Asks a response, from outside of whoever serves it, to end with how to go on.
+/// A signal from outside that ends a response with instructions to resume.
 #[derive(Debug, Clone, Default)]
 pub struct HandOverSignal(Arc<AtomicBool>);
 
 impl HandOverSignal {
-    /// Has the response end with how to go on, unless its run is driven there.
+    /// Ends the response with instructions to resume, unless the response's own process drives the run.
     pub fn request_hand_over(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// What was sent and not yet read.
+/// The sent and unread bytes.
 #[derive(Default)]
 struct BufferState {
     bytes: AtomicUsize,
@@ -68,7 +70,7 @@ struct BufferState {
 }
 
 impl ClientStream {
-    /// A stream for one connection, and its body. `buffer_size` is in bytes.
+    /// Opens a stream for one connection, and its body. `buffer_size` is in bytes.
     #[must_use]
     pub fn open(connection: Connection, buffer_size: usize, now_ms: i64) -> (Self, ClientBody) {
         let (sender, receiver) = mpsc::unbounded_channel();
@@ -91,99 +93,99 @@ impl ClientStream {
         (stream, body)
     }
 
-    /// Sends the pieces of a message together once in so long, its first one at once, if the client's
-    /// protocol asks for it.
+    /// Merges the pieces of a message into one frame per `every`, if the client's protocol requires this. A
+    /// message's first piece is sent at once.
     pub fn merge_previews(&mut self, every: Duration) {
         if self.connection.has_large_frames() {
             self.previews.set_merge_interval(every);
         }
     }
 
-    /// Whether anybody can still read what is sent. On Lambda a client that left is not noticed.
+    /// Returns true if a client can still read the stream. On Lambda, a disconnected client goes unnoticed.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.sender.as_ref().is_some_and(|sender| !sender.is_closed())
     }
 
-    /// Whether an entry can be sent without ending the response.
+    /// Returns true if an entry can be sent without ending the response.
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.buffered.bytes.load(Ordering::Relaxed) <= self.buffer_size
     }
 
-    /// Whether what may wait can be sent, too.
+    /// Returns true if previews and early entries can be sent.
     #[must_use]
     pub fn has_preview_room(&self) -> bool {
         self.buffered.bytes.load(Ordering::Relaxed) <= self.buffer_size / PREVIEW_PART
     }
 
-    /// It is somebody else's than who asked: what it is sent, the asker has not seen.
+    /// Marks the stream as another user's: its frames do not count as seen by the asker.
     pub fn mark_as_other_viewer(&mut self) {
         self.belongs_to_asker = false;
     }
 
-    /// Whether who asked would be sent an entry if it came now.
+    /// Returns true if an entry sent now would reach the run's own user.
     #[must_use]
     pub fn reaches_asker(&self) -> bool {
         self.belongs_to_asker && self.is_open() && self.has_room()
     }
 
-    /// It is known whether some client of the asker's was sent the end of the run, which has ended.
+    /// Records if a client of the run's own user has received the end of the ended run.
     pub fn set_end_shown(&mut self, shown: bool) {
         self.end_shown = Some(shown);
     }
 
-    /// Whether some client of the asker's was sent the end of the run; `None` if nobody has looked since it
-    /// ended.
+    /// Returns true if a client of the run's own user has received the end of the run; `None` if not checked
+    /// since the end.
     #[must_use]
     pub fn end_shown(&self) -> Option<bool> {
         self.end_shown
     }
 
-    /// Whether it has the end of the run, and is the first of the asker's to have it, as far as is known.
+    /// Returns true if this stream is the first known stream of the run's own user that has sent the end.
     #[must_use]
     pub fn is_first_with_end(&self) -> bool {
         let has_it = self.is_open() && self.connection.has_ended();
         has_it && self.belongs_to_asker && self.end_shown != Some(true)
     }
 
-    /// The signal that ends this response.
+    /// Returns the signal that ends this response.
     #[must_use]
     pub fn hand_over_signal(&self) -> HandOverSignal {
         self.hand_over_signal.clone()
     }
 
-    /// Whether its end was asked for.
+    /// Returns true if the end of this response was requested.
     #[must_use]
     pub fn is_hand_over_requested(&self) -> bool {
         self.hand_over_signal.0.load(Ordering::Relaxed)
     }
 
-    /// Returns when there is room, or nobody to read any more.
+    /// Returns when the buffer has room, or the client has left.
     pub async fn wait_for_room(&mut self) {
         while self.is_open() && !self.has_room() {
             self.buffered.read.notified().await;
         }
     }
 
-    /// What the client has and needs.
+    /// Returns the state of the client's connection.
     #[must_use]
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Takes a record that the client is not sent: it had it on an earlier connection, or is not to see
-    /// it. After the last one follows [`Self::resume_after_skipped`] or [`Self::begin_after_skipped`].
+    /// Skips a record that the client received earlier or must not see. After the last skipped record, call
+    /// [`Self::resume_after_skipped`] or [`Self::begin_after_skipped`].
     pub fn skip_record(&mut self, record: &Record) {
         self.connection.skip_record(record);
     }
 
-    /// The client has what was skipped.
+    /// Resumes after skipped records that the client already has.
     pub fn resume_after_skipped(&mut self) {
         self.connection.resume();
     }
 
-    /// Begins after what was skipped, which the client has not seen.
+    /// Begins after skipped records that the client has never seen.
     pub fn begin_after_skipped(&mut self, now_ms: i64) {
         let frames = self.connection.begin_late(now_ms);
         self.send_frames(frames, now_ms);
@@ -194,8 +196,9 @@ impl ClientStream {
         self.send_frames(vec![": connected\n\n".to_owned()], now_ms);
     }
 
-    /// Sends a record's frames, those of the children that ended with it first, and what waited for it;
-    /// nothing if it was sent before. Ends the response instead if there is no room for them.
+    /// Sends a record's frames after the entries of children that end with this record, then the waiting
+    /// early entries. Does nothing if the record was sent before. Ends the response instead if there is no
+    /// room.
     pub fn send_record(&mut self, record: &Record, children: &[Entry], now_ms: i64) {
         if record.number != self.connection.next_record_number() {
             return;
@@ -211,7 +214,7 @@ impl ClientStream {
         self.send_early_entries(now_ms);
     }
 
-    /// Sends a part of what the children did that end with the record that the client needs next; see
+    /// Sends a part of the entries of children that end with the client's next record; see
     /// [`Connection::render_child_entries`]. There must be room.
     pub fn send_child_entries(&mut self, entries: &[Entry], now_ms: i64) {
         entries.iter().for_each(|entry| self.discard_covered(entry));
@@ -219,7 +222,7 @@ impl ClientStream {
         self.send_content(frames, now_ms);
     }
 
-    /// Shows what is not yet in the journal, as far as there is room: what is left out waits, or follows
+    /// Sends live content that is not yet in the journal, as far as there is room. The rest waits, or follows
     /// in its record.
     pub fn send_live<'a>(&mut self, news: impl IntoIterator<Item = &'a Live>, now_ms: i64) {
         if !self.is_open() {
@@ -239,8 +242,7 @@ impl ClientStream {
         self.send_previews(now_ms);
     }
 
-    /// Sends what children have shown early and the previews that wait, those whose time has come, while
-    /// there is room.
+    /// Sends early entries of children and due previews, while there is room.
     pub fn send_previews(&mut self, now_ms: i64) {
         if !self.is_open() {
             self.drop_waiting();
@@ -278,15 +280,15 @@ impl ClientStream {
         }
     }
 
-    /// When [`Self::send_previews`] has something to send, Unix milliseconds; `None` while there is
-    /// nothing, or no room.
+    /// Returns the time of the next due preview for [`Self::send_previews`], in Unix milliseconds; `None`
+    /// without previews or room.
     #[must_use]
     pub fn next_preview_at_ms(&self) -> Option<i64> {
         self.previews.next_at_ms().filter(|_| self.has_preview_room())
     }
 
-    /// Returns when what has no room now has some, or nobody can read it any more; never if nothing
-    /// waits for room.
+    /// Returns when waiting content has room, or the client has left. Never returns if nothing waits for
+    /// room.
     pub fn wait_for_preview_room(&self) -> impl Future<Output = ()> + use<> {
         let any = self.previews.next_at_ms().is_some()
             || !self.progress.is_empty()
@@ -302,21 +304,22 @@ impl ClientStream {
         }
     }
 
-    /// When an entry or a preview was sent last, Unix milliseconds; at first when the stream began.
+    /// Returns the time of the last sent entry or preview, in Unix milliseconds; initially the start of the
+    /// stream.
     #[must_use]
     pub fn last_shown_ms(&self) -> i64 {
         self.last_shown_ms
     }
 
-    /// When the next heartbeat is due if nothing else is sent, Unix milliseconds. Never for a client
-    /// that is gone, or that was sent the final entry: nothing follows that.
+    /// Returns the time of the next heartbeat, in Unix milliseconds, if no other frame is sent earlier.
+    /// [`i64::MAX`] for a client that has left or has received the final entry, which is the last frame.
     #[must_use]
     pub fn heartbeat_at_ms(&self, every_ms: i64) -> i64 {
         let listens = self.is_open() && !self.connection.has_ended();
         if listens { self.last_sent_ms.saturating_add(every_ms) } else { i64::MAX }
     }
 
-    /// Sends the frame that keeps the connection open, unless there is enough to be read.
+    /// Sends the frame that keeps the connection open, unless enough content is buffered.
     pub fn send_heartbeat(&mut self, now_ms: i64) {
         self.last_sent_ms = now_ms;
         if self.has_preview_room() {
@@ -324,12 +327,12 @@ impl ClientStream {
         }
     }
 
-    /// Sends how to go on, if the run has not ended, and closes the stream.
+    /// Sends instructions to resume, if the run has not ended, and closes the stream.
     pub fn hand_over(&mut self, now_ms: i64) {
         self.hand_over_for(None, now_ms);
     }
 
-    /// The same, with the time after which there may be news: see [`crate::reconnect`].
+    /// Hands over, with the time after which news is expected: see [`crate::reconnect`].
     pub(crate) fn hand_over_for(&mut self, delay: Option<Duration>, now_ms: i64) {
         if self.sender.is_some() && !self.connection.has_ended() {
             let frames = self.connection.hand_over(delay, now_ms);
@@ -360,7 +363,7 @@ impl ClientStream {
 }
 
 impl Drop for ClientStream {
-    /// However a driver ends, also by a bug, its client is told how to go on.
+    /// Sends instructions to resume however a driver ends, even by a bug.
     fn drop(&mut self) {
         self.hand_over(self.last_sent_ms);
     }
@@ -374,7 +377,7 @@ impl Drop for ClientBody {
 }
 
 impl ClientBody {
-    /// The next frame; `None` when the stream has ended.
+    /// Polls for the next frame; `None` at the end of the stream.
     pub fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<String>> {
         let body = self.get_mut();
         let frame = std::task::ready!(body.receiver.poll_recv(cx));
@@ -385,7 +388,7 @@ impl ClientBody {
         Poll::Ready(frame)
     }
 
-    /// The next frame; `None` when the stream has ended.
+    /// Returns the next frame; `None` at the end of the stream.
     pub async fn next_frame(&mut self) -> Option<String> {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_frame(cx)).await
     }

@@ -1,4 +1,4 @@
-//! What a client was shown of runs below its own, and what it misses of them.
+//! The entries of children that a client has received, and the missing entries.
 
 use djinn_core::id::Path;
 use djinn_protocol::connection::MissingEntry;
@@ -6,26 +6,26 @@ use djinn_protocol::connection::MissingEntry;
 use super::ClientStream;
 
 impl ClientStream {
-    /// The children of which the client would be shown more if it were told, and the place of the first
-    /// entry that is missing; see [`djinn_protocol::connection::Connection::missing_entries`].
+    /// Returns the children with missing entries, and the position of the first missing entry of each; see
+    /// [`djinn_protocol::connection::Connection::missing_entries`].
     #[must_use]
     pub fn missing_entries(&self) -> Vec<MissingEntry> {
         self.connection.missing_entries().filter(|_| self.is_open()).collect()
     }
 
-    /// The runs below that are at work; see [`djinn_protocol::connection::Connection::lanes_at_work`].
+    /// Returns the children at work; see [`djinn_protocol::connection::Connection::lanes_at_work`].
     #[must_use]
     pub fn lanes_at_work(&self) -> Vec<Path> {
         self.connection.lanes_at_work().filter(|_| self.is_open()).cloned().collect()
     }
 
-    /// Has an entry be missed that is known to be there; see
+    /// Marks an entry known to exist as missing; see
     /// [`djinn_protocol::connection::Connection::expect_entry`].
     pub fn expect_entry(&mut self, path: &Path, nth: u64) {
         self.connection.expect_entry(path, nth);
     }
 
-    /// Whether [`Self::missing_entries`] has any.
+    /// Returns true if [`Self::missing_entries`] is not empty.
     #[must_use]
     pub fn has_missing_entries(&self) -> bool {
         self.is_open() && self.connection.missing_entries().next().is_some()

@@ -1,4 +1,4 @@
-//! Pieces of unfinished texts that wait to be sent: merged, so that none is ever missing in between.
+//! Waiting pieces of incomplete messages, merged without gaps.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,34 +9,34 @@ use djinn_protocol::preview::Preview;
 
 use crate::settings::to_millis;
 
-/// Bytes of text that one frame holds at most.
+/// The maximum text of one frame, in bytes.
 const MAX_PIECE: usize = 16 * 1024;
 
-/// The pieces that wait, by their messages. A message's first piece may be sent at once, and later
-/// ones together, once in a while.
+/// The waiting pieces by message. A message's first piece may be sent at once; later pieces are merged for a
+/// while.
 #[derive(Debug, Default)]
 pub(super) struct WaitingPreviews {
     every_ms: i64,
     messages: BTreeMap<MessageKey, WaitingMessage>,
 }
 
-/// What waits of one message.
+/// The waiting pieces of one message.
 #[derive(Debug, Default)]
 struct WaitingMessage {
     attempt: u32,
-    /// When it may be sent, Unix milliseconds.
+    /// The earliest time of sending, in Unix milliseconds.
     at_ms: i64,
-    /// At most one of each kind of text.
+    /// At most one piece of each kind of text.
     pieces: Vec<Preview>,
 }
 
 impl WaitingPreviews {
-    /// Sends what is written of a message at most once in so long.
+    /// Sets the minimum time between two pieces of a message.
     pub(super) fn set_merge_interval(&mut self, every: Duration) {
         self.every_ms = to_millis(every);
     }
 
-    /// Adds a piece to what waits of its message.
+    /// Merges a piece into the waiting pieces of its message.
     pub(super) fn add_piece(&mut self, piece: &Preview) {
         let waiting = self.messages.entry(piece.message_key()).or_default();
         if piece.attempt < waiting.attempt {
@@ -52,7 +52,7 @@ impl WaitingPreviews {
         }
     }
 
-    /// Takes a piece that may be sent now, no larger than a frame should be.
+    /// Takes a due piece, at most as large as a frame.
     pub(super) fn take_piece(&mut self, now_ms: i64) -> Option<Preview> {
         let may_be_sent =
             |waiting: &&mut WaitingMessage| waiting.at_ms <= now_ms && !waiting.pieces.is_empty();
@@ -73,13 +73,13 @@ impl WaitingPreviews {
         Some(taken)
     }
 
-    /// When something may be sent, Unix milliseconds; `None` if nothing waits.
+    /// Returns the time of the next due piece, in Unix milliseconds; `None` if no piece waits.
     pub(super) fn next_at_ms(&self) -> Option<i64> {
         let waiting = self.messages.values().filter(|waiting| !waiting.pieces.is_empty());
         waiting.map(|waiting| waiting.at_ms).min()
     }
 
-    /// Drops what an entry says as a whole, or has made void.
+    /// Drops the pieces that an entry contains as a whole, or has made void.
     pub(super) fn discard_covered(&mut self, entry: &Entry) {
         match &entry.event {
             Event::MessageCompleted { message, .. } | Event::MessageReset { message, .. } => {
@@ -109,14 +109,13 @@ impl WaitingPreviews {
         }
     }
 
-    /// Drops all of it.
     pub(super) fn clear(&mut self) {
         self.messages.clear();
     }
 }
 
-/// Adds what a piece has behind the end of one that waits. A piece that does not touch it is left out,
-/// as every client would: the text in between was lost.
+/// Appends the new part of a piece to a waiting piece. A piece after a gap is dropped, as in every client:
+/// the text in between was lost.
 fn append_piece(waits: &mut Preview, piece: &Preview) {
     let end = waits.offset.saturating_add(waits.text.len() as u64);
     let Some(known) = end.checked_sub(piece.offset) else { return };

@@ -1,32 +1,32 @@
-//! What tools say while they work that waits to be sent: one piece a call, with all that came since.
+//! Waiting tool progress: one piece per call, with all progress since the last piece.
 
 use std::collections::BTreeMap;
 
 use djinn_core::entry::{Entry, Event};
 use djinn_protocol::call_progress::{CallKey, CallProgress};
 
-/// The pieces that wait, by their calls. Each says no more than a call may.
+/// The waiting pieces by call, each within the limit of a call's progress.
 #[derive(Debug, Default)]
 pub(super) struct WaitingProgress(BTreeMap<CallKey, CallProgress>);
 
 impl WaitingProgress {
-    /// Adds a piece to what waits of its call.
+    /// Merges a piece into the waiting piece of its call.
     pub(super) fn add_piece(&mut self, piece: &CallProgress) {
         let waits = self.0.entry(piece.call_key());
         waits.and_modify(|waits| waits.append(piece)).or_insert_with(|| piece.clone());
     }
 
-    /// Takes the piece of some call.
+    /// Takes the piece of any call.
     pub(super) fn take_piece(&mut self) -> Option<CallProgress> {
         self.0.pop_first().map(|(_, piece)| piece)
     }
 
-    /// Whether nothing waits to be sent.
+    /// Returns true if no piece waits.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Drops what nobody needs any more once this entry is shown.
+    /// Drops progress that this entry makes obsolete.
     pub(super) fn discard_covered(&mut self, entry: &Entry) {
         if let Event::CallCompleted { call, .. } = &entry.event {
             self.0.remove(&CallKey { path: entry.path.clone(), call: call.clone() });
@@ -38,7 +38,6 @@ impl WaitingProgress {
         }
     }
 
-    /// Drops all of it.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
