@@ -1,4 +1,4 @@
-//! The agent function's handles behind axum, as `cargo dev` runs them, over a backend elsewhere.
+//! Serves the agent function's handlers with axum, as `cargo dev` does, over a separate backend.
 
 use std::io;
 use std::net::SocketAddr;
@@ -25,10 +25,10 @@ use crate::backend::BackendAddress;
 use crate::note::NoteTool;
 use crate::terminal;
 
-/// The word that makes this program a process of its own that holds an agent.
+/// The argument that runs this program as an agent process.
 pub(crate) const PROCESS: &str = "agent";
 
-/// A running agent. It stops when this is dropped.
+/// A running agent. Dropping the value stops the agent.
 pub(crate) struct AgentServer {
     address: SocketAddr,
     aws: Aws,
@@ -37,21 +37,21 @@ pub(crate) struct AgentServer {
     executor: JoinHandle<()>,
 }
 
-/// What an agent does otherwise than the product.
+/// The agent's differences from the product.
 pub(crate) struct AgentOptions {
-    /// The agent's runs may call these tools; by default there is a [`NoteTool`] that only reads.
+    /// The tools of the agent's runs; by default a read-only [`NoteTool`].
     pub(crate) tools: Toolbox,
-    /// How long it waits for what.
+    /// Timeouts and limits of the agent's runs.
     pub(crate) settings: Option<Settings>,
-    /// What its plans may take.
+    /// The limits of plans.
     pub(crate) plan: PlanSettings,
-    /// Whether tasks are worked on by another process, which reads their invocations.
+    /// True if another process executes tasks and reads their invocations.
     pub(crate) executors_elsewhere: bool,
-    /// The `DJINN_HUMAN_FEEDBACK` it has.
+    /// The value of `DJINN_HUMAN_FEEDBACK`.
     pub(crate) feedback: Option<&'static str>,
-    /// Where code runs: then all of our own tools and agents are offered instead of `tools`.
+    /// The sandbox for code. If set, Djinn's own tools and agents are offered instead of `tools`.
     pub(crate) code: Option<Arc<dyn Sandbox>>,
-    /// What reads the web: then they are offered, too.
+    /// The reader of the web. If set, Djinn's own tools and agents are offered as well.
     pub(crate) web: Option<Arc<dyn Outside>>,
 }
 
@@ -70,7 +70,7 @@ impl Default for AgentOptions {
 }
 
 impl AgentServer {
-    /// Starts one over this backend.
+    /// Starts an agent over this backend.
     pub(crate) async fn start(backend: &BackendAddress, changes: AgentOptions) -> Result<Self> {
         let models = backend.models_json();
         let has_own_tools = changes.code.is_some() || changes.web.is_some();
@@ -80,7 +80,7 @@ impl AgentServer {
             "DJINN_OFFERED_AGENTS" => offered.clone(),
             "DJINN_LOCAL" => Some("1".to_owned()),
             "DJINN_MAX_STEPS" => Some("1000".to_owned()),
-            // Each agent that is called has a share of them.
+            // Each called agent receives a share.
             "DJINN_MAX_TOOL_CALLS" => Some("100000".to_owned()),
             "DJINN_MODELS" => Some(models.clone()),
             "DJINN_HUMAN_FEEDBACK" => feedback.map(str::to_owned),
@@ -112,11 +112,11 @@ impl AgentServer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
         let listener = listener.tap_io(|socket| {
-            // Or each small frame waits for the last one's receipt.
+            // With Nagle's algorithm, each small frame would wait for the previous acknowledgment.
             let _ = socket.set_nodelay(true);
         });
         let server = tokio::spawn(async move {
-            // It returns only if the listener breaks; then the client's requests fail.
+            // Returns only if the listener fails; then the client's requests fail.
             let _ = axum::serve(listener, app).await;
         });
         let executor = match changes.executors_elsewhere {
@@ -126,17 +126,17 @@ impl AgentServer {
         Ok(Self { address, aws, ports, server, executor })
     }
 
-    /// The base URL has the form `http://address:port`, without a slash at its end.
+    /// Returns the base URL, `http://address:port`, without a trailing slash.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Its clients, which count their requests.
+    /// The agent's AWS clients, which count requests.
     pub(crate) fn aws(&self) -> &Aws {
         &self.aws
     }
 
-    /// The world it drives runs in.
+    /// The world of the agent's runs.
     pub(crate) fn ports(&self) -> &LocalWorld {
         &self.ports
     }
@@ -156,8 +156,7 @@ async fn print_invocations(mut invocations: UnboundedReceiver<RunInvocation>) {
     }
 }
 
-/// An agent in a process of its own: prints its URL, then its invocations of the executor, and lives
-/// until its input ends.
+/// Runs an agent as a process: prints the URL, then invocations of the executor, and ends with the input.
 pub(crate) async fn run_agent_process(address: [String; 4]) -> Result<()> {
     let changes = AgentOptions { executors_elsewhere: true, ..AgentOptions::default() };
     let agent = AgentServer::start(&BackendAddress::from_parts(address), changes).await?;

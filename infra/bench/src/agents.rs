@@ -1,4 +1,4 @@
-//! Agents that agents call: what one costs beside its turns, many of them, and a tree that is watched.
+//! Agents called by agents: the cost of a call, many calls, and viewers of a tree.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,30 +15,30 @@ use crate::plan::{READS, WORK, WRITES, count_requests, list_requests};
 use crate::sample::Sample;
 use crate::{clerk, note};
 
-/// Runs of each kind that are timed, after some that are not.
+/// Timed runs of each kind, after a warm-up.
 const TIMED: usize = 200;
 const WARM_UP: usize = 20;
 
-/// Characters of an answer that is kept as a file besides.
+/// Length of an answer that is also stored as a file, in characters.
 const LONG: usize = 12_000;
 
-/// What a run leaves to be done when its client has its end.
+/// Time for the work after a run's end.
 const SETTLING: Duration = Duration::from_millis(500);
 
-/// Tasks that each call an agent, and how often they and the same turns without take turns.
+/// Tasks with one agent call each, and rounds of alternating with the same turns without agents.
 const TASKS: usize = 100;
 const ROUNDS: usize = 3;
 
-/// Levels below the root, the turns of each before it calls the next, and the calls of each such turn.
+/// Levels below the root, turns of each level before the next call, and calls of each turn.
 const LEVELS: usize = 4;
 const TURNS: usize = 8;
 const CALLS: usize = 16;
 
-/// Viewers of a tree, one after another.
+/// Viewers of a tree, in sequence.
 const VIEWERS: usize = 10;
 
-/// What a tree has shown when its lowest run is held: the question, the turns of all but the root, and
-/// of all but the lowest a reply with a call and the beginning of the run that answers it.
+/// Entries of a tree when the lowest run is held: the question, and the turns of all runs but the root. Each level
+/// above the lowest adds a reply with a call and the start of the called run.
 const SHOWN: usize = 1 + LEVELS * TURNS * (1 + 2 * CALLS) + LEVELS * 3;
 
 /// The entries of the root's first two records.
@@ -52,7 +52,7 @@ pub(crate) async fn measure_agents() -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// What the model says in a message of this name, as `t1` or `t1.c1.t1`.
+/// Returns a script with the response for each message name, such as `t1` or `t1.c1.t1`.
 fn script(says: impl Fn(&str) -> ScriptedResponse + Send + Sync + 'static) -> Script {
     let script = Script::default();
     let respond = move |request: &RecordedRequest| {
@@ -76,7 +76,7 @@ fn call_note(nth: usize) -> ScriptedResponse {
     ScriptedResponse::default().say("I note.").call(note::NAME, note::nth_arguments(nth)).at_once()
 }
 
-/// One call of an agent that answers at once.
+/// Returns a script with one call of an agent that replies at once.
 fn with_agent(answer: String) -> Script {
     script(move |message| match message {
         "t1" => call_clerk(),
@@ -85,7 +85,7 @@ fn with_agent(answer: String) -> Script {
     })
 }
 
-/// So many calls of a tool, one a turn.
+/// Returns a script with `calls` tool calls, one per turn.
 fn with_notes(calls: usize) -> Script {
     script(move |message| match message.strip_prefix('t').and_then(|turn| turn.parse().ok()) {
         Some(turn) if turn <= calls => call_note(turn),
@@ -93,7 +93,7 @@ fn with_notes(calls: usize) -> Script {
     })
 }
 
-/// An agent over a backend, and who asks it.
+/// An agent over a backend, with a client.
 struct Bench {
     backend: Backend,
     agent: AgentServer,
@@ -109,7 +109,7 @@ impl Bench {
         Ok(Self { backend, agent, client })
     }
 
-    /// The requests of one run.
+    /// Returns the requests of one run.
     async fn count_run(&self) -> Result<BTreeMap<String, u64>> {
         // Connections are made and the bucket is looked for once.
         self.client.run_question().await?;
@@ -177,7 +177,7 @@ async fn measure_costs() -> Result<Vec<Figure>> {
     ])
 }
 
-/// A plan of tasks of three turns, of which the middle one is an agent's or the task's own.
+/// Returns a plan of tasks with three turns. The middle turn belongs to a called agent or to the task itself.
 fn plan_script(calls_agents: bool) -> Script {
     let steps: Vec<String> = (1..=TASKS).map(|n| format!("Part {n}: write it")).collect();
     let waits_for: Vec<[usize; 0]> = vec![[]; TASKS];
@@ -223,7 +223,8 @@ async fn measure_many() -> Result<Figure> {
     })
 }
 
-/// A tree of one run a level. Each takes notes and calls the next; the lowest is held before it answers.
+/// Returns a tree with one run per level. Each run takes notes and calls the next; the lowest run is held
+/// before the answer.
 fn deep_script(gate: ChunkGate) -> Script {
     script(move |message| {
         let level = message.matches(".c").count();
@@ -233,7 +234,7 @@ fn deep_script(gate: ChunkGate) -> Script {
         if (1..=notes).contains(&turn) {
             let calls =
                 (1..=CALLS).map(|nth| (note::NAME, note::nth_arguments(turn * CALLS + nth)));
-            // Little enough that the shares of the lowest levels suffice.
+            // Low enough for the budget shares of the lowest levels.
             return ScriptedResponse::default()
                 .say("I note.")
                 .calls(calls)
@@ -254,7 +255,7 @@ async fn measure_viewers() -> Result<Vec<Figure>> {
     let mut driven = bench.client.open_stream().await?;
     let run = driven.run_id()?.to_owned();
     driven.read_entries(SHOWN).await.context("the run")?;
-    // Its client left with the first two records of the root.
+    // The client left after the first two records of the root.
     let cursor = format!("{run}:1");
     let (mut at_work, mut ended) = (Sample::default(), Sample::default());
     for _ in 0..VIEWERS {

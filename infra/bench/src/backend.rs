@@ -1,4 +1,4 @@
-//! What an agent talks to: the stores and the scripted model.
+//! The backend of an agent: the stores and the scripted model.
 
 use std::io;
 
@@ -12,26 +12,26 @@ use tokio::net::TcpListener;
 
 use crate::{note, plan, streams, terminal};
 
-/// The word that makes this program a process of its own that holds a backend.
+/// The argument that runs this program as a backend process.
 pub(crate) const PROCESS: &str = "stores";
 
-/// The word that makes this program such a process for a plan of so many steps.
+/// The argument for a backend process with plans of a given number of steps.
 pub(crate) const PLAN_PROCESS: &str = "plan-stores";
 
-/// The word that makes this program such a process whose model writes slowly.
+/// The argument for a backend process with a slow model.
 pub(crate) const SLOW_PROCESS: &str = "slow-stores";
 
-/// The word that makes this program such a process whose runs have so many deltas, and whose model writes
-/// replies at once (`true`) or each delta alone.
+/// The argument for a backend process with a given number of deltas per run. The model writes replies at once
+/// (`true`) or delta by delta.
 pub(crate) const FREE_PROCESS: &str = "free-stores";
 
-/// A running backend. It keeps everything in memory, but for the objects of its bucket.
+/// A running backend, in memory except for the objects of the bucket.
 pub(crate) struct Backend {
     stores: Stores,
     model: ScriptedModel,
 }
 
-/// Where a backend is.
+/// The address of a backend.
 #[derive(Debug, Clone)]
 pub(crate) struct BackendAddress {
     pub(crate) store: Settings,
@@ -40,7 +40,7 @@ pub(crate) struct BackendAddress {
 }
 
 impl Backend {
-    /// Starts one whose model answers by this script.
+    /// Starts a backend with this script as the model.
     pub(crate) async fn start(script: Script) -> Result<Self> {
         let stores = Stores::start(StoresOptions::default())?;
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
@@ -59,7 +59,7 @@ impl Backend {
         requests.get(newest).unwrap_or_default().iter().map(|asked| asked.json().clone()).collect()
     }
 
-    /// Whether the model was asked for what it does not expect.
+    /// Returns an error if the model received unexpected requests.
     pub(crate) fn check_expected(&self) -> Result<()> {
         let unexpected = self.model.take_unexpected();
         anyhow::ensure!(unexpected.is_empty(), "the model: {}", unexpected.join("\n"));
@@ -79,14 +79,14 @@ impl BackendAddress {
         Self { store: Settings { endpoints, ..Settings::new(TABLE, BUCKET) }, model }
     }
 
-    /// The parts come in the order that [`Self::from_parts`] takes: DynamoDB, S3, model, key.
+    /// Returns the parts in the order of [`Self::from_parts`]: DynamoDB, S3, model, key.
     fn to_parts(&self) -> Result<[String; 4]> {
         let Endpoints { dynamodb, s3, key, .. } = self.store.endpoints.clone();
         let key = key.context("no key")?.reveal().to_owned();
         Ok([dynamodb.context("no table")?, s3.context("no bucket")?, self.model.clone(), key])
     }
 
-    /// What makes an agent use this model: no conversation is too long for it.
+    /// Returns the agent's `DJINN_MODELS` for this model, without a practical limit on input.
     pub(crate) fn models_json(&self) -> String {
         let model = json!({
             "provider": "openai", "model": "scripted", "base_url": self.model,
@@ -96,14 +96,14 @@ impl BackendAddress {
     }
 }
 
-/// What a measured run does: 5 model calls, 5 tool calls, 200 deltas. Its tool touches no store, so
-/// that what is measured is the run itself.
+/// The work of a measured run: 5 model calls, 5 tool calls, 200 deltas. The tool uses no store, so only the
+/// run itself is measured.
 pub(crate) fn standard_bench() -> Bench {
     Bench { tool: note::NAME.to_owned(), arguments: note::nth_arguments, ..Bench::default() }
 }
 
-/// A backend in a process of its own: prints where it is, holds every answer in the middle until it
-/// reads a line, and lives until its input ends.
+/// Runs a backend as a process: prints the address, holds every answer in the middle until a line arrives,
+/// and ends with the input.
 pub(crate) async fn run_gated_backend() -> Result<()> {
     let gate = ChunkGate::default();
     let held = Some((HELD_AT, gate.clone()));
@@ -120,7 +120,7 @@ pub(crate) async fn run_gated_backend() -> Result<()> {
     backend.check_expected()
 }
 
-/// A backend in a process of its own: prints where it is, and lives until its input ends.
+/// Runs a backend as a process: prints the address, and ends with the input.
 async fn run_backend(script: Script) -> Result<()> {
     let backend = Backend::start(script).await?;
     terminal::print_line(&backend.address().to_parts()?.join(" "));
@@ -129,25 +129,25 @@ async fn run_backend(script: Script) -> Result<()> {
     backend.check_expected()
 }
 
-/// One for runs of so many deltas, whose replies are written at once or not.
+/// Runs a backend for runs with this number of deltas, written at once or one by one.
 pub(crate) async fn run_bench_backend(deltas: usize, at_once: bool) -> Result<()> {
     run_backend(Script::bench(Bench { deltas, at_once, ..standard_bench() })).await
 }
 
-/// One for plans of so many steps of 50 ms.
+/// Runs a backend for plans with this number of steps of 50 ms.
 pub(crate) async fn run_plan_backend(steps: usize) -> Result<()> {
     run_backend(plan::plan_script(steps, 0, plan::WORK)).await
 }
 
-/// One whose model writes slowly and says when.
+/// Runs a backend with a slow model that adds timestamps.
 pub(crate) async fn run_slow_backend() -> Result<()> {
     run_backend(streams::stream_script()).await
 }
 
-/// The chunk of an answer that [`run_gated_backend`] holds back.
+/// The first chunk of an answer held by [`run_gated_backend`].
 const HELD_AT: usize = 17;
 
-/// The previews that a run shows before its answer is held.
+/// Returns the number of a run's previews before the held chunk.
 pub(crate) fn previews_before_gate() -> usize {
     let bench = standard_bench();
     let before = bench.model_calls - 1;

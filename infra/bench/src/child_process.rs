@@ -1,4 +1,4 @@
-//! This program in processes of its own.
+//! Runs this program in child processes.
 
 use std::process::Stdio;
 
@@ -9,7 +9,7 @@ use tokio::process::{ChildStdout, Command};
 /// The unit of times in `/proc`, on every Linux of today.
 const TICKS_A_SECOND: f64 = 100.0;
 
-/// Megabytes (10⁶ bytes) that a process has in memory now, and had at most.
+/// Returns the current and the maximum memory of a process, in megabytes (10⁶ bytes).
 pub(crate) fn read_memory_mb(process: u32) -> Result<(f64, f64)> {
     let path = format!("/proc/{process}/status");
     let status = std::fs::read_to_string(&path)
@@ -22,17 +22,17 @@ pub(crate) fn read_memory_mb(process: u32) -> Result<(f64, f64)> {
     Ok((field("VmRSS:")?, field("VmHWM:")?))
 }
 
-/// A process. It is killed when this is dropped.
+/// A child process. Dropping the value kills the process.
 pub(crate) struct ChildProcess {
     process: tokio::process::Child,
-    /// The output is what the process prints after its first line, as far as nobody has read it.
+    /// The unread output after the first line.
     output: BufReader<ChildStdout>,
-    /// The first line that it printed.
+    /// The first line of output.
     first_line: String,
 }
 
 impl ChildProcess {
-    /// Starts this program with other words, and waits for its first line.
+    /// Starts this program with other arguments, and waits for the first line of output.
     pub(crate) async fn start(words: &[&str]) -> Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
@@ -46,42 +46,42 @@ impl ChildProcess {
         Ok(Self { process, output, first_line })
     }
 
-    /// The first line that it printed.
+    /// The first line of output.
     pub(crate) fn first_line(&self) -> &str {
         &self.first_line
     }
 
-    /// The next line that it prints; empty when it has ended.
+    /// Returns the next line of output; empty after the end.
     pub(crate) async fn next_line(&mut self) -> Result<String> {
         let mut line = String::new();
         self.output.read_line(&mut line).await?;
         Ok(line)
     }
 
-    /// Gives it a line to read.
+    /// Sends an empty line to the process.
     pub(crate) async fn send_line(&mut self) -> Result<()> {
         let input = self.process.stdin.as_mut().context("a process without input")?;
         Ok(input.write_all(b"\n").await?)
     }
 
-    /// Megabytes (10⁶ bytes) that it has in memory now, and had at most.
+    /// Returns the current and the maximum memory, in megabytes (10⁶ bytes).
     pub(crate) fn memory_mb(&self) -> Result<(f64, f64)> {
         read_memory_mb(self.process.id().context("a process has gone")?)
     }
 
-    /// Seconds of processor time that it has had.
+    /// Returns the used processor time in seconds.
     pub(crate) fn cpu_seconds(&self) -> Result<f64> {
         let process = self.process.id().context("a process has gone")?;
         let path = format!("/proc/{process}/stat");
         let stat = std::fs::read_to_string(&path)
             .with_context(|| format!("{path}: processor time is measured on Linux only"))?;
-        // Behind the name, which may hold anything: the fields 3 and on, of which 14 and 15 are times.
+        // Fields 3 and up follow the name, which may contain anything. Fields 14 and 15 are times.
         let (_, fields) = stat.rsplit_once(')').context("no fields")?;
         let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
         Ok(ticks.sum::<Result<f64, _>>()? / TICKS_A_SECOND)
     }
 
-    /// Ends its input, and waits until it is done.
+    /// Closes the input, and waits for the process to end.
     pub(crate) async fn wait_for_end(mut self) -> Result<()> {
         drop(self.process.stdin.take());
         let status = self.process.wait().await?;

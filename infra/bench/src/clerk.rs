@@ -1,4 +1,4 @@
-//! An agent that others call: it is offered the note tool and itself.
+//! An agent for calls by other agents, with the note tool and itself as tools.
 
 use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
 use djinn_core::language::Language;
@@ -12,10 +12,10 @@ use crate::note::{self, NoteTool};
 /// The scripted model calls the agent by this name.
 pub(crate) const NAME: &str = "clerk";
 
-/// The agent's file names no model of its own: it thinks with that of tasks.
+/// An agent without a model of its own: calls use the model of tasks.
 struct Clerk;
 
-/// The tools of a run whose agents may call others: notes that only read, and the agent.
+/// Returns read-only notes and the agent, for runs with nested agents.
 pub(crate) fn offer_clerk() -> Toolbox {
     let tools = Toolbox::default().with_tool(NoteTool(EffectClass::Read)).with_tool(Clerk);
     tools.with_offered_agents(OfferedAgents::All)

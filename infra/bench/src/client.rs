@@ -1,4 +1,4 @@
-//! A client that asks, and checks that its run ends well.
+//! A client that asks a question and checks the run's end.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 /// Longest silence of a stream; a driver sends a heartbeat every 5 s.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// How each delta of the benchmark's model begins.
+/// The beginning of each delta from the benchmark's model.
 const DELTA: &str = "word ";
 
-/// Numbers the requests of this process: each is a run and a session of its own.
+/// The number of the next request. Each request is a run and a session.
 static NEXT_REQUEST: AtomicUsize = AtomicUsize::new(0);
 
-/// A client of one agent.
+/// A client of an agent.
 #[derive(Debug, Clone)]
 pub(crate) struct BenchClient {
     http: reqwest::Client,
@@ -27,16 +27,16 @@ pub(crate) struct BenchClient {
     mode: &'static str,
 }
 
-/// How long a run took from the client's side.
+/// The duration of a run, measured by the client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunTimes {
     pub(crate) first_byte: Duration,
     pub(crate) whole: Duration,
-    /// Entries it was told.
+    /// Number of received entries.
     pub(crate) entries: usize,
 }
 
-/// A stream counts and times the events of one run, as a client reads them.
+/// The stream of a run, with counts and times of the events.
 pub(crate) struct RunStream {
     response: Response,
     asked_at: Instant,
@@ -44,11 +44,11 @@ pub(crate) struct RunStream {
     unread: String,
     previews: usize,
     entries: usize,
-    /// When each task was first heard of, and first heard from.
+    /// The start of each task, and the first event from the task.
     children: BTreeMap<String, (Instant, Option<Instant>)>,
-    /// The end is the data of the event `run.ended`; it is `None` until that has been read.
+    /// The data of `run.ended`; `None` until received.
     end: Option<Value>,
-    /// When pieces came that say when they were written, and how long ago that was.
+    /// The arrival of each piece with a timestamp, and the piece's age.
     lags: Vec<(Instant, Duration)>,
 }
 
@@ -62,17 +62,17 @@ impl BenchClient {
         Ok(Self { http, url, mode: "react" })
     }
 
-    /// The same client, whose questions are planned.
+    /// Returns the client with questions in plan mode.
     pub(crate) fn with_plan_mode(self) -> Self {
         Self { mode: "plan_solve", ..self }
     }
 
-    /// Asks, and reads the stream to its end.
+    /// Asks a question, and reads the stream to the end.
     pub(crate) async fn run_question(&self) -> Result<RunTimes> {
         self.open_stream().await?.finish().await
     }
 
-    /// A new question is asked, under an id of its own; nothing of its stream is read yet.
+    /// Asks a question with a new id, without reading the stream.
     pub(crate) async fn open_stream(&self) -> Result<RunStream> {
         let request = format!("bench-{}", NEXT_REQUEST.fetch_add(1, Ordering::Relaxed));
         let question = json!({
@@ -84,7 +84,7 @@ impl BenchClient {
         RunStream::of(asking.send().await?, asked).await
     }
 
-    /// Answers what a run asks.
+    /// Responds to a human request.
     pub(crate) async fn answer_request(
         &self,
         run: &str,
@@ -103,7 +103,7 @@ impl BenchClient {
         self.view_run(run, "").await
     }
 
-    /// Joins a run as a viewer who comes back and was there up to this cursor.
+    /// Joins a run as a returning viewer with this cursor.
     pub(crate) async fn join_run_after(&self, run: &str, cursor: &str) -> Result<RunStream> {
         self.view_run(run, &format!("?after={cursor}")).await
     }
@@ -131,13 +131,13 @@ impl RunStream {
         })
     }
 
-    /// The id comes from the header `djinn-run-id`; an answer without that is an error.
+    /// Returns the id from the header `djinn-run-id`; a response without the header is an error.
     pub(crate) fn run_id(&self) -> Result<&str> {
         let run = self.response.headers().get("djinn-run-id").context("no run is named")?;
         Ok(run.to_str()?)
     }
 
-    /// Reads until so many deltas have been shown, however many of them a preview holds.
+    /// Reads until this number of deltas has arrived, in previews of any size.
     pub(crate) async fn read_previews(&mut self, previews: usize) -> Result<()> {
         while self.previews < previews {
             ensure!(self.read_piece().await?, "the stream ended after {} previews", self.previews);
@@ -162,7 +162,7 @@ impl RunStream {
         self.read_to_end().await
     }
 
-    /// The same, and leaves what was seen.
+    /// Like [`Self::finish`], but keeps the stream's counts.
     pub(crate) async fn read_to_end(&mut self) -> Result<RunTimes> {
         while self.read_piece().await? {}
         let whole = self.asked_at.elapsed();
@@ -179,12 +179,12 @@ impl RunStream {
         Ok(())
     }
 
-    /// When pieces came that say when they were written, and how long ago that was.
+    /// The arrival of each piece with a timestamp, and the piece's age.
     pub(crate) fn lags(&self) -> &[(Instant, Duration)] {
         &self.lags
     }
 
-    /// The final entry is the data of `run.ended`; it is `None` until that has been read.
+    /// The data of `run.ended`; `None` until received.
     pub(crate) fn final_entry(&self) -> Option<&Value> {
         self.end.as_ref()
     }
@@ -196,7 +196,7 @@ impl RunStream {
         Some(heard?.into_iter().max()?.duration_since(began))
     }
 
-    /// The tasks that were heard of.
+    /// The number of tasks in the stream.
     pub(crate) fn child_count(&self) -> usize {
         self.children.len()
     }
@@ -240,7 +240,7 @@ impl RunStream {
     }
 }
 
-/// How long ago the pieces of a preview were written that say when.
+/// Returns the arrival and the age of each timestamped piece in a preview.
 #[expect(clippy::disallowed_methods, reason = "the model, another process, says when it wrote")]
 fn piece_lags(frame: &str) -> impl Iterator<Item = (Instant, Duration)> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! What a run costs the agent in processor time: it alone in a process, stores and model in another, the
-//! clients in this one.
+//! The agent's processor time per run. The agent runs alone in a process, stores and model in another, and
+//! the clients in this process.
 
 use anyhow::{Context as _, Result};
 use futures::future::try_join_all;
@@ -10,18 +10,17 @@ use crate::child_process::ChildProcess;
 use crate::client::BenchClient;
 use crate::figure::{Figure, FigureLimit};
 
-/// Runs that are not counted.
+/// Runs before counting starts.
 const WARM_UP: usize = 30;
 
-/// Runs one at a time.
+/// Sequential runs.
 const ALONE: usize = 200;
 
 /// Clients at once, and the runs of each.
 const CLIENTS: usize = 16;
 const EACH: usize = 25;
 
-/// Deltas of a long run, and how many of these are made: what they cost beyond runs of the usual length is
-/// the deltas' alone.
+/// Deltas of a long run, and the number of long runs. The cost beyond a normal run is the deltas' cost.
 const DELTAS: usize = 4_000;
 const LONG: usize = 50;
 
@@ -58,7 +57,7 @@ pub(crate) async fn measure_cpu() -> Result<Vec<Figure>> {
     ])
 }
 
-/// Milliseconds that a run of so many deltas takes, each of which leaves alone.
+/// Returns the milliseconds of a run with this number of deltas, each sent separately.
 async fn cost_of_deltas(deltas: usize) -> Result<f64> {
     let agent = AgentProcess::start(deltas, false).await?;
     agent.finish_runs(WARM_UP / 2).await?;
@@ -67,7 +66,7 @@ async fn cost_of_deltas(deltas: usize) -> Result<f64> {
     Ok(cost)
 }
 
-/// An agent in a process of its own, and what it talks to in another.
+/// An agent process and a backend process.
 struct AgentProcess {
     backend: ChildProcess,
     process: ChildProcess,
@@ -92,7 +91,7 @@ impl AgentProcess {
         Ok(())
     }
 
-    /// Milliseconds of processor time that each of so many runs takes the agent.
+    /// Returns the agent's processor time per run, in milliseconds.
     async fn cost_ms(&self, runs: usize, done: impl Future<Output = Result<()>>) -> Result<f64> {
         let before = self.process.cpu_seconds()?;
         done.await?;

@@ -1,4 +1,4 @@
-//! What a driver does while a model writes: its lease, its mail, and previews for those who watch.
+//! A driver's requests while a model writes: lease, mailbox, and previews for viewers.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -17,14 +17,13 @@ use crate::figure::{Figure, FigureLimit};
 /// The model waits this long between two deltas of a reply.
 const PACE: Duration = Duration::from_millis(20);
 
-/// Deltas of one reply: it is still being written when all is counted.
+/// Deltas of the reply, enough to outlast the count.
 const DELTAS: usize = 2_000;
 
-/// When counting starts: a lease is renewed every 5 s. Between two renewals, so that it does not matter when
-/// exactly.
+/// Start of the count, between two renewals of the lease (every 5 s), so the exact moment does not matter.
 const FROM: Duration = Duration::from_millis(7_500);
 
-/// How long is counted.
+/// Duration of the count.
 const COUNTED: Duration = Duration::from_secs(10);
 
 pub(crate) async fn measure_driver_load() -> Result<Vec<Figure>> {
@@ -81,7 +80,7 @@ impl HeldRun {
         Ok(Self { agent, stream })
     }
 
-    /// Says that somebody watches, as whoever follows the run does.
+    /// Marks the run as watched, as a viewer does.
     async fn watch_run(&self) -> Result<()> {
         let key = RunKey::new(TenantId::new("local")?, RunId::new(self.stream.run_id()?)?);
         Ok(self.agent.ports().store.mark_watched(&key, i64::MAX / 2).await?)

@@ -1,33 +1,33 @@
-//! Figures, and how they are shown.
+//! Figures and their display.
 
 use serde_json::{Value, json};
 
-/// What was measured of one thing, and what it had to reach.
+/// A measured figure with its target.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Figure {
-    /// What it is, in the words of docs/benchmarks.md.
+    /// The name, as in docs/benchmarks.md.
     pub(crate) name: &'static str,
-    /// What it has to be.
+    /// The target of the figure.
     pub(crate) limit: FigureLimit,
     /// `ms`, `MB`, `1/s`; empty for a number of things.
     pub(crate) unit: &'static str,
     /// The measured value is in the figure's unit, and not rounded.
     pub(crate) measured: f64,
-    /// What else was seen, and what is inside of the figure.
+    /// Other measurements, and the composition of the figure.
     pub(crate) about: String,
 }
 
-/// A limit is a number in the unit of its figure, or there is none.
+/// A limit in the unit of the figure, or no limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum FigureLimit {
-    /// So much or less.
+    /// The maximum value that meets the target.
     AtMost(f64),
-    /// Whatever it is: it says more of the machine than of us.
+    /// No limit: the figure depends on the machine more than on the product.
     Unbounded,
 }
 
 impl Figure {
-    /// Whether the bound is kept, as precisely as it is written.
+    /// Returns true if the limit is met at the displayed precision.
     pub(crate) fn is_met(&self) -> bool {
         // Two measured requests in ten seconds and a bit are 0.2 a second.
         let measured = (self.measured * 100.0).round() / 100.0;
@@ -67,7 +67,7 @@ impl Figure {
 }
 
 impl FigureLimit {
-    /// Its name for programs, and its number.
+    /// Returns the limit's machine-readable name and its number.
     fn named_value(self) -> Option<(&'static str, f64)> {
         match self {
             Self::AtMost(most) => Some(("at_most", most)),
@@ -101,7 +101,7 @@ fn format_number(number: f64) -> String {
 pub(crate) struct Report {
     figures: Vec<Figure>,
     cores: usize,
-    /// What the parts of a run take on this machine.
+    /// The durations of a run's parts on this machine.
     parts: String,
 }
 
@@ -116,7 +116,7 @@ impl Report {
         missed.map(|figure| figure.name).collect()
     }
 
-    /// The table is for people: a line on the machine, two for each figure, and what is missed.
+    /// Formats a table: a line about the machine, two lines per figure, and the missed targets.
     pub(crate) fn to_table(&self) -> String {
         let title = ["figure", "reach", "measured", ""].map(str::to_owned);
         let rows: Vec<_> = self.figures.iter().map(Figure::table_row).collect();

@@ -1,5 +1,5 @@
-//! What this machine makes of a run's requests without us: a bare server that asks the model for the same
-//! replies, passes each piece on to its client as it comes, and puts the same records, one after another.
+//! The machine's floor for a run's requests, without Djinn. A bare server requests the same replies from the
+//! model, passes each piece on at once, and puts the same records in sequence.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -27,10 +27,10 @@ use crate::agent_server::AgentServer;
 use crate::backend::Backend;
 use crate::client::RunTimes;
 
-/// When what is put expires, Unix seconds: not while this runs.
+/// Expiry of the records, Unix seconds: after the end of any measurement.
 const EXPIRES: i64 = 4_102_444_800;
 
-/// The bare server and its client. It stops when this is dropped.
+/// The bare server and its client. Dropping the value stops the server.
 pub(crate) struct Floor {
     http: reqwest::Client,
     url: String,
@@ -38,21 +38,21 @@ pub(crate) struct Floor {
     server: JoinHandle<()>,
 }
 
-/// What is done for each request.
+/// The work for each request.
 struct FloorWork {
     http: reqwest::Client,
     model: String,
-    /// The bodies are those of the run's own calls of the model, which each request makes again.
+    /// The bodies of the run's own model calls, repeated for each request.
     model_requests: Vec<Value>,
     world: LocalWorld,
-    /// The records are the run's own, as many as it had writes, and numbered from 0.
+    /// The run's own records, as many as the run's writes, numbered from 0.
     records: Vec<Record>,
-    /// The counter gives the journal of each request a number of its own.
+    /// Counts the journals; each request has a journal.
     journals: AtomicU64,
 }
 
 impl Floor {
-    /// The floor of a run that has just ended, with so many model calls and writes to the table.
+    /// Returns the floor of a finished run with this number of model calls and table writes.
     pub(crate) async fn of(
         run: &RunKey,
         (calls, writes): (usize, usize),
@@ -87,13 +87,13 @@ impl Floor {
             let _ = socket.set_nodelay(true);
         });
         let server = tokio::spawn(async move {
-            // It returns only if the listener breaks; then the client's requests fail.
+            // Returns only if the listener fails; then the client's requests fail.
             let _ = axum::serve(listener, app).await;
         });
         Ok(Self { http, url, work, server })
     }
 
-    /// Does once what the run did.
+    /// Repeats the run's work once.
     pub(crate) async fn run_once(&self) -> Result<RunTimes> {
         let asked = Instant::now();
         let mut response = self.http.post(&self.url).send().await?;
@@ -107,7 +107,7 @@ impl Floor {
         Ok(RunTimes { first_byte: first_byte.unwrap_or(whole), whole, entries: 0 })
     }
 
-    /// What it does, in words.
+    /// Describes the work in words.
     pub(crate) fn describe_work(&self) -> String {
         let FloorWork { model_requests, records, .. } = &*self.work;
         format!(
@@ -125,7 +125,7 @@ impl Drop for Floor {
     }
 }
 
-/// The last bytes of a stream that is whole.
+/// The last bytes of a complete stream.
 const DONE: &[u8] = b"all done\n";
 
 async fn answer_request(State(work): State<Arc<FloorWork>>) -> Body {
@@ -135,7 +135,7 @@ async fn answer_request(State(work): State<Arc<FloorWork>>) -> Body {
             Ok(()) => Bytes::from_static(DONE),
             Err(error) => Bytes::from(format!("{error:#}")),
         };
-        // Its client may be gone.
+        // The client may be gone.
         let _ = sender.send(last);
     });
     let pieces = stream::poll_fn(move |context| receiver.poll_recv(context));
@@ -146,7 +146,7 @@ impl FloorWork {
     async fn replay_run(&self, client: &UnboundedSender<Bytes>) -> Result<()> {
         let journal = self.journals.fetch_add(1, Ordering::Relaxed);
         let key = RunKey::new(TenantId::new("floor")?, RunId::new(format!("run_{journal:032x}"))?);
-        // One before anything is streamed, as a run is there before it is answered.
+        // The first record precedes the stream, because a run exists before its answer.
         let (first, rest) = self.records.split_at(self.records.len().min(1));
         self.append_records(&key, first).await?;
         let calls = self.model_requests.len().max(1);

@@ -1,4 +1,4 @@
-//! The gateway as a function of its own: what it weighs, how fast it starts, and what it takes to read many pages.
+//! The gateway as a separate function: size, start time, and memory for reading many pages.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,11 +24,12 @@ use crate::size::measure_gateway_size;
 use crate::start::measure_gateway_starts;
 use crate::web_site::{WebSite, write_text_page};
 
-/// Pages that are fetched at once, of so many bytes, and what each server waits for, so that all are.
+/// Pages fetched in parallel, the size of each, and the delay of each server, which makes the fetches
+/// overlap.
 const PAGES: usize = 16;
 const BYTES: usize = 500_000;
 const DELAY: Duration = Duration::from_millis(200);
-/// How often all of them are fetched: memory that is not given back would add up.
+/// Number of repetitions: leaked memory would add up.
 const JOBS: usize = 5;
 /// The longest wait for an answer of the function's.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -59,7 +60,7 @@ async fn hand_out_job(State(api): State<RuntimeApi>) -> Response {
 }
 
 async fn take_answer(State(api): State<RuntimeApi>, answer: String) -> Response {
-    // Who waited may have given up.
+    // The receiver may have stopped waiting.
     let _ = api.answers.send(serde_json::from_str(&answer).unwrap_or_default()).await;
     axum::http::StatusCode::ACCEPTED.into_response()
 }

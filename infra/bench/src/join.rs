@@ -1,4 +1,4 @@
-//! How long a new viewer takes to be told a long run that has ended.
+//! Time for a new viewer to receive a long finished run.
 
 use anyhow::{Result, ensure};
 use djinn_scripted::{Bench, Script};
@@ -9,16 +9,16 @@ use crate::client::BenchClient;
 use crate::figure::{Figure, FigureLimit};
 use crate::sample::Sample;
 
-/// Turns of the run: three entries each, and three around them.
+/// Turns of the run, with three entries each; three more entries surround the turns.
 const TURNS: usize = 331;
 
-/// Its tool calls: each that a turn makes besides its first has two entries.
+/// The run's tool calls: each call beyond the first of a turn has two entries.
 const CALLS: usize = TURNS + 2;
 
-/// The run has this many entries; a viewer who gets another number fails the measurement.
+/// Entries of the run; another number fails the measurement.
 const ENTRIES: usize = 1_000;
 
-/// Viewers, one after another.
+/// Viewers, in sequence.
 const VIEWERS: usize = 30;
 
 pub(crate) async fn measure_join() -> Result<Figure> {

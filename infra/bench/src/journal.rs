@@ -1,4 +1,4 @@
-//! What a long run costs in requests, and how long it takes to load.
+//! The requests of a long run, and the time to load the run's journal.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -20,19 +20,19 @@ use crate::figure::{Figure, FigureLimit};
 use crate::note::{self, NoteTool};
 use crate::sample::Sample;
 
-/// Turns of the run that is loaded: two records each, and four around them.
+/// Turns of the loaded run, with two records each; four more records surround the turns.
 const TURNS: usize = 499;
 
-/// Turns of the run that others are compared with.
+/// Turns of the short run for comparison.
 const FEW: usize = 8;
 
-/// How often it is loaded.
+/// Number of loads.
 const LOADS: usize = 30;
 
 /// Longer than any of this takes: nothing is done because time has passed.
 const NEVER: Duration = Duration::from_secs(60 * 60);
 
-/// Bounds that nobody reaches.
+/// Limits above any use by the benchmark.
 const BOUNDED: UserLimits = UserLimits {
     runs_per_minute: Some(100_000),
     runs_at_once: Some(1_000),
@@ -79,7 +79,7 @@ pub(crate) async fn measure_journal() -> Result<(Vec<Figure>, Figure)> {
     Ok((turns, long.loading_figure()?))
 }
 
-/// What a run of so many turns took.
+/// The cost of a run with this number of turns.
 struct Costs {
     turns: usize,
     requests: BTreeMap<String, u64>,
@@ -131,7 +131,7 @@ impl Costs {
         self.writes_a_turn(fewer) + self.reads_a_turn(fewer)
     }
 
-    /// The requests that a run of more turns makes beyond those of fewer, by turn.
+    /// Returns the additional requests per turn, compared with a run of fewer turns.
     fn requests_a_turn(&self, fewer: &Self, operations: &[&str]) -> f64 {
         let count = |costs: &Self| -> u64 {
             operations.iter().filter_map(|operation| costs.requests.get(*operation)).sum()
@@ -155,7 +155,7 @@ impl Costs {
     }
 }
 
-/// Loads a run as a driver does that takes it over.
+/// Loads a run as a driver does at a take-over.
 async fn load_journal(agent: &AgentServer, key: &RunKey) -> Result<(usize, Sample)> {
     let (mut records, mut loads) = (0, Sample::default());
     for _ in 0..LOADS {

@@ -1,4 +1,4 @@
-//! Files that an agent looks at: one that is hostile beside good ones.
+//! Files for an agent to look at: a hostile file beside ordinary files.
 
 use std::time::{Duration, Instant};
 
@@ -14,11 +14,11 @@ use crate::figure::{Figure, FigureLimit};
 use crate::sample::Sample;
 use crate::sandbox::bench_session;
 
-/// Times that the files are looked at, after some that do not count.
+/// Timed looks, after a warm-up.
 const TIMED: usize = 15;
 const WARM_UP: usize = 2;
 
-/// Good files in one look.
+/// Ordinary files per look.
 const GOOD_FILES: usize = 9;
 
 const GOOD: &[u8] =
@@ -27,7 +27,7 @@ const GOOD: &[u8] =
 /// Two rows, and a cell in the last row and column of a sheet.
 const HOSTILE: &[u8] = include_bytes!("../../../functions/sandbox/tests/jail/cases/far-cell.xlsx");
 
-/// Compares a look at ten files, one of them hostile, with one at the nine others.
+/// Compares a look at ten files, including a hostile file, with a look at the nine others.
 pub(crate) async fn measure_looks(sandbox: &LocalSandbox) -> Result<Figure> {
     let (mut good, mut all) = (Sample::default(), Sample::default());
     for nth in 0..WARM_UP + TIMED {

@@ -1,9 +1,10 @@
-//! Measures how fast and how small the product is: what `cargo bench-run` starts.
+//! Measures the product's speed and size; started by `cargo bench-run`.
 //!
-//! `djinn-bench --agent PATH [--json]` prints every figure beside what it has to reach; PATH is the
-//! agent function as it ships, and executor and gateway stand beside it; `--gateway PATH` measures that alone. With `--speed`, `--cpu`, `--memory`, `--viewers`, `--join`, `--turns`, `--plans`, `--agents`, `--sandbox`, `--web`, `--people` or `--streams` it is for a profiler.
-//! `djinn-bench stores` and `djinn-bench agent URL URL URL` are the
-//! processes that [`memory`] measures apart.
+//! `djinn-bench --agent PATH [--json]` prints every figure beside its target. PATH is the shipped agent
+//! function, with executor and gateway in the same folder. `--gateway PATH` measures only the gateway.
+//! `--speed`, `--cpu`, `--memory`, `--viewers`, `--join`, `--turns`, `--plans`, `--agents`, `--sandbox`,
+//! `--web`, `--people` and `--streams` are for profilers. `djinn-bench stores` and
+//! `djinn-bench agent URL URL URL` are the separate processes of [`memory`].
 
 mod agent_server;
 mod agents;
@@ -115,7 +116,7 @@ fn print_figures(figures: Vec<Figure>) {
     terminal::print_line(&Report::new(figures, String::new()).to_table());
 }
 
-/// Every figure. Quiet ones first, so that none is taken while another one still tidies up.
+/// Measures every figure. Quiet measurements come first, so none runs during another's cleanup.
 async fn measure_all(agent: &Path) -> Result<Report> {
     let mut figures = Vec::new();
     terminal::print_note("1/13 one run at a time, then 16 at once");

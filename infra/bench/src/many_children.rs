@@ -19,7 +19,7 @@ use crate::figure::{Figure, FigureLimit};
 use crate::note::NoteTool;
 use crate::plan::ideal_time;
 
-/// Tasks of the two runs that are compared.
+/// Tasks of the two compared runs.
 const FEW: usize = 100;
 const MANY: usize = 1_000;
 
@@ -49,7 +49,7 @@ pub(crate) async fn measure_many_children() -> Result<Vec<Figure>> {
     ])
 }
 
-/// What a driver took for a run of so many tasks.
+/// A driver's cost of a run with this number of tasks.
 struct DriverCost {
     most_mb: f64,
     seconds: f64,
@@ -96,13 +96,14 @@ impl DriverCost {
     }
 }
 
-/// The world in which executors work, over a backend elsewhere.
+/// Returns the executors' world, over a separate backend.
 fn executor_world(backend: &BackendAddress) -> Result<djinn_local::LocalWorld> {
     let models = backend.models_json();
     let variables: Variables =
         Arc::new(move |name| (name == "DJINN_MODELS").then(|| models.clone()));
     let aws = Aws::new(backend.store.clone());
-    // Whom tasks kick: nobody, for each ends under its first driver. Their run is driven elsewhere.
+    // The receiver is dropped: each task ends under its first driver, and the parent run's driver is
+    // elsewhere.
     let (dispatch, _) = LocalDispatch::new(ALARM_EVERY);
     let mut ports = djinn_wiring::build_world(
         &djinn_wiring::Djinn::new(),

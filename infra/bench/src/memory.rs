@@ -1,5 +1,5 @@
-//! What the agent needs for many open streams: it alone in a process, stores and model in another,
-//! the clients in this one.
+//! The agent's memory for many open streams. The agent runs alone in a process, stores and model in another,
+//! and the clients in this process.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::child_process::ChildProcess;
 use crate::client::BenchClient;
 use crate::figure::{Figure, FigureLimit};
 
-/// The agent holds this many open streams when its memory is read.
+/// Open streams during the measurement.
 const STREAMS: usize = 500;
 
-/// How long they stay open before the memory is read: mail and leases are looked after meanwhile.
+/// Time before the measurement, in which mailboxes and leases are polled.
 const OPEN: Duration = Duration::from_secs(8);
 
 pub(crate) async fn measure_memory() -> Result<Figure> {

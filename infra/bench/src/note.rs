@@ -1,17 +1,17 @@
-//! A tool that touches no store, so that all requests are the journal's.
+//! A tool without store requests, so all requests belong to the journal.
 
 use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ToolOutput, ToolPolicy, ToolSpec};
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
 use serde_json::{Map, Value, json};
 
-/// The tool answers every call with the same text; its effect class is the one it is given.
+/// A tool with the same text for every call and the given effect class.
 pub(crate) struct NoteTool(pub(crate) EffectClass);
 
 /// The scripted model calls [`NoteTool`] by this name.
 pub(crate) const NAME: &str = "note";
 
-/// The arguments of its nth call.
+/// Returns the arguments of the nth call.
 pub(crate) fn nth_arguments(nth: usize) -> Value {
     json!({"text": format!("Note {nth}: {}", "what was found, and where. ".repeat(8))})
 }

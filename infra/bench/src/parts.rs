@@ -1,5 +1,4 @@
-//! The parts of a run alone: what a machine makes of them tells how far its figures can be compared
-//! with another one's.
+//! The single parts of a run, which show how comparable the figures of two machines are.
 
 use std::time::{Duration, Instant};
 
@@ -19,11 +18,11 @@ use crate::agent_server::{AgentOptions, AgentServer};
 use crate::backend::{Backend, standard_bench};
 use crate::sample::Sample;
 
-/// How often each part is done, alone and by all at once.
+/// Repetitions of each part, alone and in parallel.
 const TIMES: usize = 400;
 const AT_ONCE: usize = 16;
 
-/// Says what a put and a stream of 200 deltas take here.
+/// Describes the durations of a put and of a stream with 200 deltas.
 pub(crate) async fn describe_parts() -> Result<String> {
     let all = Bench { model_calls: 1, deltas: standard_bench().deltas, ..standard_bench() };
     let backend = Backend::start(Script::bench(all)).await?;
@@ -86,7 +85,7 @@ async fn stream_reply(world: &LocalWorld) -> Result<()> {
         call: "parts".to_owned(),
         language: Language::En,
         system: "You write reports.".to_owned(),
-        // What the benchmark's model answers without calls.
+        // A question for which the benchmark's model makes no calls.
         messages: vec![Message::User("$$$".to_owned())],
         tools: Vec::new(),
         tool_choice: ToolChoice::None,

@@ -1,4 +1,4 @@
-//! What people wait for when they have answered, and what runs cost that wait for people.
+//! Latency after users' responses, and the cost of runs waiting for users.
 
 use std::time::{Duration, Instant};
 
@@ -17,14 +17,14 @@ use crate::figure::{Figure, FigureLimit};
 use crate::note::NoteTool;
 use crate::sample::Sample;
 
-/// Runs that are answered, one after another.
+/// Runs with responses, in sequence.
 const ANSWERED: usize = 100;
 
-/// Runs that wait, and how long they are watched.
+/// Waiting runs, and the time of observation.
 const WAITING: usize = 20;
 const WATCHED: Duration = Duration::from_secs(20);
 
-/// What a run has to itself until it sleeps.
+/// Time for a run to fall asleep.
 const SETTLING: Duration = Duration::from_secs(2);
 
 /// Asks about every call, for ever.
@@ -83,7 +83,7 @@ pub(crate) async fn measure_people() -> Result<Vec<Figure>> {
     ])
 }
 
-/// A run that waits for an answer.
+/// Starts a run and returns its id once the run waits for a response.
 async fn start_waiting_run(client: &BenchClient) -> Result<String> {
     let mut stream = client.open_stream().await?;
     let run = stream.run_id()?.to_owned();
@@ -91,7 +91,7 @@ async fn start_waiting_run(client: &BenchClient) -> Result<String> {
     Ok(run)
 }
 
-/// A note that tells when it is taken.
+/// A note tool that reports the start of each call.
 struct TimedNote {
     note: NoteTool,
     starts: UnboundedSender<Instant>,

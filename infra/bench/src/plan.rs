@@ -1,4 +1,4 @@
-//! Plans: how soon tasks are at work, how many of them at once, and what a run of them costs.
+//! Plans: dispatch time of tasks, parallelism, and cost of a run.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::figure::{Figure, FigureLimit};
 use crate::note;
 use crate::sample::Sample;
 
-/// Runs whose dispatch is measured, after some that are not.
+/// Timed dispatches, after a warm-up.
 const DISPATCHES: usize = 60;
 const WARM_UP: usize = 10;
 
@@ -23,7 +23,8 @@ const TASKS: usize = 100;
 pub(crate) const WORK: Duration = Duration::from_millis(50);
 pub(crate) const AT_ONCE: usize = 10;
 
-/// Plans of so many steps, whose tasks call the tool so often and take so long for each reply.
+/// Returns a script for plans with this number of steps. Each task makes `calls` tool calls, and each reply
+/// takes `work`.
 pub(crate) fn plan_script(steps: usize, calls: usize, work: Duration) -> Script {
     let tool = note::NAME.to_owned();
     Script::plan_bench(PlanBench { steps, calls, work, tool, arguments: note::nth_arguments })
@@ -87,17 +88,17 @@ async fn measure_wall_time() -> Result<Figure> {
     })
 }
 
-/// How long the work of so many tasks takes if nothing else does.
+/// Returns the minimum time for this number of tasks.
 pub(crate) fn ideal_time(tasks: usize) -> Duration {
     WORK.saturating_mul(u32::try_from(tasks.div_ceil(AT_ONCE)).unwrap_or(u32::MAX))
 }
 
-/// Kinds of requests to the table that write, and that read.
+/// Write and read operations of the table.
 pub(crate) const WRITES: [&str; 4] = ["DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"];
 pub(crate) const READS: [&str; 4] = ["BatchGetItem", "GetItem", "Query", "Scan"];
 
-/// What a million of something costs, US dollars, us-east-1 list prices: DynamoDB on-demand write
-/// and read request units of 2024-11-01, S3 PUT and GET, Lambda invocations.
+/// Prices per million in US dollars, us-east-1 list prices: DynamoDB on-demand write and read request units
+/// of 2024-11-01, S3 PUT and GET, Lambda invocations.
 const WRITE: f64 = 0.625;
 const READ: f64 = 0.125;
 const PUT_OBJECT: f64 = 5.0;
@@ -114,7 +115,7 @@ async fn measure_costs() -> Result<Vec<Figure>> {
     drop(agent.aws().request_counter().take_counts());
     let mut stream = client.open_stream().await?;
     stream.read_to_end().await?;
-    // What is still delivered after the end is seen by the client.
+    // Some deliveries follow the end as seen by the client.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let requests = agent.aws().request_counter().take_counts();
     backend.check_expected()?;
@@ -151,7 +152,7 @@ async fn measure_costs() -> Result<Vec<Figure>> {
     ])
 }
 
-/// How many of these requests were of such kinds.
+/// Returns the number of requests with these operations.
 pub(crate) fn count_requests(requests: &BTreeMap<String, u64>, kinds: &[&str]) -> f64 {
     kinds.iter().filter_map(|kind| requests.get(*kind)).map(|n| *n as f64).sum()
 }

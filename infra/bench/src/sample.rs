@@ -1,8 +1,8 @@
-//! Samples of one measure.
+//! Samples of a measure.
 
 use std::time::Duration;
 
-/// Milliseconds that something took, each time.
+/// Durations in milliseconds.
 #[derive(Debug, Default)]
 pub(crate) struct Sample(Vec<f64>);
 
@@ -12,7 +12,7 @@ impl Sample {
         self.0.push(took.as_secs_f64() * 1_000.0);
     }
 
-    /// Half of them took at most this long.
+    /// Returns the median.
     pub(crate) fn median(&self) -> f64 {
         self.percentile(50)
     }

@@ -1,4 +1,4 @@
-//! Code that agents write: what the sandbox takes, and what a block costs beside it.
+//! Code written by agents: the sandbox's time, and the other cost of a block.
 
 use std::fs;
 use std::sync::Arc;
@@ -27,23 +27,23 @@ use crate::plan::count_requests;
 use crate::sample::Sample;
 use crate::terminal::print_note;
 
-/// Blocks of each kind that are timed, after some that are not.
+/// Timed blocks of each kind, after a warm-up.
 const TIMED: usize = 30;
 const WARM_UP: usize = 3;
-/// A block that writes as many products as a job may have, of 1 MB each.
+/// A block with the maximum number of products, 1 MB each.
 const PRODUCTS: &str = "for n in range(20): open(f'{n}.bin', 'wb').write(bytes([n]) * 1_000_000)";
 
-/// Blocks that run at once.
+/// Parallel blocks.
 const AT_ONCE: usize = 8;
-/// Runs whose turns are timed, and the turns with a block by which two of them differ.
+/// Timed runs, and the additional turns with a block in the longer run.
 const RUNS: usize = 60;
 const TURNS: usize = 5;
-/// What a run leaves to be done when its client has its end.
+/// Time for the work after a run's end.
 const SETTLING: Duration = Duration::from_millis(500);
 
 const SALES: &str = include_str!("../../../examples/sales.csv");
 
-/// A group-by and a chart of it.
+/// A group-by with a chart.
 const CHART: &str = "import pandas as pd, matplotlib.pyplot as plt\n\
     table = pd.read_csv('sales.csv')\n\
     table.groupby('region').sales.sum().plot.bar()\nplt.savefig('sales.png', dpi=150)";
@@ -70,7 +70,7 @@ fn block(code: &str) -> Result<SandboxJob> {
     Ok(SandboxJob { work, files: vec![sales], state: Vec::new() })
 }
 
-/// The session whose code is run and whose pages are read.
+/// Returns the session of the code and the pages.
 pub(crate) fn bench_session() -> Result<SessionKey> {
     Ok(SessionKey {
         tenant: TenantId::new("local")?,
@@ -87,7 +87,7 @@ async fn run_block(sandbox: &LocalSandbox, code: &str) -> Result<Duration> {
 }
 
 async fn measure_blocks() -> Result<Vec<Figure>> {
-    // Beside the programs, where what a build needs is kept.
+    // Next to the programs, in the folder for build requirements.
     let place = std::env::current_exe()?;
     let place = place.ancestors().nth(2).context("a program in a folder of target")?;
     let place = place.join("sandbox-python");
@@ -169,7 +169,7 @@ fn zygote_memory_mb() -> Result<f64> {
     anyhow::bail!("no zygote is below this process")
 }
 
-/// Does every block at once, without doing it.
+/// A sandbox that returns at once without running any code.
 struct InstantSandbox;
 
 impl Sandbox for InstantSandbox {
@@ -196,7 +196,7 @@ impl Sandbox for InstantSandbox {
     }
 }
 
-/// A run whose agent writes so many blocks.
+/// Returns a script for a run with this number of blocks.
 fn code_script(blocks: usize) -> Script {
     let script = Script::default();
     let respond = move |request: &RecordedRequest| {
@@ -233,7 +233,7 @@ impl CodeBench {
         Ok(Self { agent, client, backend })
     }
 
-    /// What one run asks of the stores: puts of the table, gets of it, objects put and got.
+    /// Returns the store requests of one run: table puts, table gets, object puts, object gets.
     async fn count_run(&self) -> Result<[f64; 4]> {
         self.client.run_question().await?;
         tokio::time::sleep(SETTLING).await;

@@ -1,4 +1,4 @@
-//! What the functions weigh as they are uploaded.
+//! The size of the functions as uploaded.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,10 +7,10 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::figure::{Figure, FigureLimit};
 
-/// The agent's archive at b6a0633, before code and the web came, in MB, as it was printed.
+/// Size of the agent's archive at b6a0633, before code and the web were added, in MB.
 const AGENT_BEFORE: f64 = 10.7;
 
-/// The archives of the agent and of the executor beside it.
+/// Measures the archives of the agent and of the executor in the same folder.
 pub(crate) fn measure_sizes(agent: &Path) -> Result<Vec<Figure>> {
     let executor = agent.with_file_name("executor");
     let (agent_zip, executor_zip) = (zip_program(agent)?, zip_program(&executor)?);
@@ -50,11 +50,11 @@ pub(crate) fn measure_gateway_size(gateway: &Path) -> Result<Figure> {
     })
 }
 
-/// What a program weighs when it is zipped, in MB.
+/// Returns the zipped size of a program in MB.
 fn zip_program(program: &Path) -> Result<f64> {
     let place = tempfile::tempdir()?;
     let archive = place.path().join("function.zip");
-    // What SAM makes its archives with, and as it does.
+    // The same tool as in SAM.
     let mut zip = Command::new("python3");
     zip.args(["-m", "zipfile", "-c"]).args([&archive, program]);
     let status = zip.status().context("python3 makes the archive, and cannot be started")?;

@@ -1,5 +1,5 @@
-//! How fast runs are, one at a time and many at once, against the floor of the machine: both are measured
-//! in turn, so that they see the same of it.
+//! The speed of runs, sequential and parallel, against the machine's floor. Agent and floor alternate, so
+//! both see the same machine conditions.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,21 +18,21 @@ use crate::floor::Floor;
 use crate::plan::WRITES;
 use crate::sample::Sample;
 
-/// Runs that are not counted: connections are made, and caches filled.
+/// Runs before counting, to open connections and fill caches.
 const WARM_UP: usize = 50;
 
-/// Runs one at a time.
+/// Sequential runs.
 const ALONE: usize = 300;
 
-/// Clients at once, the runs of each in a row, and how often they and their floor take turns.
+/// Parallel clients, runs of each client, and rounds of alternating agent and floor.
 const CLIENTS: usize = 16;
 const EACH: usize = 10;
 const ROUNDS: usize = 10;
 
-/// What a run leaves to be done when its client has its end.
+/// Time for the work after a run's end.
 const SETTLING: Duration = Duration::from_millis(200);
 
-/// Something that is asked and answered: our agent, or its floor.
+/// The target of requests: the agent or the floor.
 #[derive(Clone)]
 enum Target {
     Agent(BenchClient),
@@ -58,7 +58,7 @@ impl Target {
     }
 }
 
-/// What was seen of one of the two.
+/// The measurements of a target.
 #[derive(Default)]
 struct Measurements {
     whole: Sample,
@@ -113,7 +113,7 @@ pub(crate) async fn measure_speed() -> Result<Vec<Figure>> {
     Ok(list_figures(&seen, &in_words))
 }
 
-/// The floor of a run that is made for it.
+/// Creates the floor from a new run.
 async fn make_floor(client: &BenchClient, backend: &Backend, agent: &AgentServer) -> Result<Floor> {
     // Connections are made and the bucket is looked for once.
     client.run_question().await?;

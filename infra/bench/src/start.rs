@@ -1,5 +1,4 @@
-//! How long a function takes from its start to its first poll of the Runtime API, which a tiny server plays
-//! here.
+//! The time from a function's start to the first poll of the Runtime API, served by a tiny server.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::{TcpListener, TcpStream};
@@ -12,17 +11,17 @@ use anyhow::{Context as _, Result, bail, ensure};
 use crate::figure::{Figure, FigureLimit};
 use crate::sample::Sample;
 
-/// Starts that are counted, and those before, which bring the file into memory.
+/// Counted starts, and warm-up starts for caching the file.
 const STARTS: usize = 30;
 const WARM_UP: usize = 3;
 
-/// What a function asks for when it is ready.
+/// The first request of a ready function.
 const POLL: &str = "GET /2018-06-01/runtime/invocation/next ";
 
-/// Longest wait for it.
+/// Timeout for the first request.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The variables of a deployed function: Lambda's, and those of `template.yaml`.
+/// The variables of a deployed function: Lambda's and the variables of `template.yaml`.
 const VARIABLES: [(&str, &str); 20] = [
     ("AWS_ACCESS_KEY_ID", "bench"),
     ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "512"),
@@ -49,7 +48,7 @@ const VARIABLES: [(&str, &str); 20] = [
     ("_HANDLER", "bootstrap"),
 ];
 
-/// The variables of the gateway that reads pages.
+/// The variables of the gateway for pages.
 const GATEWAY_VARIABLES: [(&str, &str); 9] = [
     ("AWS_ACCESS_KEY_ID", "bench"),
     ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "512"),
@@ -135,12 +134,12 @@ fn first_line(connection: &TcpStream) -> Result<String> {
     Ok(line)
 }
 
-/// A function that is ended when this is dropped.
+/// A running function. Dropping the value kills the process.
 struct RunningFunction(Child);
 
 impl Drop for RunningFunction {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

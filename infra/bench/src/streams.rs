@@ -1,5 +1,5 @@
-//! How late the words of many models at once are: the agent alone in a process, stores and model in
-//! another, the clients in this one, all on the same cores.
+//! The delay of words from many models at once. The agent runs alone in a process, stores and model in
+//! another, and the clients in this process, all on the same cores.
 
 use std::time::{Duration, Instant};
 
@@ -14,22 +14,22 @@ use crate::client::{BenchClient, RunStream};
 use crate::figure::{Figure, FigureLimit};
 use crate::sample::Sample;
 
-/// The agent has this many streams open at once while they are watched.
+/// Open streams during the measurement.
 pub(crate) const STREAMS: usize = 1_000;
 
-/// Streams that are opened at once: a thousand at the same moment are another question.
+/// Streams opened in parallel; a thousand at the same moment would be a different measurement.
 const AT_ONCE: usize = 16;
 
-/// How often each of their models writes.
+/// Interval between two pieces of a model's reply.
 const EVERY: Duration = Duration::from_millis(50);
 
-/// Pieces of each reply: it is long enough for all to open, and for a while after.
+/// Pieces of each reply, enough for opening all streams and for the measurement.
 const PIECES: usize = 600;
 
-/// How long all are watched.
+/// Duration of the measurement.
 const WATCHED: Duration = Duration::from_secs(10);
 
-/// A model whose every reply is an answer in so many pieces, each saying when it left.
+/// Returns a script with every reply as an answer in [`PIECES`] timestamped pieces.
 pub(crate) fn stream_script() -> Script {
     let script = Script::default();
     let pieces = || (0..PIECES).map(|_| format!("{STAMP} "));
@@ -95,7 +95,7 @@ pub(crate) async fn measure_streams(streams: usize) -> Result<Figure> {
     })
 }
 
-/// A stream that has begun to say something.
+/// Opens a stream and waits for the first preview.
 async fn open_stream(client: BenchClient) -> Result<RunStream> {
     let mut stream = client.open_stream().await?;
     stream.read_previews(1).await?;

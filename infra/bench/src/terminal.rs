@@ -1,4 +1,4 @@
-//! What the program says.
+//! Output of the program.
 
 /// The line goes to standard output, where nothing but results goes.
 #[allow(clippy::print_stdout, reason = "a command line tool speaks to its terminal, here alone")]
@@ -6,7 +6,7 @@ pub(crate) fn print_line(line: &str) {
     println!("{line}");
 }
 
-/// Says what goes on, beside the results.
+/// Prints progress to standard error, apart from the results.
 #[allow(clippy::print_stderr, reason = "a command line tool speaks to its terminal, here alone")]
 pub(crate) fn print_note(line: &str) {
     eprintln!("{line}");

@@ -1,5 +1,5 @@
-//! What viewers cost the agent that do not read: it alone in a process, stores and model in another, the
-//! clients, and who wrote the long journal, in this one.
+//! The agent's cost of viewers that do not read. The agent runs alone in a process, stores and model in
+//! another. The clients and the writer of the long journal run in this process.
 
 use std::time::Duration;
 
@@ -21,14 +21,14 @@ use crate::figure::{Figure, FigureLimit};
 /// The run is watched by this many.
 const VIEWERS: usize = 200;
 
-/// Records that make a journal of 36 MB, and the bytes of text in each.
+/// Records of a journal of 36 MB, and bytes of text per record.
 const RECORDS: u64 = 900;
 const RECORD_BYTES: usize = 40_000;
 
-/// How long nobody reads: each viewer has looked at the run many times by then.
+/// Time without reads, enough for each viewer to poll the run many times.
 const UNREAD: Duration = Duration::from_secs(15);
 
-/// When what is put expires, Unix seconds: not while this runs.
+/// Expiry of the records, Unix seconds: after the end of any measurement.
 const EXPIRES: i64 = 4_102_444_800;
 
 pub(crate) async fn measure_viewers() -> Result<Figure> {
@@ -37,7 +37,7 @@ pub(crate) async fn measure_viewers() -> Result<Figure> {
     let words: Vec<&str> = std::iter::once(agent_server::PROCESS).chain(urls).collect();
     let agent = ChildProcess::start(&words).await?;
     let client = BenchClient::new(agent.first_line().to_owned())?;
-    // Its answer is held, so it is at work as long as it is watched.
+    // The answer is held, so the run keeps working during the measurement.
     let mut driven = client.open_stream().await?;
     driven.read_previews(backend::previews_before_gate()).await?;
     let run = driven.run_id()?.to_owned();
@@ -61,7 +61,8 @@ pub(crate) async fn measure_viewers() -> Result<Figure> {
     })
 }
 
-/// Appends long messages to a run, as if its driver had: it finds them with its next own record.
+/// Appends long messages to a run in place of the driver. The driver finds the records when appending its
+/// next record.
 async fn lengthen_journal(backend: &str, run: &str) -> Result<()> {
     let parts: Vec<String> = backend.split(' ').map(ToOwned::to_owned).collect();
     let parts = parts.try_into().ok().context("a backend has three URLs and a key")?;

@@ -1,4 +1,4 @@
-//! The web: a search from the question to the cited answer, and pages that are large.
+//! The web: a search from the question to the cited answer, and large pages.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,14 +18,14 @@ use crate::sample::Sample;
 use crate::sandbox::bench_session;
 use crate::web_site::{WebSite, write_script_page, write_text_page};
 
-/// What every server takes before it answers.
+/// Response delay of every server.
 const DELAY: Duration = Duration::from_millis(100);
-/// Searches that are timed, after some that are not.
+/// Timed searches, after a warm-up.
 const SEARCHES: usize = 10;
-/// Pages of each kind that are timed, after some that are not.
+/// Timed pages of each kind, after a warm-up.
 const TIMED: usize = 50;
 const WARM_UP: usize = 3;
-/// Bytes of a large page, and of a usual one.
+/// Size of a large and of a usual page, in bytes.
 const LARGE: usize = 500_000;
 const USUAL: usize = 20_000;
 
@@ -39,7 +39,7 @@ pub(crate) async fn measure_web() -> Result<Vec<Figure>> {
     ])
 }
 
-/// A run that searches once, for five things at once, and cites what was found.
+/// Returns a script for a run with one search of five queries, and an answer with citations.
 fn search_script() -> Script {
     let script = Script::default();
     let respond = move |request: &RecordedRequest| {
@@ -69,7 +69,7 @@ async fn measure_search() -> Result<Figure> {
     let changes = AgentOptions { web, ..AgentOptions::default() };
     let agent = AgentServer::start(&backend.address(), changes).await?;
     let client = BenchClient::new(agent.url())?;
-    // The first one asks every host for its robots.txt, too.
+    // The first run also fetches every host's robots.txt.
     let first = client.run_question().await?.whole;
     let mut sample = Sample::default();
     for _ in 0..SEARCHES {
@@ -102,7 +102,7 @@ async fn measure_page(name: &'static str, page: String) -> Result<Figure> {
         let answers = gateway.read_pages(&context, ReadJob { pages }).await?;
         let took = began.elapsed();
         match answers.first().map(|answer| &answer.outcome) {
-            // It is its main text, to its end.
+            // The page is the complete main text.
             Some(PageOutcome::Page(page))
                 if page.notes.iter().all(|note| *note == PageNote::MoreLinks) => {}
             Some(PageOutcome::Page(page)) => bail!("{name}: {:?}", page.notes),

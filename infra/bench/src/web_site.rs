@@ -1,4 +1,4 @@
-//! Pages, and two engines that name them, on hosts of this machine that each answer after a while.
+//! Pages, and two search engines for the pages, on hosts of this machine with a response delay.
 
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
@@ -16,20 +16,20 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// Hosts with pages, and how many engines there are: each has a host of its own.
+/// Hosts with pages, and the number of engines; each engine has a host.
 const PAGE_HOSTS: u8 = 5;
 const ENGINES: u8 = 2;
-/// Pages that an engine names for a query.
+/// Pages per query of an engine.
 const PAGES: usize = 5;
 
-/// All hosts. They stop when this is dropped.
+/// All hosts. Dropping the value stops all of them.
 pub(crate) struct WebSite {
-    /// The origins of the hosts with pages, then those of the engines.
+    /// The origins of the hosts with pages, then the origins of the engines.
     origins: Vec<String>,
     servers: Vec<JoinHandle<()>>,
 }
 
-/// What each host answers with.
+/// The content of the hosts' responses.
 #[derive(Clone)]
 struct SiteState {
     delay: Duration,
@@ -38,7 +38,7 @@ struct SiteState {
 }
 
 impl WebSite {
-    /// Hosts that answer after so long, each page with this HTML.
+    /// Starts hosts with this response delay and this HTML as every page.
     pub(crate) async fn start(delay: Duration, page: String) -> Result<Self> {
         let mut listeners = Vec::new();
         for host in 2..2 + PAGE_HOSTS + ENGINES {
@@ -58,25 +58,25 @@ impl WebSite {
         let serve = |listener| {
             let app = app.clone();
             tokio::spawn(async move {
-                // It returns only if the listener breaks; then the gateway's requests fail.
+                // Returns only if the listener fails; then the gateway's requests fail.
                 let _ = axum::serve(listener, app).await;
             })
         };
         Ok(Self { origins, servers: listeners.into_iter().map(serve).collect() })
     }
 
-    /// All origins as `DJINN_EGRESS_ORIGINS` has them.
+    /// Returns all origins in the format of `DJINN_EGRESS_ORIGINS`.
     pub(crate) fn origins(&self) -> String {
         self.origins.join(",")
     }
 
-    /// The URLs of so many pages, on one host after the other.
+    /// Returns the URLs of this number of pages, distributed over the hosts.
     pub(crate) fn page_urls(&self, pages: usize) -> Vec<String> {
         let hosts = self.origins.iter().take(PAGE_HOSTS.into()).cycle();
         hosts.take(pages).enumerate().map(|(nth, host)| format!("{host}/page/{nth}")).collect()
     }
 
-    /// A gateway that may reach all hosts, and asks the engines.
+    /// Creates a gateway with access to all hosts and engines.
     pub(crate) fn open_gateway(&self) -> Result<LocalGateway<NoSecrets>> {
         let engine =
             |origin: &String| json!({"engine": "searxng", "url": format!("{origin}/search")});
@@ -98,7 +98,7 @@ impl Drop for WebSite {
     }
 }
 
-/// What an engine answers: other pages for each query, and other ones than the other engine.
+/// Returns an engine's results, different for each query and each engine.
 async fn name_pages(
     State(state): State<SiteState>,
     RawQuery(query): RawQuery,
@@ -140,7 +140,7 @@ pub(crate) fn write_text_page(bytes: usize) -> String {
     wrap_page(&paragraphs, "")
 }
 
-/// A page of so many bytes, of which most are scripts.
+/// Returns a page of this size, mostly scripts.
 pub(crate) fn write_script_page(bytes: usize) -> String {
     let article = write_text_page(20_000);
     let script = format!(
