@@ -1,5 +1,4 @@
-//! Performing what a run owes: one module for each kind of effect, but for
-//! children: they are driven, and the driver stands above this.
+//! Performing due effects: one module for each kind of effect. Children are driven by the driver instead.
 
 pub(crate) mod answer;
 pub mod deliver;

@@ -1,4 +1,4 @@
-//! From a run's state to a model request: the instructions, the conversation, and what of it fits.
+//! Rendering a run's state to a model request: instructions, conversation, and fitting to the window.
 
 mod agent;
 mod attached;
@@ -36,36 +36,36 @@ pub use window::{ContextTooLong, RequestBounds};
 use crate::port::model::{Message, ModelRequest};
 use crate::prompt::{self, Fragment, Prompts};
 
-/// Files listed in a system prompt, newest last.
+/// The maximum number of files listed in a system prompt, newest last.
 const MAX_FILES: usize = 100;
-/// Characters of a tool's description where it is listed and not offered.
+/// The maximum characters of the description of a listed tool.
 const MAX_TOOL_DESCRIPTION: usize = 300;
-/// Characters of a file's description in a prompt.
+/// The maximum characters of a file's description in a prompt.
 const MAX_DESCRIPTION: usize = 200;
-/// Characters of a deployment's own instructions.
+/// The maximum characters of a deployment's own instructions.
 const MAX_BASE_PROMPT: usize = 20_000;
 
-/// A request and what was left out of it.
+/// A request, and the parts dropped from it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RenderedRequest {
-    /// The request as the model's client takes it.
+    /// The request for the model's client.
     pub request: ModelRequest,
-    /// The tools that it tells of: those that may be called, or those that are to have roles.
+    /// The tools in the request: callable tools, or tools whose roles are requested.
     pub offered_tools: Vec<OfferedTool>,
-    /// What did not fit.
+    /// The parts that did not fit.
     pub dropped: Option<DroppedContext>,
-    /// The tokens it would have had with that, as we count them.
+    /// The tokens of the request including the dropped parts, as we count.
     pub tokens: u64,
 }
 
-/// How often a model may ask the user for what is missing.
+/// The maximum number of questions from a model to its user before other work.
 const MAX_USER_QUESTIONS: usize = 3;
 
-/// Tokens that a provider adds around each text, rounded up.
+/// The maximum tokens a provider adds around each text.
 const TEXT_OVERHEAD: u64 = 16;
 
 impl RenderedRequest {
-    /// More tokens than the request has, without counting them.
+    /// Returns an upper limit of the request's tokens, without counting them.
     #[must_use]
     pub fn token_bound(&self) -> u64 {
         let texts = self.request.to_texts();
@@ -74,7 +74,7 @@ impl RenderedRequest {
     }
 }
 
-/// What a request says, apart from its tools.
+/// The texts of a request, without tools.
 struct RequestBody {
     system: String,
     messages: Vec<Message>,
@@ -82,11 +82,11 @@ struct RequestBody {
     tokens: u64,
 }
 
-/// Renders the request of a model call so that it keeps its bounds. `tools` are those of the agents that do
-/// the work.
+/// Renders the request of a model call within its limits. `tools` are the tools of the working agents.
 ///
 /// # Errors
-/// [`ContextTooLong`] when even the instructions and the question do not fit.
+///
+/// Returns [`ContextTooLong`] if even the instructions and the question do not fit.
 pub fn render_request(
     prompts: &Prompts,
     tools: &[ToolSpec],
@@ -142,12 +142,12 @@ pub fn render_request(
     Ok(RenderedRequest { request, offered_tools: offered, dropped, tokens })
 }
 
-/// Whether a run makes a plan, whatever the role whose model it uses.
+/// Returns true if the run makes a plan, in any role.
 fn plans(run: &Run) -> bool {
     run.spec().work_mode() == Mode::PlanSolve
 }
 
-/// Whether the model may ask the user: before anything else was done.
+/// Returns true if the model may ask the user: only before any other work.
 fn can_ask_user(run: &Run) -> bool {
     let is_first = |item: &ConversationItem| match item {
         ConversationItem::Turn(turn) => turn.calls.iter().all(|(call, _)| call.tool == ASK_USER),
@@ -161,7 +161,7 @@ fn can_ask_user(run: &Run) -> bool {
         && items.iter().all(is_first)
 }
 
-/// What an agent in its loop is told besides its conversation.
+/// The prompts of an agent loop besides the conversation.
 struct LoopPrompts {
     system: String,
     question: String,
@@ -239,7 +239,7 @@ fn system_text(prompts: &Prompts, fragment: Fragment, run: &Run, tools: &[ToolSp
     system_text_with(prompts, fragment, run, tools, &base_prompt)
 }
 
-/// The same with these instructions of its own.
+/// Renders the system prompt with the given instructions.
 fn system_text_with(
     prompts: &Prompts,
     fragment: Fragment,
@@ -258,7 +258,7 @@ fn system_text_with(
     append_notes(prompts, run, text)
 }
 
-/// Says what placeholders are, if the model may meet any, and what is masked, if anything is.
+/// Appends notes about placeholders and masking, if the run has either.
 fn append_notes(prompts: &Prompts, run: &Run, mut text: String) -> String {
     let settings = &run.spec().settings;
     let urls = (!run.urls().is_empty()).then_some(prompt::NOTE_URLS);
@@ -279,7 +279,7 @@ fn style_fragment(style: OutputStyle) -> Fragment {
     }
 }
 
-/// A file as prompts list it.
+/// A file as listed in prompts.
 #[derive(Debug, Serialize)]
 pub(crate) struct ListedFile {
     name: String,
@@ -302,7 +302,7 @@ pub(crate) fn to_listed_files(files: &[ProductFile]) -> Vec<ListedFile> {
         .collect()
 }
 
-/// A tool as prompts list it.
+/// A tool as listed in prompts.
 #[derive(Serialize)]
 struct ListedTool<'a> {
     name: &'a str,
@@ -319,8 +319,7 @@ fn to_listed_tools(tools: &[ToolSpec], agents: bool) -> Vec<ListedTool<'_>> {
     listed.collect()
 }
 
-/// Whether an agent can be called with what a step of a plan gives it: what is to be done, and the name of
-/// a file.
+/// Returns true if an agent can be called with the arguments of a plan's step: the task, and a file name.
 fn can_do_step(agent: &ToolSpec) -> bool {
     let required = agent.schema.get("required").and_then(serde_json::Value::as_array);
     let is_given = |name: &serde_json::Value| {
@@ -333,7 +332,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The day a run was asked on, in UTC, as prompts state it.
+/// Returns the day of the question, in UTC, in the wording of prompts.
 fn format_date(at_ms: i64, language: Language) -> String {
     let Ok(at) = time::OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1000)) else {
         return String::new();

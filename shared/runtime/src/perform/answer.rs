@@ -1,4 +1,4 @@
-//! An answer, written to a file before the run above is told of it.
+//! The file of an answer, written before the caller receives the answer.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use crate::port::file::{Files, NewFile};
 use crate::port::{RunKey, SessionKey, StoreError};
 use crate::world::Ports;
 
-/// An answer to be written. Writing it twice changes nothing.
+/// An answer to write to a file. Writing is idempotent.
 pub(crate) struct AnswerWrite {
     session: SessionKey,
     file: Option<NewFile>,
@@ -20,8 +20,8 @@ pub(crate) struct AnswerWrite {
 }
 
 impl AnswerWrite {
-    /// The answer of `run`: the document that its caller wants, or an internal file with the whole of what
-    /// is too long to be told.
+    /// Creates the write of an answer. The file is the caller's requested document, or an internal file with
+    /// the whole of a long answer.
     pub(crate) fn of<P: Ports>(_: &P, key: &RunKey, run: &Run, answer: AnswerFile) -> Self {
         let spec = run.spec();
         let description = spec.child.as_ref().map(|child| child.description.clone());
@@ -38,10 +38,11 @@ impl AnswerWrite {
         Self { session: SessionKey::of(spec), file, text: answer.text, written: Mutex::default() }
     }
 
-    /// Writes it.
+    /// Writes the answer's file.
     ///
     /// # Errors
-    /// [`StoreError`] when it may not be there.
+    ///
+    /// Returns [`StoreError`] if the file may be missing.
     pub(crate) async fn perform<P: Ports>(&self, ports: &P) -> Result<(), StoreError> {
         let Some(file) = &self.file else { return Ok(()) };
         let written = ports.store().write_file(&self.session, file, self.text.as_bytes()).await?;
@@ -49,13 +50,13 @@ impl AnswerWrite {
         Ok(())
     }
 
-    /// The file, if it was written.
+    /// Returns the file, if written.
     pub(crate) fn into_file(self) -> Option<ProductFile> {
         self.written.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The internal file of an answer: unique in its session, the same for every attempt.
+/// Returns the name of an answer's internal file: unique in the session, equal for every attempt.
 fn internal_name(key: &RunKey) -> String {
     let run: String = key.run.as_str().chars().skip(4).take(8).collect();
     format!("result-{run}-{}.txt", key.path)

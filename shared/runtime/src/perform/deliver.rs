@@ -1,4 +1,4 @@
-//! What is owed to others when a run or its work ends: made again and again until it is recorded.
+//! Deliveries at the end of a run or its work, repeated until recorded.
 
 use djinn_core::effect::{Delivery, Effect};
 use djinn_core::id::WriteId;
@@ -19,7 +19,8 @@ use crate::world::Ports;
 /// Makes a delivery of a run or child.
 ///
 /// # Errors
-/// [`StoreError`] when it may not have been made.
+///
+/// Returns [`StoreError`] if the delivery may not have been made.
 pub async fn make_delivery<P: Ports>(
     ports: &P,
     key: &RunKey,
@@ -45,17 +46,18 @@ pub async fn make_delivery<P: Ports>(
             let Some((child, answered)) = run.response_for_child(feedback) else { return Ok(()) };
             let child = key.with_child(child.clone());
             let mail = Mail::HumanResponse { response: Box::new(answered) };
-            // The run dispatches it after this.
+            // The run dispatches the child after this delivery.
             let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
             ports.store().put_mail(&child, &mail, expires_at_s).await
         }
     }
 }
 
-/// What the store never takes is not owed any more: whoever waits for it has a time of its own.
+/// Drops a delivery the store can never accept. The recipient has a timeout of its own.
 ///
 /// # Errors
-/// [`StoreError`] when the delivery may be made later.
+///
+/// Returns [`StoreError`] if the delivery may succeed later.
 pub fn ignore_too_large(made: Result<(), StoreError>) -> Result<(), StoreError> {
     match made {
         Err(StoreError::TooLarge(what)) => {
@@ -66,10 +68,11 @@ pub fn ignore_too_large(made: Result<(), StoreError>) -> Result<(), StoreError> 
     }
 }
 
-/// Puts what an ended child owes into its run's mailbox; nothing for a run that is no child.
+/// Puts an ended child's result into its caller's mailbox. Does nothing for a root run.
 ///
 /// # Errors
-/// [`StoreError`] when it may not be there.
+///
+/// Returns [`StoreError`] if the mail may be missing.
 pub async fn put_child_result<P: Ports>(
     ports: &P,
     key: &RunKey,
@@ -81,11 +84,11 @@ pub async fn put_child_result<P: Ports>(
     wake_run(ports, &parent, &mail).await.map(drop)
 }
 
-/// Makes the deliveries that an ended run still owes. Needs no lease: each is idempotent, and so is
-/// its record.
+/// Makes the deliveries an ended run still owes. Needs no lease: each delivery and its record are idempotent.
 ///
 /// # Errors
-/// [`StoreError`] when one may not have been made.
+///
+/// Returns [`StoreError`] if a delivery may not have been made.
 pub(crate) async fn deliver_owed<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
     let mut reader = JournalReader::default();
     reader.advance(ports, key, |_| {}).await?;
@@ -94,7 +97,7 @@ pub(crate) async fn deliver_owed<P: Ports>(ports: &P, key: &RunKey) -> Result<()
         return Ok(());
     };
     make_deliveries(ports, key, &mut journal).await?;
-    // Whoever asks for an ended child has not heard of its end.
+    // A caller that dispatches an ended child has not received the end.
     ignore_too_large(put_child_result(ports, key, &journal).await)
 }
 
@@ -131,9 +134,9 @@ async fn make_deliveries<P: Ports>(
         let Some((after, record)) = decided else { return Ok(()) };
         let expires_at_s = journal_expiry_s(ports.settings(), after.run());
         match ports.store().append(key, &record, expires_at_s).await? {
-            // What was owed last may be owed only now.
+            // Earlier deliveries may make further deliveries due.
             AppendResult::Appended => *journal = after,
-            // Somebody else delivered at the same time.
+            // Another process delivered at the same time.
             AppendResult::Conflict => return Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! The plan, written to its file: internal, for whoever looks at the session's files.
+//! The internal file of a plan, for users who list the session's files.
 
 use djinn_core::file::media_type_of;
 use djinn_core::id::{FileName, UserId};
@@ -10,22 +10,22 @@ use crate::port::SessionKey;
 use crate::port::file::{Files, NewFile};
 use crate::world::Ports;
 
-/// A plan to be written.
+/// A plan to write to a file.
 pub struct PlanWrite<P: Ports> {
-    /// The store that the file is written to.
+    /// The store for the file.
     pub ports: P,
-    /// Whose file it is.
+    /// The session of the file.
     pub session: SessionKey,
-    /// Whose run it is.
+    /// The user of the run, recorded as the writer of the file.
     pub user: UserId,
-    /// The plan, in Markdown.
+    /// The plan as Markdown text.
     pub text: String,
-    /// Which version of it.
+    /// The version of the plan.
     pub version: u32,
 }
 
 impl<P: Ports> PlanWrite<P> {
-    /// This version of the plan of `run`.
+    /// Creates the write of the current plan of `run`, under this version.
     #[must_use]
     pub fn of(ports: P, run: &Run, version: u32) -> Self {
         let session = SessionKey::of(run.spec());
@@ -33,8 +33,7 @@ impl<P: Ports> PlanWrite<P> {
         Self { ports, session, user: run.spec().user.clone(), text, version }
     }
 
-    /// Writes it. A run goes on without its file where that cannot be written; the next version is
-    /// tried again.
+    /// Writes the file. The run continues after a failure; the next version is written again.
     pub async fn perform(self) -> Vec<Input> {
         let Self { ports, session, user, text, version } = self;
         if let Ok(name) = FileName::new(PLAN_FILE) {

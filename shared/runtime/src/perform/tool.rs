@@ -1,4 +1,4 @@
-//! A tool call: checked, run within its time, and its result cut to what the model can use.
+//! A tool call: checked, run with a timeout, and its result shortened for the model.
 
 mod progress_feed;
 
@@ -32,38 +32,38 @@ use crate::prompt;
 use crate::texts::HasTexts as _;
 use crate::world::Ports;
 
-/// Images of one result that are kept.
+/// The maximum number of images kept from one result.
 const MAX_RESULT_IMAGES: usize = 20;
 
-/// A tool call to be made.
+/// A tool call to perform.
 pub struct ToolExecution<P: Ports> {
-    /// The store and the tools that it works with.
+    /// The store and the tools for the call.
     pub ports: P,
-    /// The run or the child whose call it is.
+    /// The key of the run or child that owes the call.
     pub key: RunKey,
-    /// Where its files are, and what it may show the model.
+    /// The tool's view of the run: files, limits, language and state.
     pub context: ToolContext,
-    /// Whose tools it finds its own among.
+    /// The audience whose tools include the called tool.
     pub audience: ToolAudience,
-    /// What the run owes.
+    /// The tool call as an effect.
     pub invocation: ToolInvocation,
-    /// How long it may take; less than its declared time-out at the end of an invocation.
+    /// The timeout of the call; near the end of an invocation shorter than declared.
     pub timeout: Duration,
-    /// Where goes what it says while it works.
+    /// The channel for the tool's progress.
     live_sender: mpsc::UnboundedSender<Live>,
     reports: ReportReader,
 }
 
-/// How a call came to no result.
+/// The reason for a call without a result.
 enum ToolExecutionError {
-    /// The failure that the run is told.
+    /// The failure as reported to the run.
     Final(ToolError),
-    /// The process stood still meanwhile, which may be the cause of the failure, and the call can be repeated.
+    /// The process was suspended, the possible cause of the failure, and the call can be repeated.
     ProcessStalled,
 }
 
 impl<P: Ports> ToolExecution<P> {
-    /// The call that `run` owes.
+    /// Creates the execution of a tool call of `run`.
     #[must_use]
     pub fn of(
         ports: P,
@@ -96,8 +96,8 @@ impl<P: Ports> ToolExecution<P> {
         Self { ports, key, context, audience, invocation, timeout, live_sender, reports }
     }
 
-    /// Makes the call. Whatever happens is a result that the model sees, unless the process stood still: then the
-    /// call stays owed, and its journal counts how often.
+    /// Makes the call. Returns any failure as a result for the model. After a suspension of the process a
+    /// repeatable call stays owed, and the journal counts the suspensions.
     pub async fn perform(self) -> Vec<Input> {
         let call = self.invocation.call.id.clone();
         let span = tracing::info_span!(
@@ -147,12 +147,12 @@ impl<P: Ports> ToolExecution<P> {
     async fn run_and_show_progress(&self) -> Result<ToolOutput, ToolExecutionError> {
         let (clock, deny) = (self.ports.clock(), &self.ports.content().deny);
         let feed = ProgressFeed::new(clock, &self.context, &self.reports, &self.live_sender, deny);
-        // In a box, since what watches it would hold room for it twice.
+        // Boxed, because its observer would reserve space for it twice.
         feed.show_while(Box::pin(self.run_attempt())).await
     }
 
-    /// Makes one attempt. A failure while the process stood still may have no other cause: the other side of a
-    /// connection ran on.
+    /// Makes one attempt. A suspension may be the only cause of a failure, since the remote side kept
+    /// running.
     async fn run_attempt(&self) -> Result<ToolOutput, ToolExecutionError> {
         let mut time = AwakeTime::new(self.ports.clock());
         let error = match self.run_with_timeout(&mut time).await {
@@ -196,7 +196,7 @@ impl<P: Ports> ToolExecution<P> {
         })
     }
 
-    /// The tool that was offered, if it still is what it was.
+    /// Returns the offered tool, if unchanged since the offer.
     async fn find_tool(&self) -> Result<Arc<dyn Tool>, ToolError> {
         let failed = |reason, detail| Err(ToolError::Failed { reason, detail });
         let (toolbox, clock) = (self.ports.tools(), self.ports.clock());
@@ -211,7 +211,7 @@ impl<P: Ports> ToolExecution<P> {
                     false => failed(ToolFailure::Changed, String::new()),
                 }
             }
-            // It was offered, and has been taken out of the deployment since.
+            // The tool was removed from the deployment after the offer.
             None if tools.is_complete() => failed(ToolFailure::UnknownTool, String::new()),
             None => {
                 let detail = self.ports.prompts().render(language, prompt::TOOL_UNAVAILABLE, ());
@@ -220,7 +220,7 @@ impl<P: Ports> ToolExecution<P> {
         }
     }
 
-    /// Keeps of what a tool brought what is within its bounds and can be read, as this run may see it.
+    /// Makes the output readable for this run: removes invalid characters and masks personal data.
     async fn make_readable(&self, came: &mut Result<ToolOutput, ToolError>) {
         for text in came.texts() {
             let readable = self.context.mask_text(text.to_readable()).await;
@@ -228,8 +228,8 @@ impl<P: Ports> ToolExecution<P> {
         }
     }
 
-    /// What of a result the model and the journal get: the images that it can be shown, and a text whose
-    /// whole goes into an internal file.
+    /// Shortens a result for the model and the journal. Keeps displayable images, up to the maximum. Stores a
+    /// text above the limit in an internal file.
     async fn shorten_output(&self, mut observation: ToolOutput) -> ToolOutput {
         observation.images.retain(RequestImage::can_show);
         observation.images.truncate(MAX_RESULT_IMAGES);
@@ -263,7 +263,7 @@ impl<P: Ports> ToolExecution<P> {
     }
 }
 
-/// What was kept with the newest call that the conversation has whole and that kept something.
+/// Returns the state kept by the newest completed call with a state.
 fn find_state(run: &Run) -> Option<ToolState> {
     let calls = run.conversation().items.iter().rev().flat_map(|item| match item {
         ConversationItem::Turn(turn) => turn.calls.as_slice(),
@@ -279,7 +279,7 @@ fn find_state(run: &Run) -> Option<ToolState> {
     kept.next()
 }
 
-/// The internal file of a result: unique in its session, the same for every attempt.
+/// Returns the name of a result's internal file: unique in the session, equal for every attempt.
 fn result_file_name(key: &RunKey, call: &CallId) -> String {
     let run: String = key.run.as_str().chars().skip(4).take(8).collect();
     format!("result-{run}-{}.txt", call.clone().below(&key.path))

@@ -1,4 +1,4 @@
-//! What an agent is told that others call: the instructions of its file, filled with its arguments.
+//! The prompts of a called agent: the instructions of its file, filled with the arguments.
 
 use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat, TASK_ARGUMENT};
 use djinn_core::effect::{ModelCall, ToolChoice};
@@ -15,13 +15,13 @@ use super::{
 };
 use crate::prompt::{self, Prompts};
 
-/// Characters of one argument.
+/// The maximum characters of one argument.
 const MAX_ARGUMENT: usize = 20_000;
 
-/// Characters of the instructions, filled.
+/// The maximum characters of the filled instructions.
 const MAX_BODY: usize = 60_000;
 
-/// What an agent is told besides its conversation.
+/// Returns the prompts of an agent besides the conversation.
 pub(super) fn agent_prompts(
     prompts: &Prompts,
     run: &Run,
@@ -45,8 +45,8 @@ pub(super) fn agent_prompts(
     LoopPrompts { system: system_text(prompts, run, child, agent), question, next_step }
 }
 
-/// What an agent that makes a plan is told besides its conversation: as every planner is, with the instructions
-/// of its file.
+/// Returns the prompts of an agent that makes a plan: the planner's prompts with the instructions of the
+/// agent's file.
 pub(super) fn planner_prompts(
     prompts: &Prompts,
     run: &Run,
@@ -84,7 +84,7 @@ fn system_text(prompts: &Prompts, run: &Run, child: &ChildSpec, agent: &AgentSpe
     append_notes(prompts, run, prompts.render(language, prompt::AGENT_INSTRUCTIONS, values))
 }
 
-/// What fills the instructions: the arguments by their names, and what every agent may be told.
+/// Returns the values for the instructions: the arguments by name, and the values available to every agent.
 fn body_values(run: &Run, child: &ChildSpec, agent: &AgentSpec) -> Value {
     let known = agent.parameters.get("properties").and_then(Value::as_object);
     let names = known.into_iter().flat_map(Map::keys);
@@ -113,7 +113,7 @@ fn argument_value(child: &ChildSpec, name: &str) -> Value {
     }
 }
 
-/// What the agent is asked, with the files of the question that it is shown.
+/// Renders the question of the agent, with the names of its attached files.
 fn agent_question(
     prompts: &Prompts,
     run: &Run,
@@ -125,7 +125,7 @@ fn agent_question(
     add_names(prompts, run, &question, bounds)
 }
 
-/// What the agent is asked: what it is to do, and its other arguments.
+/// Returns the values of the agent's question: the task, and the other arguments.
 fn question_values(child: &ChildSpec) -> Value {
     let others = child.arguments.keys().filter(|name| *name != TASK_ARGUMENT);
     let others = others.map(|name| {

@@ -1,4 +1,4 @@
-//! The files that came with a question, as its model is told of them.
+//! The names of a question's attached files, for the model.
 
 use djinn_core::file::{AttachedImage, Attachment};
 use djinn_core::run::Run;
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::window::RequestBounds;
 use crate::prompt::{self, Prompts};
 
-/// A question with the names of the files that came with it. A model that sees is told which images it is not
+/// Adds the names of attached files to a question. For a model with image input, also names the images not
 /// shown.
 pub(super) fn add_names(
     prompts: &Prompts,

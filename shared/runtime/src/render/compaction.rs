@@ -1,4 +1,4 @@
-//! The call that sums up older turns: one message that holds their record.
+//! The compaction call: one message with the transcript of older turns.
 
 use super::window::{ContextTooLong, FittedParts, RequestPart, fit_parts};
 use djinn_core::conversation::CompactionRange;
@@ -11,13 +11,13 @@ use super::{RequestBody, append_notes};
 use crate::port::model::Message;
 use crate::prompt::{self, Prompts};
 
-/// Characters of the record, so that the words around it have their place under the prompt's cap.
+/// The maximum characters of the transcript, so that the surrounding text fits the prompt's cap.
 const MAX_TRANSCRIPT: u64 = 1_000_000;
-/// Tokens of an entry's heading and of the words between its two ends, rounded up.
+/// The maximum tokens of an entry's heading and of the text between its two ends.
 const ENTRY_OVERHEAD: u64 = 100;
 
-/// The system prompt (none) and the message. Entries that are too long for the window are shortened,
-/// all to the same length.
+/// Renders the compaction request, without a system prompt. Entries too long for the window are shortened to
+/// a common length.
 pub(super) fn render_compaction(
     prompts: &Prompts,
     run: &Run,
@@ -53,7 +53,7 @@ pub(super) fn render_compaction(
     Ok(RequestBody { system: String::new(), messages, dropped, tokens })
 }
 
-/// Shortens the longest entries until all take up at most `room`.
+/// Shortens the longest entries until all together fit `room`.
 fn shorten_evenly(
     prompts: &Prompts,
     run: &Run,

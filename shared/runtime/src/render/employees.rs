@@ -9,10 +9,10 @@ use super::{RequestBody, to_listed_tools};
 use crate::port::model::Message;
 use crate::prompt::{self, Prompts};
 
-/// Characters of the question, and of the child: what a role is named after stands at the beginning.
+/// The maximum characters of the question, and of the child: the beginning is enough to name a role.
 const MAX_WORDS: usize = 2_000;
 
-/// The system prompt (none) and the message.
+/// Renders the request, without a system prompt.
 pub(super) fn render_employees(
     prompts: &Prompts,
     run: &Run,

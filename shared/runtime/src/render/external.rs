@@ -1,4 +1,5 @@
-//! What of a run's requests users and tools wrote: what a provider quotes of it is shown to nobody.
+//! The texts of users and tools in a run's requests. If a provider's error quotes such a text, the quote is
+//! hidden.
 
 use djinn_core::conversation::{ChildReport, ConversationItem};
 use djinn_core::input::ChildSpec;
@@ -6,8 +7,8 @@ use djinn_core::run::Run;
 use djinn_core::tool::{ResultView, ToolArguments, ToolCall, ToolFailure, ToolOutput, ToolResult};
 use serde_json::Value;
 
-/// The texts of users, tools and files. Our own instructions are none of them, nor is what agents said:
-/// among it are the reasons of earlier failures, which are the provider's words and no secret.
+/// Returns the texts of users, tools and files. Excludes our instructions and the texts of agents. Agents'
+/// texts include earlier failures: the provider's words, and no secret.
 pub(super) fn external_texts(run: &Run) -> Vec<String> {
     let (asked, conversation) = (run.spec(), run.conversation());
     let mut texts = vec![asked.question.clone(), asked.base_prompt.clone()];
@@ -15,7 +16,7 @@ pub(super) fn external_texts(run: &Run) -> Vec<String> {
     texts.extend(conversation.history.iter().map(|exchange| exchange.question.clone()));
     texts.extend(run.user_plan_texts().map(ToOwned::to_owned));
     if let Some(child) = &asked.child {
-        // A person may have written the step.
+        // A user may have written the step.
         texts.push(child.description.clone());
         texts.extend(child.reports().map(|report| report.description.clone()));
         texts.extend(child.reports().filter_map(report_text));
@@ -28,7 +29,7 @@ pub(super) fn external_texts(run: &Run) -> Vec<String> {
                 turn.calls.iter().for_each(|(call, _)| collect_changed(call, &mut texts));
             }
             ConversationItem::UserMessage(text) => texts.push(text.clone()),
-            // What people wrote into the plan stands above.
+            // Users' texts in the plan were added above.
             ConversationItem::PlanEdited(change) => texts.push(change.comment.clone()),
             ConversationItem::Round { reports, .. } => {
                 texts.extend(reports.iter().filter_map(report_text));
@@ -64,7 +65,7 @@ fn result_text(outcome: &ToolResult) -> Option<String> {
     }
 }
 
-/// What a person made of a call before it was made.
+/// Adds the texts of a user's edit to a call.
 fn collect_changed(call: &ToolCall, texts: &mut Vec<String>) {
     let Some(comment) = &call.edit_comment else { return };
     texts.push(comment.clone());
@@ -84,7 +85,7 @@ fn collect_strings(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// What a child brought; why one failed is no secret.
+/// Returns the text of a child's report; the reason of a failure is no secret.
 fn report_text(report: &ChildReport) -> Option<String> {
     (report.done || report.skipped).then(|| report.text.clone())
 }

@@ -1,5 +1,5 @@
-//! Making a conversation fit: first long texts are shortened, the older ones more, then the oldest
-//! groups are left out.
+//! Fitting a conversation to the window: long texts are shortened first, older texts more. Then the oldest
+//! groups are dropped.
 
 use super::window::{ContextTooLong, FittedParts, RequestPart, fit_parts};
 use djinn_core::id::FileName;
@@ -12,27 +12,28 @@ use crate::port::model::Message;
 use crate::prompt::frame::balance_frames;
 use crate::prompt::{self, Prompts};
 
-/// Tokens of the words that say what was left out, at most.
+/// The maximum tokens of the note about dropped parts.
 const NOTE_TOKENS: u64 = 150;
 
-/// The instructions and the tools.
+/// The texts of the instructions and the tools.
 pub(super) type FixedTexts<'a> = Vec<&'a str>;
 
-/// The window that a conversation has to fit into.
+/// The window for a conversation.
 pub(super) struct ContextWindow<'a> {
     pub(super) prompts: &'a Prompts,
     pub(super) language: Language,
-    /// The tokens that the whole request may have.
+    /// The maximum tokens of the whole request.
     pub(super) limit: u64,
-    /// The newest turns that are kept as whole as can be.
+    /// The number of newest turns shortened as little as possible.
     pub(super) keep_turns: u64,
 }
 
 impl ContextWindow<'_> {
-    /// The messages that are sent, and what that took.
+    /// Returns the messages to send, and the fitting result.
     ///
     /// # Errors
-    /// [`ContextTooLong`] when what cannot be shortened does not fit.
+    ///
+    /// Returns [`ContextTooLong`] if the pinned parts do not fit.
     pub(super) fn fit_messages(
         &self,
         fixed: &FixedTexts<'_>,
@@ -51,9 +52,9 @@ impl ContextWindow<'_> {
         Ok((self.remove_dropped(groups, &fitted), fitted))
     }
 
-    /// Half of what the instructions and the question leave is the newest turn's, three eighths are
-    /// shared by those before it, and an eighth is left to what was summed up. What these do not
-    /// need, the newest turn may have.
+    /// Shortens the groups within the room left by the instructions and the question. Half of the room goes
+    /// to the newest turn. Three eighths are shared by the turns before, and an eighth goes to the
+    /// compaction. The newest turn also gets the unused rest.
     fn shorten_groups(
         &self,
         fixed: &FixedTexts<'_>,
@@ -99,7 +100,7 @@ impl ContextWindow<'_> {
         self.prompts.render(self.language, prompt::OUTCOME_SHORTENED, values)
     }
 
-    /// What is left out is said, behind the question.
+    /// Removes dropped groups. Adds a note about the dropped groups behind the question.
     fn remove_dropped(&self, groups: Vec<MessageGroup>, fitted: &FittedParts) -> Vec<Message> {
         let is_kept = |place: usize| fitted.kept.get(place + 1).copied().unwrap_or(true);
         let dropped = |kind: GroupKind| {
@@ -124,7 +125,7 @@ impl ContextWindow<'_> {
     }
 }
 
-/// The instructions and the tools, and then a piece for each group.
+/// Returns the instructions and tools as one piece, followed by a piece for each group.
 fn to_pieces<'a>(fixed: &FixedTexts<'a>, groups: &'a [MessageGroup]) -> Vec<RequestPart<'a>> {
     [fixed_piece(fixed)].into_iter().chain(groups.iter().map(MessageGroup::to_piece)).collect()
 }

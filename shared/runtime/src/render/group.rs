@@ -1,5 +1,5 @@
-//! The pieces of a conversation as messages: each is sent or left out as a whole, and its long texts
-//! can be shortened.
+//! Groups of a conversation's messages. Each group is sent or dropped as a whole, and its long texts can be
+//! shortened.
 
 use std::collections::BTreeMap;
 
@@ -20,34 +20,34 @@ use super::tool_result::{Framing, tool_result_text};
 use crate::port::model::{Message, PastCall, ToolResultMessage};
 use crate::prompt::{self, Prompts};
 
-/// Tokens of the words that stand for what was left out of a text, at most.
+/// The maximum tokens of the text in place of an omitted part.
 const ELISION_TOKENS: u64 = 100;
 
-/// What a group is.
+/// The kind of a message group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GroupKind {
-    /// The question, or the loop's closing word: sent as it is.
+    /// The question, or the loop's closing prompt: never shortened.
     Fixed,
-    /// What older turns were summed up to.
+    /// The compaction of older turns.
     Earlier,
     /// An earlier question and its answer.
     Exchange,
-    /// The images that came with the question.
+    /// The images attached to the question.
     Attached,
     /// A turn with its notes, or a round.
     Turn,
 }
 
-/// Messages that are sent or left out together.
+/// Messages sent or dropped together.
 pub(super) struct MessageGroup {
     pub(super) kind: GroupKind,
     pub(super) messages: Vec<Message>,
-    /// Whether the group is never left out.
+    /// True if the group is never dropped.
     pub(super) pinned: bool,
     label: String,
-    /// The arguments of the calls in them, as they are sent.
+    /// The arguments of the calls in the messages, as JSON.
     arguments: Vec<String>,
-    /// The files that hold the whole of a result.
+    /// The files with complete results, by call.
     full_outputs: BTreeMap<CallId, FileName>,
 }
 
@@ -65,12 +65,12 @@ impl MessageGroup {
         }
     }
 
-    /// Messages that are sent as they are.
+    /// Creates a group of messages that are never shortened.
     pub(super) fn new_fixed(label: &str, messages: Vec<Message>) -> Self {
         Self::new(GroupKind::Fixed, label, messages)
     }
 
-    /// Whether its last word is the user's, or the loop's on their behalf.
+    /// Returns true if the last message is from the user, or from the loop in the user's place.
     pub(super) fn ends_with_user(&self) -> bool {
         match self.messages.last() {
             Some(Message::User(_)) => true,
@@ -86,8 +86,8 @@ impl MessageGroup {
         RequestPart { label: &self.label, texts, image_tokens, pinned: self.pinned }
     }
 
-    /// Shortens its longest texts, all to the same length, so that it takes up at most `tokens`. The
-    /// thoughts of a model are never shortened: its provider may have signed them.
+    /// Shortens the longest texts to a common length, so that the group fits `tokens`. Reasoning is never
+    /// shortened, since the provider may have signed it.
     pub(super) fn shorten_texts(
         &mut self,
         tokens: u64,
@@ -137,7 +137,7 @@ fn message_arguments(message: &Message) -> Vec<String> {
     }
 }
 
-/// A text that may be shortened, and the file that holds the whole of it.
+/// A text that may be shortened, with the file of the whole text.
 type LongText<'a> = (&'a mut String, Option<&'a FileName>);
 
 fn long_texts<'a>(
@@ -175,7 +175,8 @@ fn collect_strings<'a>(value: &'a mut Value, strings: &mut Vec<LongText<'a>>) {
     }
 }
 
-/// A conversation, oldest first, with its newest images if the model sees any. The newest turn is pinned.
+/// Groups a conversation, oldest first, with its newest images if the model accepts images. The newest turn
+/// is pinned.
 pub(super) fn group_conversation(
     prompts: &Prompts,
     run: &Run,
@@ -192,7 +193,7 @@ pub(super) fn group_conversation(
     let mut groups = opening_groups(prompts, run, question, &images.attached);
     for item in &conversation.items {
         match item {
-            // What an agent's file had done before its first turn stands in the first message.
+            // Calls of an agent's file before the first turn are part of the first message.
             ConversationItem::Turn(turn) if turn.message.is_of_agent_file() => {
                 let text = prepared_text(prompts, language, turn);
                 add_to_newest(&mut groups, Message::User(text));
@@ -202,7 +203,7 @@ pub(super) fn group_conversation(
             ConversationItem::Turn(turn) => {
                 groups.push(turn_group(prompts, language, turn, &images));
             }
-            // The planner is asked for its next step together with what came of the tasks.
+            // The planner receives the results of the tasks together with the request for the next step.
             ConversationItem::Round { reports, plan } => {
                 let reports = plan::cap_reports(reports, bounds.tokens);
                 let round = plan::round_text(prompts, language, &reports, plan);
@@ -214,7 +215,7 @@ pub(super) fn group_conversation(
                 let messages = vec![Message::User(format!("{round}\n\n{next}"))];
                 groups.push(MessageGroup::new(GroupKind::Turn, "round", messages));
             }
-            // These belong to the turn before them.
+            // These items belong to the turn before.
             ConversationItem::Nudge(note) => {
                 add_to_newest(&mut groups, Message::User(note_text(prompts, language, note)));
             }
@@ -235,8 +236,7 @@ pub(super) fn group_conversation(
     groups
 }
 
-/// What stands before the work: what older turns were summed up to, earlier questions, and the
-/// question with its images.
+/// Returns the groups before the work: the compaction, earlier exchanges, and the question with its images.
 fn opening_groups(
     prompts: &Prompts,
     run: &Run,
@@ -262,7 +262,7 @@ fn opening_groups(
     earlier.chain(history).chain([question]).chain(images).collect()
 }
 
-/// What older turns were summed up to, as the model reads it.
+/// Renders the compaction of older turns for the model.
 pub(super) fn earlier_text(
     prompts: &Prompts,
     language: Language,
@@ -283,7 +283,7 @@ fn exchange_messages(prompts: &Prompts, language: Language, exchange: &Exchange)
     vec![Message::User(question), answer]
 }
 
-/// What somebody else asked, with its answer: data for whoever asks now, and no word of theirs.
+/// Renders an exchange of another user as data, not as words of the asker.
 fn others_exchange_text(prompts: &Prompts, language: Language, exchange: &Exchange) -> String {
     let values = json!({"query": exchange.question, "text": exchange.answer});
     prompts.render(language, prompt::OF_ANOTHER, values)
@@ -310,7 +310,7 @@ fn turn_group(
     }
 }
 
-/// What came of the calls that an agent's file has made before its first turn.
+/// Renders the results of the calls made from an agent's file before the first turn.
 fn prepared_text(prompts: &Prompts, language: Language, turn: &Turn) -> String {
     let results: Vec<Value> = turn
         .calls
@@ -325,7 +325,7 @@ fn prepared_text(prompts: &Prompts, language: Language, turn: &Turn) -> String {
 
 fn turn_messages(prompts: &Prompts, language: Language, turn: &Turn) -> Vec<Message> {
     let mut messages = Vec::with_capacity(2);
-    // Providers refuse an assistant message that says nothing.
+    // Providers reject an empty assistant message.
     if !turn.text.trim().is_empty() || !turn.calls.is_empty() {
         let calls = turn.calls.iter().map(|(call, _)| to_past_call(call)).collect();
         let (text, reasoning) = (turn.text.clone(), turn.reasoning.clone());
@@ -350,7 +350,7 @@ fn to_past_call(call: &ToolCall) -> PastCall {
     PastCall { id: call.id.clone(), tool: call.tool.clone(), arguments }
 }
 
-/// Adds a word to the newest group.
+/// Adds a message to the newest group.
 fn add_to_newest(groups: &mut Vec<MessageGroup>, message: Message) {
     match groups.last_mut() {
         Some(group) => group.messages.push(message),

@@ -1,5 +1,5 @@
-//! Which images of a question and of results a model is shown: the newest, as many as requests may hold; and
-//! the messages that show them.
+//! Images of the question and of results for the model: the newest, up to the limit of a request, and their
+//! messages.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,23 +15,23 @@ use super::tool_result::file_names;
 use crate::port::model::{Message, RequestImage};
 use crate::prompt::{self, Prompts};
 
-/// Images of one request.
+/// The maximum number of images in one request.
 const MAX_IMAGES: usize = 20;
 
-/// Bytes of the images of one request: providers take 20 MB and more, encoded.
+/// The maximum bytes of images in one request: providers accept 20 MB or more, encoded.
 const MAX_TOTAL_BYTES: u64 = 12 * 1024 * 1024;
 
-/// The images that are shown.
+/// The images shown to the model.
 #[derive(Default)]
 pub(super) struct ShownImages<'a> {
-    /// Those that came with the question.
+    /// The images attached to the question.
     pub(super) attached: Vec<&'a ProductFile>,
-    /// Those of results, by their calls.
+    /// The images of results, by call.
     pub(super) of_calls: BTreeMap<&'a CallId, Vec<&'a ProductFile>>,
 }
 
-/// The newest images of a conversation, and then of its question. Where one has no room, none that is older is
-/// shown.
+/// Selects the newest images of a conversation, then of the question. After the first image without room, all
+/// older images are omitted.
 pub(super) fn select_images<'a>(
     conversation: &'a Conversation,
     attachments: &'a [Attachment],
@@ -62,7 +62,7 @@ pub(super) fn select_images<'a>(
     shown
 }
 
-/// The images of a turn, the last one first.
+/// Returns the images of a turn, last one first.
 fn newest_images(item: &ConversationItem) -> Vec<(&CallId, &ProductFile)> {
     let ConversationItem::Turn(turn) = item else { return Vec::new() };
     let images = turn.calls.iter().flat_map(|(call, result)| match result {
@@ -74,7 +74,7 @@ fn newest_images(item: &ConversationItem) -> Vec<(&CallId, &ProductFile)> {
     images
 }
 
-/// The message with the images that came with the question, if any are shown.
+/// Returns the message with the images attached to the question, if any are shown.
 pub(super) fn attached_images(
     prompts: &Prompts,
     language: Language,
@@ -85,7 +85,7 @@ pub(super) fn attached_images(
     (!images.is_empty()).then(|| unread_images(text, images))
 }
 
-/// The images of a turn's results, a message for each call that brought some.
+/// Returns a message for each call of the turn with shown images.
 pub(super) fn image_messages(
     prompts: &Prompts,
     language: Language,
@@ -102,7 +102,7 @@ pub(super) fn image_messages(
     turn.calls.iter().enumerate().filter_map(message).collect()
 }
 
-/// A message with images whose bytes are read when the request is made.
+/// Creates a message with images whose bytes are loaded later, for the request.
 fn unread_images(text: String, files: &[&ProductFile]) -> Message {
     let unread =
         |file: &&ProductFile| RequestImage { file: (*file).clone(), bytes: Arc::default() };

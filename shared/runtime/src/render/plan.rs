@@ -1,4 +1,4 @@
-//! Plans and tasks as models read them, and the planner's tool.
+//! Plans and tasks in prompts, and the planner's tool.
 
 use djinn_core::conversation::ChildReport;
 use djinn_core::human::ASK_USER;
@@ -15,7 +15,8 @@ use super::attached::add_names;
 use super::window::RequestBounds;
 use crate::prompt::{self, Prompts};
 
-/// The planning tool, by which steps may name `agents` where there are any. It is answered by the run itself, where the reply is recorded.
+/// Returns the planning tool. With `agents`, steps may name an agent. The run itself answers the calls, when
+/// the reply is recorded.
 pub(crate) fn planning_tool(prompts: &Prompts, language: Language, agents: bool) -> ToolSpec {
     let words = prompts.describe_tool(language, prompt::TOOL_PLANNING);
     let parameter = |name: &str, schema: Value| {
@@ -61,7 +62,7 @@ pub(crate) fn planning_tool(prompts: &Prompts, language: Language, agents: bool)
     }
 }
 
-/// The tool by which a model asks for what is missing. A person answers it.
+/// Returns the tool for questions of the model to its user.
 pub(crate) fn ask_user_tool(prompts: &Prompts, language: Language) -> ToolSpec {
     let mut words = prompts.describe_tool(language, prompt::TOOL_ASK_USER);
     let about = words.parameters.remove("questions").unwrap_or_default();
@@ -82,20 +83,20 @@ pub(crate) fn ask_user_tool(prompts: &Prompts, language: Language) -> ToolSpec {
     }
 }
 
-/// The plan after a command.
+/// Renders the plan after a command.
 pub(super) fn plan_text(prompts: &Prompts, language: Language, plan: &Plan, bare: bool) -> String {
     let values = json!({"plan": format_plan(plan, |_| true), "bare": bare});
     prompts.render(language, prompt::PLAN_CHANGED, values)
 }
 
-/// What came of a round.
+/// Renders the results of a round.
 pub(super) fn round_text(
     prompts: &Prompts,
     language: Language,
     reports: &[ChildReport],
     plan: &Plan,
 ) -> String {
-    // Why a step is blocked was said just before.
+    // The reports already state why a step is blocked.
     let told = |step: &Step| reports.iter().any(|report| report.step_id() == Some(step.id));
     let reports: Vec<Value> =
         reports.iter().map(|report| report_values(report, language)).collect();
@@ -103,9 +104,8 @@ pub(super) fn round_text(
     prompts.render(language, prompt::PLAN_ROUND, values)
 }
 
-/// Reports that, together, have no more bytes than the window has tokens: about a quarter of it. The
-/// longest texts are cut, all to the same length; if there are too many reports for that, the oldest are
-/// left out.
+/// Limits the reports to as many bytes as the window has tokens, about a quarter of the window. The longest
+/// texts are cut to a common length. If there are still too many reports, the oldest are dropped.
 pub(super) fn cap_reports<'a>(
     reports: impl IntoIterator<Item = &'a ChildReport>,
     limit: u64,
@@ -132,13 +132,13 @@ pub(super) fn cap_reports<'a>(
     reports
 }
 
-/// Bytes of a report besides its text.
+/// Returns the bytes of a report besides its text.
 fn report_overhead(report: &ChildReport) -> u64 {
     let files: usize = report.files.iter().map(|file| file.as_str().len()).sum();
     (report.description.len() + files) as u64
 }
 
-/// What a task is to do.
+/// Renders the question of a task.
 pub(super) fn task_question(
     prompts: &Prompts,
     run: &Run,
@@ -171,7 +171,7 @@ fn report_values(report: &ChildReport, language: Language) -> Value {
     })
 }
 
-/// A plan as a list: id, status, words, what it waits for, and the notes of those with notes.
+/// Formats a plan as a list: id, status, label, dependencies, and notes if `with_note` returns true.
 fn format_plan(plan: &Plan, with_note: impl Fn(&Step) -> bool) -> String {
     let line = |step| format_step(step, with_note(step));
     let lines: Vec<String> = plan.steps().iter().map(line).collect();

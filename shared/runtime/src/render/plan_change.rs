@@ -1,4 +1,4 @@
-//! What a person changed of a plan, in a sentence for its planner.
+//! A user's changes to a plan, as a sentence for the planner.
 
 use djinn_core::conversation::PlanChange;
 use djinn_core::id::StepId;
@@ -8,8 +8,8 @@ use serde_json::json;
 
 use crate::prompt::{self, Prompts};
 
-/// The sentence, by the steps' ids: how they read now stands in the plan beside it. `None` where people
-/// changed a plan back to what it was and say nothing of it.
+/// Renders the changes by step id; the new text of the steps is in the plan. Returns `None` if the user
+/// restored the original plan without a comment.
 pub(super) fn plan_change_text(
     prompts: &Prompts,
     language: Language,
@@ -36,7 +36,7 @@ pub(super) fn plan_change_text(
     Some(prompts.render(language, prompt::NOTE_PLAN_EDITED, values))
 }
 
-/// The steps of `these` that are not among `others`.
+/// Returns the ids of steps of `these` missing in `others`.
 fn name_missing(others: &Plan, these: &Plan) -> String {
     let ids = these.steps().iter().map(|step| step.id);
     name_steps(ids.filter(|id| others.step(*id).is_none()))

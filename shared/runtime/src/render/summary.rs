@@ -1,4 +1,4 @@
-//! The closing call: one message that holds the record of the work.
+//! The summary call: one message with the transcript of the work.
 
 use super::window::{ContextTooLong, FittedParts, RequestPart, fit_parts};
 use djinn_core::run::Run;
@@ -11,13 +11,12 @@ use super::{RequestBody, append_notes, to_listed_files};
 use crate::port::model::Message;
 use crate::prompt::{self, Prompts};
 
-/// Characters of one entry of the record (the original's `message_size_limit`).
+/// The maximum characters of one entry, as in the original (`message_size_limit`).
 const MAX_ENTRY: usize = 1_500;
-/// Characters of what was summed up before.
+/// The maximum characters of the compaction.
 const MAX_EARLIER: usize = 10_000;
 
-/// The system prompt (none) and the message of the summary call, the oldest entries left out where
-/// they do not fit.
+/// Renders the summary request, without a system prompt. The oldest entries are dropped if they do not fit.
 pub(super) fn render_summary(
     prompts: &Prompts,
     run: &Run,
@@ -58,7 +57,7 @@ fn render_message(prompts: &Prompts, run: &Run, history: &[TranscriptEntry]) -> 
     append_notes(prompts, run, text)
 }
 
-/// What was summed up, if anything was, and then what followed.
+/// Returns the compaction, if there is one, and the entries after it.
 fn summary_entries(prompts: &Prompts, run: &Run, limit: u64) -> Vec<TranscriptEntry> {
     let (conversation, language) = (run.conversation(), run.spec().settings.language);
     let most = usize::try_from(limit).unwrap_or(usize::MAX).min(MAX_EARLIER);

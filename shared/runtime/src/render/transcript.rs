@@ -1,4 +1,4 @@
-//! A part of a conversation as a record to be read: what was said, called and answered.
+//! A part of a conversation as a transcript: messages, calls and results.
 
 use djinn_core::conversation::{ChildReport, ConversationItem, Exchange};
 use djinn_core::id::UserId;
@@ -12,12 +12,12 @@ use super::plan_change::plan_change_text;
 use super::tool_result::{Framing, tool_result_text};
 use crate::prompt::Prompts;
 
-/// One entry of a record.
+/// One entry of a transcript.
 #[derive(Debug, Serialize)]
 pub(super) struct TranscriptEntry {
-    /// Who said it, or what it is.
+    /// The author or the kind of the text.
     pub(super) role: String,
-    /// What was said; framed before it is rendered.
+    /// The text, framed before rendering.
     pub(super) text: String,
 }
 
@@ -26,13 +26,13 @@ impl TranscriptEntry {
         Self { role: role.into(), text: text.trim().to_owned() }
     }
 
-    /// As it stands in a prompt: its text is data.
+    /// Frames the text for a prompt, where it is data.
     pub(super) fn into_framed(self, prompts: &Prompts) -> Self {
         Self { text: prompts.frame_text(&self.text, usize::MAX), ..self }
     }
 }
 
-/// Earlier questions and their answers, to one who may not have asked all of them.
+/// Returns the entries of earlier exchanges, and marks questions of users other than `user`.
 pub(super) fn history_entries(
     history: &[Exchange],
     user: &UserId,
@@ -46,7 +46,8 @@ pub(super) fn history_entries(
     })
 }
 
-/// Turns and rounds, oldest first. With `calls`, the arguments of each call stand before its result.
+/// Returns the entries of turns and rounds, oldest first. With `calls`, each call's arguments come before its
+/// result.
 pub(super) fn item_entries(
     prompts: &Prompts,
     language: Language,
@@ -78,7 +79,7 @@ pub(super) fn item_entries(
         if !turn.text.trim().is_empty() {
             entries.push(TranscriptEntry::new("assistant", &turn.text));
         }
-        // To the answer the plan is nothing: what came of its steps is.
+        // The answer does not need the plan, only the results of its steps.
         let told = turn.calls.iter().filter(|(call, _)| calls || call.tool != PLANNING_TOOL);
         for (call, outcome) in told {
             if calls {
@@ -95,7 +96,7 @@ pub(super) fn item_entries(
     entries
 }
 
-/// What a record takes up in a prompt, headings included.
+/// Returns the characters of a transcript in a prompt, headings included.
 pub(super) fn count_characters(entries: &[TranscriptEntry]) -> u64 {
     entries
         .iter()

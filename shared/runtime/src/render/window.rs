@@ -1,62 +1,62 @@
-//! What of a conversation fits into a model's window: the newest is kept.
+//! Fitting a conversation to a model's window: the newest parts are kept.
 
 use djinn_core::input::DroppedContext;
 use djinn_text::tokens::estimate_tokens;
 
-/// Tokens that a provider adds around a message or a call, rounded up.
+/// The maximum tokens a provider adds around a message or a call.
 const OVERHEAD: u64 = 8;
 
-/// What limits the request of a model call.
+/// The limits of a model call's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestBounds {
-    /// Tokens that it may have.
+    /// The maximum tokens of the request.
     pub tokens: u64,
-    /// Whether its model can be shown images.
+    /// True if the model accepts images and may receive them.
     pub sees_images: bool,
 }
 
-/// A part of a request that is kept or dropped as a whole: the instructions, a question with its
-/// answer, a turn with its outcomes.
+/// A part of a request, kept or dropped as a whole: the instructions, an exchange, a turn with its results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RequestPart<'a> {
-    /// Names it in an error: `system`, `question`, `t3`.
+    /// The name of the part in an error: `system`, `question`, `t3`.
     pub(crate) label: &'a str,
-    /// The texts whose tokens are counted, in the order in which they are sent.
+    /// The texts for counting tokens, in the order of sending.
     pub(crate) texts: Vec<&'a str>,
-    /// The tokens of what is no text.
+    /// The tokens of images in the part.
     pub(crate) image_tokens: u64,
-    /// Never dropped: the instructions, the question, the newest turn.
+    /// True if never dropped: the instructions, the question, the newest turn.
     pub(crate) pinned: bool,
 }
 
-/// What is kept of the pieces.
+/// The result of fitting the parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FittedParts {
-    /// For each piece, whether it is kept.
+    /// For each part, true if kept.
     pub(crate) kept: Vec<bool>,
-    /// What was dropped, if anything.
+    /// The dropped parts, if any.
     pub(crate) dropped: Option<DroppedContext>,
-    /// The tokens of all pieces. An [estimate](estimate_tokens) where even their bytes fill no more than
-    /// half of the limit: then nothing is counted, since tokens never exceed bytes.
+    /// The tokens of all parts. An [estimate](estimate_tokens) if the bytes are at most half of the limit:
+    /// tokens never exceed bytes, so counting is unnecessary.
     pub(crate) tokens: u64,
 }
 
-/// Even the pinned pieces do not fit.
+/// Even the pinned parts do not fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{current} tokens, limit {limit}; the largest part is {largest_part}")]
 pub struct ContextTooLong {
-    /// Tokens of the pinned pieces.
+    /// The tokens of the pinned parts.
     pub current: u64,
-    /// Tokens that would fit.
+    /// The maximum tokens of the request.
     pub limit: u64,
-    /// The label of the largest pinned piece.
+    /// The label of the largest pinned part.
     pub largest_part: String,
 }
 
-/// Chooses what of `pieces` (oldest first) fits into `limit` tokens.
+/// Selects the parts that fit `limit` tokens. `pieces` are ordered from oldest to newest.
 ///
 /// # Errors
-/// [`ContextTooLong`] when the pinned pieces alone do not fit.
+///
+/// Returns [`ContextTooLong`] if the pinned parts alone do not fit.
 pub(crate) fn fit_parts(
     pieces: &[RequestPart<'_>],
     limit: u64,
@@ -88,7 +88,7 @@ pub(crate) fn fit_parts(
         if piece.pinned {
             continue;
         }
-        // Once something is left out, everything older is: a conversation has no holes.
+        // After the first dropped part, drop all older parts: a conversation has no gaps.
         if dropped == 0 && used + tokens <= limit {
             used += tokens;
             *kept = true;
@@ -102,7 +102,7 @@ pub(crate) fn fit_parts(
 }
 
 impl RequestPart<'_> {
-    /// Its texts, weighed, with what a provider adds, and its images.
+    /// Returns the weight of the texts, the provider's overhead and the images.
     pub(crate) fn total_weight(&self, weigh: impl Fn(&str) -> u64) -> u64 {
         let texts: u64 = self.texts.iter().map(|text| weigh(text) + OVERHEAD).sum();
         texts.saturating_add(self.image_tokens)

@@ -1,4 +1,4 @@
-//! Whether a reply is an answer in the form that its agent's file names.
+//! The check of a reply against the answer format of its agent's file.
 
 use djinn_agents::check_answer;
 use djinn_core::agent::AnswerFormat;
@@ -6,7 +6,8 @@ use djinn_core::effect::ModelCall;
 use djinn_core::input::Reply;
 use djinn_core::run::Run;
 
-/// What is wrong with a reply as its agent's answer; `None` for one that is fine, or calls tools.
+/// Returns the problem of a reply as the agent's answer. `None` for a valid answer, or a reply with tool
+/// calls.
 pub(super) fn find_answer_problem(run: &Run, call: &ModelCall, reply: &Reply) -> Option<String> {
     let AnswerFormat::Json(schema) = &run.spec().agent()?.answer else { return None };
     let is_answer = reply.calls.is_empty() && call.message.turn_number().is_some();

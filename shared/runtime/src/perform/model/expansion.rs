@@ -1,4 +1,4 @@
-//! What a model replied, with the URLs that its placeholders stand for.
+//! A model's reply with URLs in place of placeholders.
 
 use djinn_core::conversation::Reasoning;
 use djinn_core::input::{FinishReason, Reply, RequestedCall};
@@ -6,7 +6,7 @@ use djinn_core::tool::ToolArguments;
 use djinn_protocol::preview::TextKind;
 use djinn_text::urls::{TextEnd, Urls};
 
-/// The reply as the journal, clients and tools see it.
+/// Replaces placeholders in the reply by URLs, for the journal, clients and tools.
 pub(super) fn expand_urls(reply: Reply, urls: &Urls) -> Reply {
     if urls.is_empty() {
         return reply;
@@ -30,7 +30,7 @@ pub(super) fn expand_urls(reply: Reply, urls: &Urls) -> Reply {
     Reply { text, reasoning, calls: calls.collect(), ..reply }
 }
 
-/// How a text of a reply ends: one that reached the output limit may end in half a placeholder.
+/// Returns the end of a reply's text: a text at the output limit may end within a placeholder.
 pub(super) fn text_end(reply: &Reply, kind: TextKind) -> TextEnd {
     let is_last = match kind {
         TextKind::Text => true,

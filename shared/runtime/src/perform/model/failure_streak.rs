@@ -1,34 +1,34 @@
-//! The failures in a row of a provider that is waited for.
+//! Consecutive failures of a provider during an outage.
 
 use std::time::Duration;
 
 use djinn_core::effect::ModelCall;
 
-/// Failures in a row that may pass, as one performance of a call knows them.
+/// Consecutive temporary failures, as known to one performance of a call.
 #[derive(Debug, Default)]
 pub(super) struct FailureStreak {
     since_ms: Option<i64>,
-    /// The time that this performance has waited.
+    /// The time this performance has waited.
     held: Duration,
 }
 
 impl FailureStreak {
-    /// The failures that the journal knows of.
+    /// Creates the streak from the failures in the journal.
     pub(super) fn of(call: &ModelCall) -> Self {
         Self { since_ms: call.failing_since_ms, held: Duration::ZERO }
     }
 
-    /// The moment of the first failure, Unix milliseconds.
+    /// Returns the time of the first failure, in Unix milliseconds.
     pub(super) fn since_ms(&self) -> Option<i64> {
         self.since_ms
     }
 
-    /// Takes note of a failure. Returns the moment of the first, Unix milliseconds.
+    /// Notes a failure. Returns the time of the first failure, in Unix milliseconds.
     pub(super) fn begin(&mut self, now_ms: i64) -> i64 {
         *self.since_ms.get_or_insert(now_ms)
     }
 
-    /// The time that this performance has waited.
+    /// Returns the time this performance has waited.
     pub(super) fn held(&self) -> Duration {
         self.held
     }

@@ -1,5 +1,5 @@
-//! What becomes of a call that a model cannot answer: its fallback makes it, a person sees to it, or it
-//! has failed.
+//! The handling of a call its model cannot answer: the fallback takes over, a user is asked, or the call
+//! fails.
 
 use djinn_core::effect::Fallback;
 use djinn_core::error_code::{ErrorCode, Failure};
@@ -10,32 +10,32 @@ use super::ModelExecution;
 use crate::port::model::{Model, ModelError, to_interrupt};
 use crate::world::Ports;
 
-/// What is told of a model that is left out because a call failed just now. How that one was answered stays
-/// with it.
+/// The failure detail if a model is skipped after a recent outage. The provider's answer to the earlier call
+/// stays with the earlier call.
 const RECENT_OUTAGE: &str = "another call failed so within the last minute";
 
 impl<P: Ports> ModelExecution<P> {
-    /// The name of the model that makes the call.
+    /// Returns the name of the model for the call.
     pub(super) fn model_name(&self) -> &str {
         self.ports.model().name(self.call.role, self.call.model_choice()).unwrap_or_default()
     }
 
-    /// Leaves the call to the fallback at once if the role's own model failed just now. After a person
-    /// has seen to it, it is asked again.
+    /// Skips to the fallback at once if the role's own model failed within the last minute. After a user
+    /// responded to an interrupt, the role's own model is tried again.
     pub(super) fn skip_primary(&self) -> Option<Input> {
         let is_again = self.call.interrupts > 0;
         let outage = self.ports.model().outage(self.call.role).filter(|_| !is_again)?;
         self.fall_back(Failure::new(outage, RECENT_OUTAGE))
     }
 
-    /// The role's own model answers.
+    /// Ends the outage: the role's own model replied.
     pub(super) fn clear_outage(&self) {
         if self.call.model_choice() == ModelChoice::Primary {
             self.ports.model().set_outage(self.call.role, None);
         }
     }
 
-    /// What ends the call, or this model's part in it.
+    /// Returns the input for a permanent error: a change to the fallback, or the end of the call.
     pub(super) fn fall_back_or_give_up(&self, error: &ModelError) -> Input {
         let failure = error.to_failure();
         if error.kind.allows_fallback()
@@ -47,12 +47,12 @@ impl<P: Ports> ModelExecution<P> {
         self.give_up(failure)
     }
 
-    /// What ends the call: a person may be able to mend it.
+    /// Returns the input for the end of the call: an interrupt if a user can help, otherwise a failure.
     pub(super) fn give_up(&self, failure: Failure) -> Input {
         let failure = match &self.call.fallback {
             None => failure,
             Some(fallback) => {
-                // Next time the role's own model is the better choice again.
+                // The next call should try the role's own model again.
                 self.ports.model().set_outage(self.call.role, None);
                 combined_failure(fallback, &failure)
             }
@@ -66,12 +66,13 @@ impl<P: Ports> ModelExecution<P> {
         }
     }
 
-    /// Returns true if the run goes on without the call: then nobody waits for its provider, and nobody is asked.
+    /// Returns true if the run continues without the call. An optional call never waits for its provider, and
+    /// asks no user.
     pub(super) fn is_optional(&self) -> bool {
         self.call.message.is_compaction() || self.call.message.is_employees()
     }
 
-    /// Leaves the call to the fallback, if there is one and it has not had it yet.
+    /// Changes to the fallback, if configured and not yet tried.
     fn fall_back(&self, failure: Failure) -> Option<Input> {
         if self.call.fallback.is_some() {
             return None;
@@ -85,8 +86,8 @@ impl<P: Ports> ModelExecution<P> {
     }
 }
 
-/// How a call failed that neither model could make. What is wrong with the role's own model leads, since
-/// the fallback only stands in for it; but an account that somebody can top up goes first.
+/// Combines the failures of both models. The failure of the role's own model comes first. An account without
+/// balance leads instead, since a user can top up the account.
 fn combined_failure(fallback: &Fallback, last: &Failure) -> Failure {
     let Fallback { model, failure: first } = fallback;
     let can_be_mended = |failure: &Failure| failure.code == ErrorCode::ModelNoBalance;

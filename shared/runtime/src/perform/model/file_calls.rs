@@ -1,4 +1,4 @@
-//! The calls that an agent's file asks for, as if a model had asked for them.
+//! The tool calls listed in an agent's file, as if requested by a model.
 
 use djinn_core::agent::{ANSWER_ARGUMENT, TASK_ARGUMENT};
 use djinn_core::id::MessageId;
@@ -11,7 +11,8 @@ use crate::estimates::estimate_tools;
 use crate::world::Ports;
 
 impl<P: Ports> ModelExecution<P> {
-    /// What is known before any model is asked: the calls of an agent's file, or that the model is another.
+    /// Returns the input of a call without a model request: the calls of an agent's file, or a change to the
+    /// fallback.
     pub(super) async fn decide_without_model(&self) -> Option<Input> {
         match self.call.message.is_of_agent_file() {
             true => Some(self.ask_for_file_calls().await),
@@ -19,7 +20,7 @@ impl<P: Ports> ModelExecution<P> {
         }
     }
 
-    /// The reply that asks for them. A tool that does not exist is answered as one that a model makes up.
+    /// Builds the reply with the listed calls. An unknown tool is answered like an invented tool of a model.
     async fn ask_for_file_calls(&self) -> Input {
         let tools = self.list_tools().await;
         let language = self.run.spec().settings.language;
@@ -53,7 +54,7 @@ impl<P: Ports> ModelExecution<P> {
         Input::ModelReplied(Box::new(replied))
     }
 
-    /// The tools that the file names here, and the answer if there is one.
+    /// Returns the tools listed in the file for this call, and the answer if there is one.
     fn find_file_calls(&self) -> (Vec<String>, String) {
         let Some(agent) = self.run.spec().agent() else { return (Vec::new(), String::new()) };
         if self.call.message == MessageId::after() {
@@ -66,7 +67,7 @@ impl<P: Ports> ModelExecution<P> {
     fn collect_arguments(&self, answer: &str) -> Map<String, Value> {
         let Some(child) = &self.run.spec().child else { return Map::new() };
         let mut arguments = child.arguments.clone();
-        // A step of a plan has no arguments but its words.
+        // A step of a plan has no arguments besides its description.
         let task = || Value::String(child.description.clone());
         arguments.entry(TASK_ARGUMENT).or_insert_with(task);
         if !answer.is_empty() {
@@ -76,7 +77,7 @@ impl<P: Ports> ModelExecution<P> {
     }
 }
 
-/// The arguments that this tool has.
+/// Returns the arguments that the tool declares.
 fn pick_known(arguments: &Map<String, Value>, spec: &ToolSpec) -> Map<String, Value> {
     let known = spec.schema.get("properties").and_then(Value::as_object);
     let is_known = |name: &String| known.is_some_and(|known| known.contains_key(name));

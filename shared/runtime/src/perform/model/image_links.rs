@@ -1,7 +1,7 @@
-//! What a model replied, with links in the place of images whose addresses it made up.
+//! A model's reply with links in place of images with invented URLs.
 //!
-//! Whoever renders a message has its images loaded without being asked, so the rule holds before anything of the
-//! message is recorded or shown, in every run: a user may have quoted somebody else in the question.
+//! Clients load images of a rendered message automatically. So the rule applies before any part of the
+//! message is recorded or shown, in every run: a user may have quoted another author in the question.
 
 use djinn_core::human::ASK_USER;
 use djinn_core::input::Reply;
@@ -13,7 +13,7 @@ use djinn_text::images::{ImageFilter, unlink_images_in_members};
 
 use super::expansion::{expand_urls, text_end};
 
-/// The filter of a text that a model of the run writes now.
+/// Returns the filter for a text of the current reply.
 pub(super) fn image_filter<'a>(
     run: &Run,
     kind: TextKind,
@@ -27,12 +27,13 @@ pub(super) fn image_filter<'a>(
     }
 }
 
-/// The reply as the journal and clients see it, with the URLs that its placeholders stand for.
+/// Returns the reply for the journal and clients, with URLs in place of placeholders.
 pub(super) fn finish_texts(reply: Reply, run: &Run) -> Reply {
     unlink_reply(expand_urls(reply, run.urls()), run)
 }
 
-/// Arguments of tools stay as they are, but for those that people are shown as messages: plans and questions.
+/// Replaces images in texts by links. Tool arguments stay unchanged, except for messages to users: plans and
+/// questions.
 fn unlink_reply(mut reply: Reply, run: &Run) -> Reply {
     let is_known = |url: &str| run.knows_url(url);
     let filter_text =
@@ -43,7 +44,7 @@ fn unlink_reply(mut reply: Reply, run: &Run) -> Reply {
         let text = filter_text(TextKind::Reasoning, &reasoning.text, reasoning_end);
         let written = std::mem::replace(&mut reasoning.text, text);
         if reasoning.signature.is_some() && written != reasoning.text {
-            // Signed thoughts go back to their model as they came.
+            // Signed reasoning goes back to the model unchanged.
             reasoning.original.get_or_insert(written);
         }
     }

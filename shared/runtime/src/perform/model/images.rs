@@ -1,4 +1,4 @@
-//! The bytes of the images that a request shows: read when it is made, and kept in no journal.
+//! The bytes of a request's images, read for the request and never journaled.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::port::model::{Message, ModelRequest, RequestImage};
 use crate::prompt::{self, Prompts};
 use crate::world::Ports;
 
-/// The request with its images. Those that cannot be read are told in words.
+/// Loads the images of a request. An unreadable image is replaced by a note in the text.
 pub(super) async fn load_images<'a, P: Ports>(
     ports: &P,
     run: &Run,
@@ -45,7 +45,7 @@ pub(super) async fn load_images<'a, P: Ports>(
                 tracing::warn!(%error, "image not read");
                 false
             }
-            // A provider would refuse the whole request.
+            // A provider would reject the whole request.
             Some(Ok(_)) => {
                 tracing::warn!("a file that is called an image is none");
                 false

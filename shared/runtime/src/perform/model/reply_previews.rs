@@ -1,4 +1,4 @@
-//! The pieces of one reply: what viewers are shown while it comes.
+//! The previews of one reply, for viewers.
 
 use djinn_core::effect::ModelCall;
 use djinn_core::id::{MessageId, Path};
@@ -15,19 +15,19 @@ use super::expansion::text_end;
 use super::image_links::image_filter;
 use crate::port::model::Delta;
 
-/// Makes previews of pieces, with the offsets that they have in the text of the journal.
+/// Converts deltas to previews, with offsets into the journal's text.
 pub(super) struct ReplyPreviews<'a> {
     message: MessageId,
     attempt: u32,
-    /// Whether nobody is to see it: what sums up older turns is for the model alone, and of the
-    /// roles of tools only what is read from them is shown.
+    /// True for hidden replies: compactions are for the model alone. Of the employees call only the parsed
+    /// names are shown.
     is_hidden: bool,
     text: VisibleText<'a>,
     reasoning: VisibleText<'a>,
     deliverables: Option<HiddenTail>,
 }
 
-/// A text as far as it is shown.
+/// The visible part of a text.
 struct VisibleText<'a> {
     expander: UrlExpander,
     images: ImageFilter<'a>,
@@ -36,7 +36,7 @@ struct VisibleText<'a> {
 }
 
 impl<'a> ReplyPreviews<'a> {
-    /// The pieces of a reply to a call of this run, which knows these URLs.
+    /// Creates the previews of a call's reply, with the known URLs of the run.
     pub(super) fn for_run(
         call: &ModelCall,
         run: &Run,
@@ -47,8 +47,7 @@ impl<'a> ReplyPreviews<'a> {
         Self::new(call, run.urls(), images, deny, &run.deliverables())
     }
 
-    /// What holds a phrase of `deny` is not shown from that phrase on, nor is the list of files that a
-    /// summary ends in.
+    /// Hides a text from the first phrase of `deny` on, and the list of files at the end of a summary.
     fn new(
         call: &ModelCall,
         urls: &Urls,
@@ -82,7 +81,7 @@ impl<'a> ReplyPreviews<'a> {
         self.make_preview(delta.kind, text, at_ms)
     }
 
-    /// What was held back, now that the reply is whole.
+    /// Returns the text held back so far, after the end of the reply.
     pub(super) fn finish(&mut self, reply: &Reply, at_ms: i64) -> Vec<Preview> {
         let kinds = [TextKind::Reasoning, TextKind::Text].into_iter();
         let rest = kinds.filter_map(|kind| {
@@ -131,7 +130,7 @@ impl<'a> ReplyPreviews<'a> {
     }
 }
 
-/// Holds back what may be the end of a summary, which names files and is not for reading.
+/// Holds back the possible file list at the end of a summary.
 struct HiddenTail {
     deliverables: Deliverables,
     held: String,
@@ -148,7 +147,7 @@ impl HiddenTail {
         std::mem::replace(&mut self.held, rest)
     }
 
-    /// The rest of the text, now that it is known where it ends.
+    /// Returns the rest of the text, without the file list.
     fn finish(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         self.deliverables.split_summary(&held).0.to_owned()

@@ -1,4 +1,4 @@
-//! Screening of a reply before anybody sees it whole.
+//! Screening of a complete reply before any user sees it.
 
 use djinn_core::budget::Usage;
 use djinn_core::error_code::{ErrorCode, Failure};
@@ -11,12 +11,16 @@ use crate::awake_time::AwakeTime;
 use crate::port::checker::ContentOwner;
 use crate::world::Ports;
 
-/// How often the process may stand still while a reply is checked.
+/// The maximum number of suspensions of the process during a check.
 const MAX_STANDSTILLS: u32 = 3;
 
 impl<P: Ports> ModelExecution<P> {
-    /// Lets a reply out, if it may be seen. What sums up older turns never is. A checker that gave no
-    /// verdict while the process stood still is asked again, a few times.
+    /// Screens a reply, except for a compaction, which is never shown. If the checker gave no verdict during
+    /// a suspension, the check is repeated.
+    ///
+    /// # Errors
+    ///
+    /// Returns the failure of the check, for a reply to withhold.
     pub(super) async fn screen_reply(
         &self,
         mut reply: Reply,
@@ -41,7 +45,7 @@ impl<P: Ports> ModelExecution<P> {
         }
     }
 
-    /// What was shown of the reply is void, and it is never recorded; what it cost is.
+    /// Withholds a reply: shown text is void and the reply is not recorded, but its usage is.
     pub(super) fn withhold_reply(
         &self,
         failure: Failure,

@@ -1,4 +1,4 @@
-//! Attempts at a call that failed and sent no text: they are made again on the spot.
+//! Failed attempts without text, repeated at once.
 
 use djinn_core::budget::Usage;
 use djinn_core::error_code::Failure;
@@ -9,8 +9,8 @@ use super::{FailedAttempt, ModelExecution};
 use crate::port::model::ModelErrorKind;
 use crate::world::Ports;
 
-/// Those of one performance. Nobody has seen anything of them, so the journal hears of them only with
-/// what ends it, or where somebody else has to go on counting.
+/// The silent attempts of one performance. No viewer saw any part. The journal receives the attempts with the
+/// final input, or when another performance continues the count.
 #[derive(Default)]
 pub(super) struct SilentAttempts {
     times: u32,
@@ -20,21 +20,21 @@ pub(super) struct SilentAttempts {
 
 impl SilentAttempts {
     pub(super) fn add_attempt(&mut self, broken: &FailedAttempt) {
-        // One whose process stood still uses up no retry, and a shorter request is none.
+        // An attempt during a suspension and a request with a smaller window count as no retry.
         let is_retry = broken.error.kind != ModelErrorKind::ContextTooLong;
         self.times += u32::from(is_retry && !broken.was_suspended);
         self.usage = self.usage.plus(broken.error.usage);
         self.last = Some(broken.error.to_failure());
     }
 
-    /// The tokens and the money that these attempts cost together.
+    /// Returns the tokens and the cost of all attempts.
     pub(super) fn usage(&self) -> Usage {
         self.usage
     }
 }
 
 impl<P: Ports> ModelExecution<P> {
-    /// The call is left to another invocation, after `streak` or without one.
+    /// Returns the inputs for leaving the call to another invocation, with the start of `streak`.
     pub(super) fn postpone_after(
         &self,
         silent: &SilentAttempts,
@@ -49,7 +49,7 @@ impl<P: Ports> ModelExecution<P> {
         failed.map(Box::new).map(Input::AttemptFailed).into_iter().collect()
     }
 
-    /// The call is left until a moment, Unix milliseconds, at which its provider is asked again.
+    /// Returns the inputs for delaying the call until `until_ms`, in Unix milliseconds.
     pub(super) fn delay_after(
         &self,
         silent: &SilentAttempts,
@@ -63,14 +63,14 @@ impl<P: Ports> ModelExecution<P> {
         inputs
     }
 
-    /// The process stood still in the last of these attempts, and the run may be another's by now: its
-    /// journal decides that before anybody pays for the next.
+    /// Returns the input for a suspension of the process in the last attempt. Another driver may have the run
+    /// by now: the journal decides before the next attempt costs money.
     pub(super) fn stalled_input(&self, silent: &SilentAttempts, failure: Failure) -> Input {
         let failed = self.build_attempt_failed(failure, silent.usage, silent.times + 1, true);
         Input::AttemptFailed(Box::new(failed))
     }
 
-    /// What ends the call, or this model's part in it, and what its attempts cost.
+    /// Returns `end`, preceded by the cost of the attempts.
     pub(super) fn end_after(&self, silent: &SilentAttempts, end: Input) -> Vec<Input> {
         let mut inputs = match silent.usage.is_billed() {
             true => self.postpone_after(silent, &FailureStreak::default()),
@@ -80,7 +80,7 @@ impl<P: Ports> ModelExecution<P> {
         inputs
     }
 
-    /// An attempt that had sent text is void, with those before it.
+    /// Returns the failure of an attempt that had sent text, now void, and of the silent attempts before.
     pub(super) fn void_input(
         &self,
         failure: Failure,
@@ -93,7 +93,7 @@ impl<P: Ports> ModelExecution<P> {
         AttemptFailed { silent: false, ..failed }
     }
 
-    /// So many attempts that failed and sent no text.
+    /// Builds the failure of silent attempts.
     fn build_attempt_failed(
         &self,
         failure: Failure,

@@ -1,5 +1,4 @@
-//! The tokens that a request may have: as many as the settings say, or fewer once the provider has refused
-//! a request as too long.
+//! The input limit of a request, in tokens: from the settings, or lower after a rejection as too long.
 
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::input::WindowUsage;
@@ -10,37 +9,37 @@ use crate::port::tool::AvailableTools;
 use crate::render::{ContextTooLong, RenderedRequest};
 use crate::world::Ports;
 
-/// Requests of one call that may be refused as too long. Each halves the next, so that a window of a million
-/// tokens comes down to 8 000.
+/// The maximum number of rejections of one call as too long. Each rejection halves the limit, so a window of
+/// a million tokens shrinks to 8 000.
 const MAX_REFUSALS: u32 = 8;
 
-/// Tokens left for the note on what was left out, where nothing else has room.
+/// Tokens reserved for the note about omitted parts, if nothing else has room.
 const NOTE_TOKENS: u64 = 256;
 
-/// The window of the model that makes a call, as far as it is known.
+/// The window of the call's model, as far as known.
 pub(super) struct InputWindow {
-    /// Tokens that the next request may have.
+    /// The maximum tokens of the next request.
     limit: u64,
     refusals: u32,
     newest_refusal: Option<Refusal>,
 }
 
-/// A request that the provider refused as too long.
+/// A request rejected by the provider as too long.
 struct Refusal {
-    /// Its tokens as we count them, rather too few than too many.
+    /// The tokens of the request, estimated rather too low than too high.
     tokens: u64,
-    /// The provider's own words about it.
+    /// The error text of the provider.
     detail: String,
 }
 
 impl InputWindow {
-    /// The size of a request that was answered, for the journal.
+    /// Returns the size of an answered request, for the journal.
     pub(super) fn to_usage(&self, tokens: u64, model: &str) -> WindowUsage {
         let learned_for = (self.refusals > 0).then(|| model.to_owned());
         WindowUsage { tokens, limit: self.limit, learned_for }
     }
 
-    /// Makes room for what a request cannot do without. Returns whether that is less than was refused.
+    /// Raises the limit to the tokens a request needs. Returns true if this is less than the rejected size.
     fn widen_to_needed(&mut self, error: &ContextTooLong) -> bool {
         let needed = error.current + NOTE_TOKENS;
         let is_untried = self.newest_refusal.as_ref().is_some_and(|newest| needed < newest.tokens);
@@ -50,7 +49,7 @@ impl InputWindow {
         is_untried
     }
 
-    /// The failure of a call of which nothing more can be left out.
+    /// Returns the failure of a call with nothing left to omit.
     fn to_failure(&self, error: &ContextTooLong) -> Failure {
         let detail = match &self.newest_refusal {
             None => error.to_string(),
@@ -64,7 +63,7 @@ impl InputWindow {
 }
 
 impl<P: Ports> ModelExecution<P> {
-    /// The window of the model that makes the call: what its settings say, or what the run has learned.
+    /// Returns the window of the call's model: the limit of its settings, or the learned limit.
     pub(super) fn find_window(&self, limits: ModelLimits) -> InputWindow {
         let learned = &self.run.spec().settings.context.learned_limits;
         let learned = learned.get(self.model_name()).copied().unwrap_or(u64::MAX);
@@ -72,10 +71,11 @@ impl<P: Ports> ModelExecution<P> {
         InputWindow { limit, refusals: 0, newest_refusal: None }
     }
 
-    /// Renders the request for a window, which is widened if it is too small for what the request needs.
+    /// Renders the request for a window. Widens the window if too small for the pinned parts.
     ///
     /// # Errors
-    /// The failure of the call, if as much was refused before.
+    ///
+    /// Returns the failure of the call if a request of this size was rejected before.
     pub(super) fn render_within(
         &self,
         tools: &AvailableTools,
@@ -91,8 +91,7 @@ impl<P: Ports> ModelExecution<P> {
         rendered.map_err(|error| window.to_failure(&error))
     }
 
-    /// Halves the window after a request was refused as too long: half of what that request had. Returns
-    /// whether the call may be tried again.
+    /// Sets the limit to half of the rejected request. Returns true if the call may be tried again.
     pub(super) fn shrink_window(
         &self,
         window: &mut InputWindow,
@@ -106,7 +105,7 @@ impl<P: Ports> ModelExecution<P> {
         window.refusals < MAX_REFUSALS
     }
 
-    /// Tokens of a request, without what providers add around its texts.
+    /// Returns the tokens of a request, without the overhead of providers.
     fn count_request(&self, rendered: &RenderedRequest) -> u64 {
         let (role, choice) = (self.call.role, self.call.model_choice());
         let count = |text: &String| self.ports.model().count_tokens(role, choice, text);

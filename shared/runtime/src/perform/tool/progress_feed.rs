@@ -1,5 +1,4 @@
-//! What a call says while it works, on its way to viewers: together, a few times a second, and nothing
-//! that they may not see.
+//! The progress of a call for viewers: batched, a few times a second, and without denied or personal data.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -15,24 +14,23 @@ use crate::port::tool::ToolContext;
 use crate::port::tool_progress::{ReportReader, Reports};
 use crate::texts::HasTexts as _;
 
-/// How often what a call says is shown while it works. With the last piece, when it ends, that makes four
-/// within a second at most.
+/// The time between two batches of progress. With the final batch, at most four batches a second.
 const PROGRESS_EVERY: Duration = Duration::from_millis(334);
 
-/// Shows what one call says.
+/// Shows the progress of one call.
 pub(super) struct ProgressFeed<'a, C> {
     clock: &'a C,
     context: &'a ToolContext,
     reader: &'a ReportReader,
     sender: &'a mpsc::UnboundedSender<Live>,
-    /// Holds back what may be the beginning of a denied phrase.
+    /// Holds back text that may begin a denied phrase.
     gate: DenyFilter,
     began_at_ms: i64,
     shown_bytes: u64,
 }
 
 impl<'a, C: Clock> ProgressFeed<'a, C> {
-    /// Nothing of what holds a phrase of `deny` is shown from that phrase on.
+    /// Creates the feed. Progress is hidden from the first phrase of `deny` on.
     pub(super) fn new(
         clock: &'a C,
         context: &'a ToolContext,
@@ -45,7 +43,7 @@ impl<'a, C: Clock> ProgressFeed<'a, C> {
         Self { clock, context, reader, sender, gate, began_at_ms, shown_bytes: 0 }
     }
 
-    /// What comes of the call, after all that it said has been shown.
+    /// Returns the result of the call, after showing all of its progress.
     pub(super) async fn show_while<T>(mut self, call: impl Future<Output = T>) -> T {
         let done = tokio::select! {
             biased;
@@ -66,7 +64,7 @@ impl<'a, C: Clock> ProgressFeed<'a, C> {
         }
     }
 
-    /// Masked by whole lines, so that nothing that identifies a person is cut in two.
+    /// Masks whole lines, so that no personal data is split.
     async fn show_lines(&mut self, reports: Reports, is_last: bool) {
         let mut piece = CallProgress {
             path: Path::default(),
@@ -87,7 +85,7 @@ impl<'a, C: Clock> ProgressFeed<'a, C> {
         }
         if !piece.text.is_empty() || piece.is_cut {
             self.shown_bytes += piece.text.len() as u64;
-            // Nobody listens any more when the driver has gone; the result still counts.
+            // The driver may be gone; the result still counts.
             let _ = self.sender.send(Live::Progress(piece));
         }
     }
