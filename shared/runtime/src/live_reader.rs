@@ -44,7 +44,6 @@ impl LiveReader {
     /// Returns the items written since the last read, and `misses` that are overdue, read from the journals.
     ///
     /// # Errors
-    ///
     /// Returns [`StoreError`] if the log cannot be read now.
     pub(crate) async fn read_new<P: Ports>(
         &mut self,

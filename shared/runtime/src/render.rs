@@ -85,7 +85,6 @@ struct RequestBody {
 /// Renders the request of a model call within its limits. `tools` are the tools of the working agents.
 ///
 /// # Errors
-///
 /// Returns [`ContextTooLong`] if even the instructions and the question do not fit.
 pub fn render_request(
     prompts: &Prompts,

@@ -18,7 +18,6 @@ use crate::world::Ports;
 /// a driver, has ended or does not exist; an ended run's deliveries are still made.
 ///
 /// # Errors
-///
 /// Returns [`StoreError`] if the store cannot be reached; the run's alarm retries.
 pub async fn continue_run<P: Ports>(ports: &P, serving: ServeContext) -> Result<(), StoreError> {
     continue_with_caller(ports, serving, None).await
@@ -27,7 +26,6 @@ pub async fn continue_run<P: Ports>(ports: &P, serving: ServeContext) -> Result<
 /// Continues a child in the invocation of its caller's driver, and shows the caller the child's work at once.
 ///
 /// # Errors
-///
 /// Returns [`StoreError`] if the store cannot be reached; the child is dispatched again.
 pub(super) async fn continue_child<P: Ports>(
     ports: &P,

@@ -41,7 +41,6 @@ impl AnswerWrite {
     /// Writes the answer's file.
     ///
     /// # Errors
-    ///
     /// Returns [`StoreError`] if the file may be missing.
     pub(crate) async fn perform<P: Ports>(&self, ports: &P) -> Result<(), StoreError> {
         let Some(file) = &self.file else { return Ok(()) };

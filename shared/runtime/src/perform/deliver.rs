@@ -19,7 +19,6 @@ use crate::world::Ports;
 /// Makes a delivery of a run or child.
 ///
 /// # Errors
-///
 /// Returns [`StoreError`] if the delivery may not have been made.
 pub async fn make_delivery<P: Ports>(
     ports: &P,
@@ -56,7 +55,6 @@ pub async fn make_delivery<P: Ports>(
 /// Drops a delivery the store can never accept. The recipient has a timeout of its own.
 ///
 /// # Errors
-///
 /// Returns [`StoreError`] if the delivery may succeed later.
 pub fn ignore_too_large(made: Result<(), StoreError>) -> Result<(), StoreError> {
     match made {
@@ -71,7 +69,6 @@ pub fn ignore_too_large(made: Result<(), StoreError>) -> Result<(), StoreError> 
 /// Puts an ended child's result into its caller's mailbox. Does nothing for a root run.
 ///
 /// # Errors
-///
 /// Returns [`StoreError`] if the mail may be missing.
 pub async fn put_child_result<P: Ports>(
     ports: &P,
@@ -87,7 +84,6 @@ pub async fn put_child_result<P: Ports>(
 /// Makes the deliveries an ended run still owes. Needs no lease: each delivery and its record are idempotent.
 ///
 /// # Errors
-///
 /// Returns [`StoreError`] if a delivery may not have been made.
 pub(crate) async fn deliver_owed<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
     let mut reader = JournalReader::default();

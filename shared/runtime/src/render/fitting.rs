@@ -32,7 +32,6 @@ impl ContextWindow<'_> {
     /// Returns the messages to send, and the fitting result.
     ///
     /// # Errors
-    ///
     /// Returns [`ContextTooLong`] if the pinned parts do not fit.
     pub(super) fn fit_messages(
         &self,

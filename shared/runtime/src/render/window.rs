@@ -55,7 +55,6 @@ pub struct ContextTooLong {
 /// Selects the parts that fit `limit` tokens. `pieces` are ordered from oldest to newest.
 ///
 /// # Errors
-///
 /// Returns [`ContextTooLong`] if the pinned parts alone do not fit.
 pub(crate) fn fit_parts(
     pieces: &[RequestPart<'_>],

@@ -17,10 +17,6 @@ const MAX_STANDSTILLS: u32 = 3;
 impl<P: Ports> ModelExecution<P> {
     /// Screens a reply, except for a compaction, which is never shown. If the checker gave no verdict during
     /// a suspension, the check is repeated.
-    ///
-    /// # Errors
-    ///
-    /// Returns the failure of the check, for a reply to withhold.
     pub(super) async fn screen_reply(
         &self,
         mut reply: Reply,

@@ -74,7 +74,6 @@ impl<P: Ports> ModelExecution<P> {
     /// Renders the request for a window. Widens the window if too small for the pinned parts.
     ///
     /// # Errors
-    ///
     /// Returns the failure of the call if a request of this size was rejected before.
     pub(super) fn render_within(
         &self,
