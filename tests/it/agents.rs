@@ -174,6 +174,11 @@ async fn wrong_arguments_are_the_result_of_the_call_and_no_run_begins() {
     let result = frames.iter().find(|frame| frame.event() == "call.completed").unwrap().json();
     assert_eq!(result["result"]["reason"], "bad_arguments");
     assert!(result["result"]["detail"].as_str().unwrap().contains("task"), "{result}");
+    // Viewers have seen the agent's run begin, so they see how it ends.
+    let of_child = frames.iter().filter(|frame| frame.event().starts_with("child."));
+    let of_child: Vec<_> =
+        of_child.map(|frame| (frame.event(), frame.json()["status"].clone())).collect();
+    assert_eq!(of_child, [("child.started", json!(null)), ("child.ended", json!("failed"))]);
     assert!(world.system.ports().store.find_meta(&key(&run, "t1.c1")).await.unwrap().is_none());
 }
 

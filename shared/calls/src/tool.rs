@@ -236,6 +236,8 @@ pub enum ArgumentProblem {
     TooLong,
     /// They hold what the deployment does not let through.
     Refused,
+    /// The whole call was written into the text of the reply, in a form that cannot be read.
+    WrittenAsText,
 }
 
 /// What came of a call. Always something the model can read; the run goes on.

@@ -25,11 +25,13 @@ use crate::conversation::{ConversationItem, Nudge, Turn};
 use crate::crash::ActiveEffects;
 use crate::effect::{Effect, ToolChoice};
 use crate::entry::Event;
+use crate::error_code::{ErrorCode, Failure};
 use crate::human::HumanRequest;
 use crate::id::{CallId, EntryId, EntryName, MessageId};
 use crate::input::{FinishReason, ModelReplied, Reply};
 use crate::settings::{Role, RunSettings};
-use crate::tool::{ToolCall, ToolFailure, ToolResult};
+use crate::tool::{ArgumentProblem, ToolArguments, ToolCall, ToolFailure, ToolResult};
+use djinn_text::truncate::truncate_text;
 
 /// How often in a row the model is asked to go on after a reply without calls that cannot be its
 /// last word.
@@ -41,6 +43,9 @@ const MAX_CONTINUATIONS: u32 = 3;
 /// The same after a reply that says nothing.
 const MAX_NUDGES_WHEN_EMPTY: u32 = 1;
 
+/// Bytes of the name of a tool as a model wrote it, in a sentence for users.
+const MAX_TOOL_NAME: usize = 128;
+
 /// The loop's state between two inputs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentLoop {
@@ -48,6 +53,8 @@ pub struct AgentLoop {
     turn: u32,
     stage: LoopStage,
     repeats: RepeatDetector,
+    /// True if the newest turn holds a call that was written as text and could not be read.
+    wrote_unreadable_call: bool,
     nudges: u32,
     /// Whether it has been told text that anybody may have written.
     tainted: bool,
@@ -77,8 +84,9 @@ pub struct TurnUpdate {
     pub answer_problem: Option<String>,
     /// What people are to be asked.
     pub requests: Vec<HumanRequest>,
-    /// The tool whose call brings the same again and again, although the model was told so: the work ends.
-    pub repeated_tool: Option<String>,
+    /// The reason to end the work, although the model was told: its calls bring the same again and again, or cannot be
+    /// read.
+    pub dead_end: Option<Failure>,
 }
 
 impl AgentLoop {
@@ -93,6 +101,7 @@ impl AgentLoop {
             turn: 1,
             stage,
             repeats,
+            wrote_unreadable_call: false,
             nudges: 0,
             tainted: false,
             depth,
@@ -223,9 +232,10 @@ impl AgentLoop {
     /// Takes the outcome of a call; `None` if nobody waits for it.
     pub fn on_tool_returned(&mut self, call: &CallId, outcome: &ToolResult) -> Option<TurnUpdate> {
         let open = self.open_call(call).filter(|open| open.is_due())?;
-        open.result = Some(outcome.clone());
         let mut observed = TurnUpdate::default();
+        // Asked before the result is in: a call with a result has no run.
         observed.events.extend(no_run_event(open));
+        open.result = Some(outcome.clone());
         observed.events.push(result_event(&open.call, outcome));
         self.tainted |= outcome.is_untrusted(open.policy.untrusted);
         self.close_turn_if_complete(FinishReason::Done, &mut observed);
@@ -279,6 +289,7 @@ impl AgentLoop {
     /// A person has told the agent something: whether it repeats itself shows from here on.
     pub fn forget_hint(&mut self) {
         self.repeats.forget_hint();
+        self.wrote_unreadable_call = false;
     }
 
     fn open_call(&mut self, call: &CallId) -> Option<&mut OpenCall> {
@@ -320,6 +331,7 @@ impl AgentLoop {
         let calls = turn.calls.into_iter().filter_map(|open| Some((open.call, open.result?)));
         let calls: Vec<(ToolCall, ToolResult)> = calls.collect();
         let repetition = self.repeats.observe_calls(&calls);
+        let is_unreadable = calls.iter().any(|(call, _)| is_unreadable_text(call));
         let (text, problem) = match self.caller {
             Caller::FileAfter => read_result_after(&calls),
             Caller::FileBefore | Caller::Model => (None, None),
@@ -334,8 +346,15 @@ impl AgentLoop {
         match repetition {
             Repetition::None => {}
             Repetition::Hint => observed.items.push(ConversationItem::Nudge(Nudge::Repeated)),
-            Repetition::Persists(tool) => observed.repeated_tool = Some(tool),
+            Repetition::Persists(tool) => {
+                let tool = truncate_text(&tool, MAX_TOOL_NAME);
+                observed.dead_end = Some(Failure::new(ErrorCode::RepeatedCalls, tool));
+            }
         }
+        if is_unreadable && self.wrote_unreadable_call {
+            observed.dead_end = Some(ErrorCode::CallsWrittenAsText.into());
+        }
+        self.wrote_unreadable_call = is_unreadable;
         self.stage = LoopStage::Thinking(Attempts::default());
         match self.caller {
             Caller::FileBefore => self.caller = Caller::Model,
@@ -348,6 +367,11 @@ impl AgentLoop {
             Caller::FileAfter => (observed.done, observed.answer_problem) = (true, problem),
         }
     }
+}
+
+fn is_unreadable_text(call: &ToolCall) -> bool {
+    let problem = ArgumentProblem::WrittenAsText;
+    matches!(&call.arguments, ToolArguments::Malformed { problem: found, .. } if *found == problem)
 }
 
 /// What viewers see of a model's reply.

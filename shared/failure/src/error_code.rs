@@ -175,6 +175,8 @@ codes! {
     ToolCallsUsedUp = "tool_calls_used_up";
     /// The same call brought the same result again and again.
     RepeatedCalls = "repeated_calls";
+    /// The model writes tool calls into its text, in a form that cannot be read.
+    CallsWrittenAsText = "calls_written_as_text";
     /// The token budget is used up.
     TokensUsedUp = "tokens_used_up";
     /// The money budget is used up.

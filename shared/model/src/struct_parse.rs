@@ -202,10 +202,8 @@ fn parse_call(body: &str, cut: bool) -> Option<RequestedCall> {
         ToolArguments::Malformed { problem, .. } => {
             let tool = find_tool_name(body)?;
             let problem = match problem {
-                ArgumentProblem::NotAnObject | ArgumentProblem::NotJson => ArgumentProblem::NotJson,
-                ArgumentProblem::CutOff | ArgumentProblem::TooLong | ArgumentProblem::Refused => {
-                    problem
-                }
+                ArgumentProblem::NotAnObject => ArgumentProblem::NotJson,
+                problem => problem,
             };
             Some(RequestedCall {
                 tool,

@@ -143,7 +143,7 @@ fn find_calls(text: &str, tools: &[ToolSpec], names: &ToolNames) -> Option<Vec<R
         return None;
     }
     let tool = tools.iter().find(|tool| text.contains(names.wire_name(&tool.name)))?;
-    let arguments = malformed_arguments(text, ArgumentProblem::NotJson);
+    let arguments = malformed_arguments(text, ArgumentProblem::WrittenAsText);
     Some(vec![RequestedCall { tool: tool.name.clone(), arguments }])
 }
 

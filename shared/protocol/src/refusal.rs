@@ -82,6 +82,7 @@ const STATUSES: [(u16, &[Code]); 15] = [
             Code::StepsUsedUp,
             Code::ToolCallsUsedUp,
             Code::RepeatedCalls,
+            Code::CallsWrittenAsText,
             Code::TokensUsedUp,
             Code::MoneyUsedUp,
             Code::RoundsUsedUp,

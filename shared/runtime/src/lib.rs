@@ -20,6 +20,7 @@ pub mod perform;
 pub mod port;
 pub mod prompt;
 pub mod question;
+pub mod rate_limits;
 mod reconnect;
 pub mod render;
 pub mod serve;

@@ -12,6 +12,7 @@ use crate::port::model::Model;
 use crate::port::sandbox::Sandbox;
 use crate::port::tool::Toolbox;
 use crate::prompt::Prompts;
+use crate::rate_limits::RateLimits;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
 
@@ -42,6 +43,8 @@ pub struct World<S, M, A, I, C> {
     pub settings: Arc<Settings>,
     /// The wish of this process to end.
     pub shutdown: Shutdown,
+    /// The waits that providers ask all calls of this process for.
+    pub rate_limits: RateLimits,
     /// What reads prompts and models anew, if the deployment keeps any as texts.
     pub configuration: Option<Arc<dyn ConfigurationSource<M>>>,
 }
@@ -60,6 +63,7 @@ impl<S, M, A, I, C> Clone for World<S, M, A, I, C> {
             sandbox: Arc::clone(&self.sandbox),
             settings: Arc::clone(&self.settings),
             shutdown: self.shutdown.clone(),
+            rate_limits: self.rate_limits.clone(),
             configuration: self.configuration.clone(),
         }
     }
@@ -123,6 +127,10 @@ where
         &self.shutdown
     }
 
+    fn rate_limits(&self) -> &RateLimits {
+        &self.rate_limits
+    }
+
     async fn refresh(&self) -> Self {
         let Some(source) = &self.configuration else { return self.clone() };
         let fresh = self.settings.tool_sources_fresh;
@@ -177,6 +185,8 @@ pub trait Ports: Clone + Send + Sync + 'static {
     fn settings(&self) -> &Settings;
     /// The wish of this process to end.
     fn shutdown(&self) -> &Shutdown;
+    /// The waits that providers ask all calls of this process for.
+    fn rate_limits(&self) -> &RateLimits;
     /// The same with the prompts and models that the deployment has now, read anew if that was done five seconds
     /// ago. They stay so: who drives a run with them drives it with the same to the end. Without a deployment's
     /// own texts nothing is read.

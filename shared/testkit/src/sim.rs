@@ -31,6 +31,7 @@ use djinn_runtime::prompt::Prompts;
 use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{LoadedRun, ServeContext, continue_run, request_stop, start_background};
 use djinn_runtime::settings::Settings;
+use djinn_runtime::rate_limits::RateLimits;
 use djinn_runtime::shutdown::Shutdown;
 use djinn_runtime::world::World;
 pub use host::SimHost;
@@ -105,6 +106,7 @@ impl Sim {
             sandbox: Arc::new(DisabledSandbox("the simulation has no sandbox".to_owned())),
             settings: Arc::new(Settings::default()),
             shutdown: Shutdown::default(),
+            rate_limits: RateLimits::default(),
             configuration: None,
         };
         let sim = Self {

@@ -99,12 +99,23 @@ pub struct StoryModel {
     real_window: Option<u64>,
     /// Until when every request fails, and how.
     downtime: Option<(Instant, ModelErrorKind)>,
+    /// The rate at which its provider takes calls.
+    rate: Option<Arc<Mutex<Rate>>>,
     fallback_window: Option<u64>,
     price: Option<Price>,
     requests: Arc<Mutex<Vec<ModelRequest>>>,
     /// What its own model failed of, if a process remembers that.
     outage: Option<Arc<Mutex<Option<ErrorCode>>>>,
     points: Points,
+}
+
+/// The calls that a provider takes in each window.
+#[derive(Debug)]
+struct Rate {
+    calls: u32,
+    window: Duration,
+    began: Instant,
+    taken: u32,
 }
 
 impl StoryModel {
@@ -115,12 +126,13 @@ impl StoryModel {
         let lines = Arc::new(lines);
         let (window, fallback_window) = (100_000, None);
         let (price, requests, outage) = (None, Arc::default(), None);
-        let (real_window, downtime) = (None, None);
+        let (real_window, downtime, rate) = (None, None, None);
         Self {
             lines,
             window,
             real_window,
             downtime,
+            rate,
             fallback_window,
             price,
             requests,
@@ -156,6 +168,14 @@ impl StoryModel {
     #[must_use]
     pub fn down_for(mut self, lasts: Duration, kind: ModelErrorKind) -> Self {
         self.downtime = Some((Instant::now() + lasts, kind));
+        self
+    }
+
+    /// Takes `calls` in each window of so long, and refuses others until the next one.
+    #[must_use]
+    pub fn with_rate(mut self, calls: u32, window: Duration) -> Self {
+        self.rate =
+            Some(Arc::new(Mutex::new(Rate { calls, window, began: Instant::now(), taken: 0 })));
         self
     }
 
@@ -240,6 +260,10 @@ impl Model for StoryModel {
         let message = message_of(request);
         let before = self.record_request(request, &message);
         self.points.pass(format!("before model {message}")).await;
+        if let Some(retry_after) = self.rate.as_ref().and_then(|rate| take_call(rate)) {
+            let error = model_error(ModelErrorKind::Overloaded, "too many requests");
+            return Err(ModelError { retry_after: Some(retry_after), ..error });
+        }
         let input = request_tokens(request);
         let window = self.real_window.unwrap_or_else(|| self.window(request.choice));
         if let Some((_, kind)) = self.downtime.filter(|(until, _)| *until > Instant::now()) {
@@ -323,6 +347,16 @@ fn request_tokens(request: &ModelRequest) -> u64 {
 
 fn message_of(request: &ModelRequest) -> String {
     request.call.split('/').nth(1).unwrap_or_default().to_owned()
+}
+
+/// Takes one of the calls of this window; else returns the time until the next window.
+fn take_call(rate: &Mutex<Rate>) -> Option<Duration> {
+    let mut rate = rate.lock().unwrap_or_else(PoisonError::into_inner);
+    if rate.began.elapsed() >= rate.window {
+        (rate.began, rate.taken) = (Instant::now(), 0);
+    }
+    rate.taken += 1;
+    (rate.taken > rate.calls).then(|| rate.window.saturating_sub(rate.began.elapsed()))
 }
 
 fn model_error(kind: ModelErrorKind, detail: &str) -> ModelError {

@@ -18,6 +18,7 @@ use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::SystemClock;
 use djinn_runtime::prompt::Prompts;
 use djinn_runtime::settings::Settings;
+use djinn_runtime::rate_limits::RateLimits;
 use djinn_runtime::shutdown::Shutdown;
 use djinn_runtime::world::World;
 use djinn_settings::InvalidSetting;
@@ -115,6 +116,7 @@ pub fn build_world<A: Alarms, I: Invoker>(
         store,
         prompts,
         shutdown: Shutdown::default(),
+        rate_limits: RateLimits::default(),
         configuration,
     })
 }

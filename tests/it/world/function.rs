@@ -107,6 +107,7 @@ impl Function {
             sandbox: Arc::new(DisabledSandbox("this function has no sandbox".to_owned())),
             settings: Arc::new(quick()),
             shutdown: djinn_runtime::shutdown::Shutdown::default(),
+            rate_limits: djinn_runtime::rate_limits::RateLimits::default(),
             configuration: None,
         };
         Self { executor: Executor { ports }, host, aws, _stores: stores }

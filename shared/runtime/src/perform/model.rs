@@ -110,7 +110,11 @@ impl<P: Ports> ModelExecution<P> {
                 return self.on_reserve_error(refused);
             }
             reserved = true;
-            let broken = match self.make_attempt(&rendered, limits.price).await {
+            let attempt = match self.shared_wait() {
+                Some(error) => Err(FailedAttempt { error, sent_text: false, was_suspended: false }),
+                None => self.make_attempt(&rendered, limits.price).await,
+            };
+            let broken = match attempt {
                 Ok(reply) => {
                     return self.accept_reply(reply, rendered, &tools, &window, &silent).await;
                 }
@@ -220,6 +224,7 @@ impl<P: Ports> ModelExecution<P> {
                 let whose = ContentOwner::of(&self.key, &self.run.spec().user, &session);
                 let sent_text = pieces.has_sent_text();
                 let was_suspended = time.was_suspended();
+                self.share_wait(&error);
                 self.ports.content().screen_error(&mut error, whose).await;
                 Err(FailedAttempt { error, sent_text, was_suspended })
             }

@@ -108,6 +108,7 @@ fn problem_name(problem: ArgumentProblem) -> &'static str {
         ArgumentProblem::CutOff => "cut_off",
         ArgumentProblem::TooLong => "too_long",
         ArgumentProblem::Refused => "refused",
+        ArgumentProblem::WrittenAsText => "written_as_text",
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use djinn_core::entry::{Entry, Event};
 use djinn_core::human::HumanResponse;
-use djinn_core::settings::{Mode, RunSettings};
+use djinn_core::settings::{Mode, PlanSettings, RunSettings};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::model::ModelErrorKind;
 use djinn_runtime::port::tool::Toolbox;
@@ -97,6 +97,20 @@ async fn ten_tasks_at_once_outlive_an_outage_and_so_does_the_summary() {
     assert_eq!(done, 10, "{seen:#?}");
     let took_s = (entries.last().unwrap().at_ms - began_ms) / 1_000;
     assert!(took_s < 1_500, "{took_s} s");
+}
+
+/// Twenty tasks at a provider that takes five calls in ten seconds: four windows and the planner's and the summary's.
+#[tokio::test(start_paused = true)]
+async fn calls_of_one_process_learn_a_rate_limit_from_each_other() {
+    let points = Points::new();
+    let model = planner(20, &points).with_rate(5, Duration::from_secs(10));
+    let mut sim = Sim::new(model.clone(), Toolbox::default(), points);
+    let plan = PlanSettings { max_parallel_tasks: 20, ..PlanSettings::default() };
+    let settings = RunSettings { plan, ..planned() };
+    let entries = sim.run_to_end(&sim.make_question(settings)).await.unwrap();
+    assert!(last(&entries).starts_with("end finished: All of it is done."));
+    let refused = model.requests().len() - 23;
+    assert!(refused <= 8, "{refused} calls were refused");
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,16 +17,12 @@ use crate::run::progress::{Next, Progress};
 use crate::run::{FinalState, Phase, SummaryCall};
 use crate::settings::SummaryPolicy;
 use crate::status::RunStatus;
-use djinn_text::truncate::truncate_text;
-
-/// Bytes of the name of a tool as a model wrote it, in a sentence for users.
-const MAX_TOOL_NAME: usize = 128;
 
 impl Transition<'_> {
     /// Takes over what an input did to the work, and decides what follows.
     pub(super) fn settle(&mut self, progress: Progress) {
         let Progress { update, next, has_replanned } = progress;
-        let TurnUpdate { events, items, requests, repeated_tool, answer_problem, .. } = update;
+        let TurnUpdate { events, items, requests, dead_end, answer_problem, .. } = update;
         if let Some(plan) = self.run.phase.plan().filter(|_| has_replanned) {
             self.run.concerns.plan_file.set_plan(plan);
         }
@@ -40,14 +36,14 @@ impl Transition<'_> {
         if let Some(problem) = answer_problem {
             return self.fail(Failure::new(ErrorCode::BadAnswer, problem));
         }
-        self.follow(next, repeated_tool);
+        self.follow(next, dead_end);
     }
 
-    fn follow(&mut self, next: Next, repeated_tool: Option<String>) {
+    fn follow(&mut self, next: Next, dead_end: Option<Failure>) {
         match next {
             Next::Wait if self.run.phase.has_queued_agents() => self.go_on(None),
             Next::Wait => {}
-            Next::Continue => self.go_on(repeated_tool),
+            Next::Continue => self.go_on(dead_end),
             Next::Answer => self.answer(),
             Next::Summarize => self.summarize(None),
             Next::RoundsExhausted => {
@@ -78,15 +74,11 @@ impl Transition<'_> {
         run.conversation.items.extend(items);
     }
 
-    /// There is more to do: the next turn or child gets its share and room, unless the work only repeats
-    /// itself or something of the budget is used up.
-    pub(super) fn go_on(&mut self, repeated_tool: Option<String>) {
+    /// There is more to do: the next turn or child gets its share and room, unless the work has
+    /// come to a dead end or something of the budget is used up.
+    pub(super) fn go_on(&mut self, dead_end: Option<Failure>) {
         let run = &mut *self.run;
-        let repeats = |tool: String| {
-            Failure::new(ErrorCode::RepeatedCalls, truncate_text(&tool, MAX_TOOL_NAME))
-        };
-        let failure = repeated_tool
-            .map(repeats)
+        let failure = dead_end
             .or_else(|| run.ledger.failure(&run.spec))
             .or_else(|| run.phase.turns_failure(&run.spec.settings))
             .filter(|_| !run.phase.has_answered());

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use djinn_core::budget::Usage;
 use djinn_core::input::Input;
 use djinn_core::settings::ModelChoice;
 
@@ -9,7 +10,7 @@ use super::failure_streak::FailureStreak;
 use super::silent_attempts::SilentAttempts;
 use super::{FailedAttempt, ModelExecution};
 use crate::port::clock::Clock as _;
-use crate::port::model::{Model as _, ModelError, ModelLimits};
+use crate::port::model::{Model as _, ModelError, ModelErrorKind, ModelLimits};
 use crate::settings::{NextAttempt, PassingFailure};
 use crate::world::Ports;
 
@@ -45,6 +46,27 @@ impl<P: Ports> ModelExecution<P> {
                 let waited = self.hold_for(wait, streak, limits).await;
                 (!waited).then(|| self.postpone_after(silent, streak))
             }
+        }
+    }
+
+    /// Returns the failure of an attempt that is not made, since the provider asked another call of this process to wait.
+    pub(super) fn shared_wait(&self) -> Option<ModelError> {
+        let now_ms = self.ports.clock().now_ms();
+        let wait = self.ports.rate_limits().remaining_wait(self.model_name(), now_ms)?;
+        Some(ModelError {
+            kind: ModelErrorKind::Overloaded,
+            detail: "another call was asked to wait".to_owned(),
+            retry_after: Some(wait),
+            usage: Usage::default(),
+        })
+    }
+
+    /// Shares the wait that the provider asks for with the other calls of this process.
+    pub(super) fn share_wait(&self, error: &ModelError) {
+        let wait = error.retry_after.filter(|_| error.kind == ModelErrorKind::Overloaded);
+        if let Some(wait) = wait {
+            let now_ms = self.ports.clock().now_ms();
+            self.ports.rate_limits().note_wait(self.model_name(), wait, now_ms);
         }
     }
 
