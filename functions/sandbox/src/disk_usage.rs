@@ -1,4 +1,4 @@
-//! The quota of a job's folder where the kernel holds none: all that the job has written and still holds.
+//! The quota of a job's folder if the kernel enforces none: all data the job has written and still holds.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,17 +12,17 @@ use rustix::process::Pid;
 
 use crate::tree::{BLOCK_BYTES, TreeWalk};
 
-/// Bytes that a job may have in its folder, its files and what it deleted and holds open included.
+/// Maximum bytes of a job's folder, including deleted files that are still open.
 pub(crate) const MAX_BYTES: u64 = 256 * 1024 * 1024;
-/// Entries that a job may have in its folder.
+/// Maximum number of entries in a job's folder.
 pub(crate) const MAX_ENTRIES: usize = 2_000;
-/// Folders within each other that a job may have.
+/// Maximum depth of nested folders.
 const MAX_DEPTH: usize = 32;
-/// Bytes that a deleted file counts as which is only mapped: as many as a file may have.
+/// Bytes counted for a deleted file that is only mapped: the maximum size of a file.
 const MAPPED_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Returns whether the folder of a job holds more than a job may write, or what cannot be counted: folders that are too
-/// deep or that nobody may read. Files that `process` deleted and has open or mapped count too.
+/// Returns true if a job's folder exceeds the quota or cannot be counted, for example because of depth or
+/// missing rights. Deleted files that `process` has open or mapped count too.
 pub(crate) fn exceeds_quota(folder: &OwnedFd, process: Pid) -> bool {
     let Ok(visible) = count_visible(folder) else { return true };
     let held = count_deleted(folder, process).unwrap_or_default();
@@ -41,7 +41,7 @@ fn count_visible(folder: &OwnedFd) -> io::Result<u64> {
         bytes = bytes.saturating_add(node.apparent_size().max(node.disk_size()));
         if node.kind() == FileType::Directory {
             match walk.enter(&node) {
-                // It was removed or replaced meanwhile.
+                // The entry was removed or replaced meanwhile.
                 Err(error)
                     if matches!(
                         error.kind(),
@@ -54,14 +54,14 @@ fn count_visible(folder: &OwnedFd) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// Counts what a process holds of deleted files in the file system of `folder`.
+/// Counts the bytes of deleted files held by a process in the file system of `folder`.
 fn count_deleted(folder: &OwnedFd, process: Pid) -> io::Result<u64> {
     let device = fstat(folder)?.st_dev;
     let Some((thread, maps)) = find_live_thread(process)? else { return Ok(0) };
     let mut bytes: u64 = 0;
     let mut open = BTreeSet::new();
     for entry in fs::read_dir(thread.join("fd"))? {
-        // The entry leads to the file itself, whatever its name was.
+        // The entry refers to the file itself, independent of the name.
         let Ok(status) = fs::metadata(entry?.path()) else { continue };
         let is_deleted = status.is_file() && status.st_nlink() == 0 && status.st_dev() == device;
         if is_deleted && open.insert(status.st_ino()) {
@@ -69,7 +69,7 @@ fn count_deleted(folder: &OwnedFd, process: Pid) -> io::Result<u64> {
             bytes = bytes.saturating_add(status.st_size().max(on_disk));
         }
     }
-    // The device that maps show is not always that of the file: file systems lie on each other.
+    // The device in maps may differ from the file's device, because file systems are stacked.
     let place = fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd()))?;
     let is_deleted_here = |line: &str| {
         let path = line.strip_suffix(" (deleted)").and_then(|line| line.get(line.find('/')?..));
@@ -83,8 +83,8 @@ fn count_deleted(folder: &OwnedFd, process: Pid) -> io::Result<u64> {
     Ok(bytes.saturating_add(only_mapped.saturating_mul(MAPPED_BYTES)))
 }
 
-/// Finds a thread of a process, which shares descriptors and memory with all others, and returns its folder below
-/// `/proc` and its maps. The first thread shows neither once it has ended, although others go on.
+/// Returns a live thread's folder below `/proc` and the process's maps. Threads share descriptors and memory.
+/// After the first thread has ended, its folder shows neither, although other threads continue.
 fn find_live_thread(process: Pid) -> io::Result<Option<(PathBuf, String)>> {
     for entry in fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero()))? {
         let thread = entry?.path();

@@ -1,4 +1,4 @@
-//! Jobs that read several files, split so that one bad file does not blind the job to the others.
+//! Splits jobs with several files, so a bad file does not prevent reading the others.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use djinn_core::id::FileName;
 use djinn_runtime::port::sandbox::{JobEnd, SandboxAnswer, SandboxFile, SandboxJob, SandboxWork};
 use serde_json::{Value, json};
 
-/// Seconds that one of several files may take.
+/// Maximum time per file, in seconds, for jobs with several files.
 pub(crate) const MAX_FILE_SECONDS: u32 = 10;
 
-/// A job for one of several files.
+/// A job for a single file of several.
 pub(crate) struct FileJob {
     pub(crate) name: FileName,
     pub(crate) job: SandboxJob,
 }
 
-/// A job for one process, or one for each file.
+/// A job for one process, or a job for each file.
 pub(crate) enum SplitJob {
     Whole(SandboxJob),
     ByFile(Vec<FileJob>),
 }
 
-/// Splits a job that reads more than one file into a job for each; every other job stays as it is.
+/// Splits a job with several files into a job per file. Other jobs are not split.
 pub(crate) fn split_job(job: SandboxJob) -> SplitJob {
     let names = match &job.work {
         SandboxWork::Look { names, .. } | SandboxWork::Scale { names, .. } if names.len() > 1 => {
@@ -50,7 +50,7 @@ fn file_job(work: &SandboxWork, name: &FileName, file: Option<SandboxFile>) -> S
     SandboxJob { work, files: file.into_iter().collect(), state: Vec::new() }
 }
 
-/// The answers to the jobs of several files, as one.
+/// The joined answers of several file jobs.
 pub(crate) struct JoinedAnswer {
     values: serde_json::Map<String, Value>,
     answer: SandboxAnswer,
@@ -70,7 +70,7 @@ impl JoinedAnswer {
         Self { values: serde_json::Map::new(), answer }
     }
 
-    /// Adds the answer to the job of a file. One that did not end well leaves a problem as the value.
+    /// Adds the answer of a file's job. A failed job leaves a problem as the value.
     pub(crate) fn add(&mut self, name: &FileName, mut answer: SandboxAnswer) {
         let value = answer.value.get_mut(name.as_str()).map(Value::take);
         let problem = match answer.end {
@@ -90,7 +90,7 @@ impl JoinedAnswer {
         self.answer.left_out.append(&mut answer.left_out);
     }
 
-    /// Adds a file whose job was not begun, since those before took all of the time.
+    /// Adds a file without a job, because the earlier files used up the time.
     pub(crate) fn add_unread(&mut self, name: &FileName) {
         self.values.insert(name.to_string(), json!({"problem": "too_slow"}));
     }
@@ -100,7 +100,7 @@ impl JoinedAnswer {
     }
 }
 
-/// Seconds for the next file, of those that the whole job has left; none once they are used up.
+/// Returns the seconds for the next file within the job's remaining time; `None` if no time is left.
 pub(crate) fn file_seconds(job_seconds: u32, elapsed: Duration) -> Option<u32> {
     let left = u64::from(job_seconds).saturating_sub(elapsed.as_secs());
     let left = u32::try_from(left).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! The function as Lambda starts it: in the place of Python's own loop.
+//! The entry point of the Lambda function, in place of Python's own runtime loop.
 
 use std::fs;
 use std::io;
@@ -15,26 +15,27 @@ use crate::handler::Handler;
 use crate::local_sandbox::LocalSandbox;
 use crate::zygote::{WallChoice, ZygoteSettings};
 
-/// Why the function ends: what it cannot start with, or Lambda's runtime.
+/// The error of the function: an invalid environment, or an error of Lambda's runtime.
 pub use lambda_runtime::Error as FunctionError;
 
-/// Where the function's archive lies, unless Lambda says otherwise.
+/// Default location of the function's archive.
 const TASK_ROOT: &str = "/var/task";
 
-/// How long Python is waited for before the first job is asked for.
+/// Maximum wait for Python before the first request for a job.
 const START_PATIENCE: Duration = Duration::from_secs(6);
 
-/// Runs the function behind Lambda's runtime, until the process is ended. Lambda starts it with the command that
-/// would run Python's own loop (`AWS_LAMBDA_EXEC_WRAPPER`), so that the first argument is the Python to use. Its
-/// packages lie in `packages` of the archive, and fonts in `fonts`.
+/// Runs the function in Lambda's runtime until the process ends. Lambda passes the command of Python's own
+/// loop (`AWS_LAMBDA_EXEC_WRAPPER`), so the first argument is the path of Python. The archive contains
+/// packages in `packages` and fonts in `fonts`.
 ///
 /// # Errors
-/// [`FunctionError`] where there is no such argument, or no asynchronous runtime.
+/// Returns [`FunctionError`] if the argument is missing or the asynchronous runtime cannot start.
 pub fn run_function() -> Result<(), FunctionError> {
     #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     let var = |name: &str| std::env::var(name).ok();
     djinn_runtime::telemetry::init(var("AWS_LAMBDA_LOG_LEVEL").as_deref(), io::stdout);
-    // The variables of this process hold credentials: no other of the same user may read them.
+    // Environment variables of this process hold credentials: no other process of the same user may read the
+    // variables.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let python = std::env::args_os().nth(1).ok_or("the first argument must be a Python")?;
     let root = PathBuf::from(var("LAMBDA_TASK_ROOT").unwrap_or_else(|| TASK_ROOT.to_owned()));
@@ -42,7 +43,7 @@ pub fn run_function() -> Result<(), FunctionError> {
         python: PathBuf::from(python),
         packages: Some(root.join("packages")).filter(|packages| packages.is_dir()),
         fonts: list_fonts(&root.join("fonts"))?,
-        // Without it Firecracker, no way out and no rights are the wall.
+        // Without Landlock, isolation relies on Firecracker, no network and no rights.
         needs_file_wall: false,
         walls: WallChoice::default(),
     };
@@ -53,8 +54,8 @@ pub fn run_function() -> Result<(), FunctionError> {
 async fn serve(settings: ZygoteSettings) -> Result<(), FunctionError> {
     let scratch = tempfile::Builder::new().prefix("djinn-jobs-").tempdir()?;
     let sandbox = Arc::new(LocalSandbox::new(settings, scratch.path().to_owned()));
-    // While Lambda starts an environment it gives it a whole processor. It waits for 10 s, and then starts it
-    // anew; a job that comes before Python is ready waits for it.
+    // During start, Lambda gives the environment a whole processor, but restarts the environment after 10 s.
+    // A job that arrives earlier waits for Python.
     let starting = tokio::spawn(start_python(Arc::clone(&sandbox)));
     let _ready = timeout(START_PATIENCE, starting).await;
     let handler = &Handler::new(sandbox, scratch.path().join("objects"));
@@ -72,7 +73,7 @@ async fn start_python(sandbox: Arc<LocalSandbox>) {
     }
 }
 
-/// The fonts of a folder in the order of their names; none if it is not there.
+/// Returns the fonts of a folder, sorted by name; none if the folder does not exist.
 fn list_fonts(folder: &Path) -> io::Result<Vec<PathBuf>> {
     if !folder.is_dir() {
         return Ok(Vec::new());

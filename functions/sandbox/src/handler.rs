@@ -1,4 +1,4 @@
-//! One job of the function's: out of its envelope, through the sandbox, into the envelope of its answer.
+//! Handles one job of the function: unpacks the envelope, runs the job, and packs the answer.
 
 use std::io;
 use std::path::PathBuf;
@@ -20,19 +20,19 @@ use crate::objects::{ObjectCache, put_object};
 /// Bytes around an answer in a payload.
 const MARGIN: usize = 1024;
 
-/// What the function works with.
+/// The sandbox and the object cache of the function.
 pub(crate) struct Handler {
     sandbox: Arc<LocalSandbox>,
     objects: ObjectCache,
 }
 
 impl Handler {
-    /// A handler that keeps objects in this folder.
+    /// Creates a handler with an object cache in this folder.
     pub(crate) fn new(sandbox: Arc<LocalSandbox>, objects: PathBuf) -> Self {
         Self { sandbox, objects: ObjectCache::new(objects) }
     }
 
-    /// Does a job, and says what came of it or why it was not done.
+    /// Runs a job and returns the answer, or the reason for not running the job.
     pub(crate) async fn handle_job(&self, envelope: JobEnvelope) -> FunctionReply {
         match self.answer(envelope).await {
             Ok(reply) => reply,
@@ -56,7 +56,7 @@ impl Handler {
         let JobEnvelope { work, files, state, store, put_answer, .. } = envelope;
         let walls = self.sandbox.start().await?;
         let store = store.as_ref();
-        // Without a wall around files a job could read what is kept of another user's.
+        // Without a wall around files, a job could read cached objects of another user.
         let keeps = walls.landlock > 0 || walls.private_root;
         let files = self.unpack_files(store, files, keeps).await?;
         let state = match state {
@@ -109,7 +109,7 @@ fn say_unavailable(error: impl std::error::Error) -> SandboxError {
     SandboxError::Unavailable(error.to_string())
 }
 
-/// Packs an answer, with as many of its products as whoever asked can hold.
+/// Packs an answer, with as many products as the caller can accept.
 fn pack_answer(answer: SandboxAnswer) -> io::Result<AnswerEnvelope> {
     let SandboxAnswer { end, seconds, output, value, products, mut left_out, state } = answer;
     let mut room = MAX_STORED_ANSWER;
@@ -135,8 +135,8 @@ fn pack_answer(answer: SandboxAnswer) -> io::Result<AnswerEnvelope> {
     Ok(answer)
 }
 
-/// The answer itself where a payload holds it. Else it goes to the store; and where it cannot, what is too large
-/// is left out by name.
+/// Returns the answer inline if a payload can hold the answer. A larger answer goes to the store. If the
+/// upload fails, large parts are left out and listed by name.
 async fn fit_reply(
     mut answer: AnswerEnvelope,
     store: Option<&StoreHost>,
@@ -167,7 +167,7 @@ fn json_size(answer: &AnswerEnvelope) -> usize {
     serde_json::to_vec(answer).map_or(usize::MAX, |json| json.len())
 }
 
-/// Leaves the variables out, which the next block must not be told of then.
+/// Drops the variables, so the next block does not expect any.
 fn forget_variables(answer: &mut AnswerEnvelope) {
     answer.state = PackedBytes::default();
     let Some(value) = answer.value.as_object_mut() else { return };

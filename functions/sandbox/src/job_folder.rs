@@ -1,5 +1,5 @@
-//! The folder of a job: its files before, and its products after. Everything in it is reached from descriptors that
-//! were opened before the job began.
+//! The folder of a job, with files before and products after the job. All access uses descriptors opened
+//! before the job.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -15,25 +15,25 @@ use sha2::{Digest, Sha256};
 use crate::removal::remove_tree;
 use crate::tree::{TreeEntry, TreeWalk};
 
-/// Folders within each other that are looked into.
+/// Maximum depth of nested folders that are read.
 const MAX_DEPTH: usize = 4;
-/// Entries of the folder that are looked at.
+/// Maximum number of entries examined.
 const MAX_ENTRIES: usize = 4_000;
-/// Files that are left out by name; nobody could read a longer list.
+/// Maximum number of left-out files listed by name.
 const MAX_LEFT_OUT: usize = 50;
 
-/// The folder of one job, with `work`, where its code is, and `tmp`. It is removed with the value.
+/// The folder of a job, with `work` for the code, and `tmp`. Dropping the value removes the folder.
 pub(crate) struct JobFolder {
     root: OwnedFd,
     work: OwnedFd,
-    /// Whether the job has a user of its own, who must be able to change its files.
+    /// True if the job runs as a separate user, who needs write access to the files.
     has_own_user: bool,
-    /// The files that were laid out, by name.
+    /// The input files by name.
     given: BTreeMap<String, GivenFile>,
     _removal: Option<Removal>,
 }
 
-/// A file that was laid out.
+/// An input file.
 struct GivenFile {
     size: u64,
     hash: Vec<u8>,
@@ -47,7 +47,7 @@ pub(crate) struct Products {
 }
 
 impl JobFolder {
-    /// Creates a folder below `parent`, for a child that has no file system of its own.
+    /// Creates a folder below `parent`, for a child without a private file system.
     pub(crate) fn create(parent: &Path) -> io::Result<Self> {
         let parent = openat(CWD, parent, folder_flags(), Mode::empty())?;
         let name = format!("job-{:016x}", fastrand::u64(..));
@@ -59,7 +59,8 @@ impl JobFolder {
         Self::open(root, false, Some(removal))
     }
 
-    /// The folder that a zygote created for a child in a file system that ends with both.
+    /// Opens the folder created by a zygote in the private file system of a child. The folder disappears with
+    /// the file system.
     pub(crate) fn of_private_root(root: OwnedFd) -> io::Result<Self> {
         Self::open(root, true, None)
     }
@@ -74,11 +75,11 @@ impl JobFolder {
         &self.root
     }
 
-    /// Writes files where the job finds them, before it begins.
+    /// Writes the input files of a job before the start.
     pub(crate) fn lay_out(&mut self, files: &[SandboxFile]) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         for SandboxFile { name, content } in files {
-            // A file name has no slash and is not `..`, by its type.
+            // By its type, a file name has no slash and is not `..`.
             let name = name.as_str();
             let mut file = File::from(openat(&self.work, name, flags, Mode::RUSR | Mode::WUSR)?);
             file.write_all(content)?;
@@ -91,9 +92,8 @@ impl JobFolder {
         Ok(())
     }
 
-    /// Reads the regular files that are new in `work` or differ from those that were laid out, in the order of their
-    /// paths, as many as a job may make. Whatever else changes the folder meanwhile can hide a file, and add none from
-    /// elsewhere.
+    /// Reads new and changed regular files in `work`, sorted by path, up to the limits of a job. Concurrent
+    /// changes of the folder can hide a file, but never add a file from elsewhere.
     pub(crate) fn collect_products(&self) -> io::Result<Products> {
         let mut products = Products::default();
         let mut names = BTreeSet::new();
@@ -106,7 +106,7 @@ impl JobFolder {
             }
             let name = FileName::new(path.replace('/', "-")).ok();
             let name = name.filter(|name| !names.contains(name.as_str()));
-            // What cannot be a product is not read: foreign code makes thousands of large files in no time.
+            // Files beyond the limits are not read: foreign code can quickly create thousands of large files.
             let Some(name) = name.filter(|_| products.files.len() < MAX_PRODUCTS) else {
                 products.leave_out(path);
                 continue;
@@ -122,7 +122,7 @@ impl JobFolder {
         Ok(products)
     }
 
-    /// Returns true if a file is as it was laid out.
+    /// Returns true if a file equals the input file.
     fn is_unchanged(&self, path: &str, node: &TreeEntry) -> io::Result<bool> {
         let Some(given) = self.given.get(path) else { return Ok(false) };
         if node.apparent_size() != given.size {
@@ -133,7 +133,7 @@ impl JobFolder {
     }
 }
 
-/// A walk through what is in `work` and is no folder that can be looked into, nor hidden, nor compiled by Python.
+/// A walk through the entries of `work`. Entered folders, hidden entries and compiled Python files are skipped.
 struct FileWalk {
     tree: TreeWalk,
     passed: usize,
@@ -189,7 +189,7 @@ fn folder_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
 }
 
-/// Removes a folder when it is dropped.
+/// Removes a folder on drop.
 struct Removal {
     parent: OwnedFd,
     name: String,

@@ -1,5 +1,5 @@
-//! The sandbox function: a parent on Lambda's Runtime API that holds no secret and no right, and a Python
-//! beneath it that forks a jailed child for each job. On a laptop the same parent works in process.
+//! The sandbox function: a parent on Lambda's Runtime API without secrets and rights, and a Python process.
+//! Python forks a jailed child for each job. On a laptop the same parent runs in process.
 
 mod disk_usage;
 mod file_jobs;

@@ -24,13 +24,13 @@ use crate::scratch::Scratch;
 use crate::walls::Walls;
 use crate::zygote::{Zygote, ZygoteError, ZygoteSettings};
 
-/// Time that a job waits for its turn, if a call may take no longer than a job and this.
+/// Maximum wait of a job in the queue, for calls limited to this wait plus a job's time.
 const QUEUE_PATIENCE: Duration = Duration::from_secs(25);
 
-/// A sandbox in this process. Python is started with the first job, and again after it has ended.
+/// A sandbox in this process. Python starts with the first job, and again after an exit.
 pub struct LocalSandbox {
     settings: ZygoteSettings,
-    /// The parent of the folder that this process works in.
+    /// The parent of this process's folder.
     scratch: PathBuf,
     seconds: u32,
     patience: Duration,
@@ -38,13 +38,13 @@ pub struct LocalSandbox {
     running: Mutex<Option<Running>>,
 }
 
-/// A zygote in the folder of this process, which outlives it.
+/// A zygote in the folder of this process. The folder outlives the zygote.
 struct Running {
     scratch: Arc<Scratch>,
     zygote: Option<Arc<Zygote>>,
 }
 
-/// A zygote with the folder that it works in.
+/// A zygote and its folder.
 #[derive(Clone)]
 struct Workplace {
     scratch: Arc<Scratch>,
@@ -52,8 +52,8 @@ struct Workplace {
 }
 
 impl LocalSandbox {
-    /// A sandbox that works below `scratch`. As many jobs are at work at once as three quarters of this machine's
-    /// memory hold; the users of the others take turns.
+    /// Creates a sandbox below `scratch`. The number of parallel jobs is limited to three quarters of this
+    /// machine's memory. Other jobs wait, and users take turns.
     #[must_use]
     pub fn new(settings: ZygoteSettings, scratch: PathBuf) -> Self {
         Self {
@@ -72,23 +72,23 @@ impl LocalSandbox {
         Self { seconds, ..self }
     }
 
-    /// The same, with jobs that wait so long for their turn.
+    /// Sets the maximum wait of a job in the queue.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// The same, with so many jobs at work at once, at least one.
+    /// Sets the number of parallel jobs, at least 1.
     #[must_use]
     pub fn with_jobs_at_once(self, count: usize) -> Self {
         Self { queue: Arc::new(JobQueue::new(count)), ..self }
     }
 
-    /// Starts Python if it is not at work, and returns the walls around its children.
+    /// Starts Python unless already running, and returns the walls around the children.
     ///
     /// # Errors
-    /// [`SandboxError::Unready`] where it cannot be started now, and [`SandboxError::Disabled`] where it never can be,
-    /// or where a wall is missing that must be there.
+    /// Returns [`SandboxError::Unready`] if Python cannot be started now. Returns [`SandboxError::Disabled`]
+    /// if Python can never be started, or if a required wall is missing.
     pub async fn start(&self) -> Result<Walls, SandboxError> {
         Ok(self.open_workplace().await?.zygote.walls().clone())
     }
@@ -128,13 +128,13 @@ impl LocalSandbox {
         Ok(Workplace { scratch, zygote })
     }
 
-    /// Does a job once it is its turn.
+    /// Waits in the queue, and runs a job.
     async fn take_turn_and_run(
         &self,
         context: &JobContext,
         job: SandboxJob,
     ) -> Result<SandboxAnswer, SandboxError> {
-        // A kernel without walls limits the queue, so they are known before anybody waits.
+        // Missing walls of the kernel disable the sandbox, so the check precedes the queue.
         self.open_workplace().await?;
         let user = (context.session.tenant.clone(), context.session.owner.clone());
         let mut last_place = 0;
@@ -153,8 +153,7 @@ impl LocalSandbox {
         self.run_at_once(job).await
     }
 
-    /// Does a job without waiting for a turn. One that reads several files has a process for each, one after the
-    /// other.
+    /// Runs a job without the queue. A job with several files uses a process for each file, in sequence.
     pub(crate) async fn run_at_once(&self, job: SandboxJob) -> Result<SandboxAnswer, SandboxError> {
         let file_jobs = match split_job(job) {
             SplitJob::ByFile(file_jobs) => file_jobs,
@@ -190,7 +189,7 @@ impl LocalSandbox {
             value,
             products: products.files,
             left_out: products.left_out,
-            // A job that was ended from outside leaves what it found.
+            // A job ended from outside keeps its earlier variables.
             state: new_state.unwrap_or(job.state),
         })
     }
@@ -201,7 +200,7 @@ impl LocalSandbox {
         seconds: u32,
     ) -> Result<(JobReport, JobFolder), SandboxError> {
         let forked = match self.fork_job(seconds).await {
-            // It died between two jobs, and the next one finds another.
+            // The zygote ended between two jobs, and the next attempt starts another.
             Err(JobError::Zygote(ZygoteError::Ended)) => self.fork_job(seconds).await,
             forked => forked,
         };
@@ -217,7 +216,7 @@ impl LocalSandbox {
         Ok((report.map_err(|error| unavailable(&error))?, folder))
     }
 
-    /// Forks a child that waits for its work, with its folder.
+    /// Forks a child that waits for work, and returns the child's folder.
     async fn fork_job(&self, seconds: u32) -> Result<(RunningJob, JobFolder), JobError> {
         let Workplace { scratch, zygote } = self.open_workplace().await?;
         let (channels, childs) = open_channels()?;
@@ -280,7 +279,7 @@ fn unavailable(error: &dyn std::fmt::Display) -> SandboxError {
     SandboxError::Unavailable(error.to_string())
 }
 
-/// Files are read and written apart from what others do meanwhile.
+/// Runs blocking file access in a separate thread.
 async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, SandboxError> {

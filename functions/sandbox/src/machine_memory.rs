@@ -1,20 +1,19 @@
-//! The memory of this machine, and the jobs that it holds.
+//! The memory of this machine, and the number of jobs that fit.
 
 use std::fs;
 
-/// Bytes of a job at most: its memory, and its folder where that is in memory (`python/jail.py`,
-/// `python/private_root.py`).
+/// Maximum bytes of a job: memory, plus the folder if in memory (`python/jail.py`, `python/private_root.py`).
 const JOB_BYTES: u64 = (1536 + 256) * 1024 * 1024;
 /// The limits of this process's control group: version 2, and version 1.
 const GROUP_LIMITS: [&str; 2] =
     ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
 
-/// Returns the number of jobs that three quarters of the memory hold, at least one.
+/// Returns the number of jobs that fit into three quarters of the memory, at least 1.
 pub(crate) fn count_jobs_at_once() -> usize {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| parse_total(&text));
     let group =
         GROUP_LIMITS.iter().find_map(|path| fs::read_to_string(path).ok()?.trim().parse().ok());
-    // Where neither is known one job is at work at a time.
+    // If both are unknown, jobs run one at a time.
     let bytes = machine.into_iter().chain(group).min().unwrap_or_default();
     usize::try_from(bytes / 4 * 3 / JOB_BYTES).unwrap_or(usize::MAX).max(1)
 }

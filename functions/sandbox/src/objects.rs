@@ -1,4 +1,4 @@
-//! Objects of the store that jobs are given by URL, of which an environment keeps some, and answers that go there.
+//! Objects of the store passed to jobs by URL, with a cache per environment, and uploads of answers.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -12,13 +12,13 @@ use reqwest::{Client, StatusCode, redirect};
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
-/// The most bytes of objects that are kept on the disk, which has 1 GB: a job may fill half of that.
+/// Maximum bytes of cached objects on the disk of 1 GB, half of which a job may fill.
 const MAX_KEPT: u64 = 400 * 1024 * 1024;
-/// How long a connection may take, and a whole transfer. A job has 30 s of the function's 60.
+/// Timeouts of a connection and of a whole transfer. A job has 30 s of the function's 60.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Why an object did not come or go. No text holds a URL, which lets in whoever has it.
+/// The reason a transfer failed. No message contains the URL, because the URL grants access.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TransferError {
     #[error("the store could not be reached: {0}")]
@@ -37,18 +37,18 @@ impl From<reqwest::Error> for TransferError {
     }
 }
 
-/// The objects that this environment keeps, each under the key that its job named.
+/// The environment's cache of objects, by the key in the job.
 pub(crate) struct ObjectCache {
     folder: PathBuf,
 }
 
 impl ObjectCache {
-    /// A cache in this folder, which it makes when something is kept.
+    /// Creates a cache in this folder. The folder is created on first use.
     pub(crate) fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
 
-    /// The bytes of an object, as this environment has them or the store. They are kept if `keeps`.
+    /// Returns the bytes of an object, from the cache or the store. Caches the bytes if `keeps`.
     pub(crate) async fn read_object(
         &self,
         store: Option<&StoreHost>,
@@ -106,8 +106,8 @@ fn make_room(folder: &Path, most: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// What speaks to the store: names are looked up in the job alone. It is made where it is needed, since few jobs
-/// need one.
+/// Creates a client of the store, with names resolved only from the job. The client is created on demand,
+/// because few jobs need a client.
 fn build_client(store: Option<&StoreHost>) -> Result<Client, TransferError> {
     let builder = Client::builder()
         .no_proxy()
@@ -120,7 +120,7 @@ fn build_client(store: Option<&StoreHost>) -> Result<Client, TransferError> {
     Ok(builder.resolve_to_addrs(name, &addresses).build()?)
 }
 
-/// Writes an object with a request that somebody else has signed.
+/// Uploads an object with a request signed elsewhere.
 pub(crate) async fn put_object(
     store: Option<&StoreHost>,
     request: &StoreRequest,
@@ -128,7 +128,7 @@ pub(crate) async fn put_object(
 ) -> Result<(), TransferError> {
     let client = build_client(store)?;
     let put = request.headers.iter().fold(client.put(&request.url), |put, (name, value)| {
-        // It is of the body, which has one.
+        // reqwest sets this header from the body.
         if name.eq_ignore_ascii_case("content-length") { put } else { put.header(name, value) }
     });
     let status = put.body(body).send().await?.status();

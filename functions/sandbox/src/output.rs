@@ -1,13 +1,13 @@
-//! The output of a job: its beginning and its end.
+//! The output of a job: the beginning and the end.
 
 use std::collections::VecDeque;
 
 use djinn_runtime::port::sandbox::JobOutput;
 
-/// Bytes that are kept from the beginning, and as many from the end.
+/// Bytes kept from the beginning, and from the end.
 const HALF: usize = 32 * 1024;
 
-/// Output that is collected piece by piece.
+/// Collects output piece by piece.
 #[derive(Default)]
 pub(crate) struct OutputCollector {
     head: Vec<u8>,
@@ -26,7 +26,7 @@ impl OutputCollector {
         self.omitted += surplus as u64;
     }
 
-    /// Returns all of it as `head` where nothing was omitted, and both ends otherwise.
+    /// Returns the whole output as `head` if nothing was omitted, else both ends.
     pub(crate) fn finish(self) -> JobOutput {
         let Self { mut head, tail, omitted } = self;
         let tail: Vec<u8> = tail.into();
@@ -34,7 +34,7 @@ impl OutputCollector {
             head.extend(tail);
             return JobOutput { head: lossy(&head), omitted, tail: String::new() };
         }
-        // A character that was cut through is left out.
+        // A character cut in half is left out.
         let head = String::from_utf8_lossy(&head).trim_end_matches('\u{fffd}').to_owned();
         let tail = String::from_utf8_lossy(&tail).trim_start_matches('\u{fffd}').to_owned();
         JobOutput { head, omitted, tail }

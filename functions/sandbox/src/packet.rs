@@ -1,4 +1,4 @@
-//! Packets of bytes and descriptors between this process and its zygote.
+//! Packets of bytes and descriptors between this process and the zygote.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -12,22 +12,22 @@ use rustix::net::{
 use tokio::io::Interest;
 use tokio::net::UnixDatagram;
 
-/// Bytes of a packet that is received: a line about a job.
+/// Maximum bytes of a received packet: a line about a job.
 const MAX_PACKET: usize = 64 * 1024;
 /// Descriptors of a packet, in either direction.
 const MAX_DESCRIPTORS: usize = 8;
 
-/// An end of a connected pair of sockets that keep packets apart.
+/// An end of a connected pair of packet sockets.
 pub(crate) struct PacketSocket(UnixDatagram);
 
-/// A packet as it was received.
+/// A received packet.
 pub(crate) struct Packet {
     pub(crate) bytes: Vec<u8>,
     pub(crate) descriptors: Vec<OwnedFd>,
 }
 
 impl PacketSocket {
-    /// Returns a socket of this process's, and the blocking other end for a process that it starts.
+    /// Returns a socket of this process, and the blocking other end for a child process.
     pub(crate) fn pair() -> io::Result<(Self, OwnedFd)> {
         let flags = SocketFlags::CLOEXEC;
         // Unlike datagrams, packets of this type tell when the other end is closed; all else is alike.

@@ -1,11 +1,11 @@
-//! The queue of jobs that wait for memory, in which users take turns.
+//! The queue of jobs waiting for memory; users take turns.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-/// Jobs that wait at most, and those of one user.
+/// Maximum number of waiting jobs, in total and per user.
 const MAX_WAITING: usize = 200;
 const MAX_WAITING_OF_USER: usize = 50;
 
@@ -15,35 +15,35 @@ pub(crate) struct JobQueue<U> {
     changed: watch::Sender<()>,
 }
 
-/// The permission of a job to be at work, which it gives back when it is dropped.
+/// The permission of a job to run. Dropping the value frees the slot.
 pub(crate) struct QueueSlot<U: Clone + PartialEq> {
     queue: Arc<JobQueue<U>>,
     ticket: u64,
 }
 
-/// Too many jobs wait: those of all users, or of this one.
+/// The error for too many waiting jobs, of all users or of this user.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct QueueFull {
     pub(crate) waiting: usize,
 }
 
-/// The order of a queue, without the waiting: start-time fair queueing (Goyal, Vin and Cheng, 1996), a job being one
-/// unit of work.
+/// The order of a queue, without the waiting: start-time fair queueing (Goyal, Vin and Cheng, 1996). A job
+/// counts as one unit of work.
 struct QueueOrder<U> {
-    /// Jobs that may be at work at once.
+    /// Maximum number of parallel jobs.
     limit: usize,
     next_ticket: u64,
-    /// The start tag of the job that began last.
+    /// The start tag of the last started job.
     virtual_time: u64,
-    /// The finish tags of users' last jobs, while they are ahead of the virtual time.
+    /// The finish tags of users' last jobs, while ahead of the virtual time.
     finish_tags: Vec<(U, u64)>,
     working: Vec<u64>,
-    /// The user of each job that waits, by start tag and ticket.
+    /// The users of waiting jobs, by start tag and ticket.
     waiting: BTreeMap<(u64, u64), U>,
 }
 
 impl<U: Clone + PartialEq> JobQueue<U> {
-    /// A queue that lets `limit` jobs work at once, at least one.
+    /// Creates a queue for `limit` parallel jobs, at least 1.
     pub(crate) fn new(limit: usize) -> Self {
         Self { order: Mutex::new(QueueOrder::new(limit)), changed: watch::Sender::new(()) }
     }
@@ -54,8 +54,8 @@ impl<U: Clone + PartialEq> JobQueue<U> {
         self.changed.send_replace(());
     }
 
-    /// Waits until a job of this user's may work. `report` is given its place in the queue, from 1, whenever that
-    /// changes. A job whose future is dropped leaves the queue.
+    /// Waits until a job of this user may run. Calls `report` with each new place in the queue, counted from
+    /// 1. Dropping the future removes the job from the queue.
     pub(crate) async fn take_turn(
         self: &Arc<Self>,
         user: &U,
@@ -63,9 +63,9 @@ impl<U: Clone + PartialEq> JobQueue<U> {
     ) -> Result<QueueSlot<U>, QueueFull> {
         let mut changed = self.changed.subscribe();
         let ticket = self.lock().enter(user.clone())?;
-        // It may be ahead of others.
+        // The new job may precede others.
         self.changed.send_replace(());
-        // It is in the queue as long as this value is there.
+        // The job stays in the queue until this value is dropped.
         let turn = QueueSlot { queue: Arc::clone(self), ticket };
         let mut reported = 0;
         loop {
@@ -128,7 +128,8 @@ impl<U: Clone + PartialEq> QueueOrder<U> {
         self.waiting.retain(|(_, waiting), _| *waiting != ticket);
     }
 
-    /// Returns the place of a job in the queue, from 1; 0 once it may work, which it does then.
+    /// Returns a job's place in the queue, from 1. Returns 0 and counts the job as running if the job may
+    /// run.
     fn advance(&mut self, ticket: u64) -> usize {
         let found = self.waiting.keys().enumerate().find(|(_, (_, waiting))| *waiting == ticket);
         let Some((ahead, (tag, _))) = found else { return 0 };

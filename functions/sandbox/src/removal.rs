@@ -1,4 +1,4 @@
-//! Removal of trees that foreign code made.
+//! Removes folder trees created by foreign code.
 
 use std::ffi::{CString, OsStr};
 use std::io;
@@ -8,8 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fchmod, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
 
-/// Removes the folder `name` in `parent` and all that is in it, however deep, with three descriptors at a time and
-/// no recursion. No process may be at work in it.
+/// Removes the folder `name` in `parent` with all contents, at any depth, with three descriptors at a time
+/// and without recursion. No process may use the folder.
 pub(crate) fn remove_tree(parent: &OwnedFd, name: &OsStr) -> io::Result<()> {
     let name = CString::new(name.as_bytes())?;
     let mut folder = open_for_removal(parent, &name)?;
@@ -23,7 +23,7 @@ pub(crate) fn remove_tree(parent: &OwnedFd, name: &OsStr) -> io::Result<()> {
         if names.len() == 1 {
             return Ok(unlinkat(parent, current, AtFlags::REMOVEDIR)?);
         }
-        // Nothing moves in the tree, so this is the folder that was left for this one.
+        // Nothing moves in the tree, so the parent is the folder entered before.
         let above = openat(&folder, "..", folder_flags(), Mode::empty())?;
         unlinkat(&above, current, AtFlags::REMOVEDIR)?;
         folder = above;
@@ -36,7 +36,7 @@ fn folder_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
 }
 
-/// Opens a folder, whose maker may have taken away the right to do so or to remove what is in it.
+/// Opens a folder for removing its contents, and restores the rights if the creator has removed them.
 fn open_for_removal(parent: &OwnedFd, name: &CString) -> io::Result<OwnedFd> {
     let opened = openat(parent, name, folder_flags(), Mode::empty());
     let folder = match opened {
@@ -52,7 +52,7 @@ fn open_for_removal(parent: &OwnedFd, name: &CString) -> io::Result<OwnedFd> {
     Ok(folder)
 }
 
-/// Removes the entries of a folder up to the first that is a folder itself, and returns the name of that.
+/// Removes the entries of a folder up to the first subfolder, and returns the subfolder's name.
 fn remove_files(folder: &OwnedFd) -> io::Result<Option<CString>> {
     for entry in Dir::read_from(folder)? {
         let entry = entry?;

@@ -1,4 +1,4 @@
-//! A job from its first descriptor to its end.
+//! A job from the first descriptor to the end.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -24,16 +24,16 @@ use crate::zygote::{ForkedChild, ZygoteChild};
 const MAX_VALUE: usize = 4 * 1024 * 1024;
 /// Values within the value of a job, counted generously. Each takes up to 200 bytes of memory here.
 const MAX_PARTS: usize = 50_000;
-/// Bytes of the variables of a block. Python keeps up to 50 MB of them.
+/// Maximum bytes of a block's variables. Python keeps up to 50 MB.
 const MAX_STATE: usize = 64 * 1024 * 1024;
-/// Milliseconds between two looks at a folder that has no quota of the kernel's. They vary, so that a job cannot tidy up
-/// for each.
+/// Milliseconds between two checks of a folder without a kernel quota. The interval is random, so a job
+/// cannot clean up before each check.
 const QUOTA_INTERVAL: RangeInclusive<u64> = 20..=180;
-/// The status of a child that could not be jailed, and the first byte of the value of one that was (`python/job.py`).
+/// The status of a child without a jail, and the first byte of the value of a jailed child (`python/job.py`).
 const UNJAILED: i32 = 91;
 const JAILED: u8 = b' ';
 
-/// The ends of a job's pipes that this process keeps.
+/// The parent's ends of a job's pipes.
 pub(crate) struct JobChannels {
     task: Sender,
     state: Sender,
@@ -42,10 +42,10 @@ pub(crate) struct JobChannels {
     new_state: Receiver,
 }
 
-/// The other ends, which the child is handed in the order of `python/job.py`.
+/// The child's ends of the pipes, in the order of `python/job.py`.
 pub(crate) struct ChildChannels([OwnedFd; 5]);
 
-/// A job as it ended.
+/// The result of a job.
 pub(crate) struct JobReport {
     pub(crate) end: JobEnd,
     pub(crate) seconds: f64,
@@ -74,7 +74,7 @@ pub(crate) fn open_channels() -> io::Result<(JobChannels, ChildChannels)> {
 }
 
 impl ChildChannels {
-    /// The descriptors, after which that of the folder comes.
+    /// Returns the descriptors; the folder's descriptor follows.
     pub(crate) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         self.0.iter().map(AsFd::as_fd).collect()
     }
@@ -84,16 +84,17 @@ impl ChildChannels {
 pub(crate) struct RunningJob {
     pub(crate) child: ForkedChild,
     pub(crate) channels: JobChannels,
-    /// The folder to look at where the kernel holds no quota of it.
+    /// The folder to check, if the kernel enforces no quota.
     pub(crate) watched: Option<Arc<OwnedFd>>,
     pub(crate) seconds: u32,
 }
 
 impl RunningJob {
-    /// Hands the child its work, with the variables that the block before left, and waits until it has ended, by itself or because it has used up what a job may have.
+    /// Sends the work and the previous block's variables to the child, and waits for the end. A child that
+    /// exceeds a limit is ended.
     ///
     /// # Errors
-    /// [`io::Error`] where this process cannot wait for it.
+    /// Returns [`io::Error`] if the child cannot be waited for.
     pub(crate) async fn finish(self, work: &SandboxWork, state: &[u8]) -> io::Result<JobReport> {
         let Self { child: ForkedChild { process, status, .. }, channels, watched, seconds } = self;
         let task = serde_json::to_vec(work).unwrap_or_default();
@@ -106,7 +107,7 @@ impl RunningJob {
                 read_pipe(channels.value, MAX_VALUE),
                 read_pipe(channels.new_state, MAX_STATE),
             );
-            // It can close its pipes and go on.
+            // A child can close its pipes and continue.
             let status = match status.await {
                 Ok(status) => Some(status),
                 Err(_) => process.wait().await.map(|()| None)?,
@@ -136,7 +137,7 @@ impl RunningJob {
 }
 
 async fn write_pipe(mut pipe: Sender, bytes: &[u8]) {
-    // A child that has died reads nothing, and how it ended says why.
+    // A dead child reads nothing, and the exit status shows the reason.
     let _closed = pipe.write_all(bytes).await;
 }
 
@@ -149,7 +150,7 @@ async fn read_output(mut pipe: Receiver) -> JobOutput {
     collector.finish()
 }
 
-/// Reads a pipe to its end; what is beyond `limit` bytes is not kept, except the byte that shows it.
+/// Reads a pipe to the end, and keeps at most `limit` bytes and 1 more to show the excess.
 async fn read_pipe(mut pipe: Receiver, limit: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut piece = vec![0; 64 * 1024];
@@ -160,7 +161,7 @@ async fn read_pipe(mut pipe: Receiver, limit: usize) -> Vec<u8> {
     bytes
 }
 
-/// Waits until a job has used up its time or its folder's quota.
+/// Waits until a job has exceeded the time or the folder's quota.
 async fn wait_for_limit(
     seconds: u32,
     watched: Option<Arc<OwnedFd>>,
@@ -186,15 +187,15 @@ async fn wait_for_limit(
     }
 }
 
-/// Parses what a child wrote of its job, which foreign code may have made: limited bytes, parts and depth, no NaN, no
-/// half characters.
+/// Parses a child's value, which foreign code may have written. Bytes, parts and depth are limited, and NaN
+/// and lone surrogates are rejected.
 fn parse_value(bytes: &[u8]) -> Option<Value> {
     let is_limited = bytes.len() <= MAX_VALUE && count_parts(bytes) <= MAX_PARTS;
     let is_jailed = bytes.first() == Some(&JAILED);
     if is_limited && is_jailed { serde_json::from_slice(bytes).ok() } else { None }
 }
 
-/// Counts what begins or separates values in JSON, outside of strings.
+/// Counts the start and separator characters of JSON values, outside of strings.
 fn count_parts(json: &[u8]) -> usize {
     let mut parts = 0;
     let mut is_string = false;
@@ -211,7 +212,7 @@ fn count_parts(json: &[u8]) -> usize {
     parts
 }
 
-/// Classifies the end of a child that nobody killed. `status` is unknown where the zygote died.
+/// Classifies the end of a child that was not killed. `status` is `None` if the zygote died.
 fn classify_end(status: Option<ExitStatus>, value: &[u8], has_value: bool) -> JobEnd {
     let signal = status.and_then(|status| status.signal()).map(Signal::from_named_raw);
     let code = status.and_then(|status| status.code());
@@ -274,7 +275,7 @@ mod fuzz {
         let list = |parts: usize| format!(" [{}0]", "0,".repeat(parts - 1)).into_bytes();
         assert!(parse_value(&list(MAX_PARTS)).is_some());
         assert_eq!(parse_value(&list(MAX_PARTS + 1)), None);
-        // What stands in a string is one part.
+        // A string is a single part.
         let text = format!(" \"{}\"", r#"[,\"{:"#.repeat(MAX_PARTS));
         assert!(parse_value(text.as_bytes()).is_some());
     }

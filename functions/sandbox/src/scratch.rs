@@ -1,4 +1,4 @@
-//! The folders that a sandbox works in, and the removal of what dead processes left there.
+//! The working folders of sandboxes, and the removal of dead processes' folders.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,13 +10,13 @@ use tempfile::TempDir;
 use crate::removal::remove_tree;
 use crate::scripts;
 
-/// Begins the name of a folder that belongs to one process.
+/// The prefix of a process's folder name.
 const PREFIX: &str = "process-";
-/// The file in each folder that its process holds locked while it lives.
+/// The file in each folder that a live process keeps locked.
 const LOCK: &str = "lock";
 
-/// A folder of this process's below a folder of the machine's. It is removed with the value, or by the next process
-/// that opens the same parent.
+/// A folder of this process below the machine's folder. The folder is removed with the value, or by the next
+/// process with the same parent.
 pub(crate) struct Scratch {
     parent: PathBuf,
     /// Taken only when the value is dropped.
@@ -25,10 +25,10 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Opens a folder below `parent`, which is created, and removes the folders of processes that have died.
+    /// Creates `parent`, removes the folders of dead processes, and opens a new folder.
     pub(crate) fn open(parent: &Path) -> io::Result<Self> {
         fs::create_dir_all(parent)?;
-        // No process removes a folder between its creation and its lock.
+        // While locked, no process removes a folder before the folder has its lock.
         let turn = create_lock(parent)?;
         turn.lock()?;
         remove_abandoned(parent)?;
@@ -47,7 +47,7 @@ impl Scratch {
         self.own.as_ref().map_or(&self.parent, TempDir::path)
     }
 
-    /// The modules of the zygote, which any user may read who can reach them.
+    /// The folder of the zygote's modules, readable by any user with access to the path.
     pub(crate) fn scripts(&self) -> PathBuf {
         self.path().join("scripts")
     }
@@ -57,12 +57,12 @@ impl Scratch {
         self.path().join("root")
     }
 
-    /// The parent of the folders of jobs where no quota holds them.
+    /// The parent of the folders of jobs without a quota.
     pub(crate) fn jobs(&self) -> PathBuf {
         self.path().join("jobs")
     }
 
-    /// The folder that the zygote's libraries cache in, from one process to the next.
+    /// The cache folder of the zygote's libraries, kept between processes.
     pub(crate) fn cache(&self) -> PathBuf {
         self.parent.join("cache")
     }
@@ -79,10 +79,10 @@ fn create_lock(folder: &Path) -> io::Result<File> {
     File::options().create(true).append(true).open(folder.join(LOCK))
 }
 
-/// Removes the folders below `parent` that sandboxes of processes that have died worked in.
+/// Removes the folders of dead sandbox processes below `parent`.
 ///
 /// # Errors
-/// [`io::Error`] where `parent` cannot be read.
+/// Returns [`io::Error`] if `parent` cannot be read.
 pub fn remove_leftovers(parent: &Path) -> io::Result<()> {
     let turn = create_lock(parent)?;
     turn.lock()?;

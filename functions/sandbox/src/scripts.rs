@@ -1,4 +1,4 @@
-//! The Python modules of the zygote, which travel in this program.
+//! The zygote's Python modules, embedded in this program.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -49,7 +49,7 @@ const SCRIPTS: &[(&str, &str)] = scripts!(
     "zygote.py",
 );
 
-/// Writes the modules into a new folder, which the users of jobs may read.
+/// Writes the modules into a new folder, readable by the users of jobs.
 pub(crate) fn lay_out(folder: &Path) -> io::Result<()> {
     fs::create_dir(folder)?;
     fs::set_permissions(folder, Permissions::from_mode(0o755))?;

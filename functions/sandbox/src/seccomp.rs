@@ -1,4 +1,4 @@
-//! The seccomp programs of the jail: system calls that are allowed, and the answers that others get.
+//! The seccomp programs of the jail: allowed system calls, and the results of all others.
 
 mod calls;
 
@@ -10,21 +10,21 @@ use seccompiler::{
     SeccompFilter, SeccompRule, TargetArch, sock_filter,
 };
 
-/// The flags with which C libraries start a thread: glibc's, and musl's with `CLONE_DETACHED`. They share
-/// descriptors with the process, so that its files can be counted.
+/// The flags of C libraries for starting a thread: glibc's, and musl's with `CLONE_DETACHED`. Threads share
+/// descriptors with the process, so open files can be counted.
 const THREAD_FLAGS: [u64; 2] = [0x003d_0f00, 0x007d_0f00];
-/// Flag of `close_range` that gives the calling thread descriptors of its own.
+/// The flag of `close_range` for separate descriptors of the calling thread.
 const CLOSE_RANGE_UNSHARE: u64 = 2;
-/// Option of `prctl` that names a piece of memory; glibc does so.
+/// The option of `prctl` for naming memory, as used by glibc.
 const PR_SET_VMA: u64 = 0x5356_4d41;
-/// The last clock that has a name (include/uapi/linux/time.h). Greater numbers are clocks of other processes.
+/// The last named clock (include/uapi/linux/time.h). Greater numbers are clocks of other processes.
 const LAST_CLOCK: u64 = 11;
 
-/// Requests of `ioctl` that mean something for files and pipes, or that ask whether something is a terminal.
+/// Requests of `ioctl` for files and pipes, or for detecting a terminal.
 const IOCTLS: [u64; 5] =
     [libc::TCGETS, libc::TIOCGWINSZ, libc::FIOCLEX, libc::FIONCLEX, libc::FIONBIO];
-/// Advices of `madvise` that concern the process alone. Missing are those that share equal pages with other processes,
-/// by which the time of a write tells what they hold, and those that take pages of files from memory.
+/// Values of `madvise` that affect only the process. Left out are values that share equal pages with other
+/// processes, because write times reveal the contents. Values that evict pages of files are left out as well.
 const ADVICES: [i32; 13] = [
     libc::MADV_NORMAL,
     libc::MADV_RANDOM,
@@ -40,10 +40,10 @@ const ADVICES: [i32; 13] = [
     libc::MADV_DODUMP,
     libc::MADV_WIPEONFORK,
 ];
-/// Commands of `fcntl` that set a lock.
+/// Commands of `fcntl` for locks.
 const LOCKS: [i32; 4] = [libc::F_SETLK, libc::F_SETLKW, libc::F_OFD_SETLK, libc::F_OFD_SETLKW];
-/// The other commands of `fcntl` on descriptors, flags and locks. Those for signals, leases and the size of pipes are
-/// missing.
+/// The other commands of `fcntl` on descriptors, flags and locks. Commands for signals, leases and pipe sizes
+/// are left out.
 const FCNTLS: [i32; 8] = [
     libc::F_DUPFD,
     libc::F_DUPFD_CLOEXEC,
@@ -55,18 +55,18 @@ const FCNTLS: [i32; 8] = [
     libc::F_OFD_GETLK,
 ];
 
-/// Returns the programs as bytes of `struct sock_filter`, in the order in which they are installed. The kernel runs
-/// them all, takes the strictest answer, and of two errors the one of the program that was installed last.
+/// Returns the programs as bytes of `struct sock_filter`, in order of installation. The kernel runs all
+/// programs and takes the strictest result; of two errors, the error of the last installed program.
 ///
 /// # Errors
-/// [`BackendError`] on an architecture that seccompiler does not know.
+/// Returns [`BackendError`] on an architecture unknown to seccompiler.
 pub(crate) fn compile_programs() -> Result<Vec<Vec<u8>>, BackendError> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
     let mut refused = unconditional(REFUSED);
     refused.extend(argument_rules()?);
     let mut ignored = unconditional(IGNORED);
     ignored.extend(lock_rules()?);
-    // An error for a call that the last program allows stays as it is.
+    // The last program allows calls with an error from an earlier program, so the error stays.
     let passed = [ALLOWED, IGNORED, UNSUPPORTED, REFUSED, KILLED].concat();
     let programs = [
         answer(arch, ignored, SeccompAction::Errno(0))?,
@@ -89,7 +89,7 @@ fn errno(number: i32) -> SeccompAction {
     SeccompAction::Errno(number.unsigned_abs())
 }
 
-/// The calls that are refused by their arguments: new processes, and anything that concerns another process.
+/// Returns the rules for calls rejected by their arguments: new processes, and access to other processes.
 fn argument_rules() -> Result<Rules, BackendError> {
     let prctls =
         [libc::PR_SET_NAME, libc::PR_GET_NAME].map(|option| u64::from(option.unsigned_abs()));
@@ -115,7 +115,7 @@ fn argument_rules() -> Result<Rules, BackendError> {
             libc::SYS_madvise,
             other_than(2, &ADVICES.map(|advice| u64::from(advice.unsigned_abs())))?,
         ),
-        // Other modes give a file more of the disk than its size says.
+        // Other modes allocate more disk space than the file's size shows.
         (libc::SYS_fallocate, other_than(1, &[0])?),
         (libc::SYS_clock_gettime, foreign_clock()?),
         (libc::SYS_clock_getres, foreign_clock()?),
@@ -123,7 +123,7 @@ fn argument_rules() -> Result<Rules, BackendError> {
     ]))
 }
 
-/// The commands of `fcntl` that are answered as if they had been done.
+/// Returns the rules for commands of `fcntl` that report success without an effect.
 fn lock_rules() -> Result<Rules, BackendError> {
     let rules = LOCKS.map(|command| equal_to(1, u64::from(command.unsigned_abs())));
     let rules = rules.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -134,7 +134,7 @@ fn ioctl_rules() -> Result<Rules, BackendError> {
     Ok(BTreeMap::from([(libc::SYS_ioctl, other_than(1, &IOCTLS)?)]))
 }
 
-/// A rule for an argument that is none of these values. The kernel reads 32 bits of each such argument.
+/// Returns a rule for an argument outside these values. The kernel reads 32 bits of each such argument.
 fn other_than(argument: u8, values: &[u64]) -> Result<Vec<SeccompRule>, BackendError> {
     let conditions = values.iter().map(|value| {
         SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, *value)

@@ -1,4 +1,4 @@
-//! A job that stands still while somebody looks at its folder: files that move meanwhile could be overlooked.
+//! Stops a job during an inspection of its folder, because moving files could be overlooked.
 
 use std::fs;
 use std::io;
@@ -9,21 +9,21 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, pidfd_send_signal};
 
-/// Looks at whether all threads stand still, and the time between two of them. A thread within a long system call stops
-/// behind it, and the others do not wait for it.
+/// Number of checks for stopped threads, and the time between two checks. A thread in a long system call
+/// stops after the call, and the others do not wait.
 const LOOKS: usize = 50;
 const LOOK_INTERVAL: Duration = Duration::from_micros(200);
 
-/// A process that stands still as long as this value lives.
+/// A process stopped until this value is dropped.
 pub(crate) struct Standstill(Arc<OwnedFd>);
 
 impl Standstill {
-    /// Stops a process by its descriptor, and waits a short time until its threads have stopped.
+    /// Stops a process by descriptor, and waits a short time for the threads to stop.
     pub(crate) fn begin(process: Arc<OwnedFd>, pid: Pid) -> Self {
         let _ended = pidfd_send_signal(&process, Signal::STOP);
         let standstill = Self(process);
         for _ in 0..LOOKS {
-            // A process that has ended has no threads.
+            // An ended process has no threads.
             if is_still(pid).unwrap_or(true) {
                 break;
             }

@@ -1,4 +1,4 @@
-//! A walk through a folder that foreign code fills, by descriptors.
+//! A walk through a folder of foreign code, by descriptors.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -10,14 +10,14 @@ use std::vec;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
 
-/// Bytes of a block, in which the disk of a file is counted (stat(3type)).
+/// Bytes of a block, the unit of a file's disk usage (stat(3type)).
 pub(crate) const BLOCK_BYTES: u64 = 512;
 
-/// Entries of a folder that a walk passes: more than any folder may have.
+/// Maximum number of entries per folder in a walk, above the limit of any folder.
 const MAX_ENTRIES: usize = 5_000;
 
-/// A walk through the entries of a folder and of those folders in it that are entered, in the order of their names. It
-/// follows no link, crosses no mount, and holds one folder open per level.
+/// A walk through the entries of a folder and of entered subfolders, sorted by name. The walk follows no
+/// link, crosses no mount, and holds one folder open per level.
 pub(crate) struct TreeWalk {
     device: u64,
     levels: Vec<Level>,
@@ -29,13 +29,13 @@ struct Level {
     path: PathBuf,
 }
 
-/// An entry of a folder, which it holds open.
+/// An entry with its open folder.
 pub(crate) struct TreeEntry {
     folder: Rc<OwnedFd>,
     name: CString,
     /// The path from the folder where the walk began.
     pub(crate) path: PathBuf,
-    /// The state of the entry itself, not of what a link leads to.
+    /// The status of the entry itself, not of a link's target.
     pub(crate) status: Stat,
 }
 
@@ -48,8 +48,7 @@ impl TreeWalk {
         Ok(Self { device, levels: vec![level] })
     }
 
-    /// Returns the next entry, after those of the folder that was entered last. One that vanished meanwhile is passed
-    /// over.
+    /// Returns the next entry, first from the last entered folder. Vanished entries are skipped.
     pub(crate) fn next_node(&mut self) -> io::Result<Option<TreeEntry>> {
         while let Some(level) = self.levels.last_mut() {
             let Some(name) = level.names.next() else {
@@ -66,12 +65,12 @@ impl TreeWalk {
         Ok(None)
     }
 
-    /// The number of folders between the root and the entries that come next; 0 for those of the root itself.
+    /// Returns the number of folders between the root and the next entries; 0 for entries of the root.
     pub(crate) fn depth(&self) -> usize {
         self.levels.len().saturating_sub(1)
     }
 
-    /// Enters a folder, whose entries come next.
+    /// Enters a folder, whose entries follow next.
     pub(crate) fn enter(&mut self, node: &TreeEntry) -> io::Result<()> {
         let folder = open_folder(&node.folder, &node.name)?;
         if fstat(&folder)?.st_dev != self.device {
@@ -104,19 +103,20 @@ impl TreeEntry {
         FileType::from_raw_mode(self.status.st_mode)
     }
 
-    /// The bytes that the entry seems to have: holes count, and every name of a file.
+    /// Returns the apparent size in bytes. Holes count, and every name of a file counts.
     pub(crate) fn apparent_size(&self) -> u64 {
         u64::try_from(self.status.st_size).unwrap_or(u64::MAX)
     }
 
-    /// The bytes that the entry takes on its disk, also beyond its end.
+    /// Returns the bytes on disk, including blocks beyond the end of the file.
     pub(crate) fn disk_size(&self) -> u64 {
         u64::try_from(self.status.st_blocks).unwrap_or(u64::MAX).saturating_mul(BLOCK_BYTES)
     }
 
-    /// Opens the entry for reading if it is a regular file without another name; `None` for anything else.
+    /// Opens the entry for reading if the entry is a regular file with a single name; `None` for anything
+    /// else.
     pub(crate) fn open_regular_file(&self) -> io::Result<Option<OwnedFd>> {
-        // A pipe that took the file's place meanwhile would be waited for otherwise.
+        // Without these flags, opening a pipe in the file's place would block.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
         let opened = match openat(&*self.folder, &self.name, flags | OFlags::CLOEXEC, Mode::empty())
         {
@@ -130,12 +130,13 @@ impl TreeEntry {
     }
 }
 
-/// Opens a folder. Its time of access stays, which would tell foreign code when to hide files from the walk.
+/// Opens a folder without changing the access time, which would show foreign code when to hide files from the
+/// walk.
 fn open_folder(parent: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let flags = flags | OFlags::CLOEXEC;
     match openat(parent, name, flags | OFlags::NOATIME, Mode::empty()) {
-        // Somebody else owns it.
+        // Another user owns the folder.
         Err(Errno::PERM) => openat(parent, name, flags, Mode::empty()),
         opened => opened,
     }

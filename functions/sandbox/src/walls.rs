@@ -1,4 +1,4 @@
-//! The walls around model-written code that this machine has.
+//! The walls around model-written code on this machine.
 
 use std::io;
 use std::path::Path;
@@ -19,17 +19,18 @@ pub struct Walls {
     pub landlock: u32,
     /// True if the kernel takes seccomp programs.
     pub seccomp: bool,
-    /// True if a child sees no file but Python's and its own, and the kernel holds its folder to a quota.
+    /// True if a child sees no files but Python's and its own, and the kernel enforces a quota on the child's
+    /// folder.
     pub private_root: bool,
     /// True if the threads and signals of a child are counted apart from all others.
     pub own_user: bool,
 }
 
 impl Walls {
-    /// Finds out what this kernel grants, with any Python from 3.11 on: some 0.1 s.
+    /// Detects the walls of this kernel with any Python from 3.11 on; takes about 0.1 s.
     ///
     /// # Errors
-    /// [`io::Error`] where the Python cannot be run.
+    /// Returns [`io::Error`] if Python cannot be run.
     pub fn probe(python: &Path) -> io::Result<Self> {
         let parent = TempDir::new()?;
         let scratch = Scratch::open(parent.path())?;
@@ -44,7 +45,7 @@ impl Walls {
         serde_json::from_slice(&output.stdout).map_err(io::Error::other)
     }
 
-    /// The wall whose absence disables code, if there is one. A wall around files is only asked for if
+    /// Returns a missing wall that disables code, if any. A wall around files is required only if
     /// `needs_file_wall`.
     #[must_use]
     pub fn missing(&self, needs_file_wall: bool) -> Option<&'static str> {

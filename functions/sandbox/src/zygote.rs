@@ -1,4 +1,4 @@
-//! The Python that has its libraries loaded and forks a jailed child per job.
+//! The zygote: a Python process with loaded libraries that forks a jailed child per job.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,25 +24,25 @@ use crate::scratch::Scratch;
 use crate::seccomp;
 use crate::walls::Walls;
 
-/// The settings that a zygote is started with.
+/// The settings of a zygote.
 #[derive(Debug, Clone)]
 pub struct ZygoteSettings {
     /// The Python to run.
     pub python: PathBuf,
-    /// Where its packages are, if it has none of its own.
+    /// The folder of packages, for a Python without packages of its own.
     pub packages: Option<PathBuf>,
-    /// Fonts for charts and PDF, in the order in which they are tried.
+    /// Fonts for charts and PDF, in the order of preference.
     pub fonts: Vec<PathBuf>,
-    /// Whether nothing is run where the kernel has no Landlock.
+    /// True if jobs are rejected on a kernel without Landlock.
     pub needs_file_wall: bool,
-    /// The walls that are used where the kernel has them.
+    /// The walls to use if the kernel supports them.
     pub walls: WallChoice,
 }
 
-/// The walls that are used where the kernel has them: all, except in tests of what older kernels lack.
+/// The walls to use if the kernel supports them: all, except in tests of older kernels.
 #[derive(Debug, Clone, Copy)]
 pub struct WallChoice {
-    /// Whether children start in a file system of their own.
+    /// True if children start in a private file system.
     pub private_root: bool,
     /// The newest version of Landlock's ABI; 0 for none.
     pub max_landlock: u32,
@@ -77,7 +77,7 @@ enum Message {
     Ended { job: u64, status: i32 },
 }
 
-/// A running zygote. It ends with this value, and its children with it.
+/// A running zygote. Dropping the value ends the zygote and its children.
 pub(crate) struct Zygote {
     walls: Walls,
     socket: Arc<PacketSocket>,
@@ -85,37 +85,37 @@ pub(crate) struct Zygote {
     _process: Child,
 }
 
-/// A child that a zygote forked.
+/// A child forked by a zygote.
 pub(crate) struct ForkedChild {
     pub(crate) process: ZygoteChild,
     /// The job's folder, where children have a file system of their own.
     pub(crate) folder: Option<OwnedFd>,
-    /// Its exit status, which does not come if the zygote dies before the child.
+    /// The exit status, which never arrives if the zygote dies before the child.
     pub(crate) status: oneshot::Receiver<ExitStatus>,
 }
 
-/// The process of a child, which is killed when this value is dropped.
+/// The process of a child. Dropping the value kills the process.
 pub(crate) struct ZygoteChild {
     descriptor: Arc<OwnedFd>,
     /// The number of the process, for `/proc`.
     pub(crate) pid: Pid,
 }
 
-/// The children that a zygote was asked for; `None` once it has ended.
+/// The requested children of a zygote; `None` after the zygote's end.
 #[derive(Default)]
 struct Children {
     by_job: Mutex<Option<HashMap<u64, Waiter>>>,
     next_job: AtomicU64,
 }
 
-/// The receiving ends of what becomes of a job.
+/// The waiting receivers of a job's results.
 struct Waiter {
     fork: Option<oneshot::Sender<Result<ForkedChild, ZygoteError>>>,
     status: Option<oneshot::Sender<ExitStatus>>,
 }
 
 impl Zygote {
-    /// Starts one in `scratch` and waits until its libraries are loaded, which takes seconds.
+    /// Starts a zygote in `scratch` and waits until the libraries are loaded, which takes seconds.
     pub(crate) async fn start(
         settings: &ZygoteSettings,
         scratch: &Scratch,
@@ -151,7 +151,7 @@ impl Zygote {
         self.children.lock().is_none()
     }
 
-    /// Forks a child that may take `seconds`, with the descriptors that `python/job.py` names, in their order.
+    /// Forks a child with a limit of `seconds`. `descriptors` are in the order of `python/job.py`.
     pub(crate) async fn fork_child(
         &self,
         seconds: u32,
@@ -165,7 +165,7 @@ impl Zygote {
 }
 
 impl ZygoteChild {
-    /// Kills the process; nothing happens if it has ended.
+    /// Kills the process, unless already ended.
     pub(crate) fn kill(&self) {
         let _ended = pidfd_send_signal(&self.descriptor, Signal::KILL);
     }
@@ -175,7 +175,7 @@ impl ZygoteChild {
         Arc::clone(&self.descriptor)
     }
 
-    /// Waits until every thread of the process has ended, if its zygote cannot tell any more.
+    /// Waits until every thread of the process has ended, for the case of a dead zygote.
     pub(crate) async fn wait(&self) -> io::Result<()> {
         let descriptor = Arc::clone(&self.descriptor);
         let wait = move || loop {
@@ -195,7 +195,7 @@ impl Drop for ZygoteChild {
     }
 }
 
-/// Runs a program (its second argument) with the packages of a folder (its first).
+/// Runs a program (second argument) with the packages of a folder (first argument).
 const WITH_PACKAGES: &str = "import runpy, sys; sys.path.append(sys.argv[1]); \
                              runpy.run_path(sys.argv[2], run_name='__main__')";
 
@@ -208,16 +208,16 @@ fn spawn(settings: &ZygoteSettings, scratch: &Scratch, socket: OwnedFd) -> io::R
     }
     command.arg(scratch.scripts().join("zygote.py"));
     command.env_clear().envs([("LANG", "C.UTF-8"), ("TZ", "UTC"), ("MPLBACKEND", "Agg")]);
-    // Threads that exist before a fork do not after it.
+    // Threads from before a fork do not exist in the child.
     command.envs([("OPENBLAS_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "1")]);
     command.env("MPLCONFIGDIR", scratch.cache().join("matplotlib")).env("HOME", scratch.cache());
     let home = settings.python.parent().and_then(Path::parent);
     if let Some(home) = home.filter(|_| settings.packages.is_some()) {
-        // Lambda's Python may not find its own library otherwise.
+        // Otherwise Lambda's Python may not find its own library.
         command.env("LD_LIBRARY_PATH", home.join("lib"));
     }
     command.stdin(Stdio::from(socket)).stdout(Stdio::null()).stderr(Stdio::inherit());
-    // Ctrl-C in a terminal is for this process alone: the other ends, and ends its children, with the socket.
+    // Ctrl-C in a terminal affects only this process: the zygote ends with the socket, and ends its children.
     command.process_group(0).spawn()
 }
 
@@ -234,7 +234,7 @@ async fn hand_out(socket: Arc<PacketSocket>, children: Arc<Children>) {
             }
         }
     }
-    // Receivers learn that nothing will come.
+    // Receivers learn that no result will arrive.
     children.lock().take();
 }
 
@@ -267,7 +267,7 @@ impl Children {
             }
             None => Err(ZygoteError::Fork("no descriptor of the child came".to_owned())),
         };
-        // A receiver that is gone leaves the child to be killed.
+        // If the receiver is gone, dropping the child kills the process.
         let _gone = sender.send(forked);
     }
 

@@ -1,6 +1,6 @@
-//! The system calls of the jail, by the answer that they get. A call in none of these lists does not exist: `ENOSYS`.
+//! The system calls of the jail, by result. A call in none of these lists fails with `ENOSYS`.
 
-/// Calls that Python, its packages and our own jobs make; `tests/jail/calls.rs` traces them. Some of them depend on
+/// Calls of Python, the packages and Djinn's own jobs; `tests/jail/calls.rs` traces the calls. Some depend on
 /// their arguments; see [`super::argument_rules`].
 #[rustfmt::skip]
 pub(super) const ALLOWED: &[i64] = &[
@@ -54,8 +54,9 @@ pub(super) const ALLOWED: &[i64] = &[
     libc::SYS_uname,
 ];
 
-/// Answered as if they had been done. Landlock restricts none of them, and `shutil.copy` makes some. Locks fill the
-/// memory of the kernel, and a job has nobody to lock out; [`super::lock_rules`] has the others.
+/// Report success without an effect. Landlock restricts none of these calls, and `shutil.copy` uses some.
+/// Locks would fill kernel memory, and no other process shares a job's files. For the other lock calls, see
+/// [`super::lock_rules`].
 #[rustfmt::skip]
 pub(super) const IGNORED: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_chmod,
@@ -65,11 +66,11 @@ pub(super) const IGNORED: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_utimes,
     #[cfg(target_arch = "x86_64")] libc::SYS_futimesat,
     libc::SYS_fchmod, libc::SYS_fchmodat, libc::SYS_fchown, libc::SYS_fchownat, libc::SYS_utimensat, libc::SYS_flock,
-    // fchmodat2, in no version of the C library that we build with.
+    // fchmodat2, missing from the C libraries used for builds.
     452,
 ];
 
-/// Answered with `EOPNOTSUPP`, as by a file system that has no extended attributes.
+/// Fail with `EOPNOTSUPP`, as on a file system without extended attributes.
 #[rustfmt::skip]
 pub(super) const UNSUPPORTED: &[i64] = &[
     libc::SYS_getxattr, libc::SYS_lgetxattr, libc::SYS_fgetxattr,
@@ -78,8 +79,8 @@ pub(super) const UNSUPPORTED: &[i64] = &[
     libc::SYS_removexattr, libc::SYS_lremovexattr, libc::SYS_fremovexattr,
 ];
 
-/// Answered with `EPERM`, which Python shows as `PermissionError`: network, other processes, signals, and queues
-/// that outlive the process.
+/// Fail with `EPERM`, a `PermissionError` in Python: network, other processes, signals, and queues that
+/// outlive the process.
 #[rustfmt::skip]
 pub(super) const REFUSED: &[i64] = &[
     libc::SYS_socket, libc::SYS_socketpair, libc::SYS_connect, libc::SYS_bind, libc::SYS_listen,
@@ -94,7 +95,7 @@ pub(super) const REFUSED: &[i64] = &[
     libc::SYS_setpriority, libc::SYS_sync, libc::SYS_syncfs, libc::SYS_setsid, libc::SYS_setpgid,
 ];
 
-/// End the process: code of good faith never makes them, and an attack is not given a second try.
+/// End the process: legitimate code never makes these calls, and an attack gets no second attempt.
 #[rustfmt::skip]
 pub(super) const KILLED: &[i64] = &[
     libc::SYS_ptrace, libc::SYS_process_vm_readv, libc::SYS_process_vm_writev, libc::SYS_kcmp,
