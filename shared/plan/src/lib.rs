@@ -1,5 +1,5 @@
-//! Plans, and how models write them. All of it is pure, and what a planner's call makes of a plan is
-//! the same at every fold of a journal.
+//! Plans, and the forms in which models write them. The code is pure: a planner's call has the same effect at
+//! every fold of a journal.
 
 mod plan;
 

@@ -1,7 +1,7 @@
 //! The planner's list of steps: a graph without cycles, in which ready steps may run at once.
 //!
-//! A step's id is its place in the order it was first written (`s1`, `s2`), and it keeps it for as
-//! long as the plan has the step: what is known of it survives every update that keeps its words.
+//! A step's id is its position when it was first written (`s1`, `s2`). The step keeps its id as long as the
+//! plan has the step. An update with the same words keeps the step's status and note.
 
 mod command;
 mod draft;
@@ -22,10 +22,10 @@ pub use draft::{StepDraft, StepText, parse_drafts};
 pub use edit::StepEdit;
 pub use error::PlanError;
 
-/// Bytes of a plan's title. What a model writes is cut there; people are told.
+/// Maximum bytes of a plan's title. Longer titles of models are cut; longer titles of users are rejected.
 pub const MAX_TITLE: usize = 1024;
 
-/// Bytes of one step's words.
+/// Maximum bytes of one step's text.
 pub const MAX_STEP: usize = 2 * 1024;
 
 /// Where a step stands, in the words of the planning tool.
@@ -59,35 +59,35 @@ impl StepStatus {
         }
     }
 
-    /// Whether what waits for such a step can begin.
+    /// Returns true if dependents of a step with this status can begin.
     #[must_use]
     pub fn unblocks_dependents(self) -> bool {
         matches!(self, Self::Completed | Self::Skipped)
     }
 }
 
-/// One step of a plan: what a task is to do.
+/// One step of a plan: the work of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// The id of the step, which a changed plan keeps.
     pub id: StepId,
-    /// What it belongs to, a few words; may be empty.
+    /// The stage of the step in a few words; may be empty.
     pub stage: String,
-    /// What is to be done.
+    /// The work of the step.
     pub details: String,
     /// The status, as tasks and the planner have set it.
     pub status: StepStatus,
-    /// What the planner noted about it.
+    /// The planner's note about the step.
     pub note: String,
     /// The steps that must be completed before.
     pub depends_on: BTreeSet<StepId>,
-    /// The agent that is to do it; empty for any.
+    /// The agent of the step; empty for any agent.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub agent: String,
 }
 
 impl Step {
-    /// The same for the agent that the planner names now, unless it has begun.
+    /// Returns the step with the planner's current agent, unless the step has begun.
     fn with_agent_of(&self, draft: &StepDraft) -> Self {
         let agent = match self.status {
             StepStatus::NotStarted => &draft.agent,
@@ -99,7 +99,7 @@ impl Step {
         Self { agent: agent.clone(), ..self.clone() }
     }
 
-    /// The step as one line: `stage: details`.
+    /// Returns the step in one line: `stage: details`.
     #[must_use]
     pub fn label(&self) -> String {
         match self.stage.as_str() {
@@ -109,31 +109,31 @@ impl Step {
     }
 }
 
-/// A plan. It has at least one step and no cycle.
+/// A plan with at least one step and without cycles.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What it is for.
+    /// The purpose of the plan.
     pub title: String,
     steps: Vec<Step>,
-    /// Steps that were ever in it.
+    /// The number of steps that the plan has ever had.
     ids: u32,
 }
 
 impl Plan {
-    /// A new plan.
+    /// Creates a plan.
     ///
     /// # Errors
-    /// [`PlanError`], which the planner reads.
+    /// Returns [`PlanError`], which the planner reads, if the steps are invalid.
     pub fn create(title: &str, drafts: &[StepDraft], max_steps: usize) -> Result<Self, PlanError> {
         let empty = Self { title: String::new(), steps: Vec::new(), ids: 0 };
         empty.with_steps(title, drafts, max_steps)
     }
 
-    /// The plan with these steps instead. A step whose words are those of one before keeps its id,
-    /// status and note; a step that is being worked on stays, whatever the list says.
+    /// Returns the plan with these steps instead. A step with the words of an earlier step keeps its id,
+    /// status and note. A step at work stays, even if the list omits it.
     ///
     /// # Errors
-    /// [`PlanError`], which the planner reads; the plan is unchanged then.
+    /// Returns [`PlanError`], which the planner reads; the plan is then unchanged.
     pub fn with_steps(
         &self,
         title: &str,
@@ -171,13 +171,13 @@ impl Plan {
         Ok(Self { title: self.title_or_current(title), steps, ids })
     }
 
-    /// The title that it has then: without another one its own.
+    /// Returns the new title, or the current title if the new title is empty.
     fn title_or_current(&self, title: &str) -> String {
         let title = if title.is_empty() { &self.title } else { title };
         truncate_text(title, MAX_TITLE)
     }
 
-    /// Its title, and the words and notes of its steps.
+    /// Returns the title, and the texts and notes of the steps, for changes.
     pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let Self { title, steps, ids: _ } = self;
         let of_steps =
@@ -185,7 +185,7 @@ impl Plan {
         std::iter::once(title).chain(of_steps)
     }
 
-    /// The plan as a list that people read, in Markdown.
+    /// Returns the plan as a Markdown list for users.
     #[must_use]
     pub fn to_markdown(&self) -> String {
         let step = |step: &Step| {
@@ -209,10 +209,10 @@ impl Plan {
         }
     }
 
-    /// Sets a step's status, and its note unless it is empty; one that is longer than a step is cut.
+    /// Sets a step's status, and its note unless the new note is empty. A note longer than a step is cut.
     ///
     /// # Errors
-    /// [`PlanError::UnknownStep`].
+    /// Returns [`PlanError::UnknownStep`] if the plan has no such step.
     pub fn set_status(
         &mut self,
         id: StepId,
@@ -232,7 +232,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Gives a step other words; it has no stage then.
+    /// Replaces a step's details and removes its stage.
     pub fn reword_step(&mut self, id: StepId, details: &str) {
         if let Some(step) = self.steps.iter_mut().find(|step| step.id == id) {
             step.stage.clear();
@@ -240,7 +240,7 @@ impl Plan {
         }
     }
 
-    /// Nothing more is to be done: what has not begun is skipped.
+    /// Ends all open steps: steps that have not begun are skipped, steps at work are completed.
     pub fn finish_steps(&mut self) {
         for step in &mut self.steps {
             step.status = match step.status {
@@ -265,7 +265,7 @@ impl Plan {
         self.steps.iter().find(|step| step.id == id)
     }
 
-    /// The steps that can be worked on now: not started, and all they depend on is completed or not needed.
+    /// Returns the steps that can start now: not started, with all dependencies completed or skipped.
     pub fn ready_steps(&self) -> impl Iterator<Item = &Step> {
         let status: BTreeMap<StepId, StepStatus> =
             self.steps.iter().map(|step| (step.id, step.status)).collect();
@@ -278,7 +278,7 @@ impl Plan {
         })
     }
 
-    /// The steps whose outcomes a step builds on: those it depends on, and those that these do.
+    /// Returns the direct and indirect dependencies of a step.
     #[must_use]
     pub fn transitive_dependencies(&self, id: StepId) -> BTreeSet<StepId> {
         let mut behind = BTreeSet::new();
@@ -289,14 +289,14 @@ impl Plan {
         behind
     }
 
-    /// Whether no step is being worked on or ready: the planner has the word.
+    /// Returns true if no step is at work or ready, so that it is the planner's turn.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         let working = |step: &Step| step.status == StepStatus::InProgress;
         !self.steps.iter().any(working) && self.ready_steps().next().is_none()
     }
 
-    /// Whether nothing is left to do.
+    /// Returns true if every step is completed or skipped.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.steps.iter().all(|step| step.status.unblocks_dependents())
@@ -319,7 +319,7 @@ fn check_drafts(drafts: &[StepDraft], max_steps: usize) -> Result<(), PlanError>
             return Err(PlanError::UnknownDependency { number, on: *on, steps: drafts.len() });
         }
     }
-    // The parts of one line wait for the same.
+    // All parts of one line have the same dependencies.
     let on_cycle = find_cyclic_steps(drafts).into_iter();
     let lines: BTreeSet<usize> =
         on_cycle.filter_map(|number| Some(drafts.get(number - 1)?.line)).collect();
@@ -329,7 +329,7 @@ fn check_drafts(drafts: &[StepDraft], max_steps: usize) -> Result<(), PlanError>
     }
 }
 
-/// The numbers of the steps that could never become ready: those on a cycle.
+/// Returns the numbers of the steps on a cycle, which could never become ready.
 fn find_cyclic_steps(drafts: &[StepDraft]) -> Vec<usize> {
     let mut waiting: BTreeSet<usize> = (1..=drafts.len()).collect();
     loop {
@@ -349,8 +349,8 @@ fn find_cyclic_steps(drafts: &[StepDraft]) -> Vec<usize> {
     }
 }
 
-/// Of the steps that wait, those that some other waiting step waits for: what only hangs behind a
-/// cycle is not part of it.
+/// Returns the waiting steps that other waiting steps depend on. Steps that only depend on a cycle are not
+/// part of the cycle.
 fn keep_steps_on_cycles(drafts: &[StepDraft], mut waiting: BTreeSet<usize>) -> Vec<usize> {
     loop {
         let awaited: BTreeSet<usize> = (1..)

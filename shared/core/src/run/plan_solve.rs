@@ -1,4 +1,4 @@
-//! Plan-Solve: the planner plans, ready steps run as tasks, the planner sees what came of them.
+//! Plan-Solve: the planner plans, ready steps run as tasks, and the planner reads their reports.
 
 mod planning;
 mod review;
@@ -26,44 +26,43 @@ use crate::settings::{PlanSettings, Role, RunSettings};
 use crate::status::RunStatus;
 use djinn_text::truncate::truncate_text;
 
-/// How often a step is tried: a task that failed gets one more attempt.
+/// Maximum attempts at a step: a failed task is repeated once.
 const MAX_TASK_ATTEMPTS: u32 = 2;
 
-/// Outcomes that a task is told of although its step does not depend on them itself, and the bytes of
-/// each.
+/// Maximum reports of indirect dependencies that a task receives, and the bytes of each report.
 const MAX_INDIRECT_REPORTS: usize = 50;
 pub(super) const MAX_INDIRECT_REPORT: usize = 500;
 
-/// How often the planner is asked to go on when it answers without a plan after one that was refused.
+/// Maximum reminders to the planner if it answers without a plan after a rejected plan.
 const MAX_PLAN_NUDGES: u32 = 2;
 
 /// The planner and the tasks at work.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PlanSolve {
     planner: AgentLoop,
-    /// The planner's turns; its tasks' are their own.
+    /// The number of planner turns, without the turns of its tasks.
     planner_turns: u32,
     plan: Option<Plan>,
-    /// Tasks whose steps have not ended, in the order they began: what is at work stays at work.
+    /// Tasks whose steps have not ended, in the order of their starts. Tasks at work stay at work.
     tasks: Vec<Task>,
     /// Attempts made at each step.
     attempts: BTreeMap<StepId, u32>,
-    /// What came of this round's tasks.
+    /// The reports of this round's tasks.
     reports: BTreeMap<StepId, ChildReport>,
-    /// What joins the conversation besides, at the round's end.
+    /// The turns that also join the conversation at the end of the round.
     child_turns: BTreeMap<StepId, Vec<Turn>>,
     rounds: u32,
     nudges: u32,
-    /// Whether the planner made a plan that was none.
+    /// True if the planner created an invalid plan.
     has_rejected_plan: bool,
-    /// Whether its tasks may have invocations of their own.
+    /// True if the tasks may have their own invocations.
     has_places: bool,
 }
 
-/// What came of a step.
+/// The result of a step.
 struct StepResult {
     report: ChildReport,
-    /// What joins the conversation besides.
+    /// The turns that also join the conversation.
     turns: Vec<Turn>,
 }
 
@@ -73,13 +72,13 @@ impl StepResult {
     }
 }
 
-/// What an end of the work leaves.
+/// The remains of work that ended early.
 pub(super) struct AbandonedWork {
-    /// How tasks end that have not.
+    /// The ends of unfinished tasks.
     pub(super) events: Vec<(EntryId, Event)>,
-    /// What is known of this round.
+    /// The reports of this round so far.
     pub(super) items: Vec<ConversationItem>,
-    /// The tasks that somebody may be working on.
+    /// The tasks that may be at work.
     pub(super) running: Vec<ChildId>,
 }
 
@@ -119,7 +118,7 @@ impl PlanSolve {
         self.planner.is_tainted()
     }
 
-    /// Why people are asked what they are: the planner's words, or what its plan is for.
+    /// Returns the reason for a human request: the planner's text, or the title of its plan.
     pub(super) fn request_reasoning(&self) -> &str {
         match &self.plan {
             Some(plan) if !self.tasks.is_empty() => &plan.title,
@@ -127,7 +126,7 @@ impl PlanSolve {
         }
     }
 
-    /// Whether steps are at work, or wait for people: the planner does not have the word.
+    /// Returns true if steps are at work or wait for users, so that it is not the planner's turn.
     pub(super) fn is_in_round(&self) -> bool {
         !self.tasks.is_empty()
     }
@@ -136,7 +135,7 @@ impl PlanSolve {
         self.tasks.is_empty().then_some(&mut self.planner)
     }
 
-    /// Whether it is the planner's turn, and it has had all that it may take.
+    /// Returns true if it is the planner's turn and the planner has used all its turns.
     pub(super) fn has_used_all_turns(&self, turns: u32) -> bool {
         self.tasks.is_empty() && self.planner_turns >= turns
     }
@@ -146,9 +145,8 @@ impl PlanSolve {
         self.tasks.iter().filter(|task| task.share().is_some()).map(Task::child_id)
     }
 
-    /// What came of this round's steps that a task's step builds on: of those it depends on the whole, of
-    /// the newest of those that these do the beginning. A long chain must not be stored with each of
-    /// its steps.
+    /// Returns the reports that a task's step depends on: direct dependencies whole, and the beginning of the
+    /// newest indirect dependencies. Each step must not store the whole of a long chain.
     pub(super) fn reports_before(&self, task: &TaskId) -> Vec<ChildReport> {
         let Some(plan) = &self.plan else { return Vec::new() };
         let step = task.step_id();
@@ -171,7 +169,7 @@ impl PlanSolve {
         reports
     }
 
-    /// Takes the planner's reply: its commands are carried out at once, and what is ready begins.
+    /// Processes the planner's reply: runs its commands at once, and starts ready steps.
     pub(super) fn on_model_replied(
         &mut self,
         replied: &ModelReplied,
@@ -186,7 +184,7 @@ impl PlanSolve {
         let none_known = BTreeSet::new();
         let observed =
             self.planner.on_model_replied(replied, settings, most, &none_known, |call| {
-                // A plan that people are shown first is carried out when they have answered.
+                // A plan that needs approval is applied after the response.
                 if shown_first && is_plan_creation(call, max_steps) {
                     None
                 } else {
@@ -197,9 +195,9 @@ impl PlanSolve {
         self.settle(observed, plan, finished, plan_entry, settings)
     }
 
-    /// The driver died. The planner's call is made again; a task has a journal of its own to be
-    /// continued from, in which it is counted what it was that it did. One that may have taken its
-    /// run's driver down with it, as on a laptop, is never given up here.
+    /// Processes a crash. The planner's call is repeated. A task continues from its own journal, which counts
+    /// the crashes of its effects. A task that may have crashed its run's driver, as on a laptop, is never
+    /// given up here.
     pub(super) fn on_resumed(&mut self, ran: &ActiveEffects) -> Option<TurnUpdate> {
         for task in self.tasks.iter_mut().filter(|task| ran.has_child(&task.child_id())) {
             task.crashes += 1;
@@ -215,7 +213,7 @@ impl PlanSolve {
         let events = self.tasks.iter().filter_map(Task::stop_event).collect();
         let at_work = self.running_children().collect();
         for task in &self.tasks {
-            // Nobody has said that it is not what was wanted.
+            // No user has asked for a change of this result.
             if let TaskStage::InReview(ended) = &task.stage {
                 self.reports.insert(task.step, ended.report.clone());
                 self.child_turns.insert(task.step, ended.turns_in_parent());
@@ -225,7 +223,7 @@ impl PlanSolve {
         AbandonedWork { events, items, running: at_work }
     }
 
-    /// Takes a task's end. `None` if nobody waits for it.
+    /// Processes the end of a task. `None` if no step waits for it.
     pub(super) fn on_child_ended(
         &mut self,
         ended: &ChildEnded,
@@ -243,7 +241,7 @@ impl PlanSolve {
             .events
             .push((EntryId::of_child(task.id.clone(), EntryName::End), Event::child_ended(ended)));
         let attempts = self.attempts.get(&step).copied().unwrap_or(1);
-        // A task is only stopped when its run is: that is no failure.
+        // A task is only stopped together with its run, which is not a failure.
         let failed = !ended.report.done && ended.status != RunStatus::Stopped;
         if failed && attempts < MAX_TASK_ATTEMPTS && !ended.is_out_of_budget() {
             let failed = Some(Box::new(ended.report.clone()));
@@ -263,7 +261,7 @@ impl PlanSolve {
         Some(Progress { next, ..Progress::going_on(observed) })
     }
 
-    /// Nobody works on a step any more: what waits for it begins, or the round is over.
+    /// Ends the work on a step: dependent steps start, or the round is over.
     fn finish_step(
         &mut self,
         step: StepId,
@@ -277,7 +275,7 @@ impl PlanSolve {
             false => (StepStatus::Blocked, report.full_text(settings.language).into_owned()),
         };
         if let Some(plan) = &mut self.plan {
-            // The step is there: an update keeps what is being worked on.
+            // The step exists, because an update keeps steps at work.
             let _ = plan.set_status(step, status, &note);
         }
         let changed = Event::StepChanged { step, status, note };
@@ -306,7 +304,7 @@ impl PlanSolve {
         }
     }
 
-    /// What joins the conversation of this round so far, in the plan's order.
+    /// Takes this round's items for the conversation, in the plan's order.
     fn take_round_items(&mut self) -> Vec<ConversationItem> {
         let Some(plan) = &self.plan else { return Vec::new() };
         let reports = std::mem::take(&mut self.reports);
@@ -319,7 +317,7 @@ impl PlanSolve {
         items
     }
 
-    /// Begins every step that is ready, or asks whether it may.
+    /// Starts every ready step, or requests approval for the step.
     fn start_ready_steps(&mut self, settings: &RunSettings, observed: &mut TurnUpdate) {
         let ready: Vec<Step> = self
             .plan
@@ -343,8 +341,7 @@ impl PlanSolve {
         }
     }
 
-    /// Takes a plan as a person changed it, of which this entry tells. While steps are at work, what is
-    /// ready now begins.
+    /// Replaces the plan after a user's edit, with this entry id. While steps are at work, ready steps start.
     pub(super) fn replace_plan(
         &mut self,
         plan: Plan,
@@ -361,7 +358,7 @@ impl PlanSolve {
         Progress::going_on(begun).with_new_plan()
     }
 
-    /// The plan as it stands, with what became of its steps.
+    /// Returns the current plan, with the progress of its steps.
     pub(super) fn plan(&self) -> Option<&Plan> {
         self.plan.as_ref()
     }

@@ -1,4 +1,4 @@
-//! What of a run others read.
+//! Read access to a run.
 
 use std::borrow::Cow;
 
@@ -24,19 +24,19 @@ use djinn_text::images::TextForm;
 use djinn_text::urls::Urls;
 
 impl Run {
-    /// The question, and all that was fixed when the run started.
+    /// Returns the question and everything fixed at the start of the run.
     #[must_use]
     pub fn spec(&self) -> &RunSpec {
         &self.spec
     }
 
-    /// When it was asked, Unix milliseconds.
+    /// Returns the time of the question, Unix milliseconds.
     #[must_use]
     pub fn started_at_ms(&self) -> i64 {
         self.started_at_ms
     }
 
-    /// Where the run stands.
+    /// Returns the current status of the run.
     #[must_use]
     pub fn status(&self) -> RunStatus {
         match &self.phase {
@@ -49,7 +49,7 @@ impl Run {
         }
     }
 
-    /// The tool of a call that is owed.
+    /// Returns the tool of a call that is due.
     #[must_use]
     pub fn owed_tool(&self, call: &CallId) -> Option<String> {
         self.due().into_iter().find_map(|effect| {
@@ -58,14 +58,14 @@ impl Run {
         })
     }
 
-    /// Returns true if a URL stood whole in the user's words or in a result before a model of the run wrote it, so that
-    /// loading it tells nobody what the run has read.
+    /// Returns true if the whole URL appeared in the user's words, or in a result before a model of the run
+    /// wrote it. A request for a known URL reveals nothing that the run has read.
     #[must_use]
     pub fn knows_url(&self, url: &str) -> bool {
         url_origins(self, &[]).is_known(url)
     }
 
-    /// The form of what its models say: an agent whose answer is a document or a value writes its source.
+    /// Returns the form of the models' texts. An agent whose answer is a document or a value writes source.
     #[must_use]
     pub fn text_form(&self) -> TextForm {
         match self.spec.agent().map(|agent| &agent.answer) {
@@ -74,32 +74,32 @@ impl Run {
         }
     }
 
-    /// Returns true if the next reply continues the text of one that was cut off.
+    /// Returns true if the next reply continues a text that was cut off.
     #[must_use]
     pub fn continues_text(&self) -> bool {
         let last = self.conversation.items.last();
         matches!(last, Some(ConversationItem::Nudge(Nudge::CutOff)))
     }
 
-    /// Whether a record of its journal holds this set of tools.
+    /// Returns true if a record of the journal holds this tool set.
     #[must_use]
     pub fn has_tool_set(&self, hash: &ToolSetHash) -> bool {
         self.tool_sets.contains(hash)
     }
 
-    /// The conversation so far; [`Self::model_view`] is what a model sees of it.
+    /// Returns the conversation so far; [`Self::model_view`] returns the model's form.
     #[must_use]
     pub fn conversation(&self) -> &Conversation {
         &self.conversation
     }
 
-    /// What of the conversation is being summed up.
+    /// Returns the part of the conversation that is being summed up.
     #[must_use]
     pub fn compaction_range(&self) -> Option<CompactionRange> {
         self.compaction.range()
     }
 
-    /// The run as its model sees it. What a model makes of it is expanded with [`Self::urls`].
+    /// Returns the run as its model sees it. [`Self::urls`] expands the placeholders in the model's output.
     #[must_use]
     pub fn model_view(&self) -> Cow<'_, Self> {
         if self.urls().is_empty() {
@@ -112,15 +112,15 @@ impl Run {
         Cow::Owned(view)
     }
 
-    /// The long URLs that its model sees placeholders for, and that it means by them.
+    /// Returns the long URLs that have placeholders in the model view.
     #[must_use]
     pub fn urls(&self) -> &Urls {
         self.urls.urls()
     }
 
-    /// Whether it has been shown text that anybody may have written: by a tool, in the names and
-    /// descriptions of files that it did not write, in a question of the session that somebody else asked
-    /// and its answer, or in an answer that came of such text.
+    /// Returns true if the run has read text that anybody may have written. Sources of such text are: a tool;
+    /// names and descriptions of other writers' files; another user's question in the session and its answer;
+    /// an answer that depends on such text.
     #[must_use]
     pub fn is_tainted(&self) -> bool {
         self.tainted || self.phase.is_tainted()
@@ -138,31 +138,31 @@ impl Run {
         self.files.produced()
     }
 
-    /// The names of its files.
+    /// Returns the names of the run's files.
     #[must_use]
     pub fn deliverables(&self) -> Deliverables {
         self.files.deliverables()
     }
 
-    /// What it has used up.
+    /// Returns the spending so far.
     #[must_use]
     pub fn spending(&self) -> &Spending {
         self.ledger.spending()
     }
 
-    /// What it may use up, its tasks included: its budget, and what people gave it besides.
+    /// Returns the budget of the run and its tasks, including top-ups.
     #[must_use]
     pub fn budget(&self) -> Budget {
         self.ledger.budget(&self.spec)
     }
 
-    /// When its wall-time budget is used up, Unix milliseconds.
+    /// Returns the time at which the wall-time budget is used up, Unix milliseconds.
     #[must_use]
     pub fn wall_time_deadline_ms(&self) -> i64 {
         self.time_limits().wall_ms()
     }
 
-    /// The next moment that limits it, Unix milliseconds. `None` for an ended run.
+    /// Returns the next limit and its time, Unix milliseconds. `None` for an ended run.
     #[must_use]
     pub fn next_limit(&self) -> Option<(Limit, i64)> {
         let limits = self.time_limits();
@@ -176,12 +176,12 @@ impl Run {
             | Phase::Summarizing(_)
             | Phase::SavingAnswer(_) => (Limit::WallTime, limits.wall_ms()),
         };
-        // While it waits for people, no time passes.
+        // The clock stands still while the run only waits for users.
         let is_paused = self.human_requests.pause().is_paused();
         Some((limit, if is_paused { i64::MAX } else { at_ms }))
     }
 
-    /// The moment at which the first call that waits for a provider is made again, Unix milliseconds.
+    /// Returns the time of the first repeated call that waits for a provider, Unix milliseconds.
     #[must_use]
     pub fn next_retry_ms(&self) -> Option<i64> {
         self.due().iter().filter_map(Effect::delayed_until_ms).min()
@@ -192,29 +192,29 @@ impl Run {
         TimeLimits::of(&self.spec, &self.budget(), self.started_at_ms, paused_ms)
     }
 
-    /// What a run that has not ended has used up of its wall time until `at_ms`, in milliseconds: the time
-    /// in which it waited for people alone is left out.
+    /// Returns the used wall time of a run that has not ended, until `at_ms`, in milliseconds. Excludes
+    /// pauses, in which the run only waited for users.
     #[must_use]
     pub fn wall_ms(&self, at_ms: i64) -> u64 {
         let took_ms = at_ms.saturating_sub(self.started_at_ms).max(0).unsigned_abs();
         took_ms.saturating_sub(self.human_requests.pause().total_ms(at_ms))
     }
 
-    /// Whether a closing call may write its answer: that of a run below another one is its agent's last
-    /// words, unless it plans.
+    /// Returns true if a closing call may write the answer. A run below another run answers with its agent's
+    /// last message, unless it plans.
     #[must_use]
     pub(super) fn sums_up(&self) -> bool {
         !self.is_child() || self.spec.work_mode() == Mode::PlanSolve
     }
 
-    /// Whether this is a run below another one.
+    /// Returns true for a run below another run.
     #[must_use]
     pub fn is_child(&self) -> bool {
         self.spec.child.is_some()
     }
 
-    /// What a child that is owed is started with: its share of what is left. `None` for any other. Its agent,
-    /// if it has one, is put in by [`RunSpec::with_agent`].
+    /// Returns the spec of a child that is due, with its share of the remaining budget. `None` for other
+    /// children. [`RunSpec::with_agent`] adds the child's agent.
     #[must_use]
     pub fn child_spec(&self, child: &ChildId) -> Option<RunSpec> {
         let context = ChildContext {
@@ -233,8 +233,8 @@ impl Run {
         }
     }
 
-    /// The agent that a child is to be worked on by, if one is named. Of one that was offered to who called
-    /// it, SHA-256 of the parameters it had then, and its policy.
+    /// Returns the named agent of a child. For an agent that its caller was offered, also returns the SHA-256
+    /// of the offered parameters, and the policy.
     #[must_use]
     pub fn agent_of(&self, child: &ChildId) -> Option<(&str, Option<(&str, &ToolPolicy)>)> {
         match (&self.phase, child) {
@@ -248,32 +248,32 @@ impl Run {
         }
     }
 
-    /// The children that somebody may be working on.
+    /// Returns the children that may be at work.
     #[must_use]
     pub fn running_children(&self) -> Vec<ChildId> {
         self.phase.running_children()
     }
 
-    /// What an ended task owes its run.
+    /// Returns the result that an ended task owes its run.
     #[must_use]
     pub fn child_result(&self) -> Option<&ChildEnded> {
         let Phase::Ended(ended) = &self.phase else { return None };
         ended.child_result.as_deref()
     }
 
-    /// The plan as its file is to hold it.
+    /// Returns the plan for the plan's file.
     #[must_use]
     pub fn plan(&self) -> Option<&Plan> {
         self.concerns.plan_file.plan()
     }
 
-    /// The plan's version: how often it was made or changed, but for what became of its steps.
+    /// Returns the plan's version: the number of changes, not counting the progress of its steps.
     #[must_use]
     pub fn plan_version(&self) -> u32 {
         self.concerns.plan_file.version()
     }
 
-    /// The plan as it stands, with what became of its steps.
+    /// Returns the current plan, with the progress of its steps.
     #[must_use]
     pub fn current_plan(&self) -> Option<&Plan> {
         match &self.phase {
@@ -285,55 +285,55 @@ impl Run {
         }
     }
 
-    /// The plan as it would be after a change; `None` if there is none that can be changed now: while the
-    /// planner has the word, it is the planner's.
+    /// Returns the plan after an edit. `None` if no plan can be edited now: during the planner's turn, only
+    /// the planner can change the plan.
     #[must_use]
     pub fn edited_plan(&self, edit: &PlanEdit) -> Option<Result<Plan, PlanError>> {
-        // A word of the planner's that is on its way does not know of it, and could undo it.
+        // A reply of the planner that is on its way does not know the edit and could undo it.
         let solving = self.phase.plan_solve().filter(|solving| solving.is_in_round())?;
         let max_steps = self.spec.settings.plan.max_steps as usize;
         Some(solving.plan()?.with_edits(&edit.title, &edit.steps, max_steps))
     }
 
-    /// Whether it has a further turn, and room, for a person's words.
+    /// Returns true if the run has another turn, and room, for a user's message.
     #[must_use]
     pub fn accepts_messages(&self) -> bool {
         self.phase.is_working() && !self.is_child() && self.messages.has_room()
     }
 
-    /// Whether this message or change has reached the run.
+    /// Returns true if the run has received this message or change.
     #[must_use]
     pub fn has_seen_id(&self, id: &str) -> bool {
         self.messages.has_seen(id)
     }
 
-    /// What people wrote into the plan: titles, stages and steps, whatever became of them.
+    /// Returns texts that users wrote into the plan: titles, stages and steps, including removed texts.
     pub fn user_plan_texts(&self) -> impl Iterator<Item = &str> {
         self.messages.plan_texts()
     }
 
-    /// What people are asked and have not answered.
+    /// Returns the open human requests.
     pub fn pending_requests(&self) -> impl Iterator<Item = &HumanRequest> {
         self.human_requests.pending()
     }
 
-    /// How something that it asked was answered; `None` while it was not, and if nobody asks it any
-    /// more.
+    /// Returns the response to a request. `None` while the request is open, and if it is no longer relevant.
     #[must_use]
     pub fn resolution(&self, request: &HumanRequestId) -> Option<&Resolution> {
         self.human_requests.resolution(request)
     }
 
-    /// Returns true if it may have a timer: it has asked people, or waited for a provider.
+    /// Returns true if the run may have a timer, because it has sent a human request or waited for a
+    /// provider.
     #[must_use]
     pub fn may_have_timer(&self) -> bool {
         self.has_delayed || self.human_requests.has_ever_requested()
     }
 
-    /// What an answer would change: what it is about, or why it changes nothing.
+    /// Returns the requests that a response would resolve.
     ///
     /// # Errors
-    /// [`ResponseError`] when nothing like it is asked, or was answered before.
+    /// Returns [`ResponseError`] if no open request matches, or if the request was resolved before.
     pub fn match_response(
         &self,
         response: &ResponseRecord,
@@ -341,13 +341,13 @@ impl Run {
         self.human_requests.match_response(response)
     }
 
-    /// Whether this answer decided anything.
+    /// Returns true if this response resolved a request.
     #[must_use]
     pub fn is_resolved_by(&self, answer_id: &str) -> bool {
         self.human_requests.is_resolved_by(answer_id)
     }
 
-    /// When the first of what is asked is answered by default, Unix milliseconds.
+    /// Returns the request that expires first, with its expiry in Unix milliseconds.
     #[must_use]
     pub fn next_expiry(&self) -> Option<(&HumanRequestId, i64)> {
         let expiring =
@@ -355,14 +355,14 @@ impl Run {
         expiring.min_by_key(|(_, at_ms)| *at_ms)
     }
 
-    /// What this task asks, as its run is told.
+    /// Returns this task's human requests for its run.
     #[must_use]
     pub fn child_request(&self) -> Option<ChildRequest> {
         let child = &self.spec.child.as_ref()?.child;
         Some(self.human_requests.to_child_request(child, self.phase.request_reasoning()))
     }
 
-    /// An answer that is owed to a task, with the name that it has there.
+    /// Returns a response that is owed to a task, with the task's own request id.
     #[must_use]
     pub fn response_for_child(
         &self,
@@ -373,7 +373,7 @@ impl Run {
         Some((child, ResponseRecord { request, ..response.clone() }))
     }
 
-    /// Whether all that is owed is a person's answer.
+    /// Returns true if only users' responses are due.
     pub(super) fn is_awaiting_humans(&self) -> bool {
         if self.human_requests.pending().next().is_none() || self.status() == RunStatus::Failed {
             return false;
@@ -381,7 +381,7 @@ impl Run {
         self.due().iter().all(|effect| match effect {
             Effect::AwaitHuman(_) | Effect::Wait { .. } => true,
             Effect::RunChild(dispatch) => dispatch.waits,
-            // A task tells its run that it waits: that is no work.
+            // A task that tells its run about its wait does no work.
             Effect::Deliver(delivery) => matches!(delivery, Delivery::ChildRequest(_)),
             Effect::CallModel(_)
             | Effect::RunTool(_)

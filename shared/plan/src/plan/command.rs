@@ -1,38 +1,38 @@
-//! The planning tool: what the planner may do with its plan. It touches nothing but the run's own
-//! state, so it is answered where the reply is recorded.
+//! The planning tool: the planner's commands for its plan. A command only changes the run's own state, so it
+//! runs when the reply is recorded.
 
 use serde_json::{Map, Value};
 
 use super::step_list::{read_step_number, read_steps};
 use super::{Plan, PlanError, StepDraft, StepId, StepStatus};
 
-/// The name of the tool by which the planner gives its commands.
+/// The name of the tool with which the planner gives its commands.
 pub const PLANNING_TOOL: &str = "planning";
 
-/// What the planner asks for.
+/// A command of the planner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanCommand {
     /// A plan is to be made of these steps.
     Create {
-        /// What it is for.
+        /// The purpose of the plan.
         title: String,
-        /// The steps in the order in which the planner lists them.
+        /// The steps in the planner's order.
         steps: Vec<StepDraft>,
     },
-    /// Replace the steps; what is known of those that stay is kept.
+    /// Replace the steps; steps that stay keep their status and note.
     Update {
         /// The new title, or empty.
         title: String,
-        /// The steps as they are to be.
+        /// The new list of steps.
         steps: Vec<StepDraft>,
     },
     /// Set the status of one step.
     Mark {
-        /// The step, which the plan must have.
+        /// The id of a step in the plan.
         step: StepId,
-        /// The status that the step is to have.
+        /// The new status of the step.
         status: StepStatus,
-        /// The note, or empty to keep the one there is.
+        /// The new note, or empty to keep the current note.
         note: String,
     },
     /// The plan is finished; steps that have not begun are skipped.
@@ -40,13 +40,12 @@ pub enum PlanCommand {
 }
 
 impl PlanCommand {
-    /// Reads the tool's arguments: `command`, `title`, `steps`, `depends_on`, `step_index`,
-    /// `step_status`, `step_notes`, also in other forms than the schema's, as far as only one thing can
-    /// be meant by them.
+    /// Parses the tool's arguments: `command`, `title`, `steps`, `depends_on`, `step_index`, `step_status`,
+    /// `step_notes`. Accepts other forms than the schema's if their meaning is unambiguous.
     ///
     /// # Errors
-    /// [`PlanError::BadCommand`] names the argument, [`PlanError::BadStep`] and
-    /// [`PlanError::BadDependency`] the step; [`PlanError::UnknownDependency`].
+    /// Returns [`PlanError::BadCommand`] with the argument, [`PlanError::BadStep`] or
+    /// [`PlanError::BadDependency`] with the step, or [`PlanError::UnknownDependency`].
     pub fn parse(arguments: &Map<String, Value>) -> Result<Self, PlanError> {
         let text = |name: &str| match arguments.get(name) {
             Some(Value::String(text)) => text.trim().to_owned(),
@@ -66,7 +65,7 @@ impl PlanCommand {
         }
     }
 
-    /// The title that it gives the plan; empty if it gives none.
+    /// Returns the command's title for the plan; empty for none.
     #[must_use]
     pub fn title(&self) -> &str {
         match self {
@@ -75,15 +74,15 @@ impl PlanCommand {
         }
     }
 
-    /// The plan after this command.
+    /// Returns the plan after this command.
     ///
     /// # Errors
-    /// [`PlanError`]; the plan stays as it is then.
+    /// Returns [`PlanError`] if the command is invalid; the plan is then unchanged.
     pub fn apply_to(self, plan: Option<&Plan>, max_steps: usize) -> Result<Plan, PlanError> {
         let existing = || plan.cloned().ok_or(PlanError::NoPlan);
         match self {
             Self::Create { title, steps } => match plan {
-                // Steps that were worked on keep their ids also in a plan that is made anew.
+                // A new plan keeps the ids of steps that were at work.
                 Some(plan) => plan.with_steps(&title, &steps, max_steps),
                 None => Plan::create(&title, &steps, max_steps),
             },
@@ -109,7 +108,7 @@ fn parse_step_index(arguments: &Map<String, Value>) -> Result<StepId, PlanError>
     id.map(StepId).ok_or(PlanError::bad_command("step_index"))
 }
 
-/// A step that the planner calls in progress is one to be worked on: tasks say what is.
+/// Parses a status. The planner's `in_progress` counts as not started, because only tasks start steps.
 fn parse_step_status(word: &str) -> Result<StepStatus, PlanError> {
     match normalize_word(word).as_str() {
         "not_started" | "in_progress" | "pending" | "todo" => Ok(StepStatus::NotStarted),
@@ -120,7 +119,7 @@ fn parse_step_status(word: &str) -> Result<StepStatus, PlanError> {
     }
 }
 
-/// A word as we spell it: `Not started` and `not-started` are `not_started`.
+/// Converts a word to snake case: `Not started` and `not-started` become `not_started`.
 fn normalize_word(word: &str) -> String {
     word.trim().to_lowercase().replace(['-', ' '], "_")
 }

@@ -4,24 +4,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{PlanError, Step, StepId, StepStatus};
 
-/// What splits a step into parts that run at once, in JoyAgent's plans.
+/// The separator of parallel parts of a step in JoyAgent's plans.
 const SEPARATOR: &str = "<sep>";
 
-/// What JoyAgent's plans number their steps with: `执行顺序2. stage：details`.
+/// The prefix of step numbers in JoyAgent's plans: `执行顺序2. stage：details`.
 const ORDER: &str = "执行顺序";
 
-/// A step as it was written.
+/// A step as the planner wrote it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StepDraft {
-    /// The line of the list that it was written in, from 1: what the planner knows it by.
+    /// The line of the step in the planner's list, from 1. The planner knows the step by this number.
     pub line: usize,
-    /// What it belongs to.
+    /// The stage of the step.
     pub stage: String,
-    /// What is to be done.
+    /// The work of the step.
     pub details: String,
     /// The numbers (from 1) of the steps in the list that must be completed before.
     pub depends_on: BTreeSet<usize>,
-    /// The agent that is to do it; empty for any.
+    /// The agent of the step; empty for any agent.
     pub agent: String,
 }
 
@@ -42,14 +42,15 @@ impl StepDraft {
 /// A step of the list in the planner's words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StepText {
-    /// What it belongs to, if that was written apart from the rest.
+    /// The stage, if the planner wrote it separately.
     pub stage: Option<String>,
-    /// What is to be done; without a stage of its own, `stage: details` or a numbered line of that.
+    /// The work of the step. Without a separate stage, `stage: details` or a numbered line of this form.
     pub text: String,
 }
 
 impl StepText {
-    /// The name by which another step may refer to it: its stage and its details without numbers.
+    /// Returns the names by which other steps may refer to the step: its stage, and its details without
+    /// numbers.
     pub(super) fn reference_names(&self) -> [String; 2] {
         let line = DraftLine::parse(self, None);
         let details = line.parts.iter().map(|(_, details)| details.as_str());
@@ -66,14 +67,14 @@ struct DraftLine {
     depends_on: Option<BTreeSet<usize>>,
 }
 
-/// Reads a list of steps.
+/// Parses a list of steps.
 ///
-/// `depends_on` holds for each line the numbers (from 1) of the lines it waits for. Without it,
-/// numbered lines (`执行顺序N.`) wait for those of the next lower number, and lines without a number
-/// for the line before. `<sep>` splits a line into parts that run at once.
+/// For each line, `depends_on` holds the numbers (from 1) of the lines before it. Without `depends_on`,
+/// numbered lines (`执行顺序N.`) depend on the lines with the next lower number. Lines without a number then
+/// depend on the previous line. `<sep>` splits a line into parts that run at once.
 ///
 /// # Errors
-/// [`PlanError::UnknownDependency`], for a number that no line has.
+/// Returns [`PlanError::UnknownDependency`] if a number matches no line.
 pub fn parse_drafts(
     lines: &[StepText],
     depends_on: Option<&[BTreeSet<usize>]>,
@@ -89,7 +90,7 @@ pub fn parse_drafts(
         .enumerate()
         .map(|(index, line)| DraftLine::parse(line, given(index)))
         .collect();
-    // The numbers in the list of drafts that each line became.
+    // The numbers of each line's drafts in the list of drafts.
     let mut numbers: Vec<Vec<usize>> = Vec::with_capacity(lines.len());
     let mut next = 1;
     for line in &lines {
@@ -122,7 +123,8 @@ pub fn parse_drafts(
     Ok(drafts)
 }
 
-/// The numbers (from 1) of the lines that a line waits for; `ordered` has those of each order number.
+/// Returns the numbers (from 1) of the lines that a line depends on; `ordered` holds the lines of each order
+/// number.
 fn awaited_lines(
     ordered: &BTreeMap<u32, BTreeSet<usize>>,
     line: &DraftLine,
@@ -170,7 +172,7 @@ pub(super) fn split_order_number(line: &str) -> Option<(u32, &str)> {
     Some((digits.parse().ok()?, rest.trim_start())).filter(|_| is_order)
 }
 
-/// `stage: details`, split at the first colon of the first line that a short stage stands before.
+/// Splits `stage: details` at the first colon of the first line, if a short stage precedes the colon.
 fn split_stage(text: &str) -> (&str, &str) {
     const LONGEST_STAGE: usize = 40;
     let found =

@@ -1,4 +1,4 @@
-//! A plan as a person changes it: what has begun stays as it is.
+//! A user's edit of a plan: steps that have begun stay unchanged.
 
 use std::collections::BTreeSet;
 
@@ -6,32 +6,32 @@ use serde::{Deserialize, Serialize};
 
 use super::{Plan, PlanError, Step, StepDraft, StepId, StepStatus, check_drafts};
 
-/// A step as a person wants it.
+/// A step of a user's edit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepEdit {
-    /// The step that it is, if the plan has it.
+    /// The id of an existing step; `None` for a new step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<StepId>,
-    /// What it belongs to.
+    /// The stage of the step.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stage: String,
-    /// What is to be done.
+    /// The work of the step.
     pub details: String,
-    /// The places (from 1) of the steps in the list that must be completed before.
+    /// The positions (from 1) of the steps in the list that must be completed before.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub depends_on: BTreeSet<usize>,
-    /// The agent that is to do it, empty for any; nothing where it stays as it is.
+    /// The agent of the step, empty for any agent; `None` to keep the current agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
 }
 
 impl Plan {
-    /// The plan with these steps instead of those that have not begun. A step that has begun keeps its
-    /// words and what it waited for; one that is not in the list goes before all others.
+    /// Returns the plan with these steps instead of the steps that have not begun. A step that has begun
+    /// keeps its words and dependencies. If the list omits such a step, it precedes all others.
     ///
     /// # Errors
-    /// [`PlanError`]; the plan is unchanged then.
+    /// Returns [`PlanError`] if the edit is invalid; the plan is then unchanged.
     pub fn with_edits(
         &self,
         title: &str,
@@ -94,7 +94,7 @@ impl Plan {
     }
 }
 
-/// What a step that has begun waited for is over.
+/// Omits the dependencies, because a step that has begun no longer waits for them.
 fn to_draft((step, line): (&Step, usize)) -> StepDraft {
     let (stage, details) = (step.stage.clone(), step.details.clone());
     StepDraft { line, stage, details, depends_on: BTreeSet::new(), agent: step.agent.clone() }

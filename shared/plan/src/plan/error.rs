@@ -1,4 +1,4 @@
-//! Why a plan cannot be made or changed.
+//! Reasons why a plan cannot be created or changed.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{MAX_STEP, StepId};
 
-/// Why a plan cannot be made or changed so. The planner reads it.
+/// The reason why a plan cannot be created or changed. The planner reads the message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "problem", rename_all = "snake_case")]
 pub enum PlanError {
@@ -16,13 +16,13 @@ pub enum PlanError {
     /// More steps than the cap.
     #[error("a plan has at most {cap} steps")]
     TooMany {
-        /// The most steps that a plan may have.
+        /// The maximum number of steps.
         cap: usize,
     },
     /// A step is too long.
     #[error("step {number} is longer than {MAX_STEP} bytes")]
     TooLong {
-        /// Its number in the list, from 1.
+        /// The number of the step in the list, from 1.
         number: usize,
     },
     /// A dependency on a step that is not in the list.
@@ -30,21 +30,21 @@ pub enum PlanError {
     UnknownDependency {
         /// The step's number in the list, from 1.
         number: usize,
-        /// The number that the dependency names.
+        /// The step number in the dependency.
         on: usize,
-        /// How many steps there are.
+        /// The number of steps in the list.
         steps: usize,
     },
-    /// Steps that wait for each other.
+    /// Steps that depend on each other.
     #[error("steps {} wait for each other", join_items(.steps))]
     Cycle {
         /// Their numbers in the list, from 1.
         steps: Vec<usize>,
     },
-    /// There is no such step.
+    /// The plan has no such step.
     #[error("there is no step {asked}; there are {}", join_items(.known))]
     UnknownStep {
-        /// What was asked for.
+        /// The requested step as the planner wrote it.
         asked: String,
         /// The steps there are.
         known: Vec<StepId>,
@@ -52,21 +52,21 @@ pub enum PlanError {
     /// A step is no text, and has none.
     #[error("step {number} cannot be read: it is a text, or an object with `details`")]
     BadStep {
-        /// Its number in the list, from 1.
+        /// The number of the step in the list, from 1.
         number: usize,
     },
-    /// What a step waits for names none, or more than one.
+    /// A dependency that matches no step, or more than one.
     #[error("step {number} depends on `{on}`, which is no step's number and no one step's title")]
     BadDependency {
         /// The step's number in the list, from 1.
         number: usize,
-        /// What was written, its beginning.
+        /// The beginning of the dependency as the planner wrote it.
         on: String,
     },
     /// An argument is missing or cannot be read.
     #[error("`{argument}` is missing or cannot be read")]
     BadCommand {
-        /// The name of the argument as the tool's schema has it.
+        /// The name of the argument in the tool's schema.
         argument: String,
     },
     /// There is no plan yet.

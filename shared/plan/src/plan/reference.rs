@@ -1,4 +1,4 @@
-//! What steps say of others: by number, by id, by title, or by words of one.
+//! References between steps: by number, by id, by title, or by words of a title.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,23 +9,23 @@ use super::PlanError;
 use super::draft::StepText;
 use djinn_text::fold::is_written_without_spaces;
 
-/// Characters of a reference that cannot be read, where the planner is told of it.
+/// Maximum characters of an invalid reference in the planner's error message.
 const MAX_SHOWN: usize = 100;
 
-/// Characters of words by which a step is known among others.
+/// Minimum characters of words that identify a step.
 const MIN_SEARCH_CHARS: usize = 4;
 
-/// Bytes of a title in which such words are looked for, and how many of them.
+/// Maximum bytes of a title that are searched for words, and the maximum number of searches.
 const MAX_TITLE: usize = 200;
 const MAX_SEARCHES: usize = 500;
 
-/// What stands before the number of a step: `step 3`, `s3`.
+/// Prefixes of step numbers: `step 3`, `s3`.
 const BEFORE_NUMBER: [&str; 7] = ["steps", "step", "task", "执行顺序", "步骤", "第", "s"];
 
-/// Members by which a step is named, where it is an object.
+/// Fields that name a step in a reference written as an object.
 pub(super) const IDS: [&str; 6] = ["id", "step_id", "step", "step_number", "number", "index"];
 
-/// Words for every step before this one.
+/// Words for every step before this step.
 const ALL_STEPS_WORDS: [&str; 14] = [
     "all",
     "all steps",
@@ -43,19 +43,19 @@ const ALL_STEPS_WORDS: [&str; 14] = [
     "以上全部",
 ];
 
-/// By what the steps of a list are known.
+/// The names of the steps in a list.
 pub(super) struct StepNames {
     step_count: usize,
-    /// The one step of each id and of each name; `None` where several have it.
+    /// The number of the step with each id or name; `None` if several steps have the same.
     ids: BTreeMap<String, Option<usize>>,
     names: BTreeMap<String, Option<usize>>,
     titles: Vec<String>,
-    /// The steps whose titles hold words, as far as they were looked for: at most three.
+    /// The steps whose titles contain the searched words: at most three for each search.
     searches: RefCell<BTreeMap<String, Vec<usize>>>,
 }
 
 impl StepNames {
-    /// The names of these steps: what each calls itself, if it does, and its text.
+    /// Collects the names of these steps, from their own ids, if any, and their texts.
     pub(super) fn of<'a>(steps: impl Iterator<Item = (Option<&'a str>, &'a StepText)>) -> Self {
         let (mut ids, mut names) = (BTreeMap::new(), BTreeMap::new());
         let mut titles = Vec::new();
@@ -74,12 +74,11 @@ impl StepNames {
         Self { step_count: titles.len(), ids, names, titles, searches: RefCell::default() }
     }
 
-    /// How many steps there are.
     pub(super) fn step_count(&self) -> usize {
         self.step_count
     }
 
-    /// The numbers of all steps that a value of the step of this number names.
+    /// Returns the numbers of all steps that a dependency of step `of` names.
     pub(super) fn resolve_value(
         &self,
         of: usize,
@@ -109,7 +108,7 @@ impl StepNames {
         }
     }
 
-    /// Those that a text names: one, several with commas, or all before.
+    /// Returns the steps that a text names: one step, several with commas, or all before.
     fn resolve_list(&self, of: usize, word: &str) -> Option<BTreeSet<usize>> {
         let folded = word.trim().to_lowercase();
         if let Some(number) = self.find_exact(&folded) {
@@ -126,8 +125,8 @@ impl StepNames {
         all.or_else(|| Some([self.resolve_word(Some(of), word)?].into()))
     }
 
-    /// The number of the one step that a word names: by its id, title or number, or by words that stand
-    /// in no other title. What the step `of` this number says is of another one.
+    /// Returns the number of the only step that a word names: by its id, title or number, or by words of no
+    /// other title. Words in the reference of step `of` never name the step itself.
     pub(super) fn resolve_word(&self, of: Option<usize>, word: &str) -> Option<usize> {
         let word = word.trim().to_lowercase();
         let by_number = || parse_step_number(&word).map(|number| self.resolve_number(number));
@@ -139,7 +138,7 @@ impl StepNames {
         one(&self.ids).or_else(|| one(&self.names))
     }
 
-    /// The number of the step that has this number as its id; else it counts from 1.
+    /// Returns the step with this number as its id; otherwise the position, from 1.
     fn resolve_number(&self, number: usize) -> usize {
         self.ids.get(&number.to_string()).copied().flatten().unwrap_or(number)
     }
@@ -162,7 +161,7 @@ impl StepNames {
     }
 }
 
-/// A name of a step. What several are called names none of them.
+/// Adds a name of a step. A name of several steps identifies no step.
 fn add_name(names: &mut BTreeMap<String, Option<usize>>, name: String, number: usize) {
     let known = names.entry(name).or_insert(Some(number));
     if *known != Some(number) {
@@ -170,7 +169,7 @@ fn add_name(names: &mut BTreeMap<String, Option<usize>>, name: String, number: u
     }
 }
 
-/// Whether a title holds words as whole ones.
+/// Returns true if a title contains the words as whole words.
 fn contains_words(title: &str, words: &str) -> bool {
     let title = title.get(..title.floor_char_boundary(MAX_TITLE)).unwrap_or_default();
     title.match_indices(words).any(|(at, _)| {
@@ -181,7 +180,7 @@ fn contains_words(title: &str, words: &str) -> bool {
     })
 }
 
-/// Whether two characters beside each other are of one word.
+/// Returns true if two adjacent characters belong to the same word.
 fn is_same_word(left: Option<char>, right: Option<char>) -> bool {
     let is_part = |side: Option<char>| {
         side.is_some_and(|side| side.is_alphanumeric() && !is_written_without_spaces(side))
@@ -205,7 +204,7 @@ pub(super) fn parse_step_number(word: &str) -> Option<usize> {
     split_step_number(word).map(|(number, _)| number)
 }
 
-/// The number of a step that a text begins with, and what follows it.
+/// Splits a step number from the beginning of a text, and returns the number with the rest.
 pub(super) fn split_step_number(word: &str) -> Option<(usize, &str)> {
     let word = word.trim().trim_start_matches(['#', '(', '[']);
     let named = BEFORE_NUMBER.iter().find_map(|before| {

@@ -11,14 +11,14 @@ use super::reference::{
 };
 use super::{PlanError, StepDraft};
 
-/// Steps of a list that is read at all: no run's plan may have more.
+/// Maximum steps of a parsed list. No run's plan may have more.
 const MAX_LISTED_STEPS: usize = 1_000;
 
-/// References between steps, and the bytes that one of several in a text takes at least.
+/// Maximum references between steps, and the minimum bytes of a reference in a text with several.
 const MAX_REFERENCES: usize = 20_000;
 const MIN_REFERENCE: usize = 2;
 
-/// Members of a step that is an object. The first that is there counts.
+/// Fields of a step that is an object. The first field in the object counts.
 const STAGES: [&str; 4] = ["stage", "title", "name", "heading"];
 const DETAILS: [&str; 9] = [
     "details",
@@ -34,10 +34,10 @@ const DETAILS: [&str; 9] = [
 const DEPENDENCIES: [&str; 5] =
     ["depends_on", "dependsOn", "dependencies", "prerequisites", "requires"];
 
-/// Reads `steps` and `depends_on`.
+/// Parses `steps` and `depends_on`.
 ///
 /// # Errors
-/// What cannot be read, for the planner.
+/// Returns [`PlanError`] for the planner if an argument cannot be parsed.
 pub(super) fn read_steps(arguments: &Map<String, Value>) -> Result<Vec<StepDraft>, PlanError> {
     let list =
         arguments.get("steps").and_then(parse_step_list).ok_or(PlanError::bad_command("steps"))?;
@@ -59,7 +59,7 @@ pub(super) fn read_steps(arguments: &Map<String, Value>) -> Result<Vec<StepDraft
     Ok(drafts)
 }
 
-/// The agent that each step names, by its place: in a list beside the steps, or in the step.
+/// Returns each step's agent by position, from a list beside the steps or from the step itself.
 fn read_agents(arguments: &Map<String, Value>, steps: &[ListedStep]) -> Vec<String> {
     let listed = arguments.get("agents").and_then(Value::as_array);
     let named = |place: usize| listed.and_then(|list| list.get(place)?.as_str());
@@ -79,7 +79,7 @@ pub(super) fn read_step_number(value: &Value) -> Option<usize> {
     }
 }
 
-/// A list, also one that was written as a text: in JSON, or line by line with numbers or bullets.
+/// Parses a list. Also accepts a text: JSON, or lines with numbers or bullets.
 fn parse_step_list(value: &Value) -> Option<Vec<Value>> {
     match value {
         Value::Array(list) => Some(list.clone()),
@@ -99,15 +99,15 @@ fn parse_lines(text: &str) -> Option<Vec<Value>> {
     lines.filter(|lines| !lines.is_empty())
 }
 
-/// A step as it stands in the list.
+/// A step as the list contains it.
 struct ListedStep {
-    /// What it calls itself.
+    /// The step's own id.
     id: Option<String>,
-    /// The words of the step, and its stage where that is a member of its own.
+    /// The words of the step, and its stage if it has a separate field.
     text: StepText,
-    /// What it waits for, if it says so itself.
+    /// The step's own dependencies, if given.
     depends_on: Option<Value>,
-    /// The agent that is to do it, if it names one itself.
+    /// The step's own agent, if given.
     agent: Option<String>,
 }
 
@@ -150,7 +150,7 @@ impl ListedStep {
     }
 }
 
-/// A text that is not blank, or several.
+/// Returns a text that is not blank, or several such texts joined by newlines.
 fn parse_text(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.trim().to_owned(),
@@ -160,7 +160,7 @@ fn parse_text(value: &Value) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// For each step the numbers of those that it waits for; `None` if nothing is said of that.
+/// Returns the numbers of each step's dependencies; `None` if the arguments contain no dependencies.
 fn parse_dependencies(
     given: Option<&Value>,
     steps: &[ListedStep],
@@ -182,7 +182,7 @@ fn parse_dependencies(
     all.collect::<Result<_, _>>().map(Some)
 }
 
-/// How many references a value holds at most.
+/// Returns the maximum number of references in a value.
 fn count_references(value: &Value) -> usize {
     match value {
         Value::Array(all) => all.iter().map(count_references).sum::<usize>() + 1,
@@ -191,7 +191,7 @@ fn count_references(value: &Value) -> usize {
     }
 }
 
-/// `depends_on` as a list in the order of the steps: it may also be an object by steps, or JSON in a
+/// Returns `depends_on` as a list in the order of the steps. Also accepts an object by steps, or JSON in a
 /// text.
 fn order_by_step(
     given: Option<&Value>,

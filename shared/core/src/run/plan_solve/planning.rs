@@ -1,9 +1,9 @@
-//! The planning tool's calls: they touch nothing but the run's own plan and are carried out at once.
+//! Calls of the planning tool, which only change the run's own plan and run at once.
 
 use crate::plan::{PLANNING_TOOL, Plan, PlanCommand};
 use crate::tool::{ResultView, ToolArguments, ToolCall, ToolOutput, ToolResult};
 
-/// Whether a call makes a run's first plan.
+/// Returns true if a call creates a run's first plan.
 pub(super) fn is_plan_creation(call: &ToolCall, max_steps: usize) -> bool {
     let mut plan = None;
     run_plan_command(call, &mut plan, max_steps, &mut false).is_some() && plan.is_some()

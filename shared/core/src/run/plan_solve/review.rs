@@ -1,4 +1,4 @@
-//! Steps that a person lets begin, and what came of them, which a person looks at.
+//! Approvals of steps, and reviews of their results.
 
 use super::stage::{PreviousAttempt, Task, TaskStage};
 use super::{Next, PlanSolve, Progress, StepResult};
@@ -13,7 +13,7 @@ use crate::settings::RunSettings;
 use crate::tool::Risk;
 
 impl PlanSolve {
-    /// Takes a person's answer about a step or its result. `None` if nobody waits for it.
+    /// Processes a response about a step or its result. `None` if no task waits for the response.
     pub(in crate::run) fn resolve_step_request(
         &mut self,
         ask: &HumanRequest,
@@ -83,7 +83,7 @@ impl PlanSolve {
         self.finish_step(task.step, StepResult { report, turns: Vec::new() }, settings, observed)
     }
 
-    /// A person has looked at what came of a step.
+    /// Processes the review of a step's result.
     fn resolve_review(
         &mut self,
         of: &Task,
@@ -94,7 +94,7 @@ impl PlanSolve {
         observed: &mut TurnUpdate,
     ) -> Next {
         match &response.answer {
-            // Done work is not lost because nobody looked at it.
+            // Completed work is kept without a review.
             HumanResponse::Confirm | HumanResponse::Skip | HumanResponse::Stop => {}
             HumanResponse::Modify { arguments } => {
                 if let Ok(text) = ask.subject.parse_text(arguments) {
@@ -116,7 +116,7 @@ impl PlanSolve {
     }
 }
 
-/// Whether a task waits for what was asked: to begin, or to be judged.
+/// Returns true if a task waits for this request, to begin or to be reviewed.
 fn is_waiting_for(task: &Task, ask: &HumanRequest) -> bool {
     match &task.stage {
         TaskStage::AwaitingApproval => step_review(task).is_some_and(|of| of.id == ask.id),
@@ -125,13 +125,13 @@ fn is_waiting_for(task: &Task, ask: &HumanRequest) -> bool {
     }
 }
 
-/// Whether a step may begin.
+/// Returns the approval request of a step.
 pub(super) fn step_review(task: &Task) -> Option<HumanRequest> {
     let about = Subject::StepReview { step: task.step, details: task.description.clone() };
     new_request(HumanRequestId::of_step(task.step), Reason::Step, about)
 }
 
-/// Whether what came of a step is what was wanted.
+/// Returns the review request of a step's result.
 pub(super) fn result_review(task: &Task, ended: &ChildEnded) -> Option<HumanRequest> {
     let about = Subject::ResultReview {
         step: task.step,

@@ -1,4 +1,4 @@
-//! What the tasks of a plan are given: their words, their agents, and what they may use up, of what their run has left.
+//! The text, agent and budget share of each task in a plan.
 
 use super::{PlanSolve, PreviousAttempt, Task, TaskStage};
 use crate::budget::{BudgetShare, split_places};
@@ -7,13 +7,13 @@ use crate::plan::{Plan, StepStatus};
 use crate::settings::PlanSettings;
 
 impl PlanSolve {
-    /// The agent that is to work on a task, if its step names one.
+    /// Returns the agent of a task, if its step names an agent.
     pub(in crate::run) fn agent_of(&self, task: &TaskId) -> Option<&str> {
         let task = self.tasks.iter().find(|known| known.id == *task)?;
         Some(task.agent.as_str()).filter(|agent| !agent.is_empty())
     }
 
-    /// What a task is to do, what it may use up, and what became of the attempt before.
+    /// Returns a running task's description, budget share and previous attempt.
     pub(in crate::run) fn find_running(
         &self,
         task: &TaskId,
@@ -22,9 +22,9 @@ impl PlanSolve {
         Some((task.description.as_str(), task.share()?, &task.previous_attempt))
     }
 
-    /// Gives every task that can begin its share of `left`, which is what is left of the budget. What
-    /// others hold stays theirs until they end. The rest is split evenly between the steps that
-    /// there is a place for at once, and one part is kept for the planner and for what comes later.
+    /// Gives every task that can begin its share of `left`, the remaining budget. Other tasks keep their
+    /// shares until they end. The rest is split evenly between the steps that can run at once. One part is
+    /// reserved for the planner and for later steps.
     pub(in crate::run) fn allocate_shares(
         &mut self,
         left: BudgetShare,
@@ -51,7 +51,7 @@ impl PlanSolve {
         }
     }
 
-    /// How many tasks may be at work at the same time, and how many places each has for runs below it.
+    /// Returns the maximum tasks at work at the same time, and the places of each task for runs below it.
     pub(in crate::run) fn split_places(&self, settings: &PlanSettings, places: u32) -> (u32, u32) {
         let tasks = self.tasks.len() + self.pending_step_count();
         let wanted = u32::try_from(tasks).unwrap_or(u32::MAX).min(settings.max_parallel_tasks);

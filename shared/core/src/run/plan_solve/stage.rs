@@ -8,44 +8,44 @@ use crate::id::{ChildId, EntryId, EntryName, StepId, TaskId};
 use crate::input::{ChildEnded, Revision};
 use crate::plan::Step;
 
-/// A step that is being worked on, or is about to be.
+/// A step at work or about to start.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::run) struct Task {
     pub(super) id: TaskId,
     pub(super) step: StepId,
     pub(super) description: String,
-    /// The agent that is to do it; empty for any.
+    /// The agent of the step; empty for any agent.
     pub(super) agent: String,
     pub(super) previous_attempt: PreviousAttempt,
-    /// How often its run's driver died while it was at work.
+    /// The number of crashes of the run's driver while the task was at work.
     pub(super) crashes: u32,
     pub(in crate::run) stage: TaskStage,
 }
 
-/// What became of the attempt before.
+/// The result of the previous attempt.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::run) struct PreviousAttempt {
     /// The report of the attempt, if it failed.
     pub(in crate::run) failure: Option<Box<ChildReport>>,
-    /// What the user wants otherwise.
+    /// The user's change to the result.
     pub(in crate::run) revision: Option<Revision>,
 }
 
-/// Where a task stands.
+/// The stage of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::run) enum TaskStage {
-    /// A person has to let it begin.
+    /// The task waits for approval.
     AwaitingApproval,
-    /// It waits for a share of what is left.
+    /// The task waits for a share of the remaining budget.
     Queued,
-    /// Somebody may be working on it; it may use up so much.
+    /// The task may be at work, with this budget share.
     Running(BudgetShare),
-    /// It is done, and a person is asked whether that is what was wanted.
+    /// The task is done, and a user reviews its result.
     InReview(Box<ChildEnded>),
 }
 
 impl Task {
-    /// What it may use up, if somebody may be working on it.
+    /// Returns the budget share of a task that may be at work.
     pub(in crate::run) fn share(&self) -> Option<BudgetShare> {
         match &self.stage {
             TaskStage::Running(share) => Some(*share),
@@ -53,7 +53,7 @@ impl Task {
         }
     }
 
-    /// Whether it takes a place among those at work, or is to have the next.
+    /// Returns true if the task is at work or waits for a slot.
     pub(in crate::run) fn needs_slot(&self) -> bool {
         match &self.stage {
             TaskStage::Queued | TaskStage::Running(_) => true,
@@ -61,7 +61,6 @@ impl Task {
         }
     }
 
-    /// The run that works on it.
     pub(super) fn child_id(&self) -> ChildId {
         self.id.clone().into()
     }
@@ -75,7 +74,8 @@ impl Task {
         (EntryId::of_child(self.id.clone(), EntryName::Start), event)
     }
 
-    /// How it ends when the work does. `None` if viewers have not seen it begin, or have seen its end.
+    /// Returns the task's end when the work ends. `None` if viewers have not seen its start, or have seen its
+    /// end.
     pub(super) fn stop_event(&self) -> Option<(EntryId, Event)> {
         let event = || Event::child_stopped(self.child_id());
         self.needs_slot().then(|| (EntryId::of_child(self.id.clone(), EntryName::End), event()))
@@ -83,7 +83,7 @@ impl Task {
 }
 
 impl TaskStage {
-    /// Where the first attempt at a step stands.
+    /// Returns the stage of the first attempt at a step.
     pub(super) fn for_step(step: &Step, settings: &HumanSettings) -> Self {
         if settings.needs_step_approval(step) { Self::AwaitingApproval } else { Self::Queued }
     }

@@ -1,4 +1,4 @@
-//! What a turn of the planner's leads to.
+//! The consequences of a planner turn.
 
 use super::{MAX_PLAN_NUDGES, Next, PlanSolve, Progress, run_plan_command};
 use crate::agent_loop::TurnUpdate;
@@ -16,7 +16,7 @@ impl PlanSolve {
         self.planner.forget_hint();
     }
 
-    /// Takes a person's answer about a plan that they were shown, or another call of the planner's.
+    /// Processes a response about a plan, or about another call of the planner.
     pub(in crate::run) fn resolve_planner_request(
         &mut self,
         ask: &HumanRequest,
@@ -39,7 +39,8 @@ impl PlanSolve {
         Some(self.settle(observed, plan, finished, plan_entry, settings).with_new_plan())
     }
 
-    /// What follows from a turn of the planner's, complete or not: `plan_entry` tells of what it makes of the plan.
+    /// Determines the next action after a planner turn, complete or not. `plan_entry` is the id for the entry
+    /// about a changed plan.
     pub(super) fn settle(
         &mut self,
         mut observed: TurnUpdate,
@@ -55,12 +56,12 @@ impl PlanSolve {
             return Progress::going_on(observed);
         }
         let next = match &self.plan {
-            // Without a command, the planner has no use for what is left of its plan.
+            // Without a command, the planner does not need the rest of its plan.
             Some(_) if finished || observed.done => Next::Summarize,
             Some(_) => Next::Continue,
             None if !observed.done => Next::Continue,
             None if is_silent(&observed.items) => Next::Summarize,
-            // It meant to plan, and could not.
+            // The planner tried to plan and failed.
             None if self.has_rejected_plan && self.nudges < MAX_PLAN_NUDGES => {
                 self.nudges += 1;
                 observed.items.push(ConversationItem::Nudge(Nudge::NoPlan));
@@ -84,8 +85,8 @@ impl PlanSolve {
     }
 }
 
-/// Whether a turn holds a plan that the planner made and cannot have. One that people did not want is
-/// none: they have the last word.
+/// Returns true if a turn holds an invalid plan. A plan that users rejected is not invalid, because users
+/// decide.
 fn is_rejected_plan(item: &ConversationItem) -> bool {
     let ConversationItem::Turn(turn) = item else { return false };
     turn.calls.iter().any(|(call, outcome)| match outcome {
