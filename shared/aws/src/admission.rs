@@ -1,4 +1,4 @@
-//! Runs that a user starts: what a new run's transaction counts, and what a refusal means.
+//! Admission of new runs: the counters in a new run's transaction, and the meaning of a rejection.
 
 use std::collections::BTreeSet;
 
@@ -16,20 +16,20 @@ use crate::item::minute::MinuteItem;
 use crate::key::Attributes;
 use crate::store::AwsStore;
 
-/// Seconds that a minute is kept after it.
+/// Seconds until a counter of a past minute expires.
 const RETENTION_S: i64 = 60 * 60;
 
-/// Runs that are looked up at once.
+/// Maximum number of concurrent run look-ups.
 const LOOKUPS_AT_ONCE: usize = 16;
 
-/// What a run's creation counts, in the order of its items.
+/// The counters changed by a run's creation, in transaction order.
 pub(crate) struct AdmissionItems {
     pub(crate) minute: Option<TransactWriteItem>,
     pub(crate) active: Option<TransactWriteItem>,
 }
 
 impl AwsStore {
-    /// The items that count a run of a user's.
+    /// Returns the items that count a user's new run.
     pub(crate) fn admission_items(
         &self,
         user: &UserKey,
@@ -69,8 +69,8 @@ impl AwsStore {
         self.transact_update(active_run_removal(user, run))
     }
 
-    /// Frees the places of runs that have ended, wait for a human, or are gone: whatever kept them,
-    /// the user must not be locked out for ever. Whether there was one.
+    /// Removes finished, paused and deleted runs from a user's active runs, so that a stale entry never
+    /// blocks the user. Returns true if an entry was removed.
     pub(crate) async fn free_ended_runs(
         &self,
         user: &UserKey,
@@ -96,7 +96,7 @@ impl AwsStore {
     }
 }
 
-/// The change that frees a run's place, if it has one.
+/// Returns the change that removes a run from a user's active runs; no effect if absent.
 pub(crate) fn active_run_removal(user: &UserKey, run: &RunId) -> ItemChange<'static> {
     ItemChange {
         key: ActiveItem::key(user),

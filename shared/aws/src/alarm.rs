@@ -1,5 +1,4 @@
-//! Alarms: one recurring schedule a run; while it waits for people, another one that begins when time
-//! runs out.
+//! Alarms: a recurring schedule per run. A paused run has a timer instead, starting at the request's timeout.
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use crate::error::{AwsRequest, store_error};
 use crate::invoke::RunInvocation;
 use crate::settings::ScheduleSettings;
 
-/// How often an alarm goes off.
+/// Interval of a recurring alarm.
 const RATE: &str = "rate(2 minutes)";
 
 /// Makes and deletes the recurring alarms of runs.
@@ -62,7 +61,7 @@ impl SchedulerAlarms {
         }
     }
 
-    /// Moves a timer that exists.
+    /// Moves an existing timer.
     async fn update_schedule(
         &self,
         key: &RunKey,
@@ -118,7 +117,7 @@ impl Alarms for SchedulerAlarms {
 
     async fn set_timer(&self, key: &RunKey, from_ms: i64) -> Result<(), StoreError> {
         let Some(settings) = &self.clients.settings.schedules else { return Ok(()) };
-        // Schedules know seconds: one too late is one too late, one too early is for nothing.
+        // Schedules have a resolution of a second, so times are rounded up: an alarm must not fire early.
         let from = DateTime::from_secs(from_ms.saturating_add(999).div_euclid(1_000));
         match self.create_schedule(key, settings, Some(from)).await? {
             ScheduleCreation::Created => Ok(()),
@@ -141,7 +140,7 @@ impl Alarms for SchedulerAlarms {
     }
 }
 
-/// What came of making a schedule.
+/// The outcome of creating a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ScheduleCreation {
     Created,
@@ -158,13 +157,13 @@ fn executor_target(key: &RunKey, settings: &ScheduleSettings) -> Result<Target, 
         .arn(&settings.executor_arn)
         .role_arn(&settings.role_arn)
         .input(RunInvocation::new(key, 0).to_json()?)
-        // The next one comes in two minutes.
+        // The next alarm fires within two minutes.
         .retry_policy(RetryPolicy::builder().maximum_retry_attempts(0).build())
         .build()
         .map_err(|error| StoreError::Unreadable(format!("schedule: {error}")))
 }
 
-/// The name of the schedule of a run that waits for people.
+/// Returns the schedule name for a paused run's timer.
 fn timer_name(key: &RunKey) -> String {
     format!("{}-timer", schedule_name(key))
 }

@@ -1,4 +1,4 @@
-//! AWS as the rest of the product has it: one object per capability.
+//! AWS behind the runtime's ports, with an object for each capability.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use crate::secret::AwsSecrets;
 use crate::settings::Settings;
 use crate::store::AwsStore;
 
-/// AWS as one process uses it. Cloning shares its clients.
+/// The AWS clients of one process. Clones share the clients.
 #[derive(Debug, Clone)]
 pub struct Aws {
     clients: Arc<Clients>,
 }
 
 impl Aws {
-    /// Makes no request and no connection: each client is made when it is first used.
+    /// Creates the object without sending requests; each client is created on first use.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self { clients: Arc::new(Clients::new(settings)) }
     }
 
-    /// The settings are those that [`Aws::new`] was given, unchanged.
+    /// Returns the unchanged settings given to [`Aws::new`].
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.clients.settings
@@ -43,14 +43,14 @@ impl Aws {
         LambdaInvoker::new(Arc::clone(&self.clients))
     }
 
-    /// The sandbox, if a function is one.
+    /// Returns the sandbox, if a sandbox function is configured.
     #[must_use]
     pub fn sandbox(&self) -> Option<LambdaSandbox> {
         let function = self.clients.settings.sandbox.clone()?;
         Some(LambdaSandbox::new(function, self.store()))
     }
 
-    /// The gateway to the outside, if functions are one.
+    /// Returns the gateway, if gateway functions are configured.
     #[must_use]
     pub fn gateway(&self) -> Option<LambdaGateway> {
         let functions = self.clients.settings.gateway.clone()?;
@@ -69,7 +69,7 @@ impl Aws {
         AwsSecrets::new(Arc::clone(&self.clients))
     }
 
-    /// Counts every request that is made through this object or its clones.
+    /// Returns the counter of all requests sent through this object and its clones.
     #[must_use]
     pub fn request_counter(&self) -> &RequestCounter {
         &self.clients.counter

@@ -1,4 +1,4 @@
-//! Days of users: one conditional update a change.
+//! Daily budgets of users, with a conditional update for each change.
 
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::budget::{
@@ -11,13 +11,13 @@ use crate::key::{Attributes, ItemKey};
 use crate::store::{AwsStore, ChangeResult};
 use crate::throttle::RetrySchedule;
 
-/// How long a day is kept, in seconds: it can be looked at for a week after it.
+/// Retention of a day in seconds: users can read a day for a week afterwards.
 const RETENTION_S: i64 = 9 * 24 * 60 * 60;
 
-/// Old holds that one update forgets at most; an expression has room for a few thousand characters.
+/// Maximum number of old holds removed by one update; an expression is limited to a few thousand characters.
 const MAX_HOLDS_FORGOTTEN: usize = 50;
 
-/// A change of a day, with expressions of its own.
+/// A change of a day, with dynamic expressions.
 pub(crate) struct DayUpdate {
     key: ItemKey,
     expression: String,
@@ -26,7 +26,7 @@ pub(crate) struct DayUpdate {
 }
 
 impl DayUpdate {
-    /// The update that makes a change.
+    /// Creates the update for a change.
     pub(crate) fn of(day: &DayKey, change: &DayChange) -> Self {
         let name = DayItem::hold_name(&change.payer);
         let amount = |hold: &Option<Hold>| hold.as_ref().map(|h| h.amount).unwrap_or_default();
@@ -77,7 +77,8 @@ impl DayUpdate {
         Self { key: DayItem::key(day), expression, condition, values }
     }
 
-    /// The change is refused if the stored hold differs or a bound of the day is used up.
+    /// Returns the item change. The change fails if the stored hold differs, or if a limit of the day is used
+    /// up.
     pub(crate) fn to_change(&self) -> ItemChange<'_> {
         let (key, values) = (self.key.clone(), self.values.clone());
         ItemChange { key, expression: &self.expression, condition: &self.condition, values }
@@ -114,7 +115,8 @@ impl Budgets for AwsStore {
 }
 
 impl AwsStore {
-    /// Lets old holds count as spent when there are too many: the item must not grow without bound.
+    /// Removes old holds if the day has too many holds, and so counts them as spent. This limits the item's
+    /// size.
     async fn forget_old_holds(&self, day: &DayKey, change: &DayChange, item: &DayItem) {
         let Some(next) = change.next_hold.as_ref().filter(|_| item.holds.len() > MAX_HOLDS) else {
             return;
@@ -137,7 +139,7 @@ impl AwsStore {
         let condition = conditions.join(" AND ");
         let key = DayItem::key(day);
         let change = ItemChange { key, expression: &expression, condition: &condition, values };
-        // One that is refused is tried by whoever comes next.
+        // After a failed condition, the next call tries again.
         if let Err(error) = self.update_item(change).await {
             tracing::warn!(%error, "old holds are not forgotten");
         }

@@ -1,4 +1,4 @@
-//! What calls of tools came to: an item a tool.
+//! Samples of tool calls, with an item for each tool.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use djinn_runtime::port::StoreError;
@@ -9,7 +9,7 @@ use crate::change::{ItemChange, number, values};
 use crate::item::calls::CallsItem;
 use crate::store::{AwsStore, ChangeResult};
 
-/// How long samples are kept after the last call, in seconds: what calls took longer ago says little.
+/// Retention of samples after the last call, in seconds: older samples predict little.
 const RETENTION_S: i64 = 90 * 24 * 60 * 60;
 
 impl CallHistory for AwsStore {
@@ -35,7 +35,7 @@ impl CallHistory for AwsStore {
         let kept = self.change_calls(tool, appended, added).await?;
         let old = kept.len().saturating_sub(KEPT_SAMPLES);
         if kept.len() > 2 * KEPT_SAMPLES - KEPT_SAMPLES / 2 {
-            // What somebody else adds meanwhile is lost: samples are many.
+            // Samples added concurrently are lost; with many samples this does no harm.
             let newest = sample_list(kept.get(old..).unwrap_or_default());
             self.change_calls(tool, ":samples", [(":samples", newest)]).await?;
         }
@@ -44,7 +44,8 @@ impl CallHistory for AwsStore {
 }
 
 impl AwsStore {
-    /// Sets the samples of a tool, once: an update whose answer was lost is told from others by its number.
+    /// Updates a tool's samples exactly once: a repeat after a lost response is recognized by the update's
+    /// number.
     async fn change_calls<const N: usize>(
         &self,
         tool: &ToolKey,

@@ -1,4 +1,4 @@
-//! Lists of a user's own: runs, sessions and what was said in one.
+//! Lists of a user's runs and sessions, and the turns of a session.
 
 mod deletion;
 mod turns;
@@ -20,16 +20,16 @@ use crate::key::{Attributes, RUN, SESSION, SORT, parse_run_sort, run_sort, user_
 use crate::query::{Query, after_prefix};
 use crate::store::{AwsStore, ChangeResult};
 
-/// How many of a user's runs one page looks through.
+/// Maximum number of a user's runs read for one page.
 const MAX_RUNS_SCANNED: usize = 1_000;
 
-/// How many of a user's sessions a list is made from.
+/// Maximum number of a user's sessions read for a list.
 const MAX_SESSIONS_READ: usize = 10_000;
 
-/// Items that are asked for at once: about one page of a list.
+/// Maximum number of items in one query: about a page of a list.
 const QUERY_LIMIT: usize = 101;
 
-/// Runs whose present status is read at once.
+/// Maximum number of concurrent status reads.
 const READS_AT_ONCE: usize = 10;
 
 impl Catalog for AwsStore {
@@ -133,8 +133,8 @@ impl Catalog for AwsStore {
 }
 
 impl AwsStore {
-    /// A run of its user's list. The list knows how a run began and ended, and only its metadata
-    /// what is between.
+    /// Returns a run of the user's list. The list stores only a run's start and end; the status between is
+    /// read from the run's metadata.
     async fn run_summary(
         &self,
         user: &UserKey,
@@ -153,7 +153,7 @@ impl AwsStore {
     }
 }
 
-/// Items of runs that are as old as this place or older, newest first.
+/// Returns the query for runs at or before a position, newest first.
 fn older_runs_query(partition: String, after: Option<&RunPosition>, limit: usize) -> Query {
     let to = match after {
         Some(place) => run_sort(place.started_at_ms, &place.run),
@@ -162,7 +162,7 @@ fn older_runs_query(partition: String, after: Option<&RunPosition>, limit: usize
     Query::range(partition, RUN, to).newest_first(limit)
 }
 
-/// Whether an item's run is older than this place.
+/// Returns true if an item's run is older than the position.
 fn is_older(item: &Attributes, after: Option<&RunPosition>) -> bool {
     let place =
         item.get(SORT).and_then(|sort| sort.as_s().ok()).and_then(|sort| parse_run_sort(sort));

@@ -6,35 +6,35 @@ use aws_sdk_dynamodb::types::AttributeValue;
 
 use crate::key::{Attributes, ItemKey};
 
-/// A change of one item. In its expressions `#name` stands for the attribute `name` (some of our
-/// names are DynamoDB's reserved words), and `:name` for one of the values.
+/// A change of one item. In expressions, `#name` means the attribute `name`, because some names are reserved
+/// words in DynamoDB. `:name` means an entry of the values.
 #[derive(Debug, Clone)]
 pub(crate) struct ItemChange<'a> {
     pub(crate) key: ItemKey,
     pub(crate) expression: &'a str,
-    /// The condition is a DynamoDB expression; an empty one means that there is none.
+    /// The condition as a DynamoDB expression, or empty.
     pub(crate) condition: &'a str,
     pub(crate) values: Attributes,
 }
 
 impl ItemChange<'_> {
-    /// The names that the expressions use.
+    /// Returns the attribute names used in the expressions.
     pub(crate) fn attribute_names(&self) -> Option<HashMap<String, String>> {
         attribute_names(&[self.expression, self.condition])
     }
 
-    /// The condition, if there is one.
+    /// Returns the condition, or `None` if empty.
     pub(crate) fn condition(&self) -> Option<String> {
         (!self.condition.is_empty()).then(|| self.condition.to_owned())
     }
 
-    /// The values, if there are any: DynamoDB refuses an empty map.
+    /// Returns the values, or `None` if empty: DynamoDB rejects an empty map.
     pub(crate) fn values(&self) -> Option<Attributes> {
         (!self.values.is_empty()).then(|| self.values.clone())
     }
 }
 
-/// The condition under which an item is put; its expression is one of [`ItemChange`]'s kind.
+/// The condition of a put, in the expression syntax of [`ItemChange`].
 #[derive(Debug, Clone)]
 pub(crate) struct PutCondition {
     pub(crate) expression: &'static str,
@@ -42,12 +42,12 @@ pub(crate) struct PutCondition {
 }
 
 impl PutCondition {
-    /// The names that the expression uses.
+    /// Returns the attribute names used in the expression.
     pub(crate) fn attribute_names(&self) -> Option<HashMap<String, String>> {
         attribute_names(&[self.expression])
     }
 
-    /// The values, if there are any: DynamoDB refuses an empty map.
+    /// Returns the values, or `None` if empty: DynamoDB rejects an empty map.
     pub(crate) fn values(&self) -> Option<Attributes> {
         (!self.values.is_empty()).then(|| self.values.clone())
     }

@@ -1,4 +1,4 @@
-//! The clients, made when they are first used.
+//! The AWS clients, created on first use.
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition, TokenBucket};
@@ -13,12 +13,12 @@ use crate::counter::RequestCounter;
 use crate::once::WriteOnceObjects;
 use crate::settings::{LOCAL_ACCESS_KEY, LOCAL_REGION, LOCAL_SECRET_KEY, Settings};
 
-/// Unused connections that are kept to a local service: there many runs share a process, and what
-/// a burst of them opened would stay for 90 s, at 30 KB each.
+/// Maximum number of idle connections to a local service. There many runs share a process, and each idle
+/// connection would hold 30 KB for 90 s.
 const MAX_IDLE: usize = 32;
 
-/// The clients of one process. Each is made in a box: whoever may be the first to use one would hold room
-/// for making it in every future on the way.
+/// The clients of one process. Each is created in a boxed future: otherwise every future around a first use
+/// would reserve space for the creation.
 #[derive(Debug)]
 pub(crate) struct Clients {
     pub(crate) settings: Settings,
@@ -88,8 +88,8 @@ impl Clients {
                 aws_sdk_lambda::config::Builder::from(&config).interceptor(self.counter.clone());
             let config = match endpoint {
                 None => builder.timeout_config(self.timeout_config()),
-                // The local host answers when the function is done: neither cut it off nor ask
-                // again, which would run it twice.
+                // The local host responds only after the function ends. A timeout or a retry would run the
+                // function twice.
                 Some(_) => builder
                     .timeout_config(TimeoutConfig::disabled())
                     .retry_config(RetryConfig::disabled()),
@@ -121,7 +121,7 @@ impl Clients {
         self.secrets.get_or_init(|| Box::pin(make())).await
     }
 
-    /// The configuration of a service that may be a local one.
+    /// Returns the configuration of a service, local if an endpoint is set.
     async fn service_config(&self, endpoint: Option<&str>) -> SdkConfig {
         let Some(url) = endpoint else {
             return self.sdk_config().await.clone();
@@ -138,7 +138,7 @@ impl Clients {
             .build()
     }
 
-    /// The configuration of the environment: on Lambda its variables, on a laptop the profile.
+    /// Returns the configuration from the environment: variables on Lambda, the profile on a laptop.
     async fn sdk_config(&self) -> &SdkConfig {
         let load = || aws_config::defaults(BEHAVIOR()).retry_config(self.retry_config()).load();
         self.sdk_config.get_or_init(|| Box::pin(load())).await
@@ -160,17 +160,17 @@ impl Clients {
     }
 }
 
-/// No quota of retries beside the bound of each request. The SDK's is shared by all clients of a
-/// process and holds 35 failures; a process of ours makes few requests at once, and a run that is
-/// denied its retries costs more than they do.
+/// Returns a partition without a retry quota; each request has its own limit. The SDK's quota is shared by
+/// all clients of a process and allows 35 failures. Our processes send few requests at once, and a run
+/// without retries costs more.
 fn unlimited_retries() -> RetryPartition {
     RetryPartition::custom("djinn").token_bucket(TokenBucket::unlimited()).build()
 }
 
-/// The SDK's defaults as of this version, so that an update changes none unseen.
+/// The SDK's defaults, pinned so that an update changes no behavior silently.
 const BEHAVIOR: fn() -> BehaviorVersion = BehaviorVersion::v2026_01_12;
 
-/// What speaks to a local service. Without TLS no root certificates are read.
+/// Creates the HTTP client for a local service, without root certificates if TLS is not used.
 fn local_http_client(url: &str) -> SharedHttpClient {
     let client = aws_smithy_http_client::Builder::new().pool_max_idle_per_host(MAX_IDLE);
     if url.starts_with("http://") {
@@ -188,7 +188,7 @@ pub(crate) mod tests {
     use aws_smithy_runtime_api::client::http::HttpClient;
     use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 
-    /// Clients of AWS's own services whose requests all go to `http`.
+    /// Returns clients of AWS's own services with `http` as transport.
     pub(crate) fn clients_over(
         settings: Settings,
         http: impl HttpClient + 'static,
@@ -205,8 +205,8 @@ pub(crate) mod tests {
         Arc::new(Clients { sdk_config: shared, ..Clients::new(settings) })
     }
 
-    /// An HTTP client that gives these answers, in their order: a status and an error's code, or a
-    /// status and a body.
+    /// Returns an HTTP client with prepared responses in order: a status with an error code, or a status with
+    /// a body.
     pub(crate) fn replay_of(answers: &[(u16, &str)]) -> Replay {
         let answer = |&(status, text): &(u16, &str)| {
             let is_error = status >= 400;
@@ -220,7 +220,7 @@ pub(crate) mod tests {
         Replay::new(answers.iter().map(answer))
     }
 
-    /// The requests that were made, as text: method, path and body.
+    /// Returns the requests sent, as text: method, path and body.
     pub(crate) fn sent_requests(http: &Replay) -> Vec<String> {
         let requests = http.take_requests();
         let text = |request: &HttpRequest| {

@@ -1,4 +1,4 @@
-//! How many requests were made, for tests and benchmarks.
+//! A counter of requests, for tests and benchmarks.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,11 +8,11 @@ use aws_smithy_runtime_api::client::interceptors::context::BeforeTransmitInterce
 use aws_smithy_runtime_api::client::interceptors::{Intercept, dyn_dispatch_hint};
 use aws_smithy_runtime_api::client::orchestrator::Metadata;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
-// The SDK gives its configuration to interceptors as this type.
+// The SDK passes the configuration to interceptors as this type.
 use aws_sdk_dynamodb::config::ConfigBag;
 
-/// Counts requests by the name of their operation: `PutItem`, `Query`, `GetObject`. Every attempt
-/// counts; making a presigned URL sends nothing and does not.
+/// A counter of requests by operation: `PutItem`, `Query`, `GetObject`. Every attempt counts. Presigning a
+/// URL sends no request and does not count.
 #[derive(Debug, Clone, Default)]
 pub struct RequestCounter(Arc<Mutex<BTreeMap<String, u64>>>);
 

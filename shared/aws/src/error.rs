@@ -1,14 +1,13 @@
-//! One classification of what AWS answers when it does not do what it was asked.
+//! The classification of AWS errors.
 
 use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use djinn_runtime::port::StoreError;
 
-/// What a failed request means for whoever made it.
+/// Converts a failed request into the caller's error.
 ///
-/// What is larger than AWS takes is `TooLarge`. Every other failure of the request itself is
-/// `Unavailable`: throttling, 5xx, time-outs and lost connections after the SDK's bounded retries, and
-/// refusals that no retry mends. The latter are a mistake of the deployment, so they are logged here
-/// with what they are about.
+/// Data above an AWS size limit returns `TooLarge`. All other failures return `Unavailable`: throttling, 5xx,
+/// timeouts and lost connections after the SDK's retries, and permanent errors. Permanent errors come from a
+/// wrong deployment, so the operation and its target are logged here.
 pub(crate) fn store_error<E, R>(request: AwsRequest<'_>, error: &SdkError<E, R>) -> StoreError
 where
     E: ProvideErrorMetadata + std::error::Error + 'static,
@@ -26,14 +25,14 @@ where
     StoreError::Unavailable(text.chars().take(MAX_TEXT).collect())
 }
 
-/// What was to be written is larger than AWS takes.
+/// Returns the error for data above an AWS size limit.
 pub(crate) fn too_large_error(request: AwsRequest<'_>, code: &str) -> StoreError {
     let AwsRequest { operation, on } = request;
     StoreError::TooLarge(format!("{operation} on {on}: {code}"))
 }
 
-/// Whether an answer says that what was sent is too large: an item or a key of the table, all of a
-/// transaction, an object. DynamoDB has no code of its own for that.
+/// Returns true if a response means excessive size: of an item, a key, a transaction or an object. DynamoDB
+/// has no specific code for excessive size.
 pub(crate) fn is_too_large(code: &str, message: &str) -> bool {
     match code {
         "EntityTooLarge" | "RequestEntityTooLarge" | "RequestTooLarge" => true,
@@ -48,16 +47,16 @@ pub(crate) fn is_too_large(code: &str, message: &str) -> bool {
 /// A request, for error texts and logs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AwsRequest<'a> {
-    /// The operation has the name that AWS gives it, such as `PutItem`.
+    /// AWS's name for the operation, such as `PutItem`.
     pub(crate) operation: &'static str,
-    /// The table, bucket, function or group it is about.
+    /// The table, bucket, function or group of the request.
     pub(crate) on: &'a str,
 }
 
-/// The longest text of an error. What follows is the SDK's debug output of the response.
+/// Maximum length of an error text. The rest would be the SDK's debug output of the response.
 const MAX_TEXT: usize = 500;
 
-/// Codes that a retry does not mend.
+/// Returns true for codes of permanent errors.
 fn is_misconfigured(code: &str) -> bool {
     matches!(
         code,
@@ -73,11 +72,11 @@ fn is_misconfigured(code: &str) -> bool {
     )
 }
 
-/// The code of an item of a transaction whose condition failed.
+/// The code for a failed condition of a transaction's item.
 pub(crate) const CONDITION_FAILED: &str = "ConditionalCheckFailed";
 
-/// Codes of a transaction, or of one of its items, that say that it may succeed when it is made
-/// again. A failed condition is none of them.
+/// Returns true if the code of a transaction, or of an item within, allows a retry. A failed condition does
+/// not.
 pub(crate) fn is_retryable_cancellation(code: &str) -> bool {
     matches!(
         code,
@@ -88,7 +87,7 @@ pub(crate) fn is_retryable_cancellation(code: &str) -> bool {
     ) || is_throttled(code)
 }
 
-/// Codes of a request as a whole that say that there is no room for it at the moment.
+/// Returns true for codes of throttled requests.
 pub(crate) fn is_throttled(code: &str) -> bool {
     matches!(
         code,

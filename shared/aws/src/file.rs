@@ -25,13 +25,13 @@ use crate::store::AwsStore;
 pub(crate) use folder::all_prefixes;
 pub(crate) use folder::object_key;
 
-/// Bytes that were written through us: named by their hash.
+/// Prefix of objects written through Djinn, named by hash.
 pub(crate) const WRITTEN: &str = "files/";
 
-/// Bytes that a client uploads: named by what they are for, since their hash is not known.
+/// Prefix of objects uploaded by clients, named by purpose because the hash is unknown.
 pub(crate) const UPLOADED: &str = "uploads/";
 
-/// Bytes on their way to the sandbox or from it: named by chance, and gone when they have arrived.
+/// Prefix of temporary objects for the sandbox, with random names, deleted after the transfer.
 pub(crate) const IN_TRANSIT: &str = "sandbox/";
 
 impl Files for AwsStore {
@@ -67,7 +67,7 @@ impl Files for AwsStore {
         let expected = self.get_item(ExpectedFileItem::key(session, name));
         let (file, expected) = tokio::try_join!(file, expected)?;
         let items = file.into_iter().chain(expected).collect();
-        // An upload that has arrived may have another name by now.
+        // An uploaded file may have a new name by now.
         Ok(self.resolve_files(session, items).await?.into_iter().rfind(|file| file.name == *name))
     }
 
@@ -120,7 +120,7 @@ impl Files for AwsStore {
 }
 
 impl AwsStore {
-    /// The first `limit` bytes of an object, which are checked where they are all of its `size`.
+    /// Reads the first `limit` bytes of an object, and verifies the hash if these are all of its `size`.
     async fn read_bytes(
         &self,
         session: &SessionKey,
@@ -137,7 +137,7 @@ impl AwsStore {
         Ok(bytes)
     }
 
-    /// A file that is written now.
+    /// Creates the item of a new file.
     fn file_item(
         &self,
         session: &SessionKey,
@@ -161,15 +161,15 @@ impl AwsStore {
         }
     }
 
-    /// When a file expires whose bytes were written then, Unix seconds: before them, by as much as a
-    /// URL to it may still be used.
+    /// Returns the expiry of a file with bytes written at the given time, in Unix seconds. The file expires
+    /// before its bytes, by the lifetime of a URL.
     fn file_expiry(&self, written_at_ms: i64) -> i64 {
         let life = self.clients.settings.object_life.saturating_sub(MAX_URL_LIFE * 2);
         written_at_ms.saturating_add(to_millis(life)).div_euclid(1000)
     }
 }
 
-/// Others have a file of each name that is tried.
+/// Returns the error for a name without a free variant: other users own all files with these names.
 fn no_free_name(name: &FileName) -> StoreError {
     StoreError::Unavailable(format!("no free name for the file {name}"))
 }

@@ -1,4 +1,4 @@
-//! The gateway as two functions of its own: one reads pages, the other holds the keys of search engines.
+//! The gateway as two functions: the first reads pages, the second holds the keys of search engines.
 
 use std::time::Duration;
 
@@ -24,21 +24,21 @@ use crate::settings::GatewayFunctions;
 use crate::store::AwsStore;
 use crate::synchronous::{FunctionJob, is_busy};
 
-/// How long an invocation is waited for: the function's own time-out, and a cold start.
+/// Maximum wait for an invocation: the function's timeout, and a cold start.
 const PATIENCE: Duration = Duration::from_secs(65);
-/// How long an answer may be put into the bucket: an invocation, and what is waited for its environment.
+/// Lifetime of the URL for a large response: an invocation, and the wait for an environment.
 const VALID_FOR: Duration = Duration::from_secs(5 * 60);
 /// The longest text of an error in a log.
 const MAX_TEXT: usize = 500;
 
-/// A gateway that is invoked synchronously. Each tenant's searches run in environments of their own.
+/// A gateway invoked synchronously. Each tenant's searches run in separate environments.
 #[derive(Debug, Clone)]
 pub struct LambdaGateway {
     functions: GatewayFunctions,
     store: AwsStore,
 }
 
-/// One of the functions, and the setting that names it.
+/// A function with the name of its setting.
 struct NamedFunction<'a> {
     name: &'a str,
     setting: &'static str,
@@ -55,7 +55,7 @@ impl LambdaGateway {
         job: ReadJob,
     ) -> Result<Vec<PageAnswer>, OutsideError> {
         let function = name_function(self.functions.fetch.as_deref(), GATEWAY_FETCH.name)?;
-        // Without a place for a large answer the function leaves out what is too large.
+        // Without a URL for a large response, the function omits the parts above the limit.
         let place = self.prepare_answer(context).await.inspect_err(|error| {
             tracing::warn!(%error, "a large answer would have no place");
         });
@@ -105,7 +105,7 @@ impl LambdaGateway {
         }
     }
 
-    /// Where an answer goes that is too large for the function's, and the request that puts it there.
+    /// Returns the key and the presigned request for a response too large for the payload.
     async fn prepare_answer(
         &self,
         context: &OutsideContext,
@@ -117,10 +117,11 @@ impl LambdaGateway {
         Ok((key, StoreRequest { url, headers }))
     }
 
-    /// The answer that was put into the bucket, which has no use for it any more. What stays there goes with its
+    /// Reads the response from the bucket, and deletes the object. A remaining object is deleted with its
     /// session, or expires.
     async fn collect_answer(&self, key: &str) -> Result<OutsideAnswer, OutsideError> {
-        // Whoever wrote it parses what anybody wrote, and could have put there as much as the store takes.
+        // The writer of the response parses untrusted text and could store any amount, so the read is
+        // limited.
         let json = self.store.get_object(key, Some(MAX_STORED_ANSWER as u64 + 1)).await;
         if let Err(error) = self.store.delete_object(key).await {
             tracing::warn!(%error, "an answer of the gateway is left");
@@ -192,7 +193,7 @@ fn explain_failure(function: &NamedFunction<'_>, error: &SdkError<InvokeError>) 
     }
 }
 
-/// What the function says, unless it failed at that.
+/// Parses the function's response, or returns the function's error.
 fn parse_output(output: &InvokeOutput) -> Result<OutsideReply, OutsideError> {
     let payload = output.payload().map(Blob::as_ref).unwrap_or_default();
     if let Some(kind) = output.function_error() {

@@ -14,27 +14,27 @@ use serde::{Deserialize, Serialize};
 use crate::clients::Clients;
 use crate::error::{AwsRequest, store_error};
 
-/// What the executor is invoked with.
+/// The payload of an executor invocation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunInvocation {
-    /// The payload's format: [`RunInvocation::FORMAT`]. A receiver that knows only older ones leaves it.
+    /// The payload's format: [`RunInvocation::FORMAT`]. A receiver ignores newer formats.
     pub v: u16,
-    /// Whose run it is.
+    /// The tenant of the run.
     pub tenant: TenantId,
     /// The run of a user's.
     pub run: RunId,
     /// The way from there to the run to continue.
     #[serde(default, skip_serializing_if = "Path::is_root")]
     pub path: Path,
-    /// How often the run was handed over so far. An alarm does not know and says 0.
+    /// The number of handoffs so far. An alarm sends 0.
     pub hops: u32,
 }
 
 impl RunInvocation {
-    /// The format that this code writes.
+    /// The format written by this code.
     pub const FORMAT: u16 = 1;
 
-    /// The payload that continues a run.
+    /// Creates the payload to continue a run.
     #[must_use]
     pub fn new(key: &RunKey, hops: u32) -> Self {
         let RunKey { tenant, run, path } = key.clone();
@@ -61,7 +61,7 @@ pub struct LambdaInvoker {
     wait_at_most: Option<Duration>,
 }
 
-/// How long the local host is waited for, which answers only when the function is done.
+/// Maximum wait for the local host, because the local host responds only after the function ends.
 const LOCAL_WAIT: Duration = Duration::from_secs(1);
 
 impl LambdaInvoker {
@@ -70,8 +70,8 @@ impl LambdaInvoker {
         Self { clients, wait_at_most }
     }
 
-    /// Takes an invocation as sent after this long; the request goes on in the background. `None`
-    /// waits for the answer. It is one second with a `DJINN_LAMBDA_URL`, else `None`.
+    /// Sets the time after which an invocation counts as sent, while the request continues in the background.
+    /// `None` waits for the response. Defaults to one second with a `DJINN_LAMBDA_URL`, else `None`.
     #[must_use]
     pub fn wait_at_most(self, wait_at_most: Option<Duration>) -> Self {
         Self { wait_at_most, ..self }

@@ -1,4 +1,4 @@
-//! One file per stored item: its key, how it is written and how it is read.
+//! Stored items, with a file for each: the key, the writer and the reader.
 
 pub(crate) mod active;
 pub(crate) mod calls;
@@ -28,7 +28,7 @@ use serde::de::DeserializeOwned;
 
 use crate::key::{Attributes, ItemKey, PARTITION, SORT};
 
-/// The attributes of an item under its key.
+/// Returns the item's attributes with its key.
 fn write_item<T: Serialize>(key: ItemKey, item: &T) -> Result<Attributes, StoreError> {
     let place = format!("{} / {}", key.pk, key.sk);
     let mut attributes: Attributes = serde_dynamo::to_item(item)
@@ -37,7 +37,7 @@ fn write_item<T: Serialize>(key: ItemKey, item: &T) -> Result<Attributes, StoreE
     Ok(attributes)
 }
 
-/// Reads an item back. Attributes that it does not know are ignored: newer code may have added them.
+/// Reads an item. Unknown attributes are ignored: newer code may have added more.
 fn read_item<T: DeserializeOwned>(attributes: Attributes) -> Result<T, StoreError> {
     let text = |name: &str| attributes.get(name).and_then(|v| v.as_s().ok()).cloned();
     let place =

@@ -1,4 +1,4 @@
-//! Journals, and what surrounds them.
+//! Journals and related items.
 
 mod create;
 mod end;
@@ -21,10 +21,10 @@ use crate::item::run::RunItem;
 use crate::item::session::SessionItem;
 use crate::store::AwsStore;
 
-/// How long a run's metadata outlives its journal, in seconds: 400 days less the journal's 30.
+/// Extra retention of a run's metadata after its journal, in seconds: 400 days minus the journal's 30.
 const META_OUTLIVES_S: i64 = 370 * 24 * 60 * 60;
 
-/// When a run's metadata and whatever points to the run expire.
+/// Returns the expiry of a run's metadata and of all items that refer to the run.
 fn meta_expiry(journal_expires_at_s: i64) -> i64 {
     journal_expires_at_s.saturating_add(META_OUTLIVES_S)
 }

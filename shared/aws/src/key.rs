@@ -1,4 +1,4 @@
-//! Where items lie: their partitions and sort keys.
+//! Partition keys and sort keys of items.
 
 use std::collections::HashMap;
 
@@ -10,25 +10,25 @@ use djinn_runtime::port::call_history::ToolKey;
 use djinn_runtime::port::catalog::RunPosition;
 use djinn_runtime::port::{RunKey, SessionKey, UserKey};
 
-/// An item as DynamoDB has it.
+/// An item's attributes in DynamoDB.
 pub(crate) type Attributes = HashMap<String, AttributeValue>;
 
-/// How many partitions the live log of a run is spread over. One takes 1 000 units of 1 KB a second;
-/// all writers of a run together add 1 200, twice that at worst. Readers read all.
+/// The number of partitions for a run's live log. A partition takes 1 000 units of 1 KB a second; a run's
+/// writers add 1 200 together, twice as many at worst. Readers read all partitions.
 pub(crate) const LIVE_SHARDS: u64 = 4;
 
-/// The names of the key attributes and of the one that holds an item's expiry in Unix seconds.
+/// The names of the key attributes and of the expiry attribute (Unix seconds).
 pub(crate) const PARTITION: &str = "pk";
 pub(crate) const SORT: &str = "sk";
 pub(crate) const EXPIRES: &str = "expires";
 
-/// The prefix of all objects of a tenant. The bucket's lifecycle rule expires what begins with `tenants/`, and nothing
+/// Returns the prefix of a tenant's objects. The bucket's lifecycle rule expires keys below `tenants/`, never
 /// below `config/`.
 pub(crate) fn tenant_prefix(tenant: &TenantId) -> String {
     format!("tenants/{tenant}/")
 }
 
-/// Where an item lies.
+/// The key of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ItemKey {
     pub(crate) pk: String,
@@ -48,7 +48,7 @@ impl ItemKey {
     }
 }
 
-/// The partition of a run: its META, journal and mailbox.
+/// Returns a run's partition: META, journal and mailbox.
 pub(crate) fn run_partition(run: &RunKey) -> String {
     match run.is_root() {
         true => format!("{}#RUN#{}", run.tenant, run.run),
@@ -56,7 +56,7 @@ pub(crate) fn run_partition(run: &RunKey) -> String {
     }
 }
 
-/// The partition of a session: its META, exchanges and files.
+/// Returns a session's partition: META, exchanges and files.
 pub(crate) fn session_partition(session: &SessionKey) -> String {
     let SessionKey { tenant, owner, session } = session;
     format!("{tenant}#SESSION#{}#{session}", user_hash(owner))
@@ -73,7 +73,7 @@ pub(crate) fn tool_partition(tool: &ToolKey) -> String {
     format!("{tenant}#TOOL#{}#{}", user_hash(user), tool.tool)
 }
 
-/// What stands for a user in keys that go on after it: of one length, and without any sign of its own.
+/// Returns a user's hash for composed keys: fixed length, only hexadecimal digits.
 pub(crate) fn user_hash(user: &UserId) -> String {
     short_hash(user.as_str())
 }
@@ -90,12 +90,12 @@ pub(crate) fn user_partition(tenant: &TenantId, user: &UserId) -> String {
     format!("{tenant}#USER#{user}")
 }
 
-/// What the positions of a live log begin with that were written at this moment: they sort by time.
+/// Returns the start of live-log positions written at this moment; positions sort by time.
 pub(crate) fn live_moment(at_ms: i64) -> String {
     format!("{:013}", at_ms.max(0))
 }
 
-/// One partition of a run's live log.
+/// Returns a partition of a run's live log.
 pub(crate) fn live_partition(run: &RunKey, shard: u64) -> String {
     format!("{}#LIVE#{}#{shard}", run.tenant, run.run)
 }
@@ -131,7 +131,7 @@ pub(crate) fn run_sort(started_at_ms: i64, run: &RunId) -> String {
     format!("{RUN}{:013}#{run}", started_at_ms.max(0))
 }
 
-/// The run that a sort key of [`run_sort`] names.
+/// Parses the run of a [`run_sort`] sort key.
 pub(crate) fn parse_run_sort(sort: &str) -> Option<RunPosition> {
     let (started, run) = sort.strip_prefix(RUN)?.split_once('#')?;
     Some(RunPosition { started_at_ms: started.parse().ok()?, run: RunId::new(run).ok()? })

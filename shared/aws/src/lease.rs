@@ -40,7 +40,7 @@ impl Leases for AwsStore {
             ChangeResult::Refused(item) if item.is_empty() => Ok(LeaseAcquisition::Unavailable),
             ChangeResult::Refused(item) => {
                 let run = RunItem::from_item(item.clone())?;
-                // Our own, taken by a request whose reply was lost.
+                // Our own lease, taken by a request with a lost response.
                 let is_ours = run.holder.as_deref() == Some(holder);
                 if is_ours { lease_result(item) } else { Ok(LeaseAcquisition::Unavailable) }
             }

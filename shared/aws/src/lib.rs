@@ -1,7 +1,7 @@
 //! DynamoDB, S3, Lambda, Scheduler and Secrets Manager behind the runtime's ports.
 //!
-//! Only this crate knows table names, keys and AWS types. [`Aws`] holds the clients and hands out
-//! one object per capability; [`table`] shows the whole table on one screen.
+//! Only this crate contains table names, keys and AWS types. [`Aws`] holds the clients and returns an object
+//! for each capability; [`table`] lists all items of the table.
 
 mod admission;
 mod alarm;

@@ -11,10 +11,10 @@ use crate::key::{Attributes, LIVE_SHARDS, SORT, live_moment, live_partition};
 use crate::query::Query;
 use crate::store::{AwsStore, ChangeResult};
 
-/// The place of the note that a viewer watches, among a run's mail.
+/// The sort key of a viewer's note, among a run's mail.
 const WATCHED: &str = "watched#";
 
-/// The format of that note. Code that does not know it takes it for mail of newer code, and leaves it.
+/// The format of a viewer's note. Older code takes the note for newer mail, and ignores the note.
 const WATCHED_FORMAT: u16 = u16::MAX;
 
 /// Sorts behind every position.
@@ -42,7 +42,7 @@ impl LiveLog for AwsStore {
     ) -> Result<(Vec<Live>, LiveFrom), StoreError> {
         let first = match from {
             LiveFrom::Moment(at_ms) => live_moment(*at_ms),
-            // A space sorts before every character of a position: the next one after this.
+            // A space sorts before every character of a position, so the range starts after this position.
             LiveFrom::Position(position) => format!("{position} "),
         };
         let shards = (0..LIVE_SHARDS).map(|shard| {
@@ -81,7 +81,7 @@ impl LiveLog for AwsStore {
     }
 }
 
-/// The moment that the note in a run's mailbox names, Unix milliseconds; `None` for mail.
+/// Returns the watch time of a viewer's note, Unix milliseconds; `None` for mail.
 pub(crate) fn watched_until_ms(run: &RunKey, item: &Attributes) -> Option<i64> {
     let is_note = item.get(SORT)?.as_s().ok()? == &MailItem::key(run, WATCHED).sk;
     is_note.then(|| item.get("watched_until_ms")?.as_n().ok()?.parse().ok()).flatten()

@@ -1,4 +1,4 @@
-//! The mailbox of a run keeps each message as one item in the run's partition.
+//! The mailbox of a run: each message is an item in the run's partition.
 
 use djinn_runtime::port::mailbox::{Mail, Mailbox, MailboxContents};
 use djinn_runtime::port::{RunKey, StoreError};
@@ -13,7 +13,7 @@ use crate::query::Query;
 use crate::store::AwsStore;
 use crate::throttle::{RetrySchedule, retry_throttled};
 
-/// Messages that are deleted at once.
+/// Maximum number of concurrent message deletions.
 const DELETED_AT_ONCE: usize = 8;
 
 impl Mailbox for AwsStore {
@@ -47,7 +47,7 @@ impl Mailbox for AwsStore {
 }
 
 impl AwsStore {
-    /// A message, unless it is left out.
+    /// Returns a message, or `None` if skipped.
     async fn read_message(
         &self,
         key: &RunKey,
@@ -55,7 +55,7 @@ impl AwsStore {
     ) -> Result<Option<Mail>, StoreError> {
         let read = async {
             let Some(body) = MailItem::from_item(item)?.into_body() else {
-                // It waits for newer code, and is met again every second until then.
+                // The message stays for newer code, and is read again every second until then.
                 tracing::debug!(run_id = %key.run, "mail is newer than this code");
                 return Ok(None);
             };

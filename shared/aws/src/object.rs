@@ -13,13 +13,13 @@ use crate::error::{AwsRequest, store_error};
 use crate::key::tenant_prefix;
 use crate::store::AwsStore;
 
-/// Bodies that are fetched from the bucket at once.
+/// Maximum number of bodies fetched at once from the bucket.
 pub(crate) const FETCHED_AT_ONCE: usize = 16;
 
-/// Returns `None` for a part of a session that can never be read, so that the rest of the session is shown without it.
+/// Returns `None` for a permanently unreadable part of a session, so that the other parts are still shown.
 ///
 /// # Errors
-/// A failure that may pass.
+/// Returns the error of a failure that may pass.
 pub(crate) fn skip_unreadable<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
     match read {
         Ok(part) => Ok(Some(part)),
@@ -32,7 +32,7 @@ pub(crate) fn skip_unreadable<T>(read: Result<T, StoreError>) -> Result<Option<T
 }
 
 impl AwsStore {
-    /// A body that may be stored: long ones are in the bucket when this returns.
+    /// Prepares a body for storage; long JSON is written to the bucket first.
     pub(crate) async fn store_body(&self, run: &RunKey, json: String) -> Result<Body, StoreError> {
         if json.len() <= MAX_INLINE {
             return Ok(Body::Inline(json));
@@ -42,8 +42,7 @@ impl AwsStore {
         Ok(Body::Spilled(pointer))
     }
 
-    /// The object that holds the start of a round, which the children of the round share: written once by
-    /// whoever creates them.
+    /// Stores the start of a round as an object shared by its children, written once by their creator.
     pub(crate) async fn store_round_start(
         &self,
         run: &RunKey,
@@ -55,7 +54,7 @@ impl AwsStore {
         Ok(pointer)
     }
 
-    /// The JSON of a body, wherever it is.
+    /// Returns a body's JSON, inline or from the bucket.
     pub(crate) async fn read_body(&self, body: Body) -> Result<String, StoreError> {
         let pointer = match body {
             Body::Inline(json) => return Ok(json),
@@ -73,8 +72,8 @@ impl AwsStore {
         String::from_utf8(bytes).map_err(|_| unreadable_object(&pointer.object, "is not UTF-8"))
     }
 
-    /// Writes an object under a key that names its content. One that is there already is written
-    /// again: that is the same bytes, and its life in the bucket starts over.
+    /// Writes an object under a key derived from its content. An existing object is rewritten with the same
+    /// bytes, and its lifetime restarts.
     pub(crate) async fn put_object(
         &self,
         key: &str,
@@ -89,7 +88,7 @@ impl AwsStore {
         }
     }
 
-    /// An object's bytes; with a limit, its first ones.
+    /// Returns an object's bytes, or the first bytes up to the limit.
     pub(crate) async fn get_object(
         &self,
         key: &str,
@@ -102,7 +101,7 @@ impl AwsStore {
         object.map(|object| object.bytes).ok_or_else(|| unreadable_object(key, "is gone"))
     }
 
-    /// The first `limit` bytes of an object, one at least; `None` if it is not there.
+    /// Returns the first `limit` bytes of an object, at least 1; `None` if the object does not exist.
     pub(crate) async fn get_object_start(
         &self,
         key: &str,
@@ -143,7 +142,7 @@ impl AwsStore {
         }
     }
 
-    /// An object's size and when it was written, Unix milliseconds; `None` if it is not there.
+    /// Returns an object's size and time of write (Unix milliseconds); `None` if the object does not exist.
     pub(crate) async fn head_object(&self, key: &str) -> Result<Option<ObjectHead>, StoreError> {
         let client = self.clients.s3().await;
         match Box::pin(client.head_object().bucket(self.bucket()).key(key).send()).await {
@@ -153,8 +152,7 @@ impl AwsStore {
         }
     }
 
-    /// The keys of all objects that begin with a prefix, and sort behind this one if there is one, with what
-    /// is known of each.
+    /// Lists all objects with a prefix, optionally after a key, with their sizes and times.
     pub(crate) async fn list_objects(
         &self,
         prefix: &str,
@@ -182,7 +180,7 @@ impl AwsStore {
         }
     }
 
-    /// Deletes an object; one that is gone already is no error.
+    /// Deletes an object; a missing object is not an error.
     pub(crate) async fn delete_object(&self, key: &str) -> Result<(), StoreError> {
         let client = self.clients.s3().await;
         match Box::pin(client.delete_object().bucket(self.bucket()).key(key).send()).await {
@@ -204,20 +202,20 @@ impl AwsStore {
 
 const JSON: &str = "application/json";
 
-/// The object that holds a JSON of a run.
+/// Returns the pointer to a run's JSON.
 fn pointer_to(run: &RunKey, json: &str) -> Pointer {
     let sha256 = sha256_hex(json.as_bytes());
     let object = format!("{}{sha256}", run_prefix(run));
     Pointer { object, sha256, length: json.len() as u64 }
 }
 
-/// Where the long records, messages and exchanges of a run and its children lie, and what was left of
-/// those that were never written.
+/// Returns the prefix of the long records, messages and exchanges of a run and its children, unused objects
+/// included.
 pub(crate) fn run_prefix(run: &RunKey) -> String {
     format!("{}runs/{}/", tenant_prefix(&run.tenant), run.run)
 }
 
-/// What is known of an object without reading it.
+/// An object's size and time of write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ObjectHead {
     pub(crate) size: u64,

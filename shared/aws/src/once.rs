@@ -1,22 +1,22 @@
-//! Objects that many write, once.
+//! Objects with many concurrent writers, written once.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::OnceCell;
 
-/// How many of them are remembered.
+/// Maximum number of remembered objects.
 const MAX_CELLS: usize = 64;
 
-/// The newest objects that this process wrote for several items to point to. Whoever comes with one
-/// of them while it is being written waits for it.
+/// The newest objects shared by several items and written by this process. Concurrent writers of an object
+/// wait for the first.
 #[derive(Debug, Default)]
 pub(crate) struct WriteOnceObjects(Mutex<VecDeque<WriteCell>>);
 
 type WriteCell = (String, Arc<OnceCell<()>>);
 
 impl WriteOnceObjects {
-    /// Writes an object unless that was done; a failed write is left to the next one.
+    /// Writes an object unless already written; after a failed write, the next caller writes.
     pub(crate) async fn write_once<E>(
         &self,
         object: &str,

@@ -1,4 +1,4 @@
-//! Permits of which there are so many: taken under a condition, and given back.
+//! Permits of a limited number, taken by a conditional update and released.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use djinn_runtime::port::StoreError;
@@ -9,9 +9,8 @@ use crate::key::ItemKey;
 use crate::store::{AwsStore, ChangeResult};
 
 impl AwsStore {
-    /// Takes a permit among those of an item, of which there are `most`, unless all are taken. Those that are
-    /// over are free. One that is taken already is taken, so that this may be made again. The item expires
-    /// then, Unix seconds, if nothing changes it.
+    /// Takes a permit from an item of at most `most` permits. Returns false if all are taken. Expired permits
+    /// count as free, and a repeated call succeeds. The item's expiry is set, in Unix seconds.
     pub(crate) async fn acquire_permit(
         &self,
         item: &ItemKey,
@@ -44,7 +43,7 @@ impl AwsStore {
         Ok(matches!(self.update_item(take()).await?, ChangeResult::Done(_)))
     }
 
-    /// Gives permits back; those that are free already are no error.
+    /// Releases permits; a free permit is not an error.
     pub(crate) async fn release_permits(
         &self,
         item: &ItemKey,

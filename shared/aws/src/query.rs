@@ -1,4 +1,4 @@
-//! Queries of one partition.
+//! Queries of a single partition.
 
 use djinn_runtime::port::StoreError;
 
@@ -7,7 +7,7 @@ use crate::error::store_error;
 use crate::key::Attributes;
 use crate::store::AwsStore;
 
-/// A range of a partition, in the order of its sort keys. Strongly consistent unless it says else.
+/// A range of a partition, in sort key order. Strongly consistent by default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Query {
     partition: String,
@@ -25,28 +25,28 @@ impl Query {
         Self { partition, from, to, newest_first: false, eventually_consistent: false, limit: None }
     }
 
-    /// Sort keys that begin with a prefix; it ends in `#`.
+    /// Returns a query for sort keys with a prefix ending in `#`.
     pub(crate) fn with_prefix(partition: String, prefix: &str) -> Self {
         Self::range(partition, prefix, after_prefix(prefix))
     }
 
-    /// The last ones first, and no more of them than this.
+    /// Limits the query to the last items, newest first.
     pub(crate) fn newest_first(self, limit: usize) -> Self {
         Self { newest_first: true, limit: Some(limit), ..self }
     }
 
-    /// The first ones, and no more of them than this.
+    /// Limits the query to the first items.
     pub(crate) fn at_most(self, limit: usize) -> Self {
         Self { limit: Some(limit), ..self }
     }
 
-    /// What was written within the last second may be missing; half the price.
+    /// Makes the query eventually consistent: half the price, but writes of the last second may be missing.
     pub(crate) fn eventually_consistent(self) -> Self {
         Self { eventually_consistent: true, ..self }
     }
 }
 
-/// Sorts behind everything that begins with this prefix, whose last character is `#`.
+/// Returns a key after all keys with this prefix; the prefix must end in `#`.
 pub(crate) fn after_prefix(prefix: &str) -> String {
     format!("{}$", prefix.trim_end_matches('#'))
 }
@@ -68,7 +68,7 @@ impl AwsStore {
         }
     }
 
-    /// What one request gives, 1 MB at most, and the last item's key if there may be more behind it.
+    /// Returns a page of at most 1 MB, and the last item's key if more items may follow.
     pub(crate) async fn query_page(
         &self,
         query: &Query,

@@ -1,4 +1,4 @@
-//! An HTTP client for tests that gives prepared answers and keeps what it was asked.
+//! A test HTTP client with prepared responses, recording requests.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 
-/// Gives its answers in their order, or none at all.
+/// The prepared responses in order, or none.
 #[derive(Clone, Debug)]
 pub(crate) struct Replay {
     /// `None` leaves every request without an answer.
@@ -30,7 +30,7 @@ impl Replay {
         Self { answers: None, requests: Arc::default() }
     }
 
-    /// The requests so far, which are forgotten.
+    /// Returns and clears the recorded requests.
     pub(crate) fn take_requests(&self) -> Vec<HttpRequest> {
         std::mem::take(&mut self.requests.lock().unwrap())
     }

@@ -1,4 +1,4 @@
-//! What this process last saw of the calls of tools.
+//! A process-local cache of tool call samples.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 use djinn_runtime::port::call_history::CallSample;
 use djinn_runtime::port::call_history::ToolKey;
 
-/// How long what was seen is good enough. Estimates do not change within minutes.
+/// Lifetime of cached samples; estimates change slowly.
 const CACHE_TTL: Duration = Duration::from_secs(5 * 60);
 
-/// Tools that are remembered; with more, all are forgotten.
+/// Maximum number of cached tools; beyond the maximum, the cache is cleared.
 const MAX_TOOLS: usize = 1_000;
 
-/// What was seen of tools, and when.
+/// Samples by tool, with the time of the read.
 type CachedSamples = BTreeMap<ToolKey, (Instant, Vec<CallSample>)>;
 
-/// The samples that this process has seen.
+/// The cache of samples seen by this process.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SampleCache(Arc<Mutex<CachedSamples>>);
 

@@ -1,4 +1,4 @@
-//! The sandbox as a function of its own: what is small travels in the invocation, what is large through the bucket.
+//! The sandbox as a function: small data is sent in the payload, large data through the bucket.
 
 mod parcel;
 
@@ -20,14 +20,14 @@ use crate::store::AwsStore;
 use crate::synchronous::{FunctionJob, is_busy};
 use parcel::Parcel;
 
-/// How long an invocation is waited for: the function's own time-out, and a cold start.
+/// Maximum wait for an invocation: the function's timeout, and a cold start.
 const PATIENCE: Duration = Duration::from_secs(65);
 /// The most bytes of the variables of a block.
 const MAX_STATE: u64 = 64 * 1024 * 1024;
 /// The longest text of an error in a log.
 const MAX_TEXT: usize = 500;
 
-/// A sandbox that is invoked synchronously, each tenant's jobs in environments of its own.
+/// A sandbox invoked synchronously, with separate environments for each tenant.
 #[derive(Debug, Clone)]
 pub struct LambdaSandbox {
     function: String,
@@ -125,7 +125,7 @@ fn store_unavailable(error: StoreError) -> SandboxError {
     unavailable("the files could not be read: try again in a minute")
 }
 
-/// What the function says, unless it failed at that.
+/// Parses the function's response, or returns the function's error.
 fn parse_output(output: &InvokeOutput) -> Result<FunctionReply, SandboxError> {
     let payload = output.payload().map(Blob::as_ref).unwrap_or_default();
     if let Some(kind) = output.function_error() {

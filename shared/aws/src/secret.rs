@@ -9,8 +9,8 @@ use djinn_runtime::port::secret::{self, Secret, SecretError};
 use crate::clients::Clients;
 use crate::error::{AwsRequest, store_error};
 
-/// Secrets of Secrets Manager, by name or ARN. Each question is a request: whoever asks keeps the
-/// answer, and knows when it is of no use any more.
+/// Secrets of Secrets Manager, by name or ARN. Each read is a request without a cache: callers keep the
+/// secret, and know when to read again.
 #[derive(Debug, Clone)]
 pub struct AwsSecrets {
     clients: Arc<Clients>,

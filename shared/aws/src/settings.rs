@@ -1,4 +1,4 @@
-//! Where everything lies, parsed once from a lookup function.
+//! AWS settings, parsed once through a lookup function.
 
 use std::time::Duration;
 
@@ -9,93 +9,91 @@ use djinn_settings::table::aws::{
 };
 use djinn_settings::{InvalidSetting, Setting, VarLookup};
 
-/// The access key and region of services on a laptop, and the secret key of those that check none.
+/// The access key and region of local services; also the secret key of services without signature checks.
 pub const LOCAL_ACCESS_KEY: &str = "djinn";
 /// The secret key signs requests to local services, unless [`Endpoints::key`] gives another.
 pub const LOCAL_SECRET_KEY: &str = "djinn-local-only";
 /// The region goes into the signature of every request to a local service.
 pub const LOCAL_REGION: &str = "us-east-1";
 
-/// The settings name the table, bucket, executor, sandbox and schedules that a process uses.
+/// The table, bucket, executor, sandbox and schedules of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The DynamoDB table (`DJINN_TABLE`).
     pub table: String,
     /// The S3 bucket (`DJINN_BUCKET`).
     pub bucket: String,
-    /// The function that continues runs, by ARN or name (`DJINN_EXECUTOR`). `None`: nobody can be
-    /// invoked.
+    /// The executor function, by ARN or name (`DJINN_EXECUTOR`). `None` disables invocations.
     pub executor: Option<String>,
-    /// The function that is the sandbox, by ARN or name (`DJINN_SANDBOX`). `None`: none is.
+    /// The sandbox function, by ARN or name (`DJINN_SANDBOX`). `None` means no sandbox.
     pub sandbox: Option<String>,
-    /// The functions that are the gateway to the outside. `None`: none are.
+    /// The gateway functions. `None` means no gateway.
     pub gateway: Option<GatewayFunctions>,
-    /// Where alarms are made. `None`: there are none.
+    /// The schedule group of alarms. `None` means no alarms.
     pub schedules: Option<ScheduleSettings>,
-    /// How long the bucket keeps an object after it was written (`DJINN_OBJECT_DAYS`).
+    /// Lifetime of an object in the bucket after the write (`DJINN_OBJECT_DAYS`).
     pub object_life: Duration,
-    /// Services that are not AWS's own.
+    /// Endpoints in place of AWS's own services.
     pub endpoints: Endpoints,
-    /// How long things may take.
+    /// Timeouts and attempts of requests.
     pub timeouts: Timeouts,
 }
 
-/// Where alarms are made.
+/// The group and role of alarms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduleSettings {
     /// The schedule group (`DJINN_SCHEDULE_GROUP`).
     pub group: String,
-    /// The role that Scheduler invokes the executor with (`DJINN_SCHEDULE_ROLE_ARN`).
+    /// The role for Scheduler to invoke the executor (`DJINN_SCHEDULE_ROLE_ARN`).
     pub role_arn: String,
     /// The executor's ARN (`DJINN_EXECUTOR`).
     pub executor_arn: String,
 }
 
-/// Services on a laptop, by URL. They are used with [`LOCAL_ACCESS_KEY`]; whatever is `None` is
-/// AWS's own, with the credentials and the region of the environment.
+/// URLs of local services, used with [`LOCAL_ACCESS_KEY`]. `None` means AWS's own service, with the
+/// environment's credentials and region.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Endpoints {
-    /// The URL is that of a local DynamoDB (`DJINN_DYNAMODB_URL`); `None` is AWS's own.
+    /// The URL of a local DynamoDB (`DJINN_DYNAMODB_URL`); `None` means AWS's own.
     pub dynamodb: Option<String>,
-    /// The URL is that of a local S3 (`DJINN_S3_URL`); `None` is AWS's own.
+    /// The URL of a local S3 (`DJINN_S3_URL`); `None` means AWS's own.
     pub s3: Option<String>,
-    /// Lambda (`DJINN_LAMBDA_URL`): `cargo lambda watch`, which blocks asynchronous invocations
-    /// until they are done, so that an invocation is taken as sent after a second.
+    /// The URL of a local Lambda (`DJINN_LAMBDA_URL`): `cargo lambda watch`. There asynchronous invocations
+    /// block until the function ends, so an invocation counts as sent after a second.
     pub lambda: Option<String>,
-    /// The secret key that requests to the first two are signed with (`DJINN_STORE_KEY`), if they check
-    /// signatures.
+    /// The secret key for signing requests to DynamoDB and S3 (`DJINN_STORE_KEY`), if signatures are checked.
     pub key: Option<Secret>,
 }
 
-/// The two functions of a gateway, each by ARN or name: what parses pages holds no key.
+/// The two functions of a gateway, each by ARN or name. The function that parses pages holds no keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GatewayFunctions {
-    /// What reads pages (`DJINN_GATEWAY_FETCH`). `None`: no pages are read.
+    /// The function for reading pages (`DJINN_GATEWAY_FETCH`). `None` disables page reads.
     pub fetch: Option<String>,
-    /// What asks search engines (`DJINN_GATEWAY_CALL`). `None`: none is asked.
+    /// The function for search engines (`DJINN_GATEWAY_CALL`). `None` disables searches.
     pub call: Option<String>,
 }
 
 impl GatewayFunctions {
-    /// The functions that the variables name, if they name any.
+    /// Returns the functions named by the variables, or `None` without any.
     fn from_vars(var: VarLookup<'_>) -> Option<Self> {
         let (fetch, call) = (GATEWAY_FETCH.find_text(var), GATEWAY_CALL.find_text(var));
         (fetch.is_some() || call.is_some()).then_some(Self { fetch, call })
     }
 }
 
-/// How long one request may take, and how often it is made.
+/// Timeouts and number of attempts of one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeouts {
     /// Until a connection stands.
     pub connect: Duration,
-    /// Until one attempt at a request to DynamoDB, Lambda, Scheduler or Secrets Manager is answered.
+    /// Timeout of one attempt to DynamoDB, Lambda, Scheduler or Secrets Manager.
     pub attempt: Duration,
-    /// Until S3 begins to answer one attempt; its bytes may take as long as they keep flowing.
+    /// Timeout for the start of S3's response in one attempt; the bytes may take longer while data arrives.
     pub object: Duration,
-    /// Attempts at one request, the first one included.
+    /// Maximum number of attempts, the first included.
     pub attempts: u32,
-    /// The most that is waited before the second attempt; doubled for each one after.
+    /// Maximum wait before the second attempt, doubled for each later attempt.
     pub backoff: Duration,
 }
 
@@ -111,12 +109,11 @@ impl Default for Timeouts {
     }
 }
 
-/// How long a bucket keeps its objects whose deployment says nothing else: the default of
-/// `DJINN_OBJECT_DAYS`.
+/// Default of `DJINN_OBJECT_DAYS`, the lifetime of objects in the bucket.
 const OBJECT_LIFE: Duration = Duration::from_secs(800 * 24 * 60 * 60);
 
 impl Settings {
-    /// Settings for one table and one bucket, with no executor and no schedules.
+    /// Creates settings for a table and a bucket, without executor and schedules.
     #[must_use]
     pub fn new(table: impl Into<String>, bucket: impl Into<String>) -> Self {
         Self {
@@ -132,14 +129,14 @@ impl Settings {
         }
     }
 
-    /// Reads the settings through `var`, which looks an environment variable up.
+    /// Reads the settings through `var`, a lookup of environment variables.
     ///
-    /// `DJINN_TABLE`, `DJINN_BUCKET` and `DJINN_EXECUTOR` are needed; `DJINN_SCHEDULE_GROUP` and
-    /// `DJINN_SCHEDULE_ROLE_ARN` too, unless `DJINN_LAMBDA_URL` is set. An empty variable counts as
+    /// `DJINN_TABLE`, `DJINN_BUCKET` and `DJINN_EXECUTOR` are required. `DJINN_SCHEDULE_GROUP` and
+    /// `DJINN_SCHEDULE_ROLE_ARN` are required unless `DJINN_LAMBDA_URL` is set. An empty variable counts as
     /// missing.
     ///
     /// # Errors
-    /// [`InvalidSetting`] for the first variable that is missing or unusable.
+    /// Returns [`InvalidSetting`] for the first missing or invalid variable.
     pub fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
         let executor = EXECUTOR.require_text(var)?;
         let endpoints = Endpoints {
@@ -165,7 +162,7 @@ impl Settings {
     }
 }
 
-/// The URL of a stand-in, if there is one.
+/// Returns the URL of a local service, if set.
 fn read_endpoint(setting: &Setting, var: VarLookup<'_>) -> Result<Option<String>, InvalidSetting> {
     match setting.find_text(var) {
         Some(url) if !url.starts_with("http://") && !url.starts_with("https://") => {

@@ -1,4 +1,4 @@
-//! Shares: an item by the handle, and one by the session.
+//! Shares, with an item for the handle and an item for the session.
 
 use djinn_core::id::{ShareHandle, TenantId};
 use djinn_runtime::port::share::{MAX_SHARES, SessionShare, ShareResult, Shares};
@@ -31,7 +31,7 @@ impl Shares for AwsStore {
             self.transact_put(
                 stored.to_item(ShareItem::key_in_session(&share.session, &share.handle))?,
             )?,
-            // Whoever deletes the session meanwhile would miss it.
+            // A concurrent deletion of the session would miss the share.
             self.transact_update(ItemChange {
                 key: listed,
                 expression: "SET #shared_at_ms = :now",
@@ -72,7 +72,8 @@ impl Shares for AwsStore {
         if self.get_item(listed.clone()).await?.is_none() {
             return Ok(false);
         }
-        // What the list leads to goes first: who is interrupted finds it there again.
+        // The handle's item is deleted first; after an interruption, the session's item still lists the
+        // handle.
         self.delete_item(deletion_of(ShareItem::key(&session.tenant, handle))).await?;
         self.delete_item(deletion_of(listed)).await?;
         Ok(true)
@@ -100,7 +101,7 @@ impl AwsStore {
         Ok(items)
     }
 
-    /// Whether it has not expired: what has may stay for some days.
+    /// Returns true if the share has not expired; expired items may stay for some days.
     fn is_current(&self, item: &ShareItem) -> bool {
         item.expires > self.now_ms().div_euclid(1_000)
     }

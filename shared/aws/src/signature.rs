@@ -1,4 +1,4 @@
-//! Signatures of requests, as a service on a laptop checks them that has no other way to know its own.
+//! Verification of request signatures, for local services without another access check.
 
 use std::time::SystemTime;
 
@@ -10,27 +10,27 @@ use djinn_runtime::port::secret::Secret;
 
 use crate::settings::LOCAL_ACCESS_KEY;
 
-/// A request that says that it is signed.
+/// A request with a signature to verify.
 #[derive(Debug, Clone, Copy)]
 pub struct SignedRequest<'a> {
-    /// The HTTP method is written in capitals, such as `GET`.
+    /// The HTTP method in capitals, such as `GET`.
     pub method: &'a str,
-    /// With the query behind it.
+    /// The path, with the query.
     pub path: &'a str,
     /// Names in small letters, and values.
     pub headers: &'a [(&'a str, &'a str)],
-    /// The body holds every byte of the request, since the signature covers them all.
+    /// The full body, covered by the signature.
     pub body: &'a [u8],
 }
 
-/// Whether a request is signed in its headers with this secret key and [`LOCAL_ACCESS_KEY`] (Signature
-/// Version 4). How old the signature is does not matter.
+/// Returns true if a request's headers have a valid signature (Signature Version 4) for this secret key and
+/// [`LOCAL_ACCESS_KEY`]. The age of the signature is not checked.
 #[must_use]
 pub fn is_signed(request: SignedRequest<'_>, key: &Secret) -> bool {
     signature_pair(request, key).is_some_and(|(given, right)| are_equal(&given, &right))
 }
 
-/// The signature that a request bears, and the one that it should.
+/// Returns the actual and the expected signature.
 fn signature_pair(request: SignedRequest<'_>, key: &Secret) -> Option<(String, String)> {
     let header = |wanted: &str| {
         let found = request.headers.iter().find(|(name, _)| *name == wanted);
@@ -66,7 +66,7 @@ fn signature_pair(request: SignedRequest<'_>, key: &Secret) -> Option<(String, S
     Some((part("Signature")?.to_owned(), right))
 }
 
-/// The text has the form `20261122T143802Z`, in UTC; `None` if it is no such time.
+/// Parses a time of the form `20261122T143802Z`, in UTC; `None` if invalid.
 fn parse_amz_date(text: &str) -> Option<SystemTime> {
     let part = |from: usize, to: usize| text.get(from..to);
     let (year, month, day) = (part(0, 4)?, part(4, 6)?, part(6, 8)?);
@@ -76,7 +76,7 @@ fn parse_amz_date(text: &str) -> Option<SystemTime> {
     SystemTime::try_from(time).ok()
 }
 
-/// Compares in a time that says nothing of where two texts of one length differ.
+/// Compares two texts of equal length in constant time.
 fn are_equal(one: &str, other: &str) -> bool {
     let differ = one.bytes().zip(other.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
     one.len() == other.len() && differ == 0

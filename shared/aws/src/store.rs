@@ -1,4 +1,4 @@
-//! The store: one table and one bucket.
+//! The store: a table and a bucket.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::key::{Attributes, ItemKey};
 use crate::sample_cache::SampleCache;
 use crate::throttle::{RetrySchedule, retry_throttled};
 
-/// Journals, leases, mailboxes, live logs and files in one table and one bucket. Implements the
-/// runtime's `Store`; cloning shares its clients.
+/// Journals, leases, mailboxes, live logs and files in one table and one bucket. Implements the runtime's
+/// `Store`; clones share the clients.
 ///
-/// Items are deleted by DynamoDB some time after their expiry, within two days typically. Until
-/// then they are still read, and nothing depends on their absence.
+/// DynamoDB deletes expired items with a delay, typically within two days. Reads may return expired items
+/// until then, and no logic depends on their absence.
 #[derive(Debug, Clone)]
 pub struct AwsStore {
     pub(crate) clients: Arc<Clients>,
@@ -31,15 +31,15 @@ pub struct AwsStore {
     page_permits: Arc<Semaphore>,
 }
 
-/// Pages of journals that are read at once: while it is, one takes up several times its size.
+/// Maximum number of journal pages read at once: during a read, a page takes several times its size.
 const PAGES_AT_ONCE: usize = 16;
 
-/// What came of changing one item under a condition.
+/// The outcome of a conditional change of an item.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ChangeResult {
-    /// The item as it is now.
+    /// The changed item.
     Done(Attributes),
-    /// The condition failed: the item as it is, empty if there is none.
+    /// The condition failed; contains the stored item, empty if missing.
     Refused(Attributes),
 }
 
@@ -55,7 +55,7 @@ impl AwsStore {
 
     /// Leave to read a page of a journal, while this is kept.
     pub(crate) async fn acquire_page_permit(&self) -> Option<SemaphorePermit<'_>> {
-        // It is never closed.
+        // The semaphore is never closed.
         self.page_permits.acquire().await.ok()
     }
 
@@ -67,13 +67,14 @@ impl AwsStore {
         &self.clients.settings.table
     }
 
-    /// Unix milliseconds. Orders the files of a session; nothing is decided by it.
+    /// Returns the time in Unix milliseconds. Used to order a session's files; no other decision depends on
+    /// this clock.
     pub(crate) fn now_ms(&self) -> i64 {
         let now = self.time.now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
     }
 
-    /// The item of this key, if there is one. Strongly consistent.
+    /// Returns the item with this key, if any, by a strongly consistent read.
     pub(crate) async fn get_item(&self, key: ItemKey) -> Result<Option<Attributes>, StoreError> {
         let request = self
             .dynamodb()
@@ -88,12 +89,12 @@ impl AwsStore {
         }
     }
 
-    /// Puts an item, replacing one of its key.
+    /// Puts an item, replacing an item with the same key.
     pub(crate) async fn put_item(&self, item: Attributes) -> Result<(), StoreError> {
         self.put_with_retry(RetrySchedule::NONE, item).await
     }
 
-    /// Puts an item, replacing one of its key, when there is room for it.
+    /// Puts an item, replacing an item with the same key, with retries while throttled.
     pub(crate) async fn put_with_retry(
         &self,
         patience: RetrySchedule,
@@ -107,7 +108,7 @@ impl AwsStore {
         }
     }
 
-    /// Puts an item, replacing one of its key; `false` if the condition fails.
+    /// Puts an item, replacing an item with the same key. Returns false if the condition fails.
     pub(crate) async fn put_item_if(
         &self,
         item: Attributes,
@@ -129,8 +130,8 @@ impl AwsStore {
         }
     }
 
-    /// Deletes an item, unless its condition fails; the change's expression is not used. One that is
-    /// gone already is no error.
+    /// Deletes an item unless the condition fails; the change's expression is not used. A missing item is not
+    /// an error.
     pub(crate) async fn delete_item(&self, change: ItemChange<'_>) -> Result<(), StoreError> {
         let request = self
             .dynamodb()
@@ -156,7 +157,7 @@ impl AwsStore {
         self.update_with_retry(RetrySchedule::NONE, change).await
     }
 
-    /// Changes one item when there is room for that.
+    /// Changes one item, with retries while throttled.
     pub(crate) async fn update_with_retry(
         &self,
         patience: RetrySchedule,

@@ -1,4 +1,4 @@
-//! Responses that are streamed to a user, counted where their number has a bound.
+//! Streams of a user, counted if their number is limited.
 
 use djinn_core::id::RunId;
 use djinn_runtime::port::stream::{StreamPermit, Streams};
@@ -7,7 +7,7 @@ use djinn_runtime::port::{StoreError, UserKey};
 use crate::item::permits::{PermitsItem, permit_name, streams_key};
 use crate::store::AwsStore;
 
-/// Seconds that the permits are kept after the last of them is over.
+/// Retention in seconds of the permits after the last permit's end.
 const RETENTION_S: i64 = 60 * 60;
 
 impl Streams for AwsStore {
@@ -46,7 +46,7 @@ impl AwsStore {
     }
 }
 
-/// Of the permits of streams that show this run, the one that is over first.
+/// Returns the permit with the earliest end among the run's streams.
 fn oldest_permit(run: &RunId, taken: &PermitsItem) -> Option<String> {
     let shows_it = |permit: &&String| permit.split('.').nth(1) == Some(run.as_str());
     taken.permits.iter().find(shows_it).cloned()

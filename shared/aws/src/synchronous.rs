@@ -1,4 +1,4 @@
-//! Synchronous invocations of functions whose environments may all be at work.
+//! Synchronous invocations of functions with limited environments.
 
 use std::time::Duration;
 
@@ -12,23 +12,23 @@ use djinn_core::id::TenantId;
 
 use crate::clients::Clients;
 
-/// How often a job is handed over while all environments of the function are at work.
+/// Maximum number of attempts while all environments of the function are busy.
 const ATTEMPTS: u32 = 3;
-/// The most that is waited before the second attempt, and for twice as long before the third.
+/// Maximum wait before the second attempt; twice as long before the third.
 const BACKOFF_MS: u64 = 600;
 
-/// One job of a function's.
+/// A job for a function.
 pub(crate) struct FunctionJob<'a> {
     pub function: &'a str,
-    /// Whose environments do it, where each tenant has environments of its own.
+    /// The tenant, for functions with separate environments for each tenant.
     pub tenant: Option<&'a TenantId>,
     pub payload: Vec<u8>,
-    /// How long it is waited for: the function's own time-out, and a cold start.
+    /// Timeout of the invocation: the function's timeout, and a cold start.
     pub patience: Duration,
 }
 
 impl FunctionJob<'_> {
-    /// Hands the job over until an environment takes it, and waits for what the function says.
+    /// Invokes the function, with retries while busy, and returns its response.
     pub(crate) async fn invoke(
         &self,
         clients: &Clients,
@@ -52,7 +52,7 @@ impl FunctionJob<'_> {
             .connect_timeout(clients.settings.timeouts.connect)
             .operation_attempt_timeout(self.patience)
             .build();
-        // A job whose time was over once is not done again.
+        // A job is not repeated after a timeout.
         let patient =
             Config::builder().timeout_config(timeouts).retry_config(RetryConfig::disabled());
         let client = clients.lambda().await;
@@ -63,7 +63,7 @@ impl FunctionJob<'_> {
     }
 }
 
-/// Whether there is no room for a job at the moment, neither in the function nor in its network.
+/// Returns true if the function or its network has no capacity at the moment.
 pub(crate) fn is_busy(error: &SdkError<InvokeError>) -> bool {
     matches!(
         error.code().unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! The whole table on one screen.
+//! The list of all items in the table.
 
 use djinn_runtime::port::StoreError;
 
@@ -25,92 +25,92 @@ use crate::key::{
     SHARE, SORT, STREAMS, UPLOADS,
 };
 
-/// Everything in the table: partition key, sort key, whose it is, and whether it changes. Every
-/// partition key starts with `<tenant>#`, left out here. Stored names are never reused.
+/// All items in the table: partition key, sort key, owner, and changes. Every partition key starts with
+/// `<tenant>#`, left out here. Stored names are never reused.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TableItem {
     /// `RUN#<run>` / `META`
-    /// where the run stands, its session, its lease. Changed by lease, status and watchers, each
-    /// under a condition of its own.
+    /// the run's status, session and lease. Changed by lease, status and watchers, each with its own
+    /// condition.
     Run(Box<RunItem>),
     /// `RUN#<run>` / `J#<n, 10 digits>`
-    /// a journal record: inputs and entries, or the pointer to them; of a child's first one the pointer
-    /// to what it shares with its round. Written once.
+    /// a journal record: inputs and entries, or a pointer. A child's first record also points to the part
+    /// shared by its round. Written once.
     Record(RecordItem),
     /// `RUN#<run>` / `IN#<mail id>`
-    /// a message to the run, or the pointer to it. Replaced by one of the same id, deleted once it is recorded.
+    /// a message to the run, or a pointer. Replaced by a message with the same id, deleted after recording.
     Mail(MailItem),
     /// `LIVE#<run>#<shard>` / `<time, 13 digits>#<writer>#<offset, 10 digits>`
     /// previews for viewers. Written once, expires within minutes.
     Live(LiveItem),
     /// `SESSION#<hash of owner>#<session>` / `META`
-    /// the run that is being answered. Changed only with the run it names.
+    /// the active run. Changed only together with this run.
     Session(SessionItem),
     /// `SESSION#<hash of owner>#<session>` / `RUN#<started ms, 13 digits>#<run>`
-    /// an ended run: its status, and its question and answer, or the pointer to them. Written once.
+    /// an ended run: status, question and answer, or a pointer. Written once.
     Exchange(ExchangeItem),
     /// `SESSION#<hash of owner>#<session>` / `MEMORY`
-    /// the summary of a session's oldest exchanges, or the pointer to it. Replaced by the end of each run that made one.
+    /// the summary of a session's oldest exchanges, or a pointer. Replaced at the end of each run with a new
+    /// summary.
     Memory(MemoryItem),
     /// `SESSION#<hash of owner>#<session>` / `FILE#<name>`
     /// the newest content of a product file. Replaced by writing the file again.
     File(FileItem),
     /// `SESSION#<hash of owner>#<session>` / `EXPECTED#<name>`
-    /// a file that a client was given an upload URL for. Becomes a `File` once its bytes are there.
+    /// a file announced for upload. Becomes a `File` after the upload.
     ExpectedFile(ExpectedFileItem),
     /// `SESSION#<hash of owner>#<session>` / `UPLOADS`
-    /// the upload URLs that were given out and may still be used. Changed by each one, under a condition,
-    /// and by the arrival of its file.
+    /// the permits of upload URLs still valid. Changed by each URL, under a condition, and by the arrival of
+    /// its file.
     Uploads(PermitsItem),
     /// `SHARE#<handle>` / `META`, and `SESSION#<hash of owner>#<session>` / `SHARE#<handle>`
-    /// a share: the handle leads to the session, and the session to its handles. Written once, both
-    /// together; expires with the session as it stood then.
+    /// a share, from the handle to the session and from the session to its handles. Both are written once,
+    /// together; the expiry is the session's at this time.
     Share(ShareItem),
     /// `USER#<user>` / `REQUEST#<request label>`
-    /// the session in which a user asked the newest request of that label. The last writer wins.
+    /// the session of a user's newest request with the label. The last writer wins.
     Request(RequestItem),
     /// `USER#<user>` / `SESSION#<session>`
-    /// one of a user's conversations. Changed by each run of it.
+    /// an entry of a user's sessions. Changed by each run of the session.
     UserSession(UserSessionItem),
     /// `USER#<user>` / `RUN#<started ms, 13 digits>#<run>`
-    /// one of a user's runs: its status as of its start, then of its end.
+    /// an entry of a user's runs, with the status at the start, then at the end.
     UserRun(UserRunItem),
     /// `USER#<user>` / `DAY#<yyyy-mm-dd>`
-    /// what a user's model calls used up in a day, and what is held for those at work. Changed by each
-    /// call, under a condition; there is none where days have no budget.
+    /// the use of a user's model calls in a day, and the holds of active calls. Changed by each call, under a
+    /// condition; absent without daily budgets.
     Day(DayItem),
     /// `USER#<user>` / `MINUTE#<minute since 1970>`
-    /// how many runs a user started in a minute. Changed by each, under a condition; expires within
-    /// hours. There is none where minutes have no bound.
+    /// the number of a user's runs started in a minute. Changed by each start, under a condition; expires
+    /// within hours. Absent without a limit per minute.
     Minute(MinuteItem),
     /// `USER#<user>` / `ACTIVE`
-    /// the user's runs at work. Changed by each one's start, under a condition, and end; there is none
-    /// where their number has no bound.
+    /// the user's active runs. Changed by each start, under a condition, and by each end; absent without a
+    /// limit.
     Active(ActiveItem),
     /// `USER#<user>` / `STREAMS`
-    /// the responses that are streamed to the user. Changed by each one's beginning, under a condition, and
-    /// end; there is none where their number has no bound.
+    /// the user's streams. Changed by each start, under a condition, and by each end; absent without a limit.
     Streams(PermitsItem),
     /// `TOOL#<hash of user>#<tool>` / `CALLS`
-    /// what the newest calls of a tool came to. Changed by each invocation that made some, of runs that
-    /// ask people; expires after three months without any.
+    /// samples of a tool's newest calls. Changed by each invocation with calls, of runs with human requests
+    /// enabled. Expires three months after the last call.
     Calls(CallsItem),
 }
 
-/// What creating the table needs to know. `template.yaml` and the local store agree with it.
+/// The parameters for creating the table. `template.yaml` and the local store must match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableDefinition {
     /// The partition key, a string.
     pub partition_key: &'static str,
     /// The sort key, a string.
     pub sort_key: &'static str,
-    /// The attribute that holds an item's expiry in Unix seconds.
+    /// The attribute with an item's expiry in Unix seconds.
     pub expiry: &'static str,
-    /// How the table is paid for.
+    /// The table's billing mode.
     pub billing_mode: &'static str,
 }
 
-/// The table's definition. It has no index and no stream.
+/// Returns the table's definition, without indexes and streams.
 #[must_use]
 pub fn table_definition() -> TableDefinition {
     TableDefinition {
@@ -122,10 +122,10 @@ pub fn table_definition() -> TableDefinition {
 }
 
 impl TableItem {
-    /// Reads any item by its key; `None` for one of a kind that newer code may have added.
+    /// Reads any item by its key; `None` for a kind unknown to this code.
     ///
     /// # Errors
-    /// `Unreadable` for attributes that do not fit the key.
+    /// Returns `Unreadable` if the attributes do not match the key.
     pub(crate) fn from_item(item: Attributes) -> Result<Option<Self>, StoreError> {
         let text = |name: &str| item.get(name).and_then(|v| v.as_s().ok()).map(String::as_str);
         let (pk, sk) = (text(PARTITION).unwrap_or_default(), text(SORT).unwrap_or_default());

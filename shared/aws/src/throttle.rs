@@ -1,8 +1,8 @@
-//! Writes that their partition has no room for at the moment.
+//! Retries of writes to throttled partitions.
 //!
-//! A partition takes 1 000 units a second. What a thousand children tell their run when they end together
-//! is five times that, and its journal is in the same partition: so its records are tried again soon
-//! and often, and messages make room for them.
+//! A partition takes 1 000 units a second. A thousand children ending together send their run five times as
+//! much, and the run's journal is in the same partition. So records are retried early and often, and messages
+//! leave room for records.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use crate::conflict::retry_conflicts;
 use crate::error::is_throttled;
 
-/// How long a write waits for room, beyond the attempts of the SDK.
+/// The retries of a throttled write, in addition to the SDK's attempts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RetrySchedule {
     /// The rounds of attempts include the first, and each has the SDK's own attempts.
     rounds: u32,
-    /// The most that is waited before the second; doubled for each one after.
+    /// Maximum wait before the second round, doubled for each later round.
     first_wait: Duration,
-    /// The most that is ever waited.
+    /// Maximum wait before any round.
     max_wait: Duration,
 }
 
@@ -27,28 +27,26 @@ impl RetrySchedule {
     pub(crate) const NONE: Self =
         Self { rounds: 1, first_wait: Duration::ZERO, max_wait: Duration::ZERO };
 
-    /// A record, alone or in a transaction. Whoever writes it has nothing else to do: about eight seconds
-    /// in all.
+    /// For a record, alone or in a transaction. The writer has no other work: about eight seconds in all.
     pub(crate) const RECORD: Self = Self {
         rounds: 20,
         first_wait: Duration::from_millis(50),
         max_wait: Duration::from_secs(1),
     };
 
-    /// A message, or its removal. There may be a thousand of them, so they spread: over about twelve
-    /// seconds in all.
+    /// For a message or its removal. Up to a thousand writes are spread over about twelve seconds.
     pub(crate) const MAIL: Self =
         Self { rounds: 6, first_wait: Duration::from_secs(1), max_wait: Duration::from_secs(8) };
 
-    /// How long to wait after so many rounds, from 1, before the next one. Full jitter: `jitter` in
-    /// `0.0..1.0` chooses a point between nothing and the most. `None` when there is none left.
+    /// Returns the wait after a round, counted from 1, or `None` after the last. Full jitter: `jitter` in
+    /// `0.0..1.0` selects a wait between zero and the maximum.
     pub(crate) fn wait_after(self, round: u32, jitter: f64) -> Option<Duration> {
         let doubled = self.first_wait.saturating_mul(1 << (round - 1).min(16));
         (round < self.rounds).then(|| doubled.min(self.max_wait).mul_f64(jitter))
     }
 }
 
-/// Sends a request until its partition has room for it and no transaction is in its way.
+/// Sends a request until the partition has capacity and no transaction conflicts.
 pub(crate) async fn retry_throttled<T, E, R, F>(
     patience: RetrySchedule,
     mut send: impl FnMut() -> F,

@@ -1,4 +1,4 @@
-//! Transactions, and what made them fail.
+//! Transactions and their failures.
 
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
@@ -16,30 +16,29 @@ use crate::key::Attributes;
 use crate::store::AwsStore;
 use crate::throttle::RetrySchedule;
 
-/// What came of a transaction.
+/// The outcome of a transaction.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TransactionResult {
-    /// All of it is written.
+    /// All items were written.
     Done,
     /// Nothing is written: the conditions of some items failed.
     Refused(RefusedItems),
 }
 
-/// Which items of a transaction were refused, in their order, and what is stored in their places:
-/// nothing but an empty map where there is no item.
+/// The rejected items of a transaction in order, each with the stored item; an empty map means no item.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RefusedItems(Vec<Option<Attributes>>);
 
 impl RefusedItems {
-    /// What is stored in the place of an item, if it was refused.
+    /// Returns the stored item at `index`, if rejected.
     pub(crate) fn of(&self, index: usize) -> Option<&Attributes> {
         self.0.get(index).and_then(Option::as_ref)
     }
 }
 
 impl AwsStore {
-    /// Writes all of these or none. After conflicts with other transactions and throttling it is as
-    /// patient as a record that is written alone; a failed condition is never tried again.
+    /// Writes all items or none. Conflicts and throttling are retried as for a single record; a failed
+    /// condition is never retried.
     pub(crate) async fn write_transaction(
         &self,
         items: Vec<TransactWriteItem>,
@@ -55,7 +54,7 @@ impl AwsStore {
             if let Some(refusals) = cause.and_then(refused_items) {
                 return Ok(TransactionResult::Refused(refusals));
             }
-            // What meets something in its way besides is too large nevertheless.
+            // An excessive size takes precedence over other reasons.
             if cause.is_some_and(is_item_too_large) {
                 return Err(too_large_error(self.table_request("TransactWriteItems"), "item size"));
             }
@@ -68,7 +67,7 @@ impl AwsStore {
         }
     }
 
-    /// Puts an item, refused if there is one of its key.
+    /// Returns a put, rejected if the key exists.
     pub(crate) fn transact_create(
         &self,
         item: Attributes,
@@ -78,12 +77,12 @@ impl AwsStore {
         self.transact_put_if(item, Some(&condition))
     }
 
-    /// Puts an item, replacing one of its key.
+    /// Returns a put, replacing an item with the same key.
     pub(crate) fn transact_put(&self, item: Attributes) -> Result<TransactWriteItem, StoreError> {
         self.transact_put_if(item, None)
     }
 
-    /// Puts an item, replacing one of its key, under a condition.
+    /// Returns a conditional put, replacing an item with the same key.
     pub(crate) fn transact_put_if(
         &self,
         item: Attributes,
@@ -101,7 +100,7 @@ impl AwsStore {
         Ok(TransactWriteItem::builder().put(put).build())
     }
 
-    /// Changes an item, or makes it.
+    /// Returns an update, creating a missing item.
     pub(crate) fn transact_update(
         &self,
         change: ItemChange<'_>,
@@ -148,7 +147,7 @@ fn incomplete_transaction(error: &dyn std::fmt::Display) -> StoreError {
     StoreError::Unreadable(format!("incomplete transaction: {error}"))
 }
 
-/// The items whose conditions failed, if any did.
+/// Returns the items with failed conditions, if any.
 fn refused_items(error: &TransactWriteItemsError) -> Option<RefusedItems> {
     let TransactWriteItemsError::TransactionCanceledException(canceled) = error else {
         return None;
@@ -161,7 +160,7 @@ fn refused_item(reason: &CancellationReason) -> Option<Attributes> {
     (reason.code() == Some(CONDITION_FAILED)).then(|| reason.item().cloned().unwrap_or_default())
 }
 
-/// Whether an item of the transaction, or all of it, is larger than the table takes.
+/// Returns true if an item or the whole transaction exceeds the table's size limit.
 fn is_item_too_large(error: &TransactWriteItemsError) -> bool {
     let says = |code: Option<&str>, message: Option<&str>| {
         is_too_large(code.unwrap_or_default(), message.unwrap_or_default())
@@ -173,7 +172,7 @@ fn is_item_too_large(error: &TransactWriteItemsError) -> bool {
     says(error.code(), error.message())
 }
 
-/// Whether the same transaction may succeed when it is made again.
+/// Returns true if a retry of the same transaction may succeed.
 fn is_retryable(error: &TransactWriteItemsError) -> bool {
     if let TransactWriteItemsError::TransactionCanceledException(canceled) = error {
         let reasons = canceled.cancellation_reasons().iter();

@@ -1,17 +1,17 @@
-//! Where texts of a deployment may lie in its bucket.
+//! Valid prefixes for a deployment's texts in the bucket.
 
-/// What every prefix begins with: there the functions may read, and nobody may write through them.
+/// The start of every prefix: read-only for the functions.
 const ROOT: &str = "config/";
 
 /// The most bytes of a prefix.
 const MAX_PREFIX: usize = 200;
 
-/// A text that is no prefix below `config/`.
+/// The error for a text that is not a prefix below `config/`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a prefix of the bucket begins with `config/`, with names of a-z A-Z 0-9 _ - . below it")]
 pub struct InvalidPrefix;
 
-/// A prefix as keys begin with it, with a `/` at its end.
+/// Parses a prefix, and adds a final `/`.
 pub(super) fn parse_prefix(text: &str) -> Result<String, InvalidPrefix> {
     let prefix = text.strip_suffix('/').unwrap_or(text);
     let below = prefix.strip_prefix(ROOT).ok_or(InvalidPrefix)?;
@@ -19,7 +19,7 @@ pub(super) fn parse_prefix(text: &str) -> Result<String, InvalidPrefix> {
     if is_prefix { Ok(format!("{prefix}/")) } else { Err(InvalidPrefix) }
 }
 
-/// The prefix and the name of one text, of which the prefix may be the root.
+/// Splits a path into the prefix and the text's name; the prefix may be the root.
 pub(super) fn parse_path(text: &str) -> Result<(String, String), InvalidPrefix> {
     let (place, name) = text.rsplit_once('/').ok_or(InvalidPrefix)?;
     if !is_segment(name) || name.starts_with('.') {

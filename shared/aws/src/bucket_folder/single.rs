@@ -1,4 +1,4 @@
-//! A text of the bucket that needs no manifest, since it is the only one.
+//! A single text of the bucket, without a manifest.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use tokio::sync::Mutex;
 use super::small::{ReadFailure, read_small};
 use crate::store::AwsStore;
 
-/// One text of the bucket, asked for by its `ETag`.
+/// A text of the bucket, revalidated by `ETag`.
 #[derive(Debug)]
 pub struct BucketText {
     store: AwsStore,
-    /// The beginning of its key, with a `/` at its end.
+    /// The start of the text's key, with a final `/`.
     prefix: String,
     name: String,
     known: Mutex<KnownText>,
 }
 
-/// What was read before.
+/// The last version read.
 #[derive(Debug, Default)]
 struct KnownText {
     etag: Option<String>,
-    /// The text of that `ETag`, or why it is none.
+    /// The text for the `ETag`, or the reason for rejecting the object as text.
     text: Option<Result<Arc<str>, String>>,
 }
 
@@ -32,7 +32,7 @@ impl BucketText {
         Self { store, prefix, name, known: Mutex::default() }
     }
 
-    /// The text as it is now, or what is wrong with it.
+    /// Returns the current text, or an error message.
     async fn read_now(&self, known: &mut KnownText) -> Result<Arc<str>, String> {
         let key = format!("{}{}", self.prefix, self.name);
         match read_small(&self.store, &key, known.etag.as_deref(), MAX_TEXT).await {

@@ -10,8 +10,7 @@ use djinn_runtime::port::text_folder::MAX_TEXT;
 
 use crate::store::AwsStore;
 
-/// The longest that an object is waited for, with all its bytes. What is asked for comes twice one after the
-/// other, within the time that a source has.
+/// Maximum time for one read, including all bytes. A source has time for two consecutive reads.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
 /// An object of a few bytes.
@@ -20,23 +19,23 @@ pub(super) struct SmallObject {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Why a small object was not had.
+/// A failed read of a small object.
 #[derive(Debug)]
 pub(super) enum ReadFailure {
-    /// The object is the one that was had before.
+    /// The object has not changed since the given `ETag`.
     NotModified,
     /// No object has this name.
     Missing,
-    /// It has more bytes than it may have.
+    /// The object exceeds the maximum size.
     TooLong,
-    /// S3 refuses, with this code.
+    /// S3 rejected the request with this code.
     Refused(String),
-    /// No answer came, or not all of it.
+    /// No response, or an incomplete response.
     Unreachable,
 }
 
 impl SmallObject {
-    /// Its text, or why it is none.
+    /// Returns the object's text, or an error message for invalid text.
     pub(super) fn into_text(self) -> Result<Arc<str>, String> {
         let text = String::from_utf8(self.bytes).map_err(|_| "is not UTF-8".to_owned())?;
         Ok(text.into())
@@ -44,7 +43,7 @@ impl SmallObject {
 }
 
 impl ReadFailure {
-    /// What is wrong with a text, as the rest of a sentence.
+    /// Returns the problem as the rest of a sentence.
     pub(super) fn to_sentence(&self) -> String {
         match self {
             Self::Missing => "is not there".to_owned(),
@@ -57,7 +56,7 @@ impl ReadFailure {
     }
 }
 
-/// An object of at most so many bytes, unless it is the one of this `ETag`.
+/// Reads an object of at most `most` bytes, unless the `ETag` still matches.
 pub(super) async fn read_small(
     store: &AwsStore,
     key: &str,

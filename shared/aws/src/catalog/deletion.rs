@@ -1,8 +1,7 @@
-//! Deleting a session and everything of it.
+//! Deletion of a session with all contents.
 //!
-//! What is needed to find the rest goes last, at every level, so that a deletion that was
-//! interrupted finds what is left when it is made again. What a question that comes meanwhile writes
-//! has other keys, or fails the condition.
+//! At every level, items that lead to others are deleted last, so a repeated deletion finds the remaining
+//! items after an interruption. A concurrent question writes under other keys, or fails its condition.
 
 use std::collections::BTreeSet;
 
@@ -35,15 +34,15 @@ use crate::object::run_prefix;
 use crate::query::{Query, after_prefix};
 use crate::store::AwsStore;
 
-/// Items or objects that are deleted at once.
+/// Maximum number of concurrent deletions.
 const AT_ONCE: usize = 16;
 
-/// What is forgotten of a session.
+/// The parts of a session to delete.
 struct SessionRemoval {
     session: SessionKey,
-    /// The turns are the session's whole items, one for each of its ended runs.
+    /// All items of the session's ended runs, one for each run.
     turns: Vec<Attributes>,
-    /// When its newest run was asked, Unix milliseconds.
+    /// The start of the newest run, Unix milliseconds.
     newest_at_ms: i64,
 }
 
@@ -67,7 +66,7 @@ impl AwsStore {
         for turn in turns {
             forgetting.add_turn(turn);
         }
-        // First of all: what it sums up must not come back once the runs are gone.
+        // Deleted first: a summary must not survive its runs.
         self.delete_item(deletion_of(MemoryItem::key(&forgetting.session))).await?;
         self.delete_turns(&forgetting).await?;
         self.delete_files(&forgetting.session).await?;
@@ -76,7 +75,7 @@ impl AwsStore {
         Ok(SessionDeletion::Done)
     }
 
-    /// Its runs, and after each its turn, which leads to it.
+    /// Deletes the session's runs. Each turn is deleted after its run, because the turn leads to the run.
     async fn delete_turns(&self, forgetting: &SessionRemoval) -> Result<(), StoreError> {
         for turn in &forgetting.turns {
             if let Some(run) = run_of(turn) {
@@ -87,7 +86,7 @@ impl AwsStore {
         Ok(())
     }
 
-    /// A run, all below it, and where lists and labels name it; its metadata last.
+    /// Deletes a run with all children, list entries and labels; the metadata goes last.
     async fn delete_run(&self, key: &RunKey) -> Result<(), StoreError> {
         let Some(item) = self.get_item(RunItem::key(key)).await? else { return Ok(()) };
         let run = RunItem::from_item(item)?;
@@ -110,7 +109,7 @@ impl AwsStore {
         self.delete_partition(run_partition(key)).await
     }
 
-    /// All that is below a run, the lowest first: a journal leads to those below it.
+    /// Deletes all descendants of a run, deepest first, because a journal leads to its children.
     fn delete_children<'a>(&'a self, key: &'a RunKey) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             for child in self.find_children(key).await? {
@@ -122,7 +121,7 @@ impl AwsStore {
         })
     }
 
-    /// What is right below a run. Of one that cannot be read, it is left to expire.
+    /// Returns the children of a run. Children of an unreadable run are left to expire.
     async fn find_children(&self, key: &RunKey) -> Result<BTreeSet<ChildId>, StoreError> {
         let (mut children, mut from, mut size) = (BTreeSet::new(), 0, PageSize::FOR_FOLD);
         loop {
@@ -154,7 +153,7 @@ impl AwsStore {
         self.delete_item(deletion_of(uploads_key(session))).await
     }
 
-    /// The session itself, and where its owner's list names it, unless another run has begun.
+    /// Deletes the session's metadata and the entry in its owner's list, unless a new run has started.
     async fn delete_list_items(&self, forgetting: SessionRemoval) -> Result<(), StoreError> {
         let SessionRemoval { session, newest_at_ms, .. } = forgetting;
         self.delete_item(ItemChange {
@@ -173,7 +172,7 @@ impl AwsStore {
         .await
     }
 
-    /// Every item of a partition, its metadata last.
+    /// Deletes every item of a partition, metadata last.
     async fn delete_partition(&self, partition: String) -> Result<(), StoreError> {
         let all = Query::range(partition, FIRST_SORT, LAST_SORT);
         let is_meta = |item: &Attributes| key_of(item).sk == META;
@@ -209,7 +208,7 @@ impl SessionRemoval {
     }
 }
 
-/// The deletion of an item, whatever it holds.
+/// Returns the unconditional deletion of an item.
 fn deletion_of(key: ItemKey) -> ItemChange<'static> {
     ItemChange { key, expression: "", condition: "", values: Attributes::new() }
 }

@@ -1,4 +1,4 @@
-//! What was said in a session.
+//! The turns of a session.
 
 use djinn_core::conversation::Exchange;
 use djinn_core::status::RunStatus;
@@ -15,7 +15,7 @@ use crate::object::skip_unreadable;
 use crate::query::Query;
 use crate::store::AwsStore;
 
-/// Long exchanges that are fetched from the bucket at once.
+/// Maximum number of long exchanges fetched at once from the bucket.
 const FETCHED_AT_ONCE: usize = 10;
 
 impl AwsStore {
@@ -25,7 +25,7 @@ impl AwsStore {
         after: Option<&RunPosition>,
         limit: usize,
     ) -> Result<ListPage<SessionTurn, RunPosition>, StoreError> {
-        // One more than is shown, and the place itself.
+        // An extra item to detect another page, and the position itself.
         let query = older_runs_query(session_partition(session), after, limit + 2);
         let (active, ended) =
             tokio::try_join!(self.read_active_turn(session, after), self.query_items(query))?;
@@ -38,12 +38,12 @@ impl AwsStore {
             .last()
             .filter(|_| more)
             .map(|turn| RunPosition { started_at_ms: turn.started_at_ms, run: turn.run.clone() });
-        // It may have ended between the two reads.
+        // The run may have ended between the two reads.
         let active = active.filter(|active| ended.iter().all(|turn| turn.run != active.run));
         Ok(ListPage { items: active.into_iter().chain(ended).collect(), next })
     }
 
-    /// The run that is being answered, on the first page.
+    /// Returns the active run as a turn, on the first page only.
     async fn read_active_turn(
         &self,
         session: &SessionKey,
@@ -59,7 +59,7 @@ impl AwsStore {
         Ok(Some(SessionTurn { run: key.run, request, user, started_at_ms, status, exchange }))
     }
 
-    /// The run that a session is still answering, and what is known of it.
+    /// Returns the active run of a session with its metadata.
     pub(super) async fn active_run(
         &self,
         session: &SessionKey,
@@ -70,7 +70,7 @@ impl AwsStore {
         Ok(meta.filter(|meta| !meta.status.has_ended()).map(|meta| (key, meta)))
     }
 
-    /// What a run that has no answer yet was asked.
+    /// Returns the question of a run without an answer.
     async fn read_question(&self, key: &RunKey) -> Result<Option<Exchange>, StoreError> {
         let first = Query::range(run_partition(key), record_sort(0), record_sort(0));
         let Some(item) = self.query_items(first).await?.pop() else { return Ok(None) };

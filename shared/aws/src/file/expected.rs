@@ -1,4 +1,4 @@
-//! Expected files: they become files once their bytes are there.
+//! Expected files, promoted to files after the upload.
 
 use std::collections::BTreeMap;
 
@@ -21,12 +21,12 @@ use crate::store::AwsStore;
 use crate::table::TableItem;
 use crate::transaction::TransactionResult;
 
-/// Files that become ordinary ones at once.
+/// Maximum number of concurrent promotions.
 const PROMOTED_AT_ONCE: usize = 10;
 
 impl AwsStore {
-    /// The files among these items of a session, and the expected ones whose bytes have arrived, in
-    /// the order they were last written, oldest first. Those that have expired are none.
+    /// Returns the files among a session's items, and the expected files with complete uploads. Sorted by
+    /// time of the last write, oldest first; expired files are left out.
     pub(crate) async fn resolve_files(
         &self,
         session: &SessionKey,
@@ -57,8 +57,9 @@ impl AwsStore {
         Ok(files.into_iter().map(FileItem::into_file).collect())
     }
 
-    /// Which of these objects of a session are there, and what is known of each. One is looked for by
-    /// itself; of several, whose names say when they were announced, all since the first are listed.
+    /// Returns the existing objects of a session among `objects`, with their heads. A single object is looked
+    /// up directly. Several are found by listing all objects since the first announcement, because names sort
+    /// by time.
     pub(super) async fn find_uploaded(
         &self,
         session: &SessionKey,
@@ -71,7 +72,7 @@ impl AwsStore {
             let head = self.head_object(&key).await?;
             return Ok(head.map(|head| ((*first).to_owned(), head)).into_iter().collect());
         }
-        // Cut short, it sorts before itself.
+        // The listing is exclusive, so the start is the key without its last character.
         let before = key.get(..key.len() - 1);
         let prefix = kind_prefix(&folder, UPLOADED);
         let listed = self.list_objects(&prefix, before).await?.into_iter();
@@ -82,8 +83,8 @@ impl AwsStore {
         Ok(named.collect())
     }
 
-    /// Waits for a file from now on, under the first name that it may have, unless as many are waited for as
-    /// may be.
+    /// Expects an upload under the first available name. Returns false if the session has the maximum number
+    /// of expected uploads.
     pub(super) async fn expect_upload(
         &self,
         session: &SessionKey,
@@ -93,7 +94,7 @@ impl AwsStore {
             (uploads_key(session), expected.permit_name(), expected.expires);
         let take = || self.acquire_permit(&uploads, &permit, MAX_ANNOUNCED, until_s);
         if !take().await? {
-            // Those that have come since anybody looked are waited for no more.
+            // Promotes completed uploads, so that their permits become free.
             let waiting = Query::with_prefix(session_partition(session), EXPECTED);
             self.resolve_files(session, self.query_items(waiting).await?).await?;
             if !take().await? {
@@ -116,8 +117,8 @@ impl AwsStore {
         Err(no_free_name(&expected.file.name))
     }
 
-    /// The file, whose bytes are there; it is an ordinary one from now on. Where someone else's file has taken its
-    /// name since it was announced, it has the next free one.
+    /// Promotes a completed upload to an ordinary file. If another user's file has taken the name meanwhile,
+    /// the next free name is used.
     async fn promote_upload(
         &self,
         session: &SessionKey,
@@ -144,14 +145,14 @@ impl AwsStore {
             let items = vec![self.transact_delete(forget.clone())?, put];
             match self.write_transaction(items).await? {
                 TransactionResult::Done => is_promoted = true,
-                // Somebody else saw it arrive, or it was announced anew.
+                // Another process promoted the upload, or a newer announcement replaced the old.
                 TransactionResult::Refused(refused) if refused.of(0).is_some() => {}
                 TransactionResult::Refused(_) => continue,
             }
             break;
         }
         if let Err(error) = self.release_permits(&uploads_key(session), vec![permit]).await {
-            // It is free when the URL's time is over.
+            // The permit becomes free when the URL expires.
             tracing::warn!(%error, "an upload still counts that has arrived");
         }
         if is_promoted {

@@ -1,4 +1,4 @@
-//! Where a session's objects lie.
+//! Keys of a session's objects.
 
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file_url::Folder;
@@ -9,8 +9,9 @@ use crate::key::tenant_prefix;
 /// The kinds of a session's objects.
 const KINDS: [&str; 3] = [WRITTEN, UPLOADED, IN_TRANSIT];
 
-/// The key of an object in the bucket: `tenants/<tenant>/files/<owner>/<session>/<sha256>`, or `uploads` or
-/// `sandbox`. A `ProductFile` names its object without tenant and session, so that none can point into another's.
+/// Returns an object's key in the bucket: `tenants/<tenant>/files/<owner>/<session>/<sha256>`, or `uploads`
+/// or `sandbox`. A `ProductFile` names its object without tenant and session, so that no file can refer to
+/// another session's object.
 pub(crate) fn object_key(folder: &Folder, object: &str) -> Result<String, StoreError> {
     let kind = KINDS.into_iter().find(|kind| object.starts_with(kind));
     let name = kind.and_then(|kind| object.strip_prefix(kind));
@@ -22,12 +23,12 @@ pub(crate) fn object_key(folder: &Folder, object: &str) -> Result<String, StoreE
     }
 }
 
-/// Where all the objects of a folder lie.
+/// Returns the prefixes of all objects of a folder.
 pub(crate) fn all_prefixes(folder: &Folder) -> [String; 3] {
     KINDS.map(|kind| kind_prefix(folder, kind))
 }
 
-/// Where those of one kind lie.
+/// Returns the prefix of a folder's objects of one kind.
 pub(super) fn kind_prefix(folder: &Folder, kind: &str) -> String {
     let Folder { tenant, owner, session } = folder;
     format!("{}{kind}{}/{}/", tenant_prefix(tenant), owner.as_str(), session.as_str())

@@ -1,4 +1,4 @@
-//! URLs that clients read and write files by, without passing through a function.
+//! Presigned URLs, for clients to read and write files directly.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::error::store_error;
 use crate::item::expected_file::ExpectedFileItem;
 use crate::store::AwsStore;
 
-/// How much longer than its URL an expected file is waited for: an upload may take its time.
+/// Extra wait for an expected file after its URL expires, for slow uploads.
 const UPLOAD_SLACK_S: i64 = 60 * 60;
 
 impl FileUrls for AwsStore {
@@ -92,7 +92,7 @@ impl FileUrls for AwsStore {
 }
 
 impl AwsStore {
-    /// A URL that the object of a key is read by, whoever asks.
+    /// Returns a presigned URL to read an object; any holder of the URL can read.
     pub(crate) async fn presign_read(
         &self,
         key: &str,
@@ -105,7 +105,7 @@ impl AwsStore {
         }
     }
 
-    /// A request that writes an object of a key, whoever makes it: its URL, and its headers.
+    /// Returns a presigned request to write an object, URL and headers; any holder can write.
     pub(crate) async fn presign_write(
         &self,
         key: &str,
@@ -121,8 +121,9 @@ impl AwsStore {
     }
 }
 
-/// Each announcement has an object of its own, so that a later one cannot change the bytes of a file that
-/// a journal already names. They sort by time, so that those that are waited for stand together.
+/// Returns a new object name for an announcement. Every announcement has a separate object, so that a later
+/// upload cannot change the bytes of a journaled file. Names sort by time, so that expected uploads are
+/// adjacent.
 fn upload_object(file: &NewFile, size: u64, now_ms: i64) -> String {
     let NewFile { name, writer, .. } = file;
     let hash = sha256_hex(format!("{now_ms}/{size}/{writer}/{name}").as_bytes());
@@ -134,7 +135,7 @@ fn presigning_config(valid_for: Duration) -> Result<PresigningConfig, StoreError
         .map_err(|error| StoreError::Unreadable(format!("a URL's validity: {error}")))
 }
 
-/// A text's media type with its character set: ours are all UTF-8, and browsers guess otherwise.
+/// Returns a text's media type with the UTF-8 character set; browsers would guess another.
 fn with_charset(media_type: &str) -> String {
     match media_type.starts_with("text/") && !media_type.contains("charset") {
         true => format!("{media_type}; charset=utf-8"),

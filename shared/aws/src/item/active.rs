@@ -1,4 +1,4 @@
-//! `USER#<user>` / `ACTIVE`: a user's runs at work, where their number has a bound.
+//! `USER#<user>` / `ACTIVE`: a user's active runs, if their number is limited.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use djinn_runtime::port::{StoreError, UserKey};
 
 use crate::key::{ACTIVE, Attributes, ItemKey, user_partition};
 
-/// Runs at work. It is made and changed by updates within their transactions; a set of strings, whose
-/// size is what the bound is about, and which is not there when it is empty.
+/// The set of active runs, created and changed by updates within transactions. The limit applies to the size
+/// of the string set; an empty set has no attribute.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ActiveItem {
     pub(crate) runs: BTreeSet<RunId>,

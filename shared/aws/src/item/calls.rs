@@ -1,4 +1,4 @@
-//! `TOOL#<hash of user>#<tool>` / `CALLS`: what the newest calls of a tool came to.
+//! `TOOL#<hash of user>#<tool>` / `CALLS`: samples of a tool's newest calls.
 
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::call_history::CallSample;
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::read_item;
 use crate::key::{Attributes, CALLS, ItemKey, tool_partition};
 
-/// The newest calls of a tool. It is made and changed by updates only.
+/// A tool's newest calls. The item is only created and changed by updates.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CallsItem {
     pub(crate) samples: Vec<CallSample>,
-    /// Names the update that made it what it is.
+    /// The number of the last update.
     pub(crate) update: u64,
     pub(crate) expires: i64,
 }

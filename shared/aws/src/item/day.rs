@@ -1,4 +1,4 @@
-//! `USER#<user>` / `DAY#<day>`: what a user's model calls use up in a day.
+//! `USER#<user>` / `DAY#<day>`: the use of model calls by a user in a day.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use djinn_runtime::port::budget::{Amount, DayKey, Hold, Payer};
 
 use crate::key::{Attributes, DAY, ItemKey, PARTITION, user_partition};
 
-/// What the attribute of a hold begins with; the payer follows. Each is an attribute of its own, so
-/// that the first one of a day needs no map to be there.
+/// The attribute prefix of a hold, followed by the payer. Each hold has a separate attribute, so a day's
+/// first hold needs no existing map.
 const HOLD: &str = "hold_";
 
-/// A day. It is made and changed by updates only.
+/// A day's use. The item is only created and changed by updates.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct DayItem {
-    /// What is spent or held: `used_tokens` and `used_micro_usd`.
+    /// Spent and held amounts: `used_tokens` and `used_micro_usd`.
     pub(crate) used: Amount,
     /// By payer: `<call> <tokens> <millionths of a dollar> <Unix seconds>`.
     pub(crate) holds: BTreeMap<String, Hold>,
@@ -27,7 +27,7 @@ impl DayItem {
         ItemKey::new(partition, format!("{DAY}#{}", day.day))
     }
 
-    /// The name of the attribute of what a payer holds.
+    /// Returns the attribute name of a payer's hold.
     pub(crate) fn hold_name(payer: impl std::fmt::Display) -> String {
         format!("{HOLD}{payer}")
     }
@@ -48,7 +48,7 @@ impl DayItem {
 
     pub(crate) fn from_item(item: &Attributes) -> Result<Self, StoreError> {
         let sum = |name: &str| match item.get(name) {
-            // What is settled may be a little more than what was held.
+            // A settled amount may slightly exceed the hold.
             Some(AttributeValue::N(sum)) => sum
                 .parse::<i64>()
                 .map(|sum| u64::try_from(sum).unwrap_or_default())
@@ -68,18 +68,18 @@ impl DayItem {
         Ok(Self { used, holds })
     }
 
-    /// What all payers hold together.
+    /// Returns the sum of all holds.
     pub(crate) fn total_held(&self) -> Amount {
         self.holds.values().fold(Amount::default(), |sum, hold| sum.saturating_add(hold.amount))
     }
 
-    /// What a payer holds.
+    /// Returns a payer's hold.
     pub(crate) fn hold_of(&self, payer: &Payer) -> Option<&Hold> {
         self.holds.get(payer.as_str())
     }
 }
 
-/// A hold as it is stored.
+/// Formats a hold for storage.
 pub(crate) fn format_hold(hold: &Hold) -> String {
     let Hold { call, amount, reserved_at_s: at_s } = hold;
     format!("{call} {} {} {at_s}", amount.tokens, amount.micro_usd)

@@ -1,4 +1,4 @@
-//! `SESSION#<hash of owner>#<session>` / `RUN#<started>#<run>`: an ended run, with its question and answer.
+//! `SESSION#<hash of owner>#<session>` / `RUN#<started>#<run>`: an ended run, with question and answer.
 
 use djinn_core::id::{RequestId, RunId, UserId};
 use djinn_core::status::RunStatus;
@@ -9,17 +9,17 @@ use super::{read_item, write_item};
 use crate::body::Body;
 use crate::key::{Attributes, ItemKey, run_sort, session_partition};
 
-/// What later runs of the session see of an ended one.
+/// The view of an ended run for later runs of the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ExchangeItem {
-    /// The exchange as JSON; none of a run whose journal could not be read.
+    /// The exchange as JSON; `None` for a run with an unreadable journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) body: Option<Body>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<RunStatus>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) request: Option<RequestId>,
-    /// The user asked the run's question; `None` if the item does not name them.
+    /// The user with the run's question; `None` if the item has no user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) user: Option<UserId>,
     pub(crate) expires: i64,

@@ -1,6 +1,6 @@
-//! `SESSION#<hash of owner>#<session>` / `EXPECTED#<name>`: a file that a client was given an upload URL for.
+//! `SESSION#<hash of owner>#<session>` / `EXPECTED#<name>`: a file announced for upload.
 //!
-//! An item of its own, so that a file of that name stays what it is until the new one is there.
+//! A separate item, so that an existing file of the same name is unchanged until the upload is complete.
 
 use djinn_core::id::{FileName, UserId};
 use djinn_runtime::port::{SessionKey, StoreError};
@@ -12,15 +12,15 @@ use super::{read_item, write_item};
 use crate::change::{PutCondition, number, text, values};
 use crate::key::{Attributes, ItemKey, expected_sort, session_partition};
 
-/// Digits of an object's name that tell its announcement from all others of one second.
+/// Digits of an object's name that distinguish announcements within the same second.
 const PERMIT_DIGITS: usize = 16;
 
-/// A file as it will be.
+/// The future file of an announcement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ExpectedFileItem {
-    /// What its `FileItem` will hold; `written_at_ms` is when the URL was made.
+    /// The future `FileItem`; `written_at_ms` is the time of the announcement.
     pub(crate) file: FileItem,
-    /// When nobody waits for it any more, Unix seconds.
+    /// The end of the wait for the upload, Unix seconds.
     pub(crate) expires: i64,
 }
 
@@ -29,15 +29,15 @@ impl ExpectedFileItem {
         ItemKey::new(session_partition(session), expected_sort(name))
     }
 
-    /// The place that it takes among its session's uploads. Each announcement has one of its own, also of a
-    /// name that was announced before.
+    /// Returns the name of the announcement's permit. Repeated announcements of a name have separate permits.
     pub(crate) fn permit_name(&self) -> String {
         let object = &self.file.object;
         let word = object.get(object.len().saturating_sub(PERMIT_DIGITS)..).unwrap_or_default();
         permit_name(self.expires, word)
     }
 
-    /// The condition under which a guest, or the session's owner for `None`, may announce a file of this name.
+    /// Returns the condition for announcing a file of this name by a guest, or by the session's owner for
+    /// `None`.
     pub(crate) fn replace_condition(guest: Option<&UserId>, now_s: i64) -> PutCondition {
         let now = (":now", number(&now_s));
         match guest {

@@ -17,20 +17,20 @@ pub(crate) struct FileItem {
     pub(crate) size: u64,
     pub(crate) internal: bool,
     pub(crate) media_type: String,
-    /// Where its bytes lie, within the session's objects.
+    /// The name of the file's object, within the session's objects.
     pub(crate) object: String,
-    /// Of a CSV file whether it has a row below its header.
+    /// For a CSV file, true if rows follow the header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) has_rows: Option<bool>,
-    /// Whether a user handed it in.
+    /// True if a user uploaded the file.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) uploaded: bool,
-    /// The guest who wrote it; none if the session's owner did.
+    /// The guest who wrote the file; `None` for the session's owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) guest: Option<UserId>,
-    /// When it was written, Unix milliseconds: the order of a session's files.
+    /// The time of the write, Unix milliseconds; defines the order of a session's files.
     pub(crate) written_at_ms: i64,
-    /// When it is a file no more, Unix seconds: before its bytes are gone.
+    /// The file's expiry, Unix seconds; earlier than the expiry of its bytes.
     pub(crate) expires: i64,
 }
 
@@ -47,7 +47,7 @@ impl FileItem {
         read_item(item)
     }
 
-    /// Whether a guest, or the session's owner for `None`, may write another file of this name in its place.
+    /// Returns true if a guest, or the session's owner for `None`, may replace this file.
     pub(crate) fn is_replaceable_by(&self, guest: Option<&UserId>, now_s: i64) -> bool {
         self.guest.as_ref() == guest || self.expires <= now_s
     }
@@ -67,7 +67,7 @@ impl FileItem {
         }
     }
 
-    /// The file as the journal and the clients know it.
+    /// Returns the file for the journal and for clients.
     pub(crate) fn into_file(self) -> ProductFile {
         ProductFile {
             name: self.name,
@@ -89,7 +89,7 @@ pub(crate) mod tests {
     use crate::table::TableItem;
     use proptest::prelude::*;
 
-    /// The strategy makes files of any size and time, with names that [`FileName`] accepts.
+    /// Returns a strategy for files of any size and time, with names valid for [`FileName`].
     pub(crate) fn any_file() -> impl Strategy<Value = FileItem> {
         ("[a-z界 ()#]{1,20}", ".{0,40}", any::<u64>(), any::<bool>(), any::<(i64, i64)>())
             .prop_filter("file name", |(name, ..)| FileName::new(name.as_str()).is_ok())

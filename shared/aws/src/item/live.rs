@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{read_item, write_item};
 use crate::key::{Attributes, ItemKey, LIVE_SHARDS, live_moment, live_partition};
 
-/// What one writer added at one moment.
+/// The pieces added by one writer at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LiveItem {
     /// The pieces as JSON.
@@ -24,8 +24,8 @@ impl LiveItem {
         Ok(Self { pieces, expires: at_ms.div_euclid(1000).saturating_add(kept_s) })
     }
 
-    /// Where these pieces lie. The offset of the first keeps two writes of one millisecond apart,
-    /// and makes a repeated write the same write.
+    /// Returns the item's key. The offset of the first piece separates two writes within a millisecond, and
+    /// makes a repeated write idempotent.
     pub(crate) fn key(run: &RunKey, writer: &str, at_ms: i64, pieces: &[Live]) -> ItemKey {
         let offset = pieces.first().map_or(0, |first| match first {
             Live::Preview(piece) => piece.offset,

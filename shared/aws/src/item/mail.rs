@@ -8,18 +8,18 @@ use super::{read_item, write_item};
 use crate::body::{Body, Pointer};
 use crate::key::{Attributes, ItemKey, MAIL, run_partition};
 
-/// The format of messages that their items hold themselves, and of those that lie in the bucket. Code that
-/// knows only the first leaves the others to newer code.
+/// The formats of inline messages, and of messages in the bucket. Older code reads only the first, and leaves
+/// the second to newer code.
 const INLINE: u16 = 1;
 const SPILLED: u16 = 2;
 
-/// The item holds one message to a run, or points to the object that does.
+/// A message to a run, inline or as a pointer to its object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct MailItem {
     v: u16,
-    /// The message as JSON; empty if it lies in the bucket.
+    /// The message as JSON; empty if stored in the bucket.
     body: String,
-    /// Where it lies in the bucket.
+    /// The pointer to the message in the bucket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     spilled: Option<Pointer>,
     expires: i64,
@@ -47,19 +47,19 @@ impl MailItem {
         read_item(item)
     }
 
-    /// The message's JSON, wherever it is; `None` if it is newer than this code and has to wait for a newer
-    /// driver.
+    /// Returns the message's body, inline or in the bucket. `None` means a format newer than this code; the
+    /// message stays for a newer driver.
     pub(crate) fn into_body(self) -> Option<Body> {
         (self.v <= SPILLED).then(|| self.spilled.map_or(Body::Inline(self.body), Body::Spilled))
     }
 }
 
-/// A message as it is written.
+/// Serializes a message for storage.
 pub(crate) fn mail_to_json(mail: &Mail) -> Result<String, StoreError> {
     serde_json::to_string(mail).map_err(|error| unreadable_mail(&error))
 }
 
-/// The message that was written so.
+/// Parses a stored message.
 pub(crate) fn mail_from_json(json: &str) -> Result<Mail, StoreError> {
     serde_json::from_str(json).map_err(|error| unreadable_mail(&error))
 }

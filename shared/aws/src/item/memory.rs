@@ -8,15 +8,15 @@ use super::{read_item, write_item};
 use crate::body::Body;
 use crate::key::{Attributes, ItemKey, MEMORY, run_sort, session_partition};
 
-/// The summary that the next run of a session begins with.
+/// The session summary for the next run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct MemoryItem {
     /// The summary as JSON.
     pub(crate) body: Body,
-    /// The run that made it.
+    /// The run with the compaction.
     pub(crate) run: RunId,
     pub(crate) started_at_ms: i64,
-    /// Exchanges that are newer than the summary and older than that run's.
+    /// The number of exchanges after the summary and before its run.
     pub(crate) newer_exchanges: u32,
     pub(crate) expires: i64,
 }
@@ -26,7 +26,7 @@ impl MemoryItem {
         ItemKey::new(session_partition(session), MEMORY)
     }
 
-    /// The sort key of the exchange of the run that made it.
+    /// Returns the sort key of the exchange of the summary's run.
     pub(crate) fn maker_sort(&self) -> String {
         run_sort(self.started_at_ms, &self.run)
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::read_item;
 use crate::key::{Attributes, ItemKey, MINUTE, user_partition};
 
-/// A minute. It is made and changed by updates within the transactions of runs.
+/// A counter of a minute's runs, created and changed by updates within the runs' transactions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MinuteItem {
     pub(crate) runs: u32,

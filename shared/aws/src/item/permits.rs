@@ -1,6 +1,6 @@
-//! `USER#<user>` / `STREAMS` and `SESSION#<hash of owner>#<session>` / `UPLOADS`: permits of which there are
-//! so many, taken by the responses that are streamed to a user, where their number has a bound, and by
-//! the files of a session that were announced and have not been uploaded.
+//! `USER#<user>` / `STREAMS` and `SESSION#<hash of owner>#<session>` / `UPLOADS`: sets of limited permits. A
+//! user's streams take permits if their number is limited. A session's announced uploads take permits until
+//! the upload.
 
 use std::collections::BTreeSet;
 
@@ -9,25 +9,24 @@ use djinn_runtime::port::{SessionKey, StoreError, UserKey};
 
 use crate::key::{Attributes, ItemKey, STREAMS, UPLOADS, session_partition, user_partition};
 
-/// Permits that are taken, each named by when it is over at the latest (Unix seconds, 10 digits) and a word of
-/// its own. Changed by updates; a set of strings, whose size is what the bound is about, and which is not
-/// there when it is empty.
+/// The permits taken. Each name has the latest end (Unix seconds, 10 digits) and a unique word. The limit
+/// applies to the size of the string set, changed by updates; an empty set has no attribute.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PermitsItem {
     pub(crate) permits: BTreeSet<String>,
 }
 
-/// Where a user's streams are.
+/// Returns the key of a user's streams.
 pub(crate) fn streams_key(user: &UserKey) -> ItemKey {
     ItemKey::new(user_partition(&user.tenant, &user.user), STREAMS)
 }
 
-/// Where a session's uploads are.
+/// Returns the key of a session's uploads.
 pub(crate) fn uploads_key(session: &SessionKey) -> ItemKey {
     ItemKey::new(session_partition(session), UPLOADS)
 }
 
-/// The name of a permit that is over then, Unix seconds, at the latest; the word tells it from all others.
+/// Returns the name of a permit with its latest end, Unix seconds; the word makes the name unique.
 pub(crate) fn permit_name(until_s: i64, word: &str) -> String {
     format!("{:010}.{word}", until_s.max(0))
 }
@@ -43,7 +42,7 @@ impl PermitsItem {
         }
     }
 
-    /// The permits that were not given back in time, at this moment, Unix seconds: whoever had them is gone.
+    /// Returns the permits expired at the given Unix second; their holders have disappeared.
     pub(crate) fn expired_permits(&self, now_s: i64) -> Vec<String> {
         let ends_s = |permit: &str| permit.split_once('.')?.0.parse::<i64>().ok();
         let is_over = |permit: &&String| ends_s(permit).is_none_or(|ends_s| ends_s <= now_s);

@@ -8,20 +8,20 @@ use super::{read_item, write_item};
 use crate::body::{Body, Pointer};
 use crate::key::{Attributes, ItemKey, record_sort, run_partition};
 
-/// A record. What does not depend on its format lies beside its body, so that code that is older
-/// than the format can still tell whose it is.
+/// A journal record. Attributes independent of the format are stored beside the body, so older code can still
+/// read the owner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RecordItem {
-    /// The format is the [`FORMAT`](djinn_core::journal::FORMAT) of the code that wrote the record.
+    /// The [`FORMAT`](djinn_core::journal::FORMAT) of the code with which the record was written.
     pub(crate) v: u16,
     pub(crate) n: u64,
     pub(crate) write: WriteId,
     pub(crate) epoch: u64,
     pub(crate) at_ms: i64,
-    /// Its inputs and entries, as JSON.
+    /// The inputs and entries, as JSON.
     pub(crate) body: Body,
-    /// Of a child's first record: the object that holds what it shares with others of its round, if
-    /// that is not in its body.
+    /// For a child's first record: the object with the part shared by its round, unless the body contains the
+    /// part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) round_start: Option<Pointer>,
     pub(crate) expires: i64,
@@ -40,7 +40,7 @@ impl RecordItem {
         read_item(item)
     }
 
-    /// Bytes of what it holds, wherever they lie.
+    /// Returns the record's size in bytes, inline or in the bucket.
     pub(crate) fn total_bytes(&self) -> usize {
         let start = self.round_start.as_ref().map_or(0, |start| start.length);
         let body = match &self.body {

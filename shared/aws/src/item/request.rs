@@ -1,4 +1,4 @@
-//! `USER#<user>` / `REQUEST#<request label>`: in which session a user asked the request of that label.
+//! `USER#<user>` / `REQUEST#<request label>`: the session of a user's newest request with the label.
 
 use djinn_core::id::{RequestId, SessionName};
 use djinn_runtime::port::StoreError;
@@ -11,7 +11,7 @@ use crate::key::{Attributes, ItemKey, request_sort, user_partition};
 /// The session of a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RequestItem {
-    /// As the user named it.
+    /// The user's name of the session.
     pub(crate) session: SessionName,
     pub(crate) expires: i64,
 }

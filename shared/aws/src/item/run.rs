@@ -1,4 +1,4 @@
-//! `RUN#<run>` / `META`: what is known of a run without reading its journal.
+//! `RUN#<run>` / `META`: a run's state, readable without the journal.
 
 use djinn_core::id::{RequestId, SessionId, TenantId, UserId, WriteId};
 use djinn_core::session::SharedSession;
@@ -11,21 +11,21 @@ use serde::{Deserialize, Serialize};
 use super::{read_item, write_item};
 use crate::key::{Attributes, ItemKey, META, run_partition};
 
-/// A run. Its lease is held while `holder` is set and `until_ms` is in the future.
+/// A run's metadata. The lease is held while `holder` is set and `until_ms` is in the future.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunItem {
     pub(crate) status: RunStatus,
     pub(crate) mode: Mode,
-    /// By its owner's label.
+    /// The session, by its owner's label.
     pub(crate) session: SessionId,
-    /// How that is shared with who asked, if it is somebody else's.
+    /// The share used by the asker, if another user owns the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) shared: Option<SharedSession>,
     pub(crate) user: UserId,
     pub(crate) request: RequestId,
-    /// SHA-256 of what was asked.
+    /// SHA-256 of the request's body.
     pub(crate) body_hash: String,
-    /// The write that created it, so that a creator whose reply was lost recognises its run.
+    /// The write that created the run. A creator recognizes its own run by this id after a lost response.
     pub(crate) write: WriteId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) holder: Option<String>,
@@ -33,16 +33,16 @@ pub(crate) struct RunItem {
     pub(crate) until_ms: Option<i64>,
     /// Counts the changes of drivers; kept when the lease is released.
     pub(crate) epoch: u64,
-    /// Who held the lease, unreleased, when the present holder took it; empty if nobody did.
+    /// The holder of an unreleased lease before the present holder's take-over; empty if released.
     #[serde(default)]
     pub(crate) previous_holder: String,
     pub(crate) started_at_ms: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ended_at_ms: Option<i64>,
-    /// Whether a client was sent the end.
+    /// True if a client has received the end.
     #[serde(default)]
     pub(crate) end_shown: bool,
-    /// What was noted of it when it ended, as JSON; empty: nothing.
+    /// The run's outline as JSON; empty if there is no outline.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) outline: String,
     pub(crate) expires: i64,
@@ -61,24 +61,24 @@ impl RunItem {
         read_item(item)
     }
 
-    /// The lease, unless it was released.
+    /// Returns the lease, or `None` after a release.
     pub(crate) fn lease(&self) -> Option<Lease> {
         let holder = self.holder.clone()?;
         Some(Lease { holder, until_ms: self.until_ms?, epoch: self.epoch })
     }
 
-    /// The session it belongs to, in the tenant of its key.
+    /// Returns the run's session, in the tenant of its key.
     pub(crate) fn session_key(&self, tenant: &TenantId) -> SessionKey {
         let owner = SharedSession::owner_of(self.shared.as_ref(), &self.user).clone();
         SessionKey { tenant: tenant.clone(), owner, session: self.session.clone() }
     }
 
-    /// Whether the present holder took the lease from one that had not released it.
+    /// Returns true if the present holder took over an unreleased lease.
     pub(crate) fn is_lapsed(&self) -> bool {
         !self.previous_holder.is_empty()
     }
 
-    /// The run as the runtime knows it.
+    /// Returns the run's metadata for the runtime.
     pub(crate) fn into_meta(self) -> RunMeta {
         let lease = self.lease();
         RunMeta {
@@ -93,7 +93,7 @@ impl RunItem {
             started_at_ms: self.started_at_ms,
             ended_at_ms: self.ended_at_ms,
             end_shown: self.end_shown,
-            // What cannot be read is found out from the journal.
+            // An unreadable outline is derived from the journal instead.
             outline: serde_json::from_str(&self.outline).ok(),
         }
     }

@@ -1,4 +1,4 @@
-//! `SESSION#<hash of owner>#<session>` / `META`: the run that is being answered.
+//! `SESSION#<hash of owner>#<session>` / `META`: the session's active run.
 
 use djinn_core::id::RunId;
 use djinn_runtime::port::{SessionKey, StoreError};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::read_item;
 use crate::key::{Attributes, ItemKey, META, session_partition};
 
-/// A session. It is created and changed by updates within the transactions of its runs.
+/// A session's state, created and changed by updates within its runs' transactions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SessionItem {
     #[serde(default, skip_serializing_if = "Option::is_none")]

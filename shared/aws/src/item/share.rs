@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{read_item, write_item};
 use crate::key::{Attributes, ItemKey, META, session_partition, share_partition, share_sort};
 
-/// A share, the same in both of its places: one leads from the handle to the session, the other from
-/// the session to its handles.
+/// A share, stored under two keys: from the handle to the session, and from the session to its handles.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ShareItem {
     pub(crate) handle: ShareHandle,
@@ -19,7 +18,7 @@ pub(crate) struct ShareItem {
     pub(crate) audience: Audience,
     pub(crate) can_write: bool,
     pub(crate) created_at_ms: i64,
-    /// When it is a share no more, Unix seconds.
+    /// The share's expiry, Unix seconds.
     pub(crate) expires: i64,
 }
 
@@ -53,7 +52,7 @@ impl ShareItem {
         read_item(item)
     }
 
-    /// The share as the runtime knows it.
+    /// Returns the share for the runtime.
     pub(crate) fn into_share(self, tenant: &TenantId) -> SessionShare {
         let (tenant, owner) = (tenant.clone(), self.owner);
         SessionShare {

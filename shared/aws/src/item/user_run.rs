@@ -1,4 +1,4 @@
-//! `USER#<user>` / `RUN#<started>#<run>`: one of a user's runs.
+//! `USER#<user>` / `RUN#<started>#<run>`: an entry of a user's runs.
 
 use djinn_core::id::{RequestId, RunId, SessionName, TenantId, UserId};
 use djinn_core::status::RunStatus;
@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use super::{read_item, write_item};
 use crate::key::{Attributes, ItemKey, run_sort, user_partition};
 
-/// A run in its user's list.
+/// A run in the user's list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct UserRunItem {
     pub(crate) run: RunId,
-    /// As this user names it.
+    /// The user's name of the session.
     pub(crate) session: SessionName,
     pub(crate) request: RequestId,
-    /// The beginning of its question.
+    /// The start of the question.
     pub(crate) title: String,
-    /// As of its start until its end; its META has what is between.
+    /// The status at the start, updated at the end; the run's META has the status between.
     pub(crate) status: RunStatus,
     pub(crate) started_at_ms: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! `USER#<user>` / `SESSION#<session>`: one of a user's conversations.
+//! `USER#<user>` / `SESSION#<session>`: an entry of a user's sessions.
 
 use djinn_core::id::{SessionId, TenantId, UserId};
 use djinn_runtime::port::StoreError;
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use super::read_item;
 use crate::key::{Attributes, ItemKey, user_partition, user_session_sort};
 
-/// A conversation in its user's list. Created and changed by an update when a run of it starts.
+/// A session in the user's list, created and changed by an update at the start of each run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct UserSessionItem {
     pub(crate) session: SessionId,
-    /// The beginning of its first question.
+    /// The start of the session's first question.
     pub(crate) title: String,
     pub(crate) started_at_ms: i64,
-    /// When its newest run started, Unix milliseconds.
+    /// The start of the newest run, Unix milliseconds.
     pub(crate) newest_at_ms: i64,
     pub(crate) expires: i64,
 }

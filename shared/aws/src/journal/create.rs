@@ -1,4 +1,4 @@
-//! Creating a run: one transaction.
+//! Creation of a run, in one transaction.
 
 use aws_sdk_dynamodb::types::TransactWriteItem;
 use djinn_core::id::RunId;
@@ -22,17 +22,17 @@ use crate::key::Attributes;
 use crate::store::AwsStore;
 use crate::transaction::{RefusedItems, TransactionResult};
 
-/// How many ended runs in a row may turn out to hold the session. One more than ever should.
+/// Maximum number of attempts. A repeat follows a stale active run or freed room; one is normally enough.
 const STALE_RETRIES: usize = 3;
 
-/// The places in the transaction of the items whose refusal tells something.
+/// Positions in the transaction of items with a meaningful rejection.
 const META: usize = 0;
 const RECORD: usize = 1;
 const ACTIVE: usize = 2;
-/// How many items there are before those that count the run.
+/// Number of items before the counters.
 const ADMISSION_INDEX: usize = 6;
 
-/// A run that is being created.
+/// The inputs of a run's creation.
 struct Creation<'a> {
     key: &'a RunKey,
     run: &'a NewRun,
@@ -74,7 +74,7 @@ impl AwsStore {
     ) -> Result<Vec<TransactWriteItem>, StoreError> {
         let Creation { key, spec, session, record, .. } = creation;
         if !key.is_root() {
-            // Its run holds the session, and is what its user's lists show.
+            // Only the root run holds the session and appears in the user's lists.
             return Ok(vec![
                 self.transact_create(creation.run_item().to_item(key)?)?,
                 self.transact_create(record.to_item(key)?)?,
@@ -135,7 +135,7 @@ impl AwsStore {
                 return Err(StoreError::Unreadable("a session is busy with no run".to_owned()));
             };
             let key = RunKey::new(creation.key.tenant.clone(), active);
-            // It should be free then; whatever kept it, the session must not be locked for ever.
+            // An ended run should have released the session. A stale entry must not lock the session forever.
             let is_over = self.find_meta(&key).await?.is_none_or(|meta| meta.status.has_ended());
             return Ok(match is_over {
                 true => CreationRefusal::StaleSession(key.run),
@@ -143,7 +143,7 @@ impl AwsStore {
             });
         }
         if let Some((too_many, full)) = creation.exceeded_limit(refusals) {
-            // Its own repeat is refused for nothing else, whatever else is full.
+            // A repeated creation returns the existing run, even if a limit is reached.
             if let Some(stored) = self.get_item(RunItem::key(creation.key)).await? {
                 return creation.resolve_existing(&stored).map(CreationRefusal::Final);
             }
@@ -161,13 +161,13 @@ impl AwsStore {
     }
 }
 
-/// Why a run was not created.
+/// The reason for a rejected creation.
 enum CreationRefusal {
-    /// It exists, or the session answers another one.
+    /// The run exists, the session has another active run, or a limit is reached.
     Final(CreateResult),
-    /// The session says that it answers this run, which has ended or does not exist.
+    /// The session's active run has ended or does not exist.
     StaleSession(RunId),
-    /// The user's runs at work were too many, and some of them are over.
+    /// The user had too many active runs, and some stale entries were removed.
     RoomFreed,
 }
 
@@ -180,7 +180,7 @@ impl Creation<'_> {
         UserKey::of(self.spec)
     }
 
-    /// What there is too much of, and what is stored of the runs at work if it is these.
+    /// Returns the exceeded limit; for the limit of active runs, also the stored item.
     fn exceeded_limit<'r>(
         &self,
         refusals: &'r RefusedItems,
@@ -237,7 +237,7 @@ impl Creation<'_> {
         }
     }
 
-    /// The run that is there: ours, if an earlier write of it lost its reply.
+    /// Returns the existing run: our own if an earlier write lost its response.
     fn resolve_existing(&self, stored: &Attributes) -> Result<CreateResult, StoreError> {
         let stored = RunItem::from_item(stored.clone())?;
         Ok(match stored.write == self.record.write {

@@ -1,4 +1,4 @@
-//! Ending a run: one transaction.
+//! The end of a run, in one transaction.
 
 use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
 use djinn_core::conversation::SessionMemory;
@@ -20,7 +20,7 @@ use crate::item::user_run::UserRunItem;
 use crate::store::AwsStore;
 use crate::transaction::TransactionResult;
 
-/// The places in the transaction of the items whose refusal tells something.
+/// Positions in the transaction of items with a meaningful rejection.
 const RECORD: usize = 0;
 const META: usize = 1;
 
@@ -61,7 +61,7 @@ impl AwsStore {
         }
     }
 
-    /// Changes item by item, the run last: whoever is interrupted can do it all again.
+    /// Ends a run by separate updates, metadata last, so that an interrupted call can be repeated.
     pub(super) async fn end_abandoned_run(
         &self,
         key: &RunKey,
@@ -109,13 +109,13 @@ impl AwsStore {
         };
         let around = around.into_iter().filter(|_| key.is_root());
         for change in around.chain([itself]) {
-            // What is refused is so already, or another run's by now.
+            // A rejected change is already done, or the item belongs to another run by now.
             self.update_item(change).await?;
         }
         Ok(())
     }
 
-    /// A run that has not ended, is gone, or has the note stays as it is.
+    /// Marks the run's end as shown. No effect on active, deleted or already marked runs.
     pub(super) async fn mark_run_end_shown(&self, key: &RunKey) -> Result<(), StoreError> {
         let change = ItemChange {
             key: RunItem::key(key),
@@ -126,7 +126,7 @@ impl AwsStore {
         self.update_item(change).await.map(|_| ())
     }
 
-    /// What ends the run, whatever else is the case.
+    /// Returns the mandatory items of the end.
     async fn required_items(
         &self,
         key: &RunKey,
@@ -155,7 +155,7 @@ impl AwsStore {
         ])
     }
 
-    /// What later runs of the session see of this one.
+    /// Returns the put of the exchange for later runs of the session.
     async fn exchange_item(
         &self,
         key: &RunKey,
@@ -177,7 +177,7 @@ impl AwsStore {
         self.transact_put(exchange.to_item(exchange_key)?)
     }
 
-    /// The summary that later runs of the session begin with.
+    /// Returns the put of the summary for the session's next runs.
     async fn memory_item(
         &self,
         key: &RunKey,
@@ -197,8 +197,8 @@ impl AwsStore {
         self.transact_put(item.to_item(MemoryItem::key(&end.session))?)
     }
 
-    /// What is left out when it is refused: the session answers another run by now, the user's list
-    /// does not know the run, or its last call is settled.
+    /// Returns the optional items, left out if rejected: the session has another active run by now, the
+    /// user's list has no entry, or the last hold is settled.
     fn optional_items(
         &self,
         key: &RunKey,
@@ -229,7 +229,7 @@ impl AwsStore {
     }
 }
 
-/// That a client was sent the end.
+/// Returns the value that marks an end as shown.
 fn end_shown_value() -> (String, AttributeValue) {
     (":shown".to_owned(), AttributeValue::Bool(true))
 }

@@ -1,4 +1,4 @@
-//! Records: one conditional put each, bodies over 100 KB in the bucket.
+//! Records: one conditional put each, with bodies over 100 KB in the bucket.
 
 use std::borrow::Cow;
 
@@ -31,7 +31,7 @@ struct BodyOut<'a> {
     entries: &'a [Entry],
 }
 
-/// The owned form of [`BodyOut`] is what a stored body is read into.
+/// The owned form of [`BodyOut`], for reading.
 #[derive(Deserialize)]
 struct BodyIn {
     inputs: Vec<Input>,
@@ -69,7 +69,7 @@ impl AwsStore {
         }
     }
 
-    /// A record as it is stored; its body is in the bucket if it is long.
+    /// Creates the item of a record, after storing a long body in the bucket.
     pub(super) async fn record_item(
         &self,
         key: &RunKey,
@@ -92,8 +92,7 @@ impl AwsStore {
         })
     }
 
-    /// A record's inputs, and an object for what a child's first one shares with others, if that is
-    /// long.
+    /// Returns the record's inputs. A long shared start of a child's first record is stored as an object.
     async fn split_round_start<'a>(
         &self,
         key: &RunKey,
@@ -195,7 +194,7 @@ fn unreadable_record(n: u64, error: &serde_json::Error) -> StoreError {
     StoreError::Unreadable(format!("record {n}: {error}"))
 }
 
-/// Whether the record that is stored under this number is the one that was to be written.
+/// Compares the stored record of the same number with the record to write. Equal means appended.
 pub(super) fn resolve_append(
     stored: &Attributes,
     record: &Record,

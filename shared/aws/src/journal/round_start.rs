@@ -1,11 +1,11 @@
-//! What all children of a round start from, so that it need not be stored with each of them.
+//! The shared start of a round's children, stored once instead of with each child.
 
 use djinn_core::conversation::{ChildReport, CompactedContext, Exchange};
 use djinn_core::input::RunSpec;
 use serde::{Deserialize, Serialize};
 
-/// The conversation at the start of a round. Two rounds of different runs never have the same one:
-/// it says when its run was asked.
+/// The conversation at the start of a round. Rounds of different runs are never equal: the conversation
+/// contains the run's start time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct RoundStart {
     question: String,
@@ -17,7 +17,8 @@ pub(super) struct RoundStart {
 }
 
 impl RoundStart {
-    /// Takes it out of what a child starts with; [`Self::restore_into`] puts it back. `None` for a run.
+    /// Takes the shared part out of a child's start; [`Self::restore_into`] restores the part. `None` for a
+    /// root run.
     pub(super) fn take_from(asked: &mut RunSpec) -> Option<Self> {
         let child = asked.child.as_mut()?;
         Some(Self {
@@ -30,7 +31,7 @@ impl RoundStart {
         })
     }
 
-    /// Puts it back into the child that it was taken from.
+    /// Restores the shared part into a child's start.
     pub(super) fn restore_into(self, asked: &mut RunSpec) {
         let Self {
             question,

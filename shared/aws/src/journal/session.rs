@@ -1,4 +1,4 @@
-//! What a new run needs to know of its session: two queries, whatever the session's length.
+//! A new run's view of its session: two queries, for any length of session.
 
 use djinn_core::conversation::{CompactedContext, Exchange};
 use djinn_runtime::port::journal::{EndedRun, MAX_ENDED_RUNS, MAX_EXCHANGES, SessionView};
@@ -15,10 +15,10 @@ use crate::object::{FETCHED_AT_ONCE, skip_unreadable};
 use crate::query::Query;
 use crate::store::AwsStore;
 
-/// The attribute that holds an exchange.
+/// The attribute with the exchange.
 const BODY: &str = "body";
 
-/// Files that a new run is shown.
+/// Maximum number of files listed for a new run.
 const MAX_FILES: usize = 200;
 
 impl AwsStore {
@@ -31,7 +31,7 @@ impl AwsStore {
         let (mut ended, mut rest) = tokio::try_join!(ended, rest)?;
         let meta = take_item(&mut rest, META).map(SessionItem::from_item).transpose()?;
         let runs = ended.iter().take(MAX_ENDED_RUNS).filter_map(ended_run).collect();
-        // A run whose journal could not be read has no exchange, and counts as none.
+        // A run with an unreadable journal has no exchange, and is not counted.
         ended.retain(|turn| turn.contains_key(BODY));
         let mut earlier = None;
         if let Some(item) = take_item(&mut rest, MEMORY)
@@ -48,7 +48,7 @@ impl AwsStore {
         Ok(SessionView { active, earlier, history, ended: runs, files })
     }
 
-    /// The summary, and the number of turns, newest first, that it does not stand for.
+    /// Returns the summary, and the number of newest turns after the summary.
     async fn read_summary(
         &self,
         item: Attributes,
@@ -64,7 +64,8 @@ impl AwsStore {
         Ok((summary, turn_count))
     }
 
-    /// Exchanges, oldest first. One that cannot be read is left out: its session goes on without it.
+    /// Returns the exchanges, oldest first. Unreadable exchanges are left out, so that the session can
+    /// continue.
     async fn read_exchanges(
         &self,
         newest_first: Vec<Attributes>,
@@ -78,7 +79,7 @@ impl AwsStore {
         read.try_filter_map(|exchange| async move { Ok(exchange) }).try_collect().await
     }
 
-    /// The exchange of a turn, if it has one.
+    /// Returns the exchange of a turn, if any.
     pub(crate) async fn read_exchange(
         &self,
         item: ExchangeItem,
@@ -87,12 +88,12 @@ impl AwsStore {
         let json = self.read_body(body).await?;
         let exchange: Exchange = serde_json::from_str(&json)
             .map_err(|error| StoreError::Unreadable(format!("exchange: {error}")))?;
-        // Earlier versions said who asked beside it only.
+        // Earlier versions stored the asker only beside the exchange.
         Ok(Some(Exchange { asker: exchange.asker.or(item.user), ..exchange }))
     }
 }
 
-/// The run of a turn; one that cannot be read is left out.
+/// Returns the run of a turn, or `None` if unreadable.
 fn ended_run(item: &Attributes) -> Option<EndedRun> {
     let place = parse_run_sort(item.get(SORT)?.as_s().ok()?)?;
     let user = ExchangeItem::from_item(item.clone()).ok()?.user;

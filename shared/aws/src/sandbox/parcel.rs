@@ -1,4 +1,4 @@
-//! A job as it is sent: its envelope, and what lies in the bucket for it.
+//! A job for sending: the envelope, and its objects in the bucket.
 
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::time::Duration;
@@ -19,36 +19,36 @@ use super::{store_unavailable, unavailable};
 use crate::file::{IN_TRANSIT, WRITTEN, object_key};
 use crate::store::AwsStore;
 
-/// How long URLs are valid: an invocation, and what is waited for its environment.
+/// Lifetime of URLs: an invocation, and the wait for an environment.
 const VALID_FOR: Duration = Duration::from_secs(5 * 60);
-/// The most bytes that are read of all files of a job, in the hope that they fit when they are packed.
+/// Maximum bytes read of all files of a job, as candidates for packing into the payload.
 const MAX_READ: u64 = 16 * 1024 * 1024;
-/// How small a table gets when it is packed, as a rule; other files are not even read.
+/// Usual compression ratio of a table; a file too large for the room at this ratio is not read.
 const BEST_RATIO: u64 = 4;
 /// Bytes of a payload besides work and files.
 const MARGIN: usize = 32 * 1024;
 
-/// A job that is ready to be sent.
+/// A job ready for sending.
 pub(super) struct Parcel {
     envelope: JobEnvelope,
-    /// Objects that are of no use when the job is over, the answer's among them.
+    /// Temporary objects to delete after the job, the response included.
     in_transit: Vec<String>,
     answer_key: Option<String>,
 }
 
-/// What is left of the bounds while a job is packed.
+/// The remaining limits during packing.
 struct Packing<'a> {
     store: &'a AwsStore,
     folder: Folder,
-    /// Packed bytes that the payload still holds.
+    /// Packed bytes left in the payload.
     room: usize,
-    /// Bytes that may still be read.
+    /// Bytes left to read.
     reads: u64,
     in_transit: Vec<String>,
 }
 
 impl Parcel {
-    /// Packs what fits into a payload, and finds places for what does not.
+    /// Packs files into the payload as far as possible, and stores the rest in the bucket.
     pub(super) async fn pack_job(
         store: &AwsStore,
         context: &JobContext,
@@ -90,7 +90,7 @@ impl Parcel {
         });
         let host = match (stored.next(), &put_answer) {
             (Some(url), _) => Some(find_host(url).await?),
-            // Without it the function answers what a payload holds.
+            // Without a host, the function's response is limited to the payload.
             (None, Some(put)) => find_host(&put.url).await.ok(),
             (None, None) => None,
         };
@@ -105,7 +105,7 @@ impl Parcel {
         serde_json::to_vec(&self.envelope).map_err(|error| unavailable(&error.to_string()))
     }
 
-    /// The answer that was put into the bucket.
+    /// Reads the response from the bucket.
     pub(super) async fn read_answer(
         &mut self,
         store: &AwsStore,
@@ -119,7 +119,7 @@ impl Parcel {
         parsed.map(FunctionReply::Answer).map_err(|error| unavailable(&error.to_string()))
     }
 
-    /// Removes what lay in the bucket for this job. What stays goes with its session, or expires.
+    /// Deletes the job's objects in the bucket. A remaining object is deleted with its session, or expires.
     pub(super) async fn clear_away(self, store: &AwsStore) {
         for key in self.in_transit {
             if let Err(error) = store.delete_object(&key).await {
@@ -129,7 +129,7 @@ impl Parcel {
     }
 }
 
-/// Whether work makes files, which may be large.
+/// Returns true if the work can create files, possibly large.
 fn makes_files(work: &SandboxWork) -> bool {
     match work {
         SandboxWork::Python { .. } | SandboxWork::Render { .. } | SandboxWork::Scale { .. } => true,
@@ -138,7 +138,7 @@ fn makes_files(work: &SandboxWork) -> bool {
 }
 
 impl Packing<'_> {
-    /// Bytes that are at hand: in the payload, or else in the bucket while the job lasts.
+    /// Packs bytes into the payload, or stores the bytes in the bucket during the job.
     async fn pack_bytes(&mut self, bytes: Vec<u8>) -> Result<EnvelopeContent, SandboxError> {
         let size = bytes.len() as u64;
         let (bytes, packed) = pack(bytes).await?;
@@ -153,7 +153,7 @@ impl Packing<'_> {
         self.refer_to(&key, size, Some(sha256)).await
     }
 
-    /// A file of the session: in the payload if it fits there, or else by a URL.
+    /// Packs a session file into the payload if small enough, else as a URL.
     async fn pack_stored(&mut self, file: &ProductFile) -> Result<EnvelopeContent, SandboxError> {
         let key = object_key(&self.folder, &file.object).map_err(store_unavailable)?;
         if file.size <= self.reads.min(self.room as u64 * BEST_RATIO) {
@@ -184,7 +184,7 @@ impl Packing<'_> {
         Ok(EnvelopeContent::Stored(StoredContent { url, size, key, sha256 }))
     }
 
-    /// Where an answer goes that is too large for the function's.
+    /// Returns the key and the presigned request for a response too large for the payload.
     async fn prepare_answer(&mut self) -> Result<(String, StoreRequest), SandboxError> {
         let key = self.new_key()?;
         let put = self.store.presign_write(&key, VALID_FOR).await;
@@ -192,21 +192,22 @@ impl Packing<'_> {
         Ok((key, StoreRequest { url, headers }))
     }
 
-    /// A key that no other job has.
+    /// Returns a unique key for a temporary object.
     fn new_key(&self) -> Result<String, SandboxError> {
         let chance = sha256_hex(&fastrand::u128(..).to_be_bytes());
         object_key(&self.folder, &format!("{IN_TRANSIT}{chance}")).map_err(store_unavailable)
     }
 }
 
-/// The bytes again, and packed. It takes a while, which others need not wait for.
+/// Compresses bytes on a blocking thread, because compression is slow. Returns the original and the packed
+/// bytes.
 async fn pack(bytes: Vec<u8>) -> Result<(Vec<u8>, PackedBytes), SandboxError> {
     let packed = spawn_blocking(move || PackedBytes::pack(&bytes).map(|packed| (bytes, packed)));
     let packed = packed.await.map_err(|error| unavailable(&error.to_string()))?;
     packed.map_err(|error| unavailable(&error.to_string()))
 }
 
-/// The host of a URL with its addresses, which the function cannot look up.
+/// Returns a URL's host with its addresses, because the function has no DNS.
 async fn find_host(url: &str) -> Result<StoreHost, SandboxError> {
     let (name, port) = split_host(url);
     let looked_up = {
@@ -214,7 +215,7 @@ async fn find_host(url: &str) -> Result<StoreHost, SandboxError> {
         spawn_blocking(move || (name.as_str(), port).to_socket_addrs()).await
     };
     let addresses: Vec<IpAddr> = match looked_up {
-        // The endpoint of the function's network is one of version 4.
+        // The endpoint in the function's network is IPv4 only.
         Ok(Ok(found)) => found.map(|found| found.ip()).filter(IpAddr::is_ipv4).collect(),
         Ok(Err(_)) | Err(_) => Vec::new(),
     };
