@@ -1,7 +1,7 @@
-//! What a driver needs of the world, one capability a trait.
+//! The runtime's ports: one trait for each capability from outside.
 //!
-//! A trait's doc line names the AWS actions its implementation needs; `template.yaml` grants those
-//! and no others.
+//! A trait's doc line names the AWS actions of its implementation; `template.yaml` grants exactly these
+//! actions.
 
 pub mod admission;
 pub mod alarm;
@@ -45,44 +45,44 @@ use live::LiveLog;
 use mailbox::Mailbox;
 use share::Shares;
 
-/// A run of a tenant, or one below it: where everything of it is stored.
+/// A run of a tenant, or a run below: the key of all stored data of the run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunKey {
-    /// The tenant whose data it is.
+    /// The tenant who owns the data.
     pub tenant: TenantId,
-    /// The run of a user's, which is the root of its tree.
+    /// The user's run at the root of the tree.
     pub run: RunId,
-    /// The way from there to this one.
+    /// The path from the root to this run.
     pub path: Path,
 }
 
 impl RunKey {
-    /// The key of a user's run.
+    /// Creates the key of a user's run.
     #[must_use]
     pub fn new(tenant: TenantId, run: RunId) -> Self {
         Self { tenant, run, path: Path::default() }
     }
 
-    /// A run right below this one.
+    /// Returns the key of a child.
     #[must_use]
     pub fn with_child(&self, child: impl Into<ChildId>) -> Self {
         Self { path: self.path.with_child(child), ..self.clone() }
     }
 
-    /// The run right above this one; `None` for the root.
+    /// Returns the key of the run one level up; `None` for the root.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
         let (path, _) = self.path.split_last()?;
         Some(Self { path, ..self.clone() })
     }
 
-    /// The root of the tree that this run is in.
+    /// Returns the key of the tree's root.
     #[must_use]
     pub fn root(&self) -> Self {
         Self { path: Path::default(), ..self.clone() }
     }
 
-    /// Whether it is the root of its tree: a user's run, and nobody's child.
+    /// Returns true if the run is the root of its tree: a user's run, not a child.
     #[must_use]
     pub fn is_root(&self) -> bool {
         self.path.is_root()
@@ -99,20 +99,20 @@ impl fmt::Display for RunKey {
 /// A user of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UserKey {
-    /// Whose data it is.
+    /// The tenant who owns the data.
     pub tenant: TenantId,
     /// The user's id, unique within the tenant only.
     pub user: UserId,
 }
 
 impl UserKey {
-    /// The user who asked, in their tenant.
+    /// Returns the user who started the run.
     #[must_use]
     pub fn of(asked: &RunSpec) -> Self {
         Self { tenant: asked.tenant.clone(), user: asked.user.clone() }
     }
 
-    /// One of this user's own sessions.
+    /// Returns the key of a session that this user owns.
     #[must_use]
     pub fn session_key(&self, session: &SessionId) -> SessionKey {
         let (tenant, owner) = (self.tenant.clone(), self.user.clone());
@@ -123,22 +123,22 @@ impl UserKey {
 /// A session of a user.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionKey {
-    /// The tenant of its owner.
+    /// The tenant of the owner.
     pub tenant: TenantId,
-    /// Whose it is, whoever asks in it.
+    /// The owner of the session, even if another user asks.
     pub owner: UserId,
-    /// Its label among the owner's.
+    /// The owner's label of the session.
     pub session: SessionId,
 }
 
 impl SessionKey {
-    /// The owner of the session, who need not be who asks.
+    /// Returns the owner of the session, who may differ from the asker.
     #[must_use]
     pub fn owner_key(&self) -> UserKey {
         UserKey { tenant: self.tenant.clone(), user: self.owner.clone() }
     }
 
-    /// The session that a run was asked in.
+    /// Returns the session of a run.
     #[must_use]
     pub fn of(asked: &RunSpec) -> Self {
         Self {
@@ -149,18 +149,17 @@ impl SessionKey {
     }
 }
 
-/// Why a store could not do what it was asked. Its text is for logs, never for users.
+/// The error of a store. The text is for logs, never for users.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// Not reached, throttled or refused, also after bounded retries; or the answer was lost, and
-    /// whether it was done is unknown.
+    /// The store was unreachable, throttled or rejected the request, even after limited retries; or the
+    /// response was lost, so the outcome is unknown.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
-    /// It is larger than the store takes, today and tomorrow: nothing was written, and trying again is
-    /// of no use.
+    /// The item is above the store's permanent size limit: nothing was written, and a retry cannot succeed.
     #[error("larger than the store takes: {0}")]
     TooLarge(String),
-    /// A stored item cannot be read.
+    /// A stored item is unreadable.
     #[error("a stored item cannot be read: {0}")]
     Unreadable(String),
     /// A stored record is newer than this code.
@@ -169,7 +168,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the same request may succeed later. Nothing else is to be tried again.
+    /// Returns true if the same request may succeed later. Other errors must not be retried.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -179,15 +178,15 @@ impl StoreError {
     }
 }
 
-/// What a store takes in one piece of what is not long by nature: what is long lies beside it.
+/// The maximum size of one stored item. Content that is long by nature is stored separately.
 const MAX_ITEM_SIZE: &str = "400 KB";
 
-/// The failure of what a store never takes.
+/// Creates the failure for an item above the store's size limit.
 pub(crate) fn too_large_failure() -> Failure {
     Failure::new(ErrorCode::TooLarge, MAX_ITEM_SIZE)
 }
 
-/// Everything that is kept between invocations.
+/// All storage that outlives an invocation.
 pub trait Store:
     Journals
     + Leases

@@ -1,21 +1,21 @@
-//! A checker of the deployment's own, asked about what comes in and what goes out.
+//! A deployment's own checker for incoming and outgoing texts.
 
 use djinn_core::id::{RunId, SessionName, TenantId, UserId};
 
 use super::RunKey;
 use super::tool::BoxFuture;
 
-/// Which way a text goes.
+/// The direction of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// What a person tells, before it is kept.
+    /// A user's text, before it is stored.
     In,
-    /// What a model writes, before it is recorded.
+    /// A model's text, before it is recorded.
     Out,
 }
 
 impl Direction {
-    /// The word for it.
+    /// Returns the direction's name: `in` or `out`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -25,71 +25,71 @@ impl Direction {
     }
 }
 
-/// Texts to be checked together, and whose they are.
+/// Texts to be checked together, and their owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContentCheck<'a> {
-    /// Which way they go.
+    /// The direction of the texts.
     pub direction: Direction,
     /// The texts; at least one.
     pub texts: &'a [CheckedText<'a>],
-    /// The user and the session whose texts they are.
+    /// The user and the session of the texts.
     pub owner: ContentOwner<'a>,
 }
 
-/// A text, and the member that holds it.
+/// A text and its field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckedText<'a> {
-    /// The member of the request or the reply that holds it.
+    /// The field of the request or the reply.
     pub field: &'static str,
-    /// The text that is to be checked.
+    /// The text to be checked.
     pub text: &'a str,
 }
 
-/// Whose texts they are.
+/// The owner of checked texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContentOwner<'a> {
-    /// The tenant whose data the texts are.
+    /// The tenant who owns the texts.
     pub tenant: &'a TenantId,
-    /// The user who asks, who need not own the session.
+    /// The user of the run, who may not own the session.
     pub user: &'a UserId,
-    /// The conversation, as who asks names it.
+    /// The session, by this user's name.
     pub session: &'a SessionName,
-    /// The run. `None`: they are told to the session.
+    /// The run; `None` for texts to the session itself.
     pub run: Option<&'a RunId>,
 }
 
 impl<'a> ContentOwner<'a> {
-    /// Those of a run of this user's.
+    /// Returns the owner of the texts of this user's run.
     #[must_use]
     pub fn of(key: &'a RunKey, user: &'a UserId, session: &'a SessionName) -> Self {
         Self { tenant: &key.tenant, user, session, run: Some(&key.run) }
     }
 }
 
-/// What a checker says.
+/// The verdict of a checker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// Every text passes as it is.
+    /// Every text passes unchanged.
     Allow,
-    /// None of them does.
+    /// All texts are rejected.
     Refuse {
-        /// Why, for the user; may be empty.
+        /// The reason for the user; may be empty.
         reason: String,
     },
-    /// These pass in their places: as many, in their order.
+    /// Replacements pass: the same number, in the same order.
     Replace {
-        /// The texts that take the places of those that were checked.
+        /// The replacements for the checked texts.
         texts: Vec<String>,
     },
 }
 
-/// Why there is no verdict. Its text is for users and names no key.
+/// The reason for a missing verdict. The text is for users and names no key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CheckError(pub String);
 
-/// A checker. It bounds its own time; texts may be asked about again after a crash.
+/// A checker. The implementation limits its own time; texts may be checked again after a crash.
 pub trait Checker: Send + Sync {
-    /// What it says of some texts.
+    /// Returns the verdict on the texts.
     fn check<'a>(&'a self, check: ContentCheck<'a>) -> BoxFuture<'a, Result<Verdict, CheckError>>;
 }

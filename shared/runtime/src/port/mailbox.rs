@@ -1,4 +1,4 @@
-//! The mailbox: how anyone who is not the driver speaks to a run.
+//! The mailbox, in which every sender except the driver leaves mail for a run.
 
 use djinn_core::file::ProductFile;
 use djinn_core::human::ResponseRecord;
@@ -8,56 +8,56 @@ use serde::{Deserialize, Serialize};
 
 use super::{RunKey, StoreError};
 
-/// A message to a run. Its order among others means nothing, except that stop goes first.
+/// A mail to a run. The order of mails is undefined, except that a stop is handled first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mail", rename_all = "snake_case")]
 pub enum Mail {
-    /// A user wants the run to stop.
+    /// A user stops the run.
     Stop {
-        /// The user who asks for the stop.
+        /// The user who stops the run.
         by: UserId,
     },
     /// A file was added to the session.
     FileAdded {
-        /// Names this message, so that a repeat is ignored.
+        /// The mail's id: a repeat is ignored.
         id: String,
-        /// The file as it was stored.
+        /// The file as stored.
         file: ProductFile,
     },
-    /// A file is being uploaded to the session. The message stays until the file's bytes are there.
+    /// A file is being uploaded to the session. The mail stays until all bytes of the file are stored.
     FileAnnounced {
-        /// The file as it will be.
+        /// The file as announced.
         file: ProductFile,
     },
-    /// A child of the run's has ended.
+    /// A child of the run has ended.
     ChildEnded {
-        /// The report of the child and what it used up.
+        /// The report of the child and its spending.
         ended: Box<ChildEnded>,
     },
-    /// A child of the run's asks, or waits for what it has asked.
+    /// A child of the run has human requests, or waits for responses.
     ChildRequest {
-        /// The requests of the child, all of them.
+        /// All requests of the child.
         request: Box<ChildRequest>,
     },
-    /// A person tells the run something.
+    /// A user sends the run a message.
     UserMessage {
-        /// The message, and who wrote it.
+        /// The message and its author.
         message: Box<UserMessage>,
     },
-    /// A person changes the plan.
+    /// A user changes the plan.
     PlanEdited {
-        /// The change, and the version of the plan it was made from.
+        /// The change, and the version of the plan before the change.
         edit: Box<PlanEdit>,
     },
-    /// A person answered what was asked; or, in a child, its run says so.
+    /// A user responded to a human request; in a child, the parent forwards the response.
     HumanResponse {
-        /// The answer, and who gave it.
+        /// The response and its user.
         response: Box<ResponseRecord>,
     },
 }
 
 impl Mail {
-    /// What the message is stored under: putting it twice is putting it once.
+    /// Returns the key of the mail in the store: a repeat replaces the first.
     #[must_use]
     pub fn id(&self) -> String {
         match self {
@@ -70,14 +70,14 @@ impl Mail {
             }
             Self::UserMessage { message: said } => format!("user_message#{}", said.id),
             Self::PlanEdited { edit: edited } => format!("edit#{}", edited.id),
-            // Several may answer the same.
+            // A request may have several responses.
             Self::HumanResponse { response: answered } => {
                 format!("human_response#{}#{}", answered.request, answered.id)
             }
         }
     }
 
-    /// What the run is told. `partial` is what the message being written says so far.
+    /// Converts the mail to an input of the run. `partial` is the text so far of the message being written.
     #[must_use]
     pub fn into_input(self, partial: Option<PartialMessage>) -> Input {
         match self {
@@ -96,18 +96,18 @@ impl Mail {
 /// The contents of a mailbox.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MailboxContents {
-    /// The messages, in no particular order.
+    /// The mail, in no particular order.
     pub mail: Vec<Mail>,
-    /// The moment until which a viewer watches the run, Unix milliseconds; 0 without viewers. See
+    /// The time until which a viewer watches the run, in Unix milliseconds; 0 without viewers. See
     /// [`mark_watched`](super::live::LiveLog::mark_watched).
     pub watched_until_ms: i64,
 }
 
-/// Mailboxes. Needs `dynamodb:PutItem`, `Query` and `DeleteItem` on the table, `s3:GetObject`, `PutObject`
-/// under the tenants' `runs/`, and `s3:ListBucket`.
+/// The store of mailboxes. Needs `dynamodb:PutItem`, `Query` and `DeleteItem` on the table, `s3:GetObject`
+/// and `PutObject` under the tenants' `runs/`, and `s3:ListBucket`.
 pub trait Mailbox {
-    /// Puts a message of any length, replacing one of the same id. What it holds of a long one besides is
-    /// kept until its run is deleted, or expires.
+    /// Puts a mail of any length, replacing a mail of the same id. The separately stored part of a long mail
+    /// is kept until its run is deleted or expires.
     fn put_mail(
         &self,
         key: &RunKey,
@@ -115,14 +115,14 @@ pub trait Mailbox {
         expires_at_s: i64,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Returns every message in the mailbox, except those that are newer than this code, which wait for a newer
-    /// driver, and those that cannot be read: no other has to wait for them. Strongly consistent.
+    /// Returns every mail in the mailbox. Leaves out mail newer than this code, which waits for a newer
+    /// driver, and unreadable mail, which must not block the rest. Strongly consistent.
     fn read_mailbox(
         &self,
         key: &RunKey,
     ) -> impl Future<Output = Result<MailboxContents, StoreError>> + Send;
 
-    /// Returns the messages of [`Self::read_mailbox`] alone.
+    /// Returns only the mail of [`Self::read_mailbox`].
     fn list_mail(
         &self,
         key: &RunKey,
@@ -131,7 +131,7 @@ pub trait Mailbox {
         async move { Ok(contents.await?.mail) }
     }
 
-    /// Deletes messages by their ids; those that are gone already are no error.
+    /// Deletes mail by id; missing mail is no error.
     fn delete_mail(
         &self,
         key: &RunKey,

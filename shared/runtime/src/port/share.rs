@@ -1,43 +1,43 @@
-//! Sessions that their owners share with others.
+//! Sessions that their owners share with other users.
 
 use djinn_core::id::{ShareHandle, TenantId, UserId};
 use serde::{Deserialize, Serialize};
 
 use super::{SessionKey, StoreError, UserKey};
 
-/// Shares that a session may have at a time.
+/// The maximum number of shares of a session.
 pub const MAX_SHARES: usize = 100;
 
-/// Whom a session is shared with.
+/// The users with whom a session is shared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Audience {
     /// Every user of the owner's tenant.
     Tenant,
-    /// One user of it.
+    /// One user of the owner's tenant.
     User(UserId),
 }
 
 /// A share of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionShare {
-    /// What those it is for name the session by.
+    /// The guests' name of the session.
     pub handle: ShareHandle,
-    /// The session that is shared, by its owner's label.
+    /// The shared session, by its owner's label.
     pub session: SessionKey,
-    /// When the first run of the session was asked, Unix milliseconds: of one that begins anew under the
-    /// same label after a deletion, the share says nothing.
+    /// The start of the session's first run, in Unix milliseconds. The share does not apply to a later
+    /// session that reuses the label after a deletion.
     pub session_started_at_ms: i64,
-    /// Whom it is for.
+    /// The guests of the share.
     pub audience: Audience,
-    /// Whether they may ask in it and add files, too.
+    /// True if guests may also ask and add files.
     pub can_write: bool,
-    /// When it was made, Unix milliseconds.
+    /// The creation of the share, in Unix milliseconds.
     pub created_at_ms: i64,
 }
 
 impl SessionShare {
-    /// Whether it is for this user.
+    /// Returns true if the share is for this user.
     #[must_use]
     pub fn is_for(&self, user: &UserKey) -> bool {
         user.tenant == self.session.tenant
@@ -48,41 +48,41 @@ impl SessionShare {
     }
 }
 
-/// What came of sharing a session.
+/// The result of sharing a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShareResult {
     /// The session is shared from now on.
     Added,
-    /// Its owner has no such session, or not this one any more.
+    /// The owner has no such session, or the session was deleted meanwhile.
     UnknownSession,
-    /// It has as many shares as one may have.
+    /// The session has the maximum number of shares.
     TooMany,
 }
 
-/// Shares. Needs `dynamodb:GetItem`, `Query`, `PutItem`, `UpdateItem` and `DeleteItem` on the table.
-/// Deleting a session ends its shares; one ends by itself when its session would have expired as it
-/// stood when the share was made, 400 days after its newest run.
+/// The store of shares. Needs `dynamodb:GetItem`, `Query`, `PutItem`, `UpdateItem` and `DeleteItem` on the
+/// table. Deleting a session ends its shares. A share expires with its session, as of the share's creation:
+/// 400 days after the session's newest run.
 pub trait Shares {
-    /// Keeps a share of a session that is in its owner's list, and began when the share says.
+    /// Adds a share of a session that is in its owner's list, and that began at the share's start time.
     fn add_share(
         &self,
         share: &SessionShare,
     ) -> impl Future<Output = Result<ShareResult, StoreError>> + Send;
 
-    /// The share of this handle in a tenant. Strongly consistent.
+    /// Returns the share of this handle in a tenant. Strongly consistent.
     fn find_share(
         &self,
         tenant: &TenantId,
         handle: &ShareHandle,
     ) -> impl Future<Output = Result<Option<SessionShare>, StoreError>> + Send;
 
-    /// The shares of a session, in the order of their handles. Strongly consistent.
+    /// Returns the shares of a session, in the order of their handles. Strongly consistent.
     fn list_shares(
         &self,
         session: &SessionKey,
     ) -> impl Future<Output = Result<Vec<SessionShare>, StoreError>> + Send;
 
-    /// Ends a share of this session; `false` if it has none of that handle.
+    /// Ends a share of this session; returns `false` if the session has no share of this handle.
     fn end_share(
         &self,
         session: &SessionKey,

@@ -1,18 +1,18 @@
-//! What a tool says while it works. It is shown as it comes and kept nowhere.
+//! Progress of a tool at work: shown at once, never stored.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// Bytes that one call may say before its result.
+/// The maximum progress of one call before its result, in bytes.
 pub const MAX_PROGRESS: usize = 32 * 1024;
 
-/// Where a tool says how far it is. Clones speak for the same call; the default one speaks to nobody.
+/// The sending end of a call's progress. Clones belong to the same call; the default has no reader.
 #[derive(Clone, Default)]
 pub struct ToolProgress(Option<Arc<ReportQueue>>);
 
-/// What was said and not yet shown.
+/// The queue of reported lines that are not yet shown.
 #[derive(Debug, Default)]
 struct ReportQueue {
     state: Mutex<QueueState>,
@@ -25,27 +25,28 @@ struct QueueState {
     kept_bytes: usize,
 }
 
-/// Lines that were reported since the last look.
+/// The lines reported since the last read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Reports {
-    /// The lines, each with its end.
+    /// The lines, each with its line end.
     pub(crate) text: String,
-    /// Whether the call has said more than is kept.
+    /// True if the call has reported more than the limit.
     pub(crate) is_cut: bool,
 }
 
-/// The other end of a [`ToolProgress`].
+/// The receiving end of a [`ToolProgress`].
 pub(crate) struct ReportReader(Arc<ReportQueue>);
 
 impl ToolProgress {
-    /// Progress that somebody reads.
+    /// Creates a progress with its reader.
     pub(crate) fn with_reader() -> (Self, ReportReader) {
         let queue = Arc::new(ReportQueue::default());
         (Self(Some(Arc::clone(&queue))), ReportReader(queue))
     }
 
-    /// Says how far the call is, in one line or several. A report is shown within the second, with those
-    /// around it, or lost; it never waits. Of one call [`MAX_PROGRESS`] bytes are shown, in whole lines.
+    /// Reports progress in one line or several, without ever waiting. A report is shown within a second,
+    /// together with other reports, or lost. Up to [`MAX_PROGRESS`] bytes of one call are shown, in whole
+    /// lines.
     pub fn report(&self, text: &str) {
         let Some(queue) = &self.0 else { return };
         let mut state = queue.lock_state();
@@ -65,7 +66,7 @@ impl ToolProgress {
         }
         if kept.map(str::len) != Some(text.len()) {
             state.waiting.is_cut = true;
-            // Whatever is said from now on is dropped at once.
+            // Every later report is dropped at once.
             state.kept_bytes = usize::MAX;
         }
         drop(state);
@@ -73,20 +74,20 @@ impl ToolProgress {
     }
 }
 
-/// The lines of a text that are whole, without the end of the last one.
+/// Returns the whole lines of a text, without the last line end.
 fn whole_lines(text: &str) -> Option<&str> {
     text.rsplit_once('\n').map(|(lines, _)| lines)
 }
 
 impl ReportReader {
-    /// Returns when something was reported that was not taken.
+    /// Returns when a report is waiting.
     pub(crate) async fn wait_for_report(&self) {
         while self.0.lock_state().waiting == Reports::default() {
             self.0.news.notified().await;
         }
     }
 
-    /// What was reported since the last time.
+    /// Takes the reports since the last read.
     pub(crate) fn take_reports(&self) -> Reports {
         std::mem::take(&mut self.0.lock_state().waiting)
     }
@@ -98,7 +99,7 @@ impl ReportQueue {
     }
 }
 
-/// Two are the same if they speak for the same call.
+/// Equal if both belong to the same call.
 impl PartialEq for ToolProgress {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {

@@ -5,7 +5,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::Disposition;
 
-/// Everything but the `attr-char` of RFC 5987.
+/// Every character except the `attr-char` of RFC 5987.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'!')
     .remove(b'#')
@@ -21,14 +21,15 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~');
 
 impl Disposition {
-    /// The header's value for a file of this name: the whole name for whoever reads RFC 6266, ASCII for everyone else.
+    /// Returns the header's value for a file of this name: the whole name for readers of RFC 6266, ASCII for
+    /// the others.
     #[must_use]
     pub fn to_header(self, name: &FileName) -> String {
         let kind = match self {
             Self::Inline => "inline",
             Self::Attachment => "attachment",
         };
-        // `%` too: some browsers decode it in the plain form.
+        // Also `%`: some browsers decode `%` in the plain form.
         let plain = |c: char| match c {
             '"' | '\\' | '%' => '_',
             c if c.is_ascii() => c,

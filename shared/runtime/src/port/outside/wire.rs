@@ -1,61 +1,62 @@
-//! A job and its answer as they travel to a gateway that is a function of its own.
+//! A job and its answer on the way to a gateway function.
 
 use serde::{Deserialize, Serialize};
 
 use super::{PageAnswer, ReadJob, SearchAnswer, SearchJob};
 use crate::port::payload::StoreRequest;
 
-/// The format of both envelopes that this code writes. A receiver that knows only older ones refuses the job.
+/// The format of both envelopes of this code. A receiver with an older format rejects the job.
 pub const FORMAT: u16 = 1;
 
-/// The most bytes of an answer as JSON that travels in a payload.
+/// The maximum size of an answer in a payload, as JSON in bytes.
 pub const MAX_ANSWER: usize = 4 * 1024 * 1024;
 
-/// The most bytes of an answer as JSON that travels as an object: whoever asked holds it in memory.
+/// The maximum size of an answer stored as an object, as JSON in bytes: the caller holds the answer in
+/// memory.
 pub const MAX_STORED_ANSWER: usize = 24 * 1024 * 1024;
 
-/// A job as a function is invoked with it.
+/// A job in the payload of an invocation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutsideEnvelope {
-    /// The format, which is [`FORMAT`].
+    /// The format, always [`FORMAT`].
     pub v: u16,
-    /// What is to be done.
+    /// The work to be done.
     pub job: OutsideJob,
-    /// Where an answer goes that no payload holds: an [`OutsideAnswer`] as JSON.
+    /// The request that stores an answer above the payload limit: an [`OutsideAnswer`] as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub put_answer: Option<StoreRequest>,
 }
 
-/// What a gateway can be asked to do.
+/// A job for the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "arguments", rename_all = "snake_case")]
 pub enum OutsideJob {
-    /// Reads pages of the web.
+    /// Reads web pages.
     Read(ReadJob),
-    /// Puts queries to search engines.
+    /// Queries search engines.
     Search(SearchJob),
 }
 
-/// What a function answers.
+/// The response of a gateway function.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutsideReply {
-    /// What came of the job.
+    /// The result of the job.
     Answer(OutsideAnswer),
-    /// It is where [`OutsideEnvelope::put_answer`] leads to.
+    /// The answer is stored at [`OutsideEnvelope::put_answer`].
     Stored,
-    /// The job cannot be done before something is set, as this says.
+    /// A setting is missing, as this sentence says.
     Disabled(String),
-    /// The job is none of this function's, for this reason.
+    /// This function never does the job, for this reason.
     Refused(String),
-    /// The job was not done, for this reason; another time it may be.
+    /// The job was not done, for this reason; a retry may succeed.
     Unavailable(String),
 }
 
-/// What came of a job.
+/// The result of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OutsideAnswer {
-    /// The format, which is [`FORMAT`].
+    /// The format, always [`FORMAT`].
     pub v: u16,
     /// The answer to the job's kind.
     pub content: OutsideContent,
@@ -65,9 +66,9 @@ pub struct OutsideAnswer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 pub enum OutsideContent {
-    /// What became of each page.
+    /// The result of each page.
     Read(Vec<PageAnswer>),
-    /// What the engines found.
+    /// The results of the engines.
     Search(SearchAnswer),
 }
 

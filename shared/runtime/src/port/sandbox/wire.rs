@@ -1,5 +1,5 @@
-//! A job and its answer as they travel to a sandbox that is a function of its own: what is small in the payload,
-//! packed, and what is large through URLs of the store.
+//! A job and its answer on the way to a sandbox function: small content is packed in the payload, large
+//! content goes through URLs of the store.
 
 use std::net::IpAddr;
 
@@ -10,31 +10,31 @@ use serde_json::Value;
 use super::{JobEnd, JobOutput, SandboxWork};
 use crate::port::payload::{PackedBytes, StoreRequest};
 
-/// The format of both envelopes that this code writes. A receiver that knows only older ones refuses the job.
+/// The format of both envelopes of this code. A receiver with an older format rejects the job.
 pub const FORMAT: u16 = 1;
 
-/// The most packed bytes of all files of a job that travel in its payload.
+/// The maximum packed size of all files in a job's payload, in bytes.
 pub const MAX_PACKED: usize = 4 * 1024 * 1024;
 
-/// The most packed bytes of an answer that travels as an object: whoever asked holds it in memory.
+/// The maximum packed size of an answer stored as an object, in bytes: the caller holds the answer in memory.
 pub const MAX_STORED_ANSWER: usize = 32 * 1024 * 1024;
 
-/// A job as a function is invoked with it.
+/// A job in the payload of an invocation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobEnvelope {
-    /// The format, which is [`FORMAT`].
+    /// The format, always [`FORMAT`].
     pub v: u16,
-    /// What is to be done.
+    /// The work to be done.
     pub work: SandboxWork,
     /// The files of the job.
     pub files: Vec<EnvelopeFile>,
-    /// The variables that the block before left, if it left any.
+    /// The variables of the previous block, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<EnvelopeContent>,
-    /// Where the store's URLs lead to. `None` if there are none.
+    /// The host of the store's URLs; `None` if the job has no such URLs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store: Option<StoreHost>,
-    /// Where an answer goes that no payload holds: an [`AnswerEnvelope`] as JSON.
+    /// The request that stores an answer above the payload limit: an [`AnswerEnvelope`] as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub put_answer: Option<StoreRequest>,
 }
@@ -42,85 +42,85 @@ pub struct JobEnvelope {
 /// A file in an envelope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvelopeFile {
-    /// Its name in the current folder.
+    /// The name in the current folder.
     pub name: FileName,
-    /// Its bytes, or where they are.
+    /// The content, or its location.
     pub content: EnvelopeContent,
 }
 
-/// Bytes, or where they are.
+/// Bytes, or their location.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EnvelopeContent {
-    /// All of them are here.
+    /// All bytes, packed in the envelope.
     Packed(PackedBytes),
-    /// They are an object of the store.
+    /// An object of the store.
     Stored(StoredContent),
 }
 
-/// An object of the store, by a URL that anybody may read it by for a while.
+/// An object of the store, readable by its URL for a limited time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredContent {
-    /// The URL to read it by.
+    /// The URL for reading.
     pub url: String,
-    /// The bytes it has, and no more.
+    /// The exact size, in bytes.
     pub size: u64,
-    /// What it is kept by in an environment: 64 hexadecimal digits that no other object has.
+    /// The cache key in an environment: 64 hexadecimal digits, unique to the object.
     pub key: String,
-    /// The SHA-256 of its bytes in hexadecimal digits, where that is known.
+    /// The SHA-256 of the content in hexadecimal digits, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
 
-/// Where the store is, for a function that can look no name up.
+/// The store's host, for a function without DNS.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoreHost {
-    /// The host of its URLs.
+    /// The host name of the store's URLs.
     pub name: String,
-    /// The addresses of that host, of which any will do.
+    /// The addresses of the host; any will do.
     pub addresses: Vec<IpAddr>,
 }
 
-/// What a function answers.
+/// The response of a sandbox function.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FunctionReply {
-    /// What came of the job.
+    /// The result of the job.
     Answer(Box<AnswerEnvelope>),
-    /// It is where [`JobEnvelope::put_answer`] leads to.
+    /// The answer is stored at [`JobEnvelope::put_answer`].
     Stored,
-    /// The sandbox holds no code here, for this reason.
+    /// The sandbox cannot confine code here, for this reason.
     Disabled(String),
-    /// The job was not done, for this reason; another time it may be.
+    /// The job was not done, for this reason; a retry may succeed.
     Unavailable(String),
 }
 
-/// What came of a job; see [`super::SandboxAnswer`].
+/// The result of a job; see [`super::SandboxAnswer`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AnswerEnvelope {
-    /// The format, which is [`FORMAT`].
+    /// The format, always [`FORMAT`].
     pub v: u16,
-    /// How the job ended.
+    /// The end of the job.
     pub end: JobEnd,
-    /// How long it took.
+    /// The time in the sandbox, in seconds.
     pub seconds: f64,
-    /// What the job printed meanwhile.
+    /// The output of the job.
     pub output: JobOutput,
-    /// What the work came to.
+    /// The value of the work.
     pub value: Value,
-    /// The files that it made or changed. All are packed.
+    /// The created and changed files, all packed.
     pub products: Vec<PackedProduct>,
-    /// Files that it made and that are no products.
+    /// Created files that are no products.
     pub left_out: Vec<String>,
-    /// Its variables, for the next block.
+    /// The variables for the next block.
     #[serde(default, skip_serializing_if = "PackedBytes::is_empty")]
     pub state: PackedBytes,
 }
 
-/// A file that a job made.
+/// A file that a job created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackedProduct {
-    /// Its name, as [`super::SandboxFile::name`] has it.
+    /// The name, as in [`super::SandboxFile::name`].
     pub name: FileName,
     /// All bytes of the file.
     pub content: PackedBytes,

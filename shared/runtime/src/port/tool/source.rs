@@ -1,4 +1,4 @@
-//! Where tools come from that are not a deployment's own.
+//! Sources of tools besides a deployment's own tools.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use djinn_core::settings::{Mode, OutputStyle};
 use super::{BoxFuture, Tool};
 use crate::port::UserKey;
 
-/// Whom tools are offered to. A run and its children have the same from beginning to end.
+/// The audience of offered tools: the same for a run and its children, from start to end.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ToolAudience {
-    /// Who asked, in their tenant.
+    /// The user who started the run.
     pub user: UserKey,
-    /// How the run works on the question.
+    /// The mode of the run.
     pub mode: Mode,
-    /// The form that the answer is to take, if one was named.
+    /// The requested form of the answer, if any.
     pub output_style: Option<OutputStyle>,
 }
 
 impl ToolAudience {
-    /// The audience that a run is, or the run of a child.
+    /// Returns the audience of a run or a child.
     #[must_use]
     pub fn of(spec: &RunSpec) -> Self {
         let (mode, output_style) = (spec.settings.mode, spec.output_style);
@@ -28,34 +28,33 @@ impl ToolAudience {
     }
 }
 
-/// Why a source lists no tools. Its text is for logs, never for users.
+/// The reason for which a source lists no tools. The text is for logs, never for users.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ToolSourceError(pub String);
 
-/// Lists tools for an audience: those of a server, of a tenant's catalogue, of a user's accounts.
+/// A source of tools for an audience: a server, a tenant's catalogue, a user's accounts.
 ///
-/// It is asked before each turn and each call, at most every five seconds for each audience, or for all of
-/// them together. What takes longer than that to answer counts as failed; the last good answer holds then. A
-/// tool that has another schema, effect class or policy than a turn was offered is not run by a call of that
-/// turn.
+/// The source is read before each turn and each call, at most every five seconds per audience, or for all
+/// audiences together. A slower answer counts as failed; the last good answer is then used. A tool whose
+/// schema, effect class or policy has changed since a turn's offer is not run by a call of that turn.
 pub trait ToolSource: Send + Sync {
-    /// What logs call it by.
+    /// Returns the name for logs.
     fn name(&self) -> &str;
 
-    /// The tools that this audience is offered.
+    /// Returns the tools for this audience.
     fn list_tools<'a>(
         &'a self,
         audience: &'a ToolAudience,
     ) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolSourceError>>;
 
-    /// Whether every audience is offered the same, so that one answer holds for all of them.
+    /// Returns true if every audience is offered the same tools, so that one cached answer is enough.
     fn is_same_for_all(&self) -> bool {
         false
     }
 
-    /// What was wrong when it was last asked with what its tools are made of, in sentences for clients too.
-    /// `None` for a source that tells of nothing: it is not asked for that when a run starts.
+    /// Returns the problems of the last read with the texts behind the tools, as sentences for clients too.
+    /// `None` for a source without problem reports: such a source is not read at a run's start.
     fn list_problems(&self) -> Option<Vec<String>> {
         None
     }

@@ -1,4 +1,4 @@
-//! What a source answered, for a while.
+//! A cache of the sources' answers.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,33 +9,33 @@ use super::Tool;
 use super::source::{ToolAudience, ToolSource};
 use crate::port::clock::{Clock, elapsed_ms};
 
-/// How long a source may take to answer.
+/// The timeout of a source.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// The audiences whose answers are kept; of more, the one that was asked for longest ago is forgotten.
+/// The maximum number of cached audiences; above this, the least recently wanted audience is dropped.
 const MAX_AUDIENCES: usize = 256;
 
 /// A source with its last answers.
 pub(super) struct SourceCache {
     source: Arc<dyn ToolSource>,
     answers: Mutex<BTreeMap<ToolAudience, Arc<AudienceCache>>>,
-    /// The answer of a source that offers everybody the same.
+    /// The shared answer of a source that offers every audience the same tools.
     common: Option<Arc<AudienceCache>>,
 }
 
-/// The last answer to one audience. Who finds it too old asks, while others that want it wait.
+/// The last answer for one audience. The first caller with an expired answer reads the source; others wait.
 #[derive(Default)]
 struct AudienceCache {
-    /// When somebody last wanted it, Unix milliseconds.
+    /// The time of the last read of this cache, in Unix milliseconds.
     wanted_at_ms: AtomicI64,
     answer: tokio::sync::Mutex<LastAnswer>,
 }
 
 #[derive(Default)]
 struct LastAnswer {
-    /// When the source was last asked, Unix milliseconds.
+    /// The time of the last request to the source, in Unix milliseconds.
     asked_at_ms: Option<i64>,
-    /// What it answered when it last did.
+    /// The last good answer of the source.
     tools: Option<Arc<[Arc<dyn Tool>]>>,
 }
 
@@ -49,8 +49,8 @@ impl SourceCache {
         &self.source
     }
 
-    /// The tools of an audience, as they were within `fresh` or when the source last answered. `None` if it
-    /// never did.
+    /// Returns an audience's tools, at most `fresh` old or as of the source's last good answer. `None` if the
+    /// source has never answered.
     pub(super) async fn list_tools<C: Clock>(
         &self,
         clock: &C,

@@ -1,4 +1,4 @@
-//! The tools that an audience is offered: a deployment's own, and those of its sources.
+//! The tools for an audience: a deployment's own, and those of its sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,14 +16,13 @@ use super::source::{ToolAudience, ToolSource};
 use super::source_cache::SourceCache;
 use crate::port::clock::Clock;
 
-/// The names of tools that a run answers itself: neither a deployment nor a source can offer others in
-/// their place.
+/// The names of tools that a run answers itself: neither a deployment nor a source can replace these tools.
 pub const RESERVED_NAMES: [&str; 2] = [ASK_USER, PLANNING_TOOL];
 
-/// How long an answer of a source holds, unless a test says otherwise.
+/// The lifetime of a source's cached answer, except in tests.
 const FRESH: Duration = Duration::from_secs(5);
 
-/// The tools of a deployment, by name, and the sources of more. Copies share what sources answered.
+/// A deployment's own tools by name, and its tool sources. Copies share the cached answers.
 #[derive(Clone)]
 pub struct Toolbox {
     own: Arc<BTreeMap<String, Arc<dyn Tool>>>,
@@ -43,13 +42,13 @@ impl Default for Toolbox {
     }
 }
 
-/// The agents that users' runs, and the tasks of their plans, are offered. Agents are offered those that their
-/// files name.
+/// The agents offered to users' runs and to the tasks of their plans. Agents are offered only the agents
+/// named by their files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OfferedAgents {
     /// Every agent of the deployment.
     All,
-    /// Those of these names.
+    /// The agents with these names.
     Named(BTreeSet<String>),
 }
 
@@ -60,7 +59,7 @@ impl Default for OfferedAgents {
 }
 
 impl Toolbox {
-    /// Registers a tool that everybody is offered; one of the same name is replaced.
+    /// Registers a tool for every audience; replaces a tool of the same name.
     #[must_use]
     pub fn with_tool(mut self, tool: impl Tool + 'static) -> Self {
         let name = tool.spec(Language::En).name;
@@ -68,56 +67,57 @@ impl Toolbox {
         self
     }
 
-    /// Asks this source for tools, too. Of two tools of the same name the deployment's own is offered, or
-    /// that of the source which was added first.
+    /// Adds a source of tools. Of two tools with the same name, the deployment's own tool is offered, or else
+    /// the tool of the source added first.
     #[must_use]
     pub fn with_source(mut self, source: Arc<dyn ToolSource>) -> Self {
         self.sources.push(Arc::new(SourceCache::new(source)));
         self
     }
 
-    /// Offers these agents to users' runs; without this, none.
+    /// Offers these agents to users' runs; the default is no agent.
     #[must_use]
     pub fn with_offered_agents(self, offered_agents: OfferedAgents) -> Self {
         Self { offered_agents, ..self }
     }
 
-    /// Asks each source again when its last answer is as old as this.
+    /// Sets the lifetime of a source's cached answer (default 5 s).
     #[must_use]
     pub fn with_sources_fresh(self, sources_fresh: Duration) -> Self {
         Self { sources_fresh, ..self }
     }
 
-    /// The agents that users' runs are offered.
+    /// Returns the agents offered to users' runs.
     #[must_use]
     pub fn offered_agents(&self) -> &OfferedAgents {
         &self.offered_agents
     }
 
-    /// The tools that everybody is offered, by name.
+    /// Returns the deployment's own tools, by name.
     pub fn own_tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.own.values()
     }
 
-    /// What everybody is told of the own tools, in the order of their names.
+    /// Returns the specs of the own tools, in the order of their names.
     #[must_use]
     pub fn specs(&self, language: Language) -> Vec<ToolSpec> {
         self.own.values().map(|tool| tool.spec(language)).collect()
     }
 
-    /// The own tool of that name. A call asks [`Self::list_tools`], since its tool may be a source's.
+    /// Returns the own tool of this name. Calls use [`Self::list_tools`] instead, since a source may offer
+    /// the tool.
     #[must_use]
     pub fn find_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.own.get(name).cloned()
     }
 
-    /// What is asked for more tools, in order.
+    /// Returns the tool sources, in order.
     pub fn sources(&self) -> impl Iterator<Item = &Arc<dyn ToolSource>> {
         self.sources.iter().map(|cache| cache.source())
     }
 
-    /// The tools that an audience is offered now. Takes five seconds at most, and no time where every
-    /// source answered within the last five.
+    /// Returns the tools for an audience now. Takes at most five seconds, and no time if every answer is
+    /// cached.
     pub async fn list_tools<C: Clock>(&self, clock: &C, audience: &ToolAudience) -> AvailableTools {
         let mut available = AvailableTools {
             tools: BTreeMap::clone(&self.own),
@@ -135,7 +135,8 @@ impl Toolbox {
         available
     }
 
-    /// What is wrong now with what sources make their tools of. Only those that tell of it are asked.
+    /// Returns the current problems with the texts behind the sources' tools. Reads only sources with problem
+    /// reports.
     pub async fn list_problems<C: Clock>(&self, clock: &C, audience: &ToolAudience) -> Vec<String> {
         let mut problems = Vec::new();
         for cache in &self.sources {
@@ -148,7 +149,7 @@ impl Toolbox {
     }
 }
 
-/// The tools that an audience is offered at some moment.
+/// The tools for an audience at one moment.
 #[derive(Clone, Default)]
 pub struct AvailableTools {
     tools: BTreeMap<String, Arc<dyn Tool>>,
@@ -157,14 +158,15 @@ pub struct AvailableTools {
 }
 
 impl AvailableTools {
-    /// What a turn is told of them, in the order of their names.
+    /// Returns the specs for a turn, in the order of their names.
     #[must_use]
     pub fn specs(&self, language: Language) -> Vec<ToolSpec> {
         self.tools.values().map(|tool| tool.spec(language)).collect()
     }
 
-    /// What a turn of this run is told of them: of an agent's, and of the steps of its plan, those that its file names; of any other all but
-    /// the agents that the deployment does not offer, and the tools that only agents have.
+    /// Returns the specs for a turn of this run. An agent, and the tasks of an agent's plan, are offered the
+    /// tools named by the agent's file. Any other run is offered all tools, except agents that the deployment does not
+    /// offer, and tools only for agents.
     #[must_use]
     pub fn specs_for(&self, run: &RunSpec) -> Vec<ToolSpec> {
         let mut specs = self.specs(run.settings.language);
@@ -183,13 +185,13 @@ impl AvailableTools {
         specs
     }
 
-    /// The tool of that name.
+    /// Returns the tool of this name.
     #[must_use]
     pub fn find_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.tools.get(name).cloned()
     }
 
-    /// Whether every source has said at least once which tools it has.
+    /// Returns true if every source has answered at least once.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.is_complete
