@@ -1,38 +1,38 @@
-//! How many runs a user may start, and have at work at once. Both are counted in the transaction that
-//! creates a run, so a request that is repeated counts once, and one that is refused not at all.
+//! Limits of a user's started runs and runs at work. The transaction that creates a run counts both: a
+//! repeated request counts once, a rejected request never.
 
-/// What a new run of a user's has to stay within, at the moment it is asked for.
+/// The limits of a user's new run, at the time of the request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Admission {
-    /// Runs started in a minute of the clock.
+    /// The maximum number of runs started per clock minute; `None` means unlimited.
     pub runs_per_minute: Option<u32>,
-    /// Runs that have not ended. One that waits for a human does not count.
+    /// The maximum number of runs that have not ended, without paused runs; `None` means unlimited.
     pub runs_at_once: Option<u32>,
 }
 
-/// Why a user's run was not created.
+/// The reason for which a user's run was not created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdmissionError {
-    /// This minute's are started.
+    /// The limit of this minute is reached.
     RateLimited {
-        /// Seconds until the next minute, 1-60.
+        /// The seconds until the next minute, 1-60.
         retry_in_s: u32,
     },
-    /// So many are at work, which is all that may be.
+    /// The maximum number of runs, given here, is at work.
     TooManyRuns(u32),
 }
 
-/// A minute of the clock, in milliseconds.
+/// A clock minute, in milliseconds.
 const MINUTE_MS: i64 = 60_000;
 
-/// The minute that a moment is in, both since the beginning of 1970.
+/// Returns the minute of a time, counted from the beginning of 1970.
 #[must_use]
 pub fn minute_of(at_ms: i64) -> i64 {
     at_ms.div_euclid(MINUTE_MS)
 }
 
 impl AdmissionError {
-    /// The minute of this moment has no room.
+    /// Creates the error for a time in a minute without room.
     #[must_use]
     pub fn rate_limited_at(at_ms: i64) -> Self {
         let left_ms = MINUTE_MS - at_ms.rem_euclid(MINUTE_MS);

@@ -1,34 +1,34 @@
-//! What brings a run back when nobody drives it.
+//! Alarms and kicks, which continue a run without a driver.
 
 use super::{RunKey, StoreError};
 
-/// Recurring alarms: they invoke the executor, which does nothing while a lease is live. Needs
-/// `scheduler:CreateSchedule`, `UpdateSchedule`, `DeleteSchedule` on the schedule group, and
+/// Recurring alarms: these invoke the executor, which does nothing while a lease is live. Needs
+/// `scheduler:CreateSchedule`, `UpdateSchedule` and `DeleteSchedule` on the schedule group, and
 /// `iam:PassRole` on its role.
 pub trait Alarms: Send + Sync {
-    /// Makes the run's recurring alarm. No effect if it exists.
+    /// Creates the run's recurring alarm. No effect if the alarm exists.
     fn set_alarm(&self, key: &RunKey) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Makes the alarm of a run that waits for people: it rings from `from_ms` on, Unix milliseconds,
-    /// and again like the other one. One that exists is moved there.
+    /// Sets the timer of a paused run: fires at `from_ms`, in Unix milliseconds, and then recurs like an
+    /// alarm. An existing timer is moved.
     fn set_timer(
         &self,
         key: &RunKey,
         from_ms: i64,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Removes that one. No effect if it does not exist.
+    /// Removes the run's timer. No effect if the timer does not exist.
     fn remove_timer(&self, key: &RunKey) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Removes the run's recurring alarm. No effect if it does not exist.
+    /// Removes the run's recurring alarm. No effect if the alarm does not exist.
     fn remove_alarm(&self, key: &RunKey) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
-/// Asynchronous invocations of the executor. Needs `lambda:InvokeFunction` on it.
+/// Asynchronous invocations of the executor. Needs `lambda:InvokeFunction` on the executor.
 pub trait Invoker: Send + Sync {
-    /// Has the run continued by a fresh invocation. It may come twice, late or not at all.
+    /// Continues the run in a new invocation, which may start twice, late or never.
     ///
-    /// `hops` counts the hand-overs of the run so far, this one included.
+    /// `hops` is the number of the run's handoffs so far, this handoff included.
     fn kick_run(
         &self,
         key: &RunKey,

@@ -1,47 +1,46 @@
-//! What calls of each tool came to, from which the next ones are estimated.
+//! The measured costs of each tool's calls, for estimates of later calls.
 
 use serde::{Deserialize, Serialize};
 
 use super::{StoreError, UserKey};
 
-/// Samples of a tool that are kept at least, if there were so many: the newest. More than twice as
-/// many never are.
+/// The minimum number of a tool's samples that are kept: the newest. More than twice this number is never
+/// kept.
 pub const KEPT_SAMPLES: usize = 50;
 
-/// A tool, as a user uses it.
+/// A tool of a user.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ToolKey {
     /// The user who uses the tool.
     pub user: UserKey,
-    /// The name of the tool, as models call it.
+    /// The tool's name for models.
     pub tool: String,
 }
 
-/// What a call came to.
+/// The measured cost of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallSample {
-    /// Milliseconds that it took.
+    /// The duration, in milliseconds.
     pub ms: u64,
-    /// Tokens that its result added to the conversation, counted as bytes.
+    /// The result's tokens in the conversation, estimated from bytes.
     pub tokens: u64,
 }
 
-/// Samples of calls: `dynamodb:GetItem`, `dynamodb:UpdateItem`.
+/// The store of samples. Needs `dynamodb:GetItem` and `dynamodb:UpdateItem`.
 pub trait CallHistory {
-    /// The newest samples of a tool, oldest first. They may be some minutes old.
+    /// Returns the newest samples of a tool, oldest first. These may be some minutes old.
     ///
     /// # Errors
-    /// `Unavailable` or `Unreadable`.
+    /// Returns `Unavailable` or `Unreadable`.
     fn call_samples(
         &self,
         tool: &ToolKey,
     ) -> impl Future<Output = Result<Vec<CallSample>, StoreError>> + Send;
 
-    /// Adds samples, of which there are at most [`KEPT_SAMPLES`]. Whoever does not hear of it need not try
-    /// again: they are many.
+    /// Adds up to [`KEPT_SAMPLES`] samples. A failed write needs no retry: samples are many.
     ///
     /// # Errors
-    /// `Unavailable` or `Unreadable`.
+    /// Returns `Unavailable` or `Unreadable`.
     fn add_call_samples(
         &self,
         tool: &ToolKey,

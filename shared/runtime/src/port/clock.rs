@@ -1,26 +1,26 @@
-//! Time and chance, so that tests can move the one and fix the other.
+//! Time and randomness, which tests can control.
 
 use std::time::Duration;
 
-/// Time and chance, the only ones that drivers know.
+/// The only source of time and randomness for drivers.
 pub trait Clock: Send + Sync {
-    /// The moment it is now, in Unix milliseconds.
+    /// Returns the current time, in Unix milliseconds.
     fn now_ms(&self) -> i64;
 
-    /// Returns once this much time has passed.
+    /// Returns after the given duration.
     fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send;
 
-    /// A number in `0.0..1.0` for spreading retries.
+    /// Returns a number in `0.0..1.0`, to spread retries.
     fn jitter(&self) -> f64;
 
-    /// Returns at a moment given in Unix milliseconds; at once if it has passed.
+    /// Returns at the given time in Unix milliseconds; at once if the time has passed.
     fn sleep_until(&self, at_ms: i64) -> impl Future<Output = ()> + Send {
         let left = u64::try_from(at_ms.saturating_sub(self.now_ms())).unwrap_or_default();
         self.sleep(Duration::from_millis(left))
     }
 }
 
-/// The machine's own clock.
+/// The clock of the machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
@@ -40,7 +40,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// Milliseconds between two moments; 0 if they are out of order.
+/// Returns the milliseconds between two times; 0 if the times are out of order.
 #[must_use]
 pub fn elapsed_ms(from_ms: i64, to_ms: i64) -> u64 {
     u64::try_from(to_ms.saturating_sub(from_ms)).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What a deployment keeps as texts and changes while it runs: its prompts, and the settings of its models.
+//! A deployment's texts that can change at run time: its prompts, and the settings of its models.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,22 +6,22 @@ use std::time::Duration;
 use super::tool::BoxFuture;
 use crate::prompt::Prompts;
 
-/// The prompts and models that hold at some moment.
+/// The prompts and models of one moment.
 pub struct Configuration<M> {
-    /// The prompts, which stay as they are.
+    /// The prompts, which never change.
     pub prompts: Arc<Prompts>,
-    /// The models by the settings of then.
+    /// The models with the settings of the same moment.
     pub model: Arc<M>,
-    /// What was wrong with the texts, in sentences for clients too.
+    /// The problems with the texts, as sentences for clients too.
     pub problems: Arc<[String]>,
 }
 
-/// Reads prompts and models anew. What is broken stays as it last was, which a log line says.
+/// Reads prompts and models again. A broken text keeps its last good version, which is logged.
 pub trait ConfigurationSource<M>: Send + Sync {
-    /// Reads what has changed, unless that was done within `fresh`. Of those who want it at once one reads,
-    /// while the others wait.
+    /// Reads changed texts, unless the last read is within `fresh`. Of several concurrent callers one reads,
+    /// and the others wait.
     fn update(&self, now_ms: i64, fresh: Duration) -> BoxFuture<'_, ()>;
 
-    /// The configuration as it was last read.
+    /// Returns the configuration of the last read.
     fn current(&self) -> Arc<Configuration<M>>;
 }

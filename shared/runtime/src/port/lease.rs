@@ -1,38 +1,38 @@
-//! Leases: who drives a run. They keep drivers from working twice; correctness is the journal's.
+//! Leases prevent two drivers of the same run. Correctness depends on the journal alone.
 
 use djinn_core::status::RunStatus;
 
 use super::journal::Lease;
 use super::{RunKey, StoreError};
 
-/// What came of trying to take a lease.
+/// The result of trying to take a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeaseAcquisition {
-    /// The lease is this driver's from now on.
+    /// This driver holds the lease from now on.
     Acquired {
         /// The lease, with its new epoch.
         lease: Lease,
-        /// Whether the earlier driver had not released it: `Resumed` must be written then.
+        /// True if the earlier driver had not released the lease: `Resumed` must be written.
         lapsed: bool,
     },
-    /// Somebody else holds it, or there is no such run, or it has ended: what it still owes needs no
-    /// lease.
+    /// Another driver holds the lease, the run does not exist, or the run has ended: its last deliveries need
+    /// no lease.
     Unavailable,
 }
 
-/// What came of renewing a lease.
+/// The result of renewing a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaseRenewal {
-    /// It is still ours.
+    /// The driver still holds the lease.
     Renewed,
-    /// It is somebody else's: stop driving.
+    /// Another driver holds the lease: stop driving.
     Lost,
 }
 
-/// Leases. Needs `dynamodb:UpdateItem` on the table.
+/// The store of leases. Needs `dynamodb:UpdateItem` on the table.
 pub trait Leases {
-    /// Takes the lease of an existing run if nobody holds it unexpired, counting its epoch up and
-    /// making its status `running`. Whoever holds it unexpired gets the lease it has.
+    /// Takes the lease of an existing run unless another holder's lease is unexpired. Increments the epoch
+    /// and sets the status `running`. A holder with an unexpired lease receives the same lease again.
     fn take_lease(
         &self,
         key: &RunKey,
@@ -41,7 +41,7 @@ pub trait Leases {
         until_ms: i64,
     ) -> impl Future<Output = Result<LeaseAcquisition, StoreError>> + Send;
 
-    /// Extends a lease that is still ours, expired or not: same holder, same epoch, not released.
+    /// Extends a lease, expired or not, if the holder and epoch are the same and the lease is not released.
     fn renew_lease(
         &self,
         key: &RunKey,
@@ -49,8 +49,8 @@ pub trait Leases {
         until_ms: i64,
     ) -> impl Future<Output = Result<LeaseRenewal, StoreError>> + Send;
 
-    /// Gives a lease back, with the run's status: `running`, or `paused` if it waits for people. No
-    /// effect if it is no longer ours.
+    /// Releases a lease and sets the run's status: `running`, or `paused` if the run waits for users. No
+    /// effect on another driver's lease.
     fn release_lease(
         &self,
         key: &RunKey,

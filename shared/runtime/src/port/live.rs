@@ -1,5 +1,5 @@
-//! The live log: previews, and the entries of children at work, for viewers that are not the driver's own
-//! client. It expires and may lose items; the journal never depends on it.
+//! The live log: previews and early entries of children, for viewers other than the driver's own client. The
+//! log expires and may lose items; the journal never depends on the log.
 
 use std::time::Duration;
 
@@ -7,23 +7,23 @@ pub use djinn_protocol::preview::{Live, Preview};
 
 use super::{RunKey, StoreError};
 
-/// Where to read a live log from.
+/// The start of a read from a live log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LiveFrom {
-    /// What was written at this moment or later, Unix milliseconds.
+    /// Items written at this time or later, in Unix milliseconds.
     Moment(i64),
-    /// What stands behind this position, which a read returned.
+    /// Items after this position, which an earlier read returned.
     Position(String),
 }
 
-/// How long the pieces of a live log are of use, and kept at least.
+/// The minimum lifetime of a piece in the live log.
 pub const LIVE_RETENTION: Duration = Duration::from_secs(10 * 60);
 
-/// Live logs. Needs `dynamodb:PutItem`, `Query` and `UpdateItem` on the table. Pieces are kept for
-/// [`LIVE_RETENTION`].
+/// The store of live logs. Needs `dynamodb:PutItem`, `Query` and `UpdateItem` on the table. Pieces are kept
+/// for [`LIVE_RETENTION`].
 pub trait LiveLog {
-    /// Adds pieces and entries, written by one writer at one moment; at most 300 KB. Those whose first
-    /// one has the same offset or place as another's of this writer and moment replace it.
+    /// Adds pieces and entries of one writer at one moment; at most 300 KB. Replaces an earlier write with
+    /// the same writer, moment, and first offset or place.
     fn write_live(
         &self,
         key: &RunKey,
@@ -32,18 +32,18 @@ pub trait LiveLog {
         pieces: &[Live],
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// The pieces written from there on, in the order of their moments, and the position to ask from
-    /// next time, which is the same if there are none. Eventually consistent: pieces of a writer whose
-    /// clock is behind another's may be missed.
+    /// Returns the pieces after `from` in the order of their times, and the position for the next read,
+    /// unchanged if there are no pieces. Eventually consistent: a read may miss pieces of a writer whose
+    /// clock is slow.
     fn read_live(
         &self,
         key: &RunKey,
         from: &LiveFrom,
     ) -> impl Future<Output = Result<(Vec<Live>, LiveFrom), StoreError>> + Send;
 
-    /// Notes in the run's mailbox that a viewer watches until this moment; of several viewers the longest
-    /// counts. The driver finds the note when it reads the mailbox next, at no cost. The note expires after that
-    /// moment.
+    /// Notes in the run's mailbox that a viewer watches until this time; of several viewers the latest time
+    /// counts. The driver finds the note with its next read of the mailbox, at no cost. The note expires at
+    /// this time.
     fn mark_watched(
         &self,
         key: &RunKey,

@@ -1,13 +1,13 @@
-//! Parts of a journal, as they are read.
+//! Parts of a journal, as read from the store.
 
 use djinn_core::journal::Record;
 
-/// How much of a journal is read at once.
+/// The size of one read of a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageSize {
-    /// Records that are read at most.
+    /// The maximum number of records.
     pub records: usize,
-    /// Bytes that they take up as they are stored, at most, unless it is one record.
+    /// The maximum stored size in bytes; a single record may be larger.
     pub bytes: usize,
 }
 
@@ -16,23 +16,23 @@ pub struct PageSize {
 pub struct Page {
     /// The records, in order.
     pub records: Vec<Record>,
-    /// Bytes that they take up as they are stored.
+    /// The stored size of the records, in bytes.
     pub bytes: usize,
-    /// Whether there may be more behind them.
+    /// True if more records may follow.
     pub has_more: bool,
 }
 
-/// No page has more records.
+/// The maximum number of records of any page.
 const MAX_RECORDS: usize = 1_000;
 
 impl PageSize {
-    /// For somebody who is shown them: what waits until it is read is kept in memory, for each viewer.
+    /// For a viewer, whose unread records stay in memory.
     pub const FOR_VIEWER: Self = Self { records: 32, bytes: 128 * 1024 };
-    /// For a fold, which drops them at once.
+    /// For a fold, which drops each record at once.
     pub const FOR_FOLD: Self = Self { records: 256, bytes: 1024 * 1024 };
 
-    /// The size of the page after this one, so that about as many records are read as fit: what does not
-    /// is read again, and paid for twice.
+    /// Returns the size of the next page, with about as many records as fit: records that do not fit are
+    /// read, and paid for, twice.
     #[must_use]
     pub fn next_size(self, page: &Page) -> Self {
         let each = page.bytes.checked_div(page.records.len()).unwrap_or_default().max(1);

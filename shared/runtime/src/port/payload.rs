@@ -1,4 +1,5 @@
-//! What the payload of an invocation holds: bytes as text, packed ones, and requests for what is too large for it.
+//! The content of an invocation's payload: bytes as text, packed bytes, and requests for content above the
+//! payload limit.
 
 pub(super) mod base64_bytes;
 
@@ -9,19 +10,19 @@ use flate2::Compression;
 use flate2::read::DeflateEncoder;
 use serde::{Deserialize, Serialize};
 
-/// The most bytes of a payload, which Lambda bounds at 6 MB in either direction.
+/// The maximum size of a payload in bytes; Lambda's limit is 6 MB in either direction.
 pub const MAX_PAYLOAD: usize = 6 * 1024 * 1024 - 64 * 1024;
 
-/// Bytes, compressed by deflate. In JSON they are base64.
+/// Bytes compressed by deflate; base64 in JSON.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PackedBytes(#[serde(with = "base64_bytes")] Vec<u8>);
 
 impl PackedBytes {
-    /// Packs bytes as fast as can be.
+    /// Packs bytes at the fastest level.
     ///
     /// # Errors
-    /// [`io::Error`] never comes of bytes in memory.
+    /// Returns [`io::Error`], which never happens for bytes in memory.
     pub fn pack(bytes: &[u8]) -> io::Result<Self> {
         if bytes.is_empty() {
             return Ok(Self::default());
@@ -31,11 +32,11 @@ impl PackedBytes {
         Ok(Self(packed))
     }
 
-    /// The bytes as they were, unless there are more than `most`. The other side of the invocation may be
-    /// compromised, so the work is limited, too.
+    /// Unpacks the bytes, up to `most` bytes. The other side of the invocation may be compromised, so the
+    /// work is limited, too.
     ///
     /// # Errors
-    /// [`io::Error`] for bytes that were never packed, for more of them, and for more work.
+    /// Returns [`io::Error`] if the content is no packed bytes, larger than `most`, or too much work.
     pub fn unpack(&self, most: u64) -> io::Result<Vec<u8>> {
         if self.0.is_empty() {
             return Ok(Vec::new());
@@ -53,13 +54,13 @@ impl PackedBytes {
         }
     }
 
-    /// How many bytes they are packed.
+    /// Returns the packed size, in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if the packed size is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -72,12 +73,12 @@ impl std::fmt::Debug for PackedBytes {
     }
 }
 
-/// A request to the store that somebody with the right to it has signed.
+/// A signed request to the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoreRequest {
-    /// The URL to put to.
+    /// The URL of the PUT request.
     pub url: String,
-    /// The headers that were signed with it.
+    /// The signed headers of the request.
     #[serde(default)]
     pub headers: Vec<(String, String)>,
 }

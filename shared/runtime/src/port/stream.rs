@@ -1,4 +1,4 @@
-//! Responses that are streamed to a user, counted where their number has a bound.
+//! Streamed responses of a user, counted if their number is limited.
 
 use djinn_core::id::RunId;
 
@@ -7,21 +7,21 @@ use super::{StoreError, UserKey};
 /// A permit for one of a user's streams.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamPermit {
-    /// Whose stream it is.
+    /// The user of the stream.
     pub user: UserKey,
-    /// What tells it from every other permit of the user.
+    /// The name, unique among the user's permits.
     pub name: String,
 }
 
-/// Permits for streams. Needs `dynamodb:GetItem` and `UpdateItem` on the table.
+/// The store of permits for streams. Needs `dynamodb:GetItem` and `UpdateItem` on the table.
 pub trait Streams {
-    /// Takes a permit for one more stream of a user's, of whom there may be `most`, which shows this run.
-    /// `None` if all are taken, and none by a stream of the same run: the oldest of those loses its permit to
-    /// the new one, whose client may be the same. A permit is free again when it is given back, and at this
-    /// moment at the latest, Unix milliseconds; `word` tells it from all others.
+    /// Takes a permit for a new stream of this run; a user may have `most`. If all permits are taken, the
+    /// oldest stream of the same run loses its permit, since the client may be the same. `None` if the same
+    /// run has no stream. A permit is free again when released, and at `until_ms` at the latest, in Unix
+    /// milliseconds. `word` makes the permit's name unique.
     ///
     /// # Errors
-    /// `Unavailable`, or `Unreadable`.
+    /// Returns `Unavailable` or `Unreadable`.
     fn acquire_stream(
         &self,
         user: &UserKey,
@@ -31,19 +31,19 @@ pub trait Streams {
         until_ms: i64,
     ) -> impl Future<Output = Result<Option<StreamPermit>, StoreError>> + Send;
 
-    /// Whether a stream still has its permit: a newer one of the same run may have taken it.
+    /// Returns true if a stream still has its permit, which a newer stream of the same run may have taken.
     ///
     /// # Errors
-    /// `Unavailable`, or `Unreadable`.
+    /// Returns `Unavailable` or `Unreadable`.
     fn has_stream(
         &self,
         permit: &StreamPermit,
     ) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Gives a permit back; one that is free already is no error.
+    /// Releases a permit; a free permit is no error.
     ///
     /// # Errors
-    /// `Unavailable`: it is free when its time is over.
+    /// Returns `Unavailable` if the store fails: the permit then expires by itself.
     fn release_stream(
         &self,
         permit: &StreamPermit,

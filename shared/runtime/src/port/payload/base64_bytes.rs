@@ -1,4 +1,4 @@
-//! Bytes as text in JSON.
+//! Serialization of bytes as base64 text in JSON.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
