@@ -1,4 +1,4 @@
-//! What an invocation does with a run: start it, join it, stop it, continue it.
+//! Requests of an invocation about a run: start, join, stop and continue.
 
 mod access;
 mod chat_response;
@@ -39,8 +39,8 @@ pub use replay::{ReplayFrom, invalid_cursor_failure, replay_run};
 pub use request_view::{HumanRequestState, HumanRequestView, describe_request};
 pub use user_input::{MessageStatus, PlanEditStatus, send_message, send_plan_edit};
 
-/// Serves a client until the run has ended or this response has to: drives the run if nobody else
-/// does, and follows it otherwise. `driving` is a run this invocation has just created.
+/// Serves a client until the end of the run or of this response. Drives the run if it has no driver, and
+/// follows it otherwise. `driving` is a run just created by this invocation.
 pub async fn serve_client<P: Ports>(
     ports: &P,
     serving: ServeContext,
@@ -68,8 +68,8 @@ pub async fn serve_client<P: Ports>(
                     deadline,
                     hops,
                 };
-                // In boxes: many responses are served at once, and one that drives needs no room
-                // for following.
+                // Boxed, because many responses are served at once, and a driving response needs no space for
+                // following.
                 Box::pin(crate::driver::drive_run(ports, drive, driver)).await
             }
             None => match Box::pin(follow_run(ports, &serving, client)).await {
@@ -95,11 +95,11 @@ pub async fn serve_client<P: Ports>(
     }
 }
 
-/// Asks a run to stop. Returns its status as it was seen: one that has ended is left as it is. One
-/// that nobody can drive any more, since its journal cannot be read, has failed when this returns.
+/// Requests a run's stop. Returns the status before the stop; an ended run stays unchanged. A run without a
+/// driver and with an unreadable journal is marked as failed.
 ///
 /// # Errors
-/// `store_unavailable`.
+/// Returns `store_unavailable` if the store cannot be reached.
 pub async fn request_stop<P: Ports>(
     ports: &P,
     run: &mut LoadedRun,
@@ -120,11 +120,11 @@ pub async fn request_stop<P: Ports>(
     let stop = Mail::Stop { by };
     let stopped = async {
         run.wake(ports, &stop).await?;
-        // Children in other invocations hear of it from here, not only when their run is driven.
+        // Stop children in other invocations now, not only when their caller is driven.
         let children = match run.advance(ports).await {
             Ok(journal) => journal.run().running_children(),
             Err(error) if error.is_retryable() => return Err(error),
-            // Its driver has read it before, and hears of the stop.
+            // The driver read the journal before, and receives the stop.
             Err(_) => Vec::new(),
         };
         wake_runs(ports, children.into_iter().map(|child| run.key().with_child(child)), &stop)
@@ -134,7 +134,7 @@ pub async fn request_stop<P: Ports>(
     stopped.await.map_err(|error| store_failure(&error))
 }
 
-/// The failure of a request that the store did not serve.
+/// Converts a store error to the failure of a request.
 #[must_use]
 pub fn store_failure(error: &StoreError) -> Failure {
     tracing::error!(%error, "store unavailable");

@@ -1,4 +1,4 @@
-//! Who may do what in a session, and with a run.
+//! Users' permissions in sessions and for runs.
 
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{SessionName, ShareHandle};
@@ -11,66 +11,66 @@ use crate::port::share::{SessionShare, Shares};
 use crate::port::{RunKey, SessionKey, StoreError, UserKey};
 use crate::world::Ports;
 
-/// What a user may do in a session; each includes those before it.
+/// A user's right in a session; each right includes the earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Permission {
-    /// See what was asked and answered, and the files.
+    /// See questions, answers and files.
     Read,
-    /// Ask, and add files.
+    /// Ask questions and add files.
     Write,
-    /// Rename, share and delete it.
+    /// Rename, share and delete the session.
     Own,
 }
 
-/// A session that a user named, and what this user may do in it.
+/// A session named by a user, with the user's permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionAccess {
-    /// The session as its owner stores it.
+    /// The key of the session, under its owner.
     pub session: SessionKey,
-    /// How it is shared with this user, if it is somebody else's.
+    /// The share, if the session belongs to another user.
     pub shared: Option<SharedSession>,
-    /// What this user may do.
+    /// The permission of this user in the session.
     pub permission: Permission,
 }
 
 impl SessionAccess {
-    /// The session as this user names it.
+    /// Returns the session's name for this user.
     #[must_use]
     pub fn session_name(&self) -> SessionName {
         SharedSession::name_of(self.shared.as_ref(), &self.session.session)
     }
 }
 
-/// What somebody is to a run that they may see; each may do what those before it may.
+/// A user's relation to a visible run; each level includes the rights of earlier levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AccessLevel {
-    /// Somebody whom its session is shared with: sees it.
+    /// A guest of the session: may see the run.
     Guest,
-    /// The owner of the session that a guest asked it in: may stop it, too.
+    /// The owner of the session in which a guest asked: may also stop the run.
     SessionOwner,
-    /// The user who asked it: may answer and change it, too.
+    /// The user who asked: may also respond to and change the run.
     Asker,
 }
 
-/// A run as one user may see it.
+/// A run visible to a user.
 #[derive(Debug)]
 pub struct RunAccess {
-    /// The run, with what is known of it.
+    /// The run with its metadata.
     pub run: LoadedRun,
-    /// Its session, as this user names it.
+    /// The session's name for this user.
     pub session: SessionName,
-    /// What this user is to it.
+    /// The relation of this user to the run.
     pub level: AccessLevel,
-    /// Whether the share has ended under which this user asked it: of the session they see no more than
-    /// that they asked and what they were told.
+    /// True if this user asked under a share that has ended. The user then sees only the own question and
+    /// answer.
     pub share_ended: bool,
 }
 
-/// The session that a user names. A label is always the user's own, whether anything was asked in it
-/// yet or not.
+/// Returns the session named by a user. A label always names the user's own session, even before the first
+/// question.
 ///
 /// # Errors
-/// `session_not_found` for a handle that is none of this user's, or `store_unavailable`.
+/// Returns `session_not_found` for an unknown handle, or a handle of other users, or `store_unavailable`.
 pub async fn authorize_session<P: Ports>(
     ports: &P,
     user: &UserKey,
@@ -96,7 +96,7 @@ fn owner_access(session: SessionKey) -> SessionAccess {
     SessionAccess { session, shared: None, permission: Permission::Own }
 }
 
-/// The share of this handle, if it is this user's or for them, and counts.
+/// Returns the valid share of this handle, if the user is its owner or a guest.
 async fn find_valid_share<P: Ports>(
     ports: &P,
     user: &UserKey,
@@ -108,18 +108,18 @@ async fn find_valid_share<P: Ports>(
     Ok(is_share_current(ports, &share).await?.then_some(share))
 }
 
-/// Whether the session of a share is still the one that was shared.
+/// Returns true if the shared session was not deleted or replaced since.
 async fn is_share_current<P: Ports>(ports: &P, share: &SessionShare) -> Result<bool, StoreError> {
     let SessionKey { session, .. } = &share.session;
     let listed = ports.store().find_session(&share.session.owner_key(), session).await?;
     Ok(listed.is_some_and(|listed| listed.started_at_ms == share.session_started_at_ms))
 }
 
-/// A run that a user may see: their own, one that a guest asked in their session, or one of a session
-/// that is shared with them.
+/// Returns the run if visible to the user: the user's own, a guest's in the user's session, or one in a
+/// session shared with the user.
 ///
 /// # Errors
-/// `run_not_found` for any other, or `store_unavailable`.
+/// Returns `run_not_found` for any other run, or `store_unavailable`.
 pub async fn authorize_run<P: Ports>(
     ports: &P,
     user: &UserKey,
@@ -150,7 +150,7 @@ pub async fn authorize_run<P: Ports>(
     }
 }
 
-/// Whether somebody may ask no more where they asked as a guest.
+/// Returns true if a guest may no longer ask under the given share.
 pub(super) async fn has_share_ended<P: Ports>(
     ports: &P,
     user: &UserKey,
@@ -161,11 +161,10 @@ pub(super) async fn has_share_ended<P: Ports>(
     Ok(!share.is_some_and(|share| share.can_write))
 }
 
-/// Ends a share, and with it what is at work under it: a guest's run in that session is stopped. Returns
-/// whether there was one.
+/// Ends a share, and stops a guest's active run under this share. Returns true if the share existed.
 ///
 /// # Errors
-/// `store_unavailable`; the same again does what is left.
+/// Returns `store_unavailable`; a repeat completes the rest.
 pub async fn end_share<P: Ports>(
     ports: &P,
     session: &SessionKey,

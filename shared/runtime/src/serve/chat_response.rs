@@ -1,4 +1,4 @@
-//! Answers that come as the next message of a chat.
+//! Responses sent as the next message of a chat.
 
 use std::collections::BTreeMap;
 
@@ -16,31 +16,31 @@ use crate::world::Ports;
 
 /// A message of a chat.
 pub(super) struct ChatMessage<'a> {
-    /// The user who wrote it, and answers with it.
+    /// The author of the message, and of the response.
     pub(super) by: &'a UserId,
-    /// Names it: a repeat answers nothing more.
+    /// The id of the message: a repeat has no further effect.
     pub(super) id: &'a str,
-    /// The text as the user sent it.
+    /// The text as sent by the user.
     pub(super) text: &'a str,
-    /// What that is as an answer, if somebody has read it.
+    /// The message parsed as a response, if already parsed.
     pub(super) parsed_response: Option<&'a Result<HumanResponse, Failure>>,
 }
 
-/// What became of a message of a chat.
+/// The result of a chat message.
 #[derive(Debug, Default)]
 pub(super) struct ChatResult {
-    /// Whether it was an answer.
+    /// True if the message was a response.
     pub(super) is_response: bool,
-    /// The record that asked what it answers, or else what is asked still.
+    /// The record of the first request with this response, or of the first pending request.
     pub(super) request_record: Option<u64>,
 }
 
-/// Answers all that a run asks with one message; `continue` goes on with what was interrupted or has used
-/// up its budget, and decides nothing else.
+/// Responds to all pending requests of a run with one message. `continue` resumes interrupted or over-budget
+/// work, and decides nothing else.
 ///
 /// # Errors
-/// Those of [`submit_response`], but that there is nothing to answer any more; `invalid_field` for changes
-/// of more than one thing.
+/// Returns the errors of [`submit_response`], except those about closed requests. Returns `invalid_field` for
+/// changes to several requests.
 pub(super) async fn submit_chat_response<P: Ports>(
     ports: &P,
     run: &mut LoadedRun,
@@ -57,7 +57,7 @@ pub(super) async fn submit_chat_response<P: Ports>(
     };
     match run.read_all(ports, |record| history.add_record(record)).await {
         Err(error) if error.is_retryable() => return Err(store_failure(&error)),
-        // What cannot be read asks nothing, also where its beginning can.
+        // A run with an unreadable journal has no requests, even if its beginning can be read.
         Err(_) => return Ok(ChatResult::default()),
         Ok(_) => {}
     }
@@ -88,7 +88,7 @@ pub(super) async fn submit_chat_response<P: Ports>(
             via: None,
         };
         match submit_response(ports, run, answered).await {
-            // Somebody else was first, or what came before ended it.
+            // Another response was first, or an earlier response closed the request.
             Err(failure) if is_request_closed(failure.code) => {}
             Err(failure) => return Err(failure),
             Ok(_) => {}
@@ -97,7 +97,7 @@ pub(super) async fn submit_chat_response<P: Ports>(
     Ok(ChatResult { is_response: true, request_record: asked_in })
 }
 
-/// What a message answers to each of these. One that goes on with the run consents to all of them.
+/// Returns the response to each of `asks`. A `continue` confirms all.
 fn parse_responses(
     asks: &[HumanRequest],
     words: &ChatMessage<'_>,
@@ -123,13 +123,13 @@ fn parse_responses(
     Ok(answers)
 }
 
-/// What was asked in a run, as its records are read.
+/// The requests of a run, collected while its records are read.
 struct RequestHistory<'a> {
-    /// The id of the answer that is looked for.
+    /// The id of the response to find.
     response_id: &'a str,
-    /// What that was about.
+    /// The requests with this response.
     answered_ids: Vec<HumanRequestId>,
-    /// The first records by which things were asked.
+    /// The first record of each request.
     first_records: BTreeMap<HumanRequestId, u64>,
 }
 
@@ -148,7 +148,7 @@ impl RequestHistory<'_> {
         }
     }
 
-    /// The first record by which one of these was asked.
+    /// Returns the first record of any of the requests.
     fn first_record_of<'a>(
         &self,
         ids: impl IntoIterator<Item = &'a HumanRequestId>,
@@ -157,7 +157,7 @@ impl RequestHistory<'_> {
     }
 }
 
-/// Who changes something in a chat names what is to be otherwise.
+/// Adds the call's own arguments to a change: a chat message names only the changed arguments.
 fn merge_arguments(ask: &HumanRequest, answer: HumanResponse) -> HumanResponse {
     match answer {
         HumanResponse::Modify { arguments } => {
@@ -172,7 +172,7 @@ fn merge_arguments(ask: &HumanRequest, answer: HumanResponse) -> HumanResponse {
     }
 }
 
-/// Whether an answer came for nothing, since there is nothing to answer any more.
+/// Returns true if the request of a response is closed.
 fn is_request_closed(code: ErrorCode) -> bool {
     let codes =
         [ErrorCode::FeedbackAnswered, ErrorCode::FeedbackNotFound, ErrorCode::FeedbackStale];

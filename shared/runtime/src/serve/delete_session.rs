@@ -1,4 +1,4 @@
-//! The deletion of a session, with everything in it.
+//! The deletion of a session with all its contents.
 
 use djinn_core::error_code::Failure;
 use djinn_core::id::SessionId;
@@ -9,10 +9,10 @@ use crate::port::catalog::{Catalog, SessionDeletion};
 use crate::port::{RunKey, UserKey};
 use crate::world::Ports;
 
-/// Deletes a session of a user's list with everything in it.
+/// Deletes a session of the user's list with all its contents.
 ///
 /// # Errors
-/// `store_unavailable`; what is left then is deleted when it is asked for again.
+/// Returns `store_unavailable`; a repeat deletes the rest.
 pub async fn delete_session<P: Ports>(
     ports: &P,
     user: &UserKey,
@@ -22,13 +22,13 @@ pub async fn delete_session<P: Ports>(
         if ports.store().find_session(user, session).await?.is_none() {
             return Ok(SessionDeletion::Unknown);
         }
-        // A run that has just ended may still owe its alarm's removal: its driver must not write
-        // that down where nothing is left.
+        // A run that has just ended may still owe the removal of its alarm. Deliver first, so no driver
+        // writes a record after the deletion.
         let newest = ports.store().list_turns(&user.session_key(session), None, 1).await?;
         for turn in newest.items.into_iter().filter(|turn| turn.status.has_ended()) {
             match deliver_owed(ports, &RunKey::new(user.tenant.clone(), turn.run)).await {
                 Err(error) if error.is_retryable() => return Err(error),
-                // What cannot be read owes nothing that anybody could tell.
+                // An unreadable run has no known deliveries.
                 Ok(()) | Err(_) => {}
             }
         }

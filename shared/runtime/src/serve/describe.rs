@@ -1,4 +1,4 @@
-//! Looking at a run without following it.
+//! Describing a run without following it.
 
 use std::collections::BTreeMap;
 
@@ -16,51 +16,51 @@ use crate::port::page::PageSize;
 use crate::port::{RunKey, StoreError};
 use crate::world::Ports;
 
-/// What is known of a run.
+/// The known state of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunDescription {
-    /// What its metadata says.
+    /// The metadata of the run.
     pub meta: RunMeta,
-    /// What its journal says.
+    /// The state of the run in its journal.
     pub snapshot: SnapshotState,
 }
 
-/// What a journal says of its run.
+/// The state of a run in its journal, if readable.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SnapshotState {
-    /// The run as it is.
+    /// The current state of the run.
     Available(Box<RunSnapshot>),
     /// The journal has expired.
     Expired,
-    /// It cannot be read, at least by this code.
+    /// The journal cannot be read, at least by this version.
     Unreadable,
 }
 
-/// A run as it is now.
+/// The current state of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSnapshot {
-    /// The question as the user asked it.
+    /// The question as asked by the user.
     pub question: String,
-    /// What it may use up.
+    /// The limits on the run's use.
     pub budget: Budget,
-    /// What it has used up.
+    /// The used part of the budget.
     pub spent: Spending,
-    /// What it has used up of its wall time, in milliseconds, without its pauses.
+    /// The used wall time in milliseconds, without pauses.
     pub wall_ms: u64,
-    /// Its plan, if there is one.
+    /// The plan of the run, if any.
     pub plan: Option<Plan>,
-    /// The version that a change of the plan has to name; 0 without a plan.
+    /// The version to name in a plan edit; 0 without a plan.
     pub plan_version: u32,
-    /// The runs right below it that have not ended, each with what it is to do.
+    /// The active children directly below the run, each with its description.
     pub children: BTreeMap<ChildId, String>,
-    /// How it ended, if it has.
+    /// The result of the run, if ended.
     pub ending: Option<RunResult>,
 }
 
-/// Looks at a run. Of one that has ended one record is read, if it has an outline.
+/// Describes a run. For an ended run with an outline, reads only one record.
 ///
 /// # Errors
-/// `store_unavailable`.
+/// Returns `store_unavailable` if the store cannot be reached.
 pub async fn describe_run<P: Ports>(
     ports: &P,
     mut run: LoadedRun,
@@ -89,7 +89,7 @@ pub async fn describe_run<P: Ports>(
     Ok(RunDescription { snapshot: told, meta: run.into_meta() })
 }
 
-/// What is told of a run whose journal was not read.
+/// Returns the snapshot state for a journal that cannot be read.
 fn classify_read_error(key: &RunKey, error: &StoreError) -> Result<SnapshotState, Failure> {
     if error.is_retryable() {
         return Err(store_failure(error));
@@ -98,7 +98,7 @@ fn classify_read_error(key: &RunKey, error: &StoreError) -> Result<SnapshotState
     Ok(SnapshotState::Unreadable)
 }
 
-/// How a run ended, as this record says; `None` if that has expired.
+/// Returns a run's result from the given record, or `None` if expired.
 async fn read_ending<P: Ports>(
     ports: &P,
     key: &RunKey,
@@ -112,7 +112,7 @@ async fn read_ending<P: Ports>(
 }
 
 impl RunSnapshot {
-    /// An ended run, with what was noted when it did.
+    /// Creates the snapshot of an ended run from its outline.
     fn from_outline(outline: &RunOutline, ending: RunResult) -> Self {
         Self {
             question: outline.question.clone(),
@@ -127,7 +127,7 @@ impl RunSnapshot {
     }
 }
 
-/// What the entries of a run say of it.
+/// The state of a run, folded from its entries.
 #[derive(Default)]
 struct EntryFold {
     plan: Option<Plan>,
@@ -153,7 +153,7 @@ impl EntryFold {
 
     fn mark_step(&mut self, step: StepId, status: StepStatus, note: &str) {
         if let Some(plan) = &mut self.plan {
-            // A step that the plan does not hold any more changes nothing.
+            // A step no longer in the plan changes nothing.
             let _ = plan.set_status(step, status, note);
         }
     }

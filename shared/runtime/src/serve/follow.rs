@@ -1,4 +1,4 @@
-//! Following a run that somebody else drives: the journal, and previews from the live log.
+//! Following a run with a driver elsewhere: its journal, and previews from the live log.
 
 use std::collections::VecDeque;
 
@@ -21,15 +21,15 @@ use crate::reconnect::{MIN_STREAM, PAUSED};
 use crate::settings::to_millis;
 use crate::world::Ports;
 
-/// Why a viewer stopped following.
+/// The reason for the end of following.
 pub(super) enum FollowEnd {
-    /// Nobody drives the run any more: this invocation does from now on.
+    /// The run had no driver: this invocation drives from now on.
     TakenOver { client: ClientStream, leased_run: Box<LeasedRun> },
-    /// The run has ended, the client has gone, or this response has to end.
+    /// The run has ended, the client has disconnected, or this response must end.
     Ended,
 }
 
-/// How many looks in a row may fail before the client is told to come back.
+/// The maximum number of consecutive failed polls before the client must reconnect.
 const MAX_FAILURES: u32 = 20;
 
 pub(super) async fn follow_run<P: Ports>(
@@ -76,7 +76,7 @@ pub(super) async fn follow_run<P: Ports>(
                 follower.failures += 1;
             }
         }
-        // Its client waits for the end of the stream.
+        // The client waits for the end of the stream.
         if !follower.client.connection().has_ended() {
             ports.clock().sleep(ports.settings().follow_every).await;
         }
@@ -88,11 +88,11 @@ struct Follower<'a, P: Ports> {
     serving: &'a ServeContext,
     client: ClientStream,
     live_reader: LiveReader,
-    /// Records that were read and not yet shown: a page at most.
+    /// Records read but not yet shown, at most one page.
     unshown: VecDeque<Record>,
-    /// What is left of the children that end with the first of these, once that was looked at.
+    /// The histories left to show of children ended by the first unshown record, once looked up.
     child_histories: Option<VecDeque<ChildHistory>>,
-    /// What runs below had done when it came, until all of that was shown.
+    /// Earlier entries of children at work when the client came, until all are shown.
     children_at_work: Option<ChildrenAtWork>,
     next_lease_check_ms: i64,
     started_ms: i64,
@@ -101,11 +101,11 @@ struct Follower<'a, P: Ports> {
 }
 
 impl<P: Ports> Follower<'_, P> {
-    /// One look at the run. Returns it if nobody drives it.
+    /// Polls the run once. Returns the run if it has no driver.
     async fn poll_run(&mut self) -> Result<Option<Box<LeasedRun>>, StoreError> {
         let (ports, serving) = (self.ports.clone(), self.serving);
         let (key, store, settings) = (&serving.key, ports.store(), ports.settings());
-        // For who does not read nothing is read.
+        // Read nothing for a client that does not read.
         if !self.wait_for_room().await {
             return Ok(None);
         }
@@ -114,14 +114,14 @@ impl<P: Ports> Follower<'_, P> {
             self.watched_until_ms = now_ms.saturating_add(to_millis(settings.watch_for));
             store.mark_watched(key, self.watched_until_ms).await?;
         }
-        // What is lost here is told by the journal, later.
+        // Items lost here follow later from the journal.
         let misses = self.client.missing_entries();
         let live = self.live_reader.read_new(&ports, key, &misses).await.unwrap_or_else(|error| {
             tracing::debug!(%error, run_id = %key.run, "live log not read");
             Vec::new()
         });
-        // The record that completes a text must not come before its pieces, nor what a child does
-        // before the record that begins it, nor the summary before the last turn.
+        // Send pieces before the record that completes their text. Send entries of children, and the summary,
+        // after the records before them.
         let (pieces, later): (Vec<Live>, Vec<Live>) = live.into_iter().partition(is_of_turn);
         self.client.send_live(&pieces, now_ms);
         let is_behind = !self.catch_up().await?;
@@ -140,7 +140,7 @@ impl<P: Ports> Follower<'_, P> {
         self.handle_meta(meta, now_ms).await
     }
 
-    /// Shows what runs below have done that were at work when it came, as the client reads it.
+    /// Shows earlier entries of children at work when the client came, at the pace of the client.
     async fn show_children_at_work(&mut self) {
         let Some(mut children) = self.children_at_work.take() else { return };
         while !children.show_next(&self.ports, &self.serving.key, &mut self.client).await {
@@ -156,7 +156,7 @@ impl<P: Ports> Follower<'_, P> {
         }
     }
 
-    /// What is to be done about a run that was found like this. Returns it if nobody drives it.
+    /// Acts on the run's current metadata. Returns the run if it has no driver.
     async fn handle_meta(
         &mut self,
         meta: Option<RunMeta>,
@@ -176,13 +176,13 @@ impl<P: Ports> Follower<'_, P> {
                 let Some((driving, records)) = take_over(&ports, serving, wanted).await? else {
                     return Ok(None);
                 };
-                // The last driver may have written more before it left.
+                // The last driver may have written more records before leaving.
                 for record in &records {
                     show_record(&ports, key, &mut self.client, record).await;
                 }
                 Ok(Some(driving))
             }
-            // The run has ended, so its final entry is in the journal, unless that has expired meanwhile.
+            // The final entry of an ended run is in the journal, unless expired meanwhile.
             Some(meta) if meta.status.has_ended() => {
                 self.client.set_end_shown(meta.end_shown);
                 if self.catch_up().await? && !self.client.connection().has_ended() {
@@ -191,7 +191,7 @@ impl<P: Ports> Follower<'_, P> {
                 Ok(None)
             }
             Some(_) => Ok(None),
-            // It was deleted: whoever comes back is told so.
+            // The run was deleted; a reconnecting client gets an error.
             None => {
                 self.client.hand_over(now_ms);
                 Ok(None)
@@ -199,8 +199,8 @@ impl<P: Ports> Follower<'_, P> {
         }
     }
 
-    /// Shows what the journal has by now, page by page, as the client reads it: a viewer can wait for it,
-    /// but not past its next look. Returns whether that was all.
+    /// Shows the journal page by page, at the pace of the client. Waits for the client until the next poll at
+    /// most. Returns true if everything was shown.
     async fn catch_up(&mut self) -> Result<bool, StoreError> {
         let mut pages = None;
         loop {
@@ -225,7 +225,7 @@ impl<P: Ports> Follower<'_, P> {
         }
     }
 
-    /// Shows the records that were read. Returns whether that was all of them.
+    /// Shows the records already read. Returns true if all were shown.
     async fn show_unshown(&mut self) -> Result<bool, StoreError> {
         while !self.unshown.is_empty() {
             if !self.wait_for_room().await {
@@ -236,7 +236,7 @@ impl<P: Ports> Follower<'_, P> {
         Ok(true)
     }
 
-    /// Shows a part of the first record that was read, or the last of it.
+    /// Shows part of the first unshown record, or the rest of it.
     async fn show_next(&mut self) -> Result<(), StoreError> {
         let Some(record) = self.unshown.front() else { return Ok(()) };
         let key = &self.serving.key;
@@ -258,7 +258,7 @@ impl<P: Ports> Follower<'_, P> {
         Ok(())
     }
 
-    /// Whether an entry can be sent, if need be after a while.
+    /// Waits a while for room in the client's buffer. Returns true if an entry can be sent.
     async fn wait_for_room(&mut self) -> bool {
         if self.client.is_open() && !self.client.has_room() {
             let enough = self.ports.clock().sleep(self.ports.settings().follow_every);
@@ -271,7 +271,7 @@ impl<P: Ports> Follower<'_, P> {
     }
 }
 
-/// Returns true for a piece of a turn, which waits for what stands before it wherever it is shown.
+/// Returns true for a piece of a turn, which always waits for the records before it.
 fn is_of_turn(live: &Live) -> bool {
     match live {
         Live::Preview(preview) => preview.message.turn_number().is_some(),
@@ -280,8 +280,8 @@ fn is_of_turn(live: &Live) -> bool {
     }
 }
 
-/// Notes that a client of the asker's was sent a run's end, unless the one before it was. What is not
-/// noted is only shown once more. `known` is whether that was noted when the run was read, if it had ended.
+/// Notes that a client of the asker received the run's end, unless already noted. Without the note the end is
+/// only shown once more. `known` is the note at the time the metadata was read, for an ended run.
 async fn mark_end_shown<P: Ports>(ports: &P, key: &RunKey, known: Option<bool>) {
     let noted = async {
         let is_shown = match known {
@@ -295,7 +295,7 @@ async fn mark_end_shown<P: Ports>(ports: &P, key: &RunKey, known: Option<bool>) 
     }
 }
 
-/// Whether a run waits for people and there is nothing to tell it: nobody need drive it to see that.
+/// Returns true if a run waits for users and has no news: no driver is needed then.
 async fn is_idle<P: Ports>(
     ports: &P,
     key: &RunKey,

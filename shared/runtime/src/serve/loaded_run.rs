@@ -1,4 +1,4 @@
-//! A run as one request reads it: its metadata once, and each of its records once.
+//! A run as read by one request: its metadata once, and each of its records once.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ use crate::settings::to_millis;
 use crate::sleep::wake_run;
 use crate::world::Ports;
 
-/// How long a run is waited for to take up what it was sent. It does so later all the same.
+/// The maximum time a request waits for a run to take its mail. The run may still take the mail later.
 const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The first pause between two looks, and the longest.
+/// The first pause between two polls, and the longest pause.
 const POLL_PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
 
-/// A run as a request has read it. Its metadata is as old as the request, or as its newest message to the
-/// run; its journal is as new as the last look at it. Nothing that is written rests on either: the store
-/// checks each write, and whoever drives the run decides on what it is sent.
+/// A run as read by a request. The metadata is as old as the request, or its newest mail to the run; the
+/// journal is as new as the last read. No write relies on either: the store checks each write, and the driver
+/// decides about mail.
 #[derive(Debug)]
 pub struct LoadedRun {
     key: RunKey,
@@ -34,73 +34,73 @@ pub struct LoadedRun {
 }
 
 impl LoadedRun {
-    /// A run, with what is known of it; `None` if it does not exist.
+    /// Finds a run and its metadata, or returns `None` if the run does not exist.
     ///
     /// # Errors
-    /// `store_unavailable`.
+    /// Returns `store_unavailable` if the store cannot be reached.
     pub async fn find<P: Ports>(ports: &P, key: &RunKey) -> Result<Option<Self>, Failure> {
         let meta = ports.store().find_meta(key).await.map_err(|error| store_failure(&error))?;
         Ok(meta.map(|meta| Self::new(key.clone(), meta)))
     }
 
-    /// A run that exists, with what is known of it.
+    /// Loads an existing run and its metadata.
     ///
     /// # Errors
-    /// `run_not_found`, or `store_unavailable`.
+    /// Returns `run_not_found`, or `store_unavailable`.
     pub async fn load<P: Ports>(ports: &P, key: &RunKey) -> Result<Self, Failure> {
         Self::find(ports, key).await?.ok_or_else(|| ErrorCode::RunNotFound.into())
     }
 
-    /// A run of which this was just read.
+    /// Creates a run from metadata read just now.
     pub(super) fn new(key: RunKey, meta: RunMeta) -> Self {
         Self { key, meta, reader: JournalReader::default() }
     }
 
-    /// The key that the run is stored under.
+    /// Returns the key of the stored run.
     #[must_use]
     pub fn key(&self) -> &RunKey {
         &self.key
     }
 
-    /// What is known of it, as it was read last.
+    /// Returns the metadata as last read.
     #[must_use]
     pub fn meta(&self) -> &RunMeta {
         &self.meta
     }
 
-    /// What is known of it, for whoever needs nothing else.
+    /// Returns the metadata, and drops the rest.
     #[must_use]
     pub fn into_meta(self) -> RunMeta {
         self.meta
     }
 
-    /// The status in which it has ended, if it has as far as was read.
+    /// Returns the final status of a run, if known to have ended.
     pub(super) fn ended_status(&self) -> Option<RunStatus> {
         let folded = self.reader.journal().ok().map(|journal| journal.run().status());
         [Some(self.meta.status), folded].into_iter().flatten().find(|status| status.has_ended())
     }
 
-    /// Reads the records that were added since the last look. Returns the journal with them.
+    /// Reads the records added since the last read. Returns the updated journal.
     ///
     /// # Errors
-    /// [`StoreError`] when it cannot be read or folded, or has expired.
+    /// Returns [`StoreError`] if the journal cannot be read or folded, or has expired.
     pub(super) async fn advance<P: Ports>(&mut self, ports: &P) -> Result<&Journal, StoreError> {
         self.reader.advance(ports, &self.key, |_| {}).await?;
         self.reader.journal()
     }
 
-    /// The journal as it was at the last look.
+    /// Returns the journal as of the last read.
     ///
     /// # Errors
-    /// [`StoreError`] when that found none, or one with a gap.
+    /// Returns [`StoreError`] if the last read found no journal, or a gap.
     pub(super) fn journal(&self) -> Result<&Journal, StoreError> {
         self.reader.journal()
     }
 
-    /// Reads the journal from its beginning, for whoever has to `see` every record of it.
+    /// Reads the journal from the beginning, and passes every record to `see`.
     ///
     /// # Errors
-    /// [`StoreError`] when it cannot be read or folded.
+    /// Returns [`StoreError`] if the journal cannot be read or folded.
     pub(super) async fn read_all<P: Ports>(
         &mut self,
         ports: &P,
@@ -111,21 +111,20 @@ impl LoadedRun {
         Ok(self.reader.extent())
     }
 
-    /// The journal as it was at the last look, if that has all of its records.
+    /// Returns the journal as of the last read, if complete.
     ///
     /// # Errors
-    /// `run_expired` if some are missing.
+    /// Returns `run_expired` if records are missing.
     pub(super) fn complete_journal(&self) -> Result<&Journal, Failure> {
         let is_complete = self.reader.extent().is_complete(self.meta.status.has_ended());
         let journal = self.reader.journal().ok().filter(|_| is_complete);
         journal.ok_or_else(|| ErrorCode::RunExpired.into())
     }
 
-    /// Sends it a message, and makes sure that somebody reads it: see [`wake_run`]. What is known of the run
-    /// is as it was after that.
+    /// Sends mail to the run, and ensures that a driver reads it: see [`wake_run`]. Updates the metadata.
     ///
     /// # Errors
-    /// [`StoreError`] when the message may not be there.
+    /// Returns [`StoreError`] if the mail may be missing.
     pub(super) async fn wake<P: Ports>(
         &mut self,
         ports: &P,
@@ -137,7 +136,7 @@ impl LoadedRun {
         Ok(())
     }
 
-    /// Looks at the run until `tell` tells something of it, or for some seconds. Reads what is new.
+    /// Reads new records until `tell` returns a value, for a few seconds at most.
     pub(super) async fn poll_until<P: Ports, T>(
         &mut self,
         ports: &P,

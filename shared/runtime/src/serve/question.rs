@@ -1,4 +1,4 @@
-//! A question comes in: it starts a run, or joins the one it belongs to.
+//! Incoming questions: each starts a run, or joins an existing run.
 
 mod attached_files;
 mod continued_run;
@@ -32,38 +32,38 @@ use crate::settings::{UserLimits, journal_expiry_s, to_millis};
 use crate::texts::check_bounds;
 use crate::world::Ports;
 
-/// What a question opened.
+/// The run opened by a question.
 pub enum StartResult {
-    /// A run of its own, which this invocation drives.
+    /// A new run, driven by this invocation.
     New {
-        /// The key of the run, which did not exist before.
+        /// The key of the new run.
         key: RunKey,
-        /// Its first record and its lease.
+        /// The first record and the lease of the run.
         leased_run: Box<LeasedRun>,
-        /// What the client is sent first.
+        /// The first record for the client.
         first_record: Record,
     },
-    /// A run that exists: the same request came before, or the question was `continue` and goes on with
-    /// what is at work, or with an end that no client was sent.
+    /// An existing run: the same request came before, or the question was `continue`. A `continue` joins
+    /// active work, or an ended run whose end no client received.
     Existing {
-        /// The run that the client is shown.
+        /// The run to show to the client.
         run: Box<LoadedRun>,
-        /// Whether it is the session's active run rather than this request's own.
+        /// True if the run is the session's active run, false if it is this request's own.
         continued: bool,
-        /// The record by which that run asked what the question answers, or asks still: a client that
-        /// has another place for each message begins there.
+        /// The record of the request answered by the question, or of a pending request. A client with a place
+        /// for each message begins there.
         request_record: Option<u64>,
     },
 }
 
-/// Opens a question: creates its run, or finds the run it belongs to.
+/// Opens a question: creates its run, or finds the existing run.
 ///
-/// `holder` names the driver; see [`super::ServeContext`]. `known` is a run that the caller has read for this
-/// question.
+/// `holder` names the driver; see [`super::ServeContext`]. `known` is a run already read by the caller.
 ///
 /// # Errors
-/// `request_id_reused`, `session_busy` with the run that is active, `nothing_to_continue`, `rate_limited`,
-/// `too_many_runs`, `store_unavailable`, or what [`crate::content::ContentPolicy::screen_input`] says.
+/// Returns `request_id_reused`, `session_busy` with the active run, `nothing_to_continue`, `rate_limited`,
+/// `too_many_runs` or `store_unavailable`. May also return an error of
+/// [`crate::content::ContentPolicy::screen_input`].
 pub async fn start_streaming<P: Ports>(
     ports: &P,
     mut question: UserQuestion,
@@ -95,11 +95,11 @@ pub async fn start_streaming<P: Ports>(
     })
 }
 
-/// Accepts a question for whoever drives runs without a client: creates its run undriven, or finds
-/// the run it belongs to. The caller has it driven.
+/// Accepts a question without a client: creates its run without a driver, or finds the existing run. The
+/// caller starts a driver.
 ///
 /// # Errors
-/// Those of [`start_streaming`].
+/// Returns the errors of [`start_streaming`].
 pub async fn start_background<P: Ports>(
     ports: &P,
     mut question: UserQuestion,
@@ -118,7 +118,7 @@ pub async fn start_background<P: Ports>(
     }
 }
 
-/// Lets a question in, or what the checker puts in its place. A repeat of a request was let in before.
+/// Screens a question, and applies the checker's replacements. A repeated request was screened before.
 async fn screen_question<P: Ports>(
     ports: &P,
     question: &mut UserQuestion,
@@ -136,7 +136,7 @@ async fn screen_question<P: Ports>(
     content.screen_input(question, whose).await
 }
 
-/// What came of creating a run.
+/// The result of creating a run.
 enum RunCreation {
     New(Journal, Record),
     Existing(Box<LoadedRun>),
@@ -186,8 +186,8 @@ async fn create_run<P: Ports>(
     }
 }
 
-/// The run that this request has begun before, if the question brings files: these are not written anew. Nor
-/// are they where another run of the session is at work.
+/// Returns the existing run of a repeated request with files, so the files are not written again. Returns an
+/// error if another run of the session is active.
 async fn find_before_attaching<P: Ports>(
     ports: &P,
     question: &UserQuestion,
@@ -204,13 +204,13 @@ async fn find_before_attaching<P: Ports>(
     }
 }
 
-/// A run that exists, for who asked the same before.
+/// Returns an existing run, if the repeated request is equal.
 fn to_same_run(run: LoadedRun, body_hash: &str, user: &UserId) -> Result<RunCreation, Failure> {
     let is_same = run.meta().body_hash == body_hash && run.meta().user == *user;
     is_same.then(|| RunCreation::Existing(Box::new(run))).ok_or(ErrorCode::RequestIdReused.into())
 }
 
-/// Stops a guest's run whose share ended while it was made: whoever ended it may not have seen the run.
+/// Stops a guest's run if its share ended meanwhile: ending the share may have missed the new run.
 async fn stop_if_unshared<P: Ports>(
     ports: &P,
     key: &RunKey,
@@ -225,8 +225,8 @@ async fn stop_if_unshared<P: Ports>(
     Ok(())
 }
 
-/// Names the write of record 0. Two requests that create the same run at the same moment must not
-/// take each other's record for their own.
+/// Returns the write id of record 0. Two concurrent creations of the same run need different ids, so that
+/// each recognizes its own record.
 fn first_write_id<P: Ports>(holder: Option<&str>, ports: &P) -> Result<WriteId, Failure> {
     let writer = match holder {
         Some(holder) => holder.to_owned(),
@@ -240,11 +240,11 @@ fn first_write_id<P: Ports>(holder: Option<&str>, ports: &P) -> Result<WriteId, 
     })
 }
 
-/// The most sentences about broken files that a run's start tells, and the most characters of each.
+/// The maximum number of warnings about broken files at a run's start, and the maximum characters of each.
 const MAX_WARNINGS: usize = 20;
 const MAX_WARNING: usize = 300;
 
-/// What clients are told at a run's start of the deployment's files that are broken now.
+/// Returns warnings for clients about the deployment's broken files.
 async fn list_warnings<P: Ports>(ports: &P, question: &UserQuestion) -> Vec<String> {
     let audience = ToolAudience {
         user: UserKey { tenant: question.tenant.clone(), user: question.user.clone() },
@@ -256,7 +256,7 @@ async fn list_warnings<P: Ports>(ports: &P, question: &UserQuestion) -> Vec<Stri
     problems.take(MAX_WARNINGS).map(|text| text.chars().take(MAX_WARNING).collect()).collect()
 }
 
-/// The run that answers a question, with what holds until it ends.
+/// Creates the run spec of a question, with everything fixed until the run's end.
 fn to_spec<P: Ports>(
     ports: &P,
     question: UserQuestion,
@@ -291,14 +291,14 @@ fn to_spec<P: Ports>(
     }
 }
 
-/// The models of now, by their roles.
+/// Returns the current models by role.
 fn model_names<P: Ports>(ports: &P) -> BTreeMap<Role, String> {
     let name =
         |role: &Role| Some((*role, ports.model().name(*role, ModelChoice::Primary)?.to_owned()));
     Role::ALL.iter().filter_map(name).collect()
 }
 
-/// What the models take now; a model that is not configured fails when it is called.
+/// Returns the current input limits of the models. An unconfigured model fails when called.
 fn context_windows<P: Ports>(ports: &P) -> BTreeMap<Role, u64> {
     let window = |role: &Role| {
         let limits = ports.model().limits(*role, ModelChoice::Primary).ok()?;
@@ -307,7 +307,7 @@ fn context_windows<P: Ports>(ports: &P) -> BTreeMap<Role, u64> {
     Role::ALL.iter().filter_map(window).collect()
 }
 
-/// Tokens of a history. They are counted only where that could matter.
+/// Returns the tokens of a history. Estimates if at most half of the window could be used.
 fn count_history_tokens<P: Ports>(ports: &P, settings: &RunSettings, history: &[Exchange]) -> u64 {
     let role = match settings.mode {
         Mode::React => Role::React,

@@ -1,4 +1,4 @@
-//! One thing that a run asked, for somebody who knows of nothing else of it.
+//! One human request of a run, for users without other knowledge of the run.
 
 use djinn_core::entry::{Entry, Event};
 use djinn_core::error_code::Failure;
@@ -10,36 +10,36 @@ use djinn_core::language::Language;
 use super::{LoadedRun, store_failure};
 use crate::world::Ports;
 
-/// Something that was asked, as it stands now.
+/// A human request and its current state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HumanRequestView {
-    /// Whose run it is.
+    /// The user of the run.
     pub user: UserId,
-    /// The language in which the run's people are addressed.
+    /// The language for the run's users.
     pub language: Language,
-    /// What the model said before it came to this.
+    /// The model's text before the request.
     pub reasoning: String,
-    /// Whether it is still asked.
+    /// The current state of the request.
     pub state: HumanRequestState,
 }
 
-/// Whether something is still asked.
+/// The current state of a human request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HumanRequestState {
-    /// The request is open, and has the digest that was asked about.
+    /// The request is open, with the expected digest.
     Open(Box<HumanRequest>),
-    /// Something else is by now, under the same id.
+    /// The id now belongs to another request.
     Replaced,
-    /// An answer was taken, or the default once time ran out.
+    /// The request was answered, or its default applied after the timeout.
     Resolved(Resolution),
-    /// It is not, and nobody answered.
+    /// The request is closed without a response.
     Closed,
 }
 
-/// Looks at what was asked under this id with this digest.
+/// Describes the request with this id and digest.
 ///
 /// # Errors
-/// `run_expired`, or `store_unavailable`.
+/// Returns `run_expired`, or `store_unavailable`.
 pub async fn describe_request<P: Ports>(
     ports: &P,
     run: &mut LoadedRun,
@@ -66,7 +66,7 @@ pub async fn describe_request<P: Ports>(
     })
 }
 
-/// What was said when it was asked with this record, last.
+/// Returns the model's text with the last such request in the record.
 fn find_reasoning(record: &Record, feedback: &HumanRequestId) -> Option<String> {
     let said = |entry: &Entry| {
         let Event::HumanRequested { reasoning, requests: asks, .. } = &entry.event else {

@@ -1,4 +1,4 @@
-//! What a person tells a run at work: a message, or a changed plan.
+//! Users' input to an active run: a message, or a changed plan.
 
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::input::{PlanEdit, UserMessage};
@@ -14,43 +14,43 @@ use crate::question::is_continue;
 use crate::texts::check_bounds;
 use crate::world::Ports;
 
-/// What became of a message.
+/// The result of sending a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageStatus {
-    /// The run has it; its model reads it at the next turn.
+    /// The run has the message; the model reads it at the next turn.
     Accepted,
-    /// It went on with what was interrupted.
+    /// The message resumed an interrupted run.
     Resumed,
-    /// It waits for the run, which has not been heard of within a few seconds.
+    /// The message waits for the run, which did not record it within a few seconds.
     Pending,
 }
 
-/// What became of a change of the plan.
+/// The result of a plan edit.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PlanEditStatus {
-    /// The plan is so now.
+    /// The plan was changed.
     Accepted {
         /// The version of the plan after the change.
         version: u32,
-        /// The plan with the change in it.
+        /// The plan after the change.
         plan: Plan,
     },
-    /// It is another by now, and was left as it is.
+    /// The plan had another version, and was left unchanged.
     Conflict {
-        /// The version that a new change has to name.
+        /// The version to name in a new edit.
         version: u32,
-        /// The plan as it is now.
+        /// The current plan, without the edit.
         plan: Plan,
     },
-    /// The change waits for the run, which has not been heard of within a few seconds.
+    /// The change waits for the run, which did not record it within a few seconds.
     Pending,
 }
 
-/// Tells a run at work something. `continue` goes on with what was interrupted, if something was.
+/// Sends a message to an active run. `continue` resumes interrupted work, if any.
 ///
 /// # Errors
-/// `run_ended` for one that has no further turn to read it, `store_unavailable`, or what
-/// [`crate::content::ContentPolicy::screen_input`] says.
+/// Returns `run_ended` if no further turn would read the message. Returns `store_unavailable`, or an error of
+/// [`crate::content::ContentPolicy::screen_input`].
 pub async fn send_message<P: Ports>(
     ports: &P,
     run: &mut LoadedRun,
@@ -88,11 +88,11 @@ pub async fn send_message<P: Ports>(
     heard.await.unwrap_or(Ok(MessageStatus::Pending))
 }
 
-/// Changes the plan of a run at work.
+/// Changes the plan of an active run.
 ///
 /// # Errors
-/// `run_ended`, `no_plan`, `invalid_field` for steps that make no plan,
-/// `store_unavailable`, or what [`crate::content::ContentPolicy::screen_input`] says.
+/// Returns `run_ended`, `no_plan`, `invalid_field` for invalid steps, `store_unavailable`, or an error of
+/// [`crate::content::ContentPolicy::screen_input`].
 pub async fn send_plan_edit<P: Ports>(
     ports: &P,
     run: &mut LoadedRun,

@@ -1,5 +1,4 @@
-//! The files that a question brings: they become files of its session, and images among them are made ready for
-//! models that see.
+//! The files of a question: stored in its session, with images prepared for models with image input.
 
 use djinn_core::error_code::Failure;
 use djinn_core::file::{AttachedImage, Attachment, FileList, IMAGE_TYPES, ProductFile};
@@ -14,21 +13,21 @@ use crate::port::model::Model as _;
 use crate::question::{QuestionAttachment, UserQuestion};
 use crate::world::Ports;
 
-/// Endings of images that models are not shown: phones write the first two, browsers the third.
+/// Extensions of image formats models cannot read: phones write the first two, browsers the third.
 const UNSHOWN_ENDINGS: [&str; 8] = ["heic", "heif", "avif", "svg", "bmp", "tif", "tiff", "ico"];
 
-/// Makes what a question brings files of its session, in its order, each with what the run knows of it. Writing
-/// the same once more changes nothing.
+/// Stores the files of a question in its session, in order. Returns each file with the attachment for the
+/// run. Writing is idempotent.
 ///
 /// # Errors
-/// `store_unavailable`, or `too_large`; some of the files may be there then.
+/// Returns `store_unavailable`, or `too_large`; some of the files may be stored then.
 pub(super) async fn attach_files<P: Ports>(
     ports: &P,
     question: &UserQuestion,
 ) -> Result<Vec<(ProductFile, Attachment)>, Failure> {
     let session = question.session_key();
     let mut files = Vec::new();
-    // One after another: a session lists its files in the order in which they were written.
+    // One after another: a session lists its files in writing order.
     for attachment in &question.attachments {
         files.push(write_file(ports, &session, attachment).await?);
     }
@@ -52,7 +51,7 @@ pub(super) async fn attach_files<P: Ports>(
         let image = if is_image(&file) {
             images.next()
         } else {
-            // The model is told of images that no model can be shown.
+            // The model is told about images it cannot be shown.
             is_unshown_image(&file.name).then_some(AttachedImage::Unseen)
         };
         let name = file.name.clone();
@@ -61,7 +60,7 @@ pub(super) async fn attach_files<P: Ports>(
     Ok(attached.collect())
 }
 
-/// The files of a session with those that came with a question, which are the newest.
+/// Returns the session's files followed by the question's files.
 pub(super) fn to_file_list(
     known: &[ProductFile],
     attached: &[(ProductFile, Attachment)],
@@ -90,7 +89,7 @@ fn is_unshown_image(name: &FileName) -> bool {
     UNSHOWN_ENDINGS.iter().any(|unshown| ending.eq_ignore_ascii_case(unshown))
 }
 
-/// Whether any model of this deployment may be shown the images of this question.
+/// Returns true if any model of the deployment may see the question's images.
 fn can_show_images<P: Ports>(ports: &P, question: &UserQuestion) -> bool {
     let sees = |(role, choice): (Role, ModelChoice)| {
         ports.model().limits(role, choice).is_ok_and(|limits| limits.sees_images)

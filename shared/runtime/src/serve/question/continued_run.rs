@@ -1,4 +1,4 @@
-//! The run that a message belongs to which is no question of its own.
+//! The existing run for a message that is no new question.
 
 use djinn_core::error_code::{ErrorCode, Failure};
 
@@ -12,9 +12,9 @@ use crate::serve::{LoadedRun, store_failure};
 use crate::settings::to_millis;
 use crate::world::Ports;
 
-/// A run of the session, if what is said is no question of its own: it answers what the active run asks,
-/// and that has been told so; or it follows that, or one that has ended. A repeat of a request belongs to
-/// the run it began.
+/// Returns the session's run for a message that is no new question, with the record of the answered request.
+/// The message either responds to the active run, or follows a run that is active or has ended. A repeated
+/// request belongs to its own run.
 pub(super) async fn find_continued_run<P: Ports>(
     ports: &P,
     question: &UserQuestion,
@@ -31,7 +31,7 @@ pub(super) async fn find_continued_run<P: Ports>(
     }
     let Some(active) = active else { return find_unseen(ports, question, view, known).await };
     if !question.attachments.is_empty() {
-        // What brings files is no answer: those would be lost.
+        // A message with files is no response: the files would be lost.
         return Ok(None);
     }
     let active = RunKey::new(own.tenant.clone(), active.clone());
@@ -60,8 +60,8 @@ async fn find_unseen<P: Ports>(
     find_unseen_run(ports, question, view, known).await.map(|run| Some((run, None)))
 }
 
-/// What a `continue` goes on with where no run is at work: the newest of the user's ended runs in the
-/// session whose end no client was sent, and that can still be shown.
+/// Returns the run for a `continue` in a session without an active run. This is the newest ended run of the
+/// user whose end no client received and whose journal is kept.
 async fn find_unseen_run<P: Ports>(
     ports: &P,
     question: &UserQuestion,
@@ -71,7 +71,7 @@ async fn find_unseen_run<P: Ports>(
     if let Some(run) = find_unseen_among(ports, question, &view.ended, known).await? {
         return Ok(run);
     }
-    // One that ended while the session was read may be neither at work there nor among the ended.
+    // A run that ended during the first read may be missing in both lists; read again.
     let session = question.session_key();
     let view = ports.store().load_session(&session).await.map_err(|error| store_failure(&error))?;
     let unseen = find_unseen_among(ports, question, &view.ended, known).await?;

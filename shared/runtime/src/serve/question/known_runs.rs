@@ -1,4 +1,4 @@
-//! The runs that a question may belong to, each read once.
+//! The runs a question may belong to, each read once.
 
 use djinn_core::error_code::{ErrorCode, Failure};
 
@@ -6,20 +6,20 @@ use crate::port::RunKey;
 use crate::serve::LoadedRun;
 use crate::world::Ports;
 
-/// Runs as they were before the question began one.
+/// Runs as read before the question created one.
 #[derive(Debug, Default)]
 pub(super) struct KnownRuns(Vec<(RunKey, Option<LoadedRun>)>);
 
 impl KnownRuns {
-    /// What the caller has read already.
+    /// Creates the set with a run already read by the caller.
     pub(super) fn new(known: Option<LoadedRun>) -> Self {
         Self(known.into_iter().map(|run| (run.key().clone(), Some(run))).collect())
     }
 
-    /// A run, if it exists.
+    /// Returns a run, if existing.
     ///
     /// # Errors
-    /// `store_unavailable`.
+    /// Returns `store_unavailable` if the store cannot be reached.
     pub(super) async fn find<P: Ports>(
         &mut self,
         ports: &P,
@@ -35,10 +35,10 @@ impl KnownRuns {
         Ok(self.0.get(place).and_then(|(_, run)| run.as_ref()))
     }
 
-    /// A run that has ended, as others say: what was read before that is read again.
+    /// Returns a run that is known to have ended. Reads again if the earlier read was before the end.
     ///
     /// # Errors
-    /// `store_unavailable`.
+    /// Returns `store_unavailable` if the store cannot be reached.
     pub(super) async fn find_ended<P: Ports>(
         &mut self,
         ports: &P,
@@ -49,10 +49,10 @@ impl KnownRuns {
         self.find(ports, key).await
     }
 
-    /// A run that exists, for whoever goes on with it.
+    /// Takes an existing run out of the set.
     ///
     /// # Errors
-    /// `run_not_found`, or `store_unavailable`.
+    /// Returns `run_not_found`, or `store_unavailable`.
     pub(super) async fn take<P: Ports>(
         &mut self,
         ports: &P,
