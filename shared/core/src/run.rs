@@ -1,9 +1,9 @@
-//! The run's machine: what an input makes of it, and what it owes in each state.
+//! The state machine of a run: the effect of each input, and the due effects of each state.
 //!
-//! A run is made of parts, each in a file of its own with state that no other file can touch. [`Run::due`]
-//! lists what they owe. An input is given to the part that waits for it (`run/transition.rs`). What
-//! follows a step of the work is said in one place (`run/transition/follow_up.rs`). A new part that
-//! nothing of the work waits for implements `Concern` (`run/concern.rs`) and has a line in `run/concerns.rs`.
+//! A run consists of parts, each in its own file with private state. [`Run::due`] lists the effects of all
+//! parts. Each input goes to the part that waits for the input (`run/transition.rs`). A single file defines
+//! the next action after each step of the work (`run/transition/follow_up.rs`). A new part beside the work
+//! implements `Concern` (`run/concern.rs`) and has a line in `run/concerns.rs`.
 
 mod answer_file;
 mod child;
@@ -58,8 +58,8 @@ use crate::id::{EntryId, Path};
 use crate::input::{FinishReason, Input, RunSpec};
 use crate::settings::Mode;
 
-/// How often a run may be handed over from one invocation to the next. Lambda itself stops a chain
-/// of about 16 unless the function allows recursion, so we count.
+/// Maximum handoffs of a run from one invocation to the next. Lambda itself stops a chain after about 16
+/// unless the function allows recursion, so the run counts.
 pub const MAX_HOPS: u32 = 1_000;
 
 /// A run: the fold of its journal.
@@ -67,7 +67,7 @@ pub const MAX_HOPS: u32 = 1_000;
 pub struct Run {
     spec: RunSpec,
     started_at_ms: i64,
-    /// Where it stands, with the agents at work.
+    /// The phase, with the agents at work.
     phase: Phase,
     conversation: Conversation,
     files: RunFiles,
@@ -78,18 +78,18 @@ pub struct Run {
     human_requests: HumanRequests,
     messages: PendingMessages,
     child_stops: ChildStops,
-    /// What stands beside the work: the digital employees of a task, the plan's file.
+    /// The parts beside the work: the digital employees of a task, the plan's file.
     concerns: Concerns,
-    /// Whether it was tainted by what no agent of its own read.
+    /// True if text that none of the run's agents read has tainted the run.
     tainted: bool,
     /// True if a provider was waited for beyond an invocation.
     has_delayed: bool,
-    /// What ended the newest reply that said something.
+    /// The finish reason of the newest reply with text.
     last_finish: FinishReason,
 }
 
 impl Run {
-    /// The run that a question starts, and what viewers see of its start.
+    /// Starts the run of a question, and returns the run with the entries about its start.
     #[must_use]
     pub fn start(spec: RunSpec, at_ms: i64) -> (Self, Vec<Entry>) {
         let urls = UrlPlaceholders::of(&spec);
@@ -120,15 +120,15 @@ impl Run {
             run.taint();
         }
         run.compact_if_due();
-        // The start of a child is seen in the run that asked for it.
+        // Viewers see the start of a child in the run above.
         let event = Event::run_started(&run.spec);
         let start = Entry { id: EntryId::start(), path: Path::default(), at_ms, event };
         let entries = if run.is_child() { Vec::new() } else { vec![start] };
         (run, entries)
     }
 
-    /// Takes an input and says what viewers see of it. `None` means that the input answers nothing
-    /// that is owed, or was had already: the run is unchanged and nothing is to be recorded.
+    /// Processes an input and returns the entries for viewers. Returns `None` if no effect is due for the
+    /// input, or if the input was processed before: then the run is unchanged and nothing is recorded.
     pub fn apply_input(&mut self, input: &Input, at_ms: i64) -> Option<Vec<Entry>> {
         let known_urls = self.urls.urls().len();
         self.urls.register_input(input);
@@ -148,10 +148,10 @@ impl Run {
         let beside = self.concerns.due();
         let mut due = self.child_stops.due();
         match (&self.phase, self.compaction.due_call()) {
-            // Until its tasks have been told to stop and its plan is saved, an ended run keeps its
-            // alarm, whose removal is all that the phase owes: it brings the run back.
+            // An ended run keeps its alarm until its tasks have received their stops and its plan is saved.
+            // The alarm's removal is the phase's only due effect; the alarm restarts the run.
             (Phase::Ended(_), _) if !due.is_empty() || !beside.is_empty() => {}
-            // The turn that comes next waits for room.
+            // The next turn waits for room in the window.
             (_, Some(compaction)) => due.push(compaction),
             (phase, None) => due.extend(phase.due()),
         }
@@ -162,16 +162,16 @@ impl Run {
             .filter_map(|effect| self.human_requests.filter_effect(effect))
             .collect();
         due.extend(self.human_requests.due());
-        // No person is asked about what stands beside the work.
+        // Parts beside the work send no human requests.
         due.extend(beside);
-        // One wait is owed, for whichever limit is next, under the name of the last.
+        // A single wait is due, until the next limit of any kind, under the name of the last limit.
         let wait = |(_, until_ms)| Effect::Wait { limit: Limit::WallTime, until_ms };
         due.extend(self.next_limit().map(wait));
         isolate_suspect(&mut due);
         due
     }
 
-    /// Whether the agent's turn may, must or must not call tools, as its file says.
+    /// Sets the tool choice of the agent's turn, as its file defines.
     fn choose_tools(&self, effect: Effect) -> Effect {
         match (effect, self.spec.agent()) {
             (Effect::CallModel(mut call), Some(agent)) if self.spec.work_mode() == Mode::React => {
@@ -185,7 +185,7 @@ impl Run {
         }
     }
 
-    /// Owes the call that sums up older turns, if the turn that comes next needs it.
+    /// Opens the call for a summary of older turns, if the next turn needs the summary.
     fn compact_if_due(&mut self) {
         if let Some(next) = self.phase.next_turn() {
             let settings = &self.spec.settings.context;
@@ -193,7 +193,7 @@ impl Run {
         }
     }
 
-    /// It is shown text that anybody may have written.
+    /// Marks the run as having read text that anybody may have written.
     fn taint(&mut self) {
         self.tainted = true;
         if let Some(agent) = self.phase.active_loop() {
@@ -201,7 +201,7 @@ impl Run {
         }
     }
 
-    /// What the agents have read stays read when their work ends.
+    /// Keeps the taint of the agents after the end of their work.
     fn freeze_taint(&mut self) {
         self.tainted = self.is_tainted();
     }

@@ -1,5 +1,4 @@
-//! Calls to agents. Each is answered by a run one level down, which is given a share of what its caller has
-//! left.
+//! Calls of agents. A run one level down answers each call, with a share of its caller's remaining budget.
 
 use djinn_text::truncate::truncate_text;
 use serde_json::Value;
@@ -14,16 +13,16 @@ use crate::language::Language;
 use crate::status::RunStatus;
 use crate::tool::{ToolArguments, ToolCall, ToolFailure, ToolOutput, ToolPolicy, ToolResult};
 
-/// The parts of a budget of which the caller of agents keeps one, at least.
+/// The minimum number of parts into which the budget is split; the caller keeps one part.
 const MIN_PARTS: u32 = 4;
 
-/// Bytes of what an agent is called for, as one line.
+/// Maximum bytes of the one-line description of an agent call.
 const MAX_DESCRIPTION: usize = 500;
 
 impl AgentLoop {
-    /// Gives each agent that can begin its share of `left`, and says which do. What others hold stays theirs until they
-    /// end. The caller keeps a quarter, or a part like theirs where that is less: halves would leave nothing four levels
-    /// down.
+    /// Gives each agent that can begin its share of `left`, and returns the events of their starts. Other
+    /// agents keep their shares until they end. The caller keeps a quarter, or an equal part if it is less:
+    /// halves would leave nothing four levels down.
     pub fn allocate_shares(&mut self, left: BudgetShare, places: u32) -> Vec<(EntryId, Event)> {
         let LoopStage::Acting(turn) = &mut self.stage else { return Vec::new() };
         let open = || turn.calls.iter().filter(|open| open.child_id().is_some());
@@ -50,21 +49,21 @@ impl AgentLoop {
         begun
     }
 
-    /// Whether an agent that is called waits for a share.
+    /// Returns true if an agent call waits for a share.
     #[must_use]
     pub fn has_queued_agents(&self) -> bool {
         let is_queued = |open: &OpenCall| open.child_id().is_some() && open.share.is_none();
         self.open_calls().iter().any(is_queued)
     }
 
-    /// The runs that somebody may be working on.
+    /// Returns the runs that may be at work.
     pub fn running_agents(&self) -> impl Iterator<Item = ChildId> {
         let running = self.open_calls().iter().filter(|open| open.share.is_some());
         running.filter_map(OpenCall::child_id)
     }
 
-    /// The call that a run answers which may begin, what it may use up, and what its agent was offered as:
-    /// SHA-256 of its parameters, and its policy.
+    /// Returns the call that a run answers, if the run may begin, with its share. Also returns the SHA-256 of
+    /// the parameters with which the agent was offered, and its policy.
     #[must_use]
     pub fn find_agent_call(
         &self,
@@ -74,7 +73,7 @@ impl AgentLoop {
         Some((&open.call, open.share?, (&open.schema_hash, &open.policy)))
     }
 
-    /// Takes the end of a run that answers a call. `None` if nobody waits for it.
+    /// Processes the end of a run that answers a call. `None` if no call waits for the run.
     pub fn on_child_ended(&mut self, ended: &ChildEnded, language: Language) -> Option<TurnUpdate> {
         let LoopStage::Acting(turn) = &mut self.stage else { return None };
         let is_it = |open: &&mut OpenCall| open.child_id().as_ref() == Some(&ended.report.child);
@@ -98,10 +97,10 @@ impl AgentLoop {
     }
 }
 
-/// What a run came to, as the result of the call that it answers.
+/// Returns the result of a run as the result of its call.
 fn result_of(ended: &ChildEnded, language: Language) -> ToolResult {
     if ended.status == RunStatus::Stopped {
-        // As if its caller had heard of the stop first.
+        // The result equals that of a caller that was stopped before the run.
         return ToolResult::Failed { reason: ToolFailure::Stopped, detail: String::new() };
     }
     if !ended.report.done {
@@ -122,7 +121,7 @@ fn start_event(child: ChildId, call: &ToolCall) -> (EntryId, Event) {
     (id, Event::ChildStarted { child, description, agent })
 }
 
-/// What an agent is called for, as one line: what its argument `task` says, or all of them.
+/// Returns the work of an agent call in one line: the argument `task`, or all arguments.
 pub(crate) fn describe_call(call: &ToolCall) -> String {
     let ToolArguments::Parsed(arguments) = &call.arguments else { return String::new() };
     let task = arguments.get("task").and_then(Value::as_str);
@@ -130,13 +129,14 @@ pub(crate) fn describe_call(call: &ToolCall) -> String {
     truncate_text(&words.split_whitespace().collect::<Vec<_>>().join(" "), MAX_DESCRIPTION)
 }
 
-/// What viewers see of a call to an agent that has a result without a run; `None` for any other.
+/// Returns the end event of an agent call that has a result without a run; `None` for other calls.
 pub(super) fn no_run_event(open: &OpenCall) -> Option<(EntryId, Event)> {
     let (id, event) = stop_event(open)?;
     Some((id, event.with_child_status(RunStatus::Failed)))
 }
 
-/// How a run that answers a call ends when its caller does; `None` if viewers have not seen it begin.
+/// Returns the end event of a run that answers a call, for the end of its caller. `None` if viewers have not
+/// seen the run's start.
 pub(super) fn stop_event(open: &OpenCall) -> Option<(EntryId, Event)> {
     let child = open.child_id().filter(|_| open.share.is_some())?;
     let id = EntryId::of_child(child.clone(), EntryName::End);

@@ -1,4 +1,4 @@
-//! How often an effect was tried, and by which model.
+//! Counts of attempts at an effect, and the model that makes them.
 
 use crate::crash::{MAX_CRASHES, MAX_SHARED_CRASHES};
 use crate::effect::{Fallback, ModelCall, ToolChoice};
@@ -7,26 +7,25 @@ use crate::id::MessageId;
 use crate::input::AttemptFailed;
 use crate::settings::{ModelChoice, Role};
 
-/// How often an effect was tried before.
+/// Earlier attempts at an effect.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attempts {
-    /// Failures in the journal: attempts that failed after they had sent text, and those that a driver
-    /// left behind.
+    /// Failures in the journal: attempts that failed after they had sent text, and failed attempts of a
+    /// driver that did not continue.
     pub failures: u32,
-    /// Drivers that died over it.
+    /// The number of crashes during the effect.
     pub crashes: u32,
-    /// Failures during which the process stood still. Those of older records are not counted.
+    /// Failures during which the process stood still. Failures in older records are not counted.
     standstills: u32,
-    /// Attempts that failed of the model which makes the call, silent ones included as far as they are
-    /// known, since it was last asked anew. Those that were cut short while their process stood still are
-    /// none.
+    /// Failed attempts of the calling model since its last fresh start, including known silent attempts. Does
+    /// not count attempts that were cut short while their process stood still.
     retries: u32,
-    /// How often another model took the call over.
+    /// The number of times that a fallback took over the call.
     fallbacks_used: u32,
     fallback: Option<Fallback>,
-    /// The moment before which it is not made, Unix milliseconds, if its provider is waited for.
+    /// The earliest time of the call, Unix milliseconds, if the run waits for the provider.
     retry_at_ms: Option<i64>,
-    /// The moment of the first of the failures in a row that may pass.
+    /// The time of the first of the consecutive temporary failures, Unix milliseconds.
     failing_since_ms: Option<i64>,
 }
 
@@ -37,25 +36,25 @@ impl Attempts {
         1 + self.failures + self.crashes
     }
 
-    /// The retries that the model which makes the call has used up.
+    /// Returns the retries that the calling model has used.
     #[must_use]
     pub fn retries(&self) -> u32 {
         self.retries
     }
 
-    /// Who makes the call in the place of its role's own model.
+    /// Returns the fallback that makes the call, if any.
     #[must_use]
     pub fn fallback(&self) -> Option<&Fallback> {
         self.fallback.as_ref()
     }
 
-    /// Which of its role's models makes the call.
+    /// Returns whether the role's own model or the fallback makes the call.
     #[must_use]
     pub fn model_choice(&self) -> ModelChoice {
         if self.fallback.is_some() { ModelChoice::Fallback } else { ModelChoice::Primary }
     }
 
-    /// The call as it is owed after these attempts.
+    /// Returns the due call after these attempts.
     pub(crate) fn to_call(
         &self,
         message: MessageId,
@@ -89,7 +88,8 @@ impl Attempts {
         self.crash_count() < MAX_CRASHES
     }
 
-    /// The fallback takes the call over. Returns how often one has; `None` if it had it already.
+    /// Lets the fallback take over the call, and returns the number of takeovers. `None` if the fallback
+    /// already had the call.
     pub(crate) fn switch_to_fallback(&mut self, model: &str, because: &Failure) -> Option<u32> {
         if self.fallback.is_some() {
             return None;
@@ -101,7 +101,7 @@ impl Attempts {
         Some(self.fallbacks_used)
     }
 
-    /// The call was interrupted: the role's own model makes it again.
+    /// Resets the attempts after an interrupt: the role's own model makes the call again.
     pub(crate) fn start_over(&mut self) {
         self.fallback = None;
         self.forget_failures();
@@ -119,7 +119,7 @@ impl Attempts {
         self.crash_count() < MAX_CRASHES
     }
 
-    /// Whether the call would be made by itself the next time.
+    /// Returns true if the next attempt would run alone.
     pub(crate) fn is_suspect(&self) -> bool {
         self.crash_count() >= MAX_SHARED_CRASHES
     }

@@ -1,10 +1,10 @@
-//! The calls that an agent's file asks for: some before its first turn, one with its answer.
+//! Calls that an agent's file defines: calls before the first turn, and a call with the answer.
 
 use crate::agent::AgentSpec;
 use crate::id::MessageId;
 use crate::tool::{ToolCall, ToolResult};
 
-/// Who asks for the calls of a turn.
+/// The origin of a turn's calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Caller {
     /// The agent's file, before the first turn.
@@ -16,13 +16,13 @@ pub(super) enum Caller {
 }
 
 impl Caller {
-    /// Who asks for the first calls of this agent's.
+    /// Returns the origin of this agent's first calls.
     pub(super) fn first(agent: Option<&AgentSpec>) -> Self {
         let has_before = agent.is_some_and(|agent| !agent.before.is_empty());
         if has_before { Self::FileBefore } else { Self::Model }
     }
 
-    /// The message that is waited for in this turn, or whose calls are.
+    /// Returns the id of the message in this turn, or of the calls' message.
     pub(super) fn message(self, turn: u32) -> MessageId {
         match self {
             Self::FileBefore => MessageId::before(),
@@ -32,8 +32,8 @@ impl Caller {
     }
 }
 
-/// What came of the call with the answer: the text that stands for the answer, or why there is none. Nothing
-/// where its tool says nothing: then the answer stays.
+/// Reads the result of the call with the answer: the text that replaces the answer, or the problem. Returns
+/// neither if the tool's text is blank; the answer then stays.
 pub(super) fn read_result_after(
     calls: &[(ToolCall, ToolResult)],
 ) -> (Option<String>, Option<String>) {

@@ -1,4 +1,4 @@
-//! Calls that are held back until a person answers.
+//! Calls that are held back until a user responds.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::tool::{
 };
 
 impl AgentLoop {
-    /// What the model said before it asked for the open turn's calls.
+    /// Returns the model's text before the open turn's calls.
     #[must_use]
     pub fn open_turn_text(&self) -> &str {
         match &self.stage {
@@ -29,19 +29,19 @@ impl AgentLoop {
         }
     }
 
-    /// Whether it has read text that anybody may have written.
+    /// Returns true if the agent has read text that anybody may have written.
     #[must_use]
     pub fn is_tainted(&self) -> bool {
         self.tainted
     }
 
-    /// It is told text that anybody may have written.
+    /// Marks the agent as having read text that anybody may have written.
     pub fn taint(&mut self) {
         self.tainted = true;
     }
 
-    /// Holds back the calls of the open turn that need somebody's consent; where nobody is asked, those that
-    /// only read are refused at once.
+    /// Holds back the open turn's calls that need approval. Without human requests, calls that only read are
+    /// rejected at once.
     pub(super) fn hold_calls(
         &mut self,
         offered: &[OfferedTool],
@@ -92,7 +92,7 @@ impl AgentLoop {
         }
     }
 
-    /// A call of the open turn that has no outcome.
+    /// Returns a call of the open turn that has no result.
     #[must_use]
     pub fn find_open_call(&self, call: &CallId) -> Option<&ToolCall> {
         let LoopStage::Acting(turn) = &self.stage else { return None };
@@ -100,8 +100,7 @@ impl AgentLoop {
         Some(&open.call)
     }
 
-    /// A tool stopped in the middle of a call: what a person is asked, or nothing if nobody waits for
-    /// that call.
+    /// Holds an interrupted tool call and returns the human request. `None` if the call is not due.
     pub fn interrupt_call(&mut self, call: &CallId, interrupt: &Interrupt) -> Option<HumanRequest> {
         let open = self.open_call(call).filter(|open| open.is_due())?;
         let ToolArguments::Parsed(arguments) = &open.call.arguments else { return None };
@@ -126,8 +125,8 @@ impl AgentLoop {
         Some(ask)
     }
 
-    /// Takes an answer about a call, which is made now, or has an outcome. `None` if nobody waits for
-    /// it. The model is told of a change, and what the `comment` says of it.
+    /// Processes a response about a call, which becomes due or receives a result. `None` if no call waits for
+    /// the response. The model reads a change and its `comment`.
     pub fn resolve_request(
         &mut self,
         feedback: &HumanRequestId,
@@ -152,7 +151,7 @@ impl AgentLoop {
                 open.call.edit_comment = Some(comment.to_owned());
                 return Some(observed);
             }
-            // A stopped run answers it itself.
+            // A stopped run answers the call itself.
             HumanResponse::Skip | HumanResponse::Stop => {
                 ToolResult::Failed { reason: ToolFailure::Skipped, detail: String::new() }
             }
@@ -167,7 +166,7 @@ impl AgentLoop {
     }
 }
 
-/// What a question of the model's comes to.
+/// Returns the result of a model's question.
 fn user_answer(words: &str) -> ToolResult {
     ToolResult::Done(ToolOutput { view: ResultView::UserAnswer, ..ToolOutput::from_text(words) })
 }

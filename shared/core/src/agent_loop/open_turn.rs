@@ -1,4 +1,4 @@
-//! The turn being worked on, and its calls.
+//! The open turn and its calls.
 
 use crate::budget::BudgetShare;
 use crate::conversation::Reasoning;
@@ -16,7 +16,7 @@ pub(super) struct OpenTurn {
     pub(super) text: String,
     pub(super) reasoning: Option<Reasoning>,
     pub(super) calls: Vec<OpenCall>,
-    /// What is wrong with the text as an answer.
+    /// The problem of the text as an answer.
     pub(super) answer_problem: Option<String>,
 }
 
@@ -27,26 +27,26 @@ pub(super) struct OpenCall {
     pub(super) class: EffectClass,
     pub(super) timeout_ms: u64,
     pub(super) policy: ToolPolicy,
-    /// How many drivers died or stood still over it.
+    /// The number of crashes and standstills during the call.
     pub(super) crashes: u32,
     pub(super) started: bool,
-    /// How often its tool interrupted it.
+    /// The number of times that the tool interrupted the call.
     pub(super) interrupts: u32,
-    /// What a person has to answer before it is made.
+    /// The human request that the call waits for.
     pub(super) held_for: Option<HumanRequestId>,
-    /// Of a call to an agent: what its run may use up, once that may begin.
+    /// The share of an agent call whose run may begin.
     pub(super) share: Option<AgentShare>,
     pub(super) result: Option<ToolResult>,
 }
 
-/// What an agent that is called may use up.
+/// The share of an agent that is called.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AgentShare {
-    /// Its part of what its caller has left.
+    /// The part of its caller's remaining budget.
     pub budget: BudgetShare,
-    /// How many runs below it may have invocations of their own.
+    /// Maximum runs below that may have their own invocations.
     pub places: u32,
-    /// Whether it is driven where its caller is.
+    /// True if the caller's driver drives the agent.
     pub(super) alone: bool,
 }
 
@@ -75,7 +75,7 @@ impl OpenCall {
         self.class == EffectClass::Once && self.started
     }
 
-    /// Whether it is to be made now, or is being made.
+    /// Returns true if the call is due or in progress.
     pub(super) fn is_due(&self) -> bool {
         self.result.is_none() && self.held_for.is_none()
     }
@@ -85,7 +85,7 @@ impl OpenCall {
         1 + self.crashes
     }
 
-    /// Gives the call up if it crashed too often, or has an unknown effect. Returns what viewers see of that.
+    /// Gives up a call that crashed too often or has an unknown effect, and returns the event for viewers.
     pub(super) fn give_up_if_crashed(&mut self) -> Option<(EntryId, Event)> {
         let reason = if self.is_started_once() {
             ToolFailure::Uncertain
@@ -104,7 +104,7 @@ impl OpenCall {
         self.class == EffectClass::Agent
     }
 
-    /// The run that answers it, if it is to an agent and may be made.
+    /// Returns the run that answers an agent call, if the call is due.
     pub(super) fn child_id(&self) -> Option<ChildId> {
         self.call.id.to_child().filter(|_| self.is_to_agent() && self.is_due())
     }

@@ -1,4 +1,4 @@
-//! Answers that are kept as files before the run above is told of them.
+//! Answers that are kept as files before the run above receives them.
 
 use super::PLAN_FILE;
 use crate::agent::FILE_NAME_ARGUMENT;
@@ -6,16 +6,15 @@ use crate::effect::AnswerFile;
 use crate::id::FileName;
 use crate::input::{ChildSpec, RunSpec};
 
-/// The name of the file that a run's answer is to be, if its agent's answer is one: what the caller wants,
-/// or a name that no other run would choose.
+/// Returns the file name of a run's answer, if its agent's answer is a file: the caller's choice, or a name
+/// that no other run would choose.
 #[must_use]
 pub fn answer_file_name(spec: &RunSpec) -> Option<FileName> {
     let is_file = spec.agent()?.writes_answer();
     find_file_name(spec.child.as_ref()?).filter(|_| is_file)
 }
 
-/// The file that an answer is to be kept as: where its agent's answer is one, or where the run above
-/// cannot be told all of it.
+/// Returns the file for an answer: if the agent's answer is a file, or too long for the run above.
 pub(super) fn find_answer_file(spec: &RunSpec, answer: &str) -> Option<AnswerFile> {
     let child = spec.child.as_ref()?;
     let name = answer_file_name(spec);

@@ -1,7 +1,7 @@
-//! Children: what each is started with.
+//! Children and their specs.
 //!
-//! A step of a plan and a call to an agent are worked on by a run one level down: the same machine, whose
-//! outcome is owed to the run above.
+//! A run one level down works on a step of a plan or on an agent call. The child is the same state machine,
+//! and owes its result to the run above.
 
 mod turns;
 
@@ -20,22 +20,22 @@ use crate::id::{ChildId, TaskId};
 use crate::input::{ChildSpec, RunSpec};
 use crate::tool::ToolArguments;
 
-/// What a child takes over from the run above.
+/// The context that a child takes over from the run above.
 pub(super) struct ChildContext<'a> {
-    /// The spec of that run.
+    /// The spec of the run above.
     pub(super) spec: &'a RunSpec,
-    /// Its conversation so far.
+    /// The conversation of the run above.
     pub(super) conversation: &'a Conversation,
     /// The files that the child can read.
     pub(super) files: Vec<ProductFile>,
-    /// When it needs the outcome at the latest, Unix milliseconds.
+    /// The time at which the run above needs the result at the latest, Unix milliseconds.
     pub(super) deadline_ms: i64,
-    /// Whether it has read text that anybody may have written.
+    /// True if the run above has read text that anybody may have written.
     pub(super) tainted: bool,
 }
 
 impl ChildContext<'_> {
-    /// What a call to an agent is started with. `None` for one that is not owed.
+    /// Returns the spec of an agent call's run. `None` if the call is not due.
     pub(super) fn spec_of_call(self, child: &ChildId, caller: &AgentLoop) -> Option<RunSpec> {
         let (call, share, _) = caller.find_agent_call(child)?;
         let ToolArguments::Parsed(arguments) = &call.arguments else { return None };
@@ -51,7 +51,8 @@ impl ChildContext<'_> {
         Some(spec)
     }
 
-    /// What a task that is owed is started with: its share of what is left. `None` for any other.
+    /// Returns the spec of a task that is due, with its share of the remaining budget. `None` for other
+    /// tasks.
     pub(super) fn spec_of_task(self, task: &TaskId, solving: &PlanSolve) -> Option<RunSpec> {
         let (description, share, before) = solving.find_running(task)?;
         let places = solving.split_places(&self.spec.settings.plan, self.spec.places());
@@ -76,8 +77,8 @@ impl ChildContext<'_> {
         Some(spec)
     }
 
-    /// What every child is told. `places` are how many of its level may be at work at once, and how many
-    /// below it.
+    /// Returns the common parts of every child's spec. The pair holds the maximum runs of the child's level
+    /// at work, and the child's places for runs below.
     fn child_spec(
         &self,
         child: &ChildId,
@@ -104,10 +105,10 @@ impl ChildContext<'_> {
         }
     }
 
-    /// What its caller was asked, with the caller's files and what that knows by now.
+    /// Returns the caller's spec with the caller's current files and knowledge.
     fn base_spec(self, child: ChildSpec) -> RunSpec {
         let mut spec = self.spec.clone();
-        // What the caller summed up, its children need not sum up again.
+        // Children reuse the caller's summary.
         if let Some(compacted) = &self.conversation.compacted {
             let last_text = String::new();
             spec.earlier = Some(CompactedContext { last_text, ..compacted.clone() });
@@ -122,7 +123,7 @@ impl ChildContext<'_> {
     }
 }
 
-/// The reports of all rounds that have ended, oldest first.
+/// Returns the reports of all rounds that have ended, oldest first.
 fn list_reports(conversation: &Conversation) -> Vec<ChildReport> {
     let reports = conversation.items.iter().flat_map(|item| match item {
         ConversationItem::Round { reports, .. } => reports.as_slice(),

@@ -1,11 +1,11 @@
-//! Children that are to be told to stop.
+//! Children that must receive a stop.
 
 use std::collections::BTreeSet;
 
 use crate::effect::{Delivery, Effect};
 use crate::id::ChildId;
 
-/// Children that were given up while they were at work, and have not been told so.
+/// Children that were given up while at work and have not received their stop.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ChildStops {
     undelivered: BTreeSet<ChildId>,
@@ -17,12 +17,12 @@ impl ChildStops {
         self.undelivered.extend(children);
     }
 
-    /// Something was delivered. Whether it was one of these.
+    /// Returns true if the delivery was a due stop, and removes the stop.
     pub(super) fn mark_delivered(&mut self, delivery: &Delivery) -> bool {
         matches!(delivery, Delivery::StopChild(child) if self.undelivered.remove(child))
     }
 
-    /// What is owed to them.
+    /// Returns the due stops.
     pub(super) fn due(&self) -> Vec<Effect> {
         self.undelivered.iter().cloned().map(Delivery::StopChild).map(Effect::Deliver).collect()
     }

@@ -1,9 +1,9 @@
-//! Long conversations: what is older is summed up before the next turn, when it takes up too much of
-//! its model's window.
+//! Compaction: older turns of a long conversation are summed up before the next turn, if they use too much of
+//! the model's window.
 //!
-//! It is decided by what the journal holds: how large the newest request was, as its reply's record
-//! says, and what joined the conversation since. The call that sums up stands between two turns; a
-//! turn is owed only when that call is answered, well or badly.
+//! The decision depends only on the journal: the size of the newest request in its reply's record, and the
+//! items that joined the conversation later. The compaction call is between two turns. A turn is due only
+//! after the call has succeeded or failed.
 
 use super::conversation_size::{
     estimate_tokens, tokens_of_exchange, tokens_of_item, tokens_of_range,
@@ -20,32 +20,32 @@ use crate::id::{EntryId, EntryName, MessageId};
 use crate::input::{ChildSpec, FinishReason, Reply, RunSpec, WindowUsage};
 use crate::settings::{ContextSettings, ModelChoice, Role};
 
-/// How often in a row it may fail before the run goes on without.
+/// Maximum failures in a row before the run continues without a summary.
 const MAX_FAILURES: u32 = 2;
 
-/// What is worth a call: so much of the limit, unless the next request would not fit at all.
+/// Compacts only if doing so frees at least 1/8 of the limit, or if the next request would not fit at all.
 const MIN_GAIN_DIVISOR: u64 = 8;
 
-/// How far a conversation has filled its model's window, and the call that makes room in it.
+/// The use of the model's window by the conversation, and the call that frees space.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Compaction {
-    /// Tokens that the next request would have.
+    /// The tokens of the next request.
     tokens: u64,
-    /// The tokens it could have, once a reply of the role's own model told.
+    /// The limit of the role's own model, if a reply reported the limit.
     limit: Option<u64>,
-    /// The tokens that the fallback takes, while it answers in that model's place.
+    /// The limit of the fallback while it answers in the model's place.
     fallback_limit: Option<u64>,
-    /// Calls in a row that came to nothing.
+    /// The number of failed calls in a row.
     failures: u32,
     open: Option<OpenCompaction>,
-    /// The newest message before which there was such a call: there is one before each at most.
+    /// The newest message that follows a compaction call. At most one call precedes each message.
     compacted_before: Option<MessageId>,
-    /// True for a run of the session's owner, whose summary the session keeps. Children begin with what their run has
-    /// left, and a guest's run would sum up a conversation that is not the guest's.
+    /// True for a run of the session's owner, whose summary the session keeps. Children begin with their
+    /// run's remaining context, and a guest's run would sum up another user's conversation.
     shortens_history: bool,
 }
 
-/// A call that sums up.
+/// A due compaction call.
 #[derive(Debug, Clone, PartialEq)]
 struct OpenCompaction {
     message: MessageId,
@@ -54,7 +54,7 @@ struct OpenCompaction {
 }
 
 impl Compaction {
-    /// The window at the start of a run, whose model sees this of its spec.
+    /// Returns the window's use at the start of a run.
     pub(super) fn of(spec: &RunSpec) -> Self {
         let reports = spec.child.iter().flat_map(ChildSpec::reports);
         let reports: u64 = reports.map(|report| estimate_tokens(report.text.len())).sum();
@@ -72,30 +72,29 @@ impl Compaction {
         }
     }
 
-    /// The call, while it is owed.
+    /// Returns the compaction call while it is due.
     pub(super) fn due_call(&self) -> Option<Effect> {
         let open = self.open.as_ref()?;
         let call = open.attempts.to_call(open.message.clone(), Role::Compactor, ToolChoice::None);
         Some(Effect::CallModel(call))
     }
 
-    /// Whether older turns are being summed up.
     pub(super) fn is_open(&self) -> bool {
         self.open.is_some()
     }
 
-    /// What is being summed up.
+    /// Returns the part that is being summed up.
     pub(super) fn range(&self) -> Option<CompactionRange> {
         self.open.as_ref().map(|open| open.range)
     }
 
-    /// The attempts at the call while it is owed, if it writes this message.
+    /// Returns the attempts at the call while it is due, if the call writes this message.
     pub(super) fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
         let open = self.open.as_mut().filter(|open| open.message == *message)?;
         Some(&mut open.attempts)
     }
 
-    /// The driver died. Whether that concerns the call.
+    /// Processes a crash. Returns true if a call was open.
     pub(super) fn on_resumed(&mut self, ran: &ActiveEffects) -> bool {
         let Some(open) = &mut self.open else { return false };
         if ran.has_message(&open.message) && !open.attempts.record_crash() {
@@ -125,20 +124,20 @@ impl Compaction {
         }
     }
 
-    /// The tokens that the next request may have, whichever model has to take it: the role's own,
-    /// which takes `own` unless a reply told otherwise, is asked first.
+    /// Returns the lowest limit of the models that may receive the next request. The role's own model is
+    /// first: its limit is `own` unless a reply reported another limit.
     fn effective_limit(&self, own: Option<u64>) -> Option<u64> {
         self.limit.or(own).into_iter().chain(self.fallback_limit).min()
     }
 
-    /// These join the conversation. A single one is shortened to what fits.
+    /// Adds the tokens of new conversation items. A large item counts up to half of the limit.
     pub(super) fn add_items(&mut self, items: &[ConversationItem]) {
         let most = self.effective_limit(None).unwrap_or(u64::MAX) / 2;
         let added: u64 = items.iter().map(|item| tokens_of_item(item).min(most)).sum();
         self.tokens = self.tokens.saturating_add(added);
     }
 
-    /// Owes the call that sums up, if the turn that `next` begins needs it.
+    /// Opens the compaction call, if the turn of `next` needs it.
     pub(super) fn open_before(
         &mut self,
         next: &ModelCall,
@@ -160,7 +159,7 @@ impl Compaction {
         self.compacted_before = Some(next.message.clone());
     }
 
-    /// The part that leaves room for the next request, if that needs it and a call is worth it.
+    /// Returns the part to sum up, if the next request needs space and a call frees enough.
     fn find_overflow(
         &self,
         limit: u64,
@@ -180,7 +179,8 @@ impl Compaction {
         (gain > 0 && (gain >= limit / MIN_GAIN_DIVISOR || self.tokens > limit)).then_some(range)
     }
 
-    /// The older half of a history that is as long as it may be. It is tried once: the window may need the other attempt.
+    /// Returns the older half of a history with the maximum length. The call is tried once, because the
+    /// window may need the other attempt.
     fn find_older_exchanges(&self, conversation: &Conversation) -> Option<CompactionRange> {
         let exchanges = conversation.history.len();
         let is_due = self.shortens_history && self.failures == 0 && exchanges >= MAX_HISTORY;
@@ -189,8 +189,8 @@ impl Compaction {
         is_due.then_some(range)
     }
 
-    /// Takes the text that sums up, which stands for the oldest part of the conversation from here on.
-    /// What viewers see of it; nothing where the text is none.
+    /// Replaces the oldest part of the conversation with the summary. Returns the event for viewers, or
+    /// `None` if the reply has no usable text.
     pub(super) fn finish(
         &mut self,
         reply: &Reply,
@@ -215,7 +215,7 @@ impl Compaction {
         Some((id, Event::ContextCompacted { message, exchanges, turns, usage }))
     }
 
-    /// The call that writes this message came to nothing. Whether it was to sum up.
+    /// Fails the call for this message. Returns true if it was the compaction call.
     pub(super) fn fail(&mut self, message: &MessageId) -> bool {
         let is_own = self.attempts_at(message).is_some();
         if is_own {
@@ -225,14 +225,14 @@ impl Compaction {
     }
 }
 
-/// What of a conversation is older than its newest `keep` turns, or than as many of them as have
-/// room; the newest is never among it.
+/// Returns the part of a conversation that is older than its newest `keep` turns, or than the turns that fit
+/// into `room`. Never includes the newest turn.
 fn find_older_range(conversation: &Conversation, keep: usize, room: u64) -> CompactionRange {
     let items = &conversation.items;
     let (mut start, mut kept, mut used) = (items.len(), 0, 0);
     let has_room = |kept: usize, used: u64| kept < keep && used <= room;
     while start > 0 {
-        // A note belongs to the turn before it.
+        // A note belongs to the turn before.
         let earlier = items.get(..start).unwrap_or_default();
         let turn = earlier.iter().rposition(ConversationItem::is_turn_or_round).unwrap_or(0);
         used += earlier.iter().skip(turn).map(tokens_of_item).sum::<u64>();

@@ -1,5 +1,4 @@
-//! What stands beside a run's work: parts of it that take inputs of their own and owe effects of
-//! their own, and that nothing of the work waits for.
+//! Parts beside a run's work: they have their own inputs and effects, and the work never waits for them.
 
 use crate::budget::Usage;
 use crate::crash::ActiveEffects;
@@ -10,32 +9,32 @@ use crate::input::Input;
 
 /// A part of a run beside its work.
 pub(super) trait Concern {
-    /// Takes an input that is addressed to it; `None` for any other.
+    /// Processes an input for this part; returns `None` for other inputs.
     fn take_input(&mut self, input: &Input) -> Option<Taken>;
 
-    /// What it owes now.
+    /// Returns the due effect of the part.
     fn due(&self) -> Option<Effect>;
 
-    /// The driver died; what it ran then may be what it died over.
+    /// Processes a crash, which `ran` may have caused.
     fn on_resumed(&mut self, _ran: &ActiveEffects) {}
 
-    /// The work has ended: what is only of use to the work is owed no longer.
+    /// Ends the part with the work: effects that only help the work are no longer due.
     fn close(&mut self) {}
 }
 
-/// What a concern makes of an input that is addressed to it.
+/// The result of an input for a concern.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
-    /// Whether it waited for the input; otherwise there is nothing to be recorded.
+    /// True if the concern waited for the input; otherwise nothing is recorded.
     pub(super) is_awaited: bool,
-    /// The usage of the model call that the input ends, if it ends one.
+    /// The usage of the model call that the input ends, if any.
     pub(super) usage: Option<Usage>,
-    /// What viewers see of it.
+    /// The event for viewers.
     pub(super) event: Option<(EntryId, Event)>,
 }
 
 impl Taken {
-    /// An input of which viewers see nothing, and whether anybody waited for it.
+    /// Creates a result without an event.
     pub(super) fn silently_if(is_awaited: bool) -> Self {
         Self { is_awaited, ..Self::default() }
     }

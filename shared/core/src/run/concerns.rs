@@ -1,4 +1,4 @@
-//! The list of all that stands beside a run's work.
+//! The list of all parts beside a run's work.
 
 use super::concern::{Concern, Taken};
 use super::employees::Employees;
@@ -10,14 +10,14 @@ use crate::input::{Input, RunSpec};
 /// Declares the concerns of a run: one line each.
 macro_rules! concerns {
     ($($field:ident: $concern:ty = $new:expr;)+) => {
-        /// All that stands beside a run's work, in the order in which it is owed.
+        /// All parts beside a run's work, in the order of their effects.
         #[derive(Debug, Clone, PartialEq)]
         pub(super) struct Concerns {
             $(pub(super) $field: $concern,)+
         }
 
         impl Concerns {
-            /// What stands beside the work of a run that starts.
+            /// Creates the parts of a new run.
             pub(super) fn of(spec: &RunSpec) -> Self {
                 Self { $($field: $new(spec),)+ }
             }
@@ -39,17 +39,17 @@ concerns! {
 }
 
 impl Concerns {
-    /// Gives an input to the concern that it is addressed to, if it is addressed to any.
+    /// Passes an input to the concern that accepts the input, if any.
     pub(super) fn take_input(&mut self, input: &Input) -> Option<Taken> {
         self.iter_mut().find_map(|concern| concern.take_input(input))
     }
 
-    /// What they owe now.
+    /// Returns the due effects of all concerns.
     pub(super) fn due(&self) -> Vec<Effect> {
         self.iter().filter_map(Concern::due).collect()
     }
 
-    /// The driver died; what it ran then may be what it died over.
+    /// Processes a crash, which `ran` may have caused.
     pub(super) fn on_resumed(&mut self, ran: &ActiveEffects) {
         self.iter_mut().for_each(|concern| concern.on_resumed(ran));
     }

@@ -1,4 +1,4 @@
-//! How large a conversation is, as far as nobody has counted it.
+//! Estimated sizes of conversations without a counted size.
 
 use crate::conversation::{CompactionRange, Conversation, ConversationItem, Exchange, Turn};
 use crate::plan::Plan;
@@ -22,7 +22,7 @@ pub(super) fn estimate_tokens(bytes: usize) -> u64 {
     djinn_text::tokens::estimate_tokens(bytes as u64)
 }
 
-/// Tokens of a question and its answer.
+/// Estimates the tokens of a question and its answer.
 pub(super) fn tokens_of_exchange(exchange: &Exchange) -> u64 {
     estimate_tokens(exchange.question.len() + exchange.answer.len())
 }
@@ -33,7 +33,7 @@ pub(super) fn tokens_of_item(item: &ConversationItem) -> u64 {
         ConversationItem::Turn(turn) => bytes_of_turn(turn),
         ConversationItem::Nudge(_) => 0,
         ConversationItem::UserMessage(text) => text.len(),
-        // A sentence that names steps.
+        // A sentence with the names of steps.
         ConversationItem::PlanEdited(change) => {
             let steps = change.before.steps().len() + change.after.steps().len();
             200 + 12 * steps + change.comment.len()

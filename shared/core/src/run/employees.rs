@@ -1,8 +1,7 @@
-//! Digital employees: who does what each tool does for a child, so that viewers see a team at work.
+//! Digital employees: roles for a child's tools, so that viewers see a team at work.
 //!
-//! One model call names a role for each tool. It is made beside the child's own turns and only for
-//! show: whatever comes of it, the child goes on as it would without, and at its end nobody waits for
-//! it.
+//! One model call names a role for each tool. The call is made beside the child's turns and only for display.
+//! The child continues without its result, and does not wait for the call at its end.
 
 use std::collections::BTreeMap;
 
@@ -20,17 +19,17 @@ use crate::settings::Role;
 /// The most bytes of a role's name: about 13 characters in Chinese, and 40 in English.
 const MAX_ROLE_NAME: usize = 40;
 
-/// The most tools that have a role.
+/// Maximum tools with a role.
 const MAX_ROLES: usize = 64;
 
-/// The call that names the roles, while it is owed.
+/// The call that names the roles, while it is due.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Employees {
     open: Option<Attempts>,
 }
 
 impl Employees {
-    /// Only a child has them, and only where its settings say so.
+    /// Creates the call for a task, if its settings enable roles.
     pub(super) fn of(spec: &RunSpec) -> Self {
         let is_task = spec.child.is_some() && spec.agent().is_none();
         let has_employees = is_task && spec.settings.plan.employees;
@@ -77,7 +76,7 @@ impl Concern for Employees {
         } else if let Input::ModelReplied(replied) = input {
             self.on_model_replied(replied)
         } else {
-            // It failed for good, or a person would have to see to it: the work can do without.
+            // The work continues without roles after a permanent failure or an interrupt.
             Taken::silently_if(self.open.take().is_some())
         })
     }
@@ -91,7 +90,7 @@ impl Concern for Employees {
         )))
     }
 
-    /// The call is given up where others would be done by themselves: nobody is to wait for it.
+    /// Gives the call up before it would run alone, because the work must not wait for the call.
     fn on_resumed(&mut self, ran: &ActiveEffects) {
         if ran.has_message(&MessageId::employees()) {
             self.open.take_if(|open| {
@@ -106,8 +105,7 @@ impl Concern for Employees {
     }
 }
 
-/// The roles that a reply gives the tools it was told of, by their tools. Of whatever else it says
-/// nothing remains.
+/// Parses the roles of a reply by tool name. Ignores names of other tools and all other text.
 fn parse_roles(replied: &ModelReplied) -> BTreeMap<String, String> {
     let is_tool = |name: &String| replied.offered.iter().any(|tool| tool.name == *name);
     let named = parse_object(&replied.reply.text).into_iter().filter_map(|(tool, role)| {
@@ -117,7 +115,7 @@ fn parse_roles(replied: &ModelReplied) -> BTreeMap<String, String> {
     named.take(MAX_ROLES).collect()
 }
 
-/// The JSON object in a text: what stands in its block of JSON, or what begins and ends with braces.
+/// Parses the JSON object in a text: the first JSON block, or the text between the outer braces.
 fn parse_object(text: &str) -> Map<String, Value> {
     let fenced = text.split_once("```json").map(|(_, rest)| rest);
     let text = fenced.map_or(text, |rest| rest.split("```").next().unwrap_or(rest));

@@ -1,4 +1,4 @@
-//! How a run or a child ends, and what it hands over.
+//! Ends of runs and children, and the files they return.
 
 use super::child::select_turns;
 use super::taint::UrlOrigins;
@@ -13,39 +13,40 @@ use crate::status::RunStatus;
 use crate::tool::FullOutput;
 use djinn_text::truncate::truncate_text;
 
-/// Files that a child's report names: its newest. All of them are the run's.
+/// Maximum files that a child's report names: the newest. The run receives all files.
 const MAX_REPORT_FILES: usize = 50;
 
-/// Characters of an answer that is a file, in the result of the call.
+/// Maximum characters of a file's text in the result of the call.
 const MAX_EXCERPT: usize = 1_000;
 
-/// What came of the work.
+/// The result of the work.
 #[derive(Debug)]
 pub(super) struct Ending {
-    /// How it ends: finished, failed or stopped.
+    /// The final status: finished, failed or stopped.
     pub(super) status: RunStatus,
-    /// The answer; with a failure, what there was of one.
+    /// The answer; after a failure, the part that exists.
     pub(super) answer: String,
-    /// The files that are handed over, most important first.
+    /// The files of the answer, most important first.
     pub(super) files: Vec<ProductFile>,
-    /// The failure that ended it, if one did.
+    /// The failure that ended the work, if any.
     pub(super) failure: Option<Failure>,
-    /// What ended the newest reply that said something.
+    /// The finish reason of the newest reply with text.
     pub(super) last_finish: FinishReason,
-    /// What was used up until then.
+    /// The spending until the end.
     pub(super) spent: Spending,
 }
 
 impl Ending {
-    /// The end of a run as its viewers see it, after so many milliseconds, of which it waited for people
-    /// in some.
+    /// Returns the result of a run for viewers. `took_ms` includes `paused_ms`, in which the run only waited
+    /// for users.
     pub(super) fn into_run_result(self, took_ms: u64, paused_ms: u64) -> RunResult {
         let Self { status, answer, files, failure, last_finish, spent } = self;
         let finish = if answer.is_empty() { FinishReason::Done } else { last_finish };
         RunResult { status, answer, files, failure, finish, spent, took_ms, paused_ms }
     }
 
-    /// What a child hands back: its answer, every file that it wrote and, if its run keeps them, its turns.
+    /// Returns the result of a child: its answer, all files that it wrote and, if its run keeps them, its
+    /// turns.
     pub(super) fn into_child_result(
         self,
         child: &ChildSpec,
@@ -82,8 +83,8 @@ impl Ending {
     }
 }
 
-/// What of an answer the run above is told: of a step's as much as joins its conversation, of an agent's
-/// what a result may hold, of a file its beginning.
+/// Cuts an answer for the run above: a step's to the limit of a report, an agent's to the limit of a result,
+/// and a file to an excerpt.
 fn cut_answer(answer: &str, child: &ChildSpec, settings: &RunSettings) -> String {
     let most = match &child.agent {
         None => return truncate_text(answer, MAX_REPORT),

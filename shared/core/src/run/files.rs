@@ -1,4 +1,4 @@
-//! The files of a run: those that it can read, and those that it wrote.
+//! The files of a run: readable files, and files that the run wrote.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use djinn_text::deliverables::{Deliverables, find_names};
 
 use crate::file::{FileList, ProductFile};
 
-/// Files that a run made which its next children are told of: what each starts with must not grow with the
-/// plan. Older ones can still be read by their names.
+/// Maximum files written by a run that its next children see, so that each child's spec does not grow with
+/// the plan. Older files can still be read by name.
 const MAX_PRODUCED_FILES: usize = 200;
 
 /// The files of a run.
@@ -15,12 +15,12 @@ const MAX_PRODUCED_FILES: usize = 200;
 pub(super) struct RunFiles {
     readable: FileList,
     produced: FileList,
-    /// The messages by which users added files.
+    /// The ids of the messages by which users added files.
     seen_ids: BTreeSet<String>,
 }
 
 impl RunFiles {
-    /// The files of a run that starts with these.
+    /// Creates the file lists of a new run.
     pub(super) fn of(files: &[ProductFile]) -> Self {
         Self {
             readable: FileList::of(files.iter().cloned()),
@@ -29,17 +29,16 @@ impl RunFiles {
         }
     }
 
-    /// Every file that can be read.
     pub(super) fn readable(&self) -> &FileList {
         &self.readable
     }
 
-    /// The files that the run wrote, its children included.
+    /// Returns the files that the run and its children wrote.
     pub(super) fn produced(&self) -> &FileList {
         &self.produced
     }
 
-    /// A user added a file, as the message of this id says. Whether that is news.
+    /// Adds a user's file from the message with this id. Returns true if the message is new.
     pub(super) fn add_users_file(&mut self, id: &str, file: &ProductFile) -> bool {
         let is_new = self.seen_ids.insert(id.to_owned());
         if is_new {
@@ -48,7 +47,7 @@ impl RunFiles {
         is_new
     }
 
-    /// The run or one of its children wrote these.
+    /// Adds files that the run or one of its children wrote.
     pub(super) fn add_produced(&mut self, files: &[ProductFile]) {
         for file in files {
             self.readable.insert(file.clone());
@@ -56,7 +55,7 @@ impl RunFiles {
         }
     }
 
-    /// The user's files, and the newest that the run made: those that a child starts with.
+    /// Returns the files for a new child: the users' files and the newest files that the run wrote.
     pub(super) fn list_for_child(&self) -> Vec<ProductFile> {
         let made = self.produced.all();
         let old = made.get(..made.len().saturating_sub(MAX_PRODUCED_FILES)).unwrap_or_default();
@@ -69,13 +68,13 @@ impl RunFiles {
         Deliverables::of(self.readable.all().iter().map(|file| file.name.to_string()).collect())
     }
 
-    /// The files the run wrote that a user is offered, newest first.
+    /// Returns the run's files that a user sees, newest first.
     pub(super) fn list_offered(&self) -> Vec<ProductFile> {
         self.produced.deliverable_files()
     }
 
-    /// The files that a summary lists, in its order, as in `growth.md, growth.csv`. Without a match, every
-    /// file that a user would be offered, newest first.
+    /// Returns the files in a summary's list, in the order of the list, as in `growth.md, growth.csv`.
+    /// Without a match, returns every file that a user sees, newest first.
     pub(super) fn find_listed(&self, names: &str) -> Vec<ProductFile> {
         let offered = self.list_offered();
         let mut files: Vec<ProductFile> = Vec::new();
@@ -92,8 +91,8 @@ impl RunFiles {
         if files.is_empty() { offered } else { files }
     }
 
-    /// The files the run wrote that a text names, newest first. Without any, every file that a user would
-    /// be offered.
+    /// Returns the run's files that a text names, newest first. Without a match, returns every file that a
+    /// user sees.
     pub(super) fn find_named(&self, text: &str) -> Vec<ProductFile> {
         let (offered, named) = (self.list_offered(), self.names_in(text));
         let is_named = |file: &&ProductFile| named.contains(&file.name.as_str());
@@ -101,12 +100,12 @@ impl RunFiles {
         if files.is_empty() { offered } else { files }
     }
 
-    /// The names of readable files that a text holds.
+    /// Returns the names of readable files in a text.
     fn names_in(&self, text: &str) -> Vec<&str> {
         find_names(text, self.readable.all().iter().map(|file| file.name.as_str()).collect())
     }
 
-    /// The same files with other words about them: as the model sees them.
+    /// Returns the same files with other descriptions, for the model view.
     pub(super) fn with_view(&self, view: impl Fn(&[ProductFile]) -> FileList) -> Self {
         Self {
             readable: view(self.readable.all()),

@@ -1,4 +1,4 @@
-//! An ended run, which owes nothing but its deliveries.
+//! The state of an ended run, whose deliveries are its only due effects.
 
 use std::collections::BTreeSet;
 
@@ -6,17 +6,18 @@ use crate::effect::Delivery;
 use crate::input::{ChildEnded, Input};
 use crate::status::RunStatus;
 
-/// The state of a run after its end: its deliveries are all that is left.
+/// The state of a run after its end, with its open deliveries.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FinalState {
     pub(super) status: RunStatus,
     pub(super) undelivered: BTreeSet<Delivery>,
-    /// What a child owes its run.
+    /// The result that a child owes its run.
     pub(super) child_result: Option<Box<ChildEnded>>,
 }
 
 impl FinalState {
-    /// A run that has ended so, and owes a delivery. Of a child, what it owes its run is delivered.
+    /// Creates the state after an end. For a child, the result's delivery is due; for other runs, the removal
+    /// of the alarm.
     pub(super) fn of(status: RunStatus, child_result: Option<ChildEnded>) -> Self {
         let delivery = match child_result {
             None => Delivery::AlarmRemoval,
@@ -26,8 +27,8 @@ impl FinalState {
         Self { status, undelivered: BTreeSet::from([delivery]), child_result }
     }
 
-    /// Whether it waits for an input: an ended run only hears of its deliveries, and of a new driver for
-    /// them.
+    /// Returns true if the run waits for an input. An ended run waits only for its deliveries, and for a new
+    /// driver to make them.
     pub(super) fn take_input(&mut self, input: &Input) -> bool {
         match input {
             Input::Delivered { delivery } => self.undelivered.remove(delivery),

@@ -1,8 +1,8 @@
-//! What people are asked: what is held back until they answer, and the pause that this is.
+//! Human requests: work that waits for responses, and the pause of the run.
 //!
-//! A run is asked about its children's calls too: a child tells its run what it asks, and the run tells the
-//! child what was answered. So all that people decide stands in one journal, and one moment decides
-//! between an answer, another one and no answer in time.
+//! A run also sends the requests of its children: a child sends its requests to its run, and the run returns
+//! the responses. So one journal holds all decisions of users, and decides between a response, a second
+//! response and a timeout.
 
 mod children;
 mod interrupts;
@@ -24,10 +24,10 @@ use crate::human::{
 use crate::id::{ChildId, EntryId, EntryName, HumanRequestId, MessageId, Path};
 use crate::input::ChildRequest;
 
-/// What is asked, and what was.
+/// The open and resolved human requests of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct HumanRequests {
-    /// Whether this is a child, whose run asks people in its place.
+    /// True for a child, whose run sends its requests to users.
     is_child: bool,
     pending: BTreeMap<HumanRequestId, HumanRequest>,
     resolved: BTreeMap<HumanRequestId, Resolution>,
@@ -60,49 +60,49 @@ impl HumanRequests {
         self.interrupts.release();
     }
 
-    /// What people are asked and have not answered.
+    /// Returns the open human requests.
     pub(super) fn pending(&self) -> impl Iterator<Item = &HumanRequest> {
         self.pending.values()
     }
 
-    /// How a request was answered.
+    /// Returns the response to a request.
     pub(super) fn resolution(&self, request: &HumanRequestId) -> Option<&Resolution> {
         self.resolved.get(request)
     }
 
-    /// Whether this answer decided anything.
+    /// Returns true if this response resolved a request.
     pub(super) fn is_resolved_by(&self, answer_id: &str) -> bool {
         self.resolved.values().any(|resolution| resolution.id == answer_id)
     }
 
-    /// Whether people have ever been asked.
+    /// Returns true if the run has ever sent a human request.
     pub(super) fn has_ever_requested(&self) -> bool {
         self.has_ever_requested
     }
 
-    /// How long the run has waited for people alone.
+    /// Returns the pause in which the run only waits for users.
     pub(super) fn pause(&self) -> &Pause {
         &self.pause
     }
 
-    /// Notes whether all that the run owes is a person's answer. A child tells its run so.
+    /// Records whether only users' responses are due. A child reports a new pause to its run.
     pub(super) fn update_pause(&mut self, is_awaiting: bool, at_ms: i64) {
         if self.pause.update(is_awaiting, at_ms) && self.is_child {
             self.children.bump_version();
         }
     }
 
-    /// Whether the call that writes this message waits for a person.
+    /// Returns true if the call for this message waits for a user.
     pub(super) fn holds_message(&self, message: &MessageId) -> bool {
         self.interrupts.holds(message)
     }
 
-    /// Whether a model call waits for a person.
+    /// Returns true if a model call waits for a user.
     pub(super) fn holds_model_call(&self) -> bool {
         self.interrupts.holds_any()
     }
 
-    /// What is owed because of it.
+    /// Returns the due effects of the requests.
     pub(super) fn due(&self) -> Vec<Effect> {
         let awaited = self.pending.values().map(|request| {
             let (request, until_ms) = (request.id.clone(), request.expires_at_ms);
@@ -111,7 +111,7 @@ impl HumanRequests {
         awaited.chain(self.children.due().map(Effect::Deliver)).collect()
     }
 
-    /// The effect as it is owed while people are asked; `None` if it is not.
+    /// Adjusts an effect while requests are open; `None` if the effect is not due.
     pub(super) fn filter_effect(&self, effect: Effect) -> Option<Effect> {
         Some(match effect {
             Effect::CallModel(call) if self.holds_message(&call.message) => return None,
@@ -132,7 +132,7 @@ impl HumanRequests {
         })
     }
 
-    /// Asks people; what viewers see of it. Those of a child see it in its run.
+    /// Sends human requests and returns the event for viewers. Viewers see a child's requests in its run.
     pub(super) fn ask(
         &mut self,
         mut requests: Vec<HumanRequest>,
@@ -144,7 +144,7 @@ impl HumanRequests {
         self.has_ever_requested = true;
         let expires_at_ms = settings.expires_at_ms(at_ms);
         for request in &mut requests {
-            // What stopped by itself has no time-out, and that of a child runs in its run.
+            // A request after an interrupt never expires. The timeout of a child's request runs in its run.
             let expires = !self.is_child && request.subject.interrupt().is_none();
             request.expires_at_ms = expires_at_ms.filter(|_| expires);
             self.pending.insert(request.id.clone(), request.clone());
@@ -164,8 +164,8 @@ impl HumanRequests {
         Some((EntryId::of_request(&first, EntryName::Requested), event))
     }
 
-    /// Asks whether the model call that writes this message, which was interrupted, is to be made again.
-    /// `None` if a person is asked that already.
+    /// Requests approval to repeat the interrupted model call for this message. `None` if a request for the
+    /// call is already open.
     pub(super) fn interrupt_model_call(
         &mut self,
         message: &MessageId,
@@ -174,13 +174,13 @@ impl HumanRequests {
         self.interrupts.hold(message, interrupt)
     }
 
-    /// A person has seen to the model call that was interrupted.
+    /// Lets an interrupted model call continue after a user has acted.
     pub(super) fn release_model_call(&mut self) {
         self.interrupts.release();
     }
 
-    /// Keeps how a request was answered; what viewers see of it. An answer to what a child asked is owed
-    /// to that child.
+    /// Stores the response to a request and returns the event for viewers. A response for a child becomes a
+    /// due delivery.
     pub(super) fn resolve(
         &mut self,
         request: &HumanRequest,
@@ -202,15 +202,14 @@ impl HumanRequests {
         (!self.is_child).then(|| (EntryId::of_request(&request.id, EntryName::Resolved), event()))
     }
 
-    /// What is taken for an answer when nobody has given one in time. `None` if somebody did, or has all
-    /// the time.
+    /// Returns the default response after the timeout. `None` if the request has a response or never expires.
     pub(super) fn default_response(
         &self,
         request: &HumanRequestId,
         on_timeout: TimeoutAction,
     ) -> Option<(HumanRequest, ResponseRecord)> {
         let request = self.pending.get(request).filter(|found| found.expires_at_ms.is_some())?;
-        // What others may have written is never let out unasked, silence buys nothing, and answers no
+        // A timeout never approves sending untrusted content or raising a budget, and never answers a
         // question.
         let unasked = [Reason::Untrusted, Reason::Budget, Reason::Clarification];
         let is_no_consent = on_timeout == TimeoutAction::Confirm
@@ -228,18 +227,18 @@ impl HumanRequests {
         Some((request.clone(), response))
     }
 
-    /// Something was delivered. Whether it was owed.
+    /// Removes a delivery. Returns true if the delivery was due.
     pub(super) fn mark_delivered(&mut self, delivery: &Delivery) -> bool {
         self.children.mark_delivered(delivery)
     }
 
-    /// A child has ended: nobody answers what it asked.
+    /// Removes the requests of a child that has ended.
     pub(super) fn forget_child(&mut self, child: &ChildId) {
         self.children.forget(child);
         self.pending.retain(|_, request| request.child.as_ref() != Some(child));
     }
 
-    /// An answer that is owed to a child.
+    /// Returns a response that is owed to a child.
     pub(super) fn response_for_child(
         &self,
         request: &HumanRequestId,
@@ -247,7 +246,7 @@ impl HumanRequests {
         self.children.response(request)
     }
 
-    /// What this child asks, as the run above is told.
+    /// Returns this child's requests for the run above.
     pub(super) fn to_child_request(&self, child: &ChildId, reasoning: &str) -> ChildRequest {
         ChildRequest {
             child: child.clone(),
@@ -259,8 +258,8 @@ impl HumanRequests {
         }
     }
 
-    /// A child asks, or waits for what it has asked: what of it is new, under the names that it has here.
-    /// `None` if nothing it says is news.
+    /// Processes the requests of a child, and returns new requests with ids that are unique in this run.
+    /// `None` if the child's version is not new.
     pub(super) fn take_child_request(&mut self, told: &ChildRequest) -> Option<Vec<HumanRequest>> {
         self.children.update(told).then_some(())?;
         let child = &told.child;
@@ -275,10 +274,10 @@ impl HumanRequests {
         Some(named.filter(is_new).collect())
     }
 
-    /// What an answer is about, or why it changes nothing.
+    /// Returns the requests that a response would resolve.
     ///
     /// # Errors
-    /// [`ResponseError`] when nothing like it is asked, or was answered before.
+    /// Returns [`ResponseError`] if no open request matches, or if the request was resolved before.
     pub(super) fn match_response(
         &self,
         response: &ResponseRecord,
@@ -290,7 +289,7 @@ impl HumanRequests {
         if let Some(resolution) = self.resolved.get(&response.request) {
             return Err(ResponseError::AlreadyResolved(resolution.clone()));
         }
-        // The arguments of one call are none of another's.
+        // A change of arguments applies to one call only.
         let group = &response.request;
         let requests = self.pending.values().filter(|request| request.id.group() == *group);
         let requests: Vec<HumanRequest> = match response.answer {

@@ -1,7 +1,7 @@
-//! The run's ledger: what it may use up, what it has used, and the offer of more that people are made.
+//! The run's ledger: its budget, its spending, and the offer of a budget extension.
 //!
-//! A run whose tokens or money are used up asks people for as much again, where people are asked at
-//! all; a child leaves that to its run.
+//! If the settings allow human requests, a run that has used up its tokens or money offers an extension of
+//! the size of its budget. A child leaves the offer to its run.
 
 use crate::budget::{Budget, BudgetShare, Spending, Usage, format_dollars};
 use crate::effect::Effect;
@@ -13,7 +13,7 @@ use crate::input::RunSpec;
 use crate::settings::Mode;
 use crate::tool::Risk;
 
-/// What a run has used, and what people gave it besides its budget.
+/// The spending of a run, and its top-ups.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Ledger {
     spending: Spending,
@@ -23,17 +23,17 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// What the run has used up, with its children.
+    /// Returns the spending of the run and its children.
     pub(super) fn spending(&self) -> &Spending {
         &self.spending
     }
 
-    /// Counts a model call that came to an end.
+    /// Counts a model call that has ended.
     pub(super) fn charge_call(&mut self, usage: &Usage) {
         self.spending.add_model_call(usage);
     }
 
-    /// Charges the model calls that were owed when a driver died, at what they are taken to have cost.
+    /// Charges the estimated cost of the model calls that were due at a crash.
     pub(super) fn charge_lost_calls(&mut self, due: &[Effect], estimate: &Usage) {
         let died = |owed: &&Effect| matches!(owed, Effect::CallModel(call) if !call.waits);
         let calls = due.iter().filter(died).count();
@@ -45,21 +45,21 @@ impl Ledger {
         self.spending.steps += 1;
     }
 
-    /// Counts a call that its tool answered.
+    /// Counts a tool call with a result.
     pub(super) fn count_tool_call(&mut self) {
         self.spending.tool_calls += 1;
     }
 
-    /// Counts what a child used up.
+    /// Adds the spending of a child.
     pub(super) fn add_child(&mut self, spent: &Spending) {
         self.spending.add_child(spent);
     }
 
-    /// What the run may use up, its children included: its budget, and what people gave it besides.
+    /// Returns the budget of the run and its children, including top-ups.
     pub(super) fn budget(&self, spec: &RunSpec) -> Budget {
         let settings = &spec.settings;
         let (steps, tool_calls) = match (&spec.child, settings.mode) {
-            // Each of its children counts its own calls.
+            // Each child counts its own tool calls.
             (None, Mode::PlanSolve) => (settings.plan.max_run_turns, u32::MAX),
             (Some(_), _) | (None, Mode::React) => {
                 (settings.budget.steps, settings.budget.tool_calls)
@@ -75,7 +75,7 @@ impl Ledger {
         }
     }
 
-    /// What of the budget is left.
+    /// Returns the remaining budget.
     pub(super) fn remaining(&self, spec: &RunSpec) -> BudgetShare {
         let Budget { steps, tool_calls, tokens, micro_usd, .. } = self.budget(spec);
         let spent = BudgetShare {
@@ -87,14 +87,14 @@ impl Ledger {
         BudgetShare { steps, tool_calls, tokens, micro_usd }.minus(spent)
     }
 
-    /// How many calls the next reply of the run's agent may make.
+    /// Returns the maximum calls in the next reply of the run's agent.
     pub(super) fn max_calls_of_next_reply(&self, spec: &RunSpec) -> u32 {
         let left = self.budget(spec).tool_calls.saturating_sub(self.spending.tool_calls);
         let own = spec.agent().and_then(|agent| agent.max_calls).unwrap_or(u32::MAX);
         left.min(spec.settings.max_tool_calls_per_turn).min(own)
     }
 
-    /// What of the budget is used up, if anything is.
+    /// Returns the failure for a used-up part of the budget, if any.
     pub(super) fn failure(&self, spec: &RunSpec) -> Option<Failure> {
         let budget = self.budget(spec);
         if self.spending.steps >= budget.steps {
@@ -109,17 +109,17 @@ impl Ledger {
         }
     }
 
-    /// Whether people are offered more and have not answered: no model is called until they have.
+    /// Returns true if an offer waits for a response; no model is called until then.
     pub(super) fn has_open_offer(&self) -> bool {
         self.open_offer.is_some()
     }
 
-    /// Whether an effect waits for the answer to an offer.
+    /// Returns true if an effect waits for the response to an offer.
     pub(super) fn is_held(&self, effect: &Effect) -> bool {
         matches!(effect, Effect::CallModel(_)) && self.has_open_offer()
     }
 
-    /// Offers people as much again as the run was given. `None` where that is no choice of theirs.
+    /// Offers an extension of the size of the budget. `None` if users cannot extend the budget.
     pub(super) fn offer_top_up(
         &mut self,
         failure: &Failure,
@@ -171,7 +171,7 @@ impl Ledger {
         granted.is_some()
     }
 
-    /// Withdraws an offer that nobody has answered.
+    /// Withdraws an offer without a response.
     pub(super) fn close_offer(&mut self) {
         self.open_offer = None;
     }

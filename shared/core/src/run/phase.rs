@@ -1,4 +1,4 @@
-//! Where a run stands, with what is true only there.
+//! The phases of a run, with the state of each phase.
 
 use std::collections::BTreeSet;
 
@@ -17,23 +17,23 @@ use crate::run::plan_solve::AbandonedWork;
 use crate::settings::{Mode, RunSettings};
 use crate::tool::ToolResult;
 
-/// Where a run stands.
+/// The phase of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Phase {
     /// The agent works on the question.
     Reacting(AgentLoop),
-    /// The planner and its tasks do.
+    /// The planner and its tasks are at work.
     PlanSolving(Box<PlanSolve>),
     /// The work is done; the answer is being written.
     Summarizing(SummaryCall),
-    /// The answer is there, and is kept as a file before its caller is told of it.
+    /// The answer is complete and is kept as a file before the caller receives it.
     SavingAnswer(AnswerFile),
     /// The final entry is written.
     Ended(FinalState),
 }
 
 impl Phase {
-    /// Where a run begins.
+    /// Returns the first phase of a run.
     pub(super) fn first(spec: &RunSpec) -> Self {
         let depth = spec.path().depth();
         match spec.work_mode() {
@@ -45,7 +45,7 @@ impl Phase {
         }
     }
 
-    /// What the work owes; of an ended run, its deliveries.
+    /// Returns the due effects of the work; for an ended run, its deliveries.
     pub(super) fn due(&self) -> Vec<Effect> {
         match self {
             Self::Reacting(agent) => agent.due(),
@@ -56,7 +56,7 @@ impl Phase {
         }
     }
 
-    /// The model call that begins the next turn of an agent, if that is what is owed.
+    /// Returns the model call that begins the next turn of an agent, if the call is due.
     pub(super) fn next_turn(&self) -> Option<ModelCall> {
         if !self.is_working() {
             return None;
@@ -65,12 +65,11 @@ impl Phase {
         Some(call)
     }
 
-    /// Whether agents are at work on the question.
     pub(super) fn is_working(&self) -> bool {
         matches!(self, Self::Reacting(_) | Self::PlanSolving(_))
     }
 
-    /// The loop whose turn it is.
+    /// Returns the loop that must act next.
     pub(super) fn active_loop(&mut self) -> Option<&mut AgentLoop> {
         match self {
             Self::Reacting(agent) => Some(agent),
@@ -79,7 +78,7 @@ impl Phase {
         }
     }
 
-    /// The attempts at the model call that is owed, if it writes this message.
+    /// Returns the attempts at the due model call, if the call writes this message.
     pub(super) fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
         match self {
             Self::Summarizing(summary) => message.is_summary().then_some(&mut summary.attempts),
@@ -89,12 +88,12 @@ impl Phase {
         }
     }
 
-    /// The message that an agent is writing, and the attempts at it.
+    /// Returns the message that an agent is writing, and the attempts at the message.
     pub(super) fn open_message(&mut self) -> Option<(MessageId, Attempts)> {
         self.active_loop()?.open_message()
     }
 
-    /// Why people are asked what they are, in the words of the agent that has the word.
+    /// Returns the reason for a human request, in the words of the agent that must act next.
     pub(super) fn request_reasoning(&self) -> &str {
         match self {
             Self::Reacting(agent) => agent.open_turn_text(),
@@ -103,7 +102,7 @@ impl Phase {
         }
     }
 
-    /// Whether an agent has read text that anybody may have written.
+    /// Returns true if an agent has read text that anybody may have written.
     pub(super) fn is_tainted(&self) -> bool {
         match self {
             Self::Reacting(agent) => agent.is_tainted(),
@@ -112,23 +111,22 @@ impl Phase {
         }
     }
 
-    /// Whether only the call that an agent's file has made with its answer is left.
+    /// Returns true if only the call with the agent's answer, as its file defines, is left.
     pub(super) fn has_answered(&self) -> bool {
         matches!(self, Self::Reacting(agent) if agent.has_answered())
     }
 
-    /// The planner's plan while it is at work.
     pub(super) fn plan(&self) -> Option<&Plan> {
         self.plan_solve()?.plan()
     }
 
-    /// The planner and its tasks, while they are at work.
+    /// Returns the planner and its tasks, while they are at work.
     pub(super) fn plan_solve(&self) -> Option<&PlanSolve> {
         let Self::PlanSolving(solving) = self else { return None };
         Some(solving)
     }
 
-    /// The children that somebody may be working on.
+    /// Returns the children that may be at work.
     pub(super) fn running_children(&self) -> Vec<ChildId> {
         match self {
             Self::Reacting(agent) => agent.running_agents().collect(),
@@ -137,19 +135,20 @@ impl Phase {
         }
     }
 
-    /// Whether an agent that is called waits for a share of what is left.
+    /// Returns true if an agent call waits for a budget share.
     pub(super) fn has_queued_agents(&self) -> bool {
         matches!(self, Self::Reacting(agent) if agent.has_queued_agents())
     }
 
-    /// Why the planner has no further turn, if it has none: its own are used up.
+    /// Returns the failure of a planner that has used up its own turns.
     pub(super) fn turns_failure(&self, settings: &RunSettings) -> Option<Failure> {
         let turns = settings.budget.steps;
         let is_used_up = self.plan_solve()?.has_used_all_turns(turns);
         is_used_up.then(|| Failure::new(ErrorCode::StepsUsedUp, turns.to_string()))
     }
 
-    /// Gives every child that can begin its share of what is left, and says what viewers see of that.
+    /// Gives every child that can begin its share of the remaining budget, and returns the events for
+    /// viewers.
     pub(super) fn allocate_shares(
         &mut self,
         left: BudgetShare,
@@ -165,7 +164,7 @@ impl Phase {
         Vec::new()
     }
 
-    /// A person has told the agent something: whether it repeats itself shows from here on.
+    /// Resets the detection of repeats after a user's message to the agent.
     pub(super) fn forget_hint(&mut self) {
         match self {
             Self::Reacting(agent) => agent.forget_hint(),
@@ -174,8 +173,7 @@ impl Phase {
         }
     }
 
-    /// The driver died; what it ran then may be what it died over. `None` where the call that the work
-    /// stands on is given up.
+    /// Processes a crash, which `ran` may have caused. `None` if the work's own call is given up.
     pub(super) fn on_resumed(&mut self, ran: &ActiveEffects) -> Option<Progress> {
         let update = match self {
             Self::Reacting(agent) => agent.on_resumed(ran),
@@ -191,8 +189,8 @@ impl Phase {
         update.map(Progress::from)
     }
 
-    /// An agent has its reply, of which no more than the first `max_calls` calls are made. `None` while
-    /// no agent is at work.
+    /// Processes an agent's reply. Makes at most the first `max_calls` calls. `None` while no agent is at
+    /// work.
     pub(super) fn on_model_replied(
         &mut self,
         replied: &ModelReplied,
@@ -216,19 +214,19 @@ impl Phase {
         }
     }
 
-    /// A `once` call is about to run. Whether that was news.
+    /// Records the start of a `once` call. Returns true if the start is new.
     pub(super) fn mark_started(&mut self, call: &CallId) -> bool {
         let Self::Reacting(agent) = self else { return false };
         agent.mark_started(call)
     }
 
-    /// The process stood still during an attempt at a call. `None` if that is not the attempt that is owed.
+    /// Processes a standstill during an attempt at a call. `None` if the attempt is not due.
     pub(super) fn on_tool_stalled(&mut self, call: &CallId, attempt: u32) -> Option<Progress> {
         let Self::Reacting(agent) = self else { return None };
         agent.on_tool_stalled(call, attempt).map(Progress::from)
     }
 
-    /// A call came to its end. `None` if nobody waits for it.
+    /// Processes the result of a call. `None` if the call is not due.
     pub(super) fn on_tool_returned(
         &mut self,
         call: &CallId,
@@ -238,7 +236,7 @@ impl Phase {
         agent.on_tool_returned(call, result).map(Progress::from)
     }
 
-    /// A tool stopped in the middle of a call: what a person is asked. `None` if nobody waits for it.
+    /// Holds an interrupted tool call and returns the human request. `None` if the call is not due.
     pub(super) fn interrupt_call(
         &mut self,
         call: &CallId,
@@ -247,7 +245,7 @@ impl Phase {
         self.active_loop()?.interrupt_call(call, interrupt)
     }
 
-    /// A child came to its end. `None` if nobody waits for it.
+    /// Processes the end of a child. `None` if the work does not wait for the child.
     pub(super) fn on_child_ended(
         &mut self,
         ended: &ChildEnded,
@@ -262,7 +260,7 @@ impl Phase {
         }
     }
 
-    /// Takes a person's answer about a call, a step or a result. `None` if nobody waits for it.
+    /// Processes a response about a call, a step or a result. `None` if no work waits for the response.
     pub(super) fn resolve_request(
         &mut self,
         request: &HumanRequest,
@@ -284,7 +282,7 @@ impl Phase {
         }
     }
 
-    /// Takes a plan as a person changed it. `None` while there is none to be changed.
+    /// Replaces the plan after a user's edit. `None` if no plan can be changed now.
     pub(super) fn replace_plan(
         &mut self,
         plan: Plan,
@@ -295,7 +293,7 @@ impl Phase {
         Some(solving.replace_plan(plan, entry_id, settings))
     }
 
-    /// The work ends here: what of it is done, and how the rest ends.
+    /// Ends the work early, and returns the completed work and the ends of open work.
     pub(super) fn abandon(&mut self) -> AbandonedWork {
         match self {
             Self::Reacting(agent) => AbandonedWork {
@@ -311,7 +309,7 @@ impl Phase {
     }
 }
 
-/// What has been written of a message will not be completed: what viewers see of that.
+/// Returns the event that makes an unfinished message void.
 pub(super) fn reset_event(
     (message, attempts): (MessageId, Attempts),
     failure: &Failure,

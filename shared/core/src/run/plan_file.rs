@@ -1,27 +1,27 @@
-//! The plan as a file: written anew after every word of the planner that changed it.
+//! The plan as a file, which is written after each change by the planner.
 
 use super::concern::{Concern, Taken};
 use crate::effect::Effect;
 use crate::input::{Input, RunSpec};
 use crate::plan::Plan;
 
-/// The name of the file that holds a session's newest plan (JoyAgent's own).
+/// The name of the file with a session's newest plan (JoyAgent's own).
 pub const PLAN_FILE: &str = "TODO.md";
 
-/// The newest plan of a run, and whether its file holds it.
+/// The newest plan of a run, and the state of its file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PlanFile {
     plan: Option<Plan>,
     version: u32,
-    /// The version that is being written. A newer one waits: of two writes at once, the older might
-    /// be the last.
+    /// The version that is being written. A newer version waits: of two parallel writes, the older could
+    /// finish last.
     due_version: Option<u32>,
-    /// Whether it is kept at all: the file is that of the root's plan.
+    /// True if the plan has a file: only the root's plan does.
     is_kept: bool,
 }
 
 impl PlanFile {
-    /// The file of a run that has no plan yet.
+    /// Creates the state of a run without a plan.
     pub(super) fn of(spec: &RunSpec) -> Self {
         Self { is_kept: spec.child.is_none(), ..Self::default() }
     }
@@ -37,12 +37,11 @@ impl PlanFile {
         }
     }
 
-    /// The plan's version: how often it was made or changed.
+    /// Returns the plan's version, which is the number of its changes.
     pub(super) fn version(&self) -> u32 {
         self.version
     }
 
-    /// What the file is to hold.
     pub(super) fn plan(&self) -> Option<&Plan> {
         self.plan.as_ref()
     }

@@ -1,40 +1,40 @@
-//! What an input did to a run's work.
+//! The effects of an input on a run's work.
 
 use crate::agent_loop::TurnUpdate;
 
-/// What an input did to the work, and what is to come of that.
+/// The effect of an input on the work, and the next action.
 #[derive(Debug)]
 pub(super) struct Progress {
-    /// What it did to the turn at work.
+    /// The update of the open turn.
     pub(super) update: TurnUpdate,
-    /// What follows from it.
+    /// The next action.
     pub(super) next: Next,
-    /// Whether the planner or a person had a word in the plan, which its file is to hold.
+    /// True if the planner or a user changed the plan, so that its file must be written.
     pub(super) has_replanned: bool,
 }
 
-/// What follows from a move of the work.
+/// The next action of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// The turn at work is not complete: nothing is decided.
     Wait,
-    /// There is more to do, if the budget allows it.
+    /// More work is left, if the budget allows it.
     Continue,
     /// The agent's last words may be the answer.
     Answer,
     /// The work is done: sum up.
     Summarize,
-    /// The rounds are used up: sum up what there is.
+    /// The rounds are used up: sum up the results so far.
     RoundsExhausted,
 }
 
 impl Progress {
-    /// Progress after which there is more to do.
+    /// Creates progress after which the work continues.
     pub(super) fn going_on(update: TurnUpdate) -> Self {
         Self { update, next: Next::Continue, has_replanned: false }
     }
 
-    /// The same with a plan that its file is to hold.
+    /// Returns the progress with a changed plan for the plan's file.
     pub(super) fn with_new_plan(self) -> Self {
         Self { has_replanned: true, ..self }
     }
@@ -52,8 +52,8 @@ impl From<TurnUpdate> for Progress {
 }
 
 impl Next {
-    /// What follows after all once a person's words have joined the conversation: the agent has the word
-    /// once more.
+    /// Returns the next action after users' messages have joined the conversation: the agent has another
+    /// turn.
     pub(super) fn after_user_message(self) -> Self {
         match self {
             Self::Answer | Self::Summarize => Self::Continue,

@@ -14,39 +14,38 @@ use crate::settings::Role;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SummaryCall {
     pub(super) attempts: Attempts,
-    /// Why the work was broken off, if it was.
+    /// The reason why the work ended early, if it did.
     pub(super) failure: Option<Failure>,
 }
 
 impl SummaryCall {
-    /// The call after work that was done, or broken off because of a failure.
+    /// Creates the call after completed work, or after work that a failure ended.
     pub(super) fn with_failure(failure: Option<Failure>) -> Self {
         Self { attempts: Attempts::default(), failure }
     }
 
-    /// The call as it is owed.
     pub(super) fn due_call(&self) -> Effect {
         let message = MessageId::summary();
         Effect::CallModel(self.attempts.to_call(message, Role::Summary, ToolChoice::None))
     }
 }
 
-/// The reply that sums up, taken apart.
+/// The parts of a summary's reply.
 pub(super) struct SummaryReply<'a> {
-    /// The answer without what lists files.
+    /// The answer without the list of files.
     pub(super) text: String,
-    /// The list of files behind it, as the model wrote it.
+    /// The list of files after the answer, as the model wrote the list.
     pub(super) listed: &'a str,
 }
 
 impl<'a> SummaryReply<'a> {
-    /// Reads a reply, given the names of the files that it may list.
+    /// Parses a reply, given the names of the files that the summary may list.
     pub(super) fn read(replied: &'a ModelReplied, files: &Deliverables) -> Self {
         let (text, listed) = files.split_summary(&replied.reply.text);
         Self { text: text.trim().to_owned(), listed }
     }
 
-    /// What viewers see of it. It is the answer where there is one and answers are marked.
+    /// Returns the event for viewers. A text is marked as the answer if the settings mark answers.
     pub(super) fn event(&self, replied: &ModelReplied, marks_answers: bool) -> (EntryId, Event) {
         let completed = Event::MessageCompleted {
             message: replied.message.clone(),

@@ -1,4 +1,4 @@
-//! Whether a run has read text that anybody may have written, and what it may ask for all the same.
+//! The taint of a run, and the URLs that a tainted run may request.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,12 @@ use crate::tool::{
     EffectClass, OfferedTool, ResultView, ToolArguments, ToolCall, ToolOutput, ToolResult,
 };
 
-/// Whether a run begins with what others have read, and with what they left: in the names and
-/// descriptions of files that it did not write, in a question of the session that somebody else asked
-/// and its answer, or in an answer that came of such text.
+/// Returns true if a run is tainted from its start. Sources are: names and descriptions of other writers'
+/// files; another user's question in the session and its answer; an answer that depends on such text.
 pub(super) fn is_tainted_at_start(spec: &RunSpec) -> bool {
     let is_of_others = |earlier: &Exchange| earlier.tainted || !earlier.is_asked_by(&spec.user);
     match &spec.child {
-        // Its run knows what it is told.
+        // The run above knows the taint of its child's input.
         Some(child) => child.tainted,
         None => {
             spec.earlier.as_ref().is_some_and(|earlier| earlier.tainted)
@@ -29,33 +28,33 @@ pub(super) fn is_tainted_at_start(spec: &RunSpec) -> bool {
     }
 }
 
-/// Whether a list of files holds words about this one that others may have chosen: all but those of the
-/// plan's file.
+/// Returns true if others may have chosen the file's listed name or description. False only for the plan's
+/// file without a description.
 fn is_described_by_others(file: &ProductFile) -> bool {
     file.name.as_str() != PLAN_FILE || !file.description.is_empty()
 }
 
-/// URLs of an answer that the run above is told of as known.
+/// Maximum URLs of an answer that the run above receives as known.
 const MAX_KNOWN_URLS: usize = 100;
 
-/// Where the URLs of a run come from.
+/// The origins of a run's URLs.
 pub(super) struct UrlOrigins<'a> {
-    /// What the run was asked, and by whom.
+    /// The question of the run, and its asker.
     pub(super) spec: &'a RunSpec,
-    /// What was said in it.
+    /// The conversation of the run.
     pub(super) conversation: &'a Conversation,
-    /// The tools of the turn that is looked at, if one is.
+    /// The tools of the current turn, if any.
     pub(super) offered: &'a [OfferedTool],
-    /// The sets of tools of its journal.
+    /// The tool sets in the run's journal.
     pub(super) tool_sets: &'a ToolSets,
-    /// The files that it can read, and those of them that it wrote.
+    /// The files that the run can read, and the files that it wrote.
     pub(super) readable: &'a FileList,
     pub(super) produced: &'a FileList,
 }
 
 impl UrlOrigins<'_> {
-    /// The URLs which a reply's calls ask for and that others wrote: whoever is asked for one learns nothing from
-    /// it of what else the run has read.
+    /// Returns the known URLs that a reply's calls request. A request for a known URL reveals nothing else
+    /// that the run has read.
     pub(super) fn find_requested(&self, reply: &Reply) -> BTreeSet<String> {
         let requested = reply.calls.iter().filter_map(|call| {
             let tool = self.offered.iter().find(|tool| tool.name == call.tool)?;
@@ -65,15 +64,15 @@ impl UrlOrigins<'_> {
         requested.filter(|url| self.is_known(url)).map(str::to_owned).collect()
     }
 
-    /// The URLs of a text of the run's own that others wrote.
+    /// Returns the known URLs in one of the run's own texts.
     pub(super) fn find_in(&self, text: &str) -> Vec<String> {
         let urls: BTreeSet<&str> = find_urls(text).map(|(_, url)| url).collect();
         let known = urls.into_iter().filter(|url| self.is_known(url));
         known.take(MAX_KNOWN_URLS).map(str::to_owned).collect()
     }
 
-    /// Whether a URL stood whole in the user's words or in a result before the model wrote it: a tool may repeat what
-    /// it was told.
+    /// Returns true if the whole URL appeared in the user's words, or in a result before the model wrote it.
+    /// A tool may repeat text of the model.
     pub(super) fn is_known(&self, url: &str) -> bool {
         if self.is_told(url) {
             return true;
@@ -89,7 +88,7 @@ impl UrlOrigins<'_> {
         first.unwrap_or(false)
     }
 
-    /// Whether the user named a URL, or a run beside or below this one that knows it.
+    /// Returns true if the user named a URL, or a run beside or below this run knows the URL.
     fn is_told(&self, url: &str) -> bool {
         let spec = self.spec;
         let asked = spec.history.iter().filter(|earlier| earlier.is_asked_by(&spec.user));
@@ -112,7 +111,7 @@ impl UrlOrigins<'_> {
             || told.chain(reported).flatten().any(|known| known == url)
     }
 
-    /// Whether a URL is known from a turn on; `None` if that does not name it.
+    /// Returns true if a URL is known from this turn on; `None` if the turn does not name the URL.
     fn is_known_of_turn(&self, turn: &Turn, url: &str) -> Option<bool> {
         if turn.calls.iter().any(|(call, result)| self.was_fetched(call, result, url)) {
             return Some(true);
@@ -123,7 +122,7 @@ impl UrlOrigins<'_> {
         }
         turn.calls.iter().find_map(|(call, result)| match result {
             ToolResult::Done(output) if names_url(&output.text, url) => {
-                // What the tool of another run does is not known here.
+                // The behaviour of another run's tool is unknown here.
                 let mut tools = self.find_tools(call).peekable();
                 tools.peek()?;
                 Some(tools.all(is_quote) && self.quotes_files(call, output))
@@ -134,14 +133,14 @@ impl UrlOrigins<'_> {
         })
     }
 
-    /// Whether a call has asked for a URL already: to ask again tells nobody more.
+    /// Returns true if a call has already requested a URL: a second request reveals nothing more.
     fn was_fetched(&self, call: &ToolCall, result: &ToolResult, url: &str) -> bool {
         let ToolArguments::Parsed(arguments) = &call.arguments else { return false };
         let is_it = |tool: &OfferedTool| tool.policy.requested_url(arguments) == Some(url);
         matches!(result, ToolResult::Done(_)) && self.find_tools(call).any(is_it)
     }
 
-    /// Whether the files that a call reads, if it reads any, were handed in by users.
+    /// Returns true if users added all files that a call reads.
     fn quotes_files(&self, call: &ToolCall, output: &ToolOutput) -> bool {
         match &output.view {
             ResultView::FileRead { file } => file.uploaded,
@@ -162,7 +161,7 @@ impl UrlOrigins<'_> {
     }
 }
 
-/// Whether others write what a tool brings: neither an agent nor code.
+/// Returns true if others write the tool's output: the tool is neither an agent nor code.
 fn is_quote(tool: &OfferedTool) -> bool {
     tool.effect != EffectClass::Agent && !tool.policy.echoes_model
 }
@@ -174,7 +173,7 @@ fn known_of_result((_, result): &(ToolCall, ToolResult)) -> Option<&[String]> {
     }
 }
 
-/// The characters of a text that a tool cannot leave out of a URL unseen.
+/// Returns the characters of a text that a tool cannot remove from a URL unnoticed.
 fn solid_characters(text: &str) -> impl Iterator<Item = char> {
     let is_solid = |next: &char| {
         let is_invisible =

@@ -1,13 +1,12 @@
-//! The moments that limit a run.
+//! The deadlines of a run.
 //!
-//! Work ends early enough to sum up what there is; the work of children ends a little before that, so
-//! that their outcomes are heard.
+//! Work ends early enough for a summary. The work of children ends a little earlier, so that their results
+//! arrive in time.
 
 use crate::budget::Budget;
 use crate::input::RunSpec;
 
-/// The deadlines of a run, Unix milliseconds. The time in which it waited for people alone does not
-/// count.
+/// The deadlines of a run, Unix milliseconds. Pauses, in which the run only waited for users, do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TimeLimits {
     wall_ms: i64,
@@ -15,7 +14,7 @@ pub(super) struct TimeLimits {
 }
 
 impl TimeLimits {
-    /// The deadlines of a run that started then and has waited so long for people.
+    /// Returns the deadlines of a run with this start and these milliseconds of pauses.
     pub(super) fn of(spec: &RunSpec, budget: &Budget, started_at_ms: i64, paused_ms: i64) -> Self {
         let own = started_at_ms.saturating_add(to_signed_ms(budget.wall_ms));
         let caller = spec.child.as_ref().and_then(|child| child.deadline_ms);
@@ -23,17 +22,18 @@ impl TimeLimits {
         Self { wall_ms, summary_ms: to_signed_ms(budget.summary_ms()) }
     }
 
-    /// When its wall time is used up.
+    /// Returns the time at which the wall time is used up.
     pub(super) fn wall_ms(self) -> i64 {
         self.wall_ms
     }
 
-    /// When its work ends at the latest: the rest is for the summary.
+    /// Returns the latest end of the work; the remaining time is for the summary.
     pub(super) fn work_ms(self) -> i64 {
         self.wall_ms.saturating_sub(self.summary_ms)
     }
 
-    /// When the work of its children ends: their outcomes are to be heard before its own does.
+    /// Returns the end of the children's work, so that their results arrive before the end of the run's own
+    /// work.
     pub(super) fn children_ms(self) -> i64 {
         self.work_ms().saturating_sub(self.summary_ms / 8)
     }

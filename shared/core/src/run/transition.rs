@@ -1,6 +1,6 @@
-//! What an input makes of a run: which part of it takes the input, and what viewers see of that.
+//! The effects of inputs on a run: the part that processes each input, and the entries for viewers.
 //!
-//! The parts know nothing of each other. Here is all that knows several, and nothing else does.
+//! The parts do not know each other. Only this code knows several parts.
 
 mod follow_up;
 mod people;
@@ -23,16 +23,16 @@ use crate::input::{
 use crate::status::RunStatus;
 use crate::tool::{OfferedTool, ToolResult};
 
-/// One input at work on a run.
+/// The processing of one input by a run.
 pub(super) struct Transition<'r> {
     run: &'r mut Run,
     at_ms: i64,
     events: Vec<(EntryId, Event)>,
-    /// The file that the run's answer was kept as.
+    /// The file that holds the run's answer.
     answer_file: Option<ProductFile>,
 }
 
-/// `None` for an input that answers nothing that is owed, or was had already.
+/// `None` for an input without a due effect, or an input that was processed before.
 type Handled = Option<()>;
 
 impl<'r> Transition<'r> {
@@ -41,8 +41,8 @@ impl<'r> Transition<'r> {
         Self { run, at_ms, events: Vec::new(), answer_file: None }
     }
 
-    /// Applies an input: what viewers see of it, in order. `None` if it answers nothing that is owed:
-    /// then the run is unchanged but for URLs.
+    /// Applies an input and returns the events for viewers in order. `None` if no effect is due for the
+    /// input: then the run is unchanged except for URLs.
     pub(super) fn apply(mut self, input: &Input) -> Option<Vec<(EntryId, Event)>> {
         self.take_input(input)?;
         let is_awaiting = self.run.is_awaiting_humans();
@@ -77,7 +77,7 @@ impl<'r> Transition<'r> {
 
     fn take_input_at_work(&mut self, input: &Input) -> Handled {
         match input {
-            // A run is asked once; nothing of an ended run is owed to one that is at work.
+            // A run has one question. Deliveries of an ended run are not due in a run at work.
             Input::Started(_) | Input::Delivered { .. } | Input::PlanSaved { .. } => None,
             Input::Resumed { epoch, lost_usage, isolated } => {
                 self.on_resumed(*epoch, lost_usage.as_ref(), *isolated);
@@ -115,7 +115,7 @@ impl<'r> Transition<'r> {
         self.events.push((id, event));
     }
 
-    /// The driver died: it counts against what it ran.
+    /// Processes a crash, which counts against the effects in progress.
     fn on_resumed(&mut self, epoch: u64, lost_usage: Option<&Usage>, is_isolated: bool) {
         let due = self.run.due();
         if let Some(estimate) = lost_usage {
@@ -124,7 +124,7 @@ impl<'r> Transition<'r> {
         let ran = if is_isolated { ActiveEffects::of(&due) } else { ActiveEffects::All };
         self.push(EntryId::local(EntryName::Resumed(epoch)), Event::RunResumed { epoch });
         self.run.concerns.on_resumed(&ran);
-        // One that waits for a person took nobody down.
+        // A call that waits for a user did not cause the crash.
         let holds_call =
             self.run.human_requests.holds_model_call() || self.run.ledger.has_open_offer();
         if holds_call || self.run.compaction.on_resumed(&ran) {
@@ -136,7 +136,7 @@ impl<'r> Transition<'r> {
         }
     }
 
-    /// The attempts at the model call that is owed, if it writes this message.
+    /// Returns the attempts at the due model call, if the call writes this message.
     fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
         if self.run.compaction.is_open() {
             return self.run.compaction.attempts_at(message);
@@ -144,7 +144,7 @@ impl<'r> Transition<'r> {
         self.run.phase.attempts_at(message)
     }
 
-    /// Attempts failed; what the last has written of its message is taken back, if it sent any.
+    /// Records failed attempts. Text of the last attempt becomes void.
     fn on_attempt_failed(&mut self, failed: &AttemptFailed) -> Handled {
         let AttemptFailed { message, attempt, failure, usage, silent, .. } = failed;
         let attempts = self.attempts_at(message).filter(|open| open.next_number() == *attempt)?;
@@ -159,7 +159,7 @@ impl<'r> Transition<'r> {
             self.run.ledger.charge_call(usage);
         }
         self.run.has_delayed |= failed.retry_at_ms.is_some();
-        // Nobody is shown the call that sums up older turns.
+        // Viewers do not see the compaction call.
         if let Some(until_ms) = failed.retry_at_ms.filter(|_| !message.is_compaction()) {
             let id = EntryId::of_message(message, |name| EntryName::Delay(name, count));
             let (message, failure) = (message.clone(), failure.clone());
@@ -175,8 +175,8 @@ impl<'r> Transition<'r> {
         Some(())
     }
 
-    /// The fallback makes a call from here on. `None` if nobody waits for the call, or the fallback has
-    /// it already.
+    /// Lets the fallback take over a call. `None` if the call is not due, or the fallback already has the
+    /// call.
     fn on_model_changed(&mut self, changed: &ModelChanged) -> Handled {
         let ModelChanged { message, to, failure, .. } = changed;
         if self.run.human_requests.holds_message(message) {
@@ -226,7 +226,7 @@ impl<'r> Transition<'r> {
         Some(())
     }
 
-    /// The run has its answer, if the reply holds one.
+    /// Ends the run with the reply's answer, if any.
     fn on_summary_replied(&mut self, replied: &ModelReplied, failure: Option<Failure>) {
         let reply = SummaryReply::read(replied, &self.run.files.deliverables());
         let files = self.run.files.find_listed(reply.listed);
@@ -239,7 +239,7 @@ impl<'r> Transition<'r> {
                 self.end(RunStatus::Failed, answer, files, Some(failure));
             }
             None if !reply.text.is_empty() => self.finish(reply.text, files),
-            // What the agent said when it was done is the answer then, if it said anything.
+            // The agent's last message is then the answer, unless it is blank.
             None => match self.run.conversation.final_text() {
                 text if text.is_empty() => self.fail(ErrorCode::EmptyAnswer.into()),
                 text => self.finish(text, files),
@@ -253,7 +253,7 @@ impl<'r> Transition<'r> {
         if self.run.compaction.fail(message) {
             return Some(());
         }
-        // Nothing stands in for an answer that may not be given.
+        // No other text replaces an answer that was rejected for its content.
         if failure.code.is_about_content() {
             let files = self.run.files.list_offered();
             self.end(RunStatus::Failed, String::new(), files, Some(failure.clone()));
@@ -261,7 +261,7 @@ impl<'r> Transition<'r> {
         }
         let final_text = self.run.conversation.final_text();
         match &self.run.phase {
-            // The work is done and the agent said what came of it: that is the answer then.
+            // The work is done and the agent described its result, which is then the answer.
             Phase::Summarizing(SummaryCall { failure: None, .. }) if !final_text.is_empty() => {
                 let files = self.run.files.list_offered();
                 self.finish(final_text, files);
@@ -279,7 +279,7 @@ impl<'r> Transition<'r> {
         Some(())
     }
 
-    /// A call came to its end.
+    /// Processes the result of a call.
     fn on_tool_returned(&mut self, call: &CallId, result: &ToolResult) -> Handled {
         let progress = self.run.phase.on_tool_returned(call, result)?;
         self.run.ledger.count_tool_call();
@@ -300,21 +300,22 @@ impl<'r> Transition<'r> {
         Some(())
     }
 
-    /// The answer was kept as a file, or could not be: the run's caller is told of it.
+    /// Processes the write of the answer's file, successful or not, and returns the answer to the caller.
     fn on_answer_saved(&mut self, file: Option<&ProductFile>) -> Handled {
         let Phase::SavingAnswer(kept) = &self.run.phase else { return None };
         let (name, text) = (kept.name.clone(), kept.text.clone());
         self.run.files.add_produced(file.map_or(&[], std::slice::from_ref));
         self.answer_file = file.cloned();
         let files = self.run.files.list_offered();
-        // Without the file there is nothing of what its caller wants.
+        // The caller wants the file, so the run fails without it.
         let failure = name.filter(|_| file.is_none()).map(|_| ErrorCode::StoreUnavailable.into());
         let status = if failure.is_some() { RunStatus::Failed } else { RunStatus::Finished };
         self.end(status, text, files, failure);
         Some(())
     }
 
-    /// A child came to its end. It is only stopped when its run is, which may not have heard of it yet.
+    /// Processes the end of a child. A child is only stopped together with its run, whose own stop may arrive
+    /// later.
     fn on_child_ended(&mut self, ended: &ChildEnded) -> Handled {
         let progress = self.run.phase.on_child_ended(ended, &self.run.spec.settings)?;
         self.run.human_requests.forget_child(&ended.report.child);
@@ -327,20 +328,20 @@ impl<'r> Transition<'r> {
         Some(())
     }
 
-    /// A limit was reached. `None` if the run is past it.
+    /// Processes a limit. `None` if the limit no longer applies to the run.
     fn on_limit_reached(&mut self, limit: Limit) -> Handled {
         let seconds = self.run.spec.settings.budget.wall_ms / 1000;
         let time_used_up = Failure::new(ErrorCode::TimeUsedUp, seconds.to_string());
         match (limit, &self.run.phase) {
             (Limit::WorkTime, Phase::Summarizing(_)) => return None,
             (Limit::WorkTime, _) => {
-                // Nobody is shown what sums up older turns, and the turn after it has not begun.
+                // Viewers do not see the compaction call, and the turn after it has not begun.
                 let is_compacting = self.run.compaction.is_open();
                 let open = self.run.phase.open_message().filter(|_| !is_compacting);
                 self.events.extend(open.map(|open| reset_event(open, &time_used_up)));
                 self.break_off(time_used_up);
             }
-            // Why the summary is all there will be, if there is a reason.
+            // The reason why the answer is only a summary, if any.
             (Limit::WallTime, Phase::Summarizing(SummaryCall { failure: Some(reason), .. })) => {
                 let reason = reason.clone();
                 self.fail(reason);
@@ -351,7 +352,7 @@ impl<'r> Transition<'r> {
         Some(())
     }
 
-    /// Somebody stopped the run: what the message at work said until then is kept.
+    /// Stops the run, and keeps the text of the unfinished message.
     fn stop(&mut self, partial: Option<&PartialMessage>) {
         let partial = partial.filter(|partial| self.attempts_at(&partial.message).is_some());
         if let Some(PartialMessage { message, text }) = partial.cloned() {
@@ -365,7 +366,7 @@ impl<'r> Transition<'r> {
     }
 }
 
-/// What a message says that was stopped before its model was done.
+/// Returns the event of a message that was stopped before its model was done.
 fn stopped_message(message: MessageId, text: String) -> Event {
     Event::MessageCompleted {
         message,
@@ -378,7 +379,7 @@ fn stopped_message(message: MessageId, text: String) -> Event {
     }
 }
 
-/// Where the URLs of a run come from, at a turn that is offered these tools.
+/// Returns the origins of a run's URLs, at a turn with these offered tools.
 pub(super) fn url_origins<'a>(run: &'a Run, offered: &'a [OfferedTool]) -> UrlOrigins<'a> {
     let (spec, conversation, tool_sets) = (&run.spec, &run.conversation, &run.tool_sets);
     let (readable, produced) = (run.files.readable(), run.files.produced());

@@ -1,4 +1,4 @@
-//! What of a run its model sees: the same, with placeholders for long URLs.
+//! The model view of a run: the same run with placeholders for long URLs.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::plan::Plan;
 use crate::tool::{ResultView, ToolArguments, ToolOutput, ToolResult};
 use djinn_text::urls::{TextEnd, Urls};
 
-/// The long URLs of a run, for which its model sees placeholders.
+/// The long URLs of a run that have placeholders in the model view.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct UrlPlaceholders {
     urls: Urls,
@@ -26,7 +26,7 @@ pub(super) struct UrlPlaceholders {
 }
 
 impl UrlPlaceholders {
-    /// The URLs that a run starts with; none where its settings leave them as they are.
+    /// Collects the URLs at the start of a run; none if the settings disable placeholders.
     pub(super) fn of(spec: &RunSpec) -> Self {
         let mut urls = Urls::default();
         let is_enabled = spec.settings.compress_urls;
@@ -36,7 +36,7 @@ impl UrlPlaceholders {
         Self { urls, is_enabled }
     }
 
-    /// The URLs that have placeholders.
+    /// Returns the URLs that have placeholders.
     pub(super) fn urls(&self) -> &Urls {
         &self.urls
     }
@@ -53,12 +53,12 @@ impl UrlPlaceholders {
         }
     }
 
-    /// The spec as the model sees it.
+    /// Returns the spec in the model view.
     pub(super) fn compress_spec<'a>(&self, spec: &'a RunSpec) -> Cow<'a, RunSpec> {
         self.compress(spec, replace_spec_urls)
     }
 
-    /// The conversation as the model sees it.
+    /// Returns the conversation in the model view.
     pub(super) fn compress_conversation<'a>(
         &self,
         conversation: &'a Conversation,
@@ -66,7 +66,7 @@ impl UrlPlaceholders {
         self.compress(conversation, replace_conversation_urls)
     }
 
-    /// Items of the conversation as the model sees them.
+    /// Returns conversation items in the model view.
     pub(super) fn compress_items<'a>(
         &self,
         items: &'a [ConversationItem],
@@ -76,7 +76,7 @@ impl UrlPlaceholders {
         })
     }
 
-    /// Files as the model sees them.
+    /// Returns files in the model view.
     pub(super) fn compress_files(&self, files: &[ProductFile]) -> FileList {
         list_with_placeholders(&self.urls, files)
     }
@@ -133,7 +133,8 @@ fn register_input_urls(urls: &mut Urls, input: &Input) {
     }
 }
 
-/// How a text ends that was cut to so many bytes, if it was longer: characters have up to four.
+/// Returns whether a text was cut at `bytes`. A cut text may be up to three bytes shorter, because a
+/// character has up to four bytes.
 fn detect_cut(text: &str, bytes: usize) -> TextEnd {
     if (bytes - 3..=bytes).contains(&text.len()) { TextEnd::Cut } else { TextEnd::Whole }
 }
@@ -173,7 +174,7 @@ fn register_report_urls(urls: &mut Urls, report: &ChildReport) {
     urls.register_urls(&report.text, end);
 }
 
-/// A turn whose texts were cut.
+/// Registers the URLs of a turn with cut texts.
 fn register_cut_turn_urls(urls: &mut Urls, turn: &Turn) {
     urls.register_urls(&turn.text, detect_cut(&turn.text, MAX_REPORT));
     for (call, outcome) in &turn.calls {
@@ -182,7 +183,7 @@ fn register_cut_turn_urls(urls: &mut Urls, turn: &Turn) {
     }
 }
 
-/// What a text of `bytes` may have been cut to.
+/// Registers the URLs of a result whose texts may have been cut to `bytes`.
 fn register_result_urls(urls: &mut Urls, outcome: &ToolResult, bytes: usize) {
     match outcome {
         ToolResult::Done(observation) => {
@@ -195,7 +196,7 @@ fn register_result_urls(urls: &mut Urls, outcome: &ToolResult, bytes: usize) {
                 .for_each(|file| urls.register_urls(&file.description, TextEnd::Whole));
         }
         ToolResult::Failed { detail, .. } => urls.register_urls(detail, detect_cut(detail, bytes)),
-        // Its texts are those of the call, which are cut.
+        // The texts are those of the call and were cut there.
         ToolResult::PlanRefused { .. } => {}
     }
 }
@@ -207,7 +208,7 @@ fn register_argument_urls(urls: &mut Urls, arguments: &ToolArguments, bytes: usi
     }
 }
 
-/// Members whose texts may have been cut to so many bytes each.
+/// Registers the URLs of fields whose texts may have been cut to `bytes` each.
 fn register_member_urls(urls: &mut Urls, members: &Map<String, Value>, bytes: usize) {
     urls.register_members(members, &|text| detect_cut(text, bytes));
 }
@@ -276,7 +277,7 @@ fn replace_item_urls(urls: &Urls, item: &mut ConversationItem) {
     }
 }
 
-/// What a model thought is sent back as it wrote it: it may be signed.
+/// Reasoning goes back to the model unchanged, because it may be signed.
 fn replace_turn_urls(urls: &Urls, turn: &mut Turn) {
     replace_urls(urls, &mut turn.text);
     if let Some(reasoning) = &mut turn.reasoning

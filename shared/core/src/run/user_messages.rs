@@ -1,4 +1,4 @@
-//! What people tell a run at work: words that its model reads at the next turn, and changes of the plan.
+//! Messages of users to a run at work: texts that its model reads at the next turn, and changes of the plan.
 
 use std::collections::BTreeSet;
 
@@ -8,31 +8,31 @@ use crate::id::{EntryId, EntryName};
 use crate::input::{PlanEdit, UserMessage};
 use crate::plan::Plan;
 
-/// Messages that wait to be read; more are not taken.
+/// Maximum waiting messages; further messages are rejected.
 const MAX_PENDING_MESSAGES: usize = 100;
 
-/// What was said or changed and has not joined the conversation.
+/// Messages and changes that have not joined the conversation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PendingMessages {
     texts: Vec<String>,
     plan_change: Option<Box<PlanChange>>,
     seen_ids: BTreeSet<String>,
-    /// What people wrote into the plan.
+    /// The texts that users wrote into the plan.
     plan_texts: BTreeSet<String>,
 }
 
 impl PendingMessages {
-    /// Whether there is room for another message.
     pub(super) fn has_room(&self) -> bool {
         self.texts.len() < MAX_PENDING_MESSAGES
     }
 
-    /// Whether this message or change was taken.
+    /// Returns true if this message or change was accepted.
     pub(super) fn has_seen(&self, id: &str) -> bool {
         self.seen_ids.contains(id)
     }
 
-    /// Takes a message; what viewers see of it. `None` if it was taken before, or there is no room.
+    /// Adds a message and returns the event for viewers. `None` for a repeated message, or if no room is
+    /// left.
     pub(super) fn add_message(&mut self, message: &UserMessage) -> Option<(EntryId, Event)> {
         let is_taken = self.has_room() && self.seen_ids.insert(message.id.clone());
         is_taken.then(|| {
@@ -43,7 +43,7 @@ impl PendingMessages {
         })
     }
 
-    /// Takes a change of the plan. Whether it is news.
+    /// Adds a change of the plan. Returns true if the change is new.
     pub(super) fn add_plan_edit(&mut self, edit: &PlanEdit) -> bool {
         let is_new = self.seen_ids.insert(edit.id.clone());
         if is_new {
@@ -53,7 +53,7 @@ impl PendingMessages {
         is_new
     }
 
-    /// The planner is to be told of this change of its plan; later ones join it.
+    /// Adds a change of the plan for the planner. Later changes join this change.
     pub(super) fn add_plan_change(&mut self, before: Plan, after: Plan, comment: &str) {
         let fresh =
             || Box::new(PlanChange { before, after: after.clone(), comment: String::new() });
@@ -73,18 +73,18 @@ impl PendingMessages {
         }
     }
 
-    /// What people wrote into the plan: titles, stages and steps, whatever became of them.
+    /// Returns texts that users wrote into the plan: titles, stages and steps, including removed texts.
     pub(super) fn plan_texts(&self) -> impl Iterator<Item = &str> {
         self.plan_texts.iter().map(String::as_str)
     }
 
-    /// The messages that join the conversation now.
+    /// Takes the messages that join the conversation now.
     pub(super) fn take_messages(&mut self) -> Vec<ConversationItem> {
         let texts = std::mem::take(&mut self.texts);
         texts.into_iter().map(ConversationItem::UserMessage).collect()
     }
 
-    /// What people changed of the plan; joins the conversation before their messages.
+    /// Takes the users' changes of the plan, which join the conversation before their messages.
     pub(super) fn take_plan_change(&mut self) -> Option<ConversationItem> {
         self.plan_change.take().map(ConversationItem::PlanEdited)
     }

@@ -1,4 +1,4 @@
-//! What of a child's conversation joins that of its run, where its tool calls are to be kept there.
+//! Turns of a child that join the conversation of its run, if the settings keep the child's tool calls.
 
 use serde_json::Value;
 
@@ -9,13 +9,13 @@ use crate::input::ChildEnded;
 use crate::tool::{ToolArguments, ToolCall, ToolOutput, ToolResult};
 use djinn_text::truncate::truncate_text;
 
-/// Bytes of a child's turns in its run's conversation; the whole stays in the child's journal.
+/// Maximum bytes of a child's turns in its run's conversation. The child's journal holds the whole turns.
 const MAX_JOINED_TURNS: usize = 32 * 1024;
 
-/// Bytes of one text among a call's arguments.
+/// Maximum bytes of one text among a call's arguments.
 pub(in crate::run) const MAX_ARGUMENT: usize = 500;
 
-/// The newest turns of a child that called tools, cut short, oldest first.
+/// Returns the newest turns of a child with tool calls, cut short, oldest first.
 pub(in crate::run) fn select_turns(conversation: &Conversation) -> Vec<Turn> {
     let turns = conversation.items.iter().rev().filter_map(|item| match item {
         ConversationItem::Turn(turn) if !turn.calls.is_empty() => Some(shorten_turn(turn)),
@@ -38,13 +38,13 @@ pub(in crate::run) fn select_turns(conversation: &Conversation) -> Vec<Turn> {
 }
 
 impl ChildEnded {
-    /// Its turns as they stand in its run's conversation, under ids of their own there.
+    /// Returns the child's turns for its run's conversation, with ids that are unique there.
     pub(in crate::run) fn turns_in_parent(&self) -> Vec<Turn> {
         let way = Path::to(self.report.child.clone());
         self.turns.iter().map(|turn| scope_turn(turn.clone(), &way)).collect()
     }
 
-    /// Whether it had used up what it may: another attempt would only use up more.
+    /// Returns true if the child used up its budget, so that another attempt would only use more.
     pub(in crate::run) fn is_out_of_budget(&self) -> bool {
         self.report.failure.as_ref().is_some_and(|failure| {
             matches!(
@@ -74,7 +74,7 @@ fn shorten_turn(turn: &Turn) -> Turn {
     Turn {
         message: turn.message.clone(),
         text: truncate_text(&turn.text, MAX_REPORT),
-        // What a model thought is of use to the model that thought it.
+        // Reasoning is only useful to the model that wrote it.
         reasoning: None,
         calls: calls.collect(),
     }

@@ -1,4 +1,4 @@
-//! A run and its children: what children ask, and what they are answered.
+//! Human requests of children, and the responses for the children.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,54 +7,54 @@ use crate::human::ResponseRecord;
 use crate::id::{ChildId, HumanRequestId};
 use crate::input::ChildRequest;
 
-/// What is between a run and its children while people are asked.
+/// Requests and responses between a run and its children.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ChildRequests {
     waits: BTreeMap<ChildId, ChildWait>,
-    /// Answers for children that have not been delivered.
+    /// Responses for children that have not been delivered.
     undelivered_responses: BTreeMap<HumanRequestId, (ChildId, ResponseRecord)>,
-    /// In a child: the versions of what it asks that its run has not been told of.
+    /// In a child: the versions of its requests that its run has not received.
     unsent_versions: BTreeSet<u32>,
     version: u32,
 }
 
-/// What a run knows of a child that asks.
+/// A run's knowledge of a child with requests.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct ChildWait {
-    /// The newest version of what it asks.
+    /// The newest version of the child's requests.
     version: u32,
-    /// Answers that it was sent, or is to be.
+    /// The number of responses that were sent or are due.
     responses_sent: u32,
-    /// It can do nothing else, once it has had so many answers.
+    /// The number of responses after which the child can do no other work.
     paused_after: Option<u32>,
 }
 
 impl ChildRequests {
-    /// What is owed to children, or by this one.
+    /// Returns the deliveries owed to children, or by this child.
     pub(super) fn due(&self) -> impl Iterator<Item = Delivery> {
         let responses = self.undelivered_responses.keys().cloned().map(Delivery::HumanResponse);
         responses.chain(self.unsent_versions.iter().copied().map(Delivery::ChildRequest))
     }
 
-    /// Whether a child can do nothing before it is answered, or before its answer has arrived.
+    /// Returns true if a child has no work before its next response, or before a response has arrived.
     pub(super) fn is_waiting(&self, child: &ChildId) -> bool {
         let is_paused = |wait: &ChildWait| wait.paused_after == Some(wait.responses_sent);
         self.waits.get(child).is_some_and(is_paused)
             || self.undelivered_responses.values().any(|(asker, _)| asker == child)
     }
 
-    /// The version of what this child asks.
+    /// Returns the version of this child's requests.
     pub(super) fn version(&self) -> u32 {
         self.version
     }
 
-    /// What this child asks has changed.
+    /// Increments the version of this child's requests.
     pub(super) fn bump_version(&mut self) {
         self.version += 1;
         self.unsent_versions.insert(self.version);
     }
 
-    /// Takes what a child says of itself. Whether that is newer than what is known.
+    /// Processes a child's requests. Returns true if their version is new.
     pub(super) fn update(&mut self, told: &ChildRequest) -> bool {
         let wait = self.waits.entry(told.child.clone()).or_default();
         if told.version <= wait.version {
@@ -65,7 +65,7 @@ impl ChildRequests {
         true
     }
 
-    /// An answer that is owed to a child.
+    /// Returns a response that is owed to a child.
     pub(super) fn response(&self, request: &HumanRequestId) -> Option<(&ChildId, &ResponseRecord)> {
         self.undelivered_responses.get(request).map(|(child, response)| (child, response))
     }
@@ -81,7 +81,7 @@ impl ChildRequests {
         self.undelivered_responses.insert(request, (child.clone(), response));
     }
 
-    /// Something was delivered. Whether it was owed.
+    /// Removes a delivery. Returns true if the delivery was due.
     pub(super) fn mark_delivered(&mut self, delivery: &Delivery) -> bool {
         match delivery {
             Delivery::ChildRequest(version) => self.unsent_versions.remove(version),
@@ -92,7 +92,7 @@ impl ChildRequests {
         }
     }
 
-    /// A child has ended: nothing is owed to it.
+    /// Removes all deliveries for a child that has ended.
     pub(super) fn forget(&mut self, child: &ChildId) {
         self.waits.remove(child);
         self.undelivered_responses.retain(|_, (asker, _)| asker != child);

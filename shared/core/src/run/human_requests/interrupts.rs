@@ -1,4 +1,4 @@
-//! Model calls that a provider or a budget stopped: a person is asked whether they are made again.
+//! Model calls that a provider or a budget interrupted. A user decides if they are repeated.
 
 use std::collections::BTreeMap;
 
@@ -7,32 +7,31 @@ use crate::human::{HumanRequest, Interrupt, Subject};
 use crate::id::{HumanRequestId, MessageId, sha256_hex};
 use crate::tool::Risk;
 
-/// The model call that waits for a person, and how often each was interrupted.
+/// The model call that waits for a user, and the number of interrupts of each call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Interrupts {
-    /// The message whose call is not to be made again yet.
+    /// The message of the held call.
     held: Option<MessageId>,
     counts: BTreeMap<MessageId, u32>,
 }
 
 impl Interrupts {
-    /// Whether the call that writes this message waits for a person.
+    /// Returns true if the call for this message waits for a user.
     pub(super) fn holds(&self, message: &MessageId) -> bool {
         self.held.as_ref() == Some(message)
     }
 
-    /// Whether any call does.
+    /// Returns true if any call waits for a user.
     pub(super) fn holds_any(&self) -> bool {
         self.held.is_some()
     }
 
-    /// How often the call that writes this message was interrupted.
+    /// Returns the number of interrupts of the call for this message.
     pub(super) fn count_of(&self, message: &MessageId) -> u32 {
         self.counts.get(message).copied().unwrap_or_default()
     }
 
-    /// Holds the call that writes this message back: what a person is asked about it. `None` if it is
-    /// held already.
+    /// Holds the call for this message and returns the human request. `None` if the call is already held.
     pub(super) fn hold(
         &mut self,
         message: &MessageId,

@@ -1,6 +1,6 @@
-//! The pause that a run is in while it waits for people alone.
+//! The pause of a run that only waits for users.
 
-/// Whether a run waits for people alone, since when, and how long it did before.
+/// The start of the current pause, if any, and the total time of earlier pauses.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::run) struct Pause {
     since_ms: Option<i64>,
@@ -8,24 +8,24 @@ pub(in crate::run) struct Pause {
 }
 
 impl Pause {
-    /// Whether all that is owed is a person's answer.
+    /// Returns true if only users' responses are due.
     pub(in crate::run) fn is_paused(&self) -> bool {
         self.since_ms.is_some()
     }
 
-    /// Milliseconds that the pauses took which have ended.
+    /// Returns the milliseconds of all ended pauses.
     pub(in crate::run) fn ended_ms(&self) -> i64 {
         self.ended_ms
     }
 
-    /// Milliseconds that all pauses took until `at_ms`.
+    /// Returns the milliseconds of all pauses until `at_ms`.
     pub(in crate::run) fn total_ms(&self, at_ms: i64) -> u64 {
         let since_ms = self.since_ms.unwrap_or(at_ms);
         let open_ms = at_ms.saturating_sub(since_ms).max(0);
         u64::try_from(self.ended_ms.saturating_add(open_ms)).unwrap_or_default()
     }
 
-    /// Notes whether the run waits for people alone. Whether a pause begins with that.
+    /// Records whether the run only waits for users. Returns true if a pause begins.
     pub(super) fn update(&mut self, is_awaiting: bool, at_ms: i64) -> bool {
         match (is_awaiting, self.since_ms) {
             (true, None) => {

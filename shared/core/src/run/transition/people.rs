@@ -1,4 +1,4 @@
-//! What people say, and what makes a run ask them.
+//! Inputs from users, and inputs that cause human requests.
 
 use super::{Handled, Transition};
 use crate::error_code::{ErrorCode, Failure};
@@ -10,7 +10,7 @@ use crate::input::{ChildRequest, InterruptTarget, PlanEdit, UserMessage};
 use crate::plan::Plan;
 
 impl Transition<'_> {
-    /// Something stopped that can go on once a person has seen to it.
+    /// Processes an interrupt that a user can resolve.
     pub(super) fn on_interrupted(
         &mut self,
         target: &InterruptTarget,
@@ -32,7 +32,7 @@ impl Transition<'_> {
         Some(())
     }
 
-    /// A person answered; one answer may be to several requests.
+    /// Processes a user's response, which may resolve several requests.
     pub(super) fn on_human_responded(&mut self, response: &ResponseRecord) -> Handled {
         for request in self.run.human_requests.match_response(response).ok()? {
             let (id, digest) = (request.id.clone(), Some(request.digest.clone()));
@@ -99,14 +99,14 @@ impl Transition<'_> {
         }
     }
 
-    /// The planner is told at its next turn what a person made of its plan.
+    /// Adds a user's change of the plan to the planner's next turn.
     fn note_plan_change(&mut self, before: Option<Plan>, comment: &str) {
         if let (Some(before), Some(after)) = (before, self.run.phase.plan().cloned()) {
             self.run.messages.add_plan_change(before, after, comment);
         }
     }
 
-    /// A child asks, or waits for what it has asked. `None` if it is not at work, or that is no news.
+    /// Processes a child's requests. `None` if the child is not at work, or if the requests are not new.
     pub(super) fn on_child_requested(&mut self, told: &ChildRequest) -> Handled {
         self.run.running_children().contains(&told.child).then_some(())?;
         let new = self.run.human_requests.take_child_request(told)?;
@@ -114,7 +114,7 @@ impl Transition<'_> {
         Some(())
     }
 
-    /// A person says something. `None` if there is no further turn to read it.
+    /// Adds a user's message. `None` if no further turn can read the message.
     pub(super) fn on_user_message(&mut self, message: &UserMessage) -> Handled {
         self.run.accepts_messages().then_some(())?;
         let event = self.run.messages.add_message(message)?;
@@ -122,7 +122,7 @@ impl Transition<'_> {
         Some(())
     }
 
-    /// A person changes the plan. `None` if it is another by now, or cannot be changed so.
+    /// Applies a user's edit of the plan. `None` if the plan has changed or the edit is invalid.
     pub(super) fn on_plan_edited(&mut self, edit: &PlanEdit) -> Handled {
         let plan = self.run.edited_plan(edit)?.ok()?;
         let is_newest = edit.version == self.run.plan_version();
