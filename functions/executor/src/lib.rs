@@ -1,7 +1,7 @@
-//! Continues a run that nobody drives: invoked by a driver that hands over, by whoever put a message
-//! into the mailbox of an undriven run, and by the run's alarm.
+//! Continues a run without a driver. Invoked by a driver at a handoff, by senders of mail to a run without a
+//! driver, and by the run's alarm.
 //!
-//! Invocations are asynchronous: they may come twice, late or not at all, and each is harmless.
+//! Invocations are asynchronous: an invocation may arrive twice, late or not at all, always without harm.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use djinn_wiring::{Djinn, Variables};
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
 
-/// Why the function ends: a variable or a tool that it cannot work with, or Lambda's runtime.
+/// The error of the function: an invalid variable or tool, or an error of Lambda's runtime.
 pub use lambda_runtime::Error as FunctionError;
 
-/// Runs the function of a deployment behind Lambda's runtime, until the process is ended. It reads its
-/// variables, makes an asynchronous runtime of its own and logs to standard output.
+/// Runs a deployment's function in Lambda's runtime until the process ends. Reads the environment variables,
+/// creates an asynchronous runtime and logs to standard output.
 ///
 /// # Errors
-/// [`FunctionError`], whose text names the variable or the tool.
+/// Returns [`FunctionError`], whose text names the variable or the tool.
 pub fn run_function(djinn: &Djinn) -> Result<(), FunctionError> {
     #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     let var = |name: &str| std::env::var(name).ok();
@@ -42,26 +42,26 @@ pub fn run_function(djinn: &Djinn) -> Result<(), FunctionError> {
     })
 }
 
-/// What the function works with.
+/// The state of the function.
 pub struct Executor<P> {
-    /// The world that runs are driven in.
+    /// The world of the runs.
     pub ports: P,
 }
 
 impl<P: Ports> Executor<P> {
-    /// Handles one invocation. `deadline_ms` is Lambda's, Unix milliseconds.
+    /// Handles one invocation. `deadline_ms` is Lambda's deadline, Unix milliseconds.
     ///
-    /// A payload that is none of ours is logged and done with, as is one for a run that does not
-    /// exist or has ended: no repetition would make more of it.
+    /// An invalid payload is logged and ignored, as is a payload for a run that does not exist or has ended.
+    /// A retry would not help.
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot be reached: the run's alarm tries again.
+    /// Returns [`StoreError`] if the store is unreachable; the run's alarm retries.
     pub async fn handle(&self, payload: Value, deadline_ms: Option<i64>) -> Result<(), StoreError> {
         let invocation: RunInvocation = match serde_json::from_value(payload) {
             Ok(invocation) => invocation,
             Err(error) => {
                 tracing::error!("invoked with a payload that is none of ours");
-                // Its text quotes the payload, whoever wrote that.
+                // The error's text quotes the payload, which may come from anywhere.
                 tracing::debug!(%error, "the payload");
                 return Ok(());
             }
