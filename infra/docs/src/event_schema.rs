@@ -1,4 +1,4 @@
-//! `events.schema.json`: what stands in `data:` of each event of our own protocol.
+//! `events.schema.json`: the `data:` of each event in Djinn's own protocol.
 
 use anyhow::Result;
 use djinn_protocol::event::{PublicCallProgress, PublicEntry, PublicPreview};

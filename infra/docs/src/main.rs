@@ -1,4 +1,4 @@
-//! Writes the documents that are made from the code, or says which of them differ from it.
+//! Writes the documents generated from the code, or lists the outdated documents.
 
 mod error_list;
 mod event_schema;
@@ -12,7 +12,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-/// One generated document: its name in `docs/`, and its text.
+/// A generated document: the name in `docs/`, and the text.
 type Document = (&'static str, String);
 
 fn main() -> Result<()> {

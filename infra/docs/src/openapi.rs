@@ -99,7 +99,7 @@ fn describe_answers(operation: &Operation) -> BTreeMap<String, Value> {
     statuses.into_iter().map(|status| (status.to_string(), describe(status))).collect()
 }
 
-/// What is answered with one status: what was wanted, a refusal, or either.
+/// Describes the responses with one status: a result, an error, or either.
 fn describe_status(answers: &[&RouteAnswer], codes: Option<&BTreeSet<ErrorCode>>) -> Value {
     let mut sentences: Vec<String> = answers.iter().map(|answer| answer.about.to_owned()).collect();
     let mut shapes: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
@@ -118,7 +118,7 @@ fn describe_status(answers: &[&RouteAnswer], codes: Option<&BTreeSet<ErrorCode>>
     json!({"description": sentences.join(" "), "content": content, "x-codes": names})
 }
 
-/// The codes that an operation may answer, under their statuses.
+/// Returns an operation's error codes by status.
 fn codes_by_status(operation: &Operation) -> BTreeMap<u16, BTreeSet<ErrorCode>> {
     let any = if operation.path == "/web/health" { &[][..] } else { ANY_ROUTE };
     let body =
@@ -145,14 +145,14 @@ fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
-/// A member that may be absent is null by default; its type says so.
+/// Removes a default of null: the type of an optional field says so already.
 fn remove_null_default(schema: &mut Schema) {
     if schema.get("default").is_some_and(Value::is_null) {
         schema.remove("default");
     }
 }
 
-/// The shapes that requests and answers name, and those that these name.
+/// Returns the schemas of all requests and responses, with all referenced schemas.
 fn make_schemas() -> Map<String, Value> {
     let settings = || {
         SchemaSettings::draft2020_12().with(|settings| {

@@ -1,41 +1,41 @@
-//! One route and method, as the contract describes it.
+//! An operation of the contract: a route with a method.
 
 use djinn_core::error_code::ErrorCode;
 
-/// One route and method.
+/// A route with a method.
 pub(crate) struct Operation {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
-    /// Its name in the contract.
+    /// The operation's id in the contract.
     pub(crate) id: &'static str,
-    /// What it does, in a sentence.
+    /// A summary in one sentence.
     pub(crate) summary: &'static str,
     pub(crate) query: &'static [RouteParameter],
     pub(crate) request: RequestContent,
     pub(crate) answers: &'static [RouteAnswer],
-    /// The codes of refusals, besides those of every route and those of its request.
+    /// The error codes, besides the codes of every route and of the request's body.
     pub(crate) codes: &'static [ErrorCode],
 }
 
-/// What stands behind the `?` of a path or in a header.
+/// A parameter in the query, the path or a header.
 pub(crate) struct RouteParameter {
     pub(crate) name: &'static str,
     pub(crate) place: &'static str,
     pub(crate) about: &'static str,
 }
 
-/// What the body of a request is.
+/// The content of a request's body.
 pub(crate) enum RequestContent {
     Nothing,
     /// A JSON object of this shape.
     Json(&'static str),
     /// A form with these parts: name and meaning.
     Form(&'static [(&'static str, &'static str)]),
-    /// A web form that a page of ours sends.
+    /// A web form sent by one of Djinn's own pages.
     Page,
 }
 
-/// What an answer is.
+/// A response of an operation.
 pub(crate) struct RouteAnswer {
     pub(crate) status: u16,
     pub(crate) body: AnswerContent,
@@ -47,7 +47,7 @@ pub(crate) enum AnswerContent {
     Nothing,
     /// A JSON object of this shape.
     Json(&'static str),
-    /// One JSON object a line.
+    /// JSON objects, one per line.
     Lines,
     /// A stream of events, or of frames of JoyAgent's.
     Stream,

@@ -11,7 +11,7 @@ use crate::operation::{
     RouteParameter as Parameter,
 };
 
-/// What every route may refuse, but for the health check.
+/// The error codes of every route except the health check.
 pub(crate) const ANY_ROUTE: &[ErrorCode] = &[
     OriginRefused,
     HostRefused,
@@ -25,7 +25,7 @@ pub(crate) const ANY_ROUTE: &[ErrorCode] = &[
     Internal,
 ];
 
-/// What every route that reads a body may refuse.
+/// The error codes of every route with a body.
 pub(crate) const ANY_BODY: &[ErrorCode] =
     &[InvalidJson, BodyTooLarge, UnsupportedBody, TooLong, TooLarge];
 

@@ -1,4 +1,4 @@
-//! The routes of files, of links that people open, and of JoyAgent's clients.
+//! The routes of files, of users' links, and of JoyAgent's clients.
 
 use djinn_core::error_code::ErrorCode::{self, *};
 
