@@ -22,10 +22,10 @@ const WITH_FILES: &str = "ulimit -n 4096 2>/dev/null; exec \"$0\" \"$@\"";
 /// A file system in memory, on Linux.
 const MEMORY: &str = "/dev/shm";
 
-/// How the figures are shown.
+/// The output format of the figures.
 #[derive(clap::Args)]
 pub(crate) struct BenchArguments {
-    /// Prints the figures for a script.
+    /// Prints the figures as JSON, for scripts.
     #[arg(long)]
     json: bool,
 }

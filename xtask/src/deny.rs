@@ -21,10 +21,10 @@ const DATABASES: &str = "advisory-db";
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Which database is read.
+/// The database to read.
 #[derive(clap::Args)]
 pub(crate) struct AdvisoryArguments {
-    /// A clone of the database, where the network does not lead to it.
+    /// Path of a clone of the database, for use without network access.
     database: Option<PathBuf>,
 }
 

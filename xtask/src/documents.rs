@@ -1,35 +1,35 @@
-//! `cargo xtask docs`: the documents that are made from the code, in `docs/`.
+//! `cargo xtask docs`: documents in `docs/` generated from the code.
 
 use anyhow::Result;
 
 use crate::process::{cargo_command, run};
 use crate::venv;
 
-/// Where the documents are.
+/// The folder of the documents.
 const DOCS: &str = "docs";
 
-/// The contract among them.
+/// The OpenAPI contract.
 const CONTRACT: &str = "docs/openapi.json";
 
-/// Writes them.
+/// Writes the documents.
 ///
 /// # Errors
-/// If one cannot be made or written.
+/// Returns an error if a document cannot be generated or written.
 pub(crate) fn write() -> Result<()> {
     run_generator("write")
 }
 
-/// Fails if one is another than the code would make, or if the contract is none of OpenAPI.
+/// Checks that the documents are up to date and the contract is valid OpenAPI.
 ///
 /// # Errors
-/// Which differ.
+/// Returns an error with the outdated documents.
 pub(crate) fn check() -> Result<()> {
     run_generator("check")?;
     let venv = venv::ensure_venv()?;
     run(&mut venv.program_command("openapi-spec-validator", &[CONTRACT])?)
 }
 
-/// By itself: what ships is built without schemas.
+/// A separate program, because shipped programs are built without schemas.
 fn run_generator(word: &str) -> Result<()> {
     let package = ["run", "--quiet", "--package", "djinn-docs", "--features", "schema", "--"];
     run(cargo_command(&package).args([word, DOCS]))

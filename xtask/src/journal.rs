@@ -10,18 +10,18 @@ use crate::replay::read_records;
 use crate::terminal::print_line;
 use table::write_table;
 
-/// Which run is shown, and how.
+/// The run to show, and the output format.
 #[derive(clap::Args)]
 pub(crate) struct JournalArguments {
-    /// A run that `cargo dev` keeps, which must not be running; or a file that `replay --save` wrote.
+    /// A run in the state folder of `cargo dev`, which must not be running, or a file written by `replay --save`.
     run: String,
-    /// Whose run it is.
+    /// Tenant of the run.
     #[arg(long, default_value = "local", value_parser = |name: &str| TenantId::new(name))]
     tenant: TenantId,
-    /// Shows the runs below it, too.
+    /// Also shows the child runs.
     #[arg(long)]
     tree: bool,
-    /// Prints each record whole, as a line of JSON.
+    /// Prints each record in full, as a line of JSON.
     #[arg(long)]
     json: bool,
 }

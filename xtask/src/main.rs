@@ -37,39 +37,39 @@ struct CommandLine {
 enum TaskCommand {
     /// Runs the whole system on this machine, or asks it a question.
     Dev(dev::DevArguments),
-    /// Runs everything CI runs, or these steps of it.
+    /// Runs all CI steps, or the named ones.
     Verify(steps::StepArguments),
-    /// Runs what takes long: the deployable build, and more of what verify tries.
+    /// Runs long checks: the deployable build, and longer versions of the steps of verify.
     Soak(steps::StepArguments),
-    /// Shows how fast and how small it is, beside what it has to reach.
+    /// Measures speed and size, and compares the figures with their targets.
     BenchRun(bench::BenchArguments),
     /// Compares `Cargo.lock` with the `RustSec` database.
     #[command(override_usage = "cargo xtask advisories [DATABASE]")]
     Advisories(deny::AdvisoryArguments),
-    /// Writes the documents in docs/ that are made from the code.
+    /// Generates the documents in docs/ that come from the code.
     #[command(override_usage = "cargo xtask docs")]
     Docs,
-    /// Asks questions whose answers are known, and shows which facts and citations were right.
+    /// Asks questions with known answers, and reports which facts and citations are correct.
     #[command(
         override_usage = "cargo xtask eval --suite SUITE [--base-url URL [--key KEY]] [--only N] [--require SHARE]"
     )]
     Eval(eval::EvalArguments),
-    /// Shows what a run was told and what it made of that, a record after the other.
+    /// Shows the journal of a run: the input and the resulting facts of each record.
     #[command(override_usage = "cargo xtask journal RUN|FILE [--tree] [--json]")]
     Journal(journal::JournalArguments),
-    /// Makes an API key, and the line that `DJINN_API_KEYS` keeps of it.
+    /// Creates an API key, and its line for `DJINN_API_KEYS`.
     #[command(override_usage = "cargo xtask key --tenant TENANT --user USER")]
     Key(key::KeyArguments),
-    /// Checks a folder of agents, and writes the manifest that it has in the bucket.
+    /// Checks a folder of agents, and writes its manifest for the bucket.
     #[command(override_usage = "cargo xtask publish-agents FOLDER [PREFIX]")]
     PublishAgents(publish_texts::PublishArguments),
-    /// Checks a folder of prompts, and writes the manifest that it has in the bucket.
+    /// Checks a folder of prompts, and writes its manifest for the bucket.
     #[command(override_usage = "cargo xtask publish-prompts FOLDER [PREFIX]")]
     PublishPrompts(publish_texts::PublishArguments),
-    /// Runs a planned question and writes what it prints as a moving picture.
+    /// Runs a planned question and writes its output as an animated SVG.
     #[command(override_usage = "cargo xtask recording [--out FILE]")]
     Recording(recording::RecordingArguments),
-    /// Decides a run's records anew, with those of the runs below it, and shows the first that differs.
+    /// Replays the records of a run and of its child runs, and shows the first difference.
     #[command(override_usage = "cargo xtask replay RUN|FILE [--save FILE]")]
     Replay(replay::ReplayArguments),
     /// Checks template.yaml, and writes target/template.json and the example's template.

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::workspace;
 
-/// A program and its arguments. Its output goes where ours goes.
+/// Returns a command with inherited output.
 pub(crate) fn program_command(name: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
     let mut command = Command::new(name);
     command.current_dir(workspace::root()).args(arguments);
@@ -19,23 +19,23 @@ pub(crate) fn program_command(name: impl AsRef<OsStr>, arguments: &[&str]) -> Co
     command
 }
 
-/// The command runs cargo in the workspace's root, without the variables that cargo set for us.
+/// Returns a cargo command in the workspace's root, without the variables set by cargo for xtask.
 pub(crate) fn cargo_command(arguments: &[&str]) -> Command {
     program_command("cargo", arguments)
 }
 
-/// What cargo tells us of ourselves. Build scripts that look at it (ring's does) would run again
-/// whenever cargo is started by us instead of by a shell.
+/// Returns true for cargo's variables about xtask itself. Build scripts that track such variables (ring's
+/// does) would otherwise run again whenever xtask starts cargo instead of a shell.
 fn is_cargo_variable(variable: &str) -> bool {
     ["CARGO_BIN_", "CARGO_CRATE_", "CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_PRIMARY_"]
         .iter()
         .any(|prefix| variable.starts_with(prefix))
 }
 
-/// Runs a command to its end.
+/// Runs a command and waits for the end.
 ///
 /// # Errors
-/// If it cannot be started, or does not succeed.
+/// Returns an error if the command cannot be started or fails.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let line = command_line(command);
     let status = command.status().with_context(|| format!("`{line}` could not be started"))?;
@@ -45,10 +45,10 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// What a command prints, without the white space around it.
+/// Returns the output of a command, without surrounding white space.
 ///
 /// # Errors
-/// If it cannot be started, does not succeed, or prints what is no text.
+/// Returns an error if the command cannot be started, fails, or prints something other than text.
 pub(crate) fn command_output(command: &mut Command) -> Result<String> {
     let line = command_line(command);
     let output = command.output().with_context(|| format!("`{line}` could not be started"))?;
@@ -61,7 +61,7 @@ pub(crate) fn command_output(command: &mut Command) -> Result<String> {
     Ok(text.trim().to_owned())
 }
 
-/// The command as a person would type it in the workspace's root.
+/// Formats the command as a user would type the line in the workspace's root.
 fn command_line(command: &Command) -> String {
     let root = format!("{}/", workspace::root().display());
     let words = std::iter::once(command.get_program()).chain(command.get_args());

@@ -30,10 +30,10 @@ const FILE: &str = "examples/sales.csv";
 /// The most that a picture may have, so that a page that shows it stays light.
 const MAX_BYTES: usize = 150_000;
 
-/// Where the picture goes.
+/// The file of the picture.
 #[derive(clap::Args)]
 pub(crate) struct RecordingArguments {
-    /// Writes the picture to this file.
+    /// File to write the picture to.
     #[arg(long, default_value = "docs/recording.svg")]
     out: PathBuf,
 }

@@ -40,16 +40,16 @@ pub(crate) struct StepCommand {
     pub(crate) success_word: &'static str,
 }
 
-/// Which steps are meant.
+/// The selected steps.
 #[derive(clap::Args)]
 pub(crate) struct StepArguments {
-    /// Runs this step alone; more than one run in the order in which they are named.
+    /// Runs only this step; repeat the option to run several steps in that order.
     #[arg(long, value_name = "STEP", conflicts_with = "list")]
     only: Vec<String>,
-    /// Leaves this step out; may be given more than once.
+    /// Skips this step; can be repeated.
     #[arg(long, value_name = "STEP", conflicts_with = "list")]
     skip: Vec<String>,
-    /// Names the steps and what each looks at.
+    /// Lists the steps and what each one checks.
     #[arg(long)]
     list: bool,
 }

@@ -1,8 +1,8 @@
-//! `cargo xtask template`: checks `template.yaml` without the network and writes what SAM makes of
-//! it to `target/template.json`, for tests to read. The example's template is made from it and checked, too.
+//! `cargo xtask template`: checks `template.yaml` without the network and writes SAM's transformed template
+//! to `target/template.json`, for tests. The example's template is generated and checked as well.
 //!
-//! `sam validate --lint` knows SAM's own properties but passes wrong values of what it hands on, so
-//! its output is linted too; `infra/check/rules.py` then holds it against what this product needs.
+//! `sam validate --lint` checks SAM's own properties but accepts wrong values of CloudFormation properties.
+//! So SAM's output is linted too, and `infra/check/rules.py` then checks the product's requirements.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,11 +16,11 @@ use crate::workspace;
 const SOURCE: &str = "template.yaml";
 const TRANSFORMED: &str = "target/template.json";
 
-/// The template of a deployment with a tool of its own.
+/// The template of a deployment with a custom tool.
 const EXAMPLE: &str = "examples/own-tool/template.yaml";
 const TRANSFORMED_EXAMPLE: &str = "target/own-tool.json";
 
-/// All in which the example's template differs from ours: each piece, which there is once, and what is in its place.
+/// All differences of the example's template: pairs of a piece that occurs once, and the replacement.
 const DIFFERENCES: [(&str, &str); 8] = [
     (
         "Description: Djinn, a serverless multi-agent backend.\n",
@@ -46,20 +46,20 @@ const DIFFERENCES: [(&str, &str); 8] = [
     ),
 ];
 
-/// Writes the example's template and runs the checks of both.
+/// Writes the example's template and checks both templates.
 ///
 /// # Errors
-/// The first check that fails.
+/// Returns the error of the first failed check.
 pub(crate) fn run() -> Result<()> {
     let (path, template) = make_example()?;
     fs::write(&path, template).with_context(|| format!("{EXAMPLE} cannot be written"))?;
     run_checks()
 }
 
-/// Runs the checks of both, if the example's template is what would be written.
+/// Checks both templates, if the example's template is up to date.
 ///
 /// # Errors
-/// The first check that fails.
+/// Returns the error of the first failed check.
 pub(crate) fn check() -> Result<()> {
     let (path, template) = make_example()?;
     let is_made = fs::read_to_string(path).is_ok_and(|found| found == template);
@@ -85,7 +85,7 @@ fn run_tool(venv: &Venv, program: &str, arguments: &[&str]) -> Result<()> {
     process::run(&mut venv.program_command(program, arguments)?)
 }
 
-/// The example's template as it has to be, and where it lies.
+/// Returns the path and the required text of the example's template.
 fn make_example() -> Result<(PathBuf, String)> {
     let source = fs::read_to_string(workspace::root().join(SOURCE))
         .with_context(|| format!("{SOURCE} cannot be read"))?;

@@ -1,6 +1,6 @@
-//! What the commands say.
+//! Output of the commands.
 
-/// The line goes to standard output, with a line end after it.
+/// Prints a line to standard output.
 #[allow(clippy::print_stdout, reason = "a command line tool speaks to its terminal, here alone")]
 pub(crate) fn print_line(line: &str) {
     println!("{line}");

@@ -1,4 +1,4 @@
-//! How long things took.
+//! Formats durations.
 
 use std::time::Duration;
 

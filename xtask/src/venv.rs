@@ -1,4 +1,4 @@
-//! The Python tools: aws-sam-cli, cfn-lint and cargo-lambda, in one environment under `target/`.
+//! The Python tools aws-sam-cli, cfn-lint and cargo-lambda, in an environment under `target/`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use crate::process::{command_output, program_command, run};
 use crate::terminal::print_line;
 use crate::workspace;
 
-/// The versions of all of them.
+/// The pinned versions of all packages.
 const REQUIREMENTS: &str = "infra/check/requirements.txt";
 
-/// The oldest Python that they run on.
+/// The minimum version of Python.
 const OLDEST: (u32, u32) = (3, 11);
 
 /// The environment is Python's, in `target/venv`, with all the requirements installed.
@@ -27,8 +27,8 @@ impl Venv {
         self.with_venv(program_command(self.bin_dir().join(name), arguments))
     }
 
-    /// A command that finds the environment's programs first, and so do those it starts:
-    /// cargo-lambda looks for zig beside the first `python3` on the `PATH`.
+    /// Puts the environment's programs first in a command's `PATH`, including child processes. cargo-lambda
+    /// looks for zig beside the first `python3` on the `PATH`.
     pub(crate) fn with_venv(&self, mut command: Command) -> Result<Command> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = std::iter::once(self.bin_dir()).chain(std::env::split_paths(&path));
@@ -48,16 +48,16 @@ impl Venv {
     }
 }
 
-/// Makes the environment, unless it is there in the versions that are asked for.
+/// Creates the environment, unless present with the required versions.
 ///
 /// # Errors
-/// Without a Python that is new enough, or if the packages cannot be installed.
+/// Returns an error without a recent Python, or if the packages cannot be installed.
 pub(crate) fn ensure_venv() -> Result<Venv> {
     let venv = Venv { place: workspace::target_dir().join("venv") };
     let stamp = venv.place.join("installed");
     let wanted = fs::read_to_string(workspace::root().join(REQUIREMENTS))
         .with_context(|| format!("{REQUIREMENTS} cannot be read"))?;
-    // Its scripts name their interpreter by its path, so that it cannot be moved.
+    // The environment cannot be moved: scripts contain the interpreter's path.
     let place = venv.place.to_str().context("the workspace's path is not UTF-8")?;
     let wanted = format!("# {place}\n{wanted}");
     let whole = || command_output(&mut venv.program_command("python", &["--version"])?);
@@ -71,7 +71,7 @@ pub(crate) fn ensure_venv() -> Result<Venv> {
     }
     print_line(&format!("    installing {REQUIREMENTS} into target/venv (about a minute)"));
     run(&mut program_command("python3", &["-m", "venv", "--clear", place]))?;
-    // The list is whole; pip would ask for hashes of the extras that packages name.
+    // The list is complete; pip would require hashes of packages' extras.
     let pip = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", "-r"];
     run(venv.program_command("python", &pip)?.arg(REQUIREMENTS))?;
     run(&mut venv.program_command("python", &["-m", "pip", "--quiet", "check"])?)?;
@@ -79,7 +79,7 @@ pub(crate) fn ensure_venv() -> Result<Venv> {
     Ok(venv)
 }
 
-/// Whether `Python 3.11.7` is.
+/// Returns true if a version such as `Python 3.11.7` is recent enough.
 fn is_new_enough(version: &str) -> bool {
     let numbers = version.trim_start_matches("Python ").split('.').map(str::parse);
     let numbers: Vec<u32> = numbers.map_while(Result::ok).take(2).collect();

@@ -1,4 +1,4 @@
-//! Which `cargo dev` is running, so that `cargo dev ask` uses it.
+//! Announces a running `cargo dev`, for `cargo dev ask`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,13 +7,13 @@ use anyhow::{Context as _, Result};
 
 use super::advice::HomeFile;
 
-/// How long a system may take to say that it is there.
+/// Timeout for a system's health check.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
-/// The file that keeps where a system listened last.
+/// The file with the last system's URL.
 const LAST: &str = "last-url";
 
-/// An announced system; the announcement goes with it.
+/// The announcement of a running system, removed on drop.
 pub(super) struct Announcement(PathBuf);
 
 impl Announcement {
@@ -26,12 +26,12 @@ impl Announcement {
         Ok(Self(file))
     }
 
-    /// Where a system over `home` listened last, whether it runs or not.
+    /// Returns the URL of the last system over `home`, running or not.
     pub(super) fn last_url(home: &Path) -> Option<String> {
         std::fs::read_to_string(home.join(LAST)).ok()
     }
 
-    /// The URL of a system that runs over `home`, if one answers there.
+    /// Returns the URL of a running system over `home`, if the health check succeeds.
     pub(super) async fn find_running(home: &Path, http: &reqwest::Client) -> Option<String> {
         let url = std::fs::read_to_string(home.join("running")).ok()?;
         let health = http.get(format!("{url}/web/health")).timeout(ANSWERS_WITHIN);

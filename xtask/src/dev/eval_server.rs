@@ -1,4 +1,4 @@
-//! Questions of an evaluation: a system that is asked them, and their runs, of which nothing is shown.
+//! Asks an evaluation's questions to a system, without output of the runs.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,32 +14,32 @@ use super::json::{list_at, number_at, text_at};
 use super::show::failure_text;
 use super::{environment_names, home_dir, start_log, system_options};
 
-/// Where the system of an evaluation keeps its runs, below the home.
+/// The folder of the evaluation's system, below the home.
 const DIR: &str = "eval";
 
-/// The server that is asked, and the system behind it where it is ours.
+/// A server for questions, with the embedded system if started here.
 pub(crate) struct EvalServer {
     client: ServerClient,
     embedded: Option<System>,
 }
 
-/// A run that has ended.
+/// A finished run.
 #[derive(Default)]
 pub(crate) struct FinishedRun {
     pub(crate) answer: String,
-    /// The names of its files, each with its address.
+    /// The file names, each with the file's URL.
     pub(crate) files: Vec<(String, String)>,
     pub(crate) tokens: u64,
     pub(crate) took: Duration,
-    /// Why it failed, if it did.
+    /// The reason for a failure, if any.
     pub(crate) failure: Option<String>,
 }
 
 impl EvalServer {
-    /// The server at a URL, or a system of its own, like that of `cargo dev` but with runs of its own.
+    /// Connects to the server at a URL, or starts a system like `cargo dev` with separate runs.
     ///
     /// # Errors
-    /// The system cannot be started.
+    /// Returns an error if the system cannot be started.
     pub(crate) async fn open(url: Option<String>, key: Option<String>) -> Result<Self> {
         let http = new_http()?;
         if let Some(url) = url {
@@ -59,16 +59,16 @@ impl EvalServer {
         &self.client
     }
 
-    /// Whether it is known to have no model but the scripted one.
+    /// Returns true if the system is embedded and has only the scripted model.
     pub(crate) fn is_scripted(&self) -> bool {
         self.embedded.as_ref().is_some_and(|system| system.demo_model().is_some())
     }
 }
 
-/// Asks a question with its files in a session of its own, and follows the run to its end.
+/// Asks a question with files in a new session, and follows the run to the end.
 ///
 /// # Errors
-/// The question was refused, or the stream broke off for good.
+/// Returns an error if the question was rejected or the stream ended for good.
 pub(crate) async fn finish_question(
     server: &ServerClient,
     text: &str,

@@ -1,24 +1,23 @@
-//! Which pages of the site an answer cites.
+//! Finds the site's pages cited by an answer.
 
 use std::collections::BTreeSet;
 
-/// The addresses that a text cites, told apart by whether the site has them.
+/// The cited addresses, by existence on the site.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Citations {
-    /// Paths of pages that the site has.
+    /// Paths of existing pages of the site.
     pub(super) pages: BTreeSet<String>,
-    /// Addresses that lead to no page of the site.
+    /// Addresses outside the site's pages.
     pub(super) strangers: BTreeSet<String>,
 }
 
-/// What ends an address in Markdown, HTML and Chinese texts.
+/// Characters after an address in Markdown, HTML and Chinese texts.
 const ENDS: [char; 18] = [
     ')', '>', '<', ']', '"', '\'', '`', '|', '\\', '，', '。', '；', '、', '）', '》', '”', '】',
     '！',
 ];
 
-/// Collects what a text cites. A source that is listed with a number counts if the number stands
-/// somewhere else as well.
+/// Returns the addresses cited in a text. A numbered source counts only if another line cites the number.
 pub(super) fn find_citations(text: &str, pages: &BTreeSet<String>) -> Citations {
     let mut citations = Citations::default();
     for (place, line) in text.lines().enumerate() {
@@ -50,7 +49,7 @@ fn source_number(line: &str) -> Option<u32> {
     }
 }
 
-/// Whether a line has `[3]`, or the number among others as in `[1, 3]`.
+/// Returns true if a line cites the number, as in `[3]` or `[1, 3]`.
 fn names_number(line: &str, number: u32) -> bool {
     let brackets = line.split('[').skip(1).filter_map(|rest| rest.split_once(']'));
     let numbers = brackets.flat_map(|(inner, _)| inner.split([',', '，', '、']));
@@ -68,7 +67,7 @@ fn find_urls(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The path below the origin, without what follows it.
+/// Returns the path of a URL, without query and fragment.
 fn page_path(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
     let (_, path) = rest.split_once('/')?;

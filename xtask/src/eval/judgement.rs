@@ -1,4 +1,4 @@
-//! What is right in an answer, by what its question knows of it.
+//! Judges an answer by the expected facts and citations of a question.
 
 use std::collections::BTreeSet;
 
@@ -7,30 +7,30 @@ use super::product::Product;
 use super::spelling::{is_stated, normalize};
 use super::suite::EvalQuestion;
 
-/// An answer as it came.
+/// An answer with the requested file.
 pub(super) struct EvalAnswer<'a> {
     pub(super) text: &'a str,
-    /// The file that the question wants, if one of its form came.
+    /// The requested file, if a file of this form arrived.
     pub(super) product: Option<&'a Product>,
 }
 
-/// How many of the things that are known were found.
+/// The number of expected items and of found items.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) found: usize,
     pub(super) expected: usize,
 }
 
-/// What was found in one answer.
+/// The findings about an answer.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Judgement {
     /// Facts, headings and the file itself.
     pub(super) facts: Tally,
-    /// Pages that must be cited.
+    /// The expected citations.
     pub(super) citations: Tally,
-    /// What is wrong: statements and citations that must not be.
+    /// Faults: forbidden statements and citations.
     pub(super) faults: Vec<String>,
-    /// What was not found, each by its first spelling.
+    /// Missing items, each by the first spelling.
     pub(super) missing: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl Tally {
         self.found += usize::from(is_found);
     }
 
-    /// Adds what another one counts.
+    /// Adds the counts of another tally.
     pub(super) fn add(&mut self, other: Self) {
         self.found += other.found;
         self.expected += other.expected;
@@ -48,7 +48,7 @@ impl Tally {
 }
 
 impl Judgement {
-    /// Compares an answer with what its question knows. `pages` are those that the site has.
+    /// Compares an answer with the question's expectations. `pages` are the pages of the site.
     pub(super) fn of(
         question: &EvalQuestion,
         answer: &EvalAnswer<'_>,
@@ -77,7 +77,7 @@ impl Judgement {
         judgement
     }
 
-    /// The file counts as a fact of its own, and so does each heading.
+    /// Counts the file as one fact, and each heading as another.
     fn judge_product(&mut self, question: &EvalQuestion, product: Option<&Product>) {
         let Some(form) = question.product else { return };
         self.facts.count(product.is_some());
@@ -119,7 +119,7 @@ impl Judgement {
     }
 }
 
-/// The share of what is right: each fault counts as one more thing that was not found.
+/// Returns the share of correct items. Each fault counts as an additional missing item.
 pub(super) fn share_right(facts: Tally, citations: Tally, faults: usize) -> f64 {
     let count = |number: usize| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
     match facts.expected + citations.expected + faults {

@@ -1,17 +1,17 @@
-//! The parts of an Office document, which is a zip archive. What is damaged, encrypted or too large is no
-//! document to us.
+//! Reads the parts of an Office document, a zip archive. Damaged, encrypted and oversized archives are not
+//! read.
 
 use std::io::Read as _;
 
 use flate2::read::DeflateDecoder;
 
-/// The most bytes that one part is unpacked to.
+/// Maximum unpacked size of a part, in bytes.
 const MAX_PART: u64 = 20_000_000;
 
 const END: [u8; 4] = *b"PK\x05\x06";
 const ENTRY: [u8; 4] = *b"PK\x01\x02";
 
-/// An archive and the list at its end.
+/// An archive and the directory at the end.
 pub(super) struct OfficeArchive<'a> {
     bytes: &'a [u8],
     entries: Vec<ArchiveEntry>,
@@ -50,7 +50,7 @@ impl<'a> OfficeArchive<'a> {
         Some(Self { bytes, entries })
     }
 
-    /// The texts of the parts with such names, in the order of the list.
+    /// Returns the texts of the parts with accepted names, in the order of the directory.
     pub(super) fn find_parts(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let wanted = self.entries.iter().filter(|entry| is_wanted(&entry.name));
         wanted.filter_map(|entry| self.read_part(entry)).collect()

@@ -1,10 +1,10 @@
-//! The files that answers come with, as far as their text can be read.
+//! Files of answers, with their text if readable.
 
 use serde::Deserialize;
 
 use super::office_archive::OfficeArchive;
 
-/// The forms of files that suites ask for, by the endings of their names.
+/// The file forms used by suites, by file extension.
 #[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ProductForm {
@@ -17,18 +17,18 @@ pub(super) enum ProductForm {
     Pptx,
 }
 
-/// A file that came with an answer.
+/// A file of an answer.
 #[derive(Debug, PartialEq)]
 pub(super) struct Product {
-    /// The file as text, in which addresses are looked for; empty for those that are no text.
+    /// The file as text, for finding addresses; empty for binary files.
     pub(super) raw: String,
-    /// What a reader sees of it; `None` where we cannot read its form.
+    /// The visible text; `None` for an unreadable form.
     pub(super) text: Option<String>,
-    /// The lines that may be its headings.
+    /// Lines that may be headings.
     pub(super) headings: Vec<String>,
 }
 
-/// The longest line of a document of Office that counts as a heading.
+/// Maximum length of a heading in an Office document, in characters.
 const HEADING: usize = 120;
 
 impl ProductForm {
@@ -45,12 +45,12 @@ impl ProductForm {
         }
     }
 
-    /// Whether the text of such a file can be read.
+    /// Returns true if the text of such a file can be read.
     pub(super) fn has_text(self) -> bool {
         !matches!(self, Self::Pdf | Self::Png)
     }
 
-    /// Reads the bytes of a file of this form; `None` if they are of another.
+    /// Reads the bytes of a file of this form; `None` for another form.
     pub(super) fn read_product(self, bytes: &[u8]) -> Option<Product> {
         match self {
             Self::Csv | Self::Md => {
@@ -78,7 +78,7 @@ impl Product {
     }
 }
 
-/// The parts of an Office document whose names begin like this and end in `.xml`.
+/// Reads an Office document's parts with this prefix and the extension `.xml`.
 fn read_office(bytes: &[u8], beginning: &str) -> Option<Product> {
     let archive = OfficeArchive::read(bytes)?;
     let parts = archive.find_parts(|name| name.starts_with(beginning) && name.ends_with(".xml"));

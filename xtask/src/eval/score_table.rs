@@ -1,21 +1,21 @@
-//! What the terminal shows of an evaluation: a line for each question, and the sums.
+//! The terminal output of an evaluation: a line per question, and the totals.
 
 use std::time::Duration;
 
 use super::judgement::{Judgement, Tally, share_right};
 use crate::time::format_duration;
 
-/// One question as it was asked and judged.
+/// A question with the judgement.
 pub(super) struct JudgedRun {
-    /// The place of the question in its suite, from 1.
+    /// The position of the question in the suite, from 1.
     pub(super) number: usize,
     pub(super) name: String,
     pub(super) judgement: Judgement,
     pub(super) took: Duration,
     pub(super) tokens: u64,
-    /// Why the run failed or could not be followed to its end.
+    /// The reason the run failed or could not be followed to the end.
     pub(super) problem: Option<String>,
-    /// Whether the run came to its end, as a failed one does.
+    /// True if the run has ended, even with a failure.
     pub(super) has_ended: bool,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct SuiteScore {
     faults: usize,
     took: Duration,
     tokens: u64,
-    /// The names of the questions whose runs did not end.
+    /// The names of the questions with unfinished runs.
     pub(super) unended: Vec<String>,
 }
 
@@ -36,10 +36,10 @@ pub(super) struct SuiteScore {
 pub(super) const HEADER: &str =
     " #  question               facts  citations  faults      time  tokens";
 
-/// Characters that are shown of what went wrong.
+/// Maximum length of a displayed problem, in characters.
 const PROBLEM: usize = 100;
 
-/// The line of one question, and a line for each thing that is missing or wrong.
+/// Returns a line for the question, and a line for each missing or wrong item.
 pub(super) fn describe_run(run: &JudgedRun) -> Vec<String> {
     let Judgement { facts, citations, faults, missing } = &run.judgement;
     let name = pad_name(&run.name);
@@ -65,7 +65,7 @@ pub(super) fn describe_run(run: &JudgedRun) -> Vec<String> {
 }
 
 impl SuiteScore {
-    /// Adds one question to the sums.
+    /// Adds a question to the totals.
     pub(super) fn add_run(&mut self, run: &JudgedRun) {
         self.questions += 1;
         self.facts.add(run.judgement.facts);
@@ -78,12 +78,12 @@ impl SuiteScore {
         }
     }
 
-    /// The share of what was right, between 0 and 1.
+    /// Returns the share of correct items, between 0 and 1.
     pub(super) fn share(&self) -> f64 {
         share_right(self.facts, self.citations, self.faults)
     }
 
-    /// The sums in one line.
+    /// Returns the totals on one line.
     pub(super) fn describe(&self) -> String {
         format!(
             "{} questions: facts {}, citations {}, faults {}, right {:.0} %, {}, {} tokens",
@@ -105,7 +105,7 @@ fn describe_tally(tally: Tally) -> String {
     }
 }
 
-/// A name in 22 columns, of which a Chinese sign takes two.
+/// Pads a name to 22 columns; Chinese characters take two columns.
 fn pad_name(name: &str) -> String {
     let width: usize = name.chars().map(|letter| if letter < '\u{2e80}' { 1 } else { 2 }).sum();
     format!("{name}{}", " ".repeat(22_usize.saturating_sub(width)))

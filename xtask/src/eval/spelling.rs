@@ -1,6 +1,6 @@
-//! Whether a text states something, in any of the ways in which it is written.
+//! Finds statements in a text, in any of several spellings.
 
-/// What parts the thousands of a number, besides the comma.
+/// Separators of thousands, besides the comma.
 const THIN_SPACES: [char; 3] = ['\u{a0}', '\u{202f}', '\u{2009}'];
 
 /// A text as spellings are compared: small letters, single spaces, plain digits, signs and percents,
@@ -21,8 +21,8 @@ pub(super) fn normalize(text: &str) -> String {
     text.replace(" %", "%").replace(" °", "°")
 }
 
-/// Whether a normalized text states a spelling: as whole numbers and from the beginning of a word. A
-/// `*` at the end stands for further digits.
+/// Returns true if a normalized text contains a spelling, with whole numbers and from the start of a word. A
+/// `*` at the end matches further digits.
 pub(super) fn is_stated(spelling: &str, text: &str) -> bool {
     let may_go_on = spelling.ends_with('*');
     let wanted = normalize(spelling);
@@ -70,7 +70,7 @@ fn plain_letter(letter: char) -> char {
     }
 }
 
-/// Whether what stands here has a digit before it, and exactly three behind it.
+/// Returns true for a character with a digit before and exactly three digits after.
 fn parts_thousands(letters: &[char], at: usize) -> bool {
     let is_digit = |place: Option<usize>| {
         place.and_then(|place| letters.get(place)).is_some_and(char::is_ascii_digit)

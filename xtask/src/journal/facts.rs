@@ -1,4 +1,4 @@
-//! The few facts of an input that matter to whoever looks for what went wrong.
+//! The facts of an input that are useful for debugging.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use djinn_core::input::{AttemptFailed, ChildEnded, Input, InterruptTarget, Model
 use djinn_core::tool::ToolResult;
 use serde::Serialize;
 
-/// Characters of a text that are shown.
+/// Maximum length of a displayed text, in characters.
 const SHOWN: usize = 60;
 
-/// The tools of the calls that a journal has told of so far.
+/// The tools of the journal's calls so far.
 #[derive(Default)]
 pub(super) struct CallNames(BTreeMap<CallId, String>);
 
 impl CallNames {
-    /// Takes the calls that these entries tell of.
+    /// Adds the calls of these entries.
     pub(super) fn add_entries(&mut self, entries: &[Entry]) {
         for entry in entries {
             if let Event::CallRequested { call, tool, .. } = &entry.event {
@@ -34,7 +34,7 @@ impl CallNames {
     }
 }
 
-/// What an input says, apart from its name.
+/// Returns the facts of an input, apart from its name.
 pub(super) fn list_facts(input: &Input, calls: &CallNames) -> Vec<String> {
     match input {
         Input::Started(spec) => start_facts(spec),
@@ -143,12 +143,12 @@ fn result_facts(result: &ToolResult) -> Vec<String> {
     }
 }
 
-/// `1200 + 30 tokens`, those read and those written.
+/// Formats tokens as `1200 + 30 tokens`, input and output.
 fn format_tokens(usage: &Usage) -> String {
     format!("{} + {} tokens", usage.input_tokens, usage.output_tokens)
 }
 
-/// The first characters of a text, on one line and in quotes; nothing of an empty one.
+/// Returns the beginning of a text, on one line and in quotes; empty for an empty text.
 fn excerpt(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let printable = || text.chars().filter(|c| !c.is_control());
@@ -160,7 +160,7 @@ fn excerpt(text: &str) -> String {
     }
 }
 
-/// What a value is called in the journal: a word, or its JSON.
+/// Returns a value's name in the journal: a word, or JSON.
 fn wire_name(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)

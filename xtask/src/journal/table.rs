@@ -1,4 +1,4 @@
-//! The records of one run as lines of a table.
+//! Formats a run's records as a table.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,7 @@ use time::{OffsetDateTime, Time};
 
 use super::facts::{CallNames, list_facts};
 
-/// The table of a run's records, which are in their order: for each its number, when it was written, what
-/// the run was told, and the entries that it made of that.
+/// Returns a table of a run's ordered records: number, time, inputs, and resulting entries.
 pub(super) fn write_table(records: &[SavedRecord]) -> String {
     let mut text = String::new();
     if let Some(first) = records.first() {
@@ -32,7 +31,7 @@ pub(super) fn write_table(records: &[SavedRecord]) -> String {
 fn write_record(text: &mut String, record: &Record, calls: &mut CallNames) {
     let time = read_time(record.at_ms).map(|at| format_time(at.time())).unwrap_or_default();
     let mut begins = format!("{:>4}  {time:<12}", record.number);
-    // A reply's calls are named by the entries of its own record.
+    // The calls of a reply are named by the entries of the same record.
     calls.add_entries(&record.entries);
     for input in &record.inputs {
         let facts = list_facts(input, calls).into_iter().filter(|fact| !fact.is_empty());
@@ -46,7 +45,7 @@ fn write_record(text: &mut String, record: &Record, calls: &mut CallNames) {
     }
 }
 
-/// The names of entries in their order, those that repeat the one before as a number.
+/// Returns the entries' names in order, with a count for repetitions.
 fn name_entries(entries: &[Entry]) -> String {
     let names: Vec<&str> = entries.iter().map(|entry| entry.event.name()).collect();
     let groups = names.chunk_by(|one, next| one == next).map(|group| match group {

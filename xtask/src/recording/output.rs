@@ -1,16 +1,16 @@
-//! What a program printed on a terminal, as lines of characters with their style and time.
+//! A program's terminal output as lines of characters with style and time.
 
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
-/// The longest pause that is shown as it was; longer ones are cut to it.
+/// Maximum pause in the recording; longer pauses are shortened.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 /// Columns between tab stops.
 const TAB: usize = 8;
 
-/// Something that was printed at once.
+/// A piece of output printed at once.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OutputPiece {
     /// Since the program began.
@@ -18,16 +18,16 @@ pub(super) struct OutputPiece {
     pub(super) bytes: Vec<u8>,
 }
 
-/// How a character looks.
+/// The style of a character.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct CellStyle {
     pub(super) bold: bool,
     pub(super) dim: bool,
-    /// One of the eight colours of a terminal.
+    /// One of the terminal's eight colours.
     pub(super) colour: Option<u8>,
 }
 
-/// A character, and when it was printed, pauses cut.
+/// A character with its time of printing, after shortening pauses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cell {
     pub(super) character: char,
@@ -35,10 +35,10 @@ pub(super) struct Cell {
     pub(super) at: Duration,
 }
 
-/// The lines that the pieces make, behind the command that printed them.
+/// Returns the lines of the output, preceded by the command.
 ///
 /// # Errors
-/// If they are no text.
+/// Returns an error if the output is not text.
 pub(super) fn read_lines(command: &str, pieces: &[OutputPiece]) -> Result<Vec<Vec<Cell>>> {
     let (mut bytes, mut begins) = (command.as_bytes().to_vec(), vec![(0, Duration::ZERO)]);
     let (mut before, mut at) = (Duration::ZERO, Duration::ZERO);
@@ -58,14 +58,14 @@ pub(super) fn read_lines(command: &str, pieces: &[OutputPiece]) -> Result<Vec<Ve
     Ok(lines.finish())
 }
 
-/// What a terminal makes of characters that only ever add to its end.
+/// A terminal for output that only appends.
 #[derive(Default)]
 struct TerminalLines {
     lines: Vec<Vec<Cell>>,
     open: Vec<Cell>,
     style: CellStyle,
     at: Duration,
-    /// What was read of a sequence that began with an escape.
+    /// The incomplete escape sequence, if any.
     sequence: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Rows of timed characters as an animated SVG: no script, no font of its own, and the last screen where
-//! nothing is to move.
+//! Draws rows of timed characters as an animated SVG, without scripts and embedded fonts. Without animation,
+//! the picture shows the last screen.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -7,13 +7,13 @@ use std::fmt::Write as _;
 use super::output::{Cell, CellStyle};
 use super::rows::COLUMNS;
 
-/// Rows that are seen at once; what is above has been scrolled away.
+/// Visible rows; earlier rows are scrolled away.
 const ROWS: usize = 30;
 
 /// The last screen is shown for so long before all begins again, in ticks.
 const LAST_SCREEN: u64 = 100;
 
-/// Milliseconds of a tick: what is printed within one appears at once.
+/// Milliseconds per tick; characters of a tick appear together.
 const TICK_MS: u64 = 50;
 
 const ROW_HEIGHT: usize = 19;
@@ -32,7 +32,7 @@ tspan,g{animation-timing-function:step-end;animation-iteration-count:infinite}
 @media(prefers-reduced-motion:reduce){tspan,g{animation:none!important}}
 ";
 
-/// The picture of these rows, which says its title to those who do not see it.
+/// Draws the picture of these rows, with the title for screen readers.
 pub(super) fn draw_picture(rows: &[Vec<Cell>], title: &str) -> String {
     let last = rows.iter().flatten().map(tick_of).max().unwrap_or_default();
     let timeline = Timeline { length: last + LAST_SCREEN };
@@ -72,7 +72,7 @@ pub(super) fn draw_picture(rows: &[Vec<Cell>], title: &str) -> String {
     svg
 }
 
-/// When what happens, as shares of the whole.
+/// Times as shares of the whole.
 struct Timeline {
     /// The whole, in ticks.
     length: u64,
@@ -95,7 +95,7 @@ fn tick_of(cell: &Cell) -> u64 {
     u64::try_from(cell.at.as_millis()).unwrap_or(u64::MAX).div_ceil(TICK_MS)
 }
 
-/// A row, in spans of what appears at once and looks the same; notes when something appears.
+/// Writes a row as spans with the same time and style, and records the times.
 fn write_row(texts: &mut String, number: usize, row: &[Cell], ticks: &mut BTreeSet<u64>) {
     if row.is_empty() {
         return;
@@ -126,7 +126,8 @@ fn style_classes(style: CellStyle) -> Vec<String> {
     marks.map(|(_, class)| class.to_owned()).chain(colour).collect()
 }
 
-/// When how far is scrolled: as soon as a row below the last one has a character, or one after it.
+/// Returns the keyframes of scrolling. A row below the last visible row scrolls when the row, or any later
+/// row, gets a character.
 fn write_scroll(rows: &[Vec<Cell>], timeline: &Timeline) -> String {
     let mut depths = BTreeMap::from([(0, 0)]);
     let mut latest = 0;

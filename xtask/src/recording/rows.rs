@@ -1,17 +1,17 @@
-//! Lines as rows of a terminal that is as wide as the picture.
+//! Breaks lines into rows of the picture's width.
 
 use super::output::Cell;
 
-/// How many characters a row has.
+/// Characters per row.
 pub(super) const COLUMNS: usize = 90;
 
-/// Characters of a word that is kept whole; what is longer is a signed link.
+/// Maximum length of an uncut word, in characters; longer words are signed links.
 const LONGEST_WORD: usize = 72;
 
-/// Characters that a word is cut to which is longer.
+/// Length of longer words after cutting, in characters.
 const CUT_WORD: usize = 48;
 
-/// The rows that these lines take up: words that no row holds are cut, and lines break between words.
+/// Breaks lines into rows between words; longer words are cut.
 pub(super) fn break_lines(lines: Vec<Vec<Cell>>) -> Vec<Vec<Cell>> {
     lines.into_iter().flat_map(|line| break_line(&cut_words(&line))).collect()
 }
@@ -32,10 +32,10 @@ fn cut_words(line: &[Cell]) -> Vec<Cell> {
 fn break_line(line: &[Cell]) -> Vec<Vec<Cell>> {
     let mut rows = Vec::new();
     let mut rest = line;
-    // One more than a row holds: the space at which it breaks need not fit.
+    // Compared with a row plus 1: the space at the break need not fit.
     while let Some(begin) = rest.get(..=COLUMNS) {
         let space = begin.iter().rposition(|cell| cell.character == ' ');
-        // Where there is none but at the beginning, words break.
+        // Without a space in the second half, the word is split.
         let at = space.filter(|at| *at > COLUMNS / 2);
         let (row, behind) = rest.split_at(at.unwrap_or(COLUMNS));
         rows.push(row.to_vec());

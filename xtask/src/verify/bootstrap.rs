@@ -1,4 +1,4 @@
-//! The built functions under AWS's runtime interface emulator, which comes with aws-sam-cli.
+//! Runs the built functions under AWS's runtime interface emulator, part of aws-sam-cli.
 
 use std::env::consts::{ARCH, OS};
 use std::path::Path;

@@ -1,8 +1,7 @@
-//! One build of everything, with clippy's lints in the same pass, and what it made.
+//! A single build of everything, with clippy's lints in the same pass, and the built programs.
 //!
-//! Every step runs what this build made. A cargo command for one package would build most
-//! dependencies once more, with the features of that package alone; `cargo clippy` would check all
-//! of them once more.
+//! Every step runs the programs of this build. A cargo command for one package would rebuild most
+//! dependencies with the features of the package alone. `cargo clippy` would check all dependencies again.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,8 +13,8 @@ use serde::Deserialize;
 use crate::process::{cargo_command, program_command};
 use crate::workspace;
 
-/// What every cargo command here has to be told, so that they share what they build: lints are
-/// errors, and the compiler of the workspace's crates is clippy's driver, as `cargo clippy` has it.
+/// Variables of every cargo command here, so the commands share builds. Lints are errors, and clippy's driver
+/// compiles the workspace's crates, as in `cargo clippy`.
 const VARIABLES: [(&str, &str); 2] = [
     ("RUSTC_WORKSPACE_WRAPPER", "clippy-driver"),
     ("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__"),
@@ -28,14 +27,14 @@ pub(super) fn workspace_cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// The programs of the workspace: its tests, functions and examples.
+/// The workspace's built programs: tests, functions and examples.
 pub(crate) struct BuiltPrograms {
     programs: Vec<Program>,
 }
 
-/// A program is a test, a function or an example that cargo has built.
+/// A built test, function or example.
 struct Program {
-    /// The directory of its package, in which its tests run.
+    /// The package's directory, where the tests run.
     package: PathBuf,
     /// The name of the target.
     name: String,
@@ -43,7 +42,7 @@ struct Program {
     path: PathBuf,
 }
 
-/// What cargo says of something that it built, as far as it is read here.
+/// The used fields of cargo's message about an artifact.
 #[derive(Deserialize)]
 struct Artifact {
     manifest_path: PathBuf,
@@ -63,10 +62,10 @@ struct Profile {
 }
 
 impl BuiltPrograms {
-    /// Builds everything there is: libraries, functions, tests and examples.
+    /// Builds all libraries, functions, tests and examples.
     ///
     /// # Errors
-    /// If something does not compile or is warned of. The compiler has said what.
+    /// Returns an error for any compiler error or warning. The compiler has printed the reason.
     pub(crate) fn new() -> Result<Self> {
         let mut build = workspace_cargo(&["build", "--all-targets"]);
         let build = build.arg("--message-format=json-render-diagnostics").stdout(Stdio::piped());
@@ -75,7 +74,7 @@ impl BuiltPrograms {
         Ok(Self::of(&String::from_utf8(output.stdout).context("cargo printed no text")?))
     }
 
-    /// What cargo's messages, a line each, name as programs.
+    /// Returns the programs named in cargo's messages, one message per line.
     fn of(messages: &str) -> Self {
         let artifacts = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
         let program = |artifact: Artifact| {
@@ -90,8 +89,8 @@ impl BuiltPrograms {
         Self { programs: artifacts.filter_map(program).collect() }
     }
 
-    /// The tests of a target, of the package in this directory, that begin with these names, or
-    /// others as the harness's own options say.
+    /// Returns the command for a target's tests, in the package of this directory. `words` are prefixes of
+    /// test names, or options of the test harness.
     pub(crate) fn test_command(
         &self,
         package: &str,
@@ -108,7 +107,7 @@ impl BuiltPrograms {
         Ok(command)
     }
 
-    /// All tests, a program each, with what to call it: its package and its target.
+    /// Returns a command for each test program, named by package and target.
     pub(super) fn all_tests(&self) -> Vec<(String, Command)> {
         let mut seen = BTreeSet::new();
         let tests = self.programs.iter().filter(|program| program.is_test);
@@ -117,7 +116,7 @@ impl BuiltPrograms {
             let package = program.package.strip_prefix(workspace::root());
             let package = package.unwrap_or(&program.package).display();
             let mut command = program_in(&program.package, &program.path);
-            // As cargo would start it.
+            // The same variables as set by cargo.
             command
                 .env("CARGO_MANIFEST_DIR", &program.package)
                 .env("CARGO_PKG_NAME", &program.name);
@@ -136,7 +135,8 @@ impl BuiltPrograms {
         Ok(program_in(&directory, &found.path))
     }
 
-    /// The same of `#[ignore]`d tests, one at a time: they take long, or need what a step brings.
+    /// Like [`Self::test_command`] for `#[ignore]`d tests, one at a time. Such tests are slow, or need the
+    /// preparations of a step.
     pub(crate) fn ignored_test_command(
         &self,
         package: &str,
@@ -150,7 +150,7 @@ impl BuiltPrograms {
     }
 }
 
-/// A program that is started in a directory of the workspace.
+/// Returns a command in a directory of the workspace.
 fn program_in(directory: &Path, path: &Path) -> Command {
     let mut command = program_command(path, &[]);
     command.current_dir(directory);

@@ -1,8 +1,8 @@
-//! What documents show, tried: pictures are parsed, and the commands of the README and the quickstart are run.
+//! Tests the documents: parses diagrams, and runs the commands of the README and the quickstart.
 //!
-//! A block that is fenced `console` holds commands, each behind `$ `, and what they print. In it `…` stands for
-//! anything, and a line of it alone for any lines. `cargo dev` serves until its document ends. A block that is only
-//! to be read is fenced `sh`.
+//! A block fenced as `console` holds commands, each after `$ `, and their output. In the output, `…` matches
+//! any text, and a line with only `…` matches any lines. `cargo dev` keeps serving until the end of the
+//! document. Blocks only for reading are fenced as `sh`.
 
 mod blocks;
 #[cfg(test)]
@@ -24,7 +24,7 @@ use crate::{process, venv, workspace};
 use blocks::FencedBlock;
 use session::CalledPrograms;
 
-/// The documents whose commands are run.
+/// The documents with tested commands.
 const PLAYED: [&str; 2] = ["README.md", "docs/quickstart.md"];
 
 /// Parses all pictures, then plays the documents.
@@ -50,7 +50,7 @@ pub(super) fn check() -> Result<()> {
     Ok(())
 }
 
-/// The documents of a work tree: its Markdown, without what models and tests read.
+/// Returns the Markdown documents of a work tree, except files used by models and tests.
 fn list_documents(root: &Path) -> Result<Vec<String>> {
     let list = ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"];
     let listed = command_output(process::program_command("git", &list).current_dir(root))?;

@@ -14,7 +14,7 @@ const PACKAGES: &str = "infra/check/node";
 /// What the scripted model makes of the tool's result.
 const OWN_ANSWER: &str = "The tool answers: 22 working days from 2026-12-01 to 2026-12-31";
 
-/// Asks the deployment with a tool of its own, checks the types of `client.ts`, and has each client talk to a system.
+/// Asks the deployment with a tool of its own, checks the types of `client.mjs`, and has each client talk to a system.
 pub(super) fn run_tests() -> Result<()> {
     let venv = venv::ensure_venv()?;
     check_types(&venv)?;
@@ -37,7 +37,7 @@ fn ask_own_tool(built: &BuiltPrograms) -> Result<()> {
     Ok(())
 }
 
-/// Node runs TypeScript without a look at its types.
+/// Checks the JSDoc types of `client.mjs`; Node ignores comments.
 fn check_types(venv: &Venv) -> Result<()> {
     let place = node_packages::ensure_packages(venv, PACKAGES, "node")?;
     let compiler = place.join("node_modules/typescript/bin/tsc");

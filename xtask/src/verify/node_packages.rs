@@ -1,4 +1,4 @@
-//! Packages of npm, each list of them in a folder under `target/`.
+//! Installs npm packages, each list in a folder under `target/`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,12 +10,12 @@ use crate::terminal::print_line;
 use crate::venv::Venv;
 use crate::workspace;
 
-/// Installs what the lock file in a folder of the workspace names, by version and hash, unless it is there.
+/// Installs the packages of a lock file in a workspace folder, by version and hash, unless already installed.
 ///
-/// Returns the folder under `target/` that has them.
+/// Returns the folder under `target/` with the packages.
 ///
 /// # Errors
-/// If the lock file cannot be read, or npm does not succeed.
+/// Returns an error if the lock file cannot be read, or npm fails.
 pub(super) fn ensure_packages(venv: &Venv, list: &str, name: &str) -> Result<PathBuf> {
     let place = workspace::target_dir().join(name);
     let lock = fs::read(workspace::root().join(list).join("package-lock.json"))

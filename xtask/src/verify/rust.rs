@@ -1,4 +1,4 @@
-//! What cargo itself verifies.
+//! The verification steps run by cargo.
 
 use std::num::NonZero;
 use std::process::Command;
@@ -17,29 +17,29 @@ pub(super) fn check_format() -> Result<()> {
     run(&mut cargo_command(&["fmt", "--all", "--check"]))
 }
 
-/// Builds everything that the later steps run, with all lints.
+/// Builds everything needed by the later steps, with all lints.
 pub(super) fn build_all() -> Result<()> {
     BuiltPrograms::new().map(drop)
 }
 
-/// The documentation of the libraries, out of what is built: `cargo doc` would check every
-/// dependency once more. There are no tests in it; what would be one fails here too.
+/// Builds the libraries' documentation from the existing build: `cargo doc` would check every dependency
+/// again. The documentation contains no tests; a test in the documentation would fail here.
 pub(super) fn build_rustdoc() -> Result<()> {
-    // Not the program that runs: a build since then has put another in its place.
+    // Not the running program: a later build may have replaced the file.
     let ours = workspace::profile_dir("debug").join("xtask");
     run(workspace_cargo(&["test", "--doc"]).env("RUSTDOC", ours).env(RUSTDOC.name, "1"))
 }
 
-/// Every test that is not `#[ignore]`d. All of them run even if one fails: a second run costs more
-/// than the rest of the first.
+/// Runs every test without `#[ignore]`. All tests run even after a failure: a second run costs more than the
+/// rest of the first.
 pub(super) fn run_tests() -> Result<()> {
-    // Many tests start servers and watch clocks; with more threads than cores they only disturb each
-    // other, and with dozens they run out of ports and memory.
+    // Many tests start servers and depend on time. More threads than cores only cause interference, and
+    // dozens of threads exhaust ports and memory.
     let threads = available_parallelism().map_or(2, NonZero::get).clamp(2, 8).to_string();
     let mut failed = Vec::new();
     for (name, mut tests) in BuiltPrograms::new()?.all_tests() {
         print_line(&format!("    {name}"));
-        // A snapshot that differs fails and leaves nothing in the tree.
+        // A different snapshot fails without leaving files in the tree.
         tests.env("RUST_TEST_THREADS", &threads).env("INSTA_UPDATE", "no");
         if let Err(error) = test_process::run_tests(&mut tests) {
             failed.push(format!("{name}: {error:#}"));
@@ -49,7 +49,7 @@ pub(super) fn run_tests() -> Result<()> {
     Ok(())
 }
 
-/// What is not told again with a hand-over after every record, by the beginning of its name.
+/// Tests not repeated with a handoff after every record, by the prefix of the name.
 const ONCE: &[&str] = &[
     // No run.
     "documents::",
@@ -68,7 +68,7 @@ const ONCE: &[&str] = &[
     "crowd::",
     // Looks at when a response ends.
     "idle::",
-    // A response ends where its run waits for people; clients that come back by themselves would for ever.
+    // A response ends where the run waits for users; clients that reconnect by themselves would loop forever.
     "clarify::",
     "confirm::",
     "fallback::an_account_that_somebody_can_top_up",
@@ -101,25 +101,26 @@ const ONCE: &[&str] = &[
     "answer::the_demos_answer_is_streamed",
     "story::the_story_in",
     "agents::an_agent_calls_an_agent",
-    // Wait for what a call says at its moment, and a hand-over has it made again elsewhere.
+    // These tests wait for a call's output at a certain moment, and a handoff repeats the call elsewhere.
     "progress::",
-    // Names the epoch of the driver that resumes.
+    // The test checks the epoch of the resuming driver.
     "restart::a_process_that_is_asked_to_end",
     "restart::the_same_request_in_the_next_process",
     "restart::whoever_comes_back_to_a_run_that_nobody_drives",
-    // Is handed over before its buffer is full, or reads one response only.
+    // A handoff comes before the buffer is full, or the test reads only one response.
     "viewer::a_client_that_never_reads",
     "viewer::a_long_answer_that_is_read",
     "viewer::a_slow_line",
     "viewer::pieces_that_follow_each_other",
-    // Counts the frames of one connection.
+    // The test counts the frames of one connection.
     "come_back::a_plan_at_work_is_followed_on_from_any_frame",
     "come_back::a_plans_stream_cut_after_any_frame",
     "come_back::a_run_at_work_is_followed_on_from_any_frame",
     "come_back::a_tree",
-    // Holds four calls until a fifth starts, and after the first one's record none does.
+    // The test holds four calls until a fifth starts, and no call starts after the first call's record.
     "tool::calls_of_one_reply_run_at_the_same_time",
-    // Holds a call that no task waits for; who leaves after a record waits for what it has started.
+    // The test holds a call that no task waits for; a driver that leaves after a record waits for started
+    // calls.
     "employees::a_task_that_has_ended_waits_for_nobody",
     "employees::the_events_of_a_tool_carry_its_role",
 ];
@@ -131,28 +132,28 @@ pub(super) fn run_hand_over() -> Result<()> {
     test_process::run_tests(command.env(ALWAYS_HAND_OVER.name, "1").env("INSTA_UPDATE", "no"))
 }
 
-/// The tests that run the built functions, one at a time: they watch clocks.
+/// Runs the tests of the built functions, one at a time, because the tests depend on time.
 pub(super) fn run_lambdasim() -> Result<()> {
     test_process::run_tests(&mut lambdasim_tests()?)
 }
 
-/// Builds the functions, and says how the tests that run them are started.
+/// Builds the functions, and returns the command for the functions' tests.
 pub(crate) fn lambdasim_tests() -> Result<Command> {
     BuiltPrograms::new()?.ignored_test_command("tests", "lambdasim", &["--skip", "kills::"])
 }
 
-/// Runs whose functions are killed, and a `cargo dev ask` that is.
+/// Tests runs with killed functions, and a killed `cargo dev ask`.
 pub(super) fn run_kills() -> Result<()> {
     test_process::run_tests(&mut kills_tests()?)?;
     test_process::run_tests(&mut BuiltPrograms::new()?.ignored_test_command("xtask", "ask", &[])?)
 }
 
-/// Builds the functions with the tools of tests, and says how the tests that kill them are started.
+/// Builds the functions with test tools, and returns the command for tests that kill functions.
 pub(crate) fn kills_tests() -> Result<Command> {
     BuiltPrograms::new()?.ignored_test_command("tests", "lambdasim", &["kills::", "--nocapture"])
 }
 
-/// The tests that need cargo-lambda, one at a time: each has a host of its own.
+/// Runs the tests with cargo-lambda, one at a time: each test starts a host.
 pub(super) fn run_watch() -> Result<()> {
     let tests = BuiltPrograms::new()?.ignored_test_command("tests", "watch", &[])?;
     test_process::run_tests(&mut venv::ensure_venv()?.with_venv(tests)?)

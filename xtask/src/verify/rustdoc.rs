@@ -1,5 +1,5 @@
-//! What `cargo test --doc` calls as its rustdoc: it writes a library's documentation, with warnings
-//! as errors, before rustdoc looks for tests in it.
+//! The rustdoc replacement for `cargo test --doc`: writes a library's documentation, with warnings as errors,
+//! before rustdoc looks for tests.
 
 use std::process::Command;
 
@@ -11,10 +11,10 @@ use crate::workspace;
 /// Options of `rustdoc --test` alone, each with a value.
 const OF_TESTS: [&str; 3] = ["--test-run-directory", "--test-args", "--test-runtool"];
 
-/// Runs rustdoc with these words, for documentation first if they are for tests.
+/// Runs rustdoc with these arguments. For a test run, builds the documentation first.
 ///
 /// # Errors
-/// What rustdoc fails with.
+/// Returns rustdoc's error.
 pub(crate) fn run_rustdoc(words: &[&str]) -> Result<()> {
     if let Some(words) = doc_arguments(words) {
         let mut docs = Command::new("rustdoc");
@@ -24,7 +24,8 @@ pub(crate) fn run_rustdoc(words: &[&str]) -> Result<()> {
     run(Command::new("rustdoc").args(words))
 }
 
-/// The words that document what these test. `None` if they test nothing: cargo asks for the version.
+/// Returns the arguments for documenting the tested crate. Returns `None` for a call without tests: cargo
+/// asks for the version.
 fn doc_arguments<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
     if !words.contains(&"--test") {
         return None;

@@ -15,16 +15,16 @@ use crate::process::command_output;
 use crate::terminal::print_line;
 use crate::workspace;
 
-/// The variables that name the Python and the font to the tests.
+/// The variables with the paths of Python and of the font, for the tests.
 const PYTHON: &str = "SANDBOX_PYTHON";
 const FONT: &str = "SANDBOX_FONT";
-/// Copies a Python to where others can read it.
+/// A script that copies Python to a location readable by others.
 const COPY_PYTHON: &str = include_str!("copy_python.py");
 /// `nobody` of every distribution.
 const NOBODY: u32 = 65_534;
 
-/// Attacks, features, documents and stories with the packages of `infra/sandbox/requirements.txt`. Where this is root,
-/// much of it is done as another user too.
+/// Runs attacks, features, documents and stories with the packages of `infra/sandbox/requirements.txt`. As
+/// root, many tests also run as another user.
 pub(super) fn run_tests() -> Result<()> {
     let place = workspace::target_dir().join("sandbox-python");
     let say = |words: &str| print_line(&format!("    {words}"));
@@ -35,7 +35,7 @@ pub(super) fn run_tests() -> Result<()> {
         let words = [&["--ignored", "--nocapture"], words].concat();
         built.test_command("functions/sandbox", "jail", &words)
     };
-    // Attacks that get through touch what other tests look at, and endings count what this process has open.
+    // Successful attacks would affect files of other tests, and endings count the open files of this process.
     let harmless = jail(&["--skip", "attacks::", "--skip", "endings::", "--test-threads", "2"]);
     let alone = jail(&["attacks::", "endings::", "--test-threads", "1"])?;
     for mut tests in [harmless?, alone] {
@@ -54,7 +54,7 @@ pub(super) fn run_tests() -> Result<()> {
     test_process::run_tests(stories.env(PYTHON, &python).env(FONT, &font))
 }
 
-/// Runs the tests of a command as a user who has no rights, on copies that such a user can read.
+/// Runs a command's tests as a user without rights, on readable copies.
 fn run_as_nobody(folder: &Path, tests: &Command, python: &Path, font: &Path) -> Result<()> {
     let readable = |from: &Path, name: &str| -> Result<PathBuf> {
         let copy = folder.join(name);
@@ -74,7 +74,7 @@ fn run_as_nobody(folder: &Path, tests: &Command, python: &Path, font: &Path) -> 
     test_process::run_tests(command.uid(NOBODY).gid(NOBODY))
 }
 
-/// A folder that others can read, which is removed with the value.
+/// A folder readable by others. Dropping the value removes the folder.
 struct PublicFolder(PathBuf);
 
 impl PublicFolder {

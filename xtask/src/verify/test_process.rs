@@ -1,5 +1,5 @@
-//! A program of tests, which is ended where it hangs: CI ends in silence what takes too long as a whole, and
-//! what it then shows does not name the test.
+//! Runs a test program, and ends the program if a test hangs. CI would end a slow job silently, without the
+//! name of the test.
 
 use std::collections::BTreeSet;
 use std::io::{Read as _, Write};
@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-/// The longest that no test may end. The slowest ones of ours take two minutes on two cores.
+/// Maximum time without a finished test. The slowest tests take two minutes on two cores.
 const LONGEST_SILENCE: Duration = Duration::from_mins(10);
 
-/// Runs tests to their end, or until nothing has been heard of them for ten minutes.
+/// Runs tests to the end, or until ten minutes pass without output.
 ///
 /// # Errors
-/// If they cannot be started, fail or hang; then with the names of those that were at work.
+/// Returns an error if the tests cannot be started, fail or hang, with the names of the running tests.
 pub(super) fn run_tests(command: &mut Command) -> Result<()> {
     run_until_silent(command, LONGEST_SILENCE, &mut std::io::stdout())
 }
@@ -58,12 +58,12 @@ fn run_until_silent(
     Ok(())
 }
 
-/// The tests that libtest has named and not told the end of.
+/// The running tests, as named by libtest.
 #[derive(Default)]
 struct TestsAtWork {
-    /// What stands in the last line, which has not ended.
+    /// The content of the last, incomplete line.
     line: String,
-    /// Those of which it has said that they take long.
+    /// The tests reported as slow.
     long: BTreeSet<String>,
 }
 
@@ -83,7 +83,7 @@ impl TestsAtWork {
         }
     }
 
-    /// Their names. One at a time is named before it begins.
+    /// Returns the names of the running tests. libtest names a test before the start if tests run one at a time.
     fn name_all(&self) -> String {
         let names = self.long.iter().map(String::as_str).chain(test_of(&self.line));
         let names: Vec<_> = names.collect();
@@ -91,7 +91,7 @@ impl TestsAtWork {
     }
 }
 
-/// The name of the test that a line of libtest's is about.
+/// Returns the test's name in a line of libtest.
 fn test_of(line: &str) -> Option<&str> {
     line.strip_prefix("test ")?.split(' ').next().filter(|name| !name.is_empty())
 }

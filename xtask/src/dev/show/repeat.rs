@@ -1,8 +1,8 @@
-//! A text that says again what was said last: it is shown once.
+//! Filters repeated texts, so a text repeated at once is shown only once.
 
 use std::mem::take;
 
-/// The last text, and what of the next one may only repeat it.
+/// The last text, and the buffered beginning of a possible repetition.
 #[derive(Default)]
 pub(super) struct RepeatFilter {
     last_text: String,
@@ -17,7 +17,8 @@ impl RepeatFilter {
         self.is_buffering = !self.last_text.is_empty();
     }
 
-    /// What is to be shown when this joins the text: nothing as long as it is how the last one begins.
+    /// Adds a piece of the text and returns the text to show. Returns nothing while the text equals the
+    /// beginning of the last text.
     pub(super) fn add_piece(&mut self, piece: &str) -> String {
         if !self.is_buffering {
             return piece.to_owned();
@@ -30,7 +31,7 @@ impl RepeatFilter {
         take(&mut self.buffer)
     }
 
-    /// What is to be shown besides when the text is whole.
+    /// Ends a text and returns the rest of the text to show.
     pub(super) fn end_text(&mut self, whole: &str) -> String {
         let left = match whole.trim() == self.last_text.trim() {
             true => String::new(),
@@ -41,7 +42,7 @@ impl RepeatFilter {
         left
     }
 
-    /// Whether this is what was said last.
+    /// Returns true if the text equals the last text.
     pub(super) fn is_repeat(&self, text: &str) -> bool {
         text.trim() == self.last_text.trim()
     }

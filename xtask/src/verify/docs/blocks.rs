@@ -1,24 +1,24 @@
-//! The blocks of a Markdown file that stand between fences.
+//! The fenced blocks of a Markdown file.
 
-/// What stands between two fences.
+/// A fenced block.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FencedBlock {
-    /// The line of its opening fence, from 1.
+    /// The line of the opening fence, from 1.
     pub(super) line: usize,
-    /// The first word behind that fence.
+    /// The first word after the opening fence.
     pub(super) language: String,
-    /// Its lines, without the indentation of the fence.
+    /// The lines, without the indentation of the fence.
     pub(super) lines: Vec<String>,
 }
 
 impl FencedBlock {
-    /// The text of all its lines.
+    /// The joined text of all lines.
     pub(super) fn text(&self) -> String {
         self.lines.join("\n")
     }
 }
 
-/// Every block, also the one that nothing closes.
+/// Returns all fenced blocks, including an unclosed block.
 pub(super) fn fenced_blocks(text: &str) -> Vec<FencedBlock> {
     let mut blocks: Vec<FencedBlock> = Vec::new();
     let mut open: Option<(&str, usize)> = None;
@@ -45,7 +45,7 @@ pub(super) fn fenced_blocks(text: &str) -> Vec<FencedBlock> {
     blocks
 }
 
-/// The signs of a fence, and the words behind them.
+/// Returns the characters of a fence, and the words after the fence.
 fn fence_of(line: &str) -> Option<(&str, &str)> {
     let sign = line.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
     let words = line.trim_start_matches(sign);

@@ -1,4 +1,4 @@
-//! The commands that documents name, compared with the command line itself.
+//! Compares the commands in documents with the actual command line.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,13 +8,13 @@ use clap::{Command, CommandFactory as _};
 use super::{blocks, list_documents};
 use crate::{CommandLine, soak, verify, workspace};
 
-/// Cargo's own commands, and those of programs that `cargo verify` installs.
+/// Cargo's own commands, and commands of programs installed by `cargo verify`.
 const CARGO: [&str; 12] = [
     "add", "build", "check", "clean", "clippy", "deny", "doc", "fmt", "lambda", "run", "test",
     "update",
 ];
 
-/// What ends a command within a line of a shell.
+/// The tokens that end a command in a shell line.
 const ENDS: [&str; 6] = ["|", "&&", "||", ";", "#", ">"];
 
 #[test]
@@ -23,7 +23,7 @@ fn the_commands_of_documents_exist() {
     assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
 }
 
-/// What the documents of a work tree call and is no command, option or step.
+/// Returns the unknown commands, options and steps in the documents of a work tree.
 fn check_commands(root: &Path) -> Vec<String> {
     let mut problems = Vec::new();
     for path in list_documents(root).unwrap() {
@@ -37,7 +37,7 @@ fn check_commands(root: &Path) -> Vec<String> {
     problems
 }
 
-/// Every `cargo …` of a document with its line: in code spans, and in blocks for a shell.
+/// Returns every `cargo …` of a document with the line number, from code spans and shell blocks.
 fn named_commands(text: &str) -> Vec<(usize, Vec<String>)> {
     let blocks = blocks::fenced_blocks(text);
     let is_shell = |language: &str| matches!(language, "console" | "sh" | "bash" | "shell");
@@ -55,7 +55,7 @@ fn named_commands(text: &str) -> Vec<(usize, Vec<String>)> {
     spans.chain(scripts).filter_map(|(line, text)| Some((line, cargo_words(&text)?))).collect()
 }
 
-/// The words behind `cargo` up to the end of its command; `None` if another is called.
+/// Returns the words after `cargo` up to the end of the command; `None` for other programs.
 fn cargo_words(text: &str) -> Option<Vec<String>> {
     let is_variable =
         |word: &&str| word.split_once('=').is_some_and(|(name, _)| name == name.to_uppercase());
@@ -69,7 +69,7 @@ fn cargo_words(text: &str) -> Option<Vec<String>> {
     Some(words.filter(|word| !word.is_empty()).collect())
 }
 
-/// What is wrong with the words of a command.
+/// Returns the problem of a command's words.
 fn unknown_word(words: &[String]) -> Option<String> {
     let (first, rest) = words.split_first()?;
     let (name, rest) = match (first.as_str(), rest.split_first()) {
@@ -95,7 +95,7 @@ fn has_option(command: &Command, option: &str) -> bool {
     option == "help" || command.get_arguments().any(|known| known.get_long() == Some(option))
 }
 
-/// A step that is named behind `--only`; capitals stand for any.
+/// Returns an unknown step after `--only`; names in capitals match any step.
 fn unknown_step(name: &str, words: &[String]) -> Option<String> {
     let steps = match name {
         "verify" => verify::STEPS,

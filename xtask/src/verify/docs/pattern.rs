@@ -1,15 +1,15 @@
-//! Expected output, in which `…` stands for anything and a line of it alone for any lines.
+//! Matches expected output. `…` matches any text, and a line with only `…` matches any lines.
 
-/// What stands for anything.
+/// The placeholder for any text.
 const ANYTHING: &str = "…";
 
-/// Whether this is all that was printed. Spaces at the ends of lines and empty lines at the end do not count.
+/// Returns true if the whole output matches. Spaces at line ends and empty lines at the end are ignored.
 pub(super) fn matches_all(expected: &[String], printed: &str) -> bool {
     let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
     match_lines(&without_end(expected), &without_end(printed.lines().collect()))
 }
 
-/// Whether what was printed begins so.
+/// Returns true if the beginning of the output matches.
 pub(super) fn matches_beginning(expected: &[String], printed: &str) -> bool {
     let expected = expected.iter().map(String::as_str).chain([ANYTHING]).collect();
     match_lines(&without_end(expected), &without_end(printed.lines().collect()))
@@ -24,7 +24,8 @@ fn without_end(lines: Vec<&str>) -> Vec<&str> {
 }
 
 fn match_lines(expected: &[&str], printed: &[&str]) -> bool {
-    // Where each of the expected lines may begin; a set of places is enough, however many ways lead there.
+    // The possible start of each expected line. A set of positions suffices, regardless of the number of ways
+    // to a position.
     let mut places = vec![false; printed.len() + 1];
     if let Some(first) = places.first_mut() {
         *first = true;

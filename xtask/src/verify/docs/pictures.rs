@@ -14,14 +14,14 @@ use crate::venv::Venv;
 use crate::verify::node_packages;
 use crate::workspace;
 
-/// The parser, by version and hash, and what calls it.
+/// The parser, pinned by version and hash, and the script that calls the parser.
 const PARSER: &str = "infra/check/mermaid";
 const SCRIPT: &str = "check.mjs";
 
-/// Parses the pictures of all documents of a work tree.
+/// Parses the diagrams of all documents of a work tree.
 ///
 /// # Errors
-/// If one cannot be parsed; each has been named, with its line and what is wrong.
+/// Returns an error for an invalid diagram. Each invalid diagram is printed with the line and the problem.
 pub(super) fn check_pictures(venv: &Venv, root: &Path) -> Result<()> {
     let mut pictures = Vec::new();
     for path in list_documents(root)? {
@@ -33,7 +33,7 @@ pub(super) fn check_pictures(venv: &Venv, root: &Path) -> Result<()> {
         );
     }
     let place = node_packages::ensure_packages(venv, PARSER, "mermaid")?;
-    // It finds its packages beside it.
+    // The script finds the packages in its own folder.
     fs::copy(workspace::root().join(PARSER).join(SCRIPT), place.join(SCRIPT))?;
     let mut node = venv.program_command("node", &[SCRIPT])?;
     let mut node = node.current_dir(&place).stdin(Stdio::piped()).spawn()?;

@@ -1,4 +1,4 @@
-//! A document whose commands are run, one after the other, as somebody at a terminal would.
+//! Runs the commands of a document in sequence, as a user would in a terminal.
 
 use std::fs::{self, Permissions};
 use std::net::TcpListener;
@@ -20,30 +20,30 @@ use crate::terminal::print_line;
 use crate::venv::Venv;
 use crate::workspace;
 
-/// The longest that a command may take, or a server until it has printed what it is to.
+/// Timeout of a command, and of a server until the expected output.
 const LONGEST: Duration = Duration::from_mins(3);
 
-/// What a server prints that listens.
+/// The output of a listening server.
 const LISTENS: &str = "Djinn listens on …";
 
-/// What documents call the port and the folder that others stand for here.
+/// The port and the folder in documents, replaced in tests.
 const PORT: &str = "9000";
 const FOLDER: &str = ".djinn";
 
-/// What calls the built programs in cargo's place.
+/// A replacement for cargo that calls the built programs.
 const CARGO: &str = include_str!("cargo.sh");
 
-/// What documents call, as it is built.
+/// The built programs called in documents.
 pub(super) struct CalledPrograms<'a> {
     pub(super) venv: &'a Venv,
     pub(super) xtask: PathBuf,
     pub(super) own_tool: PathBuf,
 }
 
-/// Runs the commands of a document in a folder of their own, without a model of anybody's.
+/// Runs the commands of a document in a new folder, without a configured model.
 ///
 /// # Errors
-/// The first command that does not do what its block shows.
+/// Returns an error for the first command with unexpected output.
 pub(super) fn play_document(programs: &CalledPrograms<'_>, root: &Path, path: &str) -> Result<()> {
     let mut session = DocumentSession::open(programs, root, path)?;
     for block in read_blocks(root, path)?.iter().filter(|block| block.language == "console") {
@@ -62,14 +62,14 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default().trim_end_matches(['\\', ' '])
 }
 
-/// What one document's commands share.
+/// The shared state of a document's commands.
 struct DocumentSession<'a> {
     programs: &'a CalledPrograms<'a>,
-    /// The folder in which commands run.
+    /// The working directory of the commands.
     root: &'a Path,
-    /// What stands for `.djinn`.
+    /// The replacement of `.djinn`.
     home: PathBuf,
-    /// Where `cargo` is what documents call by that name.
+    /// The folder with the replacement for `cargo`.
     bin: PathBuf,
     port: u16,
     server: Option<ShellCommand>,
@@ -133,7 +133,8 @@ impl<'a> DocumentSession<'a> {
         }
     }
 
-    /// A shell in the root, whose environment has no setting of whoever runs this: no model's key, above all.
+    /// Returns a shell command in the root, without the current user's settings, in particular without model
+    /// keys.
     fn shell_command(&self, text: &str) -> Result<Command> {
         let text = text.replace(&format!(":{PORT}"), &format!(":{}", self.port));
         let text = text.replace(&format!("--port {PORT}"), &format!("--port {}", self.port));
@@ -156,7 +157,7 @@ impl<'a> DocumentSession<'a> {
         Ok(shell)
     }
 
-    /// What was printed, with the port and the folder that documents have.
+    /// Returns the output with the port and the folder from the documents.
     fn as_documented(&self, printed: &str) -> String {
         let home = self.home.display().to_string();
         let from_root = self.home.strip_prefix(workspace::root()).unwrap_or(&self.home);
@@ -167,7 +168,7 @@ impl<'a> DocumentSession<'a> {
     }
 }
 
-/// Both texts, one below the other.
+/// Returns both texts, one below the other.
 fn compare(expected: &[String], printed: &str) -> String {
     let indent = |lines: &mut dyn Iterator<Item = &str>| {
         lines.map(|line| format!("      {line}\n")).collect::<String>()

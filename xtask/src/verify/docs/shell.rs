@@ -1,4 +1,4 @@
-//! A command of a shell in a process group of its own, whose output is read as it comes.
+//! A shell command in a separate process group, with output read continuously.
 
 use std::io::{PipeReader, Read as _, pipe};
 use std::os::unix::process::CommandExt as _;
@@ -9,28 +9,28 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// How long an interrupted command may take to end.
+/// Maximum time for an interrupted command to end.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
-/// A command at work. It ends with the value, and so does whatever it has started.
+/// A running command. Dropping the value ends the command and all processes started by the command.
 pub(super) struct ShellCommand {
     child: Child,
     output: Receiver<Vec<u8>>,
     printed: Vec<u8>,
 }
 
-/// Why no more of a command's output is waited for.
+/// The reason for the end of a wait.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WaitEnd {
-    /// It has printed what was waited for.
+    /// The expected output was printed.
     Printed,
-    /// It and whatever it started have closed their output.
+    /// All processes have closed their output.
     Closed,
     TimedOut,
 }
 
 impl ShellCommand {
-    /// Starts a command. Its errors are read with its output, in the order in which a terminal shows them.
+    /// Starts a command. Standard error and output are read together, in the order of a terminal.
     pub(super) fn start(mut command: Command) -> Result<Self> {
         let (reader, writer) = pipe()?;
         command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
@@ -42,12 +42,12 @@ impl ShellCommand {
         Ok(Self { child, output, printed: Vec::new() })
     }
 
-    /// What it has printed so far.
+    /// Returns the output so far.
     pub(super) fn printed(&self) -> String {
         String::from_utf8_lossy(&self.printed).into_owned()
     }
 
-    /// Reads on until this is so of what is printed.
+    /// Reads until the output satisfies the condition.
     pub(super) fn wait_until(
         &mut self,
         longest: Duration,
@@ -66,12 +66,12 @@ impl ShellCommand {
         }
     }
 
-    /// How it has ended, once its output is closed.
+    /// Returns the exit status, once the output is closed.
     pub(super) fn wait_for_end(mut self) -> Result<ExitStatus> {
         Ok(self.child.wait()?)
     }
 
-    /// Ends it as Ctrl-C does.
+    /// Interrupts the command, as Ctrl-C does.
     pub(super) fn interrupt(mut self) {
         self.signal_group(Signal::INT);
         let _end = self.wait_until(LAST_WORDS, |_| false);
@@ -79,7 +79,7 @@ impl ShellCommand {
 
     fn signal_group(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        // Nobody is left in a group that has ended by itself.
+        // The process group may have ended by itself.
         let _gone = pid.map(|pid| kill_process_group(pid, signal));
     }
 }
@@ -91,7 +91,7 @@ impl Drop for ShellCommand {
     }
 }
 
-/// Reads to the end, also when nobody listens any more: a full pipe would stop who writes.
+/// Reads to the end, even without a receiver: a full pipe would block the writer.
 fn read_all(mut reader: PipeReader, sender: &Sender<Vec<u8>>) {
     let mut piece = [0; 8_192];
     while let Ok(count @ 1..) = reader.read(&mut piece) {
