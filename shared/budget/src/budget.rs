@@ -1,22 +1,22 @@
-//! What a run may use up and what it has used.
+//! Budgets of runs, and their spending.
 
 use serde::{Deserialize, Serialize};
 
-/// What a run may use up. Used up, the run sums up what there is.
+/// The budget of a run. A run with a used-up budget sums up its results so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
-    /// Turns of the run's own agent, 1-1 000, default 40. For a planned run and its tasks together
+    /// Maximum turns of the run's own agent, 1-1 000, default 40. For a planned run and its tasks together
     /// see `max_run_turns` of its plan settings.
     pub steps: u32,
-    /// Tool calls of one agent, 1-100 000, default 200: of a run that is not planned, or of each task of
-    /// one that is. In records of before there was a bound: any number.
+    /// Maximum tool calls of one agent, 1-100 000, default 200: of an unplanned run, or of each task in a
+    /// planned run. No limit in records from before this setting.
     #[serde(default = "unlimited_calls")]
     pub tool_calls: u32,
-    /// Tokens read and written, those of its tasks included, default 50 million.
+    /// Maximum tokens read and written, including tasks, default 50 million.
     #[serde(default = "default_tokens")]
     pub tokens: u64,
-    /// Money that its model calls may cost, those of its tasks included, in millionths of a US
-    /// dollar. `None`, the default, and in records of before there was one: as much as it takes.
+    /// Maximum cost of model calls, including tasks, in millionths of a US dollar. `None`, the default, sets
+    /// no limit, also in records from before this setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub micro_usd: Option<u64>,
     /// Milliseconds from the question to the end, default 24 h, at most 7 days. Also how long the
@@ -42,37 +42,37 @@ fn default_tokens() -> u64 {
 }
 
 impl Budget {
-    /// Milliseconds at the end that are kept for the summary.
+    /// Returns the milliseconds at the end that are reserved for the summary.
     #[must_use]
     pub fn summary_ms(&self) -> u64 {
         (self.wall_ms / 5).min(MAX_SUMMARY_MS)
     }
 }
 
-/// The longest time that is kept for the summary.
+/// Maximum time that is reserved for the summary.
 const MAX_SUMMARY_MS: u64 = 2 * 60 * 1000;
 
-/// A part of a run's budget: what is left of it, or what one of its tasks may use up.
+/// A part of a run's budget: the remaining budget, or the share of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetShare {
     /// Turns of the agents that draw on this share.
     pub steps: u32,
-    /// Tool calls of those agents.
+    /// Tool calls of the same agents.
     pub tool_calls: u32,
-    /// Tokens of model calls, read and written ones together.
+    /// Tokens of model calls, read and written together.
     pub tokens: u64,
     /// Money, in millionths of a US dollar; `None` has no end.
     pub micro_usd: Option<u64>,
 }
 
 impl BudgetShare {
-    /// Whether nothing can be done with it.
+    /// Returns true if the share allows no more work.
     #[must_use]
     pub fn is_used_up(self) -> bool {
         self.steps == 0 || self.tokens == 0 || self.micro_usd == Some(0)
     }
 
-    /// What is left of it besides `other`.
+    /// Returns the remainder after `other`.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         let money = other.micro_usd.unwrap_or_default();
@@ -84,8 +84,8 @@ impl BudgetShare {
         }
     }
 
-    /// One of so many equal parts of it, of at most `steps` turns. Something of what there is, even
-    /// if it is split finer than it can be.
+    /// Returns one of `parts` equal parts, with at most `steps` turns. A part is at least 1 of each amount
+    /// that the share has, even if the share is too small for the split.
     #[must_use]
     pub fn equal_part(self, parts: u32, steps: u32) -> Self {
         let parts = parts.max(1);
@@ -98,12 +98,12 @@ impl BudgetShare {
     }
 }
 
-/// How many runs below one of a user's may have invocations of their own at the same time.
+/// Maximum runs below a user's run that may have their own invocations at the same time.
 pub const MAX_PLACES: u32 = 1_000;
 
-/// The places of a run, split between those right below it that want to be at work: how many may be at the
-/// same time, and how many places each is given for those below itself. One alone takes none, since it is
-/// driven where its caller is; without places, they are at work one after another.
+/// Splits the places of a run between its children that want to work. Returns the maximum children at the
+/// same time, and the places of each child for runs below. A single child takes no place, because its
+/// caller's driver drives the child. Without places, children work in order.
 #[must_use]
 pub fn split_places(places: u32, wanted: u32) -> (u32, u32) {
     match wanted.min(places) {
@@ -112,20 +112,20 @@ pub fn split_places(places: u32, wanted: u32) -> (u32, u32) {
     }
 }
 
-/// What a model's tokens cost, in millionths of a US dollar per million tokens.
+/// The price of a model's tokens, in millionths of a US dollar per million tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// The price of tokens that the model reads and the provider has not cached.
+    /// The price of tokens that the model reads, except tokens in the provider's cache.
     pub input: u64,
     /// Tokens read from the provider's prompt cache.
     pub cached_input: u64,
-    /// The price of tokens that the model writes, its thoughts included.
+    /// The price of tokens that the model writes, including reasoning.
     pub output: u64,
 }
 
 impl Price {
-    /// What a call costs, rounded up to a millionth of a dollar.
+    /// Returns the cost of a call, rounded up to a millionth of a dollar.
     #[must_use]
     pub fn cost_of(&self, usage: &Usage) -> u64 {
         let cached = usage.cached_tokens.min(usage.input_tokens);
@@ -140,16 +140,16 @@ impl Price {
 /// Tokens, money and time of one model call, as the provider counted them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens read, cached ones included.
+    /// Tokens read, including cached tokens.
     pub input_tokens: u64,
     /// Tokens written, reasoning included.
     pub output_tokens: u64,
-    /// Of those read, the ones served from the provider's prompt cache.
+    /// Tokens read from the provider's prompt cache.
     pub cached_tokens: u64,
     /// Milliseconds from the request to the last byte.
     pub took_ms: u64,
-    /// What that cost, in millionths of a US dollar, at the price of its time. 0 for a model without
-    /// a price, and in records of before there were prices.
+    /// The cost in millionths of a US dollar, at the price of the time. 0 for a model without a price, and in
+    /// records from before prices.
     #[serde(default, skip_serializing_if = "is_free")]
     pub micro_usd: u64,
 }
@@ -167,13 +167,13 @@ impl Usage {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 
-    /// Whether a provider may ask money for it.
+    /// Returns true if a provider may bill the call.
     #[must_use]
     pub fn is_billed(&self) -> bool {
         self.tokens() > 0 || self.micro_usd > 0
     }
 
-    /// What two calls cost together.
+    /// Returns the sum of both calls.
     #[must_use]
     pub fn plus(mut self, other: Self) -> Self {
         self.add_usage(&other);
@@ -189,16 +189,16 @@ impl Usage {
     }
 }
 
-/// What a run has used so far.
+/// The spending of a run so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spending {
-    /// Turns of the agent loop, those of its tasks included.
+    /// Turns of the agent loop, including tasks.
     pub steps: u32,
-    /// Model calls that came to an end, failed attempts with output included.
+    /// Model calls that ended, including failed attempts with output.
     pub model_calls: u32,
-    /// Tool calls that were answered by their tool.
+    /// Tool calls with a result from their tool.
     pub tool_calls: u32,
-    /// The sum over its model calls, lost ones included.
+    /// The sum over all model calls, including lost calls.
     pub usage: Usage,
     /// Model calls that died with their driver: their usage is an estimate.
     #[serde(default, skip_serializing_if = "is_zero_count")]
@@ -222,13 +222,13 @@ impl Spending {
         self.usage.add_usage(usage);
     }
 
-    /// Counts those that died with their driver, at what they are taken to have cost together.
+    /// Counts model calls that died with their driver, with their estimated total usage.
     pub fn add_lost_calls(&mut self, calls: u32, estimate: &Usage) {
         self.lost_calls += calls;
         self.usage.add_usage(estimate);
     }
 
-    /// Counts what a task used up.
+    /// Adds the spending of a task.
     pub fn add_child(&mut self, task: &Self) {
         self.steps = self.steps.saturating_add(task.steps);
         self.model_calls += task.model_calls;
@@ -244,7 +244,8 @@ impl Spending {
     }
 }
 
-/// An amount as a person reads it: `0.25`, with as many decimals as it takes, at least two.
+/// Formats an amount in dollars for users: `0.25`, with at least two decimals and no trailing zeros after
+/// them.
 #[must_use]
 pub fn format_dollars(micro_usd: u64) -> String {
     let text = format!("{}.{:06}", micro_usd / 1_000_000, micro_usd % 1_000_000);

@@ -1,33 +1,33 @@
-//! What calls may cost: as their tools declare, or as earlier calls did.
+//! Estimated cost of calls, as tools declare or as earlier calls used.
 
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Price, Usage};
 
-/// What a call, or several, may cost: the usual and, where known, the 95th percentile.
+/// The possible cost of one or several calls: the usual cost and, if known, the 95th percentile.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Estimate {
     /// Tokens that the results add to the conversation.
     pub tokens: u64,
-    /// Milliseconds that the calls take, one after the other.
+    /// Milliseconds of the calls in sequence.
     pub ms: u64,
-    /// Calls to services that others run.
+    /// Calls to external services.
     pub calls: u32,
-    /// Millionths of a US dollar: what the tool declares, and what the model that is given the results
-    /// takes for reading them. `None` where neither has a price.
+    /// Millionths of a US dollar: the tool's declared cost, and the model's price for reading the results.
+    /// `None` if neither has a price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub micro_usd: Option<u64>,
-    /// Milliseconds that 95 of 100 calls stay below; 0 if unknown.
+    /// The 95th percentile of milliseconds; 0 if unknown.
     pub ms_p95: u64,
-    /// Tokens that 95 of 100 calls stay below; 0 if unknown.
+    /// The 95th percentile of tokens; 0 if unknown.
     pub tokens_p95: u64,
-    /// Calls of this deployment that it is made from; 0 for what the tool declares.
+    /// The number of this deployment's calls behind the estimate; 0 for a tool's declaration.
     pub samples: u32,
 }
 
 impl Estimate {
-    /// Both together; calls of one turn may run at once, but need not.
+    /// Returns the sum of both. Calls of one turn may run at once, but need not.
     #[must_use]
     pub fn combine_with(self, other: Self) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl Estimate {
         }
     }
 
-    /// The same with what a model of this price takes for reading the tokens once.
+    /// Adds the price of reading the tokens once by a model with this price.
     #[must_use]
     pub fn with_price(self, price: Option<Price>) -> Self {
         let read = Usage { input_tokens: self.tokens, ..Usage::default() };
@@ -50,7 +50,7 @@ impl Estimate {
     }
 }
 
-/// What of two amounts is known.
+/// Returns the sum of the known amounts; `None` if neither is known.
 fn add_money(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.saturating_add(other)),

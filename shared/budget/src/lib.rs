@@ -1,4 +1,4 @@
-//! What runs may use up, and what calls may cost.
+//! Budgets of runs, and the estimated cost of calls.
 
 pub mod budget;
 pub mod estimate;

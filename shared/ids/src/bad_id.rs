@@ -1,11 +1,11 @@
-//! Why a text is not an id.
+//! The error for a text that is not an id.
 
-/// Why a text is not an id of the wanted kind.
+/// The reason why a text is not an id of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} must be {rule}")]
 pub struct BadId {
-    /// What was being read, in the words of the API: `session id`, `file name`.
+    /// The kind of id, in the words of the API: `session id`, `file name`.
     pub what: &'static str,
-    /// What it must look like.
+    /// The rule for an id of this kind.
     pub rule: &'static str,
 }

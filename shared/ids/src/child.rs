@@ -1,4 +1,4 @@
-//! Runs that stand right below another one.
+//! Ids of runs directly below another run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,43 +9,43 @@ use crate::bad_id::BadId;
 use crate::count::parse_count;
 use crate::task::TaskId;
 
-/// Names a run among those that one run has right below it.
+/// The id of a run among the runs directly below the same run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChildId {
-    /// It works on a step of the plan above.
+    /// A run that works on a step of the plan above.
     Task(TaskId),
-    /// It answers a call of the agent above.
+    /// A run that answers a call of the agent above.
     Call {
-        /// The turn of the agent that made the call, from 1.
+        /// The turn of the call, from 1.
         turn: u32,
-        /// The place of the call among those of its turn, from 1.
+        /// The position of the call in its turn, from 1.
         index: u32,
     },
 }
 
 impl ChildId {
-    /// Reads an id.
+    /// Parses an id.
     ///
     /// # Errors
-    /// [`BadId`] with the rule that the text breaks.
+    /// Returns [`BadId`] with the rule that the text breaks.
     pub fn new(text: impl AsRef<str>) -> Result<Self, BadId> {
         text.as_ref().parse()
     }
 
-    /// The run that makes this attempt at a step, both from 1.
+    /// Returns the id of the run for this attempt at a step, both from 1.
     #[must_use]
     pub fn for_step(step: u32, attempt: u32) -> Self {
         Self::Task(TaskId::of(step, attempt))
     }
 
-    /// The task that it works on; `None` for one that answers a call.
+    /// Returns the task of the run; `None` for a run that answers a call.
     #[must_use]
     pub fn task(&self) -> Option<&TaskId> {
         let Self::Task(task) = self else { return None };
         Some(task)
     }
 
-    /// Reads the id that a text begins with, which a dot divides from the rest.
+    /// Splits an id and the dot after it from the beginning of a text.
     pub(crate) fn split_from(text: &str) -> Option<(Self, &str)> {
         let (first, rest) = text.split_once('.')?;
         let (second, rest) = rest.split_once('.')?;

@@ -9,18 +9,18 @@ use crate::message::{CallId, CallName, MessageId, MessageName};
 use crate::path::{LocalName, Path, Scoped};
 use crate::task::StepId;
 
-/// An entry of a run's history, unique within it: `t3`, `t3.c1`, `t3.c1.result`, `end`; `s2.1.t3` in a
+/// The id of an entry, unique in its run's history: `t3`, `t3.c1`, `t3.c1.result`, `end`; `s2.1.t3` in a
 /// child.
 pub type EntryId = Scoped<EntryName>;
 
-/// An entry within its run.
+/// The name of an entry in its run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EntryName {
     /// A run or a task begins.
     Start,
     /// A run or a task has ended.
     End,
-    /// The step of a task came to its end.
+    /// The end of a task's step.
     Step,
     /// Another driver took over, with a lease of this epoch.
     Resumed(u64),
@@ -48,7 +48,7 @@ pub enum EntryName {
     CallPlan(CallName),
     /// People are asked something.
     Requested(RequestName),
-    /// What they were asked is answered.
+    /// The resolution of a human request.
     Resolved(RequestName),
     /// A person's answer about this step changed the plan.
     StepPlan(StepId),
@@ -133,7 +133,7 @@ impl EntryName {
         }
     }
 
-    /// Reads what changed the plan.
+    /// Parses the cause of a plan's change.
     fn parse_plan(subject: &str) -> Option<Self> {
         if let Some(call) = subject.strip_suffix(".resolved") {
             return CallName::parse(call).map(Self::CallPlan);
@@ -157,7 +157,7 @@ impl EntryId {
         Self::local(EntryName::End)
     }
 
-    /// Something of a child's, as the run above tells of it.
+    /// Returns the id of a child's entry in the run above.
     #[must_use]
     pub fn of_child(child: impl Into<ChildId>, name: EntryName) -> Self {
         Self::at(Path::to(child), name)
@@ -175,7 +175,7 @@ impl EntryId {
         Self::at(call.path().clone(), name(*call.name()))
     }
 
-    /// Something of what people are asked.
+    /// Returns the id of an entry about a human request.
     #[must_use]
     pub fn of_request(
         request: &HumanRequestId,

@@ -1,4 +1,4 @@
-//! What people are asked.
+//! Ids of human requests.
 
 use std::fmt;
 
@@ -8,32 +8,32 @@ use crate::message::{CallId, CallName, MessageId, MessageName};
 use crate::path::{LocalName, Path, Scoped};
 use crate::task::{StepId, TaskId};
 
-/// Something that a person is asked, or a group of such: the call, message or step it is about, after the
-/// way to the run it came up in. `t3.c1`, `s2.1.t3.c1`; all that is asked about the calls of a turn is `t3`.
+/// The id of a human request or of a group: its call, message or step, after the path to its run. `t3.c1`,
+/// `s2.1.t3.c1`; the group of all calls of a turn is `t3`.
 pub type HumanRequestId = Scoped<RequestName>;
 
-/// Something that a person is asked, within its run.
+/// The name of a human request in its run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RequestName {
-    /// Whether the run may use up more than its budget; the offers are counted from 1.
+    /// A budget extension; offers are counted from 1.
     Budget(u32),
     /// All offers of more budget.
     Budgets,
-    /// Whether what came of a task is what was wanted.
+    /// A review of a task's result.
     Result,
-    /// What came of this task.
+    /// The group of a review of this task's result.
     Task(TaskId),
-    /// Whether this step may begin.
+    /// An approval of this step.
     Step(StepId),
-    /// Whether steps may begin.
+    /// The group of all approvals of steps.
     Steps,
-    /// What is asked about this message, or about its calls.
+    /// A request about this message, or about its calls.
     Message(MessageName),
-    /// Whether a model call that was interrupted so often is to be made again.
+    /// An approval to repeat a model call after this number of interrupts.
     ModelInterrupt(MessageName, u32),
-    /// Whether this call may be made.
+    /// An approval of this call.
     Call(CallName),
-    /// Whether a call that its tool interrupted so often is to be made again.
+    /// An approval to repeat a call after this number of interrupts by its tool.
     CallInterrupt(CallName, u32),
 }
 
@@ -87,43 +87,44 @@ impl LocalName for RequestName {
 }
 
 impl HumanRequestId {
-    /// Whether this call may be made.
+    /// Returns the id of the approval for this call.
     #[must_use]
     pub fn of_call(call: &CallId) -> Self {
         Self::at(call.path().clone(), RequestName::Call(*call.name()))
     }
 
-    /// Whether a call that its tool interrupted so often is to be made again.
+    /// Returns the id of the approval to repeat a call after its `count`th interrupt by its tool.
     #[must_use]
     pub fn of_call_interrupt(call: &CallId, count: u32) -> Self {
         Self::at(call.path().clone(), RequestName::CallInterrupt(*call.name(), count))
     }
 
-    /// Whether a model call that was interrupted so often is to be made again.
+    /// Returns the id of the approval to repeat a model call after its `count`th interrupt.
     #[must_use]
     pub fn of_model_interrupt(message: &MessageId, count: u32) -> Self {
         Self::at(message.path().clone(), RequestName::ModelInterrupt(*message.name(), count))
     }
 
-    /// Whether this step may begin.
+    /// Returns the id of the approval for this step.
     #[must_use]
     pub fn of_step(step: StepId) -> Self {
         Self::local(RequestName::Step(step))
     }
 
-    /// Whether what came of this task is what was wanted.
+    /// Returns the id of the review of this task's result.
     #[must_use]
     pub fn of_result(task: &TaskId) -> Self {
         Self::at(Path::to(task.clone()), RequestName::Result)
     }
 
-    /// Whether the run may use up more, for the `count`th time.
+    /// Returns the id of the `count`th budget extension.
     #[must_use]
     pub fn of_budget(count: u32) -> Self {
         Self::local(RequestName::Budget(count))
     }
 
-    /// What names all that is asked together: an answer to it is one to all of them. A group's is itself.
+    /// Returns the group of the request. A response to the group responds to every request in it. The group
+    /// of a group is the group itself.
     #[must_use]
     pub fn group(&self) -> Self {
         let mut path = self.path().clone();
@@ -145,8 +146,7 @@ impl HumanRequestId {
         Self::at(path, name)
     }
 
-    /// The request as the child knows it below which it came up; `None` for one of another child, or of
-    /// none.
+    /// Returns the request's id in the child below which the request came up; `None` for any other child.
     #[must_use]
     pub fn within_child(&self, child: &ChildId) -> Option<Self> {
         let (first, rest) = self.path().split_first()?;

@@ -1,5 +1,4 @@
-//! Ids that are texts: labels that clients choose, names that deployments and users have, and those
-//! that we make at random or of a hash.
+//! Ids that are texts: labels of clients, names of deployments and users, and random or hashed ids.
 
 mod session_name;
 
@@ -23,10 +22,10 @@ macro_rules! text_id {
         pub struct $name(String);
 
         impl $name {
-            /// Checks a text and makes an id of it.
+            /// Checks a text and returns the id.
             ///
             /// # Errors
-            /// [`BadId`] with the rule that the text breaks.
+            /// Returns [`BadId`] with the rule that the text breaks.
             pub fn new(text: impl Into<String>) -> Result<Self, BadId> {
                 let text = text.into();
                 $(let text = $normalize(text);)?
@@ -62,34 +61,35 @@ macro_rules! text_id {
 }
 
 text_id!(
-    /// Whose data it is: the AWS account behind `AWS_IAM`, what the list of API keys says, `local` on
-    /// a laptop. Every stored key starts with it, in the bucket as the name of a folder, so it is taken
-    /// from the verified caller and never from a request.
+    /// The owner of data: the AWS account behind `AWS_IAM`, the tenant in the list of API keys, or `local` on
+    /// a laptop. Every stored key starts with the tenant, in the bucket as the name of a folder. The tenant
+    /// comes from the verified caller, never from a request.
     TenantId, "tenant", "1-128 of A-Z a-z 0-9 _ : . -, and not . or ..", is_tenant
 );
 text_id!(
-    /// Who asks, within a tenant: the caller's ARN, the holder of an API key, or what a token's claim says.
+    /// The user of a request, within a tenant: the caller's ARN, the holder of an API key, or a claim of a
+    /// token.
     UserId, "user", "1-256 printable ASCII characters without #", is_principal
 );
 text_id!(
-    /// A conversation of its owner's; its runs follow one another. Chosen by the client.
+    /// The owner's label for a conversation of consecutive runs. Chosen by the client.
     SessionId, "session id", "1-128 of A-Z a-z 0-9 _ : . -, not beginning with shr_", is_own_label
 );
 text_id!(
-    /// One question as the client names it. Chosen by the client, or made when it is missing.
+    /// The client's label for one question. Chosen by the client, or generated if missing.
     RequestId, "request id", "1-128 of A-Z a-z 0-9 _ : . -, not beginning with shr_", is_own_label
 );
 text_id!(
-    /// Names a session for somebody whom its owner lets in. Random, so that it says nothing.
+    /// The name of a shared session for a guest. Random, so that it reveals nothing.
     ShareHandle, "share handle", "shr_ and 32 hexadecimal digits", is_share_handle
 );
 text_id!(
-    /// One user request, from the question to its final entry.
+    /// The id of one user request, from the question to its final entry.
     RunId, "run id", "run_ and 32 hexadecimal digits", is_run_id
 );
 text_id!(
-    /// The name of a product file within its session. In Unicode's composed form (NFC), so that a name from a Mac
-    /// and one that somebody types are the same.
+    /// The name of a product file in its session. In Unicode's composed form (NFC), so that a name from a Mac
+    /// equals the typed name.
     FileName,
     "file name",
     "1-255 bytes without path separators or control characters, and not . or ..",
@@ -97,13 +97,13 @@ text_id!(
     compose_characters
 );
 text_id!(
-    /// Names one write, so that a writer whose reply was lost recognises its own record.
+    /// The id of one write. A writer that lost the response recognizes its own record by the id.
     WriteId, "write id", "1-64 of A-Z a-z 0-9 _ : . -", is_write_id
 );
 
 impl FileName {
-    /// The name for another file beside one of this name: `report (2).pdf` for 2. A name that would be longer than
-    /// a file name may be is cut before the number.
+    /// Returns the name for another file beside a file of this name: `report (2).pdf` for 2. Cuts the stem if
+    /// the result would be too long for a file name.
     #[must_use]
     pub fn numbered(&self, number: u32) -> Self {
         let mark = format!(" ({number})");
@@ -118,11 +118,11 @@ impl FileName {
 }
 
 impl RunId {
-    /// The run that answers `request`, asked by `user` in the session that this user calls `session`:
-    /// the same four always give the same run. What a guest asks in a shared session is named by the
-    /// guest and the handle, so it meets neither the owner's requests nor another guest's.
+    /// Returns the run for `request` of `user` in the session that this user calls `session`. The same four
+    /// values always return the same run. A guest's run is named by the guest and the handle, so it never
+    /// equals a run of the owner or of another guest.
     ///
-    /// A hash of the length-prefixed parts, so that no two of them can collide by concatenation.
+    /// Hashes length-prefixed parts, so that no two runs can collide by concatenation.
     #[must_use]
     pub fn of(
         tenant: &TenantId,
@@ -145,7 +145,7 @@ fn is_label(text: &str) -> bool {
     (1..=128).contains(&text.len()) && text.bytes().all(is_label_byte)
 }
 
-/// What every handle begins with, and no label of a user's own.
+/// The prefix of every handle; no label may begin with it.
 const SHARE_PREFIX: &str = "shr_";
 
 fn is_own_label(text: &str) -> bool {
@@ -183,7 +183,7 @@ fn is_32_hex_digits(text: &str) -> bool {
 /// Bytes of a file name.
 const MAX_FILE_NAME: usize = 255;
 
-/// Bytes of a file name's ending, its dot included, behind a number; what is longer is no ending.
+/// Maximum bytes of a file extension with its dot, after a number. A longer suffix is no extension.
 const MAX_ENDING: usize = 32;
 
 fn is_file_name(text: &str) -> bool {
@@ -201,7 +201,7 @@ fn compose_characters(text: String) -> String {
     }
 }
 
-/// Characters that make a name show as another one (`U+202E` turns `gnp.exe` around).
+/// Returns true for characters that change the display order of a name (`U+202E` turns `gnp.exe` around).
 fn is_bidi_override(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

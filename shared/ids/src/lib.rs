@@ -1,7 +1,7 @@
 //! Typed ids, checked where they enter.
 //!
-//! Ids that clients choose (`SessionId`, `RequestId`) are labels; ids that we make carry a prefix or
-//! count turns and calls of their own run, so that a record inserted between two others shifts none.
+//! Ids that clients choose (`SessionId`, `RequestId`) are labels. Ids that Djinn generates have a prefix, or
+//! count the turns and calls of their own run. An inserted record therefore changes no other id.
 
 mod bad_id;
 mod child;

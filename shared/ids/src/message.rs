@@ -6,45 +6,46 @@ use crate::child::ChildId;
 use crate::count::parse_count;
 use crate::path::{LocalName, Path, Scoped};
 
-/// One reply of a model: `t3` for the third turn, `t3.compact` for what sums up older turns before it,
-/// `summary` for the closing one.
+/// The id of a model's reply: `t3` for the third turn, `t3.compact` for the summary of older turns before the
+/// third turn, `summary` for the closing reply.
 pub type MessageId = Scoped<MessageName>;
 
-/// One tool call: `t3.c1` is the first call of the third turn. Also its idempotency key, within the run.
+/// The id of a tool call: `t3.c1` is the first call of the third turn. Also the call's idempotency key in the
+/// run.
 pub type CallId = Scoped<CallName>;
 
-/// A message among those of a tree of runs.
+/// The id of a message, unique in a tree of runs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MessageKey {
-    /// The way to the run that writes it.
+    /// The path to the run of the message.
     pub path: Path,
-    /// The id of the message, unique within that run only.
+    /// The id of the message, unique only in its run.
     pub message: MessageId,
 }
 
-/// A message within its run.
+/// The name of a message in its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MessageName {
     /// The reply of this turn of the agent's, from 1.
     Turn(u32),
-    /// What sums up older turns, before this turn's reply is asked for.
+    /// The summary of older turns before this turn's reply.
     Compaction(u32),
-    /// The closing summary, of which a run has one at most.
+    /// The closing summary; a run has at most one.
     Summary,
     /// The naming of a task's digital employees.
     Employees,
-    /// The calls that an agent's file has made before its first turn. No model writes it.
+    /// The calls before the first turn, as an agent's file defines. No model writes this message.
     Before,
-    /// The call that an agent's file has made with its answer. No model writes it.
+    /// The call with the answer, as an agent's file defines. No model writes this message.
     After,
 }
 
-/// A call within its run.
+/// The name of a call in its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallName {
-    /// The message that asks for it.
+    /// The message with the call.
     pub message: MessageName,
-    /// Its place among the calls of that message, from 1.
+    /// The position of the call in its message, from 1.
     pub index: u32,
 }
 
@@ -114,51 +115,51 @@ impl MessageId {
         Self::local(MessageName::Employees)
     }
 
-    /// The calls that an agent's file has made before its first turn.
+    /// Returns the id for the calls before an agent's first turn.
     #[must_use]
     pub fn before() -> Self {
         Self::local(MessageName::Before)
     }
 
-    /// The call that an agent's file has made with its answer.
+    /// Returns the id for the call with an agent's answer.
     #[must_use]
     pub fn after() -> Self {
         Self::local(MessageName::After)
     }
 
-    /// The summing up of older turns before this turn's reply is asked for. `None` for what is no turn.
+    /// Returns the id of the summary of older turns before this turn. `None` if this message is not a turn.
     #[must_use]
     pub fn to_compaction(&self) -> Option<Self> {
         let turn = self.turn_number()?;
         Some(Self::at(self.path().clone(), MessageName::Compaction(turn)))
     }
 
-    /// The turn whose reply it is, counted from 1; `None` for what is no turn.
+    /// Returns the number of the turn, from 1; `None` if this message is not a turn.
     #[must_use]
     pub fn turn_number(&self) -> Option<u32> {
         let MessageName::Turn(turn) = self.name() else { return None };
         Some(*turn)
     }
 
-    /// Whether this is the closing summary rather than a turn.
+    /// Returns true for the closing summary.
     #[must_use]
     pub fn is_summary(&self) -> bool {
         *self.name() == MessageName::Summary
     }
 
-    /// Whether an agent's file asks for its calls, and no model.
+    /// Returns true if an agent's file defines the message's calls instead of a model.
     #[must_use]
     pub fn is_of_agent_file(&self) -> bool {
         matches!(self.name(), MessageName::Before | MessageName::After)
     }
 
-    /// Whether this sums up older turns.
+    /// Returns true for a summary of older turns.
     #[must_use]
     pub fn is_compaction(&self) -> bool {
         matches!(self.name(), MessageName::Compaction(_))
     }
 
-    /// Whether this names a task's digital employees.
+    /// Returns true for the names of a task's digital employees.
     #[must_use]
     pub fn is_employees(&self) -> bool {
         *self.name() == MessageName::Employees
@@ -166,14 +167,14 @@ impl MessageId {
 }
 
 impl CallId {
-    /// The message that asks for it.
+    /// Returns the id of the message with the call.
     #[must_use]
     pub fn message(&self) -> MessageId {
         MessageId::at(self.path().clone(), self.name().message)
     }
 
-    /// The run that answers it, if an agent is called, one level below the run that makes the call. `None`
-    /// for a call that no turn of that run made.
+    /// Returns the run that answers an agent call, one level below the run of the call. `None` for a call
+    /// that is not from a turn of this run.
     #[must_use]
     pub fn to_child(&self) -> Option<ChildId> {
         let CallName { message: MessageName::Turn(turn), index } = *self.name() else {
@@ -182,7 +183,7 @@ impl CallId {
         self.path().is_root().then_some(ChildId::Call { turn, index })
     }
 
-    /// The call that a child answers, as the run above names it; `None` for one that works on a step.
+    /// Returns the call that a child answers, as the run above names the call; `None` for a task.
     #[must_use]
     pub fn of_child(child: &ChildId) -> Option<Self> {
         let ChildId::Call { turn, index } = *child else { return None };

@@ -8,35 +8,34 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::bad_id::BadId;
 use crate::child::ChildId;
 
-/// How many levels a tree of runs has below its root.
+/// Maximum levels of a tree of runs below its root.
 pub const MAX_DEPTH: usize = 4;
 
-/// The way from the root of a tree of runs to one below it, or from one to another below that: the tasks
-/// and calls that lead there, as `s2.1` or `s2.1.t3.c1`. Empty for the run itself. An id that is read has
-/// at most [`MAX_DEPTH`] levels.
+/// The path from a run to a run below, through tasks and calls: `s2.1` or `s2.1.t3.c1`. Empty for the run
+/// itself. A parsed id has at most [`MAX_DEPTH`] levels.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path(Vec<ChildId>);
 
 impl Path {
-    /// The way from a run to one right below it.
+    /// Returns the path from a run to a child.
     #[must_use]
     pub fn to(child: impl Into<ChildId>) -> Self {
         Self(vec![child.into()])
     }
 
-    /// Whether it leads nowhere: to the run itself.
+    /// Returns true if the path is empty and means the run itself.
     #[must_use]
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many levels it leads down.
+    /// Returns the number of levels.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.0.len()
     }
 
-    /// The way on to one that is right below where it leads.
+    /// Returns the path extended to a child of the last run.
     #[must_use]
     pub fn with_child(&self, child: impl Into<ChildId>) -> Self {
         let mut path = self.clone();
@@ -44,7 +43,7 @@ impl Path {
         path
     }
 
-    /// The same seen from where this way begins, which leads to where the other one does.
+    /// Returns the path as seen from the start of `way`, whose end is the start of this path.
     #[must_use]
     pub fn below(&self, way: &Self) -> Self {
         Self(way.0.iter().chain(&self.0).cloned().collect())
@@ -55,27 +54,27 @@ impl Path {
         self.0.pop()
     }
 
-    /// The way to the run above, and what that calls this one; `None` for the run itself.
+    /// Returns the path to the run above and the id of the last child; `None` for the run itself.
     #[must_use]
     pub fn split_last(&self) -> Option<(Self, &ChildId)> {
         let (last, above) = self.0.split_last()?;
         Some((Self(above.to_vec()), last))
     }
 
-    /// The first level of it, and the rest, which is relative to that; `None` for the run itself.
+    /// Returns the first child and the relative path below it; `None` for the run itself.
     #[must_use]
     pub fn split_first(&self) -> Option<(&ChildId, Self)> {
         let (first, rest) = self.0.split_first()?;
         Some((first, Self(rest.to_vec())))
     }
 
-    /// Whether it begins as `way` does: it leads there, or below that.
+    /// Returns true if the path begins with `way`: to the same run or below.
     #[must_use]
     pub fn is_within(&self, way: &Self) -> bool {
         self.0.starts_with(&way.0)
     }
 
-    /// The name of the run it leads to among those right below the one above it.
+    /// Returns the id of the last run on the path, among the children of the run above.
     #[must_use]
     pub fn last(&self) -> Option<&ChildId> {
         self.0.last()
@@ -127,19 +126,19 @@ impl<'de> Deserialize<'de> for Path {
     }
 }
 
-/// What names something within one run, without the way there: the grammar of a kind of id.
+/// A name within one run, without a path: the grammar of a kind of id.
 pub trait LocalName: Sized + fmt::Display {
-    /// What an id of this kind is called in errors: `call id`.
+    /// The kind of id in error messages: `call id`.
     const WHAT: &'static str;
-    /// What it must look like.
+    /// The rule for a name of this kind.
     const RULE: &'static str;
 
-    /// Reads a whole text; `None` if it is no such name.
+    /// Parses a whole text; `None` if the text is not such a name.
     fn parse(text: &str) -> Option<Self>;
 }
 
-/// An id: a name within a run, after the way to that run. It is relative to the run in whose journal it
-/// stands.
+/// An id: a name within a run, after the path to the run. The path is relative to the run whose journal holds
+/// the id.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scoped<N> {
     path: Path,
@@ -147,31 +146,31 @@ pub struct Scoped<N> {
 }
 
 impl<N> Scoped<N> {
-    /// What this name stands for in the run itself.
+    /// Returns the id of this name in the run itself.
     #[must_use]
     pub fn local(name: N) -> Self {
         Self { path: Path::default(), name }
     }
 
-    /// What this name stands for in the run that a path leads to.
+    /// Returns the id of this name in the run at the end of `path`.
     #[must_use]
     pub fn at(path: Path, name: N) -> Self {
         Self { path, name }
     }
 
-    /// The name within its run.
+    /// Returns the name in its run.
     #[must_use]
     pub fn name(&self) -> &N {
         &self.name
     }
 
-    /// The way to its run.
+    /// Returns the path to the run.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The id as it reads where this way begins, which leads to the run that the id stands in.
+    /// Returns the id as seen from the start of `way`, whose end is the run that holds the id.
     #[must_use]
     pub fn below(self, way: &Path) -> Self {
         Self { path: self.path.below(way), name: self.name }
@@ -179,10 +178,10 @@ impl<N> Scoped<N> {
 }
 
 impl<N: LocalName> Scoped<N> {
-    /// Reads an id.
+    /// Parses an id.
     ///
     /// # Errors
-    /// [`BadId`] with the rule that the text breaks.
+    /// Returns [`BadId`] with the rule that the text breaks.
     pub fn new(text: impl AsRef<str>) -> Result<Self, BadId> {
         text.as_ref().parse()
     }
@@ -206,8 +205,8 @@ impl<N: fmt::Display> fmt::Debug for Scoped<N> {
 impl<N: LocalName> FromStr for Scoped<N> {
     type Err = BadId;
 
-    /// Of several ways to read a text the one with the longest path is meant: `s2.1.start` is the start
-    /// of that task.
+    /// Chooses the longest path if a text can be parsed in several ways: `s2.1.start` is the start of the
+    /// task.
     fn from_str(text: &str) -> Result<Self, BadId> {
         let mut path = Path::default();
         let mut rest = text;

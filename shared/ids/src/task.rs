@@ -1,4 +1,4 @@
-//! Steps of a plan, and tasks: attempts at them.
+//! Steps of a plan, and tasks: attempts at steps.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use crate::bad_id::BadId;
 use crate::count::parse_count;
 
-/// Names a step within its run: `s3`. A plan that drops a step does not give its id to another.
+/// The id of a step in its run: `s3`. A plan never reuses the id of a removed step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StepId(pub u32);
 
-/// One attempt at a step of a plan: `s3.1` is the first at step 3. A new attempt is a new task,
-/// with a journal of its own.
+/// The id of one attempt at a step: `s3.1` is the first attempt at step 3. A new attempt is a new task with
+/// its own journal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct TaskId {
@@ -44,10 +44,10 @@ impl TaskId {
         Self { step: StepId(step), attempt }
     }
 
-    /// Reads an id.
+    /// Parses an id.
     ///
     /// # Errors
-    /// [`BadId`] with the rule that the text breaks.
+    /// Returns [`BadId`] with the rule that the text breaks.
     pub fn new(text: impl AsRef<str>) -> Result<Self, BadId> {
         text.as_ref().parse()
     }
@@ -58,7 +58,7 @@ impl TaskId {
         Some(Self::of(parse_count(step)?, parse_count(attempt)?))
     }
 
-    /// The step it is an attempt at.
+    /// Returns the step of this attempt.
     #[must_use]
     pub fn step_id(&self) -> StepId {
         self.step

@@ -1,4 +1,4 @@
-//! Sessions as users name them: a label for their own, a handle for one that is shared with them.
+//! Names of sessions: a label for the user's own sessions, a handle for shared sessions.
 
 use std::fmt;
 
@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 use super::{SHARE_PREFIX, SessionId, ShareHandle};
 use crate::bad_id::BadId;
 
-/// A session as one user names it. A label is always this user's own session; no label begins as a
-/// handle does, so neither can be taken for the other.
+/// A session's name for one user. A label always means this user's own session. No label begins like a
+/// handle, so the two forms cannot be confused.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum SessionName {
     /// The label of a session that the user owns.
     Own(SessionId),
-    /// One that its owner shares with this user.
+    /// The handle of a session that its owner shares with this user.
     Shared(ShareHandle),
 }
 
 impl SessionName {
-    /// Reads a label or a handle.
+    /// Parses a label or a handle.
     ///
     /// # Errors
-    /// [`BadId`] with the rule that the text breaks.
+    /// Returns [`BadId`] with the rule that the text breaks.
     pub fn new(text: impl Into<String>) -> Result<Self, BadId> {
         let text = text.into();
         match text.starts_with(SHARE_PREFIX) {
