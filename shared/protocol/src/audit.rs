@@ -1,4 +1,4 @@
-//! What people were asked and decided in a run, as lines that vouch for those before them.
+//! The human requests and decisions of a run, as a chain of hashed lines.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -9,28 +9,28 @@ use djinn_core::input::Input;
 use djinn_core::journal::Record;
 use djinn_core::tool::canonical_json;
 
-/// One line. Whoever changes, drops or inserts one has to change all that follow.
+/// One line. Changing, dropping or inserting a line invalidates all later hashes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AuditLine {
-    /// Its number, from 1.
+    /// The line's number, from 1.
     pub line: u64,
-    /// The run whose journal the line is read from.
+    /// The run of the journal.
     pub run: RunId,
-    /// The record of the journal that holds it.
+    /// The number of the journal record.
     pub record: u64,
-    /// When that was written, Unix milliseconds.
+    /// The time of the record, Unix milliseconds.
     pub at_ms: i64,
-    /// What happened: `started`, `human.requested`, `human.resolved`, `stop.requested`, `run.ended`.
+    /// The kind of line: `started`, `human.requested`, `human.resolved`, `stop.requested`, `run.ended`.
     pub what: &'static str,
-    /// Who did it, what it says, and the like.
+    /// The content, for example the user and the text.
     pub detail: Value,
     /// The hash of the line before; 64 zeros before the first.
     pub previous: String,
-    /// SHA-256 of the line before this member was added, as JSON with sorted keys and no spaces.
+    /// SHA-256 of the line without this field, as JSON with sorted keys and no spaces.
     pub hash: String,
 }
 
-/// The lines of a journal, as its records are read. The same journal always gives the same lines.
+/// The audit lines of a journal, built record by record. The lines depend only on the journal.
 #[derive(Debug, Default)]
 pub struct AuditLog {
     lines: Vec<AuditLine>,
@@ -87,7 +87,7 @@ fn line_of_input(input: &Input) -> Option<(&'static str, Value)> {
             Some(("user_message.added", json!({"by": said.by, "text": said.text})))
         }
         Input::PlanEdited(edited) => Some(("plan.edited", json!(edited))),
-        // What came of these stands in entries.
+        // The outcomes of these inputs are in the entries.
         Input::HumanResponded(_)
         | Input::HumanRequestExpired { .. }
         | Input::Interrupted { .. }

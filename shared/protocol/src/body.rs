@@ -1,5 +1,4 @@
-//! The bodies of HTTP answers: types of their own, so that a stored one can change without a client
-//! noticing.
+//! The bodies of HTTP responses: separate types, so that stored types can change without affecting clients.
 
 mod error;
 mod file;
@@ -24,7 +23,7 @@ pub use session::{
     TitleBody, TurnBody,
 };
 
-/// A body that a route answers with. Nothing else is sent as JSON.
+/// The JSON body of a route's response. No other type is sent as JSON.
 pub trait AnswerBody: Serialize {}
 
 macro_rules! answer_bodies {

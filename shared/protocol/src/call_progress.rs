@@ -1,40 +1,39 @@
-//! What a tool says while it works: not journaled, may be lost, followed by the result of its call.
+//! The output of tools at work: not journaled, possibly lost, followed by the call's result.
 
 use djinn_core::id::{CallId, Path};
 use serde::{Deserialize, Serialize};
 
-/// A piece of what a call says while it is at work. A call that is made again, by another
-/// process or after a person, begins anew.
+/// A piece of a tool's output during a call. A repeated call, after a crash or a human response, starts over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallProgress {
-    /// The way to the run whose call it is.
+    /// The path of the call's run.
     #[serde(default, skip_serializing_if = "Path::is_root")]
     pub path: Path,
-    /// The call that says it.
+    /// The call with the output.
     pub call: CallId,
-    /// When the call was made that says it, Unix milliseconds.
+    /// The start of the call, Unix milliseconds.
     pub began_at_ms: i64,
-    /// Where the piece starts in what the call says, in bytes of UTF-8.
+    /// The piece's start within the call's output, in bytes of UTF-8.
     pub offset: u64,
-    /// The text that the piece adds at `offset`, whole lines as the tool says them.
+    /// The text at `offset`, in whole lines.
     pub text: String,
-    /// Whether the call said more than is kept: nothing follows.
+    /// True if the output exceeds the limit, so no piece follows.
     #[serde(default)]
     pub is_cut: bool,
-    /// When it was said, Unix milliseconds.
+    /// The time of the output, Unix milliseconds.
     pub at_ms: i64,
 }
 
-/// A call among those of a run and its children.
+/// A call of a run or its children.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CallKey {
-    /// The way to the run whose call it is.
+    /// The path of the call's run.
     pub path: Path,
     /// The id of the call, unique within its run or its child only.
     pub call: CallId,
 }
 
-/// How much a reader knows of what a call says.
+/// A reader's position in a call's output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProgressMark {
     began_at_ms: i64,
@@ -43,20 +42,20 @@ pub struct ProgressMark {
 }
 
 impl CallProgress {
-    /// The call among those of the run that viewers look at.
+    /// Returns the key of the piece's call.
     #[must_use]
     pub fn call_key(&self) -> CallKey {
         CallKey { path: self.path.clone(), call: self.call.clone() }
     }
 
-    /// What is known after this piece.
+    /// Returns the reader's position after this piece.
     #[must_use]
     pub fn mark(&self) -> ProgressMark {
         let end = self.offset.saturating_add(self.text.len() as u64);
         ProgressMark { began_at_ms: self.began_at_ms, end, is_cut: self.is_cut }
     }
 
-    /// What it says beyond what is known; `None` if that is nothing.
+    /// Returns the part of the piece after a known position, or `None` if nothing is new.
     #[must_use]
     pub fn news_after(&self, known: &ProgressMark) -> Option<Self> {
         if self.began_at_ms != known.began_at_ms {
@@ -68,7 +67,7 @@ impl CallProgress {
         is_news.then(|| Self { offset: self.offset.max(known.end), text, ..self.clone() })
     }
 
-    /// Adds a later piece of the same call. What was lost in between is left out with all before it.
+    /// Appends a later piece of the same call. After a gap, all text before the gap is dropped.
     pub fn append(&mut self, later: &Self) {
         let known = self.mark();
         match later.news_after(&known) {
@@ -81,7 +80,7 @@ impl CallProgress {
         }
     }
 
-    /// The first part of it, of so many bytes at most; `None` if not even a character fits.
+    /// Returns the first part of the piece, at most `max_bytes` long; `None` if not even a character fits.
     #[must_use]
     pub fn first_part(mut self, max_bytes: usize) -> Option<Self> {
         let end = self.text.floor_char_boundary(max_bytes);

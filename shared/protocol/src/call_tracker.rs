@@ -1,7 +1,7 @@
-//! The calls that one connection was shown, and how much of what they say while they work.
+//! The calls shown on one connection, with the shown position of their output.
 //!
-//! What a call says may come before the call itself, since the two come from several logs: it waits. What
-//! comes after the result is dropped.
+//! Output may arrive before its call, because both come from separate logs. Early output waits; output after
+//! the result is dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use crate::call_progress::{CallKey, CallProgress, ProgressMark};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::Path;
 
-/// Bytes that wait for calls which were not shown; what comes beyond is dropped.
+/// Maximum bytes waiting for calls; more output is dropped.
 const MAX_WAITING_BYTES: usize = 64 * 1024;
 
-/// The calls of a run and its children, as one connection knows them.
+/// The calls of a run and its children on one connection.
 #[derive(Default)]
 pub(super) struct CallTracker {
     /// The calls at work.
@@ -23,7 +23,7 @@ pub(super) struct CallTracker {
 }
 
 impl CallTracker {
-    /// Takes an entry that is being shown.
+    /// Applies an entry on display.
     pub(super) fn apply_entry(&mut self, entry: &Entry) {
         if let Event::CallRequested { call, .. } = &entry.event {
             let key = CallKey { path: entry.path.clone(), call: call.clone() };
@@ -43,8 +43,7 @@ impl CallTracker {
         }
     }
 
-    /// What a piece says that was not shown, if its call is at work. That of a call which was not shown
-    /// yet waits.
+    /// Returns the new part of a piece, if the call is at work. Output of a call not yet shown waits.
     pub(super) fn admit_progress(&mut self, piece: &CallProgress) -> Option<CallProgress> {
         let key = piece.call_key();
         if let Some(known) = self.open.get_mut(&key) {
@@ -62,14 +61,14 @@ impl CallTracker {
         None
     }
 
-    /// What has waited for its call, which was shown meanwhile.
+    /// Returns waiting output with a call shown meanwhile.
     pub(super) fn take_ready_progress(&mut self) -> Option<CallProgress> {
         let key = self.waiting.keys().find(|key| self.open.contains_key(*key)).cloned()?;
         let piece = self.waiting.remove(&key)?;
         self.admit_progress(&piece)
     }
 
-    /// Whether anything that waited can be shown now.
+    /// Returns true if waiting output can be shown now.
     pub(super) fn has_ready(&self) -> bool {
         self.waiting.keys().any(|key| self.open.contains_key(key))
     }

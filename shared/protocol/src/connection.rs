@@ -1,4 +1,4 @@
-//! How a connection shows a run: the frames of one client protocol, and the cursor on every frame.
+//! The display of a run on a connection: the frames of a client protocol, each with a cursor.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,48 +18,45 @@ use djinn_core::journal::Record;
 pub enum Frame {
     /// A payload on one line.
     Data {
-        /// The `event:` field, where the protocol has one.
+        /// The `event:` field, if the protocol uses event names.
         event: Option<&'static str>,
         /// The payload, without a line break.
         data: String,
     },
-    /// A comment: keeps the connection open, means nothing.
+    /// A comment, ignored by clients; keeps the connection open.
     Comment(&'static str),
 }
 
 /// The frames of one client protocol, as a fold over one connection.
 pub trait Projection: Send {
-    /// What the client is sent for an entry.
+    /// Returns the frames for an entry.
     fn project_entry(&mut self, entry: &Entry) -> Vec<Frame>;
-    /// What it is sent for a piece of an unfinished message.
+    /// Returns the frames for a piece of an unfinished message.
     fn project_preview(&mut self, preview: &Preview) -> Vec<Frame>;
-    /// What it is sent for what a tool says while it works; nothing unless the protocol has a place for it.
+    /// Returns the frames for tool output; none by default.
     fn project_progress(&mut self, progress: &CallProgress) -> Vec<Frame> {
         let _ = progress;
         Vec::new()
     }
-    /// What keeps its connection open while nothing happens.
+    /// Returns the frame that keeps an idle connection open.
     fn heartbeat(&self) -> Frame;
-    /// What it is sent when this response ends before the run does: how to go on.
+    /// Returns the frames at the end of a response before the end of the run, with the way to resume.
     fn hand_over(&mut self, cursor: Option<&Cursor>, at_ms: i64) -> Vec<Frame>;
-    /// The client has seen everything up to here on another connection, and perhaps pieces of
-    /// messages that are still unfinished.
+    /// Marks all content so far as shown on an earlier connection, possibly with pieces of unfinished
+    /// messages.
     fn resume(&mut self);
-    /// What a client is sent first that begins here and has seen nothing of what was before: what it
-    /// needs to understand what follows.
+    /// Returns the first frames for a client without earlier frames: the context of later frames.
     fn begin_late(&mut self, at_ms: i64) -> Vec<Frame> {
         let _ = at_ms;
         Vec::new()
     }
-    /// Whether its frames are large beside the few letters that a piece of a message brings, so that pieces
-    /// that come close together are better sent as one.
+    /// Returns true if frames are much larger than a typical piece of text, so that pieces are better merged.
     fn has_large_frames(&self) -> bool;
-    /// Whether clients of the protocol are known to come back by themselves to a run that goes on after
-    /// its response.
+    /// Returns true if the protocol's clients reconnect to a run that outlives its response.
     fn can_resume(&self) -> bool;
 }
 
-/// One connection to one client: its protocol, and the newest record all of whose frames were sent.
+/// A connection to one client: the protocol, and the newest record sent in full.
 pub struct Connection {
     run: RunId,
     projection: Box<dyn Projection>,
@@ -68,12 +65,12 @@ pub struct Connection {
     has_ended: bool,
     lanes: Lanes,
     calls: CallTracker,
-    /// Of a record that is being sent in parts: how many more entries of each child were sent early.
+    /// The remaining number of early entries by child, while a record is sent in parts.
     early: Option<BTreeMap<Path, u64>>,
 }
 
 impl Connection {
-    /// A connection that has sent nothing yet. Without `previews` the client gets whole texts only.
+    /// Creates a connection without sent frames. Without `previews` the client receives complete texts only.
     #[must_use]
     pub fn new(run: RunId, projection: Box<dyn Projection>, previews: bool) -> Self {
         let lanes = Lanes::default();
@@ -89,7 +86,7 @@ impl Connection {
         }
     }
 
-    /// Takes a record that the client had on an earlier connection: nothing is sent.
+    /// Applies a record shown on an earlier connection, without sending frames.
     pub fn skip_record(&mut self, record: &Record) {
         if self.is_next(record) {
             for entry in &record.entries {
@@ -104,14 +101,14 @@ impl Connection {
         self.projection.resume();
     }
 
-    /// The client has seen nothing, and is to see what follows; see [`Projection::begin_late`].
+    /// Starts with a client that has seen no frames; see [`Projection::begin_late`].
     pub fn begin_late(&mut self, at_ms: i64) -> Vec<String> {
         let frames = self.projection.begin_late(at_ms);
         frames.iter().map(|frame| self.encode_frame(frame)).collect()
     }
 
-    /// The frames of a record, after those of the children that ended with it. A record that was sent
-    /// before gives none. What waited for it follows by [`Self::render_next_ready`].
+    /// Returns the frames of a record, after the frames of the children that ended with the record. A record
+    /// sent before returns no frames. Waiting content follows by [`Self::render_next_ready`].
     pub fn render_record(&mut self, record: &Record, children: &[Entry]) -> Vec<String> {
         if !self.is_next(record) {
             return Vec::new();
@@ -128,9 +125,8 @@ impl Connection {
         sent
     }
 
-    /// The frames of a part of what the children did that end with the record that is wanted next; the
-    /// other parts follow, in order, and [`Self::render_record`] last. They carry the cursor of the
-    /// record before.
+    /// Returns the frames for a part of the children's entries that end with the next record. Call in order,
+    /// and [`Self::render_record`] last. The frames have the cursor of the previous record.
     pub fn render_child_entries(&mut self, entries: &[Entry]) -> Vec<String> {
         let frames = self.child_frames(entries);
         // Whatever comes early from now on stands in a later part.
@@ -140,7 +136,7 @@ impl Connection {
         frames.iter().map(|frame| self.encode_frame(frame)).collect()
     }
 
-    /// The frames of entries of children that end, but for those that were sent early.
+    /// Returns the frames of ended children's entries, without entries sent early.
     fn child_frames(&mut self, entries: &[Entry]) -> Vec<Frame> {
         let mut early = self.early.take().unwrap_or_else(|| self.lanes.shown_counts());
         let mut frames = Vec::new();
@@ -154,9 +150,9 @@ impl Connection {
         frames
     }
 
-    /// The frames of a piece of text that is shown before it is in the journal, or beside it. One whose turn has not
-    /// come waits, and so does every entry of a child at work until [`Self::render_next_ready`] gives
-    /// it: its place in the history is where the child ends, where it is not sent again.
+    /// Returns the frames of a live item, sent before or beside the journal. A preview out of turn waits.
+    /// Every entry of a child at work waits for [`Self::render_next_ready`], and is not repeated at the
+    /// child's end.
     pub fn render_live(&mut self, live: &Live) -> Vec<String> {
         if self.has_ended {
             return Vec::new();
@@ -179,7 +175,7 @@ impl Connection {
         frames.iter().map(|frame| self.encode_frame(frame)).collect()
     }
 
-    /// The frames of the next thing that waited for its turn, which has come; `None` if there is nothing.
+    /// Returns the frames of the next waiting item in turn, or `None`.
     pub fn render_next_ready(&mut self) -> Option<Vec<String>> {
         if !self.can_show_early() {
             return None;
@@ -200,42 +196,43 @@ impl Connection {
         Some(ready.iter().flat_map(|preview| self.projection.project_preview(preview)).collect())
     }
 
-    /// Whether [`Self::render_next_ready`] has something to give.
+    /// Returns true if [`Self::render_next_ready`] would return frames.
     #[must_use]
     pub fn has_ready(&self) -> bool {
         self.can_show_early() && (self.lanes.has_ready() || self.calls.has_ready())
     }
 
-    /// The children at work of which something is missing that is known to be there, and the place of the
-    /// first entry that is. It is in the child's journal; [`Self::render_live`] takes it.
+    /// Returns the children at work with known but missing entries, each with the index of the first missing
+    /// entry. Read these from the child's journal, and pass them to [`Self::render_live`].
     pub fn missing_entries(&self) -> impl Iterator<Item = MissingEntry> {
         self.lanes.missing_entries().filter(|_| self.can_show_early())
     }
 
-    /// The runs below the root that are at work: whoever has come only now may be shown what they have
-    /// done. [`Self::render_live`] takes it.
+    /// Returns the paths of the runs below the root at work. For a late client, their past entries may be
+    /// passed to [`Self::render_live`].
     pub fn lanes_at_work(&self) -> impl Iterator<Item = &Path> {
         self.lanes.lanes_at_work().filter(|_| self.can_show_early())
     }
 
-    /// Has an entry of a run at work be missed, until it comes: somebody knows that it is there.
+    /// Marks an entry of a run at work as existing, so that the entry counts as missing until received.
     pub fn expect_entry(&mut self, path: &Path, nth: u64) {
         self.lanes.expect_entry(path, nth);
     }
 
-    /// Not at the end, nor while a record is sent in parts: what its children had shown was counted.
+    /// Returns true if early content may be shown: not after the end, and not within a record sent in parts,
+    /// because early entries are counted before.
     fn can_show_early(&self) -> bool {
         !self.has_ended && self.early.is_none()
     }
 
-    /// The frame that keeps the connection open.
+    /// Returns the frame that keeps the connection open.
     #[must_use]
     pub fn heartbeat(&self) -> String {
         self.encode_frame(&self.projection.heartbeat())
     }
 
-    /// The frames that end a response before its run. Clients that can resume are told to wait for `delay` before they
-    /// come back, if there is one.
+    /// Returns the frames at the end of a response before the end of the run. Clients that can resume are
+    /// asked to reconnect after `delay`, if given.
     pub fn hand_over(&mut self, delay: Option<Duration>, at_ms: i64) -> Vec<String> {
         let cursor = self.cursor();
         let delay = delay.filter(|_| self.projection.can_resume());
@@ -247,19 +244,19 @@ impl Connection {
         frames
     }
 
-    /// Whether pieces are better sent together: see [`Projection::has_large_frames`].
+    /// Returns true if pieces are better merged: see [`Projection::has_large_frames`].
     #[must_use]
     pub fn has_large_frames(&self) -> bool {
         self.projection.has_large_frames()
     }
 
-    /// Whether its clients come back: see [`Projection::can_resume`].
+    /// Returns true if the clients reconnect: see [`Projection::can_resume`].
     #[must_use]
     pub fn can_resume(&self) -> bool {
         self.projection.can_resume()
     }
 
-    /// The newest record all of whose frames were sent.
+    /// Returns the cursor of the newest record sent in full.
     #[must_use]
     pub fn cursor(&self) -> Option<Cursor> {
         self.last_record.map(|record| Cursor { run: self.run.clone(), record })
@@ -271,7 +268,7 @@ impl Connection {
         self.last_record.map_or(0, |complete| complete + 1)
     }
 
-    /// Whether the final entry was sent.
+    /// Returns true if the final entry was sent.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.has_ended

@@ -4,17 +4,17 @@ use std::fmt;
 
 use djinn_core::id::RunId;
 
-/// The newest record of a run all of whose frames a client has. Written `<run id>:<record>`.
+/// The newest record of a run sent in full to a client. Written `<run id>:<record>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor {
-    /// The run that the record is of.
+    /// The run of the record.
     pub run: RunId,
     /// The number of the record, as the journal counts.
     pub record: u64,
 }
 
 impl Cursor {
-    /// Reads a `Last-Event-ID`. `None` for anything that we never wrote.
+    /// Parses a `Last-Event-ID`; `None` for any text that is not a cursor.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (run, record) = text.trim().rsplit_once(':')?;

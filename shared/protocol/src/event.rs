@@ -1,7 +1,6 @@
-//! The public events: what clients of Djinn's own protocol are sent, as types of their own.
+//! The public events of Djinn's own protocol, as separate types.
 //!
-//! Each is made from a stored entry by hand, so a new member of an entry is private until somebody
-//! shows it here.
+//! Each event is created explicitly from a stored entry, so new fields of an entry stay private by default.
 
 mod entry;
 mod file;
@@ -304,7 +303,7 @@ pub struct PublicFailure<'a> {
 }
 
 impl<'a> PublicFailure<'a> {
-    /// What clients see of a failure.
+    /// Returns the public form of a failure.
     #[must_use]
     pub fn new(failure: &'a Failure) -> Self {
         Self { code: failure.code, detail: &failure.detail }

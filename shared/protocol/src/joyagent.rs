@@ -1,9 +1,9 @@
-//! JoyAgent's raw protocol, as `POST /AutoAgent` speaks it.
+//! JoyAgent's raw protocol, as in `POST /AutoAgent`.
 //!
-//! One JSON object an event; text arrives as deltas, then whole with `isFinal: true`, which replaces
-//! the deltas. `data:heartbeat` keeps the connection open. The original never ends a message twice;
-//! here an `isFinal: true` may come early with the text so far (empty after a failed attempt), and
-//! deltas go on from there: that is how this protocol can take text back.
+//! Each event is a JSON object. Text arrives as deltas, then whole with `isFinal: true` in place of the
+//! deltas. `data:heartbeat` keeps the connection open. The original sends a single `isFinal: true` per
+//! message. Here an early `isFinal: true` may replace the text so far (empty after a failed attempt), and
+//! deltas continue after the new text. This is the only way to retract text in this protocol.
 
 mod call;
 mod code;
@@ -44,14 +44,15 @@ pub use event::AgentResponse;
 pub use human_request::ToolSchemas;
 pub use raw::JoyAgent;
 
-/// Steps of a plan that is shown again whenever one of them moves on.
+/// Maximum steps of a plan shown again after every change of a step.
 const MAX_SHOWN_STEPS: usize = 100;
 
-/// Turns entries and previews into raw events. Shared with the UI's projection, which wraps them.
+/// The translation of entries and previews into raw events. Shared with the UI's projection, an envelope
+/// around raw events.
 pub struct Translator {
     run: RunId,
     request: RequestId,
-    /// The label of the question that the run answers, which that of a later message is not.
+    /// The label of the run's question; a later message has another label.
     question_label: RequestId,
     links: SessionLinks,
     language: Language,
@@ -65,27 +66,28 @@ pub struct Translator {
     calls: BTreeMap<(Path, CallId), CallView>,
     /// The roles of a task's tools.
     employees: BTreeMap<Path, BTreeMap<String, String>>,
-    /// The agents that were called and whose runs may still be shown.
+    /// The called agents with runs that may still be shown.
     agents: BTreeMap<Path, String>,
-    /// The reports that are being written, by the runs that write them.
+    /// The reports in progress, by path.
     reports: BTreeMap<Path, Report>,
-    /// The searches under way, by the runs that search.
+    /// The searches in progress, by path.
     searches: BTreeMap<Path, SearchReport>,
-    /// Where the newest file of each name is shown, of those that the run is known to have.
+    /// The URL of the newest known file by name.
     file_urls: BTreeMap<String, String>,
-    /// The plan as this client knows it.
+    /// The plan shown to this client.
     plan: Option<Plan>,
-    /// The tasks at work and what they are to do, in the order they began.
+    /// The tasks at work with their descriptions, in order of start.
     tasks: Vec<(TaskId, String)>,
-    /// What was asked and not answered.
+    /// The open human requests.
     open_requests: BTreeMap<HumanRequestId, HumanRequest>,
     schemas: Option<ToolSchemas>,
-    /// The models that others answer for, as far as that was said, and why.
+    /// The announced fallback models, with the reason.
     announced_fallbacks: BTreeSet<(String, ErrorCode)>,
 }
 
 impl Translator {
-    /// A translator for one connection. It speaks the language of the question, or else this one.
+    /// Creates a translator for one connection. Texts use the language of the question, by default
+    /// `language`.
     #[must_use]
     pub fn new(run: RunId, request: RequestId, links: SessionLinks, language: Language) -> Self {
         Self {
@@ -114,7 +116,7 @@ impl Translator {
         }
     }
 
-    /// The same, which says of each argument that people may change what its tool's schema says.
+    /// Adds descriptions from tool schemas to the arguments that users may change.
     #[must_use]
     pub fn with_schemas(self, schemas: ToolSchemas) -> Self {
         Self { schemas: Some(schemas), ..self }
@@ -148,8 +150,8 @@ impl Translator {
         events
     }
 
-    /// Puts an event where the page shows what happens in the run that a path leads to: in the lane of the
-    /// task at the path's beginning, or the run's own, under the name of the agent that was called.
+    /// Places an event on the page: in the lane of the task at the start of the path, or in the root's own
+    /// lane, under the name of the called agent.
     fn place_event(&self, event: &mut AgentResponse, path: &Path) {
         event.lane = event.lane.take().or_else(|| lane_of(path));
         event.digital_employee =
@@ -194,7 +196,7 @@ impl Translator {
                 self.forget_requests(&entry.path, Some(call));
                 self.complete_call(entry, call, outcome)
             }
-            // The page has room for one plan.
+            // The page shows a single plan.
             Event::PlanChanged { .. } | Event::StepChanged { .. } if !entry.path.is_root() => {
                 Vec::new()
             }
@@ -216,7 +218,7 @@ impl Translator {
         }
     }
 
-    /// What is said when the response ends before the run.
+    /// Returns the event for the end of the response before the end of the run.
     #[must_use]
     pub fn hand_over(&self, at_ms: i64) -> AgentResponse {
         let still_working = Wording::StillWorking.text(self.language);
@@ -226,7 +228,7 @@ impl Translator {
         event
     }
 
-    /// What a client is sent first that begins here: the plan, and the tasks at work.
+    /// Returns the first events for a late client: the plan, and the tasks at work.
     #[must_use]
     pub fn begin_late(&self, at_ms: i64) -> Vec<AgentResponse> {
         let plan = self.plan.iter().map(|plan| self.plan_event("plan", plan, at_ms));
@@ -268,7 +270,7 @@ impl Translator {
     }
 }
 
-/// The task in whose lane is shown what happens in the run that this path leads to.
+/// Returns the task with the lane for the run at this path.
 fn lane_of(path: &Path) -> Option<TaskId> {
     path.split_first()?.0.task().cloned()
 }

@@ -1,8 +1,8 @@
-//! The protocol of JoyAgent's web UI, as `POST /web/api/v1/gpt/queryAgentStreamIncr` speaks it:
-//! every raw event wrapped into an envelope, grouped by task.
+//! The protocol of JoyAgent's web UI, as in `POST /web/api/v1/gpt/queryAgentStreamIncr`: every raw event in
+//! an envelope, grouped by task.
 //!
-//! The UI reads nothing but such envelopes and stays locked until one says `finished: true` with an
-//! `eventData`; errors are therefore final `result` events too.
+//! The UI reads only envelopes, and stays locked until an envelope with `finished: true` and an `eventData`.
+//! So errors are also sent as final `result` events.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,28 +21,28 @@ use djinn_core::id::TaskId;
 use djinn_core::language::Language;
 use djinn_core::settings::Mode;
 
-/// The UI's projection. In ReAct all events share one task id and there are no `task` events: the
-/// UI shows the first group only. In Plan-Solve each task has a group of its own, opened by its
-/// `task` event; what the planner says belongs to none.
+/// The UI's projection. In ReAct all events share one task id, without `task` events, because the UI shows
+/// only the first group. In Plan-Solve each task has a group, opened by its `task` event; the planner's text
+/// has no group.
 pub struct JoyAgentUi {
     translator: Translator,
     task_order: u64,
     message_order: BTreeMap<&'static str, u64>,
     totals: UsageTotals,
-    /// The newest task: what has no group of its own and needs one goes there.
+    /// The newest task: the group for events without their own group.
     lane: Option<TaskId>,
-    /// What was thought about the plan so far.
+    /// The thoughts about the plan so far.
     thoughts: Thoughts,
-    /// The number of times that each report of a search was taken back.
+    /// The number of retractions of each search report.
     retracted_reports: BTreeMap<String, u32>,
 }
 
-/// The UI has one place for all that is thought about the plan: whole texts replace all that stands
-/// there. Those that are too old to stand there are not kept.
+/// The UI's single place for thoughts about the plan: a whole text replaces all text there. Thoughts too old
+/// to be shown are dropped.
 #[derive(Default)]
 struct Thoughts(Vec<(String, Option<String>)>);
 
-/// Bytes of what was thought about the plan; the oldest thoughts are left out.
+/// Maximum bytes of thoughts about the plan; the oldest thoughts are dropped.
 const MAX_THOUGHTS: usize = 64 * 1024;
 
 /// The blank line between two thoughts.
@@ -55,7 +55,7 @@ struct UsageTotals {
 }
 
 impl JoyAgentUi {
-    /// Wraps what `translator` makes of the run.
+    /// Creates the UI's projection of `translator`'s events.
     #[must_use]
     pub fn new(translator: Translator) -> Self {
         Self {
@@ -75,9 +75,10 @@ impl JoyAgentUi {
                 let event = self.thoughts.merge_event(event);
                 self.data_without_task(&event, &without_nulls(json!(event)))
             }
-            // In a lane it would be a chip, named after the last step that is done: not the lane's.
+            // In a lane the UI would show a chip under the name of the last completed step, not the lane's
+            // step.
             "plan" => self.data_without_task(event, &json!(event.plan)),
-            // The UI knows nothing of these, and passes over what is no task's.
+            // The UI ignores these types and events without a task.
             "human_feedback_request"
             | "parameter_modification_request"
             | "human_feedback_answered" => {
@@ -93,7 +94,7 @@ impl JoyAgentUi {
         Frame::Data { event: None, data: envelope.to_string() }
     }
 
-    /// What belongs to no task.
+    /// Returns the data of an event without a task.
     fn data_without_task(&mut self, event: &AgentResponse, result_map: &Value) -> Value {
         json!({
             "messageId": event.message_id,
@@ -125,7 +126,7 @@ impl JoyAgentUi {
         })
     }
 
-    /// A report that was taken back begins under another id: to the text of the first one the page would only add.
+    /// Gives a retracted report another id, because the UI would append to the first text.
     fn restart_report<'a>(&mut self, event: &'a AgentResponse) -> Cow<'a, AgentResponse> {
         let has_answer =
             event.message_type == "deep_search" && event.result_map.get("answer").is_some();
@@ -159,7 +160,7 @@ impl JoyAgentUi {
     }
 }
 
-/// The page shows the bytes of a file that it has no viewer for as text: an image is shown in Markdown.
+/// Shows an image as Markdown, because the UI shows the bytes of files without a viewer as text.
 fn show_image(event: &AgentResponse) -> Cow<'_, AgentResponse> {
     let file = event.result_map.pointer("/fileInfo/0").filter(|_| event.message_type == "file");
     let text = |member: &str| file?.get(member)?.as_str();
@@ -206,7 +207,7 @@ impl Projection for JoyAgentUi {
     }
 
     fn hand_over(&mut self, _: Option<&Cursor>, at_ms: i64) -> Vec<Frame> {
-        // This client cannot resume: its question ends here, and `continue` is the next one.
+        // This client cannot resume: the question ends here, and the user continues with `continue`.
         let event = self.translator.hand_over(at_ms);
         vec![self.wrap_event(&event)]
     }
@@ -231,7 +232,7 @@ impl Projection for JoyAgentUi {
 }
 
 impl Thoughts {
-    /// The event as it belongs to what was thought before.
+    /// Returns the event merged with earlier thoughts.
     fn merge_event(&mut self, event: &AgentResponse) -> AgentResponse {
         let (id, text) = (&event.message_id, event.plan_thought.clone().unwrap_or_default());
         let place = self.0.iter().position(|(known, _)| known == id);
@@ -252,7 +253,7 @@ impl Thoughts {
         event
     }
 
-    /// Drops what cannot be shown any more, whatever is said next.
+    /// Drops the thoughts too old to be shown again.
     fn drop_oldest(&mut self) {
         let mut room = MAX_THOUGHTS;
         for (_, text) in self.0.iter_mut().rev().skip(1) {
@@ -263,7 +264,7 @@ impl Thoughts {
         }
     }
 
-    /// All of it, without the oldest if it is too long, and without those that are void.
+    /// Returns the newest thoughts up to the maximum, without void texts.
     fn to_text(&self) -> String {
         let mut room = MAX_THOUGHTS;
         let newest = self.0.iter().rev().map_while(|(_, text)| {
@@ -273,7 +274,7 @@ impl Thoughts {
         });
         let mut shown: Vec<&str> = newest.collect();
         match (shown.is_empty(), shown.len() < self.0.len()) {
-            // One that is too long by itself stands alone.
+            // A single thought above the maximum is kept alone.
             (true, _) => shown.extend(self.0.last().and_then(|(_, text)| text.as_deref())),
             (false, true) => shown.push("…"),
             (false, false) => {}
@@ -284,7 +285,7 @@ impl Thoughts {
     }
 }
 
-/// The only event of a request that was refused: what this client needs to unlock its input.
+/// Returns the only event of a rejected request, required by the UI to unlock the input.
 #[must_use]
 pub fn refusal_frame(request: &str, failure: &Failure, language: Language, at_ms: i64) -> String {
     let text = failure.sentence(language);
@@ -307,7 +308,7 @@ pub fn refusal_frame(request: &str, failure: &Failure, language: Language, at_ms
     format!("data:{envelope}\n\n")
 }
 
-/// What every envelope of a question says.
+/// The fields common to every envelope of a question.
 struct EnvelopeHeader<'a> {
     request: &'a str,
     agent_type: u8,
@@ -345,7 +346,7 @@ impl EnvelopeHeader<'_> {
     }
 }
 
-/// The original's aggregator drops nulls when it encodes an event again.
+/// Removes nulls, like the original's aggregator.
 fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(members) => Value::Object(

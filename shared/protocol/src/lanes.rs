@@ -1,8 +1,8 @@
-//! What one connection was shown of each run of a tree, and what waits for its turn.
+//! The state of each run of a tree on one connection, and the content out of turn.
 //!
-//! What runs below the root do comes early from several writers, so it comes in no order, and some of it not at all:
-//! entries are shown in theirs, and a piece of a message after all that stands before it. What is known
-//! to be missing is told to whoever can read it where it does not get lost.
+//! Entries of runs below the root arrive early from several writers, unordered and with gaps. Entries are
+//! shown in order, and a preview after all entries before. Known gaps are reported, so that the caller can
+//! read the journal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,66 +11,66 @@ use crate::preview::{EarlyEntry, OpenText, Preview, TextKind};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{MessageId, MessageKey, Path};
 
-/// Bytes of early entries that wait for one before them, or for room. Of more, those that are furthest
-/// from their turn are dropped, and missing then.
+/// Maximum bytes of waiting early entries. Beyond the maximum, the entries furthest from their turn are
+/// dropped, and count as missing.
 const MAX_WAITING_BYTES: usize = 1024 * 1024;
 
-/// The first entry of a run that a client misses.
+/// The first missing entry of a run on a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingEntry {
     /// The path of the run.
     pub path: Path,
-    /// The place among the entries of its journal.
+    /// The index among the entries of the run's journal.
     pub nth: u64,
     /// True if the run has ended: then the entry is in its journal.
     pub is_recorded: bool,
 }
 
-/// The lanes of one connection: one of each run of the tree.
+/// The lanes of one connection, a lane for each run of the tree.
 #[derive(Default)]
 pub(super) struct Lanes {
     lanes: BTreeMap<Path, Lane>,
-    /// Messages whose previews no longer matter.
+    /// Complete messages, with previews no longer needed.
     completed: BTreeSet<MessageKey>,
-    /// Attempts that are void, and all before them.
+    /// The newest void attempt of each message; all earlier attempts are void too.
     void_attempts: BTreeMap<MessageKey, u32>,
-    /// The newest attempts that were shown.
+    /// The newest shown attempt of each message.
     shown_attempts: BTreeMap<MessageKey, u32>,
-    /// Bytes of the entries that wait.
+    /// Total bytes of the waiting entries.
     waiting_bytes: usize,
 }
 
 #[derive(Default)]
 struct Lane {
     stage: LaneStage,
-    /// How many of a child's entries were shown while it was at work.
+    /// The number of a child's entries shown while at work.
     shown_count: u64,
-    /// How many it has at least, as far as anybody told.
+    /// The minimum number of the child's entries, from all reports so far.
     known_count: u64,
-    /// Set once its end has come: then all its entries are in its journal.
+    /// True once the child's end has arrived: then all entries are in the child's journal.
     has_ended: bool,
-    /// Entries that wait for their turn, and their sizes in bytes.
+    /// The waiting entries by index, with their sizes in bytes.
     waiting_entries: BTreeMap<u64, (EarlyEntry, usize)>,
-    /// Whether more entries of the newest record are on their way.
+    /// True if more entries of the newest record will follow.
     is_in_record: bool,
     turns: TurnTracker,
-    /// The newest message that came before its turn.
+    /// The newest message out of turn.
     waiting_text: Option<WaitingText>,
 }
 
-/// Where a child stands for this connection.
+/// The state of a child on this connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum LaneStage {
-    /// The record that begins it was not shown.
+    /// The start of the child was not shown.
     #[default]
     Unknown,
-    /// It is at work.
+    /// The child is at work.
     Running,
-    /// It has ended, and all of it was shown.
+    /// The child has ended, and all entries were shown.
     Complete,
 }
 
-/// A text that waits.
+/// A waiting text.
 struct WaitingText {
     message: MessageKey,
     text: OpenText,
@@ -78,7 +78,7 @@ struct WaitingText {
 }
 
 impl Lanes {
-    /// Takes an entry that is being shown.
+    /// Applies an entry on display.
     pub(super) fn apply_entry(&mut self, entry: &Entry) {
         self.lane_mut(&entry.path).turns.apply_event(&entry.event);
         match &entry.event {
@@ -119,8 +119,8 @@ impl Lanes {
         }
     }
 
-    /// Keeps an entry of a child at work until all before it were shown; one that was shown, or is
-    /// shown with its child's end, is dropped.
+    /// Keeps an entry of a child at work until all earlier entries were shown. An entry already shown, or of
+    /// an ended child, is dropped.
     pub(super) fn add_early_entry(&mut self, early: &EarlyEntry) {
         if early.entry.path.is_root() {
             return;
@@ -156,7 +156,7 @@ impl Lanes {
             dropped.map_or(0, |(_, (_, bytes))| self.waiting_bytes.saturating_sub(bytes));
     }
 
-    /// The next entry that can be shown now, counted as shown.
+    /// Takes the next entry in turn, and counts the entry as shown.
     pub(super) fn take_next_entry(&mut self) -> Option<Entry> {
         let path = self.next_lane()?.clone();
         let lane = self.lanes.get_mut(&path)?;
@@ -167,13 +167,14 @@ impl Lanes {
         Some(early.entry)
     }
 
-    /// Whether anything that waited can be shown now.
+    /// Returns true if waiting content can be shown now.
     pub(super) fn has_ready(&self) -> bool {
         let has_text = |(path, lane): (&Path, &Lane)| lane.ready_text(!path.is_root()).is_some();
         self.next_lane().is_some() || self.lanes.iter().any(has_text)
     }
 
-    /// The run whose next entry can be shown now. The end of a run below waits until all that it did was shown.
+    /// Returns the run with the next entry in turn. The end of a run below waits until all its entries were
+    /// shown.
     fn next_lane(&self) -> Option<&Path> {
         let is_shown = |(ended, count): (Path, u64)| {
             self.lanes.get(&ended).map_or(0, |lane| lane.shown_count) >= count
@@ -184,8 +185,7 @@ impl Lanes {
         self.lanes.iter().find(|(_, lane)| can_show(lane)).map(|(path, _)| path)
     }
 
-    /// The children at work that have done more than was told, and the place of the first entry that is
-    /// missing.
+    /// Returns the children at work with missing entries, each with the index of the first.
     pub(super) fn missing_entries(&self) -> impl Iterator<Item = MissingEntry> {
         let below = self.lanes.iter().filter(|(path, _)| !path.is_root());
         below.filter(|(_, lane)| lane.misses_next()).map(|(path, lane)| MissingEntry {
@@ -195,19 +195,19 @@ impl Lanes {
         })
     }
 
-    /// The runs below the root that are at work.
+    /// Returns the paths of the runs below the root at work.
     pub(super) fn lanes_at_work(&self) -> impl Iterator<Item = &Path> {
         let below = self.lanes.iter().filter(|(path, _)| !path.is_root());
         below.filter(|(_, lane)| lane.stage == LaneStage::Running).map(|(path, _)| path)
     }
 
-    /// Somebody knows that there is an entry at this place.
+    /// Marks an entry as existing, so that the entry counts as missing until received.
     pub(super) fn expect_entry(&mut self, path: &Path, nth: u64) {
         let lane = self.lane_mut(path);
         lane.known_count = lane.known_count.max(nth + 1);
     }
 
-    /// A child has ended, and what it did is being shown: nothing of it is early any more.
+    /// Closes the lane of an ended child; its entries are no longer early.
     pub(super) fn close_lane(&mut self, path: &Path) {
         let lane = self.lane_mut(path);
         (lane.stage, lane.waiting_text) = (LaneStage::Complete, None);
@@ -215,14 +215,13 @@ impl Lanes {
         self.waiting_bytes -= dropped.values().map(|(_, bytes)| bytes).sum::<usize>();
     }
 
-    /// How many entries of each child at work were shown.
+    /// Returns the number of shown entries of each child.
     pub(super) fn shown_counts(&self) -> BTreeMap<Path, u64> {
         let below = self.lanes.iter().filter(|(path, _)| !path.is_root());
         below.map(|(path, lane)| (path.clone(), lane.shown_count)).collect()
     }
 
-    /// The piece, if it can be shown now. One that comes before its turn waits, and one that no longer
-    /// matters is dropped.
+    /// Returns the preview if in turn. An early preview waits, and an obsolete preview is dropped.
     pub(super) fn admit_preview(&mut self, preview: &Preview) -> Option<Preview> {
         if self.is_late(preview) {
             return None;
@@ -236,7 +235,7 @@ impl Lanes {
         None
     }
 
-    /// The texts that have waited and can be shown now.
+    /// Returns the waiting texts now in turn.
     pub(super) fn take_ready_previews(&mut self) -> Vec<Preview> {
         let mut waited = Vec::new();
         for (path, lane) in &mut self.lanes {
@@ -248,8 +247,7 @@ impl Lanes {
         pieces.iter().filter_map(|piece| self.admit_preview(piece)).collect()
     }
 
-    /// Whether a piece is of a complete message, a void attempt, or a child that the client had to its
-    /// end, perhaps on an earlier connection.
+    /// Returns true if a preview belongs to a complete message, a void attempt, or an ended child.
     fn is_late(&self, preview: &Preview) -> bool {
         let key = preview.message_key();
         let lane = self.lanes.get(&preview.path);
@@ -263,8 +261,8 @@ impl Lanes {
         self.lanes.entry(path.clone()).or_default()
     }
 
-    /// A run has ended. Of one below a child that is at work it is remembered how much was shown: the rest is
-    /// shown with that child's end. With the end of a child of the root, all below it was shown.
+    /// Ends the lane of a run and of all runs below. For a run below a child at work, the number of shown
+    /// entries is kept, because the rest is shown at the child's end.
     fn end_lane(&mut self, ended: &Path, is_last_word: bool) {
         let below = self.lanes.iter_mut().filter(|(path, _)| path.is_within(ended));
         for (_, lane) in below {
@@ -279,14 +277,14 @@ impl Lanes {
 }
 
 impl Lane {
-    /// The entry whose turn it is, if it has come.
+    /// Returns the entry in turn, if received.
     fn next_entry(&self) -> Option<&Entry> {
         let next = self.waiting_entries.get(&self.shown_count);
         next.filter(|_| self.stage == LaneStage::Running).map(|(early, _)| &early.entry)
     }
 
-    /// Whether there is an entry that was not told: one behind it came, or it ends a record that has
-    /// begun, or a text is written that comes after it.
+    /// Returns true if the next entry is missing: a later entry exists, a record is incomplete, or a later
+    /// text has started.
     fn misses_next(&self) -> bool {
         let waits = self.waiting_text.is_some() && self.ready_text(true).is_none();
         self.stage == LaneStage::Running
@@ -294,19 +292,19 @@ impl Lane {
             && (self.known_count > self.shown_count || self.is_in_record || waits)
     }
 
-    /// The text that has waited, if it can be shown now.
+    /// Returns the waiting text, if in turn.
     fn ready_text(&self, is_task: bool) -> Option<&WaitingText> {
         let waiting = self.waiting_text.as_ref()?;
         self.is_ready_for(&waiting.message.message, is_task).then_some(waiting)
     }
 
-    /// Whether a piece of this message would stand where it belongs.
+    /// Returns true if all entries before this message were shown.
     fn is_ready_for(&self, message: &MessageId, is_task: bool) -> bool {
         let has_begun = !is_task || self.stage != LaneStage::Unknown;
         has_begun && !self.is_in_record && self.turns.has_reached(message)
     }
 
-    /// Keeps a piece. Of a message that a newer one follows the whole is on its way.
+    /// Keeps a preview. Previews of older messages are dropped, because their complete message will follow.
     fn hold_preview(&mut self, preview: &Preview) {
         let (message, at_ms) = (preview.message_key(), preview.at_ms);
         let turn = preview.message.turn_number();
@@ -322,7 +320,7 @@ impl Lane {
     }
 }
 
-/// The run that ended with this entry, and the number of its entries, if it is known.
+/// Returns the run ended by this entry, with its number of entries, if known.
 fn ended_run(entry: &Entry) -> Option<(Path, u64)> {
     let Event::ChildEnded { child, entry_count: Some(count), .. } = &entry.event else {
         return None;
@@ -331,7 +329,7 @@ fn ended_run(entry: &Entry) -> Option<(Path, u64)> {
 }
 
 impl WaitingText {
-    /// All of it, as pieces.
+    /// Returns the whole text as previews.
     fn to_previews(&self) -> Vec<Preview> {
         let piece = |kind| Preview {
             path: self.message.path.clone(),

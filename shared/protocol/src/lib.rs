@@ -1,7 +1,7 @@
-//! What clients see of a run, and nothing else: no I/O, no clock, no chance, no async.
+//! The client view of a run: no I/O, no clock, no randomness, no async.
 //!
-//! A projection is a pure fold over the entries and previews of one connection, in one file; a
-//! protocol's strings appear in its file and nowhere else.
+//! A projection is a pure fold over the entries and previews of one connection, in its own file. A protocol's
+//! strings appear only there.
 
 pub mod audit;
 pub mod body;

@@ -1,4 +1,4 @@
-//! Where a client finds a file, and where people may answer.
+//! URLs of files, and links for human responses.
 
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
@@ -7,33 +7,32 @@ use djinn_core::file::ProductFile;
 use djinn_core::human::HumanRequest;
 use djinn_core::id::SessionName;
 
-/// Makes the URLs of a session's files, and of what its run asks. `preview` and `download` are sibling paths, because the
-/// original UI turns one into the other by replacing the first `preview` in the URL.
+/// The URLs of a session's files and human requests. `preview` and `download` are sibling paths, because the
+/// original UI replaces the first `preview` in a URL by `download`.
 #[derive(Debug, Clone)]
 pub struct SessionLinks {
     base: String,
     session: SessionName,
     response_links: Option<ResponseLinks>,
     file_links: Option<FileLinks>,
-    /// The newest moment that is known of.
+    /// The newest known time.
     at_ms: i64,
 }
 
-/// Makes the tokens by which whoever has one can open one content of a file. They are made anew for each
-/// client and kept nowhere.
+/// The tokens of file links: any holder of a link can open one content of a file. Tokens are created for each
+/// client and never stored.
 #[derive(Clone)]
 pub struct FileLinks {
     base: String,
     make: Arc<MakeToken>,
 }
 
-/// A file, and the moment at which its link is handed out, Unix milliseconds.
+/// Creates the token for a file and the time of the link, Unix milliseconds.
 type MakeToken = dyn Fn(&ProductFile, i64) -> Option<String> + Send + Sync;
 
 impl FileLinks {
-    /// Links that begin with `base` and hold tokens as `make` makes them: letters, digits, `.`, `-` and `_`, and
-    /// always the same for the same arguments. Files that it makes none for have the links of those who are
-    /// known.
+    /// Creates links that start with `base` and contain tokens from `make`: letters, digits, `.`, `-` and
+    /// `_`. `make` must be deterministic. Files without a token get links that require credentials.
     pub fn new(
         base: impl Into<String>,
         make: impl Fn(&ProductFile, i64) -> Option<String> + Send + Sync + 'static,
@@ -48,23 +47,23 @@ impl fmt::Debug for FileLinks {
     }
 }
 
-/// Makes the link by which whoever has it can answer one thing that is asked. It is made anew for each
-/// client and kept nowhere.
+/// The links to human requests: any holder of a link can respond to one request. Links are created for each
+/// client and never stored.
 #[derive(Clone)]
 pub struct ResponseLinks(Arc<MakeResponseLink>);
 
-/// What is asked, and the moment at which, Unix milliseconds.
+/// Creates the link for a request and its time, Unix milliseconds.
 type MakeResponseLink = dyn Fn(&HumanRequest, i64) -> Option<String> + Send + Sync;
 
 impl ResponseLinks {
-    /// Links as `make` makes them; the same arguments must always give the same link.
+    /// Creates links by `make`; equal arguments must return equal links.
     pub fn new(
         make: impl Fn(&HumanRequest, i64) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(make))
     }
 
-    /// Where something that was asked at this moment, Unix milliseconds, can be answered.
+    /// Returns the link to a request made at this time, Unix milliseconds.
     #[must_use]
     pub fn response_link(&self, ask: &HumanRequest, at_ms: i64) -> Option<String> {
         (self.0)(ask, at_ms)
@@ -78,33 +77,33 @@ impl fmt::Debug for ResponseLinks {
 }
 
 impl SessionLinks {
-    /// `base` is the origin the client reached us at, without a slash at its end; `session` is what
-    /// this client calls the session.
+    /// Creates links from `base`, the origin used by the client, without a final slash, and `session`, the
+    /// client's name of the session.
     #[must_use]
     pub fn new(base: impl Into<String>, session: impl Into<SessionName>) -> Self {
         let (base, session) = (base.into(), session.into());
         Self { base, session, response_links: None, file_links: None, at_ms: 0 }
     }
 
-    /// The same, whose links to files are good without credentials, as of this moment, Unix milliseconds.
+    /// Adds file links without credentials, created at this time, Unix milliseconds.
     #[must_use]
     pub fn with_file_links(self, files: FileLinks, now_ms: i64) -> Self {
         Self { file_links: Some(files), at_ms: now_ms, ..self }
     }
 
-    /// Has the links that are made from here on be those of this moment, Unix milliseconds, unless they are of
-    /// a later one: a connection may last for days.
+    /// Sets the time of later links to this time, Unix milliseconds, unless already later: a connection may
+    /// last for days.
     pub fn advance_to(&mut self, at_ms: i64) {
         self.at_ms = self.at_ms.max(at_ms);
     }
 
-    /// The same, which also lead to what is asked.
+    /// Adds links to human requests.
     #[must_use]
     pub fn with_response_links(self, answers: ResponseLinks) -> Self {
         Self { response_links: Some(answers), ..self }
     }
 
-    /// Where something that was asked at this moment can be answered without credentials, if anywhere.
+    /// Returns the link for responses without credentials to a request made at this time, if configured.
     #[must_use]
     pub fn response_link(&self, ask: &HumanRequest, at_ms: i64) -> Option<String> {
         self.response_links.as_ref()?.response_link(ask, at_ms)

@@ -1,31 +1,30 @@
-//! How clients ask for a mode: each says itself which requests it takes, and by which numbers and words it is
-//! known.
+//! The modes of a run, and their names and numbers in requests.
 
 use djinn_core::settings::Mode;
 
-/// What a request says of its mode.
+/// The mode field of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModeRequest<'a> {
-    /// A word of our own protocol; without it the default.
+    /// A word of our own protocol; `None` selects the default.
     Word(Option<&'a str>),
-    /// JoyAgent's number of an agent; without it the default.
+    /// JoyAgent's agent number; `None` selects the default.
     AgentType(Option<i64>),
-    /// Whether JoyAgent's page is to think deeply.
+    /// The `deepThink` flag of JoyAgent's page.
     DeepThink(bool),
 }
 
-/// What one mode is known by.
+/// The names and numbers of one mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModeSupport {
-    /// Which mode it is.
+    /// The mode itself, as settings name it.
     pub mode: Mode,
-    /// Its word in our own protocol.
+    /// The mode's word in our own protocol.
     pub word: &'static str,
     /// `agentType` of JoyAgent's protocol.
     pub agent_type: u8,
-    /// Its name for people.
+    /// The mode's display name for users.
     pub title: &'static str,
-    /// Whether JoyAgent's page asks for it by `deepThink`.
+    /// True if JoyAgent's page selects the mode by `deepThink`.
     pub deep_think: bool,
 }
 
@@ -48,7 +47,7 @@ pub const MODES: [ModeSupport; 2] = [
 ];
 
 impl ModeSupport {
-    /// Whether it takes this request.
+    /// Returns true if the request selects this mode.
     #[must_use]
     pub fn supports(&self, request: ModeRequest<'_>) -> bool {
         let is_default = self.mode == Mode::default();
@@ -69,7 +68,7 @@ pub fn agent_type_of(mode: Mode) -> u8 {
     support.map_or(0, |support| support.agent_type)
 }
 
-/// The mode that takes a request, if any does.
+/// Returns the mode selected by a request, if any.
 #[must_use]
 pub fn find_mode(request: ModeRequest<'_>) -> Option<Mode> {
     MODES.iter().find(|support| support.supports(request)).map(|support| support.mode)

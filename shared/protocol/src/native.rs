@@ -1,8 +1,7 @@
-//! Djinn's own protocol: the public events, pieces of messages with their offsets, and what tools say while
-//! they work.
+//! Djinn's own protocol: the public events, previews with their offsets, and tool output.
 //!
-//! `event:` is the event's name, or `preview`, `progress` or `run.handed_over`; `data:` is one JSON object.
-//! A client keeps previews by (message, attempt, kind, offset) and replaces them by the
+//! `event:` is the event's name, or `preview`, `progress` or `run.handed_over`; `data:` is one JSON object. A
+//! client keeps previews by (message, attempt, kind, offset), and replaces previews by the
 //! `message.completed` that follows.
 
 use djinn_core::entry::Entry;
@@ -28,7 +27,7 @@ impl NativeProjection {
         Self { links, names_people: true }
     }
 
-    /// The same for a client who is not told who said what.
+    /// Removes users' names, for clients that may not see names.
     #[must_use]
     pub fn without_names(self) -> Self {
         Self { names_people: false, ..self }
@@ -86,7 +85,7 @@ impl Projection for NativeProjection {
     fn resume(&mut self) {}
 
     fn has_large_frames(&self) -> bool {
-        // A frame is 150 bytes, and who watches a model write sees each word when it comes.
+        // A frame has only 150 bytes, so previews are sent unmerged and users see every word on arrival.
         false
     }
 
@@ -95,8 +94,8 @@ impl Projection for NativeProjection {
     }
 }
 
-/// What is sent is written at once, since there may be a frame for every word. It has no key that is no
-/// text, which is all that could fail.
+/// Serializes directly, because there may be a frame for every word. Serialization cannot fail: all keys are
+/// strings.
 fn to_json(shown: &impl Serialize) -> String {
     serde_json::to_string(shown).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Text as it is being written: not journaled, may be lost, always followed by the whole.
+//! Text in progress: not journaled, possibly lost, always followed by the complete text.
 
 use djinn_core::entry::Entry;
 use djinn_core::id::{MessageId, MessageKey, Path};
@@ -17,42 +17,42 @@ pub enum TextKind {
     Reasoning,
 }
 
-/// A piece of an unfinished message. Applied by offset: a piece that starts within the text known
-/// so far extends it, one that starts behind its end is ignored, and a higher attempt starts over.
+/// A piece of an unfinished message. A piece that starts within the known text extends the text, and a piece
+/// after a gap is ignored. A higher attempt starts over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preview {
-    /// The way to the run that writes it.
+    /// The path of the run with the message.
     #[serde(default, skip_serializing_if = "Path::is_root")]
     pub path: Path,
     /// The message being written.
     pub message: MessageId,
-    /// Which attempt at it, from 1.
+    /// The attempt, from 1.
     pub attempt: u32,
-    /// Which of its texts.
+    /// The kind of text.
     pub kind: TextKind,
-    /// Where the piece starts, in bytes of UTF-8.
+    /// The piece's start, in bytes of UTF-8.
     pub offset: u64,
-    /// The text that the piece adds at `offset`.
+    /// The text at `offset`.
     pub text: String,
-    /// When it was written, Unix milliseconds.
+    /// The time of the piece, Unix milliseconds.
     pub at_ms: i64,
 }
 
-/// What viewers are shown before the journal they read has it, or beside it. May be lost; what follows in
-/// the journal of the run holds all that matters of it.
+/// An item shown to viewers before or beside the journal. May be lost; the run's journal contains all lasting
+/// content.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Live {
-    /// An entry of a child that is at work.
+    /// An entry of a child at work.
     Entry(Box<EarlyEntry>),
     /// A piece of an unfinished message.
     Preview(Preview),
-    /// What a tool says while it works.
+    /// The output of a tool at work.
     Progress(CallProgress),
 }
 
 impl Live {
-    /// The way to the run that it comes from.
+    /// Returns the path of the item's run.
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
@@ -63,27 +63,27 @@ impl Live {
     }
 }
 
-/// An entry of a child's journal, as it stands in the history of its run once the child has ended.
+/// An entry of a child's journal, in the form of the run's history after the child's end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EarlyEntry {
-    /// Its place among the child's entries, from 0: one is shown after those before it.
+    /// The index among the child's entries, from 0; entries are shown in order.
     pub index: u64,
-    /// Whether it is the last of its record: what a model writes next comes after it.
+    /// True for the last entry of its record; the model's next text follows the record.
     #[serde(default)]
     pub ends_record: bool,
-    /// The entry as it will stand in the history of the run.
+    /// The entry, as later in the history of the run.
     pub entry: Entry,
 }
 
 impl Preview {
-    /// The message it is a piece of.
+    /// Returns the key of the piece's message.
     #[must_use]
     pub fn message_key(&self) -> MessageKey {
         MessageKey { path: self.path.clone(), message: self.message.clone() }
     }
 }
 
-/// The text of one unfinished message as far as one reader knows it.
+/// The text of an unfinished message, as known by one reader.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenText {
     attempt: u32,
@@ -91,25 +91,25 @@ pub struct OpenText {
     reasoning: String,
 }
 
-/// What a piece changed.
+/// The change made by a piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TextChange {
     /// This was added at the end.
     Appended(String),
-    /// A new attempt began; this is all of its text known so far.
+    /// A new attempt started, with this text so far.
     Restarted(String),
     /// Nothing: known already, or a piece in between is missing.
     Nothing,
 }
 
 impl OpenText {
-    /// The attempt whose text this is; 0 before the first piece.
+    /// Returns the attempt of the text; 0 before the first piece.
     #[must_use]
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
 
-    /// The text of one kind.
+    /// Returns the text of one kind.
     #[must_use]
     pub fn text_of(&self, kind: TextKind) -> &str {
         match kind {

@@ -1,7 +1,7 @@
-//! The bodies of requests: types of their own, which nothing stored is read from. What clients of a route
-//! may send is what its type has; a comment of a member is its description in the contract.
+//! The bodies of requests: separate types, never used for stored data. A route accepts exactly the fields of
+//! its type; a field's comment is the field's description in the contract.
 //!
-//! A member that may be absent may be null as well, and a text that is empty says nothing.
+//! An optional field may also be null, and an empty text counts as absent.
 
 mod attachment;
 mod file;

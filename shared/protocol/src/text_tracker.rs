@@ -1,21 +1,20 @@
-//! The unfinished texts as one client knows them, for protocols that send what was added rather than
-//! where it belongs.
+//! The unfinished texts on one client, for protocols that send added text instead of offsets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::preview::{OpenText, Preview, TextChange, TextKind};
 use djinn_core::id::{MessageKey, Path};
 
-/// The texts that one client is being sent.
+/// The unfinished texts sent to one client.
 #[derive(Debug, Default)]
 pub(super) struct TextTracker {
     open_messages: BTreeMap<MessageKey, OpenMessage>,
-    /// Messages and children of which an earlier connection may have shown a part.
+    /// Messages possibly shown in part on an earlier connection.
     unknown_messages: BTreeSet<MessageKey>,
     unknown_paths: BTreeSet<Path>,
 }
 
-/// An unfinished message, and what the client shows of it.
+/// An unfinished message, with the client's display state.
 #[derive(Debug, Default)]
 struct OpenMessage {
     text: OpenText,
@@ -24,26 +23,25 @@ struct OpenMessage {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ShownState {
-    /// A beginning of its text.
+    /// The client shows a beginning of the text.
     Valid,
-    /// Something else, which its text replaces.
+    /// The client shows void text, to be replaced.
     Void,
 }
 
-/// What a client must do to one of a message's texts.
+/// An edit of a message's text on the client.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TextEdit {
-    /// The text that is added to what it shows.
+    /// The text to append.
     Append(String),
-    /// This replaces what it shows.
+    /// The text to show instead.
     Replace(String),
-    /// What it shows is void.
+    /// The shown text is void.
     Retract,
 }
 
 impl TextTracker {
-    /// The client saw the beginning on another connection, perhaps a part of these messages, and of what
-    /// these children wrote.
+    /// Marks messages and paths as possibly shown in part on an earlier connection.
     pub(super) fn mark_unknown(
         &mut self,
         messages: impl IntoIterator<Item = MessageKey>,
@@ -53,7 +51,7 @@ impl TextTracker {
         self.unknown_paths.extend(paths);
     }
 
-    /// Takes a piece of a message, and says how each text of it changes.
+    /// Applies a piece, and returns the edit of each text.
     pub(super) fn apply_preview(&mut self, preview: &Preview) -> Vec<(TextKind, TextEdit)> {
         let is_unknown = self.is_unknown(&preview.message_key());
         let open = self.open_messages.entry(preview.message_key()).or_default();
@@ -61,7 +59,7 @@ impl TextTracker {
         let text = match open.text.apply_preview(preview) {
             TextChange::Nothing => return changes,
             TextChange::Restarted(text) => {
-                // All that the attempt before had shown is void, of whatever kind.
+                // All text of the earlier attempt is void, of any kind.
                 for (kind, shown) in open.shown.iter_mut().filter(|(_, s)| **s == ShownState::Valid)
                 {
                     *shown = ShownState::Void;
@@ -79,14 +77,13 @@ impl TextTracker {
         changes.push(match open.shown.insert(preview.kind, ShownState::Valid) {
             Some(ShownState::Valid) => (preview.kind, TextEdit::Append(text)),
             None if !is_unknown => (preview.kind, TextEdit::Append(text)),
-            // What an earlier connection showed of it is unknown, so it is shown anew.
+            // The text shown on an earlier connection is unknown, so the whole text is sent.
             Some(ShownState::Void) | None => (preview.kind, TextEdit::Replace(text)),
         });
         changes
     }
 
-    /// Forgets a message that is complete. Returns the kinds of its texts of which the client shows
-    /// something.
+    /// Removes a complete message. Returns the kinds of text on the client's display.
     pub(super) fn complete_message(&mut self, message: &MessageKey) -> Vec<TextKind> {
         self.unknown_messages.remove(message);
         let open = self.open_messages.remove(message).unwrap_or_default();
@@ -98,8 +95,8 @@ impl TextTracker {
             || self.unknown_paths.iter().any(|path| message.path.is_within(path))
     }
 
-    /// What the client must drop because its attempt is void, of a run or child: one message, or all that
-    /// are unfinished. `written` is one that an earlier connection may have shown a part of.
+    /// Marks texts of a run or child as void: of one message, or all unfinished texts. Returns the texts to
+    /// drop. `written` is a message possibly shown in part on an earlier connection.
     pub(super) fn void_texts(
         &mut self,
         path: &Path,
@@ -126,8 +123,8 @@ impl TextTracker {
         void
     }
 
-    /// Forgets the unfinished messages of a run that has ended, and of those below it. Returns the texts of which
-    /// the client shows something.
+    /// Removes the unfinished messages of an ended run and of all runs below. Returns the texts on the
+    /// client's display.
     pub(super) fn end_texts(&mut self, path: &Path) -> Vec<(MessageKey, TextKind)> {
         let ended = self.open_messages.extract_if(.., |key, _| key.path.is_within(path));
         let shown = ended

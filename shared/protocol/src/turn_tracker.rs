@@ -1,4 +1,4 @@
-//! Where a run or child stands between its turns, as far as its entries tell.
+//! The position of a run or child between turns, derived from its entries.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use djinn_core::id::{CallId, ChildId, MessageId};
 pub(super) struct TurnTracker {
     completed: u32,
     open_calls: BTreeSet<CallId>,
-    /// Runs below that are at work: the next turn begins when all of them have ended.
+    /// Runs below at work: the next turn starts after all have ended.
     open_children: BTreeSet<ChildId>,
 }
 
@@ -27,7 +27,7 @@ impl TurnTracker {
             }
             Event::CallCompleted { call, .. } => {
                 self.open_calls.remove(call);
-                // An agent that was not called after all has no end.
+                // An agent call that failed to start has no end event.
                 if let Some(child) = call.to_child() {
                     self.open_children.remove(&child);
                 }
@@ -55,15 +55,14 @@ impl TurnTracker {
         }
     }
 
-    /// Whether all that stands before this message is known: no piece of it belongs before that. What is
-    /// no turn waits for nothing.
+    /// Returns true if all entries before this message are known. A message outside the turns never waits.
     pub(super) fn has_reached(&self, message: &MessageId) -> bool {
         message.turn_number().is_none_or(|turn| {
             turn <= self.completed || (turn == self.completed + 1 && self.is_between_turns())
         })
     }
 
-    /// The turn that a model may be writing now.
+    /// Returns the turn that a model may be writing now.
     pub(super) fn current_message(&self) -> Option<MessageId> {
         self.is_between_turns().then(|| MessageId::for_turn(self.completed + 1))
     }

@@ -1,4 +1,4 @@
-//! Answers that say why something was not done.
+//! Error responses.
 
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ pub struct ErrorBody {
 }
 
 impl ErrorBody {
-    /// What a client is told of a failure of its request.
+    /// Creates the error response for a failed request.
     #[must_use]
     pub fn new(failure: &Failure, field: Option<Cow<'static, str>>, language: Language) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Answers about files, as JoyAgent's clients read them.
+//! Responses about files, in the form of JoyAgent's clients.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ pub struct UploadTargetBody {
 }
 
 impl UploadBody {
-    /// Where a new file is, or will be.
+    /// Creates the response with the URLs of a new or expected file.
     #[must_use]
     pub fn new(file: &ProductFile, links: &SessionLinks) -> Self {
         let download = links.download_url(file);
@@ -92,7 +92,7 @@ impl UploadBody {
 }
 
 impl FileLocationBody {
-    /// Where a file is, for whoever asked under this label.
+    /// Creates the response with a file's URLs, for the user's request label.
     #[must_use]
     pub fn new(file: &ProductFile, links: &SessionLinks, request: Option<&str>) -> Self {
         let download = links.download_url(file);

@@ -1,4 +1,4 @@
-//! Answers about what people are asked.
+//! Responses about human requests.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The answer that the home page of JoyAgent's UI waits for.
+//! The response for the home page of JoyAgent's UI.
 
 use serde::Serialize;
 

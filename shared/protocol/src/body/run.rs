@@ -169,7 +169,7 @@ pub struct FailureBody {
 }
 
 impl FailureBody {
-    /// What a client is told of a run's failure.
+    /// Returns the public form of a run's failure.
     #[must_use]
     pub fn new(failure: &Failure, language: Language) -> Self {
         let (code, detail) = (failure.code, failure.detail.clone());

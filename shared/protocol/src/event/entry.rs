@@ -1,4 +1,4 @@
-//! From what is stored to what is shown.
+//! Conversion of stored entries into public events.
 
 use djinn_core::entry::{Entry, Event, RunResult};
 use djinn_core::error_code::Failure;
@@ -13,7 +13,7 @@ use super::{
 use crate::link::SessionLinks;
 
 impl<'a> PublicEntry<'a> {
-    /// What clients see of an entry, with the links of one session.
+    /// Returns the public form of an entry, with the links of one session.
     #[must_use]
     pub fn new(entry: &'a Entry, links: &SessionLinks) -> Self {
         Self {
@@ -24,7 +24,7 @@ impl<'a> PublicEntry<'a> {
         }
     }
 
-    /// The same for a client who is not told who said what.
+    /// Removes users' names, for clients that may not see names.
     #[must_use]
     pub fn without_names(mut self) -> Self {
         if let Shown::UserMessageAdded { by, .. }
@@ -36,7 +36,7 @@ impl<'a> PublicEntry<'a> {
     }
 }
 
-/// What clients see of an event.
+/// Returns the public form of an event.
 fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
     match &entry.event {
         Event::RunStarted { session, request, question, mode, output_style, ignored, warnings } => {

@@ -1,4 +1,4 @@
-//! Files as clients see them.
+//! The public form of files.
 
 use djinn_core::file::ProductFile;
 use serde::Serialize;
@@ -29,7 +29,7 @@ pub struct PublicFile<'a> {
 }
 
 impl<'a> PublicFile<'a> {
-    /// What clients see of a file, with the links of its session.
+    /// Returns the public form of a file, with the links of its session.
     #[must_use]
     pub fn new(file: &'a ProductFile, links: &SessionLinks) -> Self {
         Self {

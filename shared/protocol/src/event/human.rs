@@ -1,4 +1,4 @@
-//! What people are asked and answer, as clients see it.
+//! The public form of human requests and responses.
 
 use djinn_core::human::{
     HumanRequest, HumanResponse, Interrupt, Reason, ResponseChannel, ResponseRecord, Subject, TopUp,
@@ -168,7 +168,7 @@ pub enum PublicAnswer<'a> {
 }
 
 impl<'a> PublicHumanRequest<'a> {
-    /// What clients see of something that is asked, and where it can be answered without credentials.
+    /// Returns the public form of a human request, with the optional link for a response without credentials.
     #[must_use]
     pub fn new(request: &'a HumanRequest, link: Option<String>) -> Self {
         Self {
@@ -228,7 +228,7 @@ impl<'a> PublicInterrupt<'a> {
 }
 
 impl<'a> PublicResponse<'a> {
-    /// What clients see of an answer.
+    /// Returns the public form of a response.
     #[must_use]
     pub fn new(record: &'a ResponseRecord) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Plans as clients see and change them.
+//! The public form of plans and plan changes.
 
 use djinn_core::plan::{Plan, Step, StepStatus};
 use serde::Serialize;
@@ -35,7 +35,7 @@ pub struct PublicStep<'a> {
 }
 
 impl<'a> PublicPlan<'a> {
-    /// What clients see of a plan.
+    /// Returns the public form of a plan.
     #[must_use]
     pub fn new(plan: &'a Plan) -> Self {
         Self { title: &plan.title, steps: plan.steps().iter().map(PublicStep::new).collect() }

@@ -1,4 +1,4 @@
-//! What is wrong with a plan that was refused.
+//! The errors of a rejected plan.
 
 use djinn_core::plan::PlanError;
 use serde::Serialize;
@@ -63,7 +63,7 @@ pub enum PublicPlanProblem<'a> {
 }
 
 impl<'a> PublicPlanProblem<'a> {
-    /// What clients see of an error.
+    /// Returns the public form of an error.
     #[must_use]
     pub fn new(error: &'a PlanError) -> Self {
         match error {

@@ -1,4 +1,4 @@
-//! Pieces of unfinished messages, as clients see them.
+//! The public form of unfinished messages.
 
 use crate::preview::{Preview, TextKind};
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub struct PublicPreview<'a> {
 }
 
 impl<'a> PublicPreview<'a> {
-    /// What clients see of a piece.
+    /// Returns the public form of a piece.
     #[must_use]
     pub fn new(preview: &'a Preview) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What tools say while they work, as clients see it.
+//! The public form of tool output.
 
 use crate::call_progress::CallProgress;
 use serde::Serialize;
@@ -27,7 +27,7 @@ pub struct PublicCallProgress<'a> {
 }
 
 impl<'a> PublicCallProgress<'a> {
-    /// What clients see of a piece.
+    /// Returns the public form of a piece.
     #[must_use]
     pub fn new(progress: &'a CallProgress) -> Self {
         Self {

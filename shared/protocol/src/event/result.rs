@@ -1,4 +1,4 @@
-//! What came of calls, as clients see it.
+//! The public form of call results.
 
 use djinn_core::tool::{FullOutput, ResultView, ToolFailure, ToolOutput, ToolResult};
 use serde::Serialize;
@@ -78,7 +78,7 @@ pub enum PublicResultView<'a> {
 }
 
 impl<'a> PublicToolResult<'a> {
-    /// What clients see of a result, with the links of its session.
+    /// Returns the public form of a result, with the links of its session.
     #[must_use]
     pub fn new(result: &'a ToolResult, links: &SessionLinks) -> Self {
         match result {

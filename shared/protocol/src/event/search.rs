@@ -1,4 +1,4 @@
-//! What a search found, as clients see it.
+//! The public form of search results.
 
 use djinn_core::tool::search::{QueryFindings, SearchedPage};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What things cost, as clients see it.
+//! The public form of usage and costs.
 
 use djinn_core::budget::{Spending, Usage};
 use djinn_core::estimate::Estimate;
@@ -60,7 +60,7 @@ pub struct PublicEstimate {
 }
 
 impl PublicUsage {
-    /// What clients see of a usage.
+    /// Returns the public form of a usage.
     #[must_use]
     pub fn new(usage: &Usage) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl PublicUsage {
 }
 
 impl PublicSpending {
-    /// What clients see of a spending.
+    /// Returns the public form of a spending.
     #[must_use]
     pub fn new(spent: &Spending) -> Self {
         Self {
@@ -88,7 +88,7 @@ impl PublicSpending {
 }
 
 impl PublicEstimate {
-    /// What clients see of an estimate.
+    /// Returns the public form of an estimate.
     #[must_use]
     pub fn new(estimate: &Estimate) -> Self {
         Self {

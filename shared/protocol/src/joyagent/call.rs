@@ -1,4 +1,4 @@
-//! What came of calls: files, results, and what failed.
+//! Events of calls: files, results and failures.
 
 use serde_json::{Map, Value, json};
 
@@ -11,13 +11,13 @@ use djinn_core::settings::OutputStyle;
 use djinn_core::tool::{ResultView, ToolFailure, ToolResult};
 use djinn_text::images::{TextForm, unlink_images};
 
-/// Characters of what a tool says of its failure.
+/// Maximum characters of a tool's error message.
 const MAX_DETAIL: usize = 500;
 
-/// A call as it was asked for.
+/// A requested call.
 pub(super) struct CallView {
     tool: String,
-    /// What people are shown of it: nothing, unless they are shown its result.
+    /// The arguments visible to users; empty unless the result is visible.
     arguments: Value,
     visible: bool,
 }
@@ -38,7 +38,7 @@ impl CallView {
 }
 
 impl Translator {
-    /// What came of a call. Nobody asks for it again.
+    /// Completes a call, and returns the events for the result. The call is removed from the open calls.
     pub(super) fn complete_call(
         &mut self,
         entry: &Entry,
@@ -94,7 +94,7 @@ impl Translator {
                     return Some(self.lane_thought(&entry.path, id, &text, at_ms));
                 }
                 ResultView::Text if requested.visible => observation.text.clone(),
-                // The plan has an event of its own.
+                // A plan has a separate event.
                 ResultView::Text | ResultView::Plan { .. } | ResultView::Searched { .. } => {
                     return None;
                 }
@@ -122,7 +122,7 @@ impl Translator {
         Some(event)
     }
 
-    /// A page is shown as such, and slides where slides were wanted.
+    /// Returns the event of a written file: HTML is shown as a page, or as slides if slides were requested.
     fn written_file_event(&self, id: &str, file: &ProductFile, at_ms: i64) -> AgentResponse {
         let is_page = file.media_type == "text/html";
         let message_type = match (is_page, self.style) {
@@ -133,7 +133,7 @@ impl Translator {
         self.file_view_event(id, message_type, file, "", at_ms)
     }
 
-    /// A file, by what was done with it.
+    /// Returns the event for a command on a file.
     pub(super) fn file_event(
         &self,
         id: &str,
@@ -154,7 +154,7 @@ impl Translator {
         event
     }
 
-    /// A file with what stands for it.
+    /// Returns the event for a file with a text shown in its place.
     fn file_view_event(
         &self,
         id: &str,
@@ -171,15 +171,15 @@ impl Translator {
         event
     }
 
-    /// Keeps the URL of a file, for texts that name it.
+    /// Stores a file's URL, for texts with the file's name.
     pub(super) fn remember_file(&mut self, file: &ProductFile) {
         self.file_urls.insert(file.name.to_string(), self.links.preview_url(file));
     }
 
     pub(super) fn file_info(&self, file: &ProductFile) -> Map<String, Value> {
         let is_deck = file.name.as_str().to_ascii_lowercase().ends_with(".ppt");
-        // The UI opens what is called a table as one, and breaks on one without rows. What is called a deck it
-        // opens as a page, and waits for ever if the browser saves it instead.
+        // The UI opens a file of type table as a table, and fails without rows. The UI opens a deck as a
+        // page, and waits forever if the browser downloads the file.
         let name = if file.has_rows == Some(false) || (is_deck && file.media_type != "text/html") {
             format!("{}.txt", file.name)
         } else {
@@ -205,12 +205,12 @@ impl Translator {
     }
 }
 
-/// What a tool says, without images from elsewhere: the page renders it as Markdown and would load them.
+/// Returns tool output without external images: the page renders Markdown and would load the images.
 fn without_images(text: &str) -> String {
     unlink_images(text, TextForm::Source, &|_| false)
 }
 
-/// Whether the tool itself failed, rather than that it was not run.
+/// Returns true if the tool itself failed; false if the call was not run.
 fn is_tool_failure(reason: ToolFailure) -> bool {
     match reason {
         ToolFailure::Error

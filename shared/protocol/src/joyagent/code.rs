@@ -1,4 +1,4 @@
-//! Code that is written, what it left, and what came of it in the end.
+//! Events of code: the written code, its files, and the final result.
 
 use serde_json::{Value, json};
 
@@ -13,11 +13,11 @@ use djinn_text::truncate::truncate_text;
 const BLOCK_TOOL: &str = "python";
 /// The agent that writes the blocks.
 const CODE_AGENT: &str = "code_interpreter";
-/// Bytes of a task that name the result of all blocks.
+/// Maximum bytes of the task in the title of the final result.
 const MAX_TASK: usize = 300;
 
 impl Translator {
-    /// A block that is about to run.
+    /// Returns the event for a block before its run.
     pub(super) fn code_event(
         &self,
         entry: &Entry,
@@ -32,8 +32,8 @@ impl Translator {
         Some(event)
     }
 
-    /// The files that a block left, each an event, since the page hides the event of what it printed; at the end
-    /// what came of all blocks. `None` for what is neither.
+    /// Returns an event for each file of a block, because the page hides a block's output event. At the end,
+    /// returns the result of all blocks. `None` for other calls.
     pub(super) fn code_result_events(
         &self,
         entry: &Entry,
@@ -56,7 +56,7 @@ impl Translator {
         events.collect()
     }
 
-    /// What came of all blocks. As an event of code the page would hide it.
+    /// Returns the event with the result of all blocks, not of type code because the page would hide code.
     fn analysis_event(
         &self,
         entry: &Entry,

@@ -6,31 +6,31 @@ use serde_json::{Value, json};
 use super::Translator;
 use djinn_core::id::TaskId;
 
-/// One event of the raw protocol; nulls are written.
+/// One event of the raw protocol; null fields are written.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentResponse {
     /// The client's label of the question.
     pub request_id: String,
-    /// Deltas and the whole of one text share it.
+    /// The id shared by the deltas and the final text.
     pub message_id: String,
-    /// Whether the payload replaces what came before under this id.
+    /// True if the payload replaces all earlier payloads with this id.
     pub is_final: bool,
-    /// What kind of event it is.
+    /// The type of the event.
     pub message_type: &'static str,
-    /// The role of the tool whose event it is, if a model has named one for its task by then.
+    /// The role of the event's tool, if a model has already named a role for its task.
     pub digital_employee: Option<String>,
     /// Milliseconds since 1970, as a string: the UI breaks on a number.
     pub message_time: String,
-    /// The planner's text, or a piece of it; Plan-Solve only.
+    /// The planner's text, or a delta; Plan-Solve only.
     pub plan_thought: Option<String>,
     /// The plan in JoyAgent's own form; Plan-Solve only.
     pub plan: Option<Value>,
-    /// The step that begins, as one line; Plan-Solve only.
+    /// The step at its start, as one line; Plan-Solve only.
     pub task: Option<String>,
-    /// The text that came of a step; Plan-Solve only.
+    /// The result text of a step; Plan-Solve only.
     pub task_summary: Option<String>,
-    /// What the agent says while it works.
+    /// The agent's text at work.
     pub tool_thought: Option<String>,
     /// A visible tool's result.
     pub tool_result: Option<Value>,
@@ -38,17 +38,17 @@ pub struct AgentResponse {
     pub result_map: Value,
     /// The answer, in the run's last event.
     pub result: Option<String>,
-    /// Whether the run has ended.
+    /// True if the run has ended.
     pub finish: bool,
-    /// The original never sets it; a hand-over says here how to go on.
+    /// The way to resume after a handoff; unused by the original.
     pub ext: Option<Value>,
-    /// The task it belongs to: the UI's lanes. The raw protocol does not say.
+    /// The event's task, for the UI's lanes; not part of the raw protocol.
     #[serde(skip)]
     pub lane: Option<TaskId>,
 }
 
 impl Translator {
-    /// An event that says nothing yet.
+    /// Returns an event without content.
     pub(super) fn new_event(
         &self,
         id: &str,

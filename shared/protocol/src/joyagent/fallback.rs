@@ -1,4 +1,4 @@
-//! A model that answers in another's place, or later.
+//! Notices about a fallback model or a delayed call.
 
 use super::{AgentResponse, Translator};
 use djinn_core::entry::{Entry, Event};
@@ -6,15 +6,15 @@ use djinn_core::input::ModelChanged;
 use djinn_messages::Wording;
 
 impl Translator {
-    /// Says that a fallback answers, and why, as a thought: the protocol has no other place for it. It is
-    /// said once for each reason, and not again before every message.
+    /// Announces a fallback model and the reason as a thought, because the protocol has no other place. Each
+    /// reason is announced once instead of before every message.
     pub(super) fn announce_fallback(
         &mut self,
         entry: &Entry,
         changed: &ModelChanged,
     ) -> Vec<AgentResponse> {
         let ModelChanged { message, from, to, failure } = changed;
-        // Nobody is shown the call that sums up older turns.
+        // Compaction calls are not shown.
         if message.is_compaction() || !self.announced_fallbacks.insert((from.clone(), failure.code))
         {
             return Vec::new();
@@ -22,11 +22,11 @@ impl Translator {
         let why = failure.sentence(self.language);
         let values = [("to", to.as_str()), ("from", from), ("why", &why)];
         let text = Wording::FallbackAnswers.fill(self.language, &values);
-        // Its id names its task, where there is one.
+        // The message id contains the task, if any.
         vec![self.lane_thought(&entry.path, &entry.id.to_string(), &text, entry.at_ms)]
     }
 
-    /// Says why a model's reply takes longer, and when it is asked again, as a thought.
+    /// Announces a delayed call as a thought, with the reason and the time of the next attempt.
     pub(super) fn announce_delay(&self, entry: &Entry) -> Vec<AgentResponse> {
         let Event::ModelDelayed { until_ms, failure, .. } = &entry.event else { return Vec::new() };
         let seconds = (until_ms.saturating_sub(entry.at_ms) + 500).div_euclid(1000).to_string();

@@ -1,14 +1,14 @@
-//! Links of a Markdown text to files of the session, which a page shows where no file is beside it.
+//! Links to session files in Markdown, for a page without adjacent files.
 
 use std::collections::BTreeMap;
 
-/// What stands between the words of a link and its address.
+/// The text between a link's label and its address.
 const ADDRESS: &str = "](";
 
-/// Folders that models put before the name of a file.
+/// Folders often put by models before a file's name.
 const FOLDERS: [&str; 3] = ["sandbox:/mnt/data/", "/mnt/data/", "./"];
 
-/// Markdown whose links and images lead to the files that they name, by the URLs of these.
+/// Returns Markdown with the links and images to known files replaced by `urls`.
 pub(super) fn link_files(text: &str, urls: &BTreeMap<String, String>) -> String {
     let mut parts = text.split(ADDRESS);
     let mut linked = parts.next().unwrap_or_default().to_owned();
@@ -22,7 +22,7 @@ pub(super) fn link_files(text: &str, urls: &BTreeMap<String, String>) -> String 
     linked
 }
 
-/// An address as Markdown writes it, and what follows it: a title, or the end of the link. A name may hold spaces
+/// Splits a Markdown address from the text after: a title, or the end of the link. A name may contain spaces
 /// and parentheses.
 fn split_address(text: &str) -> (&str, &str) {
     let end = if text.starts_with('<') {
@@ -50,7 +50,7 @@ fn find_url<'a>(address: &str, urls: &'a BTreeMap<String, String>) -> Option<&'a
     urls.get(name).or_else(|| urls.get(&decoded?)).map(String::as_str)
 }
 
-/// A text with its percent-encoded bytes decoded; `None` if they are no UTF-8.
+/// Decodes percent-encoded bytes; `None` if the result is not UTF-8.
 fn percent_decode(text: &str) -> Option<String> {
     let mut parts = text.split('%');
     let mut decoded = parts.next()?.as_bytes().to_vec();

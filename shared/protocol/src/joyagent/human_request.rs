@@ -1,4 +1,4 @@
-//! What people are asked, with the fields of the JoyAgent design's `HumanFeedbackRequest` and
+//! Human requests, with the fields of the JoyAgent design's `HumanFeedbackRequest` and
 //! `ParameterModificationRequest`.
 
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use djinn_core::language::Language;
 use djinn_core::tool::Risk;
 use djinn_messages::Wording;
 
-/// Finds the JSON Schema of a tool's arguments, which says what each is for.
+/// A look-up of the JSON Schema of a tool's arguments, with a description of each.
 #[derive(Clone)]
 pub struct ToolSchemas(Arc<FindSchema>);
 
 type FindSchema = dyn Fn(&str, Language) -> Option<Value> + Send + Sync;
 
 impl ToolSchemas {
-    /// Schemas as `find` gives them, by the tool's name and in the words of a language.
+    /// Creates the look-up from `find`, a function of the tool's name and a language.
     pub fn new(find: impl Fn(&str, Language) -> Option<Value> + Send + Sync + 'static) -> Self {
         Self(Arc::new(find))
     }
@@ -32,8 +32,8 @@ impl ToolSchemas {
 }
 
 impl Translator {
-    /// A request for each thing asked, so that each can be answered; for a call also what of it can
-    /// be changed.
+    /// Returns an event for each human request, so that users can respond to each; for a call also with the
+    /// changeable arguments.
     pub(super) fn request_events(
         &mut self,
         entry: &Entry,
@@ -83,7 +83,7 @@ impl Translator {
         events
     }
 
-    /// Something that was asked is answered, by whomever and however.
+    /// Returns the event for a resolved request, by any user or by timeout.
     pub(super) fn response_event(
         &mut self,
         entry: &Entry,
@@ -112,7 +112,7 @@ impl Translator {
         AgentResponse { result_map: answer, ..event }
     }
 
-    /// What is over is asked no longer: a call, or all that a child asked.
+    /// Drops obsolete requests: of a call, or of a whole child.
     pub(super) fn forget_requests(&mut self, path: &Path, call: Option<&CallId>) {
         self.open_requests.retain(|_, ask| {
             let about = ask.subject.call().map(|(about, ..)| about);
@@ -180,7 +180,7 @@ impl Translator {
     }
 }
 
-/// What of it can be changed by an answer. An interrupted call is made again as it was.
+/// Returns the parameters that a response can change. An interrupted call is repeated unchanged.
 pub(super) fn changeable_parameters(about: &Subject) -> Option<Map<String, Value>> {
     match about {
         Subject::Call { .. }
@@ -191,7 +191,8 @@ pub(super) fn changeable_parameters(about: &Subject) -> Option<Map<String, Value
     }
 }
 
-/// What is to be done, and the ids of what is asked about beside it: each is told in a request of its own.
+/// Returns the planned action, with the ids of the other requests of the group, because each has a separate
+/// event.
 fn planned_actions(ask: &HumanRequest, beside: &[HumanRequest]) -> Vec<Value> {
     let others = beside.iter().filter(|other| other.id != ask.id);
     let others = others.map(|other| json!({"feedbackId": other.id}));
@@ -245,7 +246,7 @@ fn agent_name(ask: &HumanRequest) -> &'static str {
     }
 }
 
-/// The turn that it came up in.
+/// Returns the turn of the request.
 fn current_step(ask: &HumanRequest) -> u32 {
     let call = ask.subject.call().map(|(call, ..)| call);
     call.and_then(|call| call.message().turn_number()).unwrap_or_default()
@@ -273,7 +274,7 @@ fn json_type(value: &Value) -> &'static str {
     }
 }
 
-/// What the parameters of what is no call are for.
+/// Returns the description of a parameter of a request that is not a call.
 fn parameter_description(name: &str, language: Language) -> &'static str {
     let description = match name {
         "details" => Wording::ParameterDetails,

@@ -1,4 +1,4 @@
-//! What these protocols say to people in our own words.
+//! Texts of our own for users of these protocols.
 
 use djinn_core::human::ASK_USER;
 use djinn_core::input::FinishReason;
@@ -6,22 +6,22 @@ use djinn_core::language::Language;
 use djinn_core::tool::ToolFailure;
 use djinn_messages::Wording;
 
-/// In the place of a text that follows as a result: it is not shown twice.
+/// Returns the placeholder for a text repeated as a result.
 pub(super) fn see_below_notice(language: Language) -> &'static str {
     Wording::SeeBelow.text(language)
 }
 
-/// In the place of a task's result that says nothing.
+/// Returns the placeholder for an empty task result.
 pub(super) fn no_result_notice(language: Language) -> &'static str {
     Wording::NoResult.text(language)
 }
 
-/// In the place of a text whose attempt is void.
+/// Returns the placeholder for the text of a void attempt.
 pub(super) fn void_notice(language: Language) -> &'static str {
     Wording::TextVoid.text(language)
 }
 
-/// A text, and what cut it.
+/// Returns a text with a note about the cut, if cut.
 pub(super) fn mark_cut(text: &str, finish: FinishReason, language: Language) -> String {
     let mark = match finish {
         FinishReason::Done => return text.to_owned(),
@@ -31,7 +31,7 @@ pub(super) fn mark_cut(text: &str, finish: FinishReason, language: Language) -> 
     format!("{text}\n\n{}", mark.text(language))
 }
 
-/// Why a call has no result.
+/// Returns the reason for a call's missing result.
 pub(super) fn failed_call_notice(
     tool: &str,
     reason: ToolFailure,
@@ -64,12 +64,12 @@ pub(super) fn failed_call_notice(
     notice.fill(language, &[("tool", tool), ("why", why), ("detail", detail)])
 }
 
-/// Why a call makes no plan, or does not change it.
+/// Returns the notice for a call with a rejected plan or plan change.
 pub(super) fn refused_plan_notice(tool: &str, language: Language) -> String {
     Wording::PlanRefused.fill(language, &[("tool", tool)])
 }
 
-/// In the place of a table that has a header and no rows.
+/// Returns the placeholder for a table with a header and no rows.
 pub(super) fn no_rows_notice(name: &str, language: Language) -> String {
     Wording::NoRows.fill(language, &[("name", name)])
 }

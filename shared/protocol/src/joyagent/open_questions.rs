@@ -1,4 +1,4 @@
-//! What is asked, for a client that can only chat.
+//! Open human requests as text, for chat-only clients.
 
 use serde_json::{Map, Value};
 
@@ -11,19 +11,19 @@ use djinn_core::plan::{PLANNING_TOOL, PlanCommand};
 use djinn_core::tool::Risk;
 use djinn_messages::Wording;
 
-/// Arguments of a call in the question that a chat shows, and the characters of each.
+/// Maximum arguments of a call in a chat, and maximum characters of each.
 const MAX_ARGUMENTS: usize = 20;
 const MAX_VALUE: usize = 200;
 
 impl Translator {
-    /// What is asked and how to answer; `None` if nothing is.
+    /// Returns the open requests with instructions for a response; `None` without open requests.
     pub(super) fn open_questions(&self) -> Option<String> {
         let asked: Vec<String> =
             self.open_requests.values().map(|ask| self.request_line(ask)).collect();
         (!asked.is_empty()).then(|| format!("{}\n\n{}", asked.join("\n"), self.response_hint()))
     }
 
-    /// The words that answer it, of the language that it is asked in.
+    /// Returns the words accepted as a response, in the language of the request.
     fn response_hint(&self) -> String {
         let is_question = |ask: &HumanRequest| matches!(&ask.subject, Subject::Call { tool, .. } if tool == ASK_USER);
         let all_are_questions = self.open_requests.values().all(is_question);
@@ -81,7 +81,7 @@ impl Translator {
         }
     }
 
-    /// A plan that is to be looked at, a line a step; `None` for arguments that make none.
+    /// Returns a plan to review, with a line for each step; `None` for arguments without a valid plan.
     fn plan_lines(&self, arguments: &Map<String, Value>) -> Option<String> {
         let plan = PlanCommand::parse(arguments).ok()?.apply_to(None, usize::MAX).ok()?;
         let title = Wording::IsPlanRight.fill(self.language, &[("title", &plan.title)]);
@@ -117,7 +117,7 @@ fn argument_lines(arguments: &Map<String, Value>) -> String {
     lines
 }
 
-/// A value on one line, so that none looks like another argument; a long one is cut.
+/// Returns a value on one line, so that no value looks like another argument; long values are cut.
 fn value_line(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.clone(),

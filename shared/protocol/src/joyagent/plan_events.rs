@@ -23,14 +23,14 @@ impl Translator {
         AgentResponse { plan: Some(plan), ..self.new_event(id, "plan", at_ms) }
     }
 
-    /// The plan as the planner leaves it.
+    /// Returns the event for a plan changed by the planner.
     pub(super) fn change_plan(&mut self, entry: &Entry, plan: &Plan) -> AgentResponse {
         self.plan = Some(plan.clone());
         self.plan_event(&entry.id.to_string(), plan, entry.at_ms)
     }
 
-    /// The plan again, after a step moved on. A long plan is shown as the planner leaves it only: shown
-    /// whole after each of a thousand steps, it would be most of the stream.
+    /// Returns the plan again after a step's change. A long plan is shown only after the planner's changes:
+    /// otherwise a plan of a thousand steps would fill the stream.
     pub(super) fn apply_step(
         &mut self,
         entry: &Entry,
@@ -47,7 +47,7 @@ impl Translator {
         Some(self.plan_event(&format!("{}.plan", entry.id), plan, entry.at_ms))
     }
 
-    /// A run below begins: one that works on a step of the plan has a lane of its own.
+    /// Starts a run below. A run for a step of the plan gets a separate lane.
     pub(super) fn begin_child(
         &mut self,
         entry: &Entry,
@@ -66,7 +66,7 @@ impl Translator {
         }
     }
 
-    /// A run below has ended. What an agent that was called came to, its caller's call says.
+    /// Ends a run below. The result of a called agent is shown by the caller's call.
     pub(super) fn end_child(
         &mut self,
         entry: &Entry,
@@ -81,14 +81,14 @@ impl Translator {
             None => self.end_lane(entry, &path, text).0,
         };
         if entry.path.is_root() {
-            // What one further down did may be shown after its end, but not after this one's.
+            // Entries of deeper runs may be shown after their own end, but not after the end of this run.
             self.calls.retain(|(caller, _), _| !caller.is_within(&path));
             self.agents.retain(|agent, _| !agent.is_within(&path));
         }
         events
     }
 
-    /// A task begins, and its step is in progress.
+    /// Starts a task, and sets its step to in progress.
     fn begin_task(&mut self, entry: &Entry, task: &TaskId, words: &str) -> Vec<AgentResponse> {
         let step = task.step_id();
         let plan = self.apply_step(entry, step, StepStatus::InProgress, "");
@@ -97,7 +97,7 @@ impl Translator {
         plan.into_iter().chain([started]).collect()
     }
 
-    /// The event that opens a lane for a task.
+    /// Returns the event that opens a task's lane.
     pub(super) fn task_event(
         &self,
         id: &str,
@@ -109,7 +109,7 @@ impl Translator {
         AgentResponse { task: Some(words.to_owned()), lane, ..self.new_event(id, "task", at_ms) }
     }
 
-    /// A lane comes to its result.
+    /// Ends a lane with its result.
     fn end_task(
         &mut self,
         entry: &Entry,
@@ -143,7 +143,7 @@ impl Translator {
     }
 }
 
-/// The word of JoyAgent's UI, which knows none for a step that was not needed.
+/// Returns the word of JoyAgent's UI; the UI has no word for a skipped step.
 fn step_status_label(status: StepStatus) -> &'static str {
     match status {
         StepStatus::Skipped => StepStatus::NotStarted.as_str(),

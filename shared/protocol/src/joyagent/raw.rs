@@ -12,7 +12,7 @@ use djinn_core::entry::Entry;
 pub struct JoyAgent(Translator);
 
 impl JoyAgent {
-    /// Speaks the raw protocol with what `translator` makes of the run.
+    /// Creates the raw projection of `translator`'s events.
     #[must_use]
     pub fn new(translator: Translator) -> Self {
         Self(translator)
@@ -33,7 +33,7 @@ impl Projection for JoyAgent {
     }
 
     fn hand_over(&mut self, cursor: Option<&Cursor>, at_ms: i64) -> Vec<Frame> {
-        // This client can resume: it is told where, and the run has not finished.
+        // This client can resume, so the frame has the cursor, and the run is not marked as finished.
         let mut event = self.0.hand_over(at_ms);
         event.message_type = "hand_over";
         event.finish = false;
@@ -54,7 +54,7 @@ impl Projection for JoyAgent {
     }
 
     fn can_resume(&self) -> bool {
-        // It is told where to go on, but clients of the original know nothing of that.
+        // The frame has the cursor, but clients of the original do not resume.
         false
     }
 }

@@ -1,4 +1,4 @@
-//! What models say: text as it is written, replies, and a lane's last reply, which is its result.
+//! Text of models: previews, replies, and a lane's last reply as the result.
 
 use super::notices::{mark_cut, see_below_notice, void_notice};
 use super::{AgentResponse, Translator};
@@ -14,12 +14,12 @@ pub(super) struct LaneReply {
     pub(super) key: MessageKey,
     pub(super) text: String,
     pub(super) finish: FinishReason,
-    /// True if it is the result of its run.
+    /// True if the reply is the result of its run.
     pub(super) is_answer: bool,
 }
 
 impl LaneReply {
-    /// The reply that an entry completes.
+    /// Returns the reply completed by an entry.
     pub(super) fn of(
         entry: &Entry,
         message: &MessageId,
@@ -31,14 +31,14 @@ impl LaneReply {
     }
 }
 
-/// The text of a result, and what cut it.
+/// The text of a result, with the finish reason.
 pub(super) struct ResultText {
     pub(super) text: String,
     pub(super) finish: FinishReason,
 }
 
 impl Translator {
-    /// The events of a piece of unfinished text. The summary's text is shown when it is whole.
+    /// Returns the events for a preview. The summary's text is shown only when complete.
     pub fn translate_preview(&mut self, preview: &Preview) -> Vec<AgentResponse> {
         if is_hidden(&preview.message, preview.kind) {
             return Vec::new();
@@ -52,8 +52,8 @@ impl Translator {
         events
     }
 
-    /// The events of what a client must do to a text: a report's, or a thought's. A void thought is replaced by
-    /// `notice`.
+    /// Returns the events for an edit of a text: of a report, a search, or a thought. A retracted thought is
+    /// replaced by `notice`.
     fn edit_events(
         &mut self,
         key: &MessageKey,
@@ -90,7 +90,7 @@ impl Translator {
         let was_shown = self.texts.complete_message(&key);
         let mut was_text_shown = was_shown.contains(&TextKind::Text);
         let mut events = Vec::new();
-        // What an earlier attempt had said is not left behind.
+        // Text of an earlier attempt must not remain.
         let reasoning = reasoning.filter(|reasoning| !reasoning.trim().is_empty());
         if reasoning.is_some() || was_shown.contains(&TextKind::Reasoning) {
             let text = reasoning.unwrap_or_default();
@@ -120,8 +120,8 @@ impl Translator {
         events
     }
 
-    /// A run has come to its result. Its newest reply, if the lane's result holds it, is shown there and nowhere
-    /// else; and what is unfinished is taken away.
+    /// Ends a run's lane. If the result contains the newest reply, the reply is shown only as the result.
+    /// Unfinished texts are retracted.
     pub(super) fn end_lane(
         &mut self,
         entry: &Entry,
@@ -132,7 +132,7 @@ impl Translator {
         let mut shown = ResultText { text: result.to_owned(), finish: FinishReason::Done };
         if let Some(reply) = self.replies.remove(path).filter(|_| has_result(path)) {
             let said = reply.text.trim();
-            // What a task hands back to its run is cut to a bound.
+            // A task's result is cut to a maximum length.
             let is_cut = !path.is_root() && !result.is_empty() && said.starts_with(result.trim());
             if is_cut || result.contains(said) {
                 shown.finish = reply.finish;
@@ -146,8 +146,8 @@ impl Translator {
                 }
             }
         }
-        // The last entries of a run further down may be shown after its end, but not after that of the run below
-        // the root.
+        // The last entries of a deeper run may be shown after its end. None follow the end of the ancestor
+        // directly below the root.
         if entry.path.is_root() {
             events.extend(self.clear_texts(path, entry.at_ms));
         }
@@ -157,7 +157,7 @@ impl Translator {
         (events, shown)
     }
 
-    /// Texts of an entry's lane are void: of one message, or of all that are unfinished.
+    /// Marks texts of an entry's lane as void: of one message, or all unfinished texts.
     pub(super) fn void_entry_texts(
         &mut self,
         entry: &Entry,
@@ -172,7 +172,7 @@ impl Translator {
         self.void_events(&void, entry.at_ms)
     }
 
-    /// Leaves nothing of the unfinished texts of a run that has ended, and of those below it.
+    /// Retracts the unfinished texts of an ended run and of all runs below.
     fn clear_texts(&mut self, path: &Path, at_ms: i64) -> Vec<AgentResponse> {
         let unfinished = self.texts.end_texts(path);
         let shown = unfinished.iter().filter(|(key, kind)| !is_hidden(&key.message, *kind));
@@ -183,7 +183,7 @@ impl Translator {
         events
     }
 
-    /// Says of these texts that they are void, as long as nothing takes their place.
+    /// Returns events with a void notice in place of these texts, until new text arrives.
     fn void_events(&mut self, void: &[(MessageKey, TextKind)], at_ms: i64) -> Vec<AgentResponse> {
         let shown = void.iter().filter(|(key, kind)| !is_hidden(&key.message, *kind));
         let notice = void_notice(self.language);
@@ -194,7 +194,7 @@ impl Translator {
         events
     }
 
-    /// The message of a lane that a model may be writing now.
+    /// Returns the message of a lane that a model may be writing now.
     fn current_message(&self, path: &Path) -> Option<MessageKey> {
         if path.is_root() && !self.tasks.is_empty() {
             return None;
@@ -215,7 +215,7 @@ impl Translator {
         self.mark_unknown_searches();
     }
 
-    /// What an agent says or thinks while it works; the planner's words are thoughts about the plan.
+    /// Returns the event for an agent's text or reasoning; the planner's text is a thought about the plan.
     pub(super) fn thought_event(
         &self,
         key: &MessageKey,
@@ -233,7 +233,7 @@ impl Translator {
         AgentResponse { is_final, ..event }
     }
 
-    /// A thought of a lane under an id of its own.
+    /// Returns a thought of a lane under its own id.
     pub(super) fn lane_thought(
         &self,
         path: &Path,
@@ -255,14 +255,14 @@ impl Translator {
     }
 }
 
-/// Returns true if the page has a place of its own for the result of a run: the conclusion, or that of a step's lane.
-/// An agent that was called says its result in the lane of its caller, as it says all else.
+/// Returns true if the page has a separate place for the run's result: the conclusion, or a step's lane. A
+/// called agent's result is shown in the caller's lane, like all its text.
 fn has_result(path: &Path) -> bool {
     let is_step = || path.last().is_some_and(|child| child.task().is_some());
     path.is_root() || (path.depth() == 1 && is_step())
 }
 
-/// What is not shown before it is whole.
+/// Returns true for texts shown only when complete.
 fn is_hidden(message: &MessageId, kind: TextKind) -> bool {
     message.is_summary() && kind == TextKind::Text
 }

@@ -1,4 +1,4 @@
-//! A document while an agent writes it, and the file that came of it: a report, or what a writer writes.
+//! A document in progress, and its file: a report, or a writer's document.
 
 use serde_json::{Value, json};
 
@@ -15,28 +15,28 @@ use djinn_messages::Wording;
 
 /// The agent that writes reports.
 const REPORT_AGENT: &str = "report_tool";
-/// The agent whose answer is a document.
+/// The agent with a document as its answer.
 const WRITER_AGENT: &str = "writer";
-/// The tools that the file of [`REPORT_AGENT`] has called: what they come to is a part of the report's own events.
+/// Tools called by the file of [`REPORT_AGENT`]; their results are shown within the report's own events.
 const OWN_TOOLS: [&str; 2] = ["collect", "render"];
 
-/// A document that is written, or was: entries of its run may be shown after the call that it answers.
+/// A document in progress or ended: entries of its run may be shown after its call.
 pub(super) struct Report {
     agent: &'static str,
-    /// The type of its events.
+    /// The type of the document's events.
     message_type: &'static str,
-    /// The parts that are complete: a document that is cut off continues in the next reply.
+    /// The complete parts: a reply cut off continues in the next reply.
     text: String,
-    /// True if its newest part was cut off, so that the next reply continues it.
+    /// True if the newest part was cut off and continues in the next reply.
     is_cut_off: bool,
-    /// True if its newest event said that more follows.
+    /// True if the newest event was not final.
     is_open: bool,
-    /// Its files and the time of its end, once it has ended.
+    /// The files and the time of the end, once ended.
     end: Option<(Vec<ProductFile>, i64)>,
 }
 
 impl Report {
-    /// Returns true if a reply is a part of the document. Those of a writer that call tools are thoughts.
+    /// Returns true if a reply is a part of the document. A writer's replies with tool calls are thoughts.
     fn is_part(&self, reply: &LaneReply) -> bool {
         let is_cut_off = reply.finish == FinishReason::Length;
         self.agent == REPORT_AGENT || reply.is_answer || is_cut_off || self.is_cut_off
@@ -44,7 +44,7 @@ impl Report {
 }
 
 impl Translator {
-    /// Begins a document if this agent writes one in its lane.
+    /// Starts a document if the agent writes documents.
     pub(super) fn begin_report(&mut self, entry: &Entry, child: &ChildId, agent: &str) {
         let call = CallId::new(child.to_string()).ok();
         let requested = call.and_then(|call| self.calls.get(&(entry.path.clone(), call)));
@@ -96,7 +96,7 @@ impl Translator {
         Some(vec![AgentResponse { is_final, ..event }])
     }
 
-    /// Takes back the pieces of a reply that turns out to be no part of a document, since they were shown as one.
+    /// Retracts pieces shown as part of a document, if the reply is not a part.
     pub(super) fn retract_thought(
         &mut self,
         reply: &LaneReply,
@@ -109,8 +109,8 @@ impl Translator {
         self.report_piece(&reply.key.path, &TextEdit::Retract, at_ms)
     }
 
-    /// Adds a complete reply to its document. Returns the events if it is a part of one: none before the file
-    /// is known, then the whole again.
+    /// Adds a complete reply to its document. Returns `None` if the reply is not a part. The events are empty
+    /// until the file is known, then contain the whole document.
     pub(super) fn add_to_report(&mut self, reply: &LaneReply) -> Option<Vec<AgentResponse>> {
         let path = &reply.key.path;
         let report = self.reports.get_mut(path).filter(|report| report.is_part(reply))?;
@@ -119,7 +119,8 @@ impl Translator {
         Some(self.whole_report(path).into_iter().collect())
     }
 
-    /// Ends a document with its files. Returns the whole of it, or the end of a panel in which nothing is left.
+    /// Ends a document with its files. Returns the whole document, or an empty final event for an open panel
+    /// without text.
     pub(super) fn end_report(
         &mut self,
         path: &Path,
@@ -130,14 +131,15 @@ impl Translator {
         self.whole_report(path)
     }
 
-    /// Ends every document that is being written.
+    /// Ends every document in progress.
     pub(super) fn end_reports(&mut self, at_ms: i64) -> Vec<AgentResponse> {
         let open = self.reports.iter().filter(|(_, report)| report.end.is_none());
         let open: Vec<Path> = open.map(|(path, _)| path.clone()).collect();
         open.iter().filter_map(|path| self.end_report(path, &[], at_ms)).collect()
     }
 
-    /// The whole of a document that has ended, with its files; `None` if nothing of it was shown or is known.
+    /// Returns an ended document with its files; `None` if the document has not ended, or has no text and no
+    /// open panel.
     fn whole_report(&mut self, path: &Path) -> Option<AgentResponse> {
         let report = self.reports.get_mut(path)?;
         let (files, at_ms) = report.end.clone()?;
@@ -154,7 +156,7 @@ impl Translator {
         self.report_event(path, data, at_ms)
     }
 
-    /// One line that stands for a writer's document in its lane's result; `None` where there is no document.
+    /// Returns a line in place of a writer's document in its lane's result; `None` without a document.
     pub(super) fn document_line(&self, path: &Path, files: &[ProductFile]) -> Option<String> {
         let report = self.reports.get(path)?;
         let is_written = report.agent == WRITER_AGENT && !report.text.is_empty();
@@ -163,7 +165,7 @@ impl Translator {
         Some(Wording::DocumentWritten.fill(self.language, &values))
     }
 
-    /// Markdown whose images lead to the files that they name: the page has no file beside it.
+    /// Returns Markdown with the images linked to the files' URLs, because the page has no adjacent files.
     pub(super) fn with_file_urls(&self, text: &str, message_type: &str) -> String {
         if message_type != "markdown" {
             return text.to_owned();
@@ -171,8 +173,8 @@ impl Translator {
         link_files(text, &self.file_urls)
     }
 
-    /// The whole document with its files, where a call came to one; nothing for what belongs to it. `None` for
-    /// any other call.
+    /// Returns the whole document with its files for a call with a document. Empty for calls of a report's
+    /// own tools, `None` for any other call.
     pub(super) fn report_result_events(
         &mut self,
         entry: &Entry,
@@ -190,7 +192,7 @@ impl Translator {
         Some(self.end_report(&path, &output.files, entry.at_ms).into_iter().collect())
     }
 
-    /// Ends the document of a call that failed, as far as it was written.
+    /// Ends the document of a failed call with the text so far.
     pub(super) fn end_failed_report(
         &mut self,
         entry: &Entry,
@@ -214,7 +216,8 @@ impl Translator {
     }
 }
 
-/// The page knows no other documents: of those it is shown the Markdown that they are made of.
+/// Returns the type of document event. The page has no other documents, so other types are shown as their
+/// Markdown source.
 fn message_type_of(file_type: &str) -> &'static str {
     match file_type {
         "html" | "htm" => "html",

@@ -1,8 +1,8 @@
-//! A search: what is asked in each round, what was found, and the report as it is written.
+//! A search: the queries and results of each round, and the report in progress.
 //!
-//! The page adds every piece of a report to what it shows, so each event holds what was added, and the last one what
-//! is missing in the end. What was shown is taken back by an event of a search without queries, for which the page
-//! shows nothing; pieces that follow begin the report anew.
+//! The page appends every piece of a report, so each event has only new text, and the last event the missing
+//! rest. To retract text, an event of a search without queries is sent: the page shows no content for such an
+//! event, and later pieces start the report anew.
 
 use serde_json::{Value, json};
 
@@ -16,27 +16,27 @@ use djinn_text::citations::link_citations;
 
 /// The agent that searches.
 const SEARCH_AGENT: &str = "deep_search";
-/// The tool of its rounds.
+/// The tool for the agent's rounds.
 const ROUND_TOOL: &str = "search_round";
 
-/// A search that is under way.
+/// A search in progress.
 pub(super) struct SearchReport {
-    /// What it is about.
+    /// The topic of the search.
     query: String,
-    /// Whether a round has found something, so that what is said is the report.
+    /// True once a round has results; text from then on is the report.
     has_found: bool,
-    /// Whether the last of it was shown: what its run says may come later still.
+    /// True once the end was shown; text of the run may still arrive.
     has_ended: bool,
-    /// The report as far as it was shown.
+    /// The text of the report shown so far.
     shown: String,
-    /// The newest reply that is complete, which a failed search leaves.
+    /// The newest complete reply, kept after a failed search.
     complete: String,
     /// True if an earlier connection may have shown a part of the report.
     is_unknown: bool,
 }
 
 impl Translator {
-    /// Whether this agent, called so, searches in its lane.
+    /// Starts a search if the agent is the search agent.
     pub(super) fn begin_search(&mut self, entry: &Entry, child: &ChildId, agent: &str) {
         if agent != SEARCH_AGENT {
             return;
@@ -56,7 +56,7 @@ impl Translator {
         self.searches.insert(entry.path.with_child(child.clone()), search);
     }
 
-    /// A round that begins: what is asked.
+    /// Returns the event with the queries at the start of a round.
     pub(super) fn round_event(
         &self,
         entry: &Entry,
@@ -72,8 +72,8 @@ impl Translator {
         Some(self.findings_event(entry, call, search, "extend", &found))
     }
 
-    /// What a round found; nothing for what else belongs to a search, and at its end what is missing of the
-    /// report. `None` for any other call.
+    /// Returns the results of a round, or the rest of the report at the end of the search. `None` for any
+    /// other call.
     pub(super) fn search_result_events(
         &mut self,
         entry: &Entry,
@@ -125,7 +125,7 @@ impl Translator {
         })
     }
 
-    /// Takes a reply that is complete; `None` where it is no report.
+    /// Adds a complete reply to the report; `None` before the first results.
     pub(super) fn add_to_search(
         &mut self,
         path: &Path,
@@ -137,7 +137,7 @@ impl Translator {
         Some(self.extend_report(path, text, false, at_ms))
     }
 
-    /// Ends a search that came to nothing: what it had written stays, and half a reply does not.
+    /// Ends a failed search: complete replies stay, and a partial reply is retracted.
     pub(super) fn end_failed_search(
         &mut self,
         entry: &Entry,
@@ -151,13 +151,13 @@ impl Translator {
         }
     }
 
-    /// Ends every search that is under way.
+    /// Ends every search in progress.
     pub(super) fn end_searches(&mut self, at_ms: i64) -> Vec<AgentResponse> {
         let paths: Vec<Path> = self.searches.keys().cloned().collect();
         paths.iter().flat_map(|path| self.end_search(path, at_ms)).collect()
     }
 
-    /// Ends a search with what it had written, where no call brings its result.
+    /// Ends a search without a result, with the complete reply written so far.
     pub(super) fn end_search(&mut self, path: &Path, at_ms: i64) -> Vec<AgentResponse> {
         let search = self.searches.get(path).filter(|search| !search.has_ended);
         let Some(search) = search else { return Vec::new() };
@@ -178,7 +178,7 @@ impl Translator {
         self.searches.values_mut().for_each(|search| search.is_unknown = !search.has_ended);
     }
 
-    /// What is missing of a report whose text is now this one.
+    /// Returns the events that extend the report to the given text.
     fn extend_report(
         &mut self,
         path: &Path,
@@ -188,7 +188,7 @@ impl Translator {
     ) -> Vec<AgentResponse> {
         let search = self.searches.get(path).filter(|search| !search.has_ended);
         let Some(search) = search else { return Vec::new() };
-        // White space at the end, which nobody sees, is not missed there.
+        // Invisible white space at the end does not count as missing.
         let shown = if is_final { search.shown.trim_end() } else { &search.shown };
         let rest = text.strip_prefix(shown).filter(|_| !search.is_unknown);
         let (retracted, rest) = match rest {
@@ -204,7 +204,7 @@ impl Translator {
         retracted.into_iter().chain(extended).collect()
     }
 
-    /// Takes back what was shown of a report, if anything was.
+    /// Retracts the shown text of a report, if any.
     fn retract_report(&mut self, path: &Path, at_ms: i64) -> Option<AgentResponse> {
         let search = self.searches.get_mut(path).filter(|search| !search.has_ended)?;
         if search.shown.is_empty() && !search.is_unknown {

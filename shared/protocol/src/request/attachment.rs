@@ -66,7 +66,7 @@ pub struct JoyAgentFile {
 }
 
 impl JoyAgentFile {
-    /// What may name a file of the session, the likeliest first: its names, then its URLs.
+    /// Returns the possible references to a session file, most likely first: names, then URLs.
     #[must_use]
     pub fn references(&self) -> Vec<&str> {
         let names = [&self.file_name, &self.origin_file_name];

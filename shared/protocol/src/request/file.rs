@@ -1,4 +1,4 @@
-//! What clients send about files, as JoyAgent's write it.
+//! Requests about files, in the form of JoyAgent's clients.
 
 use serde::Deserialize;
 

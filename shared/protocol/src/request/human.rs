@@ -1,4 +1,4 @@
-//! What people answer, and when they are asked.
+//! Human responses, and the settings of human requests.
 
 use djinn_core::human::{CostThreshold, TimeoutAction};
 use djinn_core::tool::Risk;

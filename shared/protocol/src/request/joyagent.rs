@@ -1,4 +1,4 @@
-//! What JoyAgent's clients send.
+//! Requests of JoyAgent's clients.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! What clients send about runs.
+//! Requests about runs.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! What clients send about sessions.
+//! Requests about sessions.
 
 use serde::Deserialize;
 

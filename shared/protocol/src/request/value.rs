@@ -1,4 +1,4 @@
-//! How members are read whose type alone does not say it.
+//! Deserialization of fields with rules beyond their types.
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 
@@ -32,7 +32,7 @@ impl TryFrom<WrittenNumber> for WholeNumber {
     }
 }
 
-/// A text that may be absent; an empty one is.
+/// Reads an optional text; an empty text counts as absent.
 pub(super) fn optional_text<'de, D>(deserializer: D) -> Result<Option<String>, D::Error>
 where
     D: Deserializer<'de>,
@@ -41,7 +41,7 @@ where
     Ok(text.filter(|text| !text.is_empty()))
 }
 
-/// A text that must be there and say something.
+/// Reads a required text, which must not be empty.
 pub(super) fn required_text<'de, D>(deserializer: D) -> Result<String, D::Error>
 where
     D: Deserializer<'de>,
