@@ -1,5 +1,5 @@
-//! What a deployment lets in and out: denied phrases, and the verdict of a checker of its own. Which texts
-//! there are is [`crate::texts`]'s to say.
+//! A deployment's content policy: denied phrases, and the verdict of its own checker. [`crate::texts`] lists
+//! the texts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,42 +15,41 @@ use crate::port::checker::{
 use crate::prompt::truncate_text;
 use crate::texts::{ContentText, HasTexts, ReplyTexts, check_bounds, refuse_call, reply_texts};
 
-/// Characters of a checker's reason.
+/// The maximum length of a checker's reason, in characters.
 const MAX_REASON: usize = 300;
 
-/// Bytes that are looked through before others have their turn.
+/// The bytes scanned before the task yields.
 const SCAN_CHUNK_BYTES: usize = 64 * 1024;
 
-/// What is let through. Nothing is held back unless a deployment says so.
+/// The content policy; by default every text passes.
 #[derive(Clone, Default)]
 pub struct ContentPolicy {
-    /// Phrases that pass in neither direction.
+    /// Phrases denied in both directions.
     pub deny: DenyList,
-    /// Who is asked besides.
+    /// The checker asked in addition to the deny list.
     pub check_policy: Option<CheckPolicy>,
 }
 
-/// A checker, and what its silence means.
+/// A checker, and the rule for missing verdicts.
 #[derive(Clone)]
 pub struct CheckPolicy {
-    /// The checker that texts are sent to before they go in or out.
+    /// The checker for incoming and outgoing texts.
     pub checker: Arc<dyn Checker>,
-    /// Whether texts pass about which it gives no verdict.
+    /// True if texts without a verdict pass.
     pub fails_open: bool,
 }
 
 impl ContentPolicy {
-    /// Whether neither a list nor a checker is set, so that every text passes.
+    /// Returns true if every text passes: no deny list and no checker is set.
     #[must_use]
     pub fn allows_all(&self) -> bool {
         self.deny.is_empty() && self.check_policy.is_none()
     }
 
-    /// Lets in what a person tells, if each of its texts keeps its bound; a checker may put others in their
-    /// places.
+    /// Checks a user's texts and their length; a checker may replace texts.
     ///
     /// # Errors
-    /// [`check_bounds`]'s, `content_refused`, or `content_unchecked` without a verdict.
+    /// Returns the errors of [`check_bounds`], `content_refused`, or `content_unchecked` without a verdict.
     pub async fn screen_input(
         &self,
         told: &mut (impl HasTexts + Send),
@@ -64,10 +63,10 @@ impl ContentPolicy {
         })
     }
 
-    /// Lets a reply out. A call that holds what is refused stays without its arguments, and says why.
+    /// Checks a reply. A call with rejected content loses its arguments and states the reason.
     ///
     /// # Errors
-    /// `content_refused` for what it says, `content_unchecked` without a verdict.
+    /// Returns `content_refused` for the reply's own words, `content_unchecked` without a verdict.
     pub async fn screen_reply(
         &self,
         reply: &mut Reply,
@@ -92,13 +91,13 @@ impl ContentPolicy {
             && reasoning.signature.is_some()
             && thoughts.as_ref() != Some(&reasoning.text)
         {
-            // Signed thoughts go back to their model as they came.
+            // Signed reasoning is returned to its model unchanged.
             reasoning.original = reasoning.original.take().or(thoughts);
         }
         Ok(())
     }
 
-    /// Lets out what a stopped reply said; nothing of what is held back.
+    /// Checks the text of a stopped reply; returns `None` if the text is rejected.
     pub async fn screen_partial(
         &self,
         mut partial: PartialMessage,
@@ -107,7 +106,7 @@ impl ContentPolicy {
         self.screen_texts(Direction::Out, partial.texts(), whose).await.ok().map(|()| partial)
     }
 
-    /// Lets an error out, without its words if these are held back.
+    /// Checks an error; empties the error's texts if these are rejected.
     pub async fn screen_error(&self, error: &mut (impl HasTexts + Send), whose: ContentOwner<'_>) {
         if self.screen_texts(Direction::Out, error.texts(), whose).await.is_err() {
             error.texts().into_iter().for_each(|text| text.replace_with(String::new()));
@@ -124,7 +123,7 @@ impl ContentPolicy {
         self.ask_checker(direction, texts, whose).await
     }
 
-    /// The calls that are not let out, each with why.
+    /// Returns the rejected calls by index, each with the reason.
     async fn screen_calls(
         &self,
         calls: Vec<Vec<ContentText<'_>>>,
@@ -151,7 +150,7 @@ impl ContentPolicy {
         Ok(refused)
     }
 
-    /// Lets texts through that hold no denied phrase.
+    /// Checks texts against the deny list.
     async fn check_deny_list(&self, texts: &[ContentText<'_>]) -> Result<(), Failure> {
         let mut bytes = 0;
         for text in texts {
@@ -167,7 +166,7 @@ impl ContentPolicy {
         Ok(())
     }
 
-    /// Whether a text holds a denied phrase. Others have their turn while a long one is looked through.
+    /// Returns true if a text contains a denied phrase. Yields between the chunks of a long text.
     async fn denies_text(&self, text: &str) -> bool {
         if self.deny.is_empty() {
             return false;
@@ -187,7 +186,7 @@ impl ContentPolicy {
         gate.is_blocked()
     }
 
-    /// Asks the checker about these texts, all at once.
+    /// Asks the checker about all texts together.
     async fn ask_checker(
         &self,
         direction: Direction,

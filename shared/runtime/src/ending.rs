@@ -1,5 +1,5 @@
-//! The end of a run, as whoever writes it leaves the store: what the last record changes beside the
-//! journal, and how a run ends or is retired that nobody drives.
+//! The end of a run in the store: the changes that the last record makes beside the journal, and the end of a
+//! run without a driver.
 
 use djinn_core::conversation::{CompactedContext, Exchange, SessionMemory};
 use djinn_core::effect::{Delivery, Effect};
@@ -18,7 +18,7 @@ use crate::port::{RunKey, SessionKey, StoreError};
 use crate::settings::{expiry_s, journal_expiry_s};
 use crate::world::Ports;
 
-/// What a run's last record changes beside its journal.
+/// Returns the changes that a run's last record makes beside its journal.
 pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
     let asked = run.spec();
     let language = asked.settings.language;
@@ -48,8 +48,8 @@ pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
     }
 }
 
-/// The summary of the session's oldest exchanges, if this run made one. It speaks of its user's wishes, so it is
-/// made and read by runs of the session's owner alone.
+/// Returns the new summary of the session's oldest exchanges, if this run made a new summary. The summary
+/// contains its user's wishes, so only runs of the session's owner make and read summaries.
 fn session_memory(run: &Run) -> Option<SessionMemory> {
     let spec = run.spec();
     let new_summary = run.conversation().compacted.as_ref().filter(|summary| {
@@ -68,7 +68,7 @@ fn session_memory(run: &Run) -> Option<SessionMemory> {
     Some(SessionMemory { compacted, newer_exchanges })
 }
 
-/// What is noted of a run when it ends, if that is short.
+/// Returns the outline of an ended run; `None` for a child, a long question or a plan.
 fn run_outline(run: &Run, record: &Record) -> Option<RunOutline> {
     let asked = run.spec();
     let is_short = asked.child.is_none() && asked.question.len() <= MAX_OUTLINE_QUESTION;
@@ -79,11 +79,11 @@ fn run_outline(run: &Run, record: &Record) -> Option<RunOutline> {
     })
 }
 
-/// Ends a child that nobody waits for, and all below it: whoever works on it finds that out at its next append. Nobody adds
-/// an entry to its journal after that.
+/// Ends a child without a waiting parent, and all runs below. The child's driver notices at its next append.
+/// No entry follows in the child's journal.
 ///
 /// # Errors
-/// [`StoreError`] when it cannot be read or written.
+/// Returns [`StoreError`] if a journal cannot be read or written.
 pub(crate) async fn close_child<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
     match close_journal(ports, key).await? {
         Some(run) => stop_below(ports, key, &run).await,
@@ -91,10 +91,10 @@ pub(crate) async fn close_child<P: Ports>(ports: &P, key: &RunKey) -> Result<(),
     }
 }
 
-/// Closes every journal below an ended run that it owes a stop, top down.
+/// Closes the journal of every child to which an ended run owes a stop, top down.
 ///
 /// # Errors
-/// [`StoreError`] when one cannot be read or written.
+/// Returns [`StoreError`] if a journal cannot be read or written.
 pub(crate) fn stop_below<'a, P: Ports>(
     ports: &'a P,
     key: &'a RunKey,
@@ -110,11 +110,10 @@ pub(crate) fn stop_below<'a, P: Ports>(
     })
 }
 
-/// Has a child stop, and all below it: whoever works on one, or creates it after this, finds the message.
-/// Nobody is woken for it.
+/// Stops a child and all runs below without waking any run: a current or later driver reads the mail.
 ///
 /// # Errors
-/// [`StoreError`] when one of them may go on.
+/// Returns [`StoreError`] if any of these runs may continue.
 pub(crate) async fn stop_child<P: Ports>(
     ports: &P,
     key: &RunKey,
@@ -126,7 +125,7 @@ pub(crate) async fn stop_child<P: Ports>(
     close_child(ports, key).await
 }
 
-/// The run as its journal has it once that is closed; `None` for one that never began, or has expired.
+/// Closes a journal and returns its run; `None` if the journal is missing, expired or unreadable.
 async fn close_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Option<Run>, StoreError> {
     loop {
         let journal = match read_journal(ports, key).await {
@@ -148,14 +147,14 @@ async fn close_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Option<Run>,
         let end = run_end(after.run(), &record);
         match ports.store().append_end(key, &record, &end, expires_at_s).await? {
             AppendResult::Appended => return Ok(Some(after.run().clone())),
-            // Whoever works on it was faster; the next record may be its last.
+            // The driver wrote first; the next record may be its last.
             AppendResult::Conflict => {}
         }
     }
 }
 
-/// Ends a run or child from outside its journal. The alarm, which only runs have, goes first: what has ended
-/// is not stopped again.
+/// Ends a run or child without a record. The alarm, which only runs have, is removed first: an ended run is
+/// not stopped again.
 pub(crate) async fn abandon_run<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
     if key.is_root() {
         ports.alarms().remove_alarm(key).await?;
@@ -163,12 +162,11 @@ pub(crate) async fn abandon_run<P: Ports>(ports: &P, key: &RunKey) -> Result<(),
     ports.store().abandon_run(key, ports.clock().now_ms()).await
 }
 
-/// Takes away what brings a run back that has ended: its alarm, its timer if it may have one, and the mail that nobody
-/// reads any more. Whoever puts a message after this takes it back by itself, see
-/// [`wake_run`](crate::sleep::wake_run).
+/// Removes the alarm of an ended run, its timer if it may have a timer, and its unread mail. A later sender
+/// deletes its own mail, see [`wake_run`](crate::sleep::wake_run).
 ///
 /// # Errors
-/// [`StoreError`] when the alarm may be left. Mail that is left says nothing and expires.
+/// Returns [`StoreError`] if the alarm may remain. Remaining mail has no effect and expires.
 pub(crate) async fn retire<P: Ports>(
     ports: &P,
     key: &RunKey,

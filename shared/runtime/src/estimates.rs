@@ -1,7 +1,7 @@
-//! What calls may cost, told from what earlier ones did.
+//! Estimates of calls' costs from earlier calls.
 //!
-//! It is for people who are asked, so only runs that ask them look and tell. What a driver's calls came
-//! to is told once, when it stops: a driver that dies takes its samples with it.
+//! Estimates are for users who approve calls, so only runs with human requests read and write samples. A
+//! driver stores its samples once, when it stops: a dead driver's samples are lost.
 
 use std::collections::BTreeMap;
 
@@ -17,16 +17,16 @@ use crate::port::call_history::{CallHistory, CallSample, KEPT_SAMPLES, ToolKey};
 use crate::port::tool::AvailableTools;
 use crate::world::Ports;
 
-/// Calls from which an estimate is made; with fewer, what the tool declares counts.
+/// The minimum number of samples for an estimate; with fewer samples, the tool's declaration counts.
 const MIN_SAMPLES: usize = 20;
 
-/// What the calls of one driver came to, by tool.
+/// The measured costs of one driver's calls, by tool.
 #[derive(Debug, Default)]
 pub struct Samples(BTreeMap<String, Vec<CallSample>>);
 
 impl Samples {
-    /// Takes what calls that `run` owes came to, if people are asked about its calls. Calls that failed
-    /// are none: they say little about those that do not.
+    /// Adds samples of calls that `run` owes, if the run has human requests. Failed calls are no samples:
+    /// their cost says little about successful calls.
     pub fn add_samples(&mut self, run: &Run, inputs: &[Input]) {
         if !run.spec().settings.human.enabled {
             return;
@@ -46,7 +46,7 @@ impl Samples {
         }
     }
 
-    /// Tells the store. A failure is logged: samples are many.
+    /// Stores the samples. A failure is only logged: samples are many.
     pub async fn store_samples<P: Ports>(self, ports: &P, user: &UserKey) {
         for (tool, samples) in self.0 {
             let key = ToolKey { user: user.clone(), tool };
@@ -57,9 +57,9 @@ impl Samples {
     }
 }
 
-/// Estimates the called tools of a reply: by what earlier calls came to, where people are asked about
-/// all calls, else as they declare; and with what a model of this price takes for reading their results.
-/// Only estimates that differ from what the tools declare are returned.
+/// Estimates the called tools of a reply: from samples if the run has human requests, otherwise from the
+/// tools' declarations. Adds the cost of reading the results at this model's price. Returns only estimates
+/// that differ from the declarations.
 pub async fn estimate_tools<P: Ports>(
     ports: &P,
     tools: &AvailableTools,
@@ -100,8 +100,8 @@ async fn estimate_by_samples<P: Ports>(ports: &P, user: &UserKey, tool: &Offered
     }
 }
 
-/// What a call of a tool may cost as far as earlier ones tell: their median and 95th percentile (by
-/// nearest rank). Calls to others and money are as declared. With fewer than [`MIN_SAMPLES`], all is.
+/// Estimates a call from samples: median and 95th percentile (by nearest rank). Calls to others and money are
+/// as declared. With fewer than [`MIN_SAMPLES`], everything is as declared.
 fn estimate_from_samples(declared: Estimate, samples: &[CallSample]) -> Estimate {
     if samples.len() < MIN_SAMPLES {
         return declared;
@@ -116,7 +116,7 @@ fn estimate_from_samples(declared: Estimate, samples: &[CallSample]) -> Estimate
     Estimate { tokens, ms, ms_p95, tokens_p95, samples, ..declared }
 }
 
-/// The smallest of sorted values that so many of 100 are not above.
+/// Returns the percentile of sorted values by nearest rank.
 fn nearest_rank(sorted: &[u64], percent: usize) -> u64 {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! A run's history: the entries of its records, and of the runs below it where they ended.
+//! A run's history: the entries of its records, and the entries of children at the records of their ends.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,10 +15,10 @@ use crate::port::page::PageSize;
 use crate::port::{RunKey, StoreError};
 use crate::world::Ports;
 
-/// Shows a record to a client, the entries of the children that ended with it first.
+/// Sends a record to a client, after the entries of the children that ended with this record.
 ///
-/// What a child did is in its own journal. If that cannot be read, the client is cut: it comes back
-/// at its cursor.
+/// A child's entries are in its own journal. If that journal is unreadable, the client's stream ends, and the
+/// client resumes at its cursor.
 pub async fn show_record<P: Ports>(
     ports: &P,
     key: &RunKey,
@@ -39,13 +39,13 @@ pub async fn show_record<P: Ports>(
     }
 }
 
-/// How many journals of children are read at once.
+/// The maximum number of children's journals read in parallel.
 const READ_AT_ONCE: usize = 16;
 
-/// The entries of the children that ended with a record, as they stand in its run's history.
+/// Reads the entries of the children that ended with a record, in the order of the run's history.
 ///
 /// # Errors
-/// [`StoreError`] when a child's journal cannot be read, or not be closed.
+/// Returns [`StoreError`] if a child's journal cannot be read or closed.
 pub async fn read_child_entries<P: Ports>(
     ports: &P,
     key: &RunKey,
@@ -78,21 +78,21 @@ fn collect_entries(
     Ok(())
 }
 
-/// A run that ended with a record of the one above it, as its entries are read for a viewer.
+/// The entries of a child that ended with a record of its parent, as read for a viewer.
 pub(crate) struct ChildHistory {
     key: RunKey,
-    /// Whether somebody may still be at work on it.
+    /// True if a driver may still work on the child.
     may_be_running: bool,
     pages: JournalPages,
-    /// Records that were read and not shown.
+    /// Read records that are not yet returned.
     records: VecDeque<Record>,
-    /// The runs that ended with the next of them, whose entries stand before it.
+    /// The children that ended with the next of these records; their entries come first.
     below: VecDeque<Self>,
 }
 
 impl ChildHistory {
     fn new(key: RunKey, is_given_up: bool) -> Self {
-        // Its first record holds what it starts with, which may be long, and no entry.
+        // Record 0 is skipped: it has no entry, and may be long.
         Self {
             key,
             may_be_running: is_given_up,
@@ -102,7 +102,7 @@ impl ChildHistory {
         }
     }
 
-    /// All of its entries, and of those below it.
+    /// Reads all entries of the child and the runs below.
     async fn read_all_entries<P: Ports>(mut self, ports: &P) -> Result<Vec<Entry>, StoreError> {
         let mut entries = Vec::new();
         self.pages = JournalPages::starting_at(1, PageSize::FOR_FOLD);
@@ -112,10 +112,10 @@ impl ChildHistory {
         Ok(entries)
     }
 
-    /// The next entries of it and of those below it; `None` behind the last ones.
+    /// Returns the next entries of the child and the runs below; `None` after the last entries.
     ///
     /// # Errors
-    /// [`StoreError`] when they cannot be read; the same ones are read next time.
+    /// Returns [`StoreError`] if entries cannot be read; the next call reads the same entries.
     pub(crate) async fn next_entries<P: Ports>(
         &mut self,
         ports: &P,
@@ -126,7 +126,7 @@ impl ChildHistory {
         }
         loop {
             if let Some(child) = self.below.front_mut() {
-                // A tree has a bounded depth.
+                // The depth of a tree is limited.
                 match Box::pin(child.next_entries(ports)).await? {
                     Some(entries) => return Ok(Some(entries)),
                     None => drop(self.below.pop_front()),
@@ -160,8 +160,8 @@ impl ChildHistory {
     }
 }
 
-/// The runs right below that ended with a record, in order. One that was given up may still be at work: its
-/// journal is closed before it is read, so that every viewer sees the same of it.
+/// Returns the children that ended with a record, in order. An abandoned child may still be at work: its
+/// journal is closed before the first read, so that every viewer sees the same entries.
 pub(crate) fn child_histories(key: &RunKey, record: &Record) -> VecDeque<ChildHistory> {
     let ended = record.entries.iter().filter_map(|entry| {
         if let Event::ChildEnded { child, .. } = &entry.event { Some(child) } else { None }

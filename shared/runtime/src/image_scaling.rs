@@ -1,5 +1,5 @@
-//! Images of users, made small enough for models in the sandbox. Nothing of theirs is decoded here, and only a small
-//! one that is whole and plain by its outline is shown without the sandbox.
+//! Scales users' images for models, in the sandbox. No image is decoded here. Without the sandbox, only a
+//! small image is shown, if its outline is complete and plain.
 
 mod small_image;
 
@@ -23,29 +23,30 @@ use crate::port::sandbox::{
 };
 use crate::world::Ports;
 
-/// Pixels of an edge that a model is shown at most: beyond them providers refuse requests with many images.
+/// The maximum edge of an image for a model, in pixels: above this, providers reject requests with many
+/// images.
 const MAX_EDGE: u32 = 2_000;
 
-/// Bytes of an image that a model is shown at most.
+/// The maximum size of an image for a model, in bytes.
 const MAX_SCALED_BYTES: u64 = 5_000_000;
 
-/// Bytes of an image that is shown without the sandbox, if it is plain.
+/// The maximum size of a plain image that is shown without scaling, in bytes.
 const MAX_SMALL_BYTES: u64 = 256 * 1024;
 
-/// Time that a question waits for its images, unless the sandbox is being installed. Its run has not begun, so its
-/// client hears nothing.
+/// The time that a question waits for its images, unless the sandbox is being installed. The run has not
+/// begun, so its client receives nothing meanwhile.
 const MAX_WAIT: Duration = Duration::from_secs(20);
 
-/// An image that came with a question.
+/// An image attached to a question.
 pub(crate) struct AttachedContent<'a> {
-    /// The file that it is.
+    /// The file of the image.
     pub(crate) file: &'a ProductFile,
-    /// Its content, where the request had it; all else is read.
+    /// The content, if the request had it; otherwise the content is read from the store.
     pub(crate) bytes: Option<&'a Vec<u8>>,
 }
 
-/// What models are shown of these images, in their order. Where there is no sandbox, and where they are small, they
-/// are shown as they are; what it fails to make ready is shown to nobody, and no question is lost over it.
+/// Returns the images as models see them, in their order. Small images, and all images without a sandbox, are
+/// shown unchanged. An image that the sandbox cannot prepare is not shown; the question continues without it.
 pub(crate) async fn prepare_images<P: Ports>(
     ports: &P,
     session: &SessionKey,
@@ -82,7 +83,8 @@ pub(crate) async fn prepare_images<P: Ports>(
     images.iter().map(image).collect()
 }
 
-/// Waits as long as a question waits for its images, and `longest` more if the sandbox is being installed by then.
+/// Waits for the maximum time of a question's images, and `longest` more if the sandbox is then being
+/// installed.
 async fn wait_in_vain(clock: &impl Clock, is_installing: &AtomicBool, longest: Duration) {
     clock.sleep(MAX_WAIT).await;
     if is_installing.load(Ordering::Relaxed) {
@@ -90,7 +92,7 @@ async fn wait_in_vain(clock: &impl Clock, is_installing: &AtomicBool, longest: D
     }
 }
 
-/// Tells small images that can be shown as they are from those that the sandbox makes ready.
+/// Returns true if an image is small enough to be shown without scaling.
 async fn is_small<P: Ports>(ports: &P, session: &SessionKey, image: &AttachedContent<'_>) -> bool {
     if image.file.size > MAX_SMALL_BYTES || !RequestImage::can_show(image.file) {
         return false;
@@ -99,7 +101,7 @@ async fn is_small<P: Ports>(ports: &P, session: &SessionKey, image: &AttachedCon
     content.is_some_and(|content| small_image::is_plain(&content, MAX_EDGE))
 }
 
-/// The names of files that a job can be given together.
+/// Splits the files into batches that fit into one job each; returns their names.
 fn split_by_size<'a>(files: &[&'a ProductFile], room: u64) -> Vec<Vec<&'a FileName>> {
     let mut batches: Vec<Vec<&FileName>> = Vec::new();
     let mut left = 0;
@@ -123,7 +125,7 @@ fn show_as_is(file: &ProductFile) -> AttachedImage {
     }
 }
 
-/// Has images scaled that fit into one job.
+/// Scales a batch of images in one job.
 async fn scale_batch<P: Ports>(
     ports: &P,
     session: &SessionKey,
@@ -163,7 +165,7 @@ async fn scale_batch<P: Ports>(
     images.iter().map(|image| image.file.name.clone()).zip(shown).collect()
 }
 
-/// An image with its content, if that can be read.
+/// Reads an image; `None` if unreadable.
 async fn read_image<P: Ports>(
     ports: &P,
     session: &SessionKey,
@@ -182,7 +184,7 @@ async fn read_image<P: Ports>(
     }
 }
 
-/// What the sandbox made of an image; `None` where that cannot be shown.
+/// Returns the sandbox's version of an image; `None` if the image cannot be shown.
 async fn show_scaled<P: Ports>(
     ports: &P,
     session: &SessionKey,
@@ -200,11 +202,11 @@ async fn show_scaled<P: Ports>(
     let Some(copy) = answer.products.iter().find(|product| product.name == file.name) else {
         return Some(show_as_is(file));
     };
-    // The model knows it by the name of the file that it is a copy of.
+    // The model sees the copy under the original's name.
     keep_copy(ports, session, copy, file.name.clone()).await.map(|copy| show_as_is(&copy))
 }
 
-/// The parts of a long image; `None` if one of them cannot be shown.
+/// Stores the parts of a long image; `None` if any part cannot be shown.
 async fn keep_parts<P: Ports>(
     ports: &P,
     session: &SessionKey,
@@ -221,7 +223,7 @@ async fn keep_parts<P: Ports>(
     join_all(kept).await.into_iter().collect::<Option<_>>().map(AttachedImage::Parts)
 }
 
-/// Writes a smaller copy of an image, and returns it under this name.
+/// Stores a scaled copy of an image, and returns the copy under `shown_name`.
 async fn keep_copy<P: Ports>(
     ports: &P,
     session: &SessionKey,
@@ -235,7 +237,7 @@ async fn keep_copy<P: Ports>(
         internal: true,
         media_type: media_type.to_owned(),
         uploaded: false,
-        // Its name is that of its content, whoever asked.
+        // The name is derived from the content, for every asker.
         writer: session.owner.clone(),
     };
     match ports.store().write_file(session, &new, &copy.content).await {
@@ -247,7 +249,7 @@ async fn keep_copy<P: Ports>(
     }
 }
 
-/// A name that no other content has, and no user chose.
+/// Returns a name derived from the content, which no user chose.
 fn copy_name(content: &[u8], media_type: &str) -> Option<FileName> {
     let mut hash = sha256_hex(content);
     hash.truncate(16);

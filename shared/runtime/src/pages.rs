@@ -1,4 +1,4 @@
-//! Reading a journal page by page, so that nobody holds all of it.
+//! Reads a journal page by page, so that no reader holds all records in memory.
 
 use djinn_core::entry::Event;
 use djinn_core::journal::{FoldError, Journal, Record};
@@ -8,7 +8,7 @@ use crate::port::page::PageSize;
 use crate::port::{RunKey, StoreError};
 use crate::world::Ports;
 
-/// Where a reader of a journal is.
+/// The position of a reader in a journal.
 pub(crate) struct JournalPages {
     from: u64,
     size: PageSize,
@@ -16,20 +16,20 @@ pub(crate) struct JournalPages {
 }
 
 impl JournalPages {
-    /// From this record on, in pages that begin with this size.
+    /// Starts at record `from`, with a first page of this size.
     pub(crate) fn starting_at(from: u64, size: PageSize) -> Self {
         Self { from, size, more: true }
     }
 
-    /// Whether there is another page.
+    /// Returns true if another page may follow.
     pub(crate) fn has_more(&self) -> bool {
         self.more
     }
 
-    /// The next page; `None` behind the last one.
+    /// Returns the next page; `None` after the last page.
     ///
     /// # Errors
-    /// [`StoreError`] when it cannot be read; the same page is read next time.
+    /// Returns [`StoreError`] if the page cannot be read; the next call reads the same page.
     pub(crate) async fn next_page<P: Ports>(
         &mut self,
         ports: &P,
@@ -46,19 +46,19 @@ impl JournalPages {
     }
 }
 
-/// What was found of a journal that was read through.
+/// The extent of a journal after reading all of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct JournalExtent {
-    /// How many records there are from the first one on, without a gap.
+    /// The number of records from the first record on, without a gap.
     pub(crate) records: u64,
-    /// Whether there are more behind a gap: expired ones go one by one, in no order.
+    /// True if records follow after a gap: expired records are deleted one by one, in no order.
     pub(crate) has_gap: bool,
-    /// Whether the final entry is among those before it.
+    /// True if the records before the gap contain the final entry.
     pub(crate) has_end: bool,
 }
 
 impl JournalExtent {
-    /// Takes the next record. Returns whether it is the one that follows.
+    /// Adds the next record. Returns true if the record follows without a gap.
     pub(crate) fn extend_with(&mut self, record: &Record) -> bool {
         self.has_gap |= record.number != self.records;
         if !self.has_gap {
@@ -68,21 +68,21 @@ impl JournalExtent {
         !self.has_gap
     }
 
-    /// Whether this is a journal from its beginning on, and to its end if it has one.
+    /// Returns true if the journal is complete from its beginning, and to its end if the run has ended.
     pub(crate) fn is_complete(&self, has_ended: bool) -> bool {
         self.records > 0 && !self.has_gap && (self.has_end || !has_ended)
     }
 }
 
-/// Whether the final entry is in this record.
+/// Returns true if the final entry is in this record.
 pub(crate) fn has_final_entry(record: &Record) -> bool {
     record.entries.iter().any(|entry| matches!(entry.event, Event::RunEnded(_)))
 }
 
-/// Reads a journal through, up to its first gap.
+/// Reads a journal up to its first gap.
 ///
 /// # Errors
-/// [`StoreError`] when it cannot be read, or what `see` returns.
+/// Returns [`StoreError`] if the journal cannot be read, or the error of `see`.
 pub(crate) async fn read_records<P: Ports>(
     ports: &P,
     key: &RunKey,
@@ -101,7 +101,7 @@ pub(crate) async fn read_records<P: Ports>(
     Ok(extent)
 }
 
-/// A journal as far as it was read: a later look goes on from there.
+/// A journal as far as it was read; a later call continues from there.
 #[derive(Debug, Default)]
 pub(crate) struct JournalReader {
     journal: Option<Journal>,
@@ -109,18 +109,18 @@ pub(crate) struct JournalReader {
 }
 
 impl JournalReader {
-    /// Reads the records that were added since the last look, up to the first gap, and shows each of them
-    /// to `see`.
+    /// Reads the records added since the last call, up to the first gap, and passes each record to `see`.
     ///
     /// # Errors
-    /// [`StoreError`] when one cannot be read or folded; the next look begins with that one.
+    /// Returns [`StoreError`] if a record cannot be read or folded; the next call begins with the same
+    /// record.
     pub(crate) async fn advance<P: Ports>(
         &mut self,
         ports: &P,
         key: &RunKey,
         mut see: impl FnMut(&Record) + Send,
     ) -> Result<(), StoreError> {
-        // What was missing may have been written while the page was read.
+        // A missing record may have been written while the page was read.
         self.extent.has_gap = false;
         let mut pages = JournalPages::starting_at(self.extent.records, PageSize::FOR_FOLD);
         while let Some(records) = pages.next_page(ports, key).await? {
@@ -147,15 +147,15 @@ impl JournalReader {
         Ok(())
     }
 
-    /// What the last look found, up to its first gap.
+    /// Returns the extent of the last read, up to its first gap.
     pub(crate) fn extent(&self) -> JournalExtent {
         self.extent
     }
 
-    /// The journal as it was at the last look.
+    /// Returns the journal of the last read.
     ///
     /// # Errors
-    /// [`StoreError`] when there was none, or one with a gap.
+    /// Returns [`StoreError`] if the journal is missing or has a gap.
     pub(crate) fn journal(&self) -> Result<&Journal, StoreError> {
         match &self.journal {
             Some(journal) if !self.extent.has_gap => Ok(journal),
@@ -164,28 +164,28 @@ impl JournalReader {
         }
     }
 
-    /// The same, for whoever reads no further.
+    /// Returns the journal of the last read and ends the reader.
     ///
     /// # Errors
-    /// Those of [`Self::journal`].
+    /// Returns the errors of [`Self::journal`].
     pub(crate) fn into_journal(self) -> Result<Journal, StoreError> {
         self.journal()?;
         self.journal.ok_or_else(|| to_store_error(&FoldError::NoQuestion))
     }
 }
 
-/// The journal of a run.
+/// Reads the journal of a run.
 ///
 /// # Errors
-/// [`StoreError`] when it cannot be read or folded, or has expired.
+/// Returns [`StoreError`] if the journal cannot be read or folded, or has expired.
 pub(crate) async fn read_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Journal, StoreError> {
     read_journal_with(ports, key, |_| {}).await
 }
 
-/// The journal of a run, each record of which is shown to `see`.
+/// Reads the journal of a run and passes each record to `see`.
 ///
 /// # Errors
-/// [`StoreError`] when it cannot be read or folded, or has expired.
+/// Returns [`StoreError`] if the journal cannot be read or folded, or has expired.
 pub(crate) async fn read_journal_with<P: Ports>(
     ports: &P,
     key: &RunKey,

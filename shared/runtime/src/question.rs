@@ -1,4 +1,4 @@
-//! A question as it comes in, before there is a run.
+//! An incoming question, before its run exists.
 
 use std::fmt;
 
@@ -16,53 +16,52 @@ use crate::port::file::NewFile;
 use crate::port::{RunKey, SessionKey};
 use crate::text_response::trim_end_marks;
 
-/// The words that go on with a run instead of asking something. They never begin one.
+/// The words that continue a run instead of asking a question. These never start a run.
 const CONTINUE_WORDS: [&str; 2] = ["continue", "继续"];
 
-/// A question, as a verified caller asked it.
+/// A question of a verified caller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UserQuestion {
-    /// Whose run it is.
+    /// The tenant of the run.
     pub tenant: TenantId,
-    /// The user who asks, as the front door verified.
+    /// The user who asks, verified by the front door.
     pub user: UserId,
-    /// The conversation it belongs to, by its owner's label.
+    /// The session of the question, by its owner's label.
     pub session: SessionId,
-    /// How that is shared with who asks, if it is somebody else's; the caller has checked that who asks
-    /// may.
+    /// The share of the session, if another user owns it; the caller has checked the asker's permission.
     pub shared: Option<SharedSession>,
-    /// The client's label for it.
+    /// The client's label of the request.
     pub request: RequestId,
-    /// What is asked; not empty.
+    /// The question; not empty.
     pub text: String,
-    /// The files that it brings, no two of one name.
+    /// The attached files, with unique names.
     pub attachments: Vec<QuestionAttachment>,
-    /// What the text says as an answer to what a run asks, in the words of whoever reads it for us.
-    /// `None`: in those of [`crate::text_response::parse_response`].
+    /// The text parsed as a response to a human request, by the protocol's own rules. `None` applies the
+    /// rules of [`crate::text_response::parse_response`].
     pub parsed_response: Option<Result<HumanResponse, Failure>>,
-    /// The form the answer should take.
+    /// The requested form of the answer.
     pub output_style: Option<OutputStyle>,
-    /// Members of the request that have no effect, by their names: of letters, digits, `_`, `-` and `.`.
+    /// The names of ignored fields of the request: letters, digits, `_`, `-` and `.`.
     pub ignored: Vec<String>,
-    /// The deployment's instructions, put into its run's system prompt.
+    /// The deployment's instructions, part of the run's system prompt.
     pub deployment_prompt: String,
-    /// The client's own instructions, put behind those.
+    /// The client's own instructions, after the deployment's.
     pub base_prompt: String,
-    /// What holds until the run ends.
+    /// The settings of the run until its end.
     pub settings: RunSettings,
 }
 
-/// A file that a question brings.
+/// A file attached to a question.
 #[derive(Clone, PartialEq)]
 pub enum QuestionAttachment {
-    /// One that becomes a file of the session, with its bytes.
+    /// A new file of the session, with its bytes.
     New(NewFile, Vec<u8>),
-    /// One that the session has.
+    /// An existing file of the session.
     Known(ProductFile),
 }
 
 impl QuestionAttachment {
-    /// The name of the file within the session.
+    /// Returns the name of the file within the session.
     #[must_use]
     pub fn name(&self) -> &FileName {
         match self {
@@ -71,7 +70,7 @@ impl QuestionAttachment {
         }
     }
 
-    /// What a repeat must agree in: the name, and the content of one that the request brings.
+    /// Returns the part that a repeated request must share: the name, and the content of a new file.
     fn identity(&self) -> Value {
         match self {
             Self::New(file, bytes) => json!([file.name, sha256_hex(bytes)]),
@@ -89,13 +88,13 @@ impl fmt::Debug for QuestionAttachment {
     }
 }
 
-/// Whether these words follow what is at work.
+/// Returns true if the words ask to continue a run.
 pub(crate) fn is_continue(words: &str) -> bool {
     CONTINUE_WORDS.iter().any(|word| trim_end_marks(words).eq_ignore_ascii_case(word))
 }
 
 impl UserQuestion {
-    /// The run that answers it.
+    /// Returns the key of the question's run.
     #[must_use]
     pub fn run_key(&self) -> RunKey {
         let Self { tenant, user, request, .. } = self;
@@ -103,13 +102,13 @@ impl UserQuestion {
         RunKey::new(self.tenant.clone(), run)
     }
 
-    /// The session as who asks names it.
+    /// Returns the session's name for the asker.
     #[must_use]
     pub fn session_name(&self) -> SessionName {
         SharedSession::name_of(self.shared.as_ref(), &self.session)
     }
 
-    /// The session it is asked in.
+    /// Returns the key of the question's session.
     #[must_use]
     pub fn session_key(&self) -> SessionKey {
         let owner = SharedSession::owner_of(self.shared.as_ref(), &self.user);
@@ -117,17 +116,17 @@ impl UserQuestion {
         SessionKey { tenant, owner: owner.clone(), session }
     }
 
-    /// Whether it goes on with a run of the session instead of asking something.
+    /// Returns true if the question continues a run of the session instead of asking something new.
     #[must_use]
     pub fn is_continue(&self) -> bool {
         is_continue(&self.text)
     }
 
-    /// What a repeat of the request must agree in.
+    /// Returns the hash that a repeated request must share.
     pub(crate) fn body_hash(&self) -> String {
         let style = self.output_style.map(OutputStyle::as_str);
         let asked = json!([self.text, style, self.instructions(), self.settings.mode]);
-        // Without attachments it is what it was before there were any.
+        // Without attachments, the hash is the same as before attachments existed.
         let body = match self.attachments.is_empty() {
             true => asked,
             false => {
@@ -139,7 +138,7 @@ impl UserQuestion {
         sha256_hex(body.to_string().as_bytes())
     }
 
-    /// All instructions of the run.
+    /// Returns all instructions of the run.
     pub(crate) fn instructions(&self) -> String {
         let both = [&self.deployment_prompt, &self.base_prompt].into_iter();
         both.filter(|text| !text.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n\n")

@@ -1,7 +1,7 @@
-//! The outline of a small image: enough to know that it can be shown as it is.
+//! Checks the outline of a small image, to show the image without scaling.
 
-/// Returns true for a PNG or a JPEG of at most `max_edge` pixels an edge that is whole by its outline, not animated,
-/// and has no Exif, which may hold a place or a rotation.
+/// Returns true for a complete PNG or JPEG of at most `max_edge` pixels per edge, without animation or Exif.
+/// Exif may contain a location or a rotation.
 pub(super) fn is_plain(content: &[u8], max_edge: u32) -> bool {
     let size = if content.starts_with(PNG_MARK) { png_size(content) } else { jpeg_size(content) };
     size.is_some_and(|(width, height)| {
@@ -11,10 +11,10 @@ pub(super) fn is_plain(content: &[u8], max_edge: u32) -> bool {
 
 const PNG_MARK: &[u8] = b"\x89PNG\r\n\x1a\n";
 
-/// Chunks of a PNG that make it more than a picture; old programs write Exif as compressed text.
+/// PNG chunks with animation or metadata; old programs write Exif as compressed text.
 const MORE_CHUNKS: [&[u8]; 3] = [b"acTL", b"eXIf", b"zTXt"];
 
-/// The width and height of a PNG, all of whose chunks are there.
+/// Returns the width and height of a complete PNG without such chunks.
 fn png_size(content: &[u8]) -> Option<(u32, u32)> {
     let mut rest = content.strip_prefix(PNG_MARK)?;
     let mut size = None;
@@ -30,7 +30,7 @@ fn png_size(content: &[u8]) -> Option<(u32, u32)> {
         if MORE_CHUNKS.contains(&kind) {
             return None;
         }
-        // The checksum is behind the data.
+        // A checksum follows the data.
         rest = rest.get(12_usize.checked_add(length)?..)?;
         if kind == b"IEND" {
             return size;
@@ -38,14 +38,14 @@ fn png_size(content: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// The width and height of a JPEG that ends as one does and has no Exif.
+/// Returns the width and height of a complete JPEG without Exif.
 fn jpeg_size(content: &[u8]) -> Option<(u32, u32)> {
     let mut rest = content.strip_prefix(b"\xff\xd8")?.strip_suffix(b"\xff\xd9")?;
     loop {
         let [0xff, marker, segment @ ..] = rest else { return None };
         let length = usize::try_from(read_number(segment.get(..2)?)).ok()?;
         match marker {
-            // The frame, of any kind but for tables, which share its numbers.
+            // Every kind of frame marker, without the tables in the same range of numbers.
             0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
                 let (height, width) = (segment.get(3..5)?, segment.get(5..7)?);
                 return Some((read_number(width), read_number(height)));
