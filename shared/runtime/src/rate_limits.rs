@@ -1,4 +1,4 @@
-//! The waits that providers ask for. Each is learned from one call, and all calls of the process keep to it.
+//! Waits requested by providers: learned from one call, respected by all calls of the process.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use crate::settings::to_millis;
 
-/// The longest wait that calls share. A longer one may be about the one request that was sent, so another call finds out.
+/// The maximum shared wait. A longer wait may concern one request only, so another call tries.
 const MAX_SHARED: Duration = Duration::from_secs(60);
 
-/// The moments until which models take no calls, by the name of the model. Clones share them.
+/// The times until which models take no calls, by the name of the model. Clones share this state.
 #[derive(Debug, Clone, Default)]
 pub struct RateLimits(Arc<Mutex<BTreeMap<String, i64>>>);
 
 impl RateLimits {
-    /// Notes at `now_ms`, Unix milliseconds, that a provider asks to wait so long before the next call of a model.
+    /// Notes a provider's requested wait for a model at `now_ms`, in Unix milliseconds.
     pub fn note_wait(&self, model: &str, wait: Duration, now_ms: i64) {
         let until_ms = now_ms.saturating_add(to_millis(wait.min(MAX_SHARED)));
         let mut limits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -23,13 +23,13 @@ impl RateLimits {
         *known_ms = if is_ahead { until_ms } else { until_ms.max(*known_ms) };
     }
 
-    /// Returns how long a model takes no calls yet at `now_ms`, Unix milliseconds; `None` if it may be called.
+    /// Returns the remaining wait of a model at `now_ms`, in Unix milliseconds; `None` if calls are allowed.
     #[must_use]
     pub fn remaining_wait(&self, model: &str, now_ms: i64) -> Option<Duration> {
         let limits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let remaining_ms = limits.get(model)?.saturating_sub(now_ms);
         let remaining = Duration::from_millis(u64::try_from(remaining_ms).ok()?);
-        // A moment further away was noted before the clock was set back.
+        // A later time was noted before the clock was set back.
         (!remaining.is_zero() && remaining <= MAX_SHARED).then_some(remaining)
     }
 }

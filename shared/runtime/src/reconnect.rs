@@ -1,18 +1,18 @@
-//! The time that a client lets pass before it comes back to a run that waits.
+//! The time after which a client should reconnect to a waiting run.
 
 use std::time::Duration;
 
 use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
 
-/// The shortest response to a client that comes back to a run that waits: it cannot come more often.
+/// The minimum length of a response to a client of a waiting run, which limits the rate of reconnects.
 pub(crate) const MIN_STREAM: Duration = Duration::from_secs(1);
 
-/// The time between visits to a run that people have to answer: any of them may, from anywhere.
+/// The reconnect delay of a paused run: a user may respond at any time.
 pub(crate) const PAUSED: Duration = Duration::from_secs(10);
 
-/// The time before which a visit shows nothing new: until the next attempt at a model call that is delayed, or ten
-/// seconds while people are asked. `None` if the run works.
+/// Returns the time before which a reconnect shows nothing new. This is the time until the next attempt at a
+/// delayed model call, or ten seconds while the run is paused. `None` if the run works.
 pub(crate) fn reconnect_delay(run: &Run, now_ms: i64) -> Option<Duration> {
     if run.status() == RunStatus::Paused {
         return Some(PAUSED);

@@ -1,31 +1,31 @@
-//! The frame around what others wrote: files, tools, the web, earlier work. System prompts say that
-//! what stands in it is data; it cannot be closed from within.
+//! The untrusted frame around foreign text: files, tools, web pages, earlier work. System prompts say that
+//! framed text is data; the text inside cannot close its frame.
 
 use djinn_text::fold::{fold_character, is_combining_mark};
 use minijinja::State;
 
 use super::truncate_text;
 
-/// What the frame begins with. The fragment `frame/untrusted` says the same.
+/// The beginning of the frame, as in the fragment `frame/untrusted`.
 pub const OPEN_TAG: &str = "<untrusted>";
 
-/// What it ends with.
+/// The end of the frame.
 pub const CLOSE_TAG: &str = "</untrusted>";
 
-/// The word in both.
+/// The word in both tags.
 const TAG_WORD: &str = "untrusted";
 
-/// What stands for the bracket of a frame that a text brings along.
+/// The replacement for the bracket of a tag inside a text.
 const NEUTRAL_BRACKET: char = '‹';
 
-/// What passes for a bracket without being a form of one.
+/// Characters that look like a bracket but do not fold to `<`.
 const BRACKETS: [char; 4] = ['〈', '⟨', '❮', '˂'];
 
-/// The most characters between such a bracket and its word.
+/// The maximum number of characters between a bracket and its word.
 const MAX_GAP: usize = 16;
 
-/// A text of others' with nothing in it that could be taken for the end or the beginning of a frame.
-/// It has as many characters as before.
+/// Replaces everything in a foreign text that looks like the beginning or end of a frame. The number of
+/// characters stays the same.
 #[must_use]
 pub fn neutralize_frames(text: &str) -> String {
     let mut neutral = String::with_capacity(text.len());
@@ -38,8 +38,8 @@ pub fn neutralize_frames(text: &str) -> String {
     neutral
 }
 
-/// Whether the word of the frame comes next as a reader sees it, whatever stands before and between its
-/// letters that is neither letter nor digit.
+/// Returns true if a reader sees the tag's word next, ignoring all characters before and between its letters
+/// except letters and digits.
 fn is_frame_word(rest: &str) -> bool {
     let mut characters = rest.chars();
     let begins = characters.by_ref().take(MAX_GAP).find(|c| is_letter(*c));
@@ -48,17 +48,18 @@ fn is_frame_word(rest: &str) -> bool {
     word.take(TAG_WORD.len()).eq(TAG_WORD.chars())
 }
 
-/// Whether a character is a letter or digit that is seen.
+/// Returns true if a character is a visible letter or digit.
 fn is_letter(character: char) -> bool {
     fold_character(character).next().is_some_and(is_plain)
 }
 
-/// Whether a folded character is a letter or digit; Unicode counts many combining marks as alphabetic.
+/// Returns true if a folded character is a letter or digit; Unicode counts many combining marks as
+/// alphabetic.
 fn is_plain(character: char) -> bool {
     character.is_alphanumeric() && !is_combining_mark(character)
 }
 
-/// The two ends of a text that may hold frames, so that none is left open or closed twice.
+/// Balances the frames of a cut text's two ends, so that no frame is left open or closed twice.
 #[must_use]
 pub fn balance_frames(head: &str, tail: &str) -> (String, String) {
     let head = strip_half_at_end(head);
@@ -92,7 +93,7 @@ fn strip_half_at_start(tail: &str) -> &str {
     half.map_or(tail, |rest| rest.trim_start_matches('\n'))
 }
 
-/// The filter `framed` of templates. A text that is going to be framed as a whole is `bare`.
+/// The filter `framed` of templates. A variable `bare` means that the whole text is framed later.
 pub(super) fn frame_filter(state: &State<'_, '_>, text: &str) -> String {
     if state.lookup("bare").is_some_and(|bare| bare.is_true()) {
         return text.to_owned();
@@ -100,7 +101,7 @@ pub(super) fn frame_filter(state: &State<'_, '_>, text: &str) -> String {
     frame_text(text, super::FRAME.max_chars)
 }
 
-/// A text in its frame, together at most `max_chars` characters: the text is cut, never the frame.
+/// Frames a text, in at most `max_chars` characters in all: the text is cut, never the frame.
 pub(super) fn frame_text(text: &str, max_chars: usize) -> String {
     let around = OPEN_TAG.len() + CLOSE_TAG.len() + 2;
     let text = neutralize_frames(&truncate_text(text, max_chars.saturating_sub(around)));

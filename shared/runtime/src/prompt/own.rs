@@ -1,4 +1,4 @@
-//! A deployment's own templates, which stand in the place of ours.
+//! A deployment's own templates, which replace Djinn's.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,22 +8,22 @@ use djinn_core::language::Language;
 
 use super::Fragment;
 
-/// Templates by the fragment whose place they take, each in one language.
+/// Own templates by replaced fragment and language.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OwnPrompts(BTreeMap<(&'static str, Language), Arc<str>>);
 
 impl OwnPrompts {
-    /// Puts a template in the place of ours, and of one that was put there before.
+    /// Inserts a template in place of Djinn's, or of an earlier own template.
     pub fn insert(&mut self, fragment: Fragment, language: Language, text: Arc<str>) {
         self.0.insert((fragment.name, language), text);
     }
 
-    /// The template that stands in the place of ours, if one does.
+    /// Returns the own template of a fragment, if any.
     pub(super) fn find_text(&self, fragment: Fragment, language: Language) -> Option<Arc<str>> {
         self.0.get(&(fragment.name, language)).cloned()
     }
 
-    /// The version of all templates where ours are of the version `shipped`.
+    /// Returns the version of all templates; `shipped` is the version of Djinn's.
     pub(super) fn version(&self, shipped: &str) -> String {
         if self.0.is_empty() {
             return shipped.to_owned();

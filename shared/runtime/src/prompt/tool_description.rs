@@ -1,12 +1,12 @@
-//! What stands in the file of a tool's description.
+//! The description of a tool, parsed from a fragment's file.
 
 use std::collections::BTreeMap;
 
-/// What a model is told about a tool and its parameters.
+/// The model's description of a tool and its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolDescription {
     /// The description of the tool itself.
     pub description: String,
-    /// About each parameter, by name.
+    /// The description of each parameter, by name.
     pub parameters: BTreeMap<String, String>,
 }

@@ -1,13 +1,13 @@
-//! Texts that are cut to a cap.
+//! Truncates texts to a cap.
 
 use djinn_text::urls::trim_partial_placeholder;
 
 use super::CUT_MARK;
 
-/// The first `max_chars` characters of a text, marked if there were more.
+/// Returns the first `max_chars` characters of a text, with a mark if the text was longer.
 #[must_use]
 pub fn truncate_text(text: &str, max_chars: usize) -> String {
-    // Characters never outnumber bytes: most texts need no counting.
+    // A text never has more characters than bytes: most texts need no counting.
     if text.len() <= max_chars || text.chars().count() <= max_chars {
         return text.to_owned();
     }

@@ -1,58 +1,60 @@
-//! The time for which a model's provider is waited out that fails in a way that passes.
+//! The policy for transient failures of a model's provider.
 
 use std::time::Duration;
 
 use super::to_millis;
 
-/// The most by which jitter shortens a wait: enough for others, and an hour has no more than 70 wakes.
+/// The maximum reduction of a wait by jitter: enough to spread callers, with at most 70 wakes an hour.
 const SPREAD: Duration = Duration::from_secs(6);
 
 /// The waits between attempts at a model call, and their limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutagePolicy {
-    /// Attempts before the role's fallback takes the call over, at least 1.
+    /// The number of attempts before the role's fallback takes the call over, at least 1.
     pub attempts_before_fallback: u32,
-    /// Attempts after which people are asked, once one of them has sent text: each of them is paid for.
+    /// The number of attempts before users are asked, once any attempt has sent text: every attempt costs
+    /// money.
     pub visible_attempts: u32,
-    /// The wait after the first failure; doubled after each one that follows.
+    /// The wait after the first failure; doubled after each later failure.
     pub base: Duration,
-    /// The longest wait, unless the provider asks for more.
+    /// The maximum wait, unless the provider requests more.
     pub cap: Duration,
-    /// The waits of one invocation together, for which it holds the lease. Beyond, an alarm wakes the run.
+    /// The maximum total wait of one invocation, which holds the lease meanwhile. Above this, an alarm wakes
+    /// the run.
     pub held: Duration,
-    /// The time from the first failure after which people are asked.
+    /// The time from the first failure after which users are asked.
     pub patience: Duration,
 }
 
-/// A failure that may pass, among those in a row at one call.
+/// A transient failure in a series of failures of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PassingFailure {
-    /// The number of failures in a row, this one included.
+    /// The number of consecutive failures, this failure included.
     pub count: u32,
-    /// The moment of the first of them, Unix milliseconds.
+    /// The time of the first failure, in Unix milliseconds.
     pub since_ms: i64,
-    /// The wait that the provider asks for.
+    /// The wait requested by the provider.
     pub requested: Option<Duration>,
-    /// The time that this invocation has waited before.
+    /// The total wait of this invocation so far.
     pub held: Duration,
 }
 
-/// The step that follows a failure that may pass.
+/// The next step after a transient failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextAttempt {
     /// Wait in this invocation.
     Wait(Duration),
-    /// Release the run until a moment.
+    /// Release the run until a later time.
     Delay {
-        /// That moment, Unix milliseconds.
+        /// The time of the next attempt, in Unix milliseconds.
         until_ms: i64,
     },
-    /// Ask people: the provider has failed for too long.
+    /// Ask users: the provider has failed for too long.
     Pause,
 }
 
 impl OutagePolicy {
-    /// Backoff from 1 s to 60 s, 20 s of it held, 15 minutes in all; a fallback after 3 attempts.
+    /// Backoff from 1 s to 60 s, 20 s in the invocation, 15 minutes in all; a fallback after 3 attempts.
     pub const DEFAULT: Self = Self {
         attempts_before_fallback: 3,
         visible_attempts: 6,
@@ -62,8 +64,9 @@ impl OutagePolicy {
         patience: Duration::from_secs(15 * 60),
     };
 
-    /// The wait after `failures` in a row, from 1. `jitter` in `0.0..1.0` chooses a point in the upper half of the
-    /// backoff, or in its last 6 s; a wait that the provider asks for is the least, and jitter is added to it, since others were asked too.
+    /// Returns the wait after `failures` consecutive failures, from 1. `jitter` in `0.0..1.0` chooses a point
+    /// in the upper half of the backoff, or in its last 6 s. A wait requested by the provider is the minimum;
+    /// jitter is added, since other callers received the same request.
     #[must_use]
     pub fn backoff(&self, failures: u32, requested: Option<Duration>, jitter: f64) -> Duration {
         let doublings = failures.saturating_sub(1).min(16);
@@ -74,7 +77,7 @@ impl OutagePolicy {
         own.max(asked.unwrap_or_default())
     }
 
-    /// Decides what follows a failure at `now_ms`, Unix milliseconds.
+    /// Returns the next step after a failure at `now_ms`, in Unix milliseconds.
     #[must_use]
     pub fn next_attempt(&self, failure: PassingFailure, jitter: f64, now_ms: i64) -> NextAttempt {
         let wait = self.backoff(failure.count, failure.requested, jitter);

@@ -1,4 +1,4 @@
-//! What tests change in functions that run in processes of their own.
+//! Settings that tests change in functions that run in their own processes.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::Settings;
 
-/// What the variable holds, as JSON; what is not named stays as it is.
+/// The variable's content as JSON; missing fields keep their settings.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct TestSettings {
@@ -22,7 +22,7 @@ struct TestSettings {
     hand_over_after_record: bool,
 }
 
-/// Changes what `DJINN_TEST_SETTINGS` names, if it is set.
+/// Applies `DJINN_TEST_SETTINGS`, if set.
 pub(super) fn apply_test_settings(
     settings: &mut Settings,
     var: VarLookup<'_>,

@@ -1,10 +1,10 @@
-//! The texts of JSON that somebody wrote.
+//! The texts of foreign JSON.
 
 use serde_json::{Map, Value};
 
 use super::{ContentText, TextBound};
 
-/// Names and texts of a JSON object, however deep.
+/// Returns all names and texts of a JSON object, at any depth.
 pub(super) fn member_texts<'a>(
     field: &'static str,
     of: &'a mut Map<String, Value>,

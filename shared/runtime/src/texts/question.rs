@@ -1,4 +1,4 @@
-//! The texts of a question, and of the files that come with it.
+//! The texts of a question and its attached files.
 
 use super::{
     ATTACHMENTS, ContentText, HasTexts, MAX_BASE_PROMPT, MAX_DESCRIPTION, MAX_QUESTION, QUESTION,
@@ -10,7 +10,7 @@ use crate::question::{QuestionAttachment, UserQuestion};
 impl HasTexts for UserQuestion {
     fn texts(&mut self) -> Vec<ContentText<'_>> {
         let Self {
-            // Labels: short, of letters and digits that machines choose, and shown to no model.
+            // Short labels of letters and digits, chosen by machines and shown to no model.
             tenant: _,
             user: _,
             session: _,
@@ -19,14 +19,14 @@ impl HasTexts for UserQuestion {
             ignored: _,
             text,
             attachments,
-            // Read from the text; what is answered is a `ResponseRecord`.
+            // Parsed from the text; a response is checked as a `ResponseRecord`.
             parsed_response: _,
-            // One of four.
+            // One of four values.
             output_style: _,
-            // The deployment's own.
+            // The deployment's own text.
             deployment_prompt: _,
             base_prompt,
-            // Numbers, and names of tools that are compared and never shown.
+            // Numbers, and names of tools that are only compared, never shown.
             settings: _,
         } = self;
         let said = [
@@ -41,7 +41,7 @@ impl HasTexts for UserQuestion {
     }
 }
 
-/// The texts of a file that a question brings. What it holds is for the tools, as that of any file.
+/// Returns the texts of an attached file. The content is for tools, as for any file.
 fn attachment_texts(attachment: &mut QuestionAttachment) -> Vec<ContentText<'_>> {
     let (name, description) = match attachment {
         QuestionAttachment::New(file, _) => {
@@ -49,7 +49,7 @@ fn attachment_texts(attachment: &mut QuestionAttachment) -> Vec<ContentText<'_>>
                 file;
             (name, Some(description))
         }
-        // Its description was looked at when it was written, and no new one comes with the question.
+        // The description was checked when it was written; a question brings no new description.
         QuestionAttachment::Known(file) => (&mut file.name, None),
     };
     let most = TextBound::Characters(MAX_DESCRIPTION);
