@@ -1,41 +1,41 @@
-//! Time as a process has it: while it stands still, none passes.
+//! Time as a process experiences it: while the process stands still, no time passes.
 //!
-//! A process stands still when it is stopped by a signal, when Lambda freezes its environment between
-//! two invocations, and when the laptop sleeps. The clocks of the machine run on, or jump, and nothing
-//! tells it afterwards. So time is counted in ticks, each of which is waited for in the ordinary way: a
-//! tick of a second that took twenty counts as a second, and says that the process stood still.
+//! A process stands still when a signal stops it, when Lambda freezes its environment between two
+//! invocations, and when the laptop sleeps. The machine's clocks continue, or jump, and nothing reports this
+//! afterwards. So time is counted in ticks, each with an ordinary wait. A tick of a second that took twenty
+//! counts as a second, and shows that the process stood still.
 //!
-//! Two things follow. Nobody is told that their time ran out who did not have it. And what failed
-//! meanwhile may have failed of that alone, since those at the other end of a connection do not stand
-//! still: it is tried again where that does no harm.
+//! This has two consequences. No timeout applies to work that did not have its time. And a failure meanwhile
+//! may have had no other cause, since the other ends of connections do not stand still: the work is retried
+//! if a retry does no harm.
 
 use std::time::Duration;
 
 use crate::port::clock::Clock;
 
-/// How often a process makes sure that it is at work.
+/// The interval of ticks.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How late a tick is when the process stood still. A busy one is late by less.
+/// The delay of a tick that proves that the process stood still. A busy process is late by less.
 const LATE_MS: i64 = 2_000;
 
-/// The time that a piece of work has.
+/// The time of a piece of work.
 #[derive(Debug)]
 pub struct AwakeTime<'a, C> {
     clock: &'a C,
-    /// When the next tick is to come, Unix milliseconds.
+    /// The expected time of the next tick, in Unix milliseconds.
     tick_at_ms: i64,
     was_suspended: bool,
 }
 
 impl<'a, C: Clock> AwakeTime<'a, C> {
-    /// Time that begins now.
+    /// Starts the time now.
     #[must_use]
     pub fn new(clock: &'a C) -> Self {
         Self { clock, tick_at_ms: clock.now_ms(), was_suspended: false }
     }
 
-    /// What comes of the work.
+    /// Runs the work to its end and returns its result.
     pub async fn run_to_end<T>(&mut self, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         loop {
@@ -45,7 +45,7 @@ impl<'a, C: Clock> AwakeTime<'a, C> {
         }
     }
 
-    /// What comes of the work, or nothing if that takes longer.
+    /// Returns the result of the work, or `None` if the work takes longer than `at_most`.
     pub async fn run_within<T>(
         &mut self,
         at_most: Duration,
@@ -60,14 +60,13 @@ impl<'a, C: Clock> AwakeTime<'a, C> {
         done
     }
 
-    /// Whether the process stood still since this time began. Looked at whenever a tick comes and
-    /// whenever work ends.
+    /// Returns true if the process stood still since the start. Checked at each tick and at each end of work.
     #[must_use]
     pub fn was_suspended(&self) -> bool {
         self.was_suspended
     }
 
-    /// Returns once so much time has passed.
+    /// Returns after so much awake time.
     async fn sleep_awake(&mut self, lasts: Duration) {
         let mut left = lasts;
         while !left.is_zero() {

@@ -1,8 +1,8 @@
-//! How long an invocation has left.
+//! The remaining time of an invocation.
 
 use std::time::Duration;
 
-/// When this invocation ends, if that is known.
+/// The end of an invocation, if known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadline {
     at_ms: Option<i64>,
@@ -10,45 +10,45 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// The deadline that Lambda announced, Unix milliseconds. One in the past means unknown:
-    /// `cargo lambda watch` always says 1970.
+    /// Creates the deadline from Lambda's announcement, in Unix milliseconds. A past time means unknown:
+    /// `cargo lambda watch` always announces 1970.
     #[must_use]
     pub fn from_invocation(at_ms: i64, now_ms: i64, margin: Duration) -> Self {
         let margin_ms = i64::try_from(margin.as_millis()).unwrap_or(i64::MAX);
         Self { at_ms: Some(at_ms).filter(|at_ms| *at_ms > now_ms), margin_ms }
     }
 
-    /// No deadline: a laptop.
+    /// Creates an unlimited deadline, as on a laptop.
     #[must_use]
     pub fn none() -> Self {
         Self { at_ms: None, margin_ms: 0 }
     }
 
-    /// Whether this invocation ends at a moment that is known.
+    /// Returns true if the end of the invocation is known.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.at_ms.is_some()
     }
 
-    /// When the hand-over starts, Unix milliseconds.
+    /// Returns the start of the handoff, in Unix milliseconds.
     #[must_use]
     pub fn hand_over_at_ms(&self) -> Option<i64> {
         self.at_ms.map(|at_ms| at_ms.saturating_sub(self.margin_ms))
     }
 
-    /// Milliseconds between the start of the hand-over and the end of the invocation.
+    /// Returns the milliseconds from the start of the handoff to the end of the invocation.
     #[must_use]
     pub fn margin_ms(&self) -> u64 {
         u64::try_from(self.margin_ms).unwrap_or_default()
     }
 
-    /// Whether an effect that may take `timeout_ms` can start now and end before the hand-over.
+    /// Returns true if an effect with this timeout can start now and end before the handoff.
     #[must_use]
     pub fn has_time_for(&self, timeout_ms: u64, now_ms: i64) -> bool {
         self.left_ms(now_ms).is_none_or(|left_ms| timeout_ms <= left_ms)
     }
 
-    /// Milliseconds until the hand-over starts; `None` without a deadline.
+    /// Returns the milliseconds until the handoff starts; `None` without a deadline.
     #[must_use]
     pub fn left_ms(&self, now_ms: i64) -> Option<u64> {
         let left = self.hand_over_at_ms()?.saturating_sub(now_ms);

@@ -1,4 +1,4 @@
-//! A run that an invocation holds the lease of, and how it takes that.
+//! A run whose lease an invocation holds, and the taking of the lease.
 
 use djinn_core::journal::{Journal, Record};
 use djinn_core::status::RunStatus;
@@ -14,40 +14,41 @@ use crate::settings::to_millis;
 use crate::shutdown::ActiveDriver;
 use crate::world::Ports;
 
-/// A run as an invocation serves it.
+/// The context of an invocation that serves a run.
 pub struct ServeContext {
-    /// The run or the child that is served.
+    /// The key of the run or child.
     pub key: RunKey,
-    /// Names this driver among all others that ever were; letters, digits and `_:.-`, at most 40.
+    /// The name of this driver, unique for all time: letters, digits and `_:.-`, at most 40.
     pub holder: String,
-    /// The end of the invocation, before which the response ends.
+    /// The end of the invocation; the response ends before.
     pub deadline: Deadline,
-    /// How often the run was handed over so far.
+    /// The number of the run's handoffs so far.
     pub hops: u32,
 }
 
 /// The lease and the journal of a run that this invocation drives from now on.
 pub struct LeasedRun {
-    /// The lease that it is driven under.
+    /// The lease of this driver.
     pub(crate) lease: Lease,
-    /// Whether the earlier driver died.
+    /// True if the earlier driver died.
     pub(crate) lapsed: bool,
-    /// Whether this invocation has just created it.
+    /// True if this invocation has just created the run.
     pub(crate) is_new: bool,
     /// The journal up to its newest record.
     pub(crate) journal: Journal,
-    /// The driver that it has here, from before the lease was taken.
+    /// The registration of this process's driver, from before the lease was taken.
     pub(crate) driver: ActiveDriver,
 }
 
-/// Takes the lease of a run and reads its journal, unless somebody else drives it or this process is to end. Returns its
-/// records from number `from` on, too. A run whose journal cannot be read has failed when this returns.
+/// Takes the lease of a run and reads its journal. Also returns the run's records from number `from` on.
+/// `None` if another driver has the run or this process is shutting down. A run with an unreadable journal
+/// has failed when this function returns.
 pub(crate) async fn take_over<P: Ports>(
     ports: &P,
     serving: &ServeContext,
     from: u64,
 ) -> Result<Option<(Box<LeasedRun>, Vec<Record>)>, StoreError> {
-    // Counted first: a process that is to end waits for it, or is known to be about to end here.
+    // Registered first: a shutdown then either waits for this driver or is seen here.
     let driver = ports.shutdown().register_driver();
     if ports.shutdown().is_requested() {
         return Ok(None);
@@ -73,13 +74,13 @@ pub(crate) async fn take_over<P: Ports>(
             return Err(StoreError::Unreadable(problem));
         }
         Err(error) => {
-            // Left alone, it would be locked until the lease lapses.
+            // Otherwise the run stays locked until the lease lapses.
             ports.store().release_lease(key, &lease, RunStatus::Running).await?;
             return Err(error);
         }
     };
     if journal.epoch() > lease.epoch {
-        // Whoever stood still between the two was taken over from meanwhile.
+        // This process stood still between the two reads, and another driver took over.
         return Ok(None);
     }
     Ok(Some((Box::new(LeasedRun { lease, lapsed, is_new: false, journal, driver }), records)))

@@ -1,4 +1,4 @@
-//! Reading the mailbox of a run: what others tell it.
+//! Reads the mailbox of a run.
 
 use djinn_core::file::ProductFile;
 
@@ -7,8 +7,8 @@ use crate::port::mailbox::{Mail, Mailbox, MailboxContents};
 use crate::port::{RunKey, SessionKey, StoreError};
 use crate::world::Ports;
 
-/// Returns the messages that the run can be told now, and the moment until which a viewer watches. A file that
-/// is announced and has not arrived is left in the mailbox.
+/// Returns the mail that the run can process now, and the time until which a viewer watches. An announced
+/// file that has not arrived stays in the mailbox.
 pub(crate) async fn read_mailbox<P: Ports>(
     ports: &P,
     key: &RunKey,

@@ -1,17 +1,17 @@
-//! The end of a process that is asked to end: its drivers hand their runs over first, which is no crash.
+//! The shutdown of a process: its drivers hand over their runs first, so that no run crashes.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// A process's wish to end, and the drivers in it that have not handed over. All clones are the same.
+/// The shutdown request of a process, and its active drivers. All clones share this state.
 #[derive(Debug, Clone, Default)]
 pub struct Shutdown {
     requested: Arc<watch::Sender<bool>>,
     drivers: Arc<watch::Sender<usize>>,
 }
 
-/// A driver at work, until this is dropped.
+/// A driver at work, until dropped.
 #[derive(Debug)]
 pub(crate) struct ActiveDriver(Arc<watch::Sender<usize>>);
 
@@ -22,31 +22,31 @@ impl Drop for ActiveDriver {
 }
 
 impl Shutdown {
-    /// Has every driver hand over as soon as it can: what may be repeated is cancelled, the rest is waited for.
+    /// Requests that every driver hand over: repeatable effects are cancelled, the others are awaited.
     pub fn request(&self) {
         self.requested.send_replace(true);
     }
 
-    /// Returns true if the process is to end.
+    /// Returns true if shutdown was requested.
     #[must_use]
     pub fn is_requested(&self) -> bool {
         *self.requested.borrow()
     }
 
-    /// Waits until the process is to end.
+    /// Returns when shutdown is requested.
     pub(crate) async fn wait_requested(&self) {
-        // The sender is as old as this value.
+        // The sender lives as long as this value.
         let mut requested = self.requested.subscribe();
         let _open = requested.wait_for(|requested| *requested).await;
     }
 
-    /// Waits until no driver is at work.
+    /// Returns when no driver is at work.
     pub async fn wait_until_idle(&self) {
         let mut drivers = self.drivers.subscribe();
         let _open = drivers.wait_for(|drivers| *drivers == 0).await;
     }
 
-    /// Counts a driver, before it takes a lease.
+    /// Counts a driver; to be called before the driver takes a lease.
     pub(crate) fn register_driver(&self) -> ActiveDriver {
         self.drivers.send_modify(|drivers| *drivers += 1);
         ActiveDriver(Arc::clone(&self.drivers))

@@ -1,8 +1,8 @@
-//! Going to sleep and waking up without missing a message.
+//! Sleep and wake-up of a run without lost mail.
 //!
-//! A driver that goes to sleep releases its lease *first* and reads its mailbox *after* that; whoever
-//! wakes a run puts the message *first* and looks at the lease *after* that. Whichever of the two is
-//! late sees what the other did. Both reads are strongly consistent.
+//! A driver that goes to sleep *first* releases its lease and *then* reads its mailbox. A sender *first* puts
+//! the mail and *then* looks at the lease. The later of the two always sees the other's write. Both reads are
+//! strongly consistent.
 
 use std::collections::BTreeSet;
 
@@ -19,30 +19,30 @@ use crate::port::{RunKey, SessionKey, StoreError};
 use crate::settings::{expiry_s, to_millis};
 use crate::world::Ports;
 
-/// What became of a driver that wanted to sleep.
+/// The result of a driver's attempt to sleep.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SleepResult {
-    /// Nothing was in the mailbox: the run is nobody's until it is woken.
+    /// The mailbox was empty: the run has no driver until woken.
     Asleep,
-    /// There was mail: the run is ours again.
+    /// Mail had arrived, and this driver holds the run again.
     Woken {
-        /// Under another lease. When its epoch is not the next one, others drove meanwhile.
+        /// The new lease. If its epoch is not the next number, other drivers had the run meanwhile.
         lease: Lease,
-        /// Whether the last of them had not released its lease.
+        /// True if the last other driver had not released its lease.
         lapsed: bool,
-        /// The mailbox, with the mail that nobody had read.
+        /// The mailbox, with the unread mail.
         mailbox: MailboxContents,
     },
-    /// There was mail, and somebody else took the run to read it.
+    /// Mail had arrived, and another driver took the run.
     Superseded,
 }
 
-/// Releases a lease, with the run's status, and makes sure that no message is left unread, but those of
-/// `recorded_mail`, whose deletion did not come through yet.
+/// Releases a lease with the run's status, and then checks the mailbox for unread mail. Mail in
+/// `recorded_mail` is ignored: its deletion has not yet taken effect.
 ///
 /// # Errors
-/// [`StoreError`] when the mailbox could not be read or the lease not taken back: the run's alarm
-/// brings it a driver.
+/// Returns [`StoreError`] if the mailbox cannot be read or the lease cannot be taken back: the run's alarm
+/// then starts a driver.
 pub async fn fall_asleep<P: Ports>(
     ports: &P,
     key: &RunKey,
@@ -66,13 +66,13 @@ pub async fn fall_asleep<P: Ports>(
     }
 }
 
-/// How many are woken at once.
+/// The maximum number of parallel wakes.
 const MAX_PARALLEL_WAKES: usize = 32;
 
-/// Wakes several runs.
+/// Wakes several runs with the same mail.
 ///
 /// # Errors
-/// [`StoreError`] when the message may not be there for all of them.
+/// Returns [`StoreError`] if any run may lack the mail.
 pub async fn wake_runs<P: Ports>(
     ports: &P,
     keys: impl Iterator<Item = RunKey>,
@@ -95,12 +95,11 @@ pub async fn wake_runs<P: Ports>(
     Ok(())
 }
 
-/// Puts a message into a run's mailbox and makes sure that somebody reads it: an asynchronous
-/// invocation drives the run, unless somebody does. That of an ended run is taken back: nobody would.
-/// Returns what is known of the run once the message is there, if it exists.
+/// Puts mail into a run's mailbox, and kicks the run if it has no driver. Mail for an ended run is deleted
+/// again. Returns the run's metadata after the mail was put; `None` if the run does not exist.
 ///
 /// # Errors
-/// [`StoreError`] when the message may not be there.
+/// Returns [`StoreError`] if the mail may be missing.
 pub async fn wake_run<P: Ports>(
     ports: &P,
     key: &RunKey,
@@ -114,12 +113,12 @@ pub async fn wake_run<P: Ports>(
         return Ok(Some(meta));
     }
     let undriven = !meta.is_driven(ports.clock().now_ms());
-    // One that waits for people has no alarm: the kick must not be all that brings it back.
+    // A paused run has no alarm, and the kick alone may be lost.
     if undriven && key.is_root() && meta.status == RunStatus::Paused {
         ports.alarms().set_alarm(key).await?;
     }
     if undriven && let Err(error) = ports.invoker().kick_run(key, 0).await {
-        // The message waits; the run's alarm brings it a driver.
+        // The mail waits; the run's alarm starts a driver.
         tracing::warn!(%error, run_id = %key.run, "run not kicked");
     }
     Ok(Some(meta))

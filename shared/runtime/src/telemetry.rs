@@ -1,28 +1,28 @@
-//! Logs: one JSON object a line, with the ids of the run and the call it is about.
+//! Logs: one JSON object per line, with the ids of the run and the call.
 //!
-//! Spans carry `run_id` and OpenTelemetry's `gen_ai.*` names. No prompt, no text of a model, a file
-//! or a user, and no key is logged above DEBUG.
+//! Spans carry `run_id` and OpenTelemetry's `gen_ai.*` names. No prompt, no text of a model, a file or a
+//! user, and no key is logged above DEBUG.
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// What others' crates may say at all. `genai` logs what models write, so it says nothing.
+/// The log levels of third-party crates. `genai` logs models' texts, so it is off.
 const OTHERS: &str = "genai=off,aws_config=warn,aws_runtime=warn,aws_sdk_dynamodb=warn,\
 aws_sdk_lambda=warn,aws_sdk_s3=warn,aws_sdk_scheduler=warn,aws_smithy_runtime=warn,dynoxide=error,h2=warn,\
 hyper=warn,hyper_util=warn,reqwest=warn,rustls=warn,s3s=warn,s3s_fs=warn";
 
-/// Starts logging to `writer` at `level` (`info` unless given; `debug` shows effects as they
-/// start). A second start changes nothing.
+/// Starts logging to `writer` at `level` (default `info`; `debug` logs the start of effects). No effect if
+/// logging is already started.
 pub fn init<W>(level: Option<&str>, writer: W)
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    // Nothing to do when a subscriber is set already.
+    // No effect if a subscriber is already set.
     let _ = subscriber(level, writer).try_init();
 }
 
-/// The subscriber that [`init`] installs.
+/// Returns the subscriber that [`init`] installs.
 pub fn subscriber<W>(
     level: Option<&str>,
     writer: W,

@@ -1,4 +1,4 @@
-//! The world that runs are driven in: all ports together, and what a deployment sets besides.
+//! The world of runs: all ports of a process, and a deployment's settings.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,36 +16,36 @@ use crate::rate_limits::RateLimits;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
 
-/// How long what a deployment has changed is waited for; what it had before holds then.
+/// The maximum wait for a deployment's changed texts; after this, the earlier texts stay in use.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// A world put together of its parts: what a function's `main` wires, and what tests do.
+/// A world built from its parts: by a function's `main`, and by tests.
 pub struct World<S, M, A, I, C> {
-    /// Where runs, mail and files are kept.
+    /// The store of runs, mail and files.
     pub store: Arc<S>,
-    /// The language models that runs ask.
+    /// The language models of runs.
     pub model: Arc<M>,
-    /// The recurring alarms that bring runs back.
+    /// The recurring alarms that continue runs.
     pub alarms: Arc<A>,
-    /// The way to invoke the executor without waiting for it.
+    /// The invoker of the executor, which never waits for the result.
     pub invoker: Arc<I>,
-    /// Time and chance, which tests replace.
+    /// Time and randomness, which tests replace.
     pub clock: Arc<C>,
-    /// The tools that models may be offered.
+    /// The tools offered to models.
     pub tools: Toolbox,
     /// The prompts in every language.
     pub prompts: Arc<Prompts>,
-    /// What is let in and out.
+    /// The policy for incoming and outgoing texts.
     pub content: Arc<ContentPolicy>,
-    /// Where images that users attach are made small enough.
+    /// The sandbox for users' images.
     pub sandbox: Arc<dyn Sandbox>,
-    /// How long things may take.
+    /// The periods and limits of drivers.
     pub settings: Arc<Settings>,
-    /// The wish of this process to end.
+    /// The shutdown request of this process.
     pub shutdown: Shutdown,
-    /// The waits that providers ask all calls of this process for.
+    /// The waits requested by providers, for all calls of this process.
     pub rate_limits: RateLimits,
-    /// What reads prompts and models anew, if the deployment keeps any as texts.
+    /// The reader of prompts and models, if the deployment stores any as texts.
     pub configuration: Option<Arc<dyn ConfigurationSource<M>>>,
 }
 
@@ -152,45 +152,45 @@ where
 
 /// The world as a driver sees it.
 pub trait Ports: Clone + Send + Sync + 'static {
-    /// Where runs, mail and files are kept.
+    /// The store of runs, mail and files.
     type Store: Store;
-    /// The language models that runs ask.
+    /// The language models of runs.
     type Model: Model;
-    /// The recurring alarms that bring runs back.
+    /// The recurring alarms that continue runs.
     type Alarms: Alarms;
-    /// The way to invoke the executor without waiting for it.
+    /// The invoker of the executor, which never waits for the result.
     type Invoker: Invoker;
-    /// Time and chance, which tests replace.
+    /// Time and randomness, which tests replace.
     type Clock: Clock;
 
-    /// The store that keeps runs, mail and files.
+    /// Returns the store of runs, mail and files.
     fn store(&self) -> &Self::Store;
-    /// The client of all models, by role.
+    /// Returns the client of all models, by role.
     fn model(&self) -> &Self::Model;
-    /// The alarms of runs that nobody drives.
+    /// Returns the alarms of runs without a driver.
     fn alarms(&self) -> &Self::Alarms;
-    /// The invoker that runs are handed over with.
+    /// Returns the invoker for handoffs.
     fn invoker(&self) -> &Self::Invoker;
-    /// The clock that tells the time and draws the chance.
+    /// Returns the source of time and randomness.
     fn clock(&self) -> &Self::Clock;
-    /// The tools of this deployment, by name.
+    /// Returns the tools of this deployment, by name.
     fn tools(&self) -> &Toolbox;
-    /// The prompts that requests are rendered from.
+    /// Returns the prompts for requests.
     fn prompts(&self) -> &Prompts;
-    /// What is let in and out.
+    /// Returns the policy for incoming and outgoing texts.
     fn content(&self) -> &ContentPolicy;
-    /// The sandbox that bytes of others' are read in.
+    /// Returns the sandbox for foreign content.
     fn sandbox(&self) -> &dyn Sandbox;
-    /// How long things may take.
+    /// Returns the periods and limits of drivers.
     fn settings(&self) -> &Settings;
-    /// The wish of this process to end.
+    /// Returns the shutdown request of this process.
     fn shutdown(&self) -> &Shutdown;
-    /// The waits that providers ask all calls of this process for.
+    /// Returns the waits requested by providers, for all calls of this process.
     fn rate_limits(&self) -> &RateLimits;
-    /// The same with the prompts and models that the deployment has now, read anew if that was done five seconds
-    /// ago. They stay so: who drives a run with them drives it with the same to the end. Without a deployment's
-    /// own texts nothing is read.
+    /// Returns a world with the deployment's current prompts and models. Their texts are read again if the
+    /// last read is older than the sources' cache time (default 5 s). The returned world never changes, so a
+    /// driver keeps the same prompts and models to the end. Without own texts, nothing is read.
     fn refresh(&self) -> impl Future<Output = Self> + Send;
-    /// What was wrong when those were last read, in sentences for clients too.
+    /// Returns the problems of the last read, as sentences for clients too.
     fn configuration_problems(&self) -> Arc<[String]>;
 }
