@@ -1,10 +1,9 @@
-//! Agent files: Markdown with YAML front matter, as coding agents write them. They are read and checked
-//! once, at the start, so that a fault in one is a sentence with its file and line and never a run that
-//! fails.
+//! Agent files: Markdown with YAML front matter, as coding agents use. The files are read and checked at the
+//! start. A fault therefore causes a message with file and line, never a failed run.
 //!
-//! [`read_agent`] reads one file; [`check_agents`] looks at all of them together. [`check_arguments`]
-//! and [`check_answer`] hold a call of an agent to what its file says. [`check_replacement`] looks at templates
-//! that take the place of ours.
+//! [`read_agent`] parses one file; [`check_agents`] checks all files together. [`check_arguments`] and
+//! [`check_answer`] validate a call of an agent against its file. [`check_replacement`] checks templates that
+//! replace the built-in templates.
 
 mod call_graph;
 mod check;

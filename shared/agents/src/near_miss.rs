@@ -1,12 +1,13 @@
-//! Names that were probably meant.
+//! Suggestions for misspelled names.
 
-/// The most edits between a name and the one that was meant.
+/// Maximum edits between a name and the suggested name.
 const MAX_EDITS: usize = 2;
 
-/// Names that are longer are none of ours; comparing takes the product of both lengths.
+/// Maximum characters of a compared name, because the cost is the product of both lengths. No known name is
+/// longer.
 const MAX_NAME: usize = 80;
 
-/// The name that was meant: the nearest one, at most two edits away, whatever its case.
+/// Returns the nearest known name, at most two edits away, ignoring case.
 #[must_use]
 pub fn find_near_miss<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = plain_name(name)?;

@@ -1,23 +1,23 @@
-//! What is wrong with a file of a deployment, and where.
+//! Problems of a deployment's files, with their location.
 
-/// Why a file of an agent or a prompt is refused: one sentence, with the line that it is about.
+/// The reason why an agent's file or a prompt is rejected: one sentence, with its line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}:{line}: {rule}")]
 pub struct FileProblem {
-    /// The file's path, as it was given.
+    /// The path of the file, as the caller gave it.
     pub path: String,
     /// The line in the file, counted from 1.
     pub line: usize,
-    /// What was found, and what may stand there.
+    /// The problem, and the values that are allowed.
     pub rule: String,
 }
 
-/// A problem of a file whose path is said later.
+/// A problem of a file whose path is added later.
 #[derive(Debug)]
 pub(crate) struct Fault {
     /// The line in the file, counted from 1.
     pub(crate) line: usize,
-    /// What was found, and what may stand there.
+    /// The problem, and the values that are allowed.
     pub(crate) rule: String,
 }
 
@@ -27,16 +27,16 @@ impl Fault {
         Self { line, rule: rule.into() }
     }
 
-    /// The problem, with the path of its file.
+    /// Returns the problem with the path of its file.
     pub(crate) fn into_problem(self, path: &str) -> FileProblem {
         FileProblem { path: path.to_owned(), line: self.line, rule: self.rule }
     }
 }
 
-/// The most characters of a text that a sentence quotes.
+/// Maximum characters of a quoted text.
 const MAX_QUOTED: usize = 60;
 
-/// A text of the file as a sentence quotes it: in one line, and not too long.
+/// Quotes a text of the file: in one line, cut to the maximum length.
 pub(crate) fn quote(text: &str) -> String {
     let escaped: String = text.chars().take(MAX_QUOTED).flat_map(char::escape_debug).collect();
     // Quotes need no escape between backticks.

@@ -1,4 +1,4 @@
-//! The agents that Djinn brings along.
+//! The agents that are part of Djinn.
 
 use djinn_core::language::Language;
 
@@ -33,7 +33,7 @@ const ZH: [(&str, &str); 6] = agent_files!(
     "writer"
 );
 
-/// The files of the agents that Djinn brings along, by their names.
+/// Returns the files of Djinn's own agents, by name.
 #[must_use]
 pub fn shipped_agents(language: Language) -> Vec<AgentFile<'static>> {
     let files = match language {

@@ -1,5 +1,5 @@
-//! The words in the tags of a template, with their lines. What minijinja says of a template names
-//! variables without their lines, and finds a filter that does not exist only when it runs.
+//! The words in the tags of a template, with their lines. minijinja itself names variables without their
+//! lines, and reports an unknown filter only when the template runs.
 
 /// A word in a tag of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,20 +10,20 @@ pub(crate) struct TemplateWord<'a> {
     pub(crate) kind: WordKind,
 }
 
-/// What a word is, by what stands before it.
+/// The kind of a word, by the text before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WordKind {
     /// A variable, or a word of the language.
     Name,
-    /// What follows `|`, or the tag `filter`.
+    /// A name after `|`, or after the tag `filter`.
     Filter,
-    /// The tests that follow `is`.
+    /// A test after `is`.
     Test,
-    /// What follows a dot.
+    /// A name after a dot.
     Member,
 }
 
-/// Every word in the tags of a template that minijinja can parse.
+/// Returns every word in the tags of a template that minijinja can parse.
 pub(crate) fn find_words(template: &str) -> Vec<TemplateWord<'_>> {
     let mut reader = Reader { rest: template, line: 1, words: Vec::new() };
     while let Some(at) = reader.rest.find('{') {
@@ -49,7 +49,7 @@ struct Reader<'a> {
     words: Vec<TemplateWord<'a>>,
 }
 
-/// What stands before a word within its tag.
+/// The text before a word within its tag.
 #[derive(Clone, Copy)]
 enum Before<'a> {
     Sign(char),
@@ -57,7 +57,7 @@ enum Before<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Goes on by so many bytes, and gives them.
+    /// Advances by this number of bytes, and returns them.
     fn skip(&mut self, bytes: usize) -> &'a str {
         let (head, tail) = self.rest.split_at_checked(bytes).unwrap_or((self.rest, ""));
         self.line += head.matches('\n').count();
@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Up to the tag `endraw`, whatever stands before it.
+    /// Advances to the tag `endraw`, over any other tags.
     fn skip_raw(&mut self) {
         while let Some(at) = self.rest.find("{%") {
             self.skip(at + 2);

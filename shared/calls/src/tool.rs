@@ -1,4 +1,4 @@
-//! Tools as a run knows them: what was offered, what was called, what came of it.
+//! Tools as a run knows them: offered tools, tool calls and tool results.
 
 mod failure;
 pub mod search;
@@ -17,18 +17,18 @@ use search::QueryFindings;
 pub use tool_set::{ToolSetHash, ToolSetRef};
 pub use tool_state::ToolState;
 
-/// What happens in the world when a call is made twice.
+/// The effect of a second call of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EffectClass {
     /// Changes nothing; repeated freely.
     Read,
-    /// Carries its call id, and a repeat with the same id changes nothing.
+    /// Sends its call id; a repeat with the same id changes nothing.
     Idempotent,
-    /// Must not be repeated: its start is journaled before it runs, and a start without a result is
+    /// Must not be repeated: the start of the call is journaled first, and a start without a result is
     /// reported as uncertain.
     Once,
-    /// Answered by an agent: a run one level down, with a journal of its own.
+    /// Answered by an agent: a run one level down, with its own journal.
     Agent,
 }
 
@@ -46,28 +46,28 @@ pub enum Risk {
     High,
 }
 
-/// A tool as it is registered.
+/// A tool as its source registers it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
-    /// Unique in a registry; what the model calls it by.
+    /// The name for calls by models, unique in a registry.
     pub name: String,
-    /// What the model is told about it.
+    /// The description for the model.
     pub description: String,
-    /// JSON Schema of its arguments, an object.
+    /// JSON Schema of the arguments, an object.
     pub schema: Value,
-    /// What a repeat does.
+    /// The effect of a second call.
     pub effect: EffectClass,
-    /// What its calls can do to others, and what they cost.
+    /// The declared risk and cost of calls.
     pub policy: ToolPolicy,
-    /// Milliseconds one call may take before its result becomes `timed out`. Must fit into an
-    /// invocation (`template.yaml`: 900 s) less the hand-over margin.
+    /// Maximum milliseconds of one call; then the result is `timed out`. Must fit into an invocation
+    /// (`template.yaml`: 900 s) minus the handoff margin.
     pub timeout_ms: u64,
-    /// Whether the user is shown its raw result.
+    /// True if the user sees the raw result.
     pub visible: bool,
 }
 
 impl ToolSpec {
-    /// What a turn's record keeps of this tool.
+    /// Returns the part of the tool that a turn's record stores.
     #[must_use]
     pub fn to_offered(&self) -> OfferedTool {
         OfferedTool {
@@ -82,8 +82,8 @@ impl ToolSpec {
 }
 
 impl OfferedTool {
-    /// Whether it is what a call was offered: of that schema, effect class and policy, whatever its calls
-    /// are taken to cost by now.
+    /// Returns true if the tool equals the offered tool: same schema, effect class and policy. The policy's
+    /// estimate may differ.
     #[must_use]
     pub fn is_callable_as(&self, schema: &str, effect: EffectClass, policy: &ToolPolicy) -> bool {
         let policy = ToolPolicy { estimate: self.policy.estimate, ..policy.clone() };
@@ -91,59 +91,59 @@ impl OfferedTool {
     }
 }
 
-/// A tool as a turn offered it: what decides about its calls later, whatever is registered then.
+/// A tool as a turn offered it. This form decides about the turn's calls, even if the registry changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfferedTool {
-    /// What the model calls it by.
+    /// The name for calls by models.
     pub name: String,
-    /// SHA-256 of its schema.
+    /// SHA-256 of the schema.
     pub schema_hash: String,
-    /// What a repeat does.
+    /// The effect of a second call.
     pub effect: EffectClass,
-    /// Milliseconds one call may take.
+    /// Maximum milliseconds of one call.
     pub timeout_ms: u64,
-    /// Whether the user is shown its raw result.
+    /// True if the user sees the raw result.
     pub visible: bool,
-    /// What its calls can do to others, and what they cost; nothing in old records.
+    /// The declared risk and cost of calls; the default in old records.
     #[serde(default, skip_serializing_if = "is_default")]
     pub policy: ToolPolicy,
 }
 
-/// What the calls of a tool can do to others, and what they cost.
+/// The declared risk and cost of a tool's calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolPolicy {
-    /// How much harm a wrong call can do.
+    /// The possible harm of a wrong call.
     pub risk: Risk,
-    /// The calls that do none, whatever the risk.
+    /// The calls without harm, regardless of the risk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub safe_arguments: Option<SafeArguments>,
-    /// Whether they send data to others.
+    /// True if calls send data to others.
     pub sends_out: bool,
-    /// The argument that is a URL, where all that is sent is a request for that.
+    /// The name of the URL argument of a tool that only sends a request to this URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url_argument: Option<String>,
-    /// Whether whoever runs the deployment has chosen who gets what is sent.
+    /// True if the deployment's operator chose the recipient of the data.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sends_to_operator: bool,
-    /// Whether their results hold text that anybody may have written.
+    /// True if results contain text that anybody may have written.
     pub untrusted: bool,
-    /// Whether their results may say what the model made up, as what its code prints does: a URL in them is known
-    /// to nobody else.
+    /// True if results may repeat the model's own text, like the output of its code. URLs in such results are
+    /// not known URLs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub echoes_model: bool,
-    /// What one usually costs.
+    /// The usual cost of a call.
     pub estimate: Estimate,
 }
 
 impl ToolPolicy {
-    /// The URL that a call asks for, where that is all that it sends.
+    /// Returns the URL of a call that only sends a request to this URL.
     #[must_use]
     pub fn requested_url<'a>(&self, arguments: &'a Map<String, Value>) -> Option<&'a str> {
         arguments.get(self.url_argument.as_ref()?)?.as_str()
     }
 
-    /// Whether a call with these arguments changes nothing, whatever the risk of others.
+    /// Returns true if a call with these arguments changes nothing, regardless of the risk.
     #[must_use]
     pub fn is_harmless(&self, arguments: &Map<String, Value>) -> bool {
         self.safe_arguments.as_ref().is_some_and(|harmless| {
@@ -153,12 +153,12 @@ impl ToolPolicy {
     }
 }
 
-/// The calls of a tool that change nothing: those with one of these values.
+/// The values of an argument with which a tool's calls change nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SafeArguments {
-    /// The name of the argument that decides.
+    /// The name of the argument.
     pub argument: String,
-    /// The values of it with which a call changes nothing.
+    /// The harmless values of the argument.
     pub values: Vec<String>,
 }
 
@@ -171,11 +171,11 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 pub struct ToolCall {
     /// Ours, whatever id the provider sent.
     pub id: CallId,
-    /// The tool's name as the model wrote it.
+    /// The name of the tool as the model wrote it.
     pub tool: String,
-    /// Its arguments, as far as they could be read.
+    /// The arguments, as far as they could be parsed.
     pub arguments: ToolArguments,
-    /// What a person says who changed the arguments before it was made; may be empty.
+    /// The comment of a user who changed the arguments before the call; may be empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edit_comment: Option<String>,
 }
@@ -184,19 +184,20 @@ pub struct ToolCall {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolArguments {
-    /// A JSON object, as the model wrote it or the repair of it reads.
+    /// A JSON object, as the model wrote it or after repair.
     Parsed(Map<String, Value>),
-    /// Nothing that could be read as one; the model is told what is wrong.
+    /// Arguments that cannot be used; the model receives the reason.
     Malformed {
-        /// What the model wrote, cut to 2 000 characters; of what is refused, why.
+        /// The model's text, cut to 2 000 characters; for rejected arguments, the reason.
         raw: String,
-        /// What is wrong with it.
+        /// The problem with the arguments.
         problem: ArgumentProblem,
     },
 }
 
 impl ToolArguments {
-    /// Every text in them, at whatever depth; of what could not be read, all.
+    /// Returns every text in the arguments at any depth, or the raw text of arguments that could not be
+    /// parsed.
     #[must_use]
     pub fn list_texts(&self) -> Vec<&str> {
         let mut texts = Vec::new();
@@ -222,7 +223,7 @@ fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
     }
 }
 
-/// Why arguments could not be read, or may not be used.
+/// The reason why arguments cannot be parsed or used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArgumentProblem {
@@ -230,39 +231,39 @@ pub enum ArgumentProblem {
     NotJson,
     /// JSON, but not an object.
     NotAnObject,
-    /// The reply ended before they were complete.
+    /// The reply ended before the arguments were complete.
     CutOff,
     /// Longer than the cap of 1 MB.
     TooLong,
-    /// They hold what the deployment does not let through.
+    /// The arguments contain content that the deployment rejects.
     Refused,
-    /// The whole call was written into the text of the reply, in a form that cannot be read.
+    /// The whole call is in the text of the reply, in a form that cannot be parsed.
     WrittenAsText,
 }
 
-/// What came of a call. Always something the model can read; the run goes on.
+/// The result of a call. The model can always read the result, and the run continues.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum ToolResult {
-    /// The tool ran and came to its output.
+    /// The tool ran and returned its output.
     Done(ToolOutput),
-    /// It did not, or not successfully.
+    /// The tool did not run, or failed.
     Failed {
-        /// The kind of failure, which decides what the model is told.
+        /// The kind of failure, which selects the text for the model.
         reason: ToolFailure,
-        /// What the tool or the check says about it; may be empty.
+        /// Details from the tool or the check; may be empty.
         detail: String,
     },
     /// The plan cannot be made or changed so.
     PlanRefused {
-        /// What is wrong with it, for the planner.
+        /// The problem of the plan, for the planner.
         error: PlanError,
     },
 }
 
 impl ToolResult {
-    /// Whether it holds text that anybody may have written: that of a file, or all of a tool whose results
-    /// are such.
+    /// Returns true if the result contains text that anybody may have written: the text of a file, or of a
+    /// tool with `tool_is`.
     #[must_use]
     pub fn is_untrusted(&self, tool_is: bool) -> bool {
         match self {
@@ -274,7 +275,7 @@ impl ToolResult {
         }
     }
 
-    /// The files that it tells of: written, read, or made of what was too long.
+    /// Returns the files of the result: written, read, or created from a long result.
     pub fn file_names(&self) -> impl Iterator<Item = &FileName> {
         let done = match self {
             Self::Done(observation) => Some(observation),
@@ -295,25 +296,25 @@ impl ToolResult {
     }
 }
 
-/// What a tool answered.
+/// The output of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolOutput {
-    /// What the model reads: at most the run's `max_result_chars` characters.
+    /// The text for the model: at most the run's `max_result_chars` characters.
     pub text: String,
-    /// Where the whole lies, when the text was cut.
+    /// The location of the whole text if it was cut.
     pub full_output: Option<FullOutput>,
-    /// What the user is shown.
+    /// The form of the result for the user.
     pub view: ResultView,
-    /// The files it wrote.
+    /// The files that the tool wrote.
     pub files: Vec<ProductFile>,
-    /// Images for the model, if it can see: files that it wrote or read, at most 20. Their bytes are read when a
-    /// request is made.
+    /// Images for a model with image input: at most 20 files that the tool wrote or read. Their content is
+    /// read for each request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ProductFile>,
-    /// What the tool wants to have when it is called next in this run.
+    /// The state for the tool's next call in this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Box<ToolState>>,
-    /// The URLs in an agent's answer that others wrote: its model may have made up any other.
+    /// The known URLs in an agent's answer. Its model may have invented any other URL.
     #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
     pub known_urls: Box<[String]>,
 }
@@ -331,13 +332,13 @@ impl ToolOutput {
 /// The uncut result of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FullOutput {
-    /// The internal file that holds it.
+    /// The internal file with the whole result.
     pub file: FileName,
     /// The length of the uncut result, in characters.
     pub characters: u64,
 }
 
-/// What a user is shown of a result.
+/// The form of a result for users.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ResultView {
@@ -353,21 +354,21 @@ pub enum ResultView {
         /// The file that was read.
         file: ProductFile,
     },
-    /// What the user answered to a question of the model's: the text.
+    /// The text is a user's response to a question of the model.
     UserAnswer,
-    /// The plan as it is after a call of the planning tool.
+    /// The plan after a call of the planning tool.
     Plan {
-        /// The plan as the command left it.
+        /// The plan after the command.
         plan: Plan,
     },
-    /// What was found on the web.
+    /// Results of a web search.
     Searched {
-        /// What was found, question by question, as they were asked.
+        /// The results for each query, in the order of the queries.
         results: Vec<QueryFindings>,
     },
 }
 
-/// Names what a call would do: SHA-256 of its tool and its arguments, whatever their order.
+/// Computes the digest of a call: SHA-256 of the tool and its arguments, independent of their order.
 #[must_use]
 pub fn digest_call(tool: &str, arguments: &Map<String, Value>) -> String {
     sha256_hex(format!("{tool} {}", canonical_json(&Value::Object(arguments.clone()))).as_bytes())

@@ -1,7 +1,7 @@
-//! Think, act, observe: the one loop that every agent runs.
+//! Think, act, observe: the loop of every agent.
 //!
-//! A turn is one reply of the model and the outcomes of the calls it made. The loop owns the turn
-//! being worked on; a complete turn moves into the conversation.
+//! A turn is one reply of the model and the results of its calls. The loop owns the open turn; a complete
+//! turn moves into the conversation.
 
 mod agent_calls;
 mod attempts;
@@ -33,17 +33,16 @@ use crate::settings::{Role, RunSettings};
 use crate::tool::{ArgumentProblem, ToolArguments, ToolCall, ToolFailure, ToolResult};
 use djinn_text::truncate::truncate_text;
 
-/// How often in a row the model is asked to go on after a reply without calls that cannot be its
-/// last word.
+/// Maximum consecutive nudges after replies without calls that cannot be the answer.
 const MAX_NUDGES: u32 = 2;
 
-/// The same after a reply that was cut off.
+/// Maximum consecutive nudges after replies that were cut off.
 const MAX_CONTINUATIONS: u32 = 3;
 
-/// The same after a reply that says nothing.
+/// Maximum consecutive nudges after empty replies.
 const MAX_NUDGES_WHEN_EMPTY: u32 = 1;
 
-/// Bytes of the name of a tool as a model wrote it, in a sentence for users.
+/// Maximum bytes of a tool's name as a model wrote it, in a sentence for users.
 const MAX_TOOL_NAME: usize = 128;
 
 /// The loop's state between two inputs.
@@ -53,15 +52,15 @@ pub struct AgentLoop {
     turn: u32,
     stage: LoopStage,
     repeats: RepeatDetector,
-    /// True if the newest turn holds a call that was written as text and could not be read.
+    /// True if the newest turn has a call that was written as text and could not be parsed.
     wrote_unreadable_call: bool,
     nudges: u32,
-    /// Whether it has been told text that anybody may have written.
+    /// True if the agent has read text that anybody may have written.
     tainted: bool,
-    /// How many levels its run is below the root of its tree.
+    /// The number of levels between the root of the tree and the run.
     depth: usize,
     caller: Caller,
-    /// Whether that file has a call made with the answer.
+    /// True if the agent's file defines a call with the answer.
     calls_after: bool,
 }
 
@@ -71,26 +70,25 @@ enum LoopStage {
     Acting(OpenTurn),
 }
 
-/// What an input did to the loop.
+/// The effect of an input on the loop.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TurnUpdate {
-    /// What viewers see of it: entry ids and events.
+    /// The ids and events of the entries for viewers.
     pub events: Vec<(EntryId, Event)>,
-    /// What joins the conversation.
+    /// The items that join the conversation.
     pub items: Vec<ConversationItem>,
-    /// Whether the model has nothing left to do.
+    /// True if the model has no work left.
     pub done: bool,
-    /// What is wrong with the last words as an answer, although the agent was told so.
+    /// The problem of the last reply as an answer, although the agent received the format.
     pub answer_problem: Option<String>,
-    /// What people are to be asked.
+    /// The human requests to send.
     pub requests: Vec<HumanRequest>,
-    /// The reason to end the work, although the model was told: its calls bring the same again and again, or cannot be
-    /// read.
+    /// The reason to end the work despite a hint to the model: calls keep their result, or cannot be parsed.
     pub dead_end: Option<Failure>,
 }
 
 impl AgentLoop {
-    /// A loop that has not begun, of a run so many levels below the root of its tree.
+    /// Creates a loop for a run `depth` levels below the root of its tree.
     #[must_use]
     pub fn new(role: Role, depth: usize) -> Self {
         let stage = LoopStage::Thinking(Attempts::default());
@@ -110,25 +108,25 @@ impl AgentLoop {
         }
     }
 
-    /// The same with the calls that this agent's file asks for.
+    /// Returns the loop with the calls that this agent's file defines.
     #[must_use]
     pub fn with_agent(self, agent: Option<&AgentSpec>) -> Self {
         let calls_after = agent.is_some_and(|agent| agent.after.is_some());
         Self { caller: Caller::first(agent), calls_after, ..self }
     }
 
-    /// Whether its work is done, and only the call that its agent's file has made with the answer is not.
+    /// Returns true if the work is done, except for the call with the answer that the agent's file defines.
     #[must_use]
     pub fn has_answered(&self) -> bool {
         self.caller == Caller::FileAfter
     }
 
-    /// The message that is waited for, or whose calls are.
+    /// Returns the id of the due message, or of the open calls' message.
     fn message(&self) -> MessageId {
         self.caller.message(self.turn)
     }
 
-    /// What the loop owes: the model's next reply, or the calls of the open turn.
+    /// Returns the due effects: the model's next reply, or the calls of the open turn.
     #[must_use]
     pub fn due(&self) -> Vec<Effect> {
         match &self.stage {
@@ -140,7 +138,7 @@ impl AgentLoop {
         }
     }
 
-    /// The attempts at the reply being waited for, if it is this message.
+    /// Returns the attempts at the due reply, if it is this message.
     pub fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
         let awaited = self.message();
         match &mut self.stage {
@@ -149,7 +147,7 @@ impl AgentLoop {
         }
     }
 
-    /// The message being written, and the attempts at it before.
+    /// Returns the message that is being written, and its earlier attempts.
     #[must_use]
     pub fn open_message(&self) -> Option<(MessageId, Attempts)> {
         match &self.stage {
@@ -158,9 +156,8 @@ impl AgentLoop {
         }
     }
 
-    /// Takes a reply; the caller has checked that it is the one being waited for. No more than its
-    /// first `most` calls are made. `answer` has the outcome of a call that touches nothing but the run's
-    /// own state; such a call is never owed.
+    /// Processes the due reply, as the caller has checked. Makes at most the first `most` calls. `answer`
+    /// returns the result of a call that only changes the run's own state; such a call is never due.
     pub fn on_model_replied(
         &mut self,
         replied: &ModelReplied,
@@ -205,7 +202,7 @@ impl AgentLoop {
         observed
     }
 
-    /// Notes that a `once` call is about to run. Returns whether that was news.
+    /// Records the start of a `once` call. Returns true if the start is new.
     pub fn mark_started(&mut self, call: &CallId) -> bool {
         match self.open_call(call) {
             Some(open) if !open.started && open.is_due() => {
@@ -216,7 +213,7 @@ impl AgentLoop {
         }
     }
 
-    /// The process stood still during an attempt at a call, which failed. `None` if that is not the attempt that is owed.
+    /// Processes a standstill during a failed attempt at a call. `None` if the attempt is not due.
     pub fn on_tool_stalled(&mut self, call: &CallId, attempt: u32) -> Option<TurnUpdate> {
         let is_owed = |open: &&mut OpenCall| {
             open.is_due() && !open.is_to_agent() && open.next_attempt() == attempt
@@ -229,11 +226,11 @@ impl AgentLoop {
         Some(observed)
     }
 
-    /// Takes the outcome of a call; `None` if nobody waits for it.
+    /// Processes the result of a call. `None` if the call is not due.
     pub fn on_tool_returned(&mut self, call: &CallId, outcome: &ToolResult) -> Option<TurnUpdate> {
         let open = self.open_call(call).filter(|open| open.is_due())?;
         let mut observed = TurnUpdate::default();
-        // Asked before the result is in: a call with a result has no run.
+        // This check precedes the result, because a call with a result has no run.
         observed.events.extend(no_run_event(open));
         open.result = Some(outcome.clone());
         observed.events.push(result_event(&open.call, outcome));
@@ -242,8 +239,8 @@ impl AgentLoop {
         Some(observed)
     }
 
-    /// The driver died: started `once` calls are uncertain now, and what has taken down three drivers
-    /// is given up. `None` if that is the model call.
+    /// Processes a crash. Started `once` calls become uncertain, and an effect with three crashes is given
+    /// up. `None` if the model call is given up.
     pub(crate) fn on_resumed(&mut self, ran: &ActiveEffects) -> Option<TurnUpdate> {
         let mut observed = TurnUpdate::default();
         let awaited = self.message();
@@ -256,7 +253,7 @@ impl AgentLoop {
             LoopStage::Acting(turn) => {
                 for open in turn.calls.iter_mut().filter(|open| open.is_due()) {
                     if let Some(child) = open.child_id() {
-                        // What it did is counted in its own journal, where it is given up.
+                        // The agent's own journal counts the crashes of its effects and gives them up.
                         open.crashes += u32::from(ran.has_child(&child));
                         continue;
                     }
@@ -269,7 +266,7 @@ impl AgentLoop {
         Some(observed)
     }
 
-    /// The run ends here: how each call that is still open ends with it.
+    /// Returns the ends of the calls that are open when the run ends.
     #[must_use]
     pub fn abandon_open_calls(&self) -> Vec<(EntryId, Event)> {
         let LoopStage::Acting(turn) = &self.stage else {
@@ -286,7 +283,7 @@ impl AgentLoop {
         .collect()
     }
 
-    /// A person has told the agent something: whether it repeats itself shows from here on.
+    /// Resets the detection of repeats after a user's message to the agent.
     pub fn forget_hint(&mut self) {
         self.repeats.forget_hint();
         self.wrote_unreadable_call = false;
@@ -301,7 +298,7 @@ impl AgentLoop {
         }
     }
 
-    /// Moves the open turn into the conversation once its last call is answered.
+    /// Moves the open turn into the conversation after the last result.
     fn close_turn_if_complete(&mut self, finish: FinishReason, observed: &mut TurnUpdate) {
         let LoopStage::Acting(turn) = &self.stage else {
             return;
@@ -374,7 +371,7 @@ fn is_unreadable_text(call: &ToolCall) -> bool {
     matches!(&call.arguments, ToolArguments::Malformed { problem: found, .. } if *found == problem)
 }
 
-/// What viewers see of a model's reply.
+/// Returns the event of a model's reply.
 fn completed_event(message: &MessageId, reply: &Reply) -> (EntryId, Event) {
     let event = Event::MessageCompleted {
         message: message.clone(),

@@ -1,6 +1,6 @@
-//! What follows a step of the work: the one place that says so.
+//! The next action after each step of the work, in one place.
 //!
-//! A step is followed by the next turn, by the summary, by an offer of more budget, or by the end.
+//! The next action is the next turn, the summary, an offer of a budget extension, or the end.
 
 use super::{Transition, url_origins};
 use crate::agent_loop::TurnUpdate;
@@ -19,7 +19,7 @@ use crate::settings::SummaryPolicy;
 use crate::status::RunStatus;
 
 impl Transition<'_> {
-    /// Takes over what an input did to the work, and decides what follows.
+    /// Applies the effect of an input on the work, and decides the next action.
     pub(super) fn settle(&mut self, progress: Progress) {
         let Progress { update, next, has_replanned } = progress;
         let TurnUpdate { events, items, requests, dead_end, answer_problem, .. } = update;
@@ -53,8 +53,8 @@ impl Transition<'_> {
         }
     }
 
-    /// Items join the conversation, and after a complete turn what people changed and said meanwhile.
-    /// Whether they said something.
+    /// Adds items to the conversation; after a complete turn, also the users' changes and messages. Returns
+    /// true if users wrote messages.
     fn append_items(&mut self, items: Vec<ConversationItem>) -> bool {
         if items.is_empty() {
             return false;
@@ -74,8 +74,8 @@ impl Transition<'_> {
         run.conversation.items.extend(items);
     }
 
-    /// There is more to do: the next turn or child gets its share and room, unless the work has
-    /// come to a dead end or something of the budget is used up.
+    /// Continues the work: the next turn or child receives its share and room. Ends the work instead at a dead
+    /// end, or if a part of the budget is used up.
     pub(super) fn go_on(&mut self, dead_end: Option<Failure>) {
         let run = &mut *self.run;
         let failure = dead_end
@@ -90,7 +90,7 @@ impl Transition<'_> {
         self.run.compact_if_due();
     }
 
-    /// Something of the budget is used up: more is offered, or the work is broken off.
+    /// Offers an extension of a used-up budget, or ends the work early.
     fn exhaust_budget(&mut self, failure: Failure) {
         if self.run.ledger.has_open_offer() {
             return;
@@ -101,15 +101,14 @@ impl Transition<'_> {
         }
     }
 
-    /// Asks people, if there is anything to ask.
+    /// Sends human requests, if there are any.
     pub(super) fn ask(&mut self, requests: Vec<HumanRequest>, reasoning: &str) {
         let settings = &self.run.spec.settings.human;
         let event = self.run.human_requests.ask(requests, reasoning, settings, self.at_ms);
         self.events.extend(event);
     }
 
-    /// The agent has nothing left to do: its last reply is the answer, or a closing call writes it, where
-    /// there may be one.
+    /// Ends the work of the agent: its last reply is the answer, or a closing call writes the answer.
     fn answer(&mut self) {
         let is_answer = self.run.conversation.standalone_answer().is_some();
         if !self.run.sums_up() || (is_answer && !self.needs_summary()) {
@@ -119,8 +118,8 @@ impl Transition<'_> {
         }
     }
 
-    /// Whether an answer of an agent's own is summed up: where the settings do not say otherwise, one that
-    /// more than one turn led to. A planner that plans nothing has answered.
+    /// Returns true if a summary must replace the agent's own answer: after more than one turn, with the policy
+    /// `Always` or in a record from before policies. A planner without a plan has answered itself.
     fn needs_summary(&self) -> bool {
         let is_first = self.run.conversation.items.len() == 1;
         match (&self.run.phase, self.run.spec.settings.summary_policy) {
@@ -129,13 +128,13 @@ impl Transition<'_> {
         }
     }
 
-    /// The work is done, or broken off because of a failure: a closing call writes the answer.
+    /// Starts the closing call that writes the answer, after completed work or a failure.
     fn summarize(&mut self, failure: Option<Failure>) {
         self.run.freeze_taint();
         self.run.phase = Phase::Summarizing(SummaryCall::with_failure(failure));
     }
 
-    /// Ends with the agent's last words as the answer. Where it said nothing, there is none.
+    /// Ends the run with the agent's last message as the answer. Fails if the message is empty.
     fn finish_with_answer(&mut self) {
         let answer = self.run.conversation.final_text();
         if answer.is_empty() {
@@ -148,7 +147,7 @@ impl Transition<'_> {
         self.finish(answer, files);
     }
 
-    /// Ends with this answer. One that is to be a file is kept first.
+    /// Ends the run with this answer. An answer for a file is stored first.
     pub(super) fn finish(&mut self, answer: String, files: Vec<ProductFile>) {
         match find_answer_file(&self.run.spec, &answer) {
             Some(file) => {
@@ -159,7 +158,7 @@ impl Transition<'_> {
         }
     }
 
-    /// The work is broken off: a run sums up what there is, or leaves that to the run above.
+    /// Ends the work early: a run sums up its results, or leaves them to the run above.
     pub(super) fn break_off(&mut self, failure: Failure) {
         if !self.run.sums_up() {
             return self.fail(failure);
@@ -168,7 +167,7 @@ impl Transition<'_> {
         self.summarize(Some(failure));
     }
 
-    /// The work ends here: what of it is done is kept, and how the rest ends.
+    /// Ends the work: keeps the completed part, and adds the ends of open work.
     fn abandon_work(&mut self) {
         let run = &mut *self.run;
         run.freeze_taint();
@@ -182,14 +181,14 @@ impl Transition<'_> {
         self.events.extend(events);
     }
 
-    /// The run fails with what its agent said last.
+    /// Fails the run with the agent's last text.
     pub(super) fn fail(&mut self, failure: Failure) {
         let answer = self.run.conversation.last_text().to_owned();
         let files = self.run.files.list_offered();
         self.end(RunStatus::Failed, answer, files, Some(failure));
     }
 
-    /// The end. Viewers see that of a child in its run.
+    /// Ends the run. Viewers see the end of a child in its run.
     pub(super) fn end(
         &mut self,
         status: RunStatus,
@@ -221,7 +220,7 @@ impl Transition<'_> {
     }
 }
 
-/// Says of a complete message that it is the answer, whose end repeats it.
+/// Marks a complete message as the answer, which the end of its run or child repeats.
 fn mark_answer(event: &mut Event) {
     if let Event::MessageCompleted { answer, .. } = event {
         *answer = true;
