@@ -81,10 +81,10 @@ impl Place {
         let mut known = BTreeMap::from([("run", run.clone()), ("credential", credential)]);
         let keys = LinkKeys::parse(LINK_KEY).unwrap();
         for (name, grant) in links_to(&run) {
-            known.insert(name, keys.sign(&grant).unwrap());
+            known.insert(name, keys.sign_answer(&grant).unwrap());
         }
         for (name, grant) in links_to_files() {
-            known.insert(name, keys.sign(&grant).unwrap());
+            known.insert(name, keys.sign_file(&grant).unwrap());
         }
         let place = Self { door, client, database, known, _issuer: None };
         place.settled().await;

@@ -59,7 +59,7 @@ fn token(path: &str) -> &str {
 
 /// What a link grants.
 fn granted(path: &str) -> AnswerGrant {
-    keys().verify(token(path), 0).unwrap()
+    keys().verify_answer(token(path), 0).unwrap()
 }
 
 async fn post(client: &Client, path: &str, form: &[(&str, &str)]) -> Answer {

@@ -52,9 +52,7 @@ pub use body::MAX_BODY;
 pub use identity::{
     Auth, BadKeyHash, IamUser, KEY_BYTES, KeyHash, KeyHolder, KeyList, TokenSettings, format_key,
 };
-pub use link::{
-    AnswerGrant, BadLink, FileGrant, LinkGrant, LinkKey, LinkKeys, LinkSettings, MIN_KEY,
-};
+pub use link::{AnswerGrant, BadLink, FileGrant, LinkKey, LinkKeys, LinkSettings, MIN_KEY};
 pub use local::LocalOrigins;
 pub use settings::Settings;
 pub use slots::StreamLimits;

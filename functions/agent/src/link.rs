@@ -25,8 +25,8 @@ use percent_encoding::percent_decode_str;
 use crate::cached_secret::CachedSecret;
 
 pub(crate) use sign::ConnectTime;
-use token::is_well_formed;
-pub use token::{AnswerGrant, BadLink, FileGrant, LinkGrant, LinkKeys, MIN_KEY};
+pub use token::{AnswerGrant, BadLink, FileGrant, LinkKeys, MIN_KEY};
+use token::{is_answer_token, is_file_token};
 
 /// Where people answer; a link's token follows.
 const ANSWERS: &str = "/answer/";
@@ -135,26 +135,50 @@ impl SignedLinks {
         }
     }
 
-    /// What a token grants at this moment.
+    /// Returns what a token of a link for an answer grants at this moment.
     ///
     /// # Errors
     /// `link_not_found` for one that is none of ours or for something else, `link_expired`, and
     /// `identity_unavailable` while the keys cannot be read, which are not asked for without need.
-    pub(crate) async fn verify_grant<G: LinkGrant>(
+    pub(crate) async fn verify_answer(
         &self,
         token: &str,
         now_ms: i64,
-    ) -> Result<G, Failure> {
-        if !is_well_formed(token) {
+    ) -> Result<AnswerGrant, Failure> {
+        let keys = self.keys_for(is_answer_token(token), now_ms).await?;
+        Ok(keys.verify_answer(token, now_ms)?)
+    }
+
+    /// Returns what a token grants at this moment in a link to a file of this name.
+    ///
+    /// # Errors
+    /// Those of [`Self::verify_answer`].
+    pub(crate) async fn verify_file(
+        &self,
+        token: &str,
+        name: &str,
+        now_ms: i64,
+    ) -> Result<FileGrant, Failure> {
+        let keys = self.keys_for(is_file_token(token, name), now_ms).await?;
+        Ok(keys.verify_file(token, name, now_ms)?)
+    }
+
+    async fn keys_for(&self, is_token: bool, now_ms: i64) -> Result<Arc<LinkKeys>, Failure> {
+        if !is_token {
             return Err(ErrorCode::LinkNotFound.into());
         }
-        let keys = self.load_keys(now_ms).await.ok_or_else(|| {
+        self.load_keys(now_ms).await.ok_or_else(|| {
             Failure::new(ErrorCode::IdentityUnavailable, "the keys of links cannot be read")
-        })?;
-        keys.verify(token, now_ms).map_err(|bad| match bad {
+        })
+    }
+}
+
+impl From<BadLink> for Failure {
+    fn from(bad: BadLink) -> Self {
+        match bad {
             BadLink::NotOurs => ErrorCode::LinkNotFound.into(),
             BadLink::Expired => ErrorCode::LinkExpired.into(),
-        })
+        }
     }
 }
 

@@ -33,7 +33,9 @@ async fn a_signed_link_names_the_file_that_comes_with_a_question() {
         assert!(answer.text.contains(words), "{}", answer.text);
         assert!(!answer.text.contains(&uri), "{}", answer.text);
     }
-    let request = anna.request(Method::POST, "/runs").json(&body("s1", link));
+    // Clients may encode letters of the name that need it not.
+    let encoded = link.replace("/sales%20", "/%73ales%20");
+    let request = anna.request(Method::POST, "/runs").json(&body("s1", &encoded));
     let frames = anna.ask_with(request).await.rest().await;
     assert_eq!(frames.last().unwrap().json()["answer"], "Read.");
     let request = model.last_request().unwrap();

@@ -4,14 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::{Agent, Auth, FileGrant, IamUser, build_router};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use djinn_core::id::{FileName, SessionId};
 use djinn_local::LocalWorld;
 use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::file_url::Folder;
 use djinn_runtime::world::World as Ports;
 use djinn_testkit::clock::ManualClock;
+use percent_encoding::percent_decode_str;
 use tokio::net::TcpListener;
 
 use super::*;
@@ -47,13 +46,16 @@ fn token_of(url: &str) -> &str {
     url.rsplit('/').nth(1).unwrap()
 }
 
-pub(super) fn granted_file(url: &str) -> FileGrant {
-    keys().verify(token_of(url), 0).unwrap()
+/// What a link to a file grants.
+pub(crate) fn granted_file(url: &str) -> FileGrant {
+    let (_, name) = url.rsplit_once('/').unwrap();
+    let name = percent_decode_str(name).decode_utf8().unwrap();
+    keys().verify_file(token_of(url), &name, 0).unwrap()
 }
 
 /// The same link for another grant.
 pub(super) fn granting(url: &str, grant: &FileGrant) -> String {
-    url.replace(token_of(url), &keys().sign(grant).unwrap())
+    url.replace(token_of(url), &keys().sign_file(grant).unwrap())
 }
 
 /// The answer to a browser, which sends no credentials and shows pages.
@@ -173,6 +175,7 @@ async fn timed(door: &Door, clock: &ManualClock) -> Client {
         sandbox,
         settings,
         shutdown: djinn_runtime::shutdown::Shutdown::default(),
+        rate_limits: djinn_runtime::rate_limits::RateLimits::default(),
         configuration,
     };
     let var = |name: &str| match name {
@@ -201,6 +204,7 @@ async fn a_link_is_the_same_for_a_day_and_refused_a_day_and_a_half_later() {
         found["domainUrl"].as_str().unwrap().to_owned()
     };
     let first = find().await;
+    assert!(first.len() < 200, "{} letters: {first}", first.len());
     clock.advance(HOUR * 24 - Duration::from_millis(1));
     let late = find().await;
     assert_eq!(late, first);
@@ -236,10 +240,10 @@ async fn a_link_opens_that_file_and_nothing_else() {
     let _ = door.aws.request_counter().take_counts();
     for (what, url) in [
         ("under another name", link.replace("mine.md", "other.md")),
-        ("for answers", link.replace(token_of(&link), &keys().sign(&answer).unwrap())),
+        ("for answers", link.replace(token_of(&link), &keys().sign_answer(&answer).unwrap())),
         ("of another key", {
             let keys = LinkKeys::parse(&"another deployment's key".repeat(2)).unwrap();
-            link.replace(token_of(&link), &keys.sign(&good).unwrap())
+            link.replace(token_of(&link), &keys.sign_file(&good).unwrap())
         }),
     ] {
         let page = browsed(&url).await;
@@ -281,6 +285,29 @@ async fn a_link_opens_that_file_and_nothing_else() {
     assert_eq!(anna.delete("/sessions/s1").await.status, 204);
     let page = browsed(&link).await;
     assert_eq!((page.status, code(&page.text)), (404, "link_not_found"));
+}
+
+#[tokio::test]
+async fn a_link_opens_however_its_name_is_encoded_and_under_no_other_name() {
+    let (_door, anna, stranger) = deployed(None).await;
+    let place = anna.upload("s1", "报告 (1)!.md", "Mine.").await.json();
+    let link = place["domainUrl"].as_str().unwrap();
+    let (start, name) = link.rsplit_once('/').unwrap();
+    for same in [
+        name,
+        &name.to_lowercase(),
+        // As JavaScript's encodeURIComponent writes it, and with more encoded than must be.
+        "%E6%8A%A5%E5%91%8A%20(1)!.md",
+        "%E6%8A%A5%E5%91%8A%20%281%29%21%2E%6D%64",
+    ] {
+        assert_eq!(stranger.follow(&format!("{start}/{same}")).await.text, "Mine.", "{same}");
+    }
+    for other in
+        ["%E6%8A%A5%E5%91%8A%20(1).md", "(1)!.md", &format!("{name}%00"), &format!("{name}%2F")]
+    {
+        let page = browsed(&format!("{start}/{other}")).await;
+        assert_eq!((page.status, code(&page.text)), (404, "link_not_found"), "{other}");
+    }
 }
 
 #[tokio::test]
@@ -345,8 +372,11 @@ pub(crate) fn unsigned(text: &str) -> String {
         let mut pieces = part.splitn(3, '/');
         let signed = match [pieces.next(), pieces.next(), pieces.next()] {
             [Some(verb), Some(token), Some(rest)] if token.len() > 128 => {
-                let grant: FileGrant = keys().verify(token, 0).unwrap();
-                let Folder { tenant, owner, session } = grant.folder;
+                let is_end =
+                    |letter: char| !(letter.is_ascii_alphanumeric() || "-._~%".contains(letter));
+                let name = rest.split(is_end).next().unwrap_or_default();
+                let link = format!("{token}/{name}");
+                let Folder { tenant, owner, session } = granted_file(&link).folder;
                 let [owner, session] = [owner, session].map(String::from);
                 Some(format!("{verb}/{tenant}:{owner}:{session}/{rest}"))
             }
@@ -361,12 +391,6 @@ fn folder_of(tenant: &str, owner: &str, session: &str) -> Folder {
     let (tenant, owner) = (TenantId::new(tenant).unwrap(), UserId::new(owner).unwrap());
     let session = SessionId::new(session).unwrap();
     Folder::from(&SessionKey { tenant, owner, session })
-}
-
-/// All that whoever has a link to a file can read in it.
-pub(crate) fn claims_of(url: &str) -> Value {
-    let claims = token_of(url).split('.').nth(1).unwrap();
-    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).unwrap()).unwrap()
 }
 
 /// A grant of a file of the laptop's user that is not there.

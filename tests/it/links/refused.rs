@@ -35,7 +35,7 @@ async fn a_thousand_mutated_tokens_are_all_told_the_same() {
     let (run, _) = waiting(&world).await;
     let path = link(&world, &run, "t2.c1").await;
     let other = LinkKeys::parse(&"another deployment's key".repeat(2)).unwrap();
-    let mut tokens = BTreeSet::from([other.sign(&granted(&path)).unwrap(), "x".to_owned()]);
+    let mut tokens = BTreeSet::from([other.sign_answer(&granted(&path)).unwrap(), "x".to_owned()]);
     let mut random = fastrand::Rng::with_seed(7);
     while tokens.len() < 1_002 {
         tokens.insert(mutated(token(&path), &mut random));
@@ -107,7 +107,7 @@ async fn a_link_that_is_ours_is_good_for_its_own_ask_and_time_only() {
             "feedback_stale",
         ),
     ] {
-        let path = format!("/answer/{}", keys().sign(&grant).unwrap());
+        let path = format!("/answer/{}", keys().sign_answer(&grant).unwrap());
         let form = [("answer", "confirm")];
         for page in [world.get(&path).await, post(&world, &path, &form).await] {
             assert_eq!((page.status, code(&page.text)), (status, told), "{what}: {}", page.text);
@@ -115,7 +115,7 @@ async fn a_link_that_is_ours_is_good_for_its_own_ask_and_time_only() {
             assert!(!page.text.contains("<form"), "{what}: {}", page.text);
         }
     }
-    let path = format!("/answer/{}", keys().sign(&good).unwrap());
+    let path = format!("/answer/{}", keys().sign_answer(&good).unwrap());
     assert_eq!(post(&world, &path, &[("answer", "confirm")]).await.status, 200);
     assert_eq!(ending(&world, &run).await["status"], "finished");
 }
@@ -172,7 +172,7 @@ async fn links_are_open_under_every_way_of_telling_callers_apart() {
     let digest = "0".repeat(64);
     let nobody = grant_of(&format!("run_{}", "0".repeat(32)), "t1.c1", &digest);
     let expired = AnswerGrant { expires_at_ms: 1, ..nobody };
-    let path = format!("/answer/{}", keys().sign(&expired).unwrap());
+    let path = format!("/answer/{}", keys().sign_answer(&expired).unwrap());
     for auth in [Auth::Iam(IamUser::Role), Auth::Key(KeyList::Inline(Vec::new())), Auth::None] {
         let mut door = Door::open(
             None,
@@ -203,7 +203,7 @@ async fn without_a_key_there_are_no_links_and_no_such_route() {
     let pending = world.get(&format!("/api/feedback/pending/{run}")).await.json();
     assert_eq!(pending["data"]["t2.c1"].get("link"), None);
     let digest = asked["requests"][0]["digest"].as_str().unwrap();
-    let token = keys().sign(&grant_of(&run, "t2.c1", digest)).unwrap();
+    let token = keys().sign_answer(&grant_of(&run, "t2.c1", digest)).unwrap();
     let nowhere = world.get("/nowhere/x").await;
     for path in [format!("/answer/{token}"), "/answer/x".to_owned()] {
         let answers = [world.get(&path).await, post(&world, &path, &[("answer", "stop")]).await];

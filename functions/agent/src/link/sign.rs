@@ -65,7 +65,7 @@ impl LinkSigner {
         let run = run.clone();
         ResponseLinks::new(move |ask, at_ms| {
             let grant = answer_grant(ask, &run, &user, at_ms.saturating_add(ttl_ms));
-            Some(format!("{base}{ANSWERS}{}", keys.get()?.sign(&grant)?))
+            Some(format!("{base}{ANSWERS}{}", keys.get()?.sign_answer(&grant)?))
         })
     }
 
@@ -73,7 +73,7 @@ impl LinkSigner {
     pub(crate) fn file_links(&self, session: &SessionKey) -> FileLinks {
         let (keys, session) = (Arc::clone(&self.keys), session.clone());
         FileLinks::new(self.base.clone(), move |file, at_ms| {
-            keys.get()?.sign(&file_grant(file, &session, at_ms))
+            keys.get()?.sign_file(&file_grant(file, &session, at_ms))
         })
     }
 }

@@ -149,7 +149,7 @@ async fn find_files<P: Ports>(
 async fn verify_grant<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<AnswerGrant, Failure> {
     let token = parts.uri.path().rsplit('/').next().unwrap_or_default();
     let links = SignedLinks::of(parts).ok_or(ErrorCode::LinkNotFound)?;
-    links.verify_grant(token, agent.ports.clock().now_ms()).await
+    links.verify_answer(token, agent.ports.clock().now_ms()).await
 }
 
 /// A run that is gone, or is not of the user that the link names, does not exist for it.

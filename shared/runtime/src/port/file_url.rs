@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use djinn_core::file::ProductFile;
 use djinn_core::id::{BadId, TenantId, sha256_hex};
-use serde::{Deserialize, Serialize};
 
 use super::file::NewFile;
 use super::{SessionKey, StoreError};
@@ -20,8 +19,7 @@ const HASH_LETTERS: usize = 32;
 
 /// The hash that stands for a name where the name itself is not to be read: 32 hexadecimal digits, the first
 /// of its SHA-256.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameHash(String);
 
 impl NameHash {

@@ -1,7 +1,7 @@
 //! The files of a session as a question names them: by their names, or by a URL that we gave for them.
 
 use axum::http::request::Parts;
-use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::error_code::ErrorCode;
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, SessionName};
 use djinn_runtime::port::clock::Clock as _;
@@ -15,7 +15,7 @@ use percent_encoding::percent_decode_str;
 use crate::agent::Agent;
 use crate::api_error::ApiError;
 use crate::identity::Caller;
-use crate::link::{FileGrant, SignedLinks, is_token, split_file_path};
+use crate::link::{SignedLinks, is_token, split_file_path};
 use crate::origin::request_origin;
 
 /// What is said of a URI that leads to no file of the session.
@@ -88,12 +88,8 @@ impl<P: Ports> SessionFiles<'_, P> {
         name: &str,
     ) -> Result<bool, UnknownFile> {
         let now_ms = self.agent.ports.clock().now_ms();
-        let grant: Result<FileGrant, Failure> = links.verify_grant(token, now_ms).await;
-        match grant {
-            Ok(grant) if grant.name.as_str() == name => {
-                Ok(grant.folder == Folder::from(&self.access.session))
-            }
-            Ok(_) => Err(UnknownFile::Missing(ELSEWHERE)),
+        match links.verify_file(token, name, now_ms).await {
+            Ok(grant) => Ok(grant.folder == Folder::from(&self.access.session)),
             Err(failure) if failure.code == ErrorCode::LinkExpired => {
                 Err(UnknownFile::Missing(EXPIRED))
             }

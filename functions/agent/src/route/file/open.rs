@@ -24,7 +24,7 @@ use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::ApiError;
 use crate::body::parse_id;
 use crate::identity::Caller;
-use crate::link::{FileGrant, SignedLinks, is_token, page};
+use crate::link::{SignedLinks, is_token, page};
 use crate::route::link::preferred_language;
 
 /// How long a link to an object is valid: long enough to follow a redirect.
@@ -84,12 +84,9 @@ async fn find_by_link<P: AgentPorts>(
     token: &str,
     name: &str,
 ) -> Result<(Folder, ProductFile), Failure> {
-    let grant: FileGrant = links.verify_grant(token, agent.ports.clock().now_ms()).await?;
-    if grant.name.as_str() != name {
-        return Err(ErrorCode::LinkNotFound.into());
-    }
+    let grant = links.verify_file(token, name, agent.ports.clock().now_ms()).await?;
     let file = ProductFile {
-        media_type: media_type_of(name).to_owned(),
+        media_type: media_type_of(grant.name.as_str()).to_owned(),
         name: grant.name,
         description: String::new(),
         size: 0,
