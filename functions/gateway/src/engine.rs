@@ -38,7 +38,7 @@ pub(crate) trait SearchEngine: Send + Sync {
     /// Builds the request for a query.
     fn request(&self, question: &EngineQuestion<'_>) -> EgressRequest;
 
-    /// The pages of an answer, best first.
+    /// Returns the pages of a response, best first.
     fn read(&self, answer: &[u8]) -> Result<Vec<FoundPage>, AnswerError>;
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct EngineQuestion<'a> {
 }
 
 impl EngineQuestion<'_> {
-    /// A question in the parameters of the URL.
+    /// Builds a GET request with the query in the URL's parameters.
     fn get(&self, parameters: &[(&str, &str)]) -> EgressRequest {
         let mut url = self.url.clone();
         url.query_pairs_mut().extend_pairs(parameters);
@@ -59,7 +59,7 @@ impl EngineQuestion<'_> {
         EgressRequest { accept_redirects: false, ..request }
     }
 
-    /// A question in a body of JSON.
+    /// Builds a POST request with the query in a JSON body.
     fn post(&self, body: &Value) -> EgressRequest {
         let request = EgressRequest::post(self.url.as_str(), body.to_string().into_bytes())
             .with_header("Accept", "application/json")
@@ -67,7 +67,7 @@ impl EngineQuestion<'_> {
         EgressRequest { accept_redirects: false, ..request }
     }
 
-    /// The request with the key in a header.
+    /// Adds the key to a request's header.
     fn with_key(&self, request: EgressRequest, header: &str, scheme: &str) -> EgressRequest {
         match self.key {
             Some(key) => request.with_header(header, &format!("{scheme}{}", key.reveal())),

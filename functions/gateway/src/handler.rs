@@ -1,4 +1,4 @@
-//! The jobs of the gateway: pages are fetched and read, engines are asked.
+//! The gateway's jobs: fetching and reading pages, and querying engines.
 
 use std::future::Future;
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl<S: Secrets> GatewayHandler<S> {
         })
     }
 
-    /// Reads pages, all at once.
+    /// Reads pages in parallel.
     pub(crate) async fn read_pages(&self, job: ReadJob) -> Result<Vec<PageAnswer>, OutsideError> {
         if job.pages.len() > MAX_PAGES {
             let why = format!("a job may have {MAX_PAGES} pages, and this has {}", job.pages.len());
@@ -61,7 +61,7 @@ impl<S: Secrets> GatewayHandler<S> {
         Ok(join_all(pages).await)
     }
 
-    /// Puts queries to all engines, at once.
+    /// Sends queries to all engines in parallel.
     pub(crate) async fn search_web(
         &self,
         mut job: SearchJob,

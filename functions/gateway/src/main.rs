@@ -1,4 +1,4 @@
-//! The gateway function behind Lambda's runtime.
+//! The gateway function in Lambda's runtime.
 
 fn main() -> Result<(), gateway::FunctionError> {
     gateway::run_function()

@@ -53,7 +53,7 @@ impl RobotsCache {
         let rules = self.find_site(&url.origin().ascii_serialization());
         rules.get_or_init(|| fetch_rules(egress, url)).await;
         let url = url.clone();
-        // Each of up to 40 000 patterns is compared with the URL.
+        // In a blocking thread, because up to 40 000 patterns are compared with the URL.
         let compared = spawn_blocking(move || rules.get().map(|rules| rules.find_refusal(&url)));
         compared.await.ok().flatten().unwrap_or_else(|| Some(UNREADABLE.to_owned()))
     }

@@ -1,4 +1,4 @@
-//! A search: all engines are asked for all queries at once.
+//! Searches: all queries go to all engines in parallel.
 
 mod merge;
 
@@ -34,7 +34,7 @@ struct EngineAnswer {
 pub(crate) struct EngineSet<S> {
     engines: Vec<EngineSettings>,
     secrets: S,
-    /// Stored keys by their names.
+    /// Cached keys by name.
     keys: Mutex<BTreeMap<String, Secret>>,
 }
 
@@ -43,7 +43,7 @@ impl<S: Secrets> EngineSet<S> {
         Self { engines, secrets, keys: Mutex::default() }
     }
 
-    /// Puts the queries to the engines.
+    /// Sends the queries to the engines, and returns the merged results.
     pub(crate) async fn search(
         &self,
         egress: &Egress,

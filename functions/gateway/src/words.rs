@@ -45,7 +45,7 @@ pub(crate) fn join_words(text: &str, most: usize) -> String {
 
 /// Returns the text without invisible characters. Joiners stay where scripts and emoji need them.
 pub(crate) fn strip_invisible(text: &str) -> String {
-    // Most texts have none.
+    // Most texts have no invisible characters.
     let is_shown = |c: char| matches!(c, ' '..='~' | '\n' | '\t') || is_always_shown(c);
     if text.chars().all(is_shown) {
         return text.to_owned();

@@ -4,7 +4,7 @@ use djinn_egress::EgressRequest;
 
 use super::{AnswerError, AnswerShape, EngineQuestion, FoundPage, SearchEngine};
 
-/// The engine of search.brave.com.
+/// The search engine of search.brave.com.
 pub(super) struct Brave;
 
 impl SearchEngine for Brave {

@@ -4,7 +4,7 @@ use djinn_egress::EgressRequest;
 
 use super::{AnswerError, AnswerShape, EngineQuestion, FoundPage, SearchEngine};
 
-/// The engine of jina.ai.
+/// The search engine of jina.ai.
 pub(super) struct Jina;
 
 impl SearchEngine for Jina {

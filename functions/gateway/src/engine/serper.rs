@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{AnswerError, AnswerShape, EngineQuestion, FoundPage, SearchEngine};
 
-/// The engine of serper.dev.
+/// The search engine of serper.dev.
 pub(super) struct Serper;
 
 impl SearchEngine for Serper {

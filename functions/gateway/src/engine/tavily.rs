@@ -1,11 +1,11 @@
-//! Tavily: `POST /search`, the query in JSON and the key as a bearer token.
+//! Tavily: `POST /search`, with the query in JSON and the key as a bearer token.
 
 use djinn_egress::EgressRequest;
 use serde_json::json;
 
 use super::{AnswerError, AnswerShape, EngineQuestion, FoundPage, SearchEngine};
 
-/// The engine of tavily.com.
+/// The search engine of tavily.com.
 pub(super) struct Tavily;
 
 impl SearchEngine for Tavily {

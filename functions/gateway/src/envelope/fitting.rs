@@ -7,7 +7,7 @@ use djinn_runtime::port::outside::{
 
 use crate::page::refuse;
 
-/// Bytes around the pages of an answer.
+/// Bytes reserved for the envelope around an answer's pages.
 const MARGIN: usize = 1024;
 
 /// Returns the answer with as much content as fits in `most` bytes of JSON.
@@ -32,7 +32,7 @@ fn fit_search(mut found: SearchAnswer, most: usize) -> SearchAnswer {
     found
 }
 
-/// The largest documents are left out first, then the ends of texts.
+/// Drops the largest documents first, then the ends of texts.
 fn fit_pages(mut pages: Vec<PageAnswer>, most: usize) -> Vec<PageAnswer> {
     let mut sizes: Vec<_> = pages.iter().map(json_size).collect();
     while sizes.iter().sum::<usize>() > most {
@@ -51,7 +51,7 @@ fn fit_pages(mut pages: Vec<PageAnswer>, most: usize) -> Vec<PageAnswer> {
     pages
 }
 
-/// Takes a document out, or half of a text. Whether there was something to take.
+/// Drops a document, or half of a text. Returns true if anything was dropped.
 fn shorten_page(page: &mut PageAnswer) -> bool {
     match &mut page.outcome {
         PageOutcome::Document(document) => {

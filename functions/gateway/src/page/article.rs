@@ -11,9 +11,9 @@ use super::plain::collect_text;
 use super::tree::{PageTree, parse_tree};
 use crate::words::{join_words, strip_invisible};
 
-/// Beyond this depth a tree is read without recursion, as plain text. Pages of good faith are below 60.
+/// Trees above this depth are read without recursion, as plain text. Ordinary pages are below 60.
 const MAX_DEPTH: usize = 256;
-/// Beyond this many nodes no main text is looked for.
+/// Trees above this number of nodes are read without a search for the main text.
 const MAX_NODES: usize = 150_000;
 /// Trees above this number of steps are read as plain text. Ordinary pages take a tenth.
 const MAX_STEPS: usize = 5_000_000;
@@ -26,7 +26,7 @@ const LONG_TEXT: usize = 200_000;
 /// Elements for a page's main text, and elements excluded from the main text.
 const MAIN: &str = "main, article, [role=main]";
 const ASIDES: [&str; 5] = ["nav", "aside", "footer", "form", "button"];
-/// The most characters of a title, and of the words of a link.
+/// Maximum length of a title and of a link's text, in characters.
 const MAX_TITLE: usize = 300;
 
 /// The extracted content of a page.
@@ -38,7 +38,7 @@ pub(crate) struct HtmlText {
     pub notes: BTreeSet<PageNote>,
 }
 
-/// Reads a page of HTML.
+/// Reads an HTML page.
 pub(crate) fn read_html(html: &str, url: &Url) -> HtmlText {
     let tree = parse_tree(html, url);
     let title = find_title(&tree.document);

@@ -9,10 +9,10 @@ const HEAD_BYTES: usize = 4 * 1024;
 const GUESS_BYTES: usize = 64 * 1024;
 /// A declared charset is accepted with at most 1 broken character in this many.
 const FAULTS: usize = 50;
-/// The most bytes of a character in any charset.
+/// Maximum bytes of a character in any charset.
 const CHARACTER_BYTES: usize = 4;
 
-/// The text of a page.
+/// The decoded text of a page.
 pub(crate) struct DecodedText {
     pub text: String,
     /// True if some bytes were invalid in every candidate charset.
@@ -112,7 +112,7 @@ fn find_value(text: &str, name: &str) -> Option<&'static Encoding> {
     Encoding::for_label(value.get(..end.unwrap_or(value.len()))?.as_bytes())
 }
 
-/// UTF-16 of mostly western text without a mark: every other byte is null.
+/// Detects UTF-16 without a byte order mark in mostly western text: every other byte is null.
 fn guess_utf16(head: &[u8]) -> Option<&'static Encoding> {
     let pairs = head.len() / 2;
     let nulls = |at: usize| head.iter().skip(at).step_by(2).filter(|byte| **byte == 0).count();

@@ -81,7 +81,7 @@ const WORDS: &[&str] = &[
 const MOST_TIME: Duration = Duration::from_secs(10);
 /// The stack size of the reading thread.
 const STACK_BYTES: usize = 16 * 1024 * 1024;
-/// The most bytes of a whole text: a link of a few letters may be the end of a URL of 2 KB.
+/// Maximum size of a page's text, in bytes: a link of a few letters may stand for a URL of 2 KB.
 const MOST_TEXT: usize = 64 * 1024 * 1024;
 
 /// Returns the marks in a page's scripts and styles, according to another parser. Returns no marks if a mark,

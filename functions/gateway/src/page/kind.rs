@@ -9,7 +9,7 @@ pub(crate) enum PageKind {
     Text,
     /// A document for the sandbox, with its media type and file extension.
     Document(&'static str, &'static str),
-    /// Nothing to read, as these words say.
+    /// Nothing readable, with the reason.
     Binary(&'static str),
 }
 

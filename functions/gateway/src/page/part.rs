@@ -1,4 +1,4 @@
-//! A part of a text, counted in characters.
+//! Parts of texts, counted in characters.
 
 /// A part of a text, with the text's total length and the next offset.
 #[derive(Debug, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub(crate) struct TextPart {
     pub next_offset: Option<u64>,
 }
 
-/// The characters from `offset` on, `limit` at most.
+/// Returns up to `limit` characters from `offset` on.
 pub(crate) fn cut_part(text: &str, offset: u64, limit: u64) -> TextPart {
     let total_chars = text.chars().count() as u64;
     let offset = offset.min(total_chars);

@@ -12,13 +12,13 @@ use super::{RawPage, read_page, refuse};
 
 /// Maximum number of pages read at once: each page takes a processor, and up to 20 times its size in memory.
 const AT_ONCE: usize = 2;
-/// Bytes of the stack of a thread; deep trees are not walked by recursion.
+/// The stack size of a reading thread, in bytes; deep trees are not walked by recursion.
 const STACK_BYTES: usize = 16 * 1024 * 1024;
 /// Timeout for reading a page. Ordinary pages take 0.1 s. After a timeout, the thread continues, but not for
 /// long: the slowest of about 200 kinds of hostile pages took 4 s in a debug build.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Reads pages, a few at a time.
+/// Reads pages, a few at once.
 pub(crate) struct PageReader {
     places: Arc<Semaphore>,
 }

@@ -30,7 +30,7 @@ const MAX_LINK_WORDS: usize = 300;
 /// Limits on reading a link's text, in bytes and nodes: hundreds of links may be nested around the same text.
 const MAX_LINK_TEXT: usize = 4 * 1024;
 const MAX_LINK_NODES: usize = 1_000;
-/// The most bytes of all URLs of a page. A long base would be repeated in each.
+/// Maximum bytes of all URLs of a page. A long base would be repeated in each URL.
 const MAX_URLS_BYTES: usize = 8 * 1024 * 1024;
 
 /// Bytes copied, and bytes searched, in about one step.

@@ -9,9 +9,9 @@ use crate::canonical::canonicalize_url;
 use crate::engine::FoundPage;
 use crate::words::clean_words;
 
-/// The most characters of a title.
+/// Maximum length of a title, in characters.
 const MAX_TITLE: usize = 300;
-/// The most characters of a snippet.
+/// Maximum length of a snippet, in characters.
 const MAX_SNIPPET: usize = 1_000;
 
 /// An engine's pages for a query.
@@ -59,7 +59,7 @@ pub(super) fn merge_pages(
     with_others.collect()
 }
 
-/// The usable pages of all engines, the best of each first: so many of each engine, and all others.
+/// Returns the usable hits in two lists, best first: up to `hits` of each engine, and all others.
 fn rank_hits(engines: &[EnginePages], hits: usize) -> (UsableHits, UsableHits) {
     let (mut first, mut rest) = (Vec::new(), Vec::new());
     for EnginePages { engine, pages, .. } in engines {
