@@ -75,7 +75,7 @@ impl JoinedAnswer {
         let value = answer.value.get_mut(name.as_str()).map(Value::take);
         let problem = match answer.end {
             JobEnd::Time => "too_slow",
-            // Most often for want of memory.
+            // The most frequent reason is a lack of memory.
             JobEnd::Crashed => "too_large",
             JobEnd::Done
             | JobEnd::Disk

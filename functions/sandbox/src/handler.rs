@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::local_sandbox::LocalSandbox;
 use crate::objects::{ObjectCache, put_object};
 
-/// Bytes around an answer in a payload.
+/// Bytes reserved for the envelope around an answer in a payload.
 const MARGIN: usize = 1024;
 
 /// The sandbox and the object cache of the function.

@@ -174,7 +174,7 @@ impl Products {
     }
 }
 
-/// Reads a regular file of at most so many bytes; `None` for anything else.
+/// Reads a regular file of at most `most` bytes; `None` for anything else.
 fn read_regular_file(node: &TreeEntry, most: u64) -> io::Result<Option<Vec<u8>>> {
     if node.apparent_size() > most {
         return Ok(None);

@@ -66,7 +66,7 @@ impl LocalSandbox {
         }
     }
 
-    /// The same, with another limit for the seconds of a job.
+    /// Sets the maximum duration of a job, in seconds.
     #[must_use]
     pub fn with_seconds(self, seconds: u32) -> Self {
         Self { seconds, ..self }
@@ -119,7 +119,7 @@ impl LocalSandbox {
             )));
         }
         if zygote.walls().landlock == 0 && !zygote.walls().private_root {
-            // Jobs could see each other.
+            // With parallel jobs, a job could see another.
             self.queue.set_limit(1);
         }
         let zygote = Arc::new(zygote);
@@ -241,7 +241,7 @@ impl LocalSandbox {
     }
 }
 
-/// Reasons why a job was not begun.
+/// The reason a job was not started.
 #[derive(Debug, thiserror::Error)]
 enum JobError {
     #[error(transparent)]

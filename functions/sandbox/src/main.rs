@@ -1,4 +1,4 @@
-//! The sandbox function behind Lambda's runtime.
+//! The sandbox function in Lambda's runtime.
 
 fn main() -> Result<(), sandbox::FunctionError> {
     sandbox::run_function()

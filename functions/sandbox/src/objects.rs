@@ -86,7 +86,7 @@ impl ObjectCache {
     }
 }
 
-/// Removes the oldest files of a folder until the others have `most` bytes.
+/// Removes the oldest files of a folder until the rest has at most `most` bytes.
 fn make_room(folder: &Path, most: u64) -> io::Result<()> {
     let mut kept = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -115,7 +115,7 @@ fn build_client(store: Option<&StoreHost>) -> Result<Client, TransferError> {
         .connect_timeout(CONNECT_TIMEOUT)
         .timeout(TRANSFER_TIMEOUT);
     let Some(StoreHost { name, addresses }) = store else { return Ok(builder.build()?) };
-    // The port is the URL's.
+    // The port comes from the URL.
     let addresses: Vec<_> = addresses.iter().map(|ip| SocketAddr::new(*ip, 0)).collect();
     Ok(builder.resolve_to_addrs(name, &addresses).build()?)
 }

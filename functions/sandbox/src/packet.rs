@@ -14,7 +14,7 @@ use tokio::net::UnixDatagram;
 
 /// Maximum bytes of a received packet: a line about a job.
 const MAX_PACKET: usize = 64 * 1024;
-/// Descriptors of a packet, in either direction.
+/// Maximum number of descriptors per packet, in either direction.
 const MAX_DESCRIPTORS: usize = 8;
 
 /// An end of a connected pair of packet sockets.
@@ -30,14 +30,14 @@ impl PacketSocket {
     /// Returns a socket of this process, and the blocking other end for a child process.
     pub(crate) fn pair() -> io::Result<(Self, OwnedFd)> {
         let flags = SocketFlags::CLOEXEC;
-        // Unlike datagrams, packets of this type tell when the other end is closed; all else is alike.
+        // Unlike datagram sockets, sockets of this type report the end of the other side.
         let (own, other) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
         let own = std::os::unix::net::UnixDatagram::from(own);
         own.set_nonblocking(true)?;
         Ok((Self(UnixDatagram::from_std(own)?), other))
     }
 
-    /// Sends a packet; the receiver gets copies of the descriptors.
+    /// Sends a packet; the receiver receives copies of the descriptors.
     pub(crate) async fn send(
         &self,
         bytes: &[u8],

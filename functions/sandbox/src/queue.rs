@@ -48,7 +48,7 @@ impl<U: Clone + PartialEq> JobQueue<U> {
         Self { order: Mutex::new(QueueOrder::new(limit)), changed: watch::Sender::new(()) }
     }
 
-    /// Changes how many jobs may work at once.
+    /// Sets the maximum number of parallel jobs.
     pub(crate) fn set_limit(&self, limit: usize) {
         self.lock().limit = limit.max(1);
         self.changed.send_replace(());
@@ -79,7 +79,7 @@ impl<U: Clone + PartialEq> JobQueue<U> {
                 report(place);
                 reported = place;
             }
-            // The sender is as old as the queue.
+            // The sender lives as long as the queue.
             let _open = changed.changed().await;
         }
     }

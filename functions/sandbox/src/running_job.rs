@@ -20,9 +20,10 @@ use crate::output::OutputCollector;
 use crate::standstill::Standstill;
 use crate::zygote::{ForkedChild, ZygoteChild};
 
-/// Bytes of the value of a job.
+/// Maximum size of a job's value, in bytes.
 const MAX_VALUE: usize = 4 * 1024 * 1024;
-/// Values within the value of a job, counted generously. Each takes up to 200 bytes of memory here.
+/// Maximum number of values inside a job's value, counted generously. Each takes up to 200 bytes of memory
+/// here.
 const MAX_PARTS: usize = 50_000;
 /// Maximum bytes of a block's variables. Python keeps up to 50 MB.
 const MAX_STATE: usize = 64 * 1024 * 1024;
@@ -51,7 +52,7 @@ pub(crate) struct JobReport {
     pub(crate) seconds: f64,
     pub(crate) output: JobOutput,
     pub(crate) value: Value,
-    /// The variables for the next block; `None` if the job did not end by itself or wrote too many.
+    /// The variables for the next block; `None` if the job was ended or wrote too many bytes.
     pub(crate) new_state: Option<Vec<u8>>,
 }
 

@@ -19,7 +19,7 @@ const LOCK: &str = "lock";
 /// process with the same parent.
 pub(crate) struct Scratch {
     parent: PathBuf,
-    /// Taken only when the value is dropped.
+    /// `None` only during drop.
     own: Option<TempDir>,
     _lock: File,
 }
@@ -52,7 +52,7 @@ impl Scratch {
         self.path().join("scripts")
     }
 
-    /// An empty folder for the root of children.
+    /// Returns an empty folder for the children's root.
     pub(crate) fn mount_point(&self) -> PathBuf {
         self.path().join("root")
     }

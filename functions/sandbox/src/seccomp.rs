@@ -98,7 +98,7 @@ fn argument_rules() -> Result<Rules, BackendError> {
     let fcntls: Vec<_> = fcntls.collect();
     let another_process = || other_than(0, &[0]);
     let foreign_clock = || compared(0, SeccompCmpOp::Gt, LAST_CLOCK);
-    // Neither a group, a user nor another process.
+    // Only for the process itself, not for a group, a user or another process.
     let priorities = [other_than(0, &[0])?, other_than(1, &[0])?].concat();
     Ok(BTreeMap::from([
         (libc::SYS_clone, other_than(0, &THREAD_FLAGS)?),

@@ -33,7 +33,7 @@ struct Level {
 pub(crate) struct TreeEntry {
     folder: Rc<OwnedFd>,
     name: CString,
-    /// The path from the folder where the walk began.
+    /// The path from the walk's root.
     pub(crate) path: PathBuf,
     /// The status of the entry itself, not of a link's target.
     pub(crate) status: Stat,

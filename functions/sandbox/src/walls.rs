@@ -15,14 +15,14 @@ use crate::scratch::Scratch;
 pub struct Walls {
     /// The version of Python.
     pub python: String,
-    /// The version of Landlock's ABI; 0 where the kernel has none.
+    /// The version of Landlock's ABI; 0 without Landlock.
     pub landlock: u32,
-    /// True if the kernel takes seccomp programs.
+    /// True if the kernel accepts seccomp programs.
     pub seccomp: bool,
     /// True if a child sees no files but Python's and its own, and the kernel enforces a quota on the child's
     /// folder.
     pub private_root: bool,
-    /// True if the threads and signals of a child are counted apart from all others.
+    /// True if a child's threads and signals are counted separately.
     pub own_user: bool,
 }
 

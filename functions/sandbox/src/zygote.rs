@@ -27,7 +27,7 @@ use crate::walls::Walls;
 /// The settings of a zygote.
 #[derive(Debug, Clone)]
 pub struct ZygoteSettings {
-    /// The Python to run.
+    /// The path of Python.
     pub python: PathBuf,
     /// The folder of packages, for a Python without packages of its own.
     pub packages: Option<PathBuf>,
@@ -44,7 +44,7 @@ pub struct ZygoteSettings {
 pub struct WallChoice {
     /// True if children start in a private file system.
     pub private_root: bool,
-    /// The newest version of Landlock's ABI; 0 for none.
+    /// The maximum version of Landlock's ABI; 0 for none.
     pub max_landlock: u32,
 }
 
@@ -54,7 +54,7 @@ impl Default for WallChoice {
     }
 }
 
-/// Reasons why there is no zygote, or none any more.
+/// The reason a zygote is missing or has ended.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ZygoteError {
     #[error("Python could not be started: {0}")]
@@ -67,7 +67,7 @@ pub(crate) enum ZygoteError {
     Fork(String),
 }
 
-/// A message of the zygote's, see `python/zygote.py`.
+/// A message from the zygote; see `python/zygote.py`.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Message {
@@ -88,7 +88,7 @@ pub(crate) struct Zygote {
 /// A child forked by a zygote.
 pub(crate) struct ForkedChild {
     pub(crate) process: ZygoteChild,
-    /// The job's folder, where children have a file system of their own.
+    /// The job's folder, if children have a private file system.
     pub(crate) folder: Option<OwnedFd>,
     /// The exit status, which never arrives if the zygote dies before the child.
     pub(crate) status: oneshot::Receiver<ExitStatus>,
@@ -201,7 +201,7 @@ const WITH_PACKAGES: &str = "import runpy, sys; sys.path.append(sys.argv[1]); \
 
 fn spawn(settings: &ZygoteSettings, scratch: &Scratch, socket: OwnedFd) -> io::Result<Child> {
     let mut command = Command::new(&settings.python);
-    // Isolated from variables, the user's packages and the current folder.
+    // Ignores variables, the user's packages and the current folder.
     command.arg("-I").arg("-B");
     if let Some(packages) = &settings.packages {
         command.arg("-c").arg(WITH_PACKAGES).arg(packages);
