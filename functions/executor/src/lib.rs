@@ -68,7 +68,8 @@ impl<P: Ports> Executor<P> {
         };
         let RunInvocation { v, hops, .. } = invocation;
         if v > RunInvocation::FORMAT || hops > MAX_HOPS {
-            // The first is of a newer executor; nobody sends the second, since runs end before.
+            // A higher format comes from a newer executor. No driver sends more hops, because runs end
+            // earlier.
             let run_id = invocation.run;
             tracing::error!(%run_id, v, hops, "invoked with a format or a hop that is none of ours");
             return Ok(());
