@@ -149,7 +149,7 @@ impl Drop for AgentServer {
     }
 }
 
-/// Prints every invocation, for whoever runs the executor.
+/// Prints every invocation, for the process with the executor.
 async fn print_invocations(mut invocations: UnboundedReceiver<RunInvocation>) {
     while let Some(invocation) = invocations.recv().await {
         terminal::print_line(&json!(invocation).to_string());

@@ -111,7 +111,7 @@ impl Bench {
 
     /// Returns the requests of one run.
     async fn count_run(&self) -> Result<BTreeMap<String, u64>> {
-        // Connections are made and the bucket is looked for once.
+        // A warm-up opens connections and checks the bucket.
         self.client.run_question().await?;
         tokio::time::sleep(SETTLING).await;
         drop(self.agent.aws().request_counter().take_counts());

@@ -47,12 +47,12 @@ impl Backend {
         Ok(Self { stores, model: ScriptedModel::serve(listener, script)? })
     }
 
-    /// The address holds the URLs of the stores and the model, and the key of the stores.
+    /// Returns the URLs of the stores and the model, and the key of the stores.
     pub(crate) fn address(&self) -> BackendAddress {
         BackendAddress { store: self.stores.settings().clone(), model: self.model.base_url() }
     }
 
-    /// The newest requests to the model, so many or all.
+    /// Returns up to `newest` of the latest requests to the model.
     pub(crate) fn model_requests(&self, newest: usize) -> Vec<Value> {
         let requests = self.model.requests();
         let newest = requests.len().saturating_sub(newest)..;
@@ -68,7 +68,7 @@ impl Backend {
 }
 
 impl BackendAddress {
-    /// The stores and the model behind these URLs, and the key of the stores.
+    /// Creates an address from the URLs of the stores and the model, and the key of the stores.
     pub(crate) fn from_parts([dynamodb, s3, model, key]: [String; 4]) -> Self {
         let endpoints = Endpoints {
             dynamodb: Some(dynamodb),

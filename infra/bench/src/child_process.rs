@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdout, Command};
 
-/// The unit of times in `/proc`, on every Linux of today.
+/// The unit of times in `/proc`, on every current Linux.
 const TICKS_A_SECOND: f64 = 100.0;
 
 /// Returns the current and the maximum memory of a process, in megabytes (10⁶ bytes).

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::note::{self, NoteTool};
 
-/// The scripted model calls the agent by this name.
+/// The name of the agent, used by the scripted model.
 pub(crate) const NAME: &str = "clerk";
 
 /// An agent without a model of its own: calls use the model of tasks.
@@ -43,7 +43,7 @@ impl Tool for Clerk {
         _: &'a ToolContext,
         _: &'a Map<String, Value>,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        // Whoever drives the caller has a run answer the call.
+        // The caller's driver starts a run for the call.
         let (reason, detail) = (ToolFailure::Changed, String::new());
         Box::pin(async move { Err(ToolError::Failed { reason, detail }) })
     }

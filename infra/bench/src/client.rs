@@ -10,7 +10,7 @@ use reqwest::Response;
 use reqwest::header::ACCEPT;
 use serde_json::{Value, json};
 
-/// Longest silence of a stream; a driver sends a heartbeat every 5 s.
+/// Maximum silence of a stream; a driver sends a heartbeat every 5 s.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// The beginning of each delta from the benchmark's model.
@@ -145,7 +145,7 @@ impl RunStream {
         Ok(())
     }
 
-    /// Reads until so many entries have been shown.
+    /// Reads until this number of entries has arrived.
     pub(crate) async fn read_entries(&mut self, entries: usize) -> Result<()> {
         while self.entries < entries {
             let goes_on = self.read_piece().await?;
@@ -157,7 +157,7 @@ impl RunStream {
     /// Reads to the end.
     ///
     /// # Errors
-    /// If the run did not finish with an answer.
+    /// Returns an error if the run did not finish with an answer.
     pub(crate) async fn finish(mut self) -> Result<RunTimes> {
         self.read_to_end().await
     }
@@ -173,7 +173,7 @@ impl RunStream {
         Ok(RunTimes { first_byte, whole, entries: self.entries })
     }
 
-    /// Reads until the agent closes the stream, whether or not the run has ended.
+    /// Reads until the agent closes the stream, even before the run's end.
     pub(crate) async fn read_until_closed(&mut self) -> Result<()> {
         while self.read_piece().await? {}
         Ok(())
@@ -189,7 +189,7 @@ impl RunStream {
         self.end.as_ref()
     }
 
-    /// From the first task's beginning to the moment when every task had been heard from.
+    /// Returns the time from the first task's start until the first events of all tasks.
     pub(crate) fn dispatch_time(&self) -> Option<Duration> {
         let began = self.children.values().map(|(began, _)| *began).min()?;
         let heard: Option<Vec<Instant>> = self.children.values().map(|(_, heard)| *heard).collect();
@@ -216,7 +216,7 @@ impl RunStream {
         }
     }
 
-    /// Reads a piece. False at the end.
+    /// Reads a piece; returns false at the end.
     async fn read_piece(&mut self) -> Result<bool> {
         let Some(piece) = self.response.chunk().await? else { return Ok(false) };
         self.first_byte.get_or_insert_with(|| self.asked_at.elapsed());

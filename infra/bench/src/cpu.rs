@@ -16,7 +16,7 @@ const WARM_UP: usize = 30;
 /// Sequential runs.
 const ALONE: usize = 200;
 
-/// Clients at once, and the runs of each.
+/// Parallel clients, and the runs of each.
 const CLIENTS: usize = 16;
 const EACH: usize = 25;
 

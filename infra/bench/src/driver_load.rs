@@ -14,7 +14,7 @@ use crate::backend::{Backend, BackendAddress, standard_bench};
 use crate::client::{BenchClient, RunStream};
 use crate::figure::{Figure, FigureLimit};
 
-/// The model waits this long between two deltas of a reply.
+/// The model's delay between two deltas of a reply.
 const PACE: Duration = Duration::from_millis(20);
 
 /// Deltas of the reply, enough to outlast the count.

@@ -9,9 +9,9 @@ pub(crate) struct Figure {
     pub(crate) name: &'static str,
     /// The target of the figure.
     pub(crate) limit: FigureLimit,
-    /// `ms`, `MB`, `1/s`; empty for a number of things.
+    /// `ms`, `MB`, `1/s`; empty for a count.
     pub(crate) unit: &'static str,
-    /// The measured value is in the figure's unit, and not rounded.
+    /// The measured value in the figure's unit, not rounded.
     pub(crate) measured: f64,
     /// Other measurements, and the composition of the figure.
     pub(crate) about: String,
@@ -29,7 +29,7 @@ pub(crate) enum FigureLimit {
 impl Figure {
     /// Returns true if the limit is met at the displayed precision.
     pub(crate) fn is_met(&self) -> bool {
-        // Two measured requests in ten seconds and a bit are 0.2 a second.
+        // Two requests in slightly more than ten seconds count as 0.2 per second.
         let measured = (self.measured * 100.0).round() / 100.0;
         match self.limit {
             FigureLimit::AtMost(most) => measured <= most,
@@ -85,7 +85,7 @@ impl std::fmt::Display for FigureLimit {
     }
 }
 
-/// Three digits or so; no decimals where none are needed.
+/// Formats a number with about three digits, without unnecessary decimals.
 fn format_number(number: f64) -> String {
     if (number - number.round()).abs() < 0.005 || number >= 100.0 {
         format!("{number:.0}")
@@ -143,7 +143,7 @@ impl Report {
         lines.join("\n")
     }
 
-    /// The object is for programs: `cores`, `system`, `parts`, `figures`, and `missed` by name.
+    /// Returns the JSON object for programs: `cores`, `system`, `parts`, `figures`, and `missed` by name.
     pub(crate) fn to_json(&self) -> Value {
         let figures: Vec<_> = self.figures.iter().map(Figure::to_json).collect();
         json!({

@@ -83,7 +83,7 @@ impl Floor {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let url = format!("http://{}/", listener.local_addr()?);
         let listener = listener.tap_io(|socket| {
-            // As the agent's.
+            // As in the agent.
             let _ = socket.set_nodelay(true);
         });
         let server = tokio::spawn(async move {

@@ -31,7 +31,7 @@ const BYTES: usize = 500_000;
 const DELAY: Duration = Duration::from_millis(200);
 /// Number of repetitions: leaked memory would add up.
 const JOBS: usize = 5;
-/// The longest wait for an answer of the function's.
+/// Maximum wait for the function's answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) async fn measure_gateway(gateway: &Path) -> Result<Vec<Figure>> {
@@ -42,7 +42,7 @@ pub(crate) async fn measure_gateway(gateway: &Path) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Plays the Runtime API: hands out jobs, and takes answers.
+/// A replacement for the Runtime API, which sends jobs and receives answers.
 #[derive(Clone)]
 struct RuntimeApi {
     jobs: Arc<Mutex<mpsc::Receiver<Value>>>,

@@ -29,7 +29,7 @@ const FEW: usize = 8;
 /// Number of loads.
 const LOADS: usize = 30;
 
-/// Longer than any of this takes: nothing is done because time has passed.
+/// Longer than the benchmark, so no timer fires.
 const NEVER: Duration = Duration::from_secs(60 * 60);
 
 /// Limits above any use by the benchmark.
@@ -41,7 +41,7 @@ const BOUNDED: UserLimits = UserLimits {
     day_micro_usd: None,
 };
 
-/// The requests of a turn, and how long a run of 1 000 records takes to load.
+/// Measures the requests per turn, and the time to load a run of 1 000 records.
 pub(crate) async fn measure_journal() -> Result<(Vec<Figure>, Figure)> {
     let free = UserLimits::default();
     let few = Costs::of(FEW, EffectClass::Idempotent, free).await?;

@@ -1,4 +1,5 @@
-//! A thousand tasks: the driver alone in a process, stores and model in another, the executors here.
+//! A thousand tasks. The driver runs alone in a process, stores and model in another, and the executors in
+//! this process.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 /// A tool with the same text for every call and the given effect class.
 pub(crate) struct NoteTool(pub(crate) EffectClass);
 
-/// The scripted model calls [`NoteTool`] by this name.
+/// The name of [`NoteTool`], used by the scripted model.
 pub(crate) const NAME: &str = "note";
 
 /// Returns the arguments of the nth call.

@@ -43,7 +43,7 @@ enum RunPart {
 }
 
 impl RunPart {
-    /// Milliseconds alone, and how many a second at once.
+    /// Returns the milliseconds of a single part, and the parts per second in parallel.
     async fn measure_part(self, world: &LocalWorld) -> Result<(f64, f64)> {
         let mut sample = Sample::default();
         for took in self.repeat_part(world.clone()).await? {

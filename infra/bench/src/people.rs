@@ -27,7 +27,7 @@ const WATCHED: Duration = Duration::from_secs(20);
 /// Time for a run to fall asleep.
 const SETTLING: Duration = Duration::from_secs(2);
 
-/// Asks about every call, for ever.
+/// Settings with a human request for every call, without a timeout.
 const FEEDBACK: &str = r#"{"enabled": true, "timeout": 0, "require_confirmation_tools": ["note"]}"#;
 
 pub(crate) async fn measure_people() -> Result<Vec<Figure>> {
@@ -107,7 +107,7 @@ impl Tool for TimedNote {
         context: &'a ToolContext,
         arguments: &'a Map<String, Value>,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        // Nobody listens any more when the benchmark is over.
+        // The receiver is gone after the benchmark's end.
         let _ = self.starts.send(Instant::now());
         self.note.run(context, arguments)
     }

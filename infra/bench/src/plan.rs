@@ -18,7 +18,7 @@ use crate::sample::Sample;
 const DISPATCHES: usize = 60;
 const WARM_UP: usize = 10;
 
-/// Tasks, how long each works, and how many are at work at once.
+/// Tasks, the duration of each, and the number of parallel tasks.
 const TASKS: usize = 100;
 pub(crate) const WORK: Duration = Duration::from_millis(50);
 pub(crate) const AT_ONCE: usize = 10;
@@ -105,12 +105,12 @@ const PUT_OBJECT: f64 = 5.0;
 const GET_OBJECT: f64 = 0.4;
 const INVOCATION: f64 = 0.2;
 
-/// The requests of a run of 3 parallel steps of 2 turns each.
+/// Measures the requests of a run with 3 parallel steps of 2 turns each.
 async fn measure_costs() -> Result<Vec<Figure>> {
     let backend = Backend::start(plan_script(3, 1, Duration::ZERO)).await?;
     let agent = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
     let client = BenchClient::new(agent.url())?.with_plan_mode();
-    // Connections are made and the bucket is looked for once.
+    // A warm-up opens connections and checks the bucket.
     client.run_question().await?;
     drop(agent.aws().request_counter().take_counts());
     let mut stream = client.open_stream().await?;
@@ -122,7 +122,7 @@ async fn measure_costs() -> Result<Vec<Figure>> {
     let count = |kinds: &[&str]| count_requests(&requests, kinds);
     let (writes, reads) = (count(&WRITES), count(&READS));
     let transactions = count(&["TransactWriteItems"]);
-    // A transaction of three items is billed as six writes, five more than were counted.
+    // A transaction of three items is billed as six writes, five more than counted.
     let dollars = (writes + 5.0 * transactions) * WRITE
         + reads * READ
         + count(&["PutObject"]) * PUT_OBJECT

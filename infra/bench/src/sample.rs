@@ -7,7 +7,7 @@ use std::time::Duration;
 pub(crate) struct Sample(Vec<f64>);
 
 impl Sample {
-    /// The measurement is kept in milliseconds, with their fractions.
+    /// Adds a duration, stored in milliseconds with fractions.
     pub(crate) fn add(&mut self, took: Duration) {
         self.0.push(took.as_secs_f64() * 1_000.0);
     }
@@ -17,17 +17,17 @@ impl Sample {
         self.percentile(50)
     }
 
-    /// All but the slowest twentieth took at most this long.
+    /// Returns the 95th percentile.
     pub(crate) fn p95(&self) -> f64 {
         self.percentile(95)
     }
 
-    /// All but the slowest hundredth took at most this long.
+    /// Returns the 99th percentile.
     pub(crate) fn p99(&self) -> f64 {
         self.percentile(99)
     }
 
-    /// By the nearest rank; 0 of nothing.
+    /// Returns a percentile by nearest rank; 0 for an empty sample.
     fn percentile(&self, percent: usize) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);

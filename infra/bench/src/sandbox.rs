@@ -151,7 +151,7 @@ async fn time_blocks(sandbox: &LocalSandbox, code: &str) -> Result<Sample> {
     Ok(sample)
 }
 
-/// The resident memory of the Python below this process.
+/// Returns the resident memory of the Python process below this process.
 fn zygote_memory_mb() -> Result<f64> {
     let own = std::process::id().to_string();
     for entry in fs::read_dir("/proc")?.flatten() {

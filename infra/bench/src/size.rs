@@ -39,7 +39,7 @@ pub(crate) fn measure_sizes(agent: &Path) -> Result<Vec<Figure>> {
     ])
 }
 
-/// The archive of the gateway.
+/// Measures the archive of the gateway.
 pub(crate) fn measure_gateway_size(gateway: &Path) -> Result<Figure> {
     Ok(Figure {
         name: "gateway function, stripped and zipped",

@@ -115,7 +115,7 @@ pub(crate) async fn measure_speed() -> Result<Vec<Figure>> {
 
 /// Creates the floor from a new run.
 async fn make_floor(client: &BenchClient, backend: &Backend, agent: &AgentServer) -> Result<Floor> {
-    // Connections are made and the bucket is looked for once.
+    // A warm-up opens connections and checks the bucket.
     client.run_question().await?;
     tokio::time::sleep(SETTLING).await;
     drop(agent.aws().request_counter().take_counts());

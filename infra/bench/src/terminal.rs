@@ -1,6 +1,6 @@
 //! Output of the program.
 
-/// The line goes to standard output, where nothing but results goes.
+/// Prints a result to standard output, which holds only results.
 #[allow(clippy::print_stdout, reason = "a command line tool speaks to its terminal, here alone")]
 pub(crate) fn print_line(line: &str) {
     println!("{line}");

@@ -18,7 +18,7 @@ use crate::child_process::ChildProcess;
 use crate::client::BenchClient;
 use crate::figure::{Figure, FigureLimit};
 
-/// The run is watched by this many.
+/// Number of viewers of the run.
 const VIEWERS: usize = 200;
 
 /// Records of a journal of 36 MB, and bytes of text per record.

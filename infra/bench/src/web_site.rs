@@ -123,7 +123,7 @@ async fn show_page(State(state): State<SiteState>, uri: Uri) -> Response {
     }
 }
 
-/// A page of so many bytes of text, in paragraphs with links.
+/// Returns a page with `bytes` of text, in paragraphs with links.
 pub(crate) fn write_text_page(bytes: usize) -> String {
     let mut paragraphs = String::new();
     let mut nth = 0;
