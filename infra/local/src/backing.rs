@@ -27,7 +27,7 @@ const EXECUTOR: &str = "executor";
 pub struct BackingOptions {
     /// The data directory; `None` keeps nothing.
     pub dir: Option<PathBuf>,
-    /// Looks a variable up: models.
+    /// Looks up a variable, such as the models.
     pub var: Var,
     /// The URL of the functions' host, for example `http://127.0.0.1:9000`.
     pub host: String,
@@ -36,7 +36,7 @@ pub struct BackingOptions {
 }
 
 impl BackingOptions {
-    /// Nothing is kept, no model is configured, and alarms fire as on AWS.
+    /// Returns options that keep nothing, with alarms as on AWS and without a model.
     #[must_use]
     pub fn new(host: impl Into<String>) -> Self {
         Self { dir: None, var: Box::new(|_| None), host: host.into(), alarm_every: ALARM_EVERY }

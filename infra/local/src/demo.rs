@@ -40,7 +40,7 @@ pub(crate) fn model_variables(base_url: &str) -> [(&'static str, String); 3] {
     ]
 }
 
-/// Starts the site in this folder, unless an engine is configured.
+/// Starts the demo site in this folder, unless an engine is configured.
 pub(crate) async fn start_site_if_needed(
     var: &(dyn Fn(&str) -> Option<String> + Send + Sync),
     folder: Option<&Path>,

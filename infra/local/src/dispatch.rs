@@ -45,7 +45,7 @@ impl LocalDispatch {
         )
     }
 
-    /// Rings after some time, and from then on as alarms do.
+    /// Kicks the run after a delay, and then at the alarm's interval.
     fn ring_repeatedly(&self, key: &RunKey, after: Duration) -> impl Future<Output = ()> + use<> {
         let (queue, every, run) = (self.queue.clone(), self.alarm_every, key.clone());
         async move {

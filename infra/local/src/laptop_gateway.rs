@@ -1,4 +1,4 @@
-//! The gateway on a laptop: the function's own handler, in this process, made when the web is first wanted.
+//! The gateway on a laptop: the function's handler in this process, created on first use.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use djinn_runtime::port::outside::{
 use djinn_runtime::port::tool::BoxFuture;
 use gateway::{GatewaySettings, LocalGateway};
 
-/// Makes the gateway, or says why there can be none.
+/// Creates the gateway, or returns the reason for the failure.
 type Start = Box<dyn FnOnce() -> Result<LocalGateway<AwsSecrets>, String> + Send>;
 
 /// A gateway that is created on first use.

@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(570);
 const QUEUE_PATIENCE: Duration = Duration::from_secs(300);
 /// Timeout of a call: the wait for the installation plus the time of a job.
 const CALL_TIMEOUT: Duration = Duration::from_secs(630);
-/// Folders in the home.
+/// Folder names in the home.
 const PYTHON: &str = "python";
 const SCRATCH: &str = "sandbox";
 

@@ -10,13 +10,13 @@ pub fn log_to_stderr(level: &str) {
     telemetry::init(Some(level), io::stderr);
 }
 
-/// Starts logging to standard error at `level`; `observe` is told each line, a JSON object.
+/// Starts logging to standard error at `level`. `observe` receives each line, a JSON object.
 pub fn log_with_observer(level: &str, observe: impl Fn(&str) + Send + Sync + 'static) {
     let observe = Arc::new(observe);
     telemetry::init(Some(level), move || ObservedWriter { observe: Arc::clone(&observe) });
 }
 
-/// Writes to standard error, a whole line at a time.
+/// Writes to standard error, line by line.
 struct ObservedWriter<F> {
     observe: Arc<F>,
 }

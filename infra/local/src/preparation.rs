@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 /// Delay between the first failure and the next attempt. The delay doubles with each failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
-/// The longest time between two attempts.
+/// Maximum delay between two attempts.
 const MAX_PAUSE: Duration = Duration::from_secs(300);
 
 /// The progress of a preparation: `done` of `total` parts.
@@ -77,7 +77,7 @@ impl<T: Send + Sync + 'static> Preparation<T> {
                     return Err(PreparationFailed { reason: reason.clone(), retry_in });
                 }
             }
-            // The sender is as old as `self`.
+            // The sender lives as long as `self`.
             let _open = state.changed().await;
         }
     }
@@ -119,7 +119,7 @@ impl<T: Send + Sync + 'static> Preparation<T> {
     }
 }
 
-/// The time between the failure of this number, from 1, and the next attempt.
+/// Returns the delay after the given number of failures, counted from 1.
 fn pause_after(failures: u32) -> Duration {
     let doubled = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
     FIRST_PAUSE.saturating_mul(doubled).min(MAX_PAUSE)

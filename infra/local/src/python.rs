@@ -69,7 +69,7 @@ pub(crate) fn prepare_python_with_progress(
         say(&format!("waiting for another installation into {}", place.display()));
         lock.lock().map_err(unwritable)?;
     }
-    // The other installation may have ended well.
+    // The other installation may have succeeded.
     if let Some(python) = find_whole_python(place) {
         return Ok(python);
     }

@@ -32,7 +32,7 @@ pub(crate) async fn take_over_dead_runs(store: &AwsStore) -> Result<Vec<RunKey>,
         match take_over_dead_run(store, &key).await {
             Ok(true) => keys.push(key),
             Ok(false) => {}
-            // The others go on.
+            // The other runs continue.
             Err(error) => tracing::error!(%error, run_id = %key.run, "run not taken over"),
         }
     }

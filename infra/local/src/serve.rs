@@ -18,7 +18,7 @@ pub struct ServeTimeouts {
     /// Time until a connection has sent the headers of the first or next request. Longer than the 90 s for
     /// which most clients keep idle connections, to avoid closing a connection during a request.
     pub headers: Duration,
-    /// Between two pieces of a request's body.
+    /// Time between two pieces of a request's body.
     pub body: Duration,
 }
 
@@ -28,7 +28,7 @@ impl Default for ServeTimeouts {
     }
 }
 
-/// After a connection could not be accepted.
+/// Pause after an error in accepting a connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves all connections until dropped; open connections then continue. The service limits the wait for

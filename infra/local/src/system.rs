@@ -47,7 +47,7 @@ pub struct SystemOptions {
     pub ui: Option<PathBuf>,
     /// The pages of a demo site, searched if no engine is configured.
     pub site: Option<PathBuf>,
-    /// Looks a variable up: models, language, limits.
+    /// Looks up a variable, such as models, language and limits.
     pub var: Var,
     /// Timeouts and limits for tests; `None` reads the variables.
     pub settings: Option<Settings>,
@@ -86,7 +86,7 @@ pub enum SystemError {
     /// A variable of the runs' world is invalid.
     #[error(transparent)]
     Wiring(#[from] WiringError),
-    /// A variable of the agent's.
+    /// A variable of the agent is invalid.
     #[error(transparent)]
     Setting(#[from] InvalidSetting),
     /// The demo site, searched if no engine is configured, cannot start.
@@ -105,7 +105,7 @@ pub enum SystemError {
     },
 }
 
-/// The longest wait for drivers when the system stops.
+/// Maximum wait for drivers when the system stops.
 const MAX_STOP: Duration = Duration::from_secs(10);
 
 /// A running system. Dropping the value stops everything.

@@ -15,7 +15,7 @@ const CONTENTS: &str = "index.html";
 /// The weight of a word in a title.
 const TITLE_WEIGHT: usize = 3;
 
-/// Characters of a snippet.
+/// Maximum length of a snippet, in characters.
 const SNIPPET: usize = 300;
 
 /// A full-text index over the pages of a site.

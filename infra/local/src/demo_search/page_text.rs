@@ -43,7 +43,7 @@ impl PageBlocks {
         Self { title: plain_text(title), blocks: blocks.collect() }
     }
 
-    /// The whole text, a block a line.
+    /// Returns the whole text, one block per line.
     pub(super) fn text(&self) -> String {
         self.blocks.join("\n")
     }

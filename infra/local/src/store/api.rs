@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// Bytes of a request, as of DynamoDB's.
+/// Maximum size of a request in bytes, as in DynamoDB.
 const MAX_BODY: usize = 16 * 1024 * 1024;
 
 /// The prefix of an operation's name.

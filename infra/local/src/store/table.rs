@@ -1,4 +1,4 @@
-//! The table is served by dynoxide, from memory or from the SQLite file `table.db`.
+//! The table, served by dynoxide from memory or from the SQLite file `table.db`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
