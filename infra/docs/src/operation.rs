@@ -42,14 +42,14 @@ pub(crate) struct RouteAnswer {
     pub(crate) about: &'static str,
 }
 
-/// The body of an answer.
+/// The content of a response's body.
 pub(crate) enum AnswerContent {
     Nothing,
     /// A JSON object of this shape.
     Json(&'static str),
     /// JSON objects, one per line.
     Lines,
-    /// A stream of events, or of frames of JoyAgent's.
+    /// A stream of events, or of JoyAgent's frames.
     Stream,
     Text,
     /// A web page, or the bytes of a file.

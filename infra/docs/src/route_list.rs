@@ -1,4 +1,4 @@
-//! Every route, method, parameter and answer.
+//! All routes, methods, parameters and responses.
 
 mod joyagent;
 
@@ -115,12 +115,12 @@ const fn post(
     Operation { method: "post", path, id, summary, query: &[], request, answers, codes }
 }
 
-/// Every route and method.
+/// Returns all operations.
 pub(crate) fn list_operations() -> impl Iterator<Item = &'static Operation> {
     OWN.iter().chain(JOYAGENT)
 }
 
-/// The routes of our own protocol.
+/// The routes of Djinn's own protocol.
 const OWN: &[Operation] = &[
     Operation {
         query: &[LAST_EVENT],
