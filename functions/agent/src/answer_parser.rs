@@ -40,7 +40,7 @@ fn parse_command(
         .map_err(|(code, problem)| Failure::new(code, problem))
 }
 
-/// The word of the API for a word of a language.
+/// Returns the API's command word for a word in English or Chinese.
 fn canonical_word(words: &str) -> Option<&'static str> {
     Some(match trim_end_marks(words).to_lowercase().as_str() {
         "同意" | "确认" | "继续" | "是" | "是的" | "好" | "好的" | "可以" => {

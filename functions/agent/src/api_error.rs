@@ -57,7 +57,7 @@ impl ApiError {
         Self::from(Failure::new(ErrorCode::InvalidField, sentence)).with_field(name)
     }
 
-    /// The same about this member of the request.
+    /// Sets the name of the invalid field.
     pub(crate) fn with_field(mut self, field: impl Into<Cow<'static, str>>) -> Self {
         self.field = Some(field.into());
         self
@@ -133,7 +133,7 @@ pub(crate) async fn add_request_id(mut response: Response) -> Response {
     response
 }
 
-/// Names the run and the request in an answer's headers.
+/// Adds the ids of the run and the request to a response's headers.
 pub(crate) fn add_id_headers(
     headers: &mut HeaderMap,
     run: Option<&RunId>,

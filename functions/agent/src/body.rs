@@ -15,8 +15,8 @@ use crate::json;
 use crate::member_reader::read_members;
 use crate::unknown::UnknownMembers;
 
-/// The most bytes of a request body: a function URL carries binary bodies as base64, and 6 MB in
-/// all.
+/// Maximum size of a request body, in bytes. A function URL carries binary bodies as base64, within a total
+/// of 6 MB.
 pub const MAX_BODY: usize = 4 * 1024 * 1024;
 
 /// The fields of a JSON object in their original form.
@@ -139,7 +139,7 @@ pub(crate) fn unsupported_body(sentence: &str) -> ApiError {
     Failure::new(ErrorCode::UnsupportedBody, sentence).into()
 }
 
-/// An id from a path or a member.
+/// Parses an id from a path or a field.
 pub(crate) fn parse_id<T>(name: &'static str, text: &str) -> Result<T, ApiError>
 where
     T: TryFrom<String, Error = BadId>,

@@ -21,7 +21,7 @@ use crate::route::{ASK_DATA, QUERY_AGENT};
 /// The format of a path's responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dialect {
-    /// Our own clients: a code, a sentence, a field.
+    /// Djinn's own clients: a code, a sentence, a field.
     Native,
     /// The chat of JoyAgent's UI, which reads only events.
     Chat,

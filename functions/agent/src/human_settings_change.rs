@@ -12,7 +12,7 @@ use serde::Deserialize;
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct HumanSettingsChange {
     enabled: Option<bool>,
-    /// Seconds, at most a year; 0 waits for ever.
+    /// Timeout in seconds, at most a year; 0 waits forever.
     timeout: Option<u64>,
     #[serde(alias = "onTimeout")]
     on_timeout: Option<TimeoutAction>,
@@ -26,7 +26,7 @@ pub(crate) struct HumanSettingsChange {
     #[serde(alias = "costThreshold", alias = "cost-threshold")]
     cost_threshold: Option<CostThreshold>,
     guard: Option<bool>,
-    /// Of a deployment alone.
+    /// Settable only by a deployment.
     #[serde(alias = "trustedTools", alias = "trusted-tools")]
     trusted_tools: Option<BTreeSet<String>>,
     #[serde(alias = "confirmPlan", alias = "confirm-plan")]
@@ -38,7 +38,7 @@ pub(crate) struct HumanSettingsChange {
     clarify: Option<bool>,
 }
 
-/// The longest time-out, in seconds: a year.
+/// Maximum timeout in seconds: a year.
 const MAX_TIMEOUT_S: u64 = 31_536_000;
 
 /// Maximum number of names in a list of tools.
@@ -98,7 +98,7 @@ impl HumanSettingsChange {
             known.iter().cloned().chain(more.into_iter().flatten()).collect()
         };
         let confirm_steps = with(&of.confirm_steps, self.confirm_steps.clone());
-        // Nobody's silence is made consent by a request.
+        // A request cannot turn a timeout into consent.
         let on_timeout = self.on_timeout.filter(|own| *own != TimeoutAction::Confirm);
         let on_timeout = on_timeout.unwrap_or(of.on_timeout);
         let timeout_s = match on_timeout {

@@ -37,7 +37,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// The caller as stores know users.
+    /// Returns the caller's key in stores.
     pub(crate) fn user_key(&self) -> UserKey {
         UserKey { tenant: self.tenant.clone(), user: self.user.clone() }
     }
@@ -79,7 +79,7 @@ impl<S: Secrets> Authenticator<S> {
         }
     }
 
-    /// The caller of a request with these credentials and extensions.
+    /// Returns the caller of a request with these credentials and extensions.
     pub(crate) async fn authenticate(
         &self,
         credentials: Credentials,

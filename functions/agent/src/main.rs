@@ -1,4 +1,4 @@
-//! The agent function behind Lambda's runtime, with our own tools.
+//! The agent function in Lambda's runtime, with Djinn's own tools.
 
 use djinn_wiring::Djinn;
 

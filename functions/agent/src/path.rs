@@ -43,7 +43,7 @@ impl<S: Send + Sync> FromRequestParts<S> for RunPath {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let caller = Caller::of(&parts.extensions)?;
-        // Every label could be a run's id; ours have a form of their own.
+        // Any label has the form of a run's id, but generated ids have a special form.
         let label: RequestId = read_segment(parts, state, "run").await?;
         let run = RunId::new(label.as_str()).map_err(|_| ErrorCode::RunNotFound)?;
         Ok(Self(RunKey::new(caller.tenant, run)))

@@ -38,18 +38,18 @@ impl JsonReply {
         Self { status: StatusCode::NO_CONTENT, body: None, headers: HeaderMap::new() }
     }
 
-    /// The same with another status.
+    /// Sets the status.
     pub(crate) fn with_status(self, status: StatusCode) -> Self {
         Self { status, ..self }
     }
 
-    /// The same about this run.
+    /// Adds the run's id to the headers.
     pub(crate) fn about_run(mut self, run: &RunId) -> Self {
         add_id_headers(&mut self.headers, Some(run), None);
         self
     }
 
-    /// The same about this request.
+    /// Adds the request's id to the headers.
     pub(crate) fn about_request(mut self, request: &RequestId) -> Self {
         add_id_headers(&mut self.headers, None, Some(request));
         self

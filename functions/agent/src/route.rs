@@ -29,7 +29,7 @@ use crate::api_error::ApiError;
 /// The path of questions from JoyAgent's UI. The UI reads only events.
 pub(crate) const QUERY_AGENT: &str = "/web/api/v1/gpt/queryAgentStreamIncr";
 
-/// `GET /web/health` answers 200 with the text `ok`, and looks at nothing else.
+/// `GET /web/health` returns 200 with the text `ok`, without any checks.
 pub(crate) async fn health() -> &'static str {
     "ok"
 }
@@ -39,7 +39,7 @@ pub(crate) async fn not_found() -> ApiError {
     ErrorCode::RouteNotFound.into()
 }
 
-/// A known path with another method; axum adds `Allow`.
+/// Returns the error for a known path with another method; axum adds `Allow`.
 pub(crate) async fn method_not_allowed() -> ApiError {
     ErrorCode::MethodNotAllowed.into()
 }

@@ -24,9 +24,9 @@ pub struct Settings {
     pub run: RunSettings,
     /// The settings of human requests for single modes, if different.
     pub feedback: BTreeMap<Mode, HumanSettings>,
-    /// Instructions put into every run's system prompt.
+    /// Instructions in every run's system prompt.
     pub base_prompt: String,
-    /// On a laptop: CORS is answered by the app. Never set on Lambda.
+    /// True on a laptop: the app adds the CORS headers. Never true on Lambda.
     pub local: bool,
     /// Origins of pages that may use a laptop's system.
     pub origins: LocalOrigins,
@@ -122,7 +122,7 @@ fn parse_plan(var: VarLookup<'_>, employees: bool) -> Result<PlanSettings, Inval
     })
 }
 
-/// Reads bounds of single tools: `file_tool=2, web_fetch=4`.
+/// Reads limits of single tools: `file_tool=2, web_fetch=4`.
 fn parse_per_tool(var: VarLookup<'_>) -> Result<BTreeMap<String, u32>, InvalidSetting> {
     let Some(text) = row::MAX_PARALLEL_PER_TOOL.find_text(var) else {
         return Ok(BTreeMap::new());

@@ -36,7 +36,7 @@ impl StreamLimits {
     /// Reads `DJINN_STREAM_SLOTS` and `DJINN_STREAM_QUEUE`.
     ///
     /// # Errors
-    /// [`InvalidSetting`] names the variable.
+    /// Returns [`InvalidSetting`] with the name of the invalid variable.
     pub fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
         Ok(Self { slots: STREAM_SLOTS.read_number(var)?, queue: STREAM_QUEUE.read_number(var)? })
     }

@@ -31,10 +31,10 @@ pub(crate) struct UserStream {
 }
 
 impl UserStream {
-    /// Takes a permit among the caller's for a stream of this run, if their number has a bound.
+    /// Takes one of the caller's permits for a stream of this run. Returns `None` without a limit on streams.
     ///
     /// # Errors
-    /// `too_many_user_streams`, or `store_unavailable`.
+    /// Returns `too_many_user_streams` or `store_unavailable`.
     pub(crate) async fn acquire<P: AgentPorts>(
         agent: &SharedAgent<P>,
         parts: &Parts,
@@ -96,7 +96,7 @@ impl UserStream {
 
 impl Drop for UserStream {
     fn drop(&mut self) {
-        // The client went away.
+        // The client has disconnected.
         if let (Some(release), Ok(runtime)) = (self.release.take(), Handle::try_current()) {
             drop(runtime.spawn(release));
         }

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 /// The prefix of every key, which makes leaked keys recognizable.
 const PREFIX: &str = "djinn_";
 
-/// Bytes of chance in a key.
+/// Random bytes in a key.
 pub const KEY_BYTES: usize = 32;
 
 /// Formats a key from these bytes. The bytes must come from the operating system's random source.
@@ -21,12 +21,12 @@ pub fn format_key(chance: &[u8; KEY_BYTES]) -> String {
 
 /// A key's SHA-256, as text 64 hexadecimal digits.
 ///
-/// A plain hash is enough: nobody finds 256 bits of chance by trying.
+/// A plain hash suffices: 256 random bits cannot be guessed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct KeyHash([u8; 32]);
 
-/// Not the hash of a key.
+/// The error for a text that is not the hash of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be the SHA-256 of a key, 64 hexadecimal digits")]
 pub struct BadKeyHash;
@@ -89,7 +89,7 @@ impl KeyHolder {
     }
 }
 
-/// 32 bytes, each as two digits in lower case.
+/// Decodes 32 bytes from lowercase hexadecimal digits.
 fn decode_hex(hex: &str) -> Option<[u8; 32]> {
     let digits = hex.bytes().map(hex_digit).collect::<Option<Vec<u8>>>()?;
     let pairs =

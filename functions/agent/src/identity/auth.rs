@@ -1,4 +1,4 @@
-//! `DJINN_AUTH`: how callers are told apart.
+//! `DJINN_AUTH`: the method of identifying callers.
 
 use djinn_settings::table::agent::{API_KEYS, AUTH, IAM_USER};
 use djinn_settings::{InvalidSetting, VarLookup};
@@ -9,13 +9,14 @@ use super::token::TokenSettings;
 /// The method of identifying callers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Auth {
-    /// AWS has verified their signatures: the account is the tenant, the ARN the user, as far as this says.
+    /// By signatures verified by AWS: the account is the tenant, and the configured part of the ARN is the
+    /// user.
     Iam(IamUser),
     /// By API keys.
     Key(KeyList),
     /// By tokens of an external issuer.
     Jwt(TokenSettings),
-    /// Not at all: on a laptop everybody is the same user.
+    /// No identification: on a laptop all callers are the same user.
     None,
 }
 
@@ -32,9 +33,9 @@ pub enum IamUser {
 /// The location of the list of keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyList {
-    /// In the setting itself.
+    /// The list in the setting itself.
     Inline(Vec<KeyHolder>),
-    /// In the secret of this name.
+    /// The name of a secret with the list.
     Secret(String),
 }
 

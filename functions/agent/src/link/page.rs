@@ -46,7 +46,7 @@ pub(crate) struct AnswerPage<'a> {
     pub(crate) reasoning: &'a str,
     /// The URLs of the request's files.
     pub(crate) files: &'a BTreeMap<FileName, String>,
-    /// Until when the link counts, Unix milliseconds.
+    /// The link's expiry, Unix milliseconds.
     pub(crate) until_ms: i64,
     pub(crate) language: Language,
 }

@@ -120,7 +120,7 @@ impl LinkKeys {
     }
 }
 
-/// Whether a text could be the token of a link for an answer, which needs no key.
+/// Checks the form of a token of a link for an answer, without a key.
 pub(crate) fn is_answer_token(token: &str) -> bool {
     let signed = || jsonwebtoken::decode_header(token).is_ok_and(|header| header.alg == ALGORITHM);
     token.len() <= MAX_TOKEN && signed()

@@ -69,7 +69,7 @@ impl Origin {
         Self::of(text).filter(|_| !rest.contains(['/', '?', '#', '@', '*']))
     }
 
-    /// The origin of a URL.
+    /// Returns the origin of a URL.
     fn of(url: &str) -> Option<Self> {
         let url: Uri = url.parse().ok()?;
         let scheme = url.scheme()?.clone();

@@ -94,7 +94,7 @@ pub(crate) async fn show_run<P: Ports>(
     Ok(JsonReply::json(&body)?.about_run(&key.run).about_request(&view.meta.request))
 }
 
-/// `GET /runs`: the caller's own, newest first.
+/// `GET /runs`: lists the caller's runs, newest first.
 pub(crate) async fn list_runs<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -145,7 +145,7 @@ async fn find_visible_run<P: Ports>(
     Ok(authorize_run(&agent.ports, &caller.user_key(), run).await?)
 }
 
-/// `POST /runs/{run}/stop`: 202 with the status seen, 200 if the run had ended.
+/// `POST /runs/{run}/stop`: returns 202 with the current status, or 200 if the run had already ended.
 pub(crate) async fn post_stop<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,

@@ -1,4 +1,4 @@
-//! `DJINN_HUMAN_FEEDBACK`: when people are asked, everywhere and by kind of agent.
+//! `DJINN_HUMAN_FEEDBACK`: the settings of human requests, for all modes and by mode.
 
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@ use djinn_model::Http;
 use reqwest::StatusCode;
 use reqwest::header::ACCEPT;
 
-/// Bytes of a set of keys.
+/// Maximum size of a key set, in bytes.
 const MAX_KEYS: usize = 256 * 1024;
 
 /// Fetches an issuer's keys. The caller applies a timeout.
@@ -13,7 +13,7 @@ pub(crate) trait JwksEndpoint: Send + Sync {
     fn fetch_keys(&self) -> impl Future<Output = Result<Vec<u8>, String>> + Send;
 }
 
-/// A set of keys behind a URL.
+/// A key set at a URL.
 pub(crate) struct HttpEndpoint {
     url: String,
     http: Http,

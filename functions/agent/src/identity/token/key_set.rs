@@ -11,14 +11,14 @@ use super::jwk::{VerifyingKey, parse_key_set};
 
 /// Time until keys are read again. For this long, a withdrawn key may be accepted.
 const MAX_AGE_MS: i64 = 10 * 60 * 1000;
-/// The least time between two reads, but for the first two: a new key is found at once, and a flood of
-/// tokens with unknown keys is no flood of requests.
+/// Minimum time between two reads, except the first two. A new key is found at once, and many tokens with
+/// unknown keys do not cause many requests.
 const MIN_INTERVAL_MS: i64 = 60 * 1000;
 /// Time between failed reads while no keys are cached.
 const RETRY_MS: i64 = 15 * 1000;
 /// Maximum age of keys while the issuer is unreachable.
 const STALE_MS: i64 = 24 * 60 * 60 * 1000;
-/// Longest wait for the issuer.
+/// Timeout for a request to the issuer.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The key id and algorithm of a token.
@@ -123,7 +123,7 @@ impl<E: JwksEndpoint> SharedKeys<E> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the keys, unless somebody else did so in the meantime.
+    /// Reads the keys, unless another task has read them meanwhile.
     async fn refresh_keys(&self, wanted: &KeyQuery, now_ms: i64) {
         let is_known = self.lock_cache().find_key(wanted).is_some();
         let _reading = match is_known {

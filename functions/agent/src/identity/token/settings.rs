@@ -9,7 +9,7 @@ use reqwest::Url;
 /// The accepted issuer of tokens, and the claims of tenant and user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenSettings {
-    /// Their `iss`, to the letter.
+    /// The exact `iss` of accepted tokens.
     pub issuer: String,
     /// The accepted audiences: `aud` is or contains one of these.
     pub audiences: Vec<String>,

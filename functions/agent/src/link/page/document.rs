@@ -32,7 +32,7 @@ pub(super) struct Document<'a> {
     pub(super) tag: &'a str,
     pub(super) title: &'a str,
     pub(super) style: &'static str,
-    /// The error code, for programs, as the same member of a JSON answer.
+    /// The error code for programs, as in the JSON field of the same name.
     pub(super) code: Option<&'a str>,
     pub(super) problem: Option<String>,
     pub(super) paragraphs: Vec<String>,
@@ -55,7 +55,7 @@ pub(super) struct Term<'a> {
     pub(super) text: String,
     /// True if white space in the text matters.
     pub(super) is_code: bool,
-    /// Files in the place of a text.
+    /// Files in place of a text.
     pub(super) files: Vec<LinkedFile<'a>>,
     pub(super) note: Option<&'a str>,
 }
@@ -93,7 +93,7 @@ pub(super) struct TextArea<'a> {
 }
 
 impl<'a> Term<'a> {
-    /// A name and a text.
+    /// Creates a line from a name and a text.
     pub(super) fn new(name: &'a str, text: impl Into<String>) -> Self {
         Self { name, text: text.into(), ..Self::default() }
     }

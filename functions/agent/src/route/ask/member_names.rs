@@ -25,7 +25,7 @@ pub(super) struct MemberNames {
     pub(super) employees: bool,
 }
 
-/// The members of `POST /AutoAgent` and of JoyAgent's UI.
+/// The field names of `POST /AutoAgent` and of JoyAgent's UI.
 pub(super) const JOYAGENT: MemberNames = MemberNames {
     question: "query",
     session: "sessionId",
@@ -100,7 +100,7 @@ impl MemberNames {
     }
 }
 
-/// JoyAgent's number of an agent.
+/// Parses JoyAgent's number of an agent.
 pub(super) fn parse_agent_type(wanted: Option<WholeNumber>) -> Result<Mode, ApiError> {
     let wanted = wanted.map(|WholeNumber(wanted)| wanted);
     find_mode(ModeRequest::AgentType(wanted)).ok_or_else(|| {

@@ -33,7 +33,7 @@ const MAX_DOCUMENT: u64 = 12 * 1024 * 1024;
 const MAX_CHARACTERS: u64 = 200_000;
 const PATIENCE: Duration = Duration::from_secs(25);
 
-/// The mark of a block of code.
+/// The fence of a code block.
 const FENCE: &str = "```";
 
 /// A binary file, by the form of its content.
@@ -67,7 +67,7 @@ impl Unreadable {
         }
     }
 
-    /// The text in the place of a file of this many bytes.
+    /// Returns the text in place of a file of this size.
     pub(super) async fn respond<P: AgentPorts>(
         self,
         agent: &Agent<P>,
@@ -160,7 +160,7 @@ fn is_binary(start: &[u8]) -> bool {
     !is_text || start.contains(&0)
 }
 
-/// A size for people: whole bytes, or a tenth of the unit below 10.
+/// Formats a size for users: whole bytes, or a tenth of the unit below 10.
 fn format_size(bytes: u64) -> String {
     const UNITS: [&str; 3] = ["KB", "MB", "GB"];
     let mut unit = "bytes";

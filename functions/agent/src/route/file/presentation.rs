@@ -45,7 +45,8 @@ const PASSIVE_TYPES: [&str; 15] = [
     "application/octet-stream",
 ];
 
-/// Nothing is loaded, executed or submitted; `sandbox` also stops redirections by `meta`.
+/// The policy against loading, executing and submitting anything; `sandbox` also stops redirections by
+/// `meta`.
 const STRICT_POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; \
     base-uri 'none'; form-action 'none'; sandbox";
 
@@ -69,13 +70,13 @@ const CONNECTING_NAMES: [&str; 4] = ["<link", "<iframe", "<frame", "http-equiv"]
 /// The form for showing a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Presentation {
-    /// Read from the bucket, as this type.
+    /// Read from the bucket with this type.
     FromBucket(&'static str),
     /// Sent by the function with this type, because the content contradicts the type.
     Guarded(&'static str),
-    /// A page of HTML.
+    /// An HTML page, served by the function.
     Page,
-    /// A drawing in SVG.
+    /// An SVG drawing, served by the function.
     Drawing,
 }
 
@@ -156,7 +157,7 @@ fn is_type(media_type: &str, wanted: &str) -> bool {
     essence.trim().eq_ignore_ascii_case(wanted)
 }
 
-/// Returns true if a content begins as HTML or XML, in UTF-8 or UTF-16.
+/// Returns true if the content begins as HTML or XML, in UTF-8 or UTF-16.
 fn is_markup(start: &[u8]) -> bool {
     let is_ignored = |byte: &u8| {
         byte.is_ascii_whitespace() || matches!(byte, 0 | 0xbb | 0xbf | 0xef | 0xfe | 0xff)

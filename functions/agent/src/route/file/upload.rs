@@ -67,7 +67,7 @@ pub(crate) async fn upload_url<P: AgentPorts>(
     Ok(reply.with_ignored(&unknown.header_names()))
 }
 
-/// `POST /v1/file_tool/upload_file`: a text in the request itself.
+/// `POST /v1/file_tool/upload_file`: stores a text from the request.
 pub(crate) async fn upload_file<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -83,7 +83,7 @@ pub(crate) async fn upload_file<P: Ports>(
     Ok(reply.with_ignored(&unknown.header_names()))
 }
 
-/// `POST /v1/file_tool/upload_file_data`: a multipart form with `requestId` and `file`.
+/// `POST /v1/file_tool/upload_file_data`: stores a file from a multipart form with `requestId` and `file`.
 pub(crate) async fn upload_file_data<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -101,7 +101,7 @@ pub(crate) async fn upload_file_data<P: Ports>(
     write_upload(&agent, &parts, &access, &file, &form.content).await
 }
 
-/// Lets a file's name and description in.
+/// Screens a file's name and description.
 async fn screen_file<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,

@@ -82,7 +82,7 @@ fn end_body<'a>(end: &'a RunResult, links: &SessionLinks, language: Language) ->
 /// Returns the limits and the usage of a run and its tasks.
 fn budget_body(budget: &Budget, spent: &Spending, wall_ms: u64) -> BudgetBody {
     let amount = |limit, spent| AmountBody { limit, spent };
-    // The tasks of a plan count theirs each for itself.
+    // Each task of a plan counts its own calls.
     let tool_calls = (budget.tool_calls < u32::MAX).then_some(budget.tool_calls);
     BudgetBody {
         tool_calls: amount(tool_calls.map(u64::from), spent.tool_calls.into()),
@@ -93,7 +93,7 @@ fn budget_body(budget: &Budget, spent: &Spending, wall_ms: u64) -> BudgetBody {
     }
 }
 
-/// A run in a list.
+/// Returns a run's description in a list.
 pub(super) fn run_summary_body(run: &RunSummary) -> RunSummaryBody {
     let RunSummary { run, session, request, title, status, started_at_ms, ended_at_ms } = run;
     RunSummaryBody {
