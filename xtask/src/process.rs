@@ -1,4 +1,4 @@
-//! Other programs, run in the workspace's root.
+//! Runs other programs in the workspace's root.
 
 use std::ffi::OsStr;
 use std::process::Command;

@@ -16,13 +16,13 @@ const REQUIREMENTS: &str = "infra/check/requirements.txt";
 /// The minimum version of Python.
 const OLDEST: (u32, u32) = (3, 11);
 
-/// The environment is Python's, in `target/venv`, with all the requirements installed.
+/// The virtual environment in `target/venv`, with all requirements installed.
 pub(crate) struct Venv {
     place: PathBuf,
 }
 
 impl Venv {
-    /// A program of the environment.
+    /// Returns a command for a program of the environment.
     pub(crate) fn program_command(&self, name: &str, arguments: &[&str]) -> Result<Command> {
         self.with_venv(program_command(self.bin_dir().join(name), arguments))
     }
@@ -36,9 +36,9 @@ impl Venv {
             .env("PATH", std::env::join_paths(path)?)
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("SAM_CLI_TELEMETRY", "0")
-            // sam keeps notes, by default in the home directory.
+            // sam stores state, by default in the home directory.
             .env("__SAM_CLI_APP_DIR", self.place.join("sam"))
-            // Nobody is asked for credentials or a region: there is no account here.
+            // Prevents lookups of credentials and region: no account is needed.
             .env("AWS_EC2_METADATA_DISABLED", "true");
         Ok(command)
     }

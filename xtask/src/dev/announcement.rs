@@ -17,7 +17,7 @@ const LAST: &str = "last-url";
 pub(super) struct Announcement(PathBuf);
 
 impl Announcement {
-    /// Says where the system over `home` listens.
+    /// Announces the URL of the system over `home`.
     pub(super) fn announce_url(home: &Path, url: &str) -> Result<Self> {
         let file = home.join("running");
         for file in [&file, &home.join(LAST)] {
@@ -42,7 +42,7 @@ impl Announcement {
 
 impl Drop for Announcement {
     fn drop(&mut self) {
-        // A stale announcement is noticed when nobody answers.
+        // A stale announcement fails the health check.
         let _ = std::fs::remove_file(&self.0);
     }
 }

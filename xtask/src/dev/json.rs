@@ -1,4 +1,4 @@
-//! Members of the server's JSON, by JSON pointer. Whatever is absent or of another kind is empty.
+//! Reads fields of the server's JSON by JSON pointer. A missing field, or a field of another type, is empty.
 
 use serde_json::Value;
 

@@ -40,7 +40,7 @@ pub(super) fn find_citations(text: &str, pages: &BTreeSet<String>) -> Citations 
     citations
 }
 
-/// The number of a listed source: `[3] Title`, `- [3] Title`, `3. [Title](…)`.
+/// Returns the number of a listed source: `[3] Title`, `- [3] Title`, `3. [Title](…)`.
 fn source_number(line: &str) -> Option<u32> {
     let line = line.trim_start_matches(|sign: char| sign.is_whitespace() || "-*>".contains(sign));
     match line.strip_prefix('[') {

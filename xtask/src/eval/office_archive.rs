@@ -25,7 +25,7 @@ struct ArchiveEntry {
 }
 
 impl<'a> OfficeArchive<'a> {
-    /// Reads the list of parts; `None` if there is none.
+    /// Reads the directory of parts; `None` without a directory.
     pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
         let end = bytes.windows(END.len()).rposition(|window| window == END)?;
         number_at(bytes, end + 20, 2)?;
@@ -71,7 +71,7 @@ impl<'a> OfficeArchive<'a> {
     }
 }
 
-/// A number of so many bytes, the lowest first.
+/// Reads a little-endian number of `length` bytes.
 fn number_at(bytes: &[u8], at: usize, length: usize) -> Option<usize> {
     let digits = bytes.get(at..at.checked_add(length)?)?;
     Some(digits.iter().rev().fold(0, |number, digit| number << 8 | usize::from(*digit)))

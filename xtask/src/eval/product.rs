@@ -32,7 +32,7 @@ pub(super) struct Product {
 const HEADING: usize = 120;
 
 impl ProductForm {
-    /// The ending of a name, without the dot.
+    /// Returns the file extension, without the dot.
     pub(super) fn ending(self) -> &'static str {
         match self {
             Self::Csv => "csv",
@@ -92,7 +92,7 @@ fn read_office(bytes: &[u8], beginning: &str) -> Option<Product> {
     Some(Product { raw: String::new(), text: Some(text), headings })
 }
 
-/// The text of HTML or of Office's XML, a block a line, and the headings of HTML.
+/// Returns the text of HTML or Office XML, one block per line, and the headings of HTML.
 fn read_markup(markup: &str) -> (String, Vec<String>) {
     let (mut text, mut headings, mut heading) = (String::new(), Vec::new(), None::<usize>);
     let mut hidden = None;

@@ -19,7 +19,7 @@ pub(super) struct JudgedRun {
     pub(super) has_ended: bool,
 }
 
-/// The sums of a suite.
+/// The totals of a suite.
 #[derive(Default)]
 pub(super) struct SuiteScore {
     pub(super) questions: usize,

@@ -3,8 +3,8 @@
 /// Separators of thousands, besides the comma.
 const THIN_SPACES: [char; 3] = ['\u{a0}', '\u{202f}', '\u{2009}'];
 
-/// A text as spellings are compared: small letters, single spaces, plain digits, signs and percents,
-/// without thousands separators and without the marks of Markdown.
+/// Normalizes a text for comparison: lowercase, single spaces, plain digits, signs and percents, without
+/// thousands separators and Markdown.
 pub(super) fn normalize(text: &str) -> String {
     let letters: Vec<char> = text.chars().map(plain_letter).collect();
     let mut joined = String::with_capacity(text.len());

@@ -13,7 +13,7 @@ const TAB: usize = 8;
 /// A piece of output printed at once.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OutputPiece {
-    /// Since the program began.
+    /// The time since the program's start.
     pub(super) at: Duration,
     pub(super) bytes: Vec<u8>,
 }
@@ -94,7 +94,7 @@ impl TerminalLines {
         self.open.push(Cell { character, style: self.style, at: self.at });
     }
 
-    /// Changes the style, where the sequence does.
+    /// Applies an escape sequence for the style.
     fn apply_sequence(&mut self, sequence: &str) {
         let Some(codes) = sequence.strip_prefix('[').and_then(|rest| rest.strip_suffix('m')) else {
             return;

@@ -10,7 +10,7 @@ use super::rows::COLUMNS;
 /// Visible rows; earlier rows are scrolled away.
 const ROWS: usize = 30;
 
-/// The last screen is shown for so long before all begins again, in ticks.
+/// Duration of the last screen before the animation repeats, in ticks.
 const LAST_SCREEN: u64 = 100;
 
 /// Milliseconds per tick; characters of a tick appear together.
@@ -74,12 +74,12 @@ pub(super) fn draw_picture(rows: &[Vec<Cell>], title: &str) -> String {
 
 /// Times as shares of the whole.
 struct Timeline {
-    /// The whole, in ticks.
+    /// The total length in ticks.
     length: u64,
 }
 
 impl Timeline {
-    /// Hundreds of a tick's share, with three decimals.
+    /// Returns a tick's share in percent, with three decimals.
     fn percent(&self, tick: u64) -> String {
         let thousandths = tick * 100_000 / self.length;
         format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000)

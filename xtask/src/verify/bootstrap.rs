@@ -12,7 +12,7 @@ use crate::process::command_output;
 use crate::terminal::print_line;
 use crate::{venv, workspace};
 
-/// Asks the built functions.
+/// Sends requests to the built functions.
 pub(super) fn run_tests() -> Result<()> {
     if OS != "linux" {
         print_line("    left out: the emulator is a program for Linux");

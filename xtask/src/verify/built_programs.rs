@@ -20,7 +20,7 @@ const VARIABLES: [(&str, &str); 2] = [
     ("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__"),
 ];
 
-/// A cargo command for the whole workspace.
+/// Returns a cargo command for the whole workspace.
 pub(super) fn workspace_cargo(arguments: &[&str]) -> Command {
     let mut command = cargo_command(arguments);
     command.arg("--workspace").envs(VARIABLES);
@@ -125,7 +125,7 @@ impl BuiltPrograms {
         tests.map(named).collect()
     }
 
-    /// A function or an example of the package in this directory.
+    /// Returns the command for a function or an example of the package in this directory.
     pub(crate) fn program_command(&self, package: &str, target: &str) -> Result<Command> {
         let directory = workspace::root().join(package);
         let found = self.programs.iter().find(|program| {

@@ -27,7 +27,7 @@ use session::CalledPrograms;
 /// The documents with tested commands.
 const PLAYED: [&str; 2] = ["README.md", "docs/quickstart.md"];
 
-/// Parses all pictures, then plays the documents.
+/// Parses all diagrams, then runs the documents' commands.
 pub(super) fn check() -> Result<()> {
     let root = workspace::root();
     let venv = venv::ensure_venv()?;
@@ -61,7 +61,7 @@ fn list_documents(root: &Path) -> Result<Vec<String>> {
     Ok(listed.lines().filter(is_document).map(str::to_owned).collect())
 }
 
-/// The fenced blocks of a document, in their order.
+/// Returns the fenced blocks of a document in order.
 fn read_blocks(root: &Path, path: &str) -> Result<Vec<FencedBlock>> {
     let text = fs::read_to_string(root.join(path)).with_context(|| path.to_owned())?;
     Ok(blocks::fenced_blocks(&text))

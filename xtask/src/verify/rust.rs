@@ -51,22 +51,22 @@ pub(super) fn run_tests() -> Result<()> {
 
 /// Tests not repeated with a handoff after every record, by the prefix of the name.
 const ONCE: &[&str] = &[
-    // No run.
+    // Without a run.
     "documents::",
     "events_page::",
     "layout::",
     "prompts::",
     "table::",
     "template::",
-    // Invokes the executor by itself, and looks at every invocation.
+    // Invokes the executor directly, and checks every invocation.
     "event::",
     "executor::",
     // Counts the requests to the stores.
     "cost::",
     "files::however_many_uploads_are_announced",
-    // Has more records than a run may have hops.
+    // Has more records than the maximum number of hops.
     "crowd::",
-    // Looks at when a response ends.
+    // Checks the end of a response.
     "idle::",
     // A response ends where the run waits for users; clients that reconnect by themselves would loop forever.
     "clarify::",
@@ -97,7 +97,7 @@ const ONCE: &[&str] = &[
     "streams::",
     "top_up::",
     "web::injected::where_people_are_asked",
-    // Show every preview, and a driver without a client writes few.
+    // Expect every preview, and a driver without a client writes few.
     "answer::the_demos_answer_is_streamed",
     "story::the_story_in",
     "agents::an_agent_calls_an_agent",
@@ -125,7 +125,7 @@ const ONCE: &[&str] = &[
     "employees::the_events_of_a_tool_carry_its_role",
 ];
 
-/// The tests of the whole with a hand-over after every record.
+/// Runs the integration tests with a handoff after every record.
 pub(super) fn run_hand_over() -> Result<()> {
     let mut command = BuiltPrograms::new()?.test_command("tests", "it", &[])?;
     command.args(ONCE.iter().flat_map(|name| ["--skip", name]));

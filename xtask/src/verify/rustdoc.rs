@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::process::run;
 use crate::workspace;
 
-/// Options of `rustdoc --test` alone, each with a value.
+/// Options of `rustdoc --test` only, each with a value.
 const OF_TESTS: [&str; 3] = ["--test-run-directory", "--test-args", "--test-runtool"];
 
 /// Runs rustdoc with these arguments. For a test run, builds the documentation first.

@@ -1,4 +1,4 @@
-//! The sandbox with a real Python.
+//! Tests the sandbox with a real Python.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -20,7 +20,7 @@ const PYTHON: &str = "SANDBOX_PYTHON";
 const FONT: &str = "SANDBOX_FONT";
 /// A script that copies Python to a location readable by others.
 const COPY_PYTHON: &str = include_str!("copy_python.py");
-/// `nobody` of every distribution.
+/// The user id of `nobody` on all distributions.
 const NOBODY: u32 = 65_534;
 
 /// Runs attacks, features, documents and stories with the packages of `infra/sandbox/requirements.txt`. As
@@ -43,7 +43,7 @@ pub(super) fn run_tests() -> Result<()> {
     }
     if rustix::process::geteuid().is_root() {
         let public = PublicFolder::new()?;
-        // Namespaces and limits are others for whoever is not root.
+        // Without root, other namespaces and limits apply.
         let tests = ["attacks::", "ends::", "features::ordinary", "--skip", "without_the_jail"];
         let tests = jail(&[tests.as_slice(), &["--test-threads", "1"]].concat())?;
         run_as_nobody(&public.0, &tests, &python, &font)?;
@@ -70,7 +70,7 @@ fn run_as_nobody(folder: &Path, tests: &Command, python: &Path, font: &Path) -> 
     let mut command = Command::new(program);
     command.args(tests.get_args()).current_dir(folder).env_clear();
     command.envs([("PATH", "/usr/bin:/bin")]).env(PYTHON, python).env(FONT, font);
-    // The groups of root are given up with the user.
+    // The change of user also drops root's groups.
     test_process::run_tests(command.uid(NOBODY).gid(NOBODY))
 }
 

@@ -11,7 +11,7 @@ pub(super) struct RepeatFilter {
 }
 
 impl RepeatFilter {
-    /// A new text begins, or begins anew.
+    /// Starts a new text, or the same text again.
     pub(super) fn begin_text(&mut self) {
         self.buffer.clear();
         self.is_buffering = !self.last_text.is_empty();

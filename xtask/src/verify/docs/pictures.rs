@@ -1,4 +1,4 @@
-//! Mermaid pictures, parsed by Mermaid's own parser.
+//! Parses Mermaid diagrams with Mermaid's own parser.
 
 use std::fs;
 use std::io::Write as _;
