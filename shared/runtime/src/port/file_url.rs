@@ -1,4 +1,4 @@
-//! URLs that clients read and write files by, without passing through a function.
+//! URLs with which clients read and write files directly in the store.
 
 mod disposition;
 
@@ -10,20 +10,19 @@ use djinn_core::id::{BadId, TenantId, sha256_hex};
 use super::file::NewFile;
 use super::{SessionKey, StoreError};
 
-/// Files of a session that were announced and may still be uploaded, at most. Each listing looks for all of
-/// them.
+/// The maximum number of announced files of a session that may still be uploaded. Each listing looks for all
+/// of these files.
 pub const MAX_ANNOUNCED: u32 = 100;
 
-/// Letters of a hash that stands for a name.
+/// The length of a name's hash, in characters.
 const HASH_LETTERS: usize = 32;
 
-/// The hash that stands for a name where the name itself is not to be read: 32 hexadecimal digits, the first
-/// of its SHA-256.
+/// The hash of a name that must not be readable: the first 32 hexadecimal digits of its SHA-256.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameHash(String);
 
 impl NameHash {
-    /// The hash of a name.
+    /// Computes the hash of a name.
     #[must_use]
     pub fn of(name: &str) -> Self {
         let mut hash = sha256_hex(name.as_bytes());
@@ -31,7 +30,7 @@ impl NameHash {
         Self(hash)
     }
 
-    /// Its digits, in small letters.
+    /// Returns the digits in lower case.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -57,15 +56,15 @@ impl From<NameHash> for String {
     }
 }
 
-/// The place that holds a session's files. It says whose they are to nobody who does not know it: a label
-/// may be `..` besides, and too long for the names of the local store.
+/// The folder of a session's files. Hashes hide the owner and the label; a label may also be `..`, or too
+/// long for a file name of the local store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
-    /// The tenant is the first part of every key in the folder, and is not hashed.
+    /// The tenant: the first part of every key in the folder, not hashed.
     pub tenant: TenantId,
     /// The hash of the session's owner.
     pub owner: NameHash,
-    /// The hash of its label.
+    /// The hash of the session's label.
     pub session: NameHash,
 }
 
@@ -80,44 +79,43 @@ impl From<&SessionKey> for Folder {
     }
 }
 
-/// What a browser does with a file.
+/// A browser's treatment of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disposition {
-    /// The browser shows the file itself, if it can.
+    /// The browser shows the file itself, if possible.
     Inline,
-    /// Saves it under its name.
+    /// The browser saves the file under its name.
     Attachment,
 }
 
 /// The beginning of a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileStart {
-    /// As many of its first bytes as were wanted.
+    /// The first bytes, up to the requested number.
     pub bytes: Vec<u8>,
-    /// The size of the whole content in bytes.
+    /// The size of the whole content, in bytes.
     pub size: u64,
 }
 
-/// A URL to upload a file to.
+/// A URL for the upload of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PresignedPut {
-    /// Takes one `PUT` of the announced size. Holds a signature: not to be logged.
+    /// The URL for one `PUT` of the announced size. Contains a signature: must not be logged.
     pub url: String,
-    /// Headers that the request must have; a browser adds `content-length` itself.
+    /// The required headers of the request; a browser adds `content-length` itself.
     pub headers: Vec<(String, String)>,
-    /// The file as it will be.
+    /// The file as announced.
     pub file: ProductFile,
 }
 
-/// URLs of files. Needs `s3:GetObject` and `PutObject` under the tenants' `files/` and `uploads/`,
+/// The URLs of files. Needs `s3:GetObject` and `PutObject` under the tenants' `files/` and `uploads/`,
 /// `s3:ListBucket`, and `dynamodb:GetItem`, `Query` and `PutItem` on the table.
 pub trait FileUrls {
-    /// A URL that anybody may read a file by, at most 12 hours and no longer than the function's
-    /// own credentials last. It makes no request.
+    /// Returns a URL with which anybody can read a file, valid for at most 12 hours and no longer than the
+    /// function's own credentials. Makes no request.
     ///
     /// # Errors
-    /// `Unreadable` for a file that names no object of a session's, `Unavailable` without
-    /// credentials.
+    /// Returns `Unreadable` if the file names no object of a session, `Unavailable` without credentials.
     fn presign_get(
         &self,
         folder: &Folder,
@@ -126,11 +124,11 @@ pub trait FileUrls {
         valid_for: Duration,
     ) -> impl Future<Output = Result<String, StoreError>> + Send;
 
-    /// The first `limit` bytes of a file, and its size; `None` once its bytes are gone, which happens with its
-    /// session or when it expires. Needs no record of the file, so that an earlier content is read as well.
+    /// Returns the first `limit` bytes of a file and its size; `None` if the content was deleted with its
+    /// session or has expired. Needs no record of the file, so earlier content is readable as well.
     ///
     /// # Errors
-    /// `Unreadable` for a file that names no object of a session's, `Unavailable`.
+    /// Returns `Unreadable` if the file names no object of a session, or `Unavailable`.
     fn read_start(
         &self,
         folder: &Folder,
@@ -138,14 +136,14 @@ pub trait FileUrls {
         limit: u64,
     ) -> impl Future<Output = Result<Option<FileStart>, StoreError>> + Send;
 
-    /// A URL to upload a file of exactly this size to, once. The file is there, for
-    /// `list_files`, `find_file` and `load_session`, as soon as its bytes are; until then one of
-    /// its name stays what it is. Its name is chosen as `write_file` does; if someone else's file takes
-    /// that name before the bytes arrive, the next free name is used. `None` while [`MAX_ANNOUNCED`]
-    /// others of the session are waited for.
+    /// Returns a URL to upload a file of exactly this size, once. The file appears in `list_files`,
+    /// `find_file` and `load_session` as soon as its bytes are stored; until then an existing file of its
+    /// name stays unchanged. The name is chosen as in `write_file`. If another user's file takes the name
+    /// before the bytes arrive, the next free name is used. `None` while [`MAX_ANNOUNCED`] other files of the
+    /// session are announced.
     ///
     /// # Errors
-    /// `Unavailable`, or `TooLarge` for a description that is.
+    /// Returns `Unavailable`, or `TooLarge` if the description is too long.
     fn presign_put(
         &self,
         session: &SessionKey,
