@@ -1,5 +1,4 @@
-//! Bad weather that follows from a seed: what dies, freezes, fails, is late, lost or doubled, and
-//! until when.
+//! Seeded faults: the processes, store operations and kicks that fail, and the end of the faults.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,41 +9,41 @@ use tokio::time::Instant;
 use crate::memory::{Op, StoreFault};
 use crate::point::Fate;
 
-/// Bad weather. Cloning shares it.
+/// A source of seeded faults. Clones share the state.
 #[derive(Clone)]
 pub struct Chaos(Arc<Mutex<ChaosState>>);
 
-/// How likely each kind of trouble is, each time it could happen; from 0 to 1.
+/// The probability of each kind of fault at each opportunity, from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Odds {
     /// A process dies at a point.
     pub death: f64,
-    /// A process stands still at a point, for up to a minute.
+    /// A process is suspended at a point, for up to a minute.
     pub freeze: f64,
-    /// The store does not do it and says so.
+    /// The store rejects an operation with an error.
     pub refusal: f64,
-    /// The store does it and says it did not.
+    /// The store performs an operation but returns an error.
     pub reply_lost: f64,
-    /// The store takes its time, mostly little.
+    /// The store is slow, usually by little.
     pub slow: f64,
-    /// A kick never comes.
+    /// A kick is lost.
     pub kick_lost: f64,
-    /// A kick comes more than once.
+    /// A kick is delivered more than once.
     pub kick_twice: f64,
-    /// A kick comes late, so that others overtake it.
+    /// A kick is delivered late, so that others overtake it.
     pub kick_late: f64,
-    /// The client leaves in the middle of a response.
+    /// The client disconnects in the middle of a response.
     pub leave: f64,
-    /// Somebody stops the run.
+    /// A user stops the run.
     pub stop: f64,
-    /// The run was asked for by a client that does not stay.
+    /// A client posts the question without waiting for the answer.
     pub post: f64,
-    /// The store is down for a while, once.
+    /// The store has one outage.
     pub outage: f64,
 }
 
 impl Odds {
-    /// No trouble at all.
+    /// No faults at all.
     pub const NONE: Self = Self {
         death: 0.0,
         freeze: 0.0,
@@ -60,8 +59,8 @@ impl Odds {
         outage: 0.0,
     };
 
-    /// Each kind of trouble in about half of all seeds, rare or frequent: what never comes alone is
-    /// never found alone.
+    /// Draws each kind of fault for about half of all seeds, rare or frequent. Faults must also occur alone:
+    /// otherwise a bug with a single cause stays hidden.
     fn of(rng: &mut Rng) -> Self {
         let mut some = |most: f64| if rng.bool() { most * rng.f64() } else { 0.0 };
         Self {
@@ -87,21 +86,21 @@ struct ChaosState {
     odds: Odds,
     began: Instant,
     duration: Duration,
-    /// Processes that may still die, and that may still freeze.
+    /// The remaining numbers of deaths and of suspensions.
     deaths: u32,
     freezes: u32,
     outage: Option<(Duration, Duration)>,
 }
 
 impl Chaos {
-    /// The weather of a seed, from now on, within a runtime whose time is paused.
+    /// Creates the faults of a seed, starting now, in a runtime with paused time.
     #[must_use]
     pub fn of(seed: u64) -> Self {
         let odds = Odds::of(&mut Rng::with_seed(seed));
         Self::with_odds(seed, odds)
     }
 
-    /// Weather with these odds.
+    /// Creates faults with these odds.
     #[must_use]
     pub fn with_odds(seed: u64, odds: Odds) -> Self {
         let mut rng = Rng::with_seed(!seed);
@@ -116,31 +115,31 @@ impl Chaos {
         Self(Arc::new(Mutex::new(state)))
     }
 
-    /// What it follows from.
+    /// Returns the seed of the faults.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.lock_state().seed
     }
 
-    /// How likely what is.
+    /// Returns the probability of each kind of fault.
     #[must_use]
     pub fn odds(&self) -> Odds {
         self.lock_state().odds
     }
 
-    /// How long it lasts.
+    /// Returns the duration of the faults.
     #[must_use]
     pub fn duration(&self) -> Duration {
         self.lock_state().duration
     }
 
-    /// Whether it is still bad.
+    /// Returns true while faults may still occur.
     #[must_use]
     pub fn is_bad(&self) -> bool {
         self.lock_state().is_bad()
     }
 
-    /// What becomes of a process at a point.
+    /// Draws the fate of a process at a point.
     pub fn draw_fate(&self) -> Fate {
         let mut state = self.lock_state();
         let Odds { death, freeze, .. } = state.odds;
@@ -155,7 +154,7 @@ impl Chaos {
         Fate::Passes
     }
 
-    /// How long an operation takes to be done, and what becomes of it then.
+    /// Draws the delay of an operation, and its fault afterwards.
     pub fn draw_fault(&self, op: &Op) -> (Duration, StoreFault) {
         let mut state = self.lock_state();
         let Odds { refusal: refused, reply_lost, slow, .. } = state.odds;
@@ -172,7 +171,7 @@ impl Chaos {
         (before, fault)
     }
 
-    /// Whether a service beside the store refuses something; and if not, whether its answer is lost.
+    /// Draws the fault of a call to a service other than the store: an error, a lost reply, or none.
     pub fn draw_refusal(&self) -> StoreFault {
         let mut state = self.lock_state();
         let Odds { refusal: refused, reply_lost, .. } = state.odds;
@@ -185,7 +184,7 @@ impl Chaos {
         }
     }
 
-    /// After how long each copy of a kick comes; none at all if it is lost.
+    /// Draws the delay of each copy of a kick; none if the kick is lost.
     pub fn draw_deliveries(&self) -> Vec<Duration> {
         let mut state = self.lock_state();
         let Odds { kick_lost, kick_twice, kick_late, .. } = state.odds;
@@ -204,26 +203,26 @@ impl Chaos {
         copies
     }
 
-    /// How long a client stays this time, at most.
+    /// Draws the maximum stay of a client; `None` for an unlimited stay.
     pub fn draw_stay(&self) -> Option<Duration> {
         let mut state = self.lock_state();
         let leaves = state.odds.leave;
         state.draws_trouble(leaves).then(|| Duration::from_millis(state.rng.u64(0..15_000)))
     }
 
-    /// After how long a client comes back.
+    /// Draws the time until a client returns.
     pub fn draw_absence(&self) -> Duration {
         Duration::from_millis(self.lock_state().rng.u64(0..60_000))
     }
 
-    /// Whether this request is made by a client that does not wait for its answer.
+    /// Draws true if the client does not wait for the answer.
     pub fn draws_posted(&self) -> bool {
         let mut state = self.lock_state();
         let posted = state.odds.post;
         state.draws_trouble(posted)
     }
 
-    /// When somebody stops the run, if anybody does, and how often.
+    /// Draws the time of a stop and the number of stop requests, if there is a stop.
     pub fn draw_stop(&self) -> Option<(Duration, usize)> {
         let mut state = self.lock_state();
         let stop = state.odds.stop;
@@ -243,7 +242,7 @@ impl ChaosState {
     }
 
     fn draws_trouble(&mut self, odds: f64) -> bool {
-        // Asked for whatever the odds are, so that the rest of the weather does not depend on them.
+        // Always draw a number, so that later faults do not depend on the odds.
         let dice = self.rng.f64();
         self.is_bad() && dice < odds
     }
@@ -253,7 +252,7 @@ impl ChaosState {
         self.is_bad() && self.outage.is_some_and(|(from, until)| (from..until).contains(&now))
     }
 
-    /// Mostly some milliseconds, sometimes longer than a lease.
+    /// Draws a delay: usually some milliseconds, sometimes longer than a lease.
     fn draw_delay(&mut self) -> Duration {
         let most = match self.rng.u32(0..20) {
             0 => 20_000,

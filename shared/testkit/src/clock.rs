@@ -1,4 +1,4 @@
-//! Clocks that tests move.
+//! Clocks under the control of tests.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,11 +9,11 @@ use tokio::sync::oneshot;
 
 use crate::point::Points;
 
-/// 2026-11-21, a Saturday: when the time of tests begins.
+/// The time at which tests begin: 2026-11-21, a Saturday.
 pub const BEGINNING_MS: i64 = 1_795_219_200_000;
 
-/// Tokio's own clock, for runtimes whose time is paused: it jumps to the next moment that anybody
-/// waits for when nobody has anything to do. Only for worlds without sockets.
+/// Tokio's own clock, for runtimes with paused time. When all tasks are idle, the time jumps to the next wake
+/// time. Only for worlds without sockets.
 #[derive(Debug, Clone)]
 pub struct PausedClock {
     began: tokio::time::Instant,
@@ -22,19 +22,19 @@ pub struct PausedClock {
 }
 
 impl PausedClock {
-    /// A clock that starts now, within a paused runtime.
+    /// Creates a clock that starts now, in a runtime with paused time.
     #[must_use]
     pub fn new() -> Self {
         Self { began: tokio::time::Instant::now(), points: Points::new(), chance: None }
     }
 
-    /// The same clock, of the process that `points` speak for: it waits longer while that is frozen.
+    /// Returns the clock of the process of `points`: it waits longer while the process is suspended.
     #[must_use]
     pub fn of(&self, points: Points) -> Self {
         Self { points, ..self.clone() }
     }
 
-    /// The same clock, whose jitter follows from a seed.
+    /// Returns the clock with jitter from a seed.
     #[must_use]
     pub fn with_jitter(self, seed: u64) -> Self {
         let chance = fastrand::Rng::with_seed(seed);
@@ -65,7 +65,7 @@ impl Clock for PausedClock {
     }
 }
 
-/// A clock that stands still until it is told to advance, for worlds with real sockets.
+/// A clock that only `advance` moves, for worlds with real sockets.
 #[derive(Debug, Clone, Default)]
 pub struct ManualClock(Arc<Mutex<ManualState>>);
 
@@ -77,13 +77,13 @@ struct ManualState {
 }
 
 impl ManualClock {
-    /// A clock that stands at [`BEGINNING_MS`].
+    /// Creates a clock at [`BEGINNING_MS`].
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lets time pass, and wakes everybody whose moment has come, in order.
+    /// Advances the time, and wakes all due sleepers in order.
     pub fn advance(&self, duration: Duration) {
         let woken = {
             let mut manual = self.lock_state();
@@ -93,12 +93,12 @@ impl ManualClock {
             std::mem::replace(&mut manual.sleepers, later)
         };
         for (_, sleeper) in woken {
-            // Whoever waited may have given up.
+            // The sleeper may have been dropped.
             let _ = sleeper.send(());
         }
     }
 
-    /// How many wait for some moment.
+    /// Returns the number of current sleepers.
     #[must_use]
     pub fn sleeper_count(&self) -> usize {
         self.lock_state().sleepers.values().filter(|sleeper| !sleeper.is_closed()).count()
@@ -126,7 +126,7 @@ impl Clock for ManualClock {
         });
         async move {
             if let Some(wait) = wait {
-                // The clock itself is gone: time stands still.
+                // The clock was dropped: time stands still.
                 if wait.await.is_err() {
                     std::future::pending::<()>().await;
                 }

@@ -1,7 +1,7 @@
-//! What every store promises, as tests over the ports: see [`contract_tests`](crate::contract_tests).
+//! The guarantees of every store, as tests over the ports: see [`contract_tests`](crate::contract_tests).
 //!
-//! Each test wants an empty store. A broken promise is a failed assertion; an error is one of the
-//! store's.
+//! Each test needs an empty store. A broken guarantee fails an assertion; a returned error is an error of the
+//! store.
 
 pub mod admission;
 pub mod budget;
@@ -17,13 +17,13 @@ pub mod session;
 pub mod share;
 pub mod size;
 
-/// What a contract test returns.
+/// The result of a contract test.
 pub type Checked = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-/// Makes one `#[tokio::test]` of every promise of a store.
+/// Creates one `#[tokio::test]` for each guarantee of a store.
 ///
-/// Takes an expression that makes an empty store, anew for each test: a pair of whatever has to live
-/// as long as the test, and the store.
+/// Takes an expression that creates an empty store for each test. The expression returns a pair: a value to
+/// keep alive during the test, and the store.
 #[macro_export]
 macro_rules! contract_tests {
     ($store:expr) => {

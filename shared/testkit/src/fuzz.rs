@@ -1,8 +1,8 @@
-//! Inputs of a corpus, changed by chance, until a property of theirs breaks.
+//! Fuzz tests: random changes of a corpus, until a property breaks.
 //!
-//! A test tries its corpus and some changes of it, the same ones every time. With `DJINN_FUZZ_SECONDS` it goes on
-//! for so long with other ones each time, and `DJINN_SEED` repeats those of a seed. An input that breaks the property
-//! is shortened and written into the corpus, so that it is tried from then on.
+//! A test checks its corpus and some changes of it, always the same. With `DJINN_FUZZ_SECONDS` it runs for
+//! this time with new changes; `DJINN_SEED` repeats the changes of a seed. An input that breaks the property
+//! is shortened and written to the corpus, for all later tests.
 
 mod corpus;
 mod mutation;
@@ -18,33 +18,33 @@ pub use corpus::FuzzInput;
 use corpus::{keep_input, read_corpus};
 use mutation::Mutator;
 
-/// The seed of those tests that nobody gave another.
+/// The default seed of tests.
 const USUAL_SEED: u64 = 17;
 
-/// How often it is said how far a long test has come.
+/// The time between two progress messages of a long test.
 const NEWS_EVERY: Duration = Duration::from_secs(60);
 
-/// How often an input that breaks the property is tried with less of it, and for how long.
+/// The maximum number of attempts to shorten a failing input, and the maximum time.
 const SHORTENINGS: usize = 2_000;
 const SHORTENING: Duration = Duration::from_secs(20);
 
-/// What is tried, and how much of it.
+/// The inputs and the extent of a fuzz test.
 pub struct FuzzPlan {
-    /// The folder below `tests/corpora` with the inputs that are changed.
+    /// The folder below `tests/corpora` with the inputs to change.
     pub corpus: &'static str,
-    /// Words that mean something in such inputs.
+    /// Words with a meaning in the inputs.
     pub words: &'static [&'static str],
-    /// The most bytes of an input.
+    /// The maximum bytes of an input.
     pub max_bytes: usize,
-    /// How many changed inputs are tried where nobody says for how long.
+    /// The number of changed inputs, without a given time.
     pub cases: u64,
 }
 
 impl FuzzPlan {
-    /// Tries the corpus, and then changes of it. Says how many inputs kept the property.
+    /// Checks the corpus, then changes of it. Returns a message with the number of passing inputs.
     ///
     /// # Errors
-    /// The first input for which `property` says what is wrong, or panics, and where it is kept.
+    /// Returns the first input for which `property` fails or panics, and the path of its file.
     pub fn run(
         &self,
         property: impl Fn(&FuzzInput) -> Result<(), String>,
@@ -86,7 +86,7 @@ impl FuzzPlan {
     }
 }
 
-/// Whether an input keeps the property; a panic does not.
+/// Checks the property of an input. A panic counts as a failure.
 fn check_input(
     input: &FuzzInput,
     property: &impl Fn(&FuzzInput) -> Result<(), String>,
@@ -95,7 +95,7 @@ fn check_input(
     checked.unwrap_or_else(|_| Err("it panicked, as is said above".to_owned()))
 }
 
-/// The input with as much taken out as can be while the property stays broken.
+/// Returns the shortest version found of an input that still breaks the property.
 fn shorten_input(
     input: FuzzInput,
     property: &impl Fn(&FuzzInput) -> Result<(), String>,
@@ -119,14 +119,14 @@ fn shorten_input(
     shortest
 }
 
-/// A whole number that the environment of the tests holds.
+/// Returns an integer from an environment variable of the tests.
 fn find_number(name: &str) -> Option<u64> {
     #[allow(clippy::disallowed_methods, reason = "what `cargo soak` tells its tests")]
     std::env::var(name).ok()?.parse().ok()
 }
 
 fn print_words(words: &dyn Display) {
-    // Nobody has to hear it.
+    // A failed write to standard error is ignored.
     let _unheard = writeln!(std::io::stderr(), "    {words}");
 }
 

@@ -1,14 +1,13 @@
-//! A simulator of AWS Lambda: it runs built functions in processes of their own, behind a real
-//! Runtime API, and does to them what Lambda does.
+//! A simulator of AWS Lambda: runs built functions in processes of their own, behind a real Runtime API.
 //!
-//! An *environment* is one process of a function. It takes one invocation at a time, is frozen
-//! (SIGSTOP) between invocations, used again for later ones, and killed (SIGKILL) when an invocation
-//! passes its deadline. Asynchronous invocations are answered with 202, may come more than once, and
-//! wait when as many environments as may be are at work; synchronous ones get 429 then. A client that
-//! leaves is not noticed. A test besides kills, freezes and thaws environments by their pids.
+//! An *environment* is one process of a function, and handles one invocation at a time. The simulator freezes
+//! it (SIGSTOP) between invocations and reuses it for later ones. It kills the environment (SIGKILL) if an
+//! invocation exceeds its deadline. Asynchronous invocations return 202, may be delivered more than once, and
+//! wait while all environments are busy. Synchronous invocations then return 429. A disconnected client is
+//! not noticed. Tests can also kill, freeze and thaw environments by pid.
 //!
-//! What Lambda does and this does not: retries of failed asynchronous invocations (`template.yaml`
-//! switches them off), limits of sizes and bandwidth, and bodies that are no text.
+//! Differences from Lambda: no retries of failed asynchronous invocations (disabled in `template.yaml`), no
+//! limits of sizes and bandwidth, and only text bodies.
 
 mod environment;
 mod front_door;
@@ -41,7 +40,7 @@ pub struct Lambda {
     server: JoinHandle<()>,
 }
 
-/// What its servers and environments share.
+/// The state shared by servers and environments.
 pub(crate) struct LambdaRegion {
     url: String,
     functions: Mutex<BTreeMap<String, Arc<DeployedFunction>>>,
@@ -51,10 +50,10 @@ pub(crate) struct LambdaRegion {
 }
 
 impl Lambda {
-    /// Listens on a free port of 127.0.0.1; there are no functions yet.
+    /// Starts a simulator without functions on a free port of 127.0.0.1.
     ///
     /// # Errors
-    /// No port could be bound.
+    /// Returns an error if no port can be bound.
     pub async fn start() -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let region = Arc::new(LambdaRegion {
@@ -66,57 +65,57 @@ impl Lambda {
         });
         let app = build_router(Arc::clone(&region));
         let listener = listener.tap_io(|socket| {
-            // Or each small frame waits for the last one's receipt.
+            // Without this option, each small frame waits for the acknowledgement of the last.
             let _ = socket.set_nodelay(true);
         });
         let server = tokio::spawn(async move {
-            // It returns only if the listener breaks; then every request of the test fails.
+            // Serving ends only if the listener breaks; then every request of the test fails.
             let _ = axum::serve(listener, app).await;
         });
         Ok(Self { region, server })
     }
 
-    /// Where the Invoke API is, and below `/lambda-url/<function>` each function's front door.
+    /// Returns the URL of the Invoke API; below `/lambda-url/<function>` is each function's front door.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.region.url
     }
 
-    /// Makes a function known; one of the same name is replaced for later invocations.
+    /// Deploys a function. A function of the same name is replaced for later invocations.
     pub fn deploy(&self, function: Function) {
         let name = function.name.clone();
         lock(&self.region.functions).insert(name, Arc::new(DeployedFunction::new(function)));
     }
 
-    /// Every invocation that reached an environment so far, in the order they started.
+    /// Returns all invocations that reached an environment, in order of start.
     #[must_use]
     pub fn invocations(&self) -> Vec<Invocation> {
         self.region.invocations.borrow().clone()
     }
 
-    /// Those that are under way.
+    /// Returns the invocations in progress.
     #[must_use]
     pub fn running_invocations(&self) -> Vec<Invocation> {
         self.invocations().into_iter().filter(|invocation| invocation.outcome.is_none()).collect()
     }
 
-    /// Returns once the invocations so far are such; see [`Self::invocations`].
+    /// Waits until `is_so` returns true for the invocations; see [`Self::invocations`].
     pub async fn wait_until(&self, is_so: impl Fn(&[Invocation]) -> bool) {
         // The sender lives as long as `self`, so the wait cannot fail.
         let _ = self.region.invocations.subscribe().wait_for(|all| is_so(all)).await;
     }
 
-    /// Kills an environment, as a crash would. One that is gone is left alone.
+    /// Kills an environment, like a crash. Does nothing if the process is gone.
     pub fn kill(&self, pid: u32) {
         self.signal_process(pid, Signal::KILL);
     }
 
-    /// Stops an environment from running, whatever it does.
+    /// Freezes an environment at any point of its work.
     pub fn freeze(&self, pid: u32) {
         self.signal_process(pid, Signal::STOP);
     }
 
-    /// Lets a frozen environment go on.
+    /// Resumes a frozen environment.
     pub fn thaw(&self, pid: u32) {
         self.signal_process(pid, Signal::CONT);
     }
@@ -152,7 +151,7 @@ impl LambdaRegion {
         lock(&self.environments).values().filter_map(Weak::upgrade).collect()
     }
 
-    /// Keeps an invocation that has started; returns its number.
+    /// Records the start of an invocation; returns its index.
     fn record_start(&self, invocation: Invocation) -> usize {
         let mut number = 0;
         self.invocations.send_modify(|all| {
@@ -170,7 +169,7 @@ impl LambdaRegion {
         });
     }
 
-    /// Runs something until it is done or the simulator is dropped.
+    /// Runs a task until the end, or until the simulator is dropped.
     fn spawn_task(&self, task: impl Future<Output = ()> + Send + 'static) {
         let mut tasks = lock(&self.tasks);
         while tasks.try_join_next().is_some() {}
@@ -194,7 +193,7 @@ fn build_router(region: Arc<LambdaRegion>) -> Router {
         .with_state(region)
 }
 
-/// Locks a mutex whose content no panic can leave half changed.
+/// Locks a mutex whose content stays valid after a panic.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

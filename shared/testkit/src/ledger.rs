@@ -1,4 +1,4 @@
-//! Tools that write down what they did to the world.
+//! Tools that record their effects.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,18 +12,18 @@ use serde_json::{Map, Value, json};
 
 use crate::point::Points;
 
-/// What happened in the world, one line an effect: the tool and its idempotency key.
+/// The effects of tools, one line each: the tool and its idempotency key.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger(Arc<Mutex<Vec<String>>>);
 
 impl Ledger {
-    /// The lines, in order.
+    /// Returns the lines in order.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How often this happened.
+    /// Returns the number of equal lines.
     #[must_use]
     pub fn count(&self, line: &str) -> usize {
         self.lines().iter().filter(|known| known.as_str() == line).count()
@@ -34,32 +34,32 @@ impl Ledger {
     }
 }
 
-/// A tool that takes its time and writes into a ledger.
+/// A tool with a duration that writes to a ledger.
 pub struct LedgerTool {
-    /// What it is called.
+    /// The name of the tool.
     pub name: &'static str,
-    /// What a repeat does.
+    /// The effect class of a repeated call.
     pub effect: EffectClass,
-    /// How long it takes.
+    /// The duration of each call.
     pub duration: Duration,
-    /// What it says of its calls.
+    /// The declared policy of the tool.
     pub declared: ToolPolicy,
-    /// Whether it writes down its arguments too.
+    /// True if the arguments are also written to the ledger.
     pub logs_arguments: bool,
-    /// How often it interrupts each call.
+    /// The number of interrupts of each call.
     pub interrupts: u32,
-    /// Milliseconds it may take.
+    /// The declared timeout in milliseconds.
     pub timeout_ms: u64,
-    /// The answer is the same text for every call that is not interrupted.
+    /// The output of every call without an interrupt.
     pub answer: String,
-    /// The ledger gets a line for each call that takes effect, before the call is answered.
+    /// The ledger for effects; each line is written before the call returns.
     pub ledger: Ledger,
-    /// Where it may die.
+    /// The points at which the process may die.
     pub points: Points,
 }
 
 impl LedgerTool {
-    /// A tool that answers at once.
+    /// Creates a tool that returns at once.
     #[must_use]
     pub fn new(name: &'static str, effect: EffectClass, ledger: &Ledger, points: &Points) -> Self {
         Self {
@@ -121,13 +121,13 @@ impl Tool for LedgerTool {
     }
 }
 
-/// A tool as one process runs it.
+/// A tool within one process.
 struct ProcessTool {
     tool: Arc<dyn Tool>,
     points: Points,
 }
 
-/// The tools of a process, which may die while they run. What sources answered is another's to know.
+/// Returns the tools of a process, which may die during a call. Tool sources are shared unchanged.
 pub(crate) fn tools_of_process(tools: &Toolbox, points: &Points) -> Toolbox {
     let own = tools.own_tools().fold(Toolbox::default(), |own, tool| {
         own.with_tool(ProcessTool { tool: Arc::clone(tool), points: points.clone() })

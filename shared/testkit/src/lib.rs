@@ -1,5 +1,5 @@
-//! In-memory ports, manual clocks, fault injection, contract tests, and a simulator of AWS Lambda.
-//! For tests only.
+//! In-memory ports, manual clocks, fault injection, contract tests, and a simulator of AWS Lambda. For tests
+//! only.
 
 pub mod chaos;
 pub mod clock;

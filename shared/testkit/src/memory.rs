@@ -1,4 +1,4 @@
-//! A store in memory, with the promises of the real one, and with faults on demand.
+//! A store in memory, with the guarantees of the real store, and with faults on demand.
 
 mod call_history;
 mod catalog;
@@ -29,10 +29,9 @@ pub use record_read::RecordRead;
 use run::StoredRun;
 use session::StoredSession;
 
-/// A store in memory. Cloning shares what is in it. Every operation is one step: nothing happens
-/// between its beginning and its end, except what a hook does before it.
+/// A store in memory. Clones share the content. Every operation is atomic: only a hook can run before it.
 ///
-/// It keeps JSON, so that what does not survive writing and reading is noticed here too.
+/// The content is stored as JSON, so errors of serialization are also detected.
 #[derive(Clone, Default)]
 pub struct MemoryStore {
     process: u64,
@@ -49,11 +48,11 @@ struct State {
     shares: BTreeMap<(TenantId, ShareHandle), SessionShare>,
     days: BTreeMap<DayKey, StoredDay>,
     calls: BTreeMap<ToolKey, Vec<CallSample>>,
-    /// Runs that were started in a minute, where that is bounded.
+    /// The number of runs started per minute, if limited.
     runs_started: BTreeMap<(UserKey, i64), u32>,
-    /// Counts the files written, for their order.
+    /// The number of files written, for their order.
     files_written: u64,
-    /// What decides where a store is free to answer in one way or another.
+    /// The random choices of a store with a free choice.
     chance: Option<fastrand::Rng>,
 }
 
@@ -66,23 +65,23 @@ struct FaultState {
     hook: Option<Hook>,
 }
 
-/// An operation that a store was asked for.
+/// An operation of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Op {
-    /// Its place in the log, from 0.
+    /// The index in the log, from 0.
     pub nth: usize,
-    /// The kind tells which method of a port was called.
+    /// The kind of operation, one for each method of a port.
     pub kind: OpKind,
-    /// The run it is about; `None` for those of sessions.
+    /// The run of the operation; `None` for operations on sessions.
     pub run: Option<RunKey>,
-    /// The number of the record it writes, or reads from.
+    /// The number of the record to write, or of the first record to read.
     pub record: Option<u64>,
-    /// The process that asks; 0 for whoever is none.
+    /// The calling process; 0 outside of processes.
     pub process: u64,
 }
 
 impl fmt::Display for Op {
-    /// `Append 3`, `s1.1 PutMail`: with the path, if it is about a run below another.
+    /// Formats as `Append 3`, or `s1.1 PutMail` with the path of a child.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(run) = self.run.as_ref().filter(|run| !run.is_root()) {
             write!(f, "{} ", run.path)?;
@@ -92,89 +91,89 @@ impl fmt::Display for Op {
     }
 }
 
-/// The operations of a store, as the log of a sweep prints them.
+/// The kinds of operations of a store, as printed in logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OpKind {
-    /// `Journals::find_active_run` reads which run the session names as its active one.
+    /// `Journals::find_active_run` reads the session's active run.
     Active,
-    /// `CallHistory::add_call_samples` adds samples of a tool and drops its oldest ones.
+    /// `CallHistory::add_call_samples` adds samples of a tool and drops the oldest.
     AddCallSamples,
-    /// `Shares::add_share` adds a share, unless its session is gone or has too many.
+    /// `Shares::add_share` adds a share, unless the session is gone or has too many.
     AddShare,
-    /// `Journals::append` writes a record, unless its number is taken.
+    /// `Journals::append` appends a record, unless the number is taken.
     Append,
-    /// `Files::find_arrived` reads which of the announced files are there as announced.
+    /// `Files::find_arrived` reads the announced files that have arrived.
     Arrived,
-    /// `CallHistory::call_samples` reads the samples that are kept of a tool.
+    /// `CallHistory::call_samples` reads the samples of a tool.
     CallSamples,
-    /// `Budgets::change_day` settles a hold and makes the next one, if the bound lets it.
+    /// `Budgets::change_day` settles a hold and makes the next one, within the limit.
     ChangeDay,
-    /// `Journals::create` writes a run and its first record, and makes it its session's active run.
+    /// `Journals::create` creates a run with its first record, as its session's active run.
     Create,
-    /// `Budgets::read_day_total` reads the sums of a day, with what is held.
+    /// `Budgets::read_day_total` reads the total of a day, holds included.
     Day,
-    /// `Mailbox::delete_mail` removes the messages of these ids.
+    /// `Mailbox::delete_mail` deletes mail by id.
     DeleteMail,
-    /// `Journals::append_end` writes the last record, ends the run and frees its session.
+    /// `Journals::append_end` appends the last record, ends the run and frees its session.
     End,
-    /// `Shares::end_share` removes a share, if it is one of this session.
+    /// `Shares::end_share` removes a share of this session.
     EndShare,
-    /// `Files::find_file` reads what is known of the newest file of a name, without its bytes.
+    /// `Files::find_file` reads the metadata of the newest file of a name.
     FindFile,
     /// `Catalog::find_session` reads a session from its owner's list.
     FindSession,
-    /// `Shares::find_share` reads the share that a handle of a tenant names.
+    /// `Shares::find_share` reads the share of a tenant's handle.
     FindShare,
-    /// `Catalog::delete_session` removes a session and all that is in it, unless it is busy.
+    /// `Catalog::delete_session` deletes a session with all contents, unless busy.
     ForgetSession,
     /// `Journals::abandon_run` fails a run without a record and frees its session.
     GiveUp,
-    /// `Files::list_files` reads a session's files, the one written last at the end.
+    /// `Files::list_files` reads a session's files, last written last.
     ListFiles,
     /// `Catalog::list_runs` reads a page of a user's runs, newest first.
     ListRuns,
-    /// `Catalog::list_sessions` reads a page of a user's sessions, by their newest runs.
+    /// `Catalog::list_sessions` reads a page of a user's sessions, ordered by newest run.
     ListSessions,
-    /// `Shares::list_shares` reads the shares of a session in the order of their handles.
+    /// `Shares::list_shares` reads the shares of a session, ordered by handle.
     ListShares,
-    /// `Catalog::list_turns` reads a page of a session's runs, the active one first.
+    /// `Catalog::list_turns` reads a page of a session's runs, active run first.
     ListTurns,
-    /// `Mailbox::list_mail` reads a run's messages and leaves them there.
+    /// `Mailbox::list_mail` reads a run's mail without deleting it.
     Mail,
     /// `Journals::find_meta` reads a run's status, lease and other metadata.
     Meta,
-    /// `Catalog::rename_session` replaces the title of a session that is in its owner's list.
+    /// `Catalog::rename_session` replaces the title of a session in its owner's list.
     NameSession,
-    /// `Journals::mark_end_shown` notes that a client was sent the end of an ended run.
+    /// `Journals::mark_end_shown` notes that a client received the end of a run.
     NoteEndShown,
-    /// `Mailbox::put_mail` writes a message over one of the same id.
+    /// `Mailbox::put_mail` puts mail, replacing mail with the same id.
     PutMail,
     /// `Journals::read_from`, `read_page` and `read_newest` read records of a run.
     Read,
-    /// `Files::read_file` reads the bytes of a file, also after another one took its name.
+    /// `Files::read_file` reads the bytes of a file, even if replaced since.
     ReadFile,
-    /// `LiveLog::read_live` reads the pieces that were written since a position.
+    /// `LiveLog::read_live` reads the pieces after a position.
     ReadLive,
-    /// `Leases::release_lease` removes the caller's lease and sets the status of the run.
+    /// `Leases::release_lease` removes the caller's lease and sets the run's status.
     ReleaseLease,
-    /// `Leases::renew_lease` moves the end of the caller's lease, even if it has expired.
+    /// `Leases::renew_lease` extends the caller's lease, even if expired.
     RenewLease,
     /// `Journals::load_session` reads a session's active run, newest exchanges and files.
     Session,
-    /// `Journals::find_session_name` reads which session a user's label or request names.
+    /// `Journals::find_session_name` reads the session of a user's label or request.
     SessionOf,
-    /// `Leases::take_lease` makes the caller the driver of a run that nobody else holds.
+    /// `Leases::take_lease` takes the lease of a run without a holder.
     TakeLease,
-    /// `LiveLog::mark_watched` notes until when a run is watched, unless that is noted for longer.
+    /// `LiveLog::mark_watched` extends the time during which a run is watched.
     Watch,
-    /// `Files::write_file` writes a file, which takes the place of one of its name.
+    /// `Files::write_file` writes a file, replacing a file of the same name.
     WriteFile,
-    /// `LiveLog::write_live` adds pieces of one moment, over those of the same writer and place.
+    /// `LiveLog::write_live` adds pieces of one moment, replacing those of the same writer and place.
     WriteLive,
 }
 
 impl OpKind {
-    /// Whether it changes anything.
+    /// Returns true if the operation may change the store.
     #[must_use]
     pub fn is_write(self) -> bool {
         match self {
@@ -220,46 +219,45 @@ impl OpKind {
     }
 }
 
-/// What becomes of an operation.
+/// The fault of a store operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum StoreFault {
-    /// It is done and answered.
+    /// The operation succeeds without a fault.
     #[default]
     None,
-    /// It is not done; the caller hears `Unavailable`.
+    /// The operation is not performed and returns `Unavailable`.
     NotDone,
-    /// It is not done, now or later; the caller hears `TooLarge`.
+    /// The operation is never performed and returns `TooLarge`.
     TooLarge,
-    /// It is done, but the caller hears `Unavailable`.
+    /// The operation is performed but returns `Unavailable`.
     ReplyLost,
-    /// It is done, and answered after so long.
+    /// The operation is performed and returns after this delay.
     Late(Duration),
-    /// It is done, but the caller is dead.
+    /// The operation is performed, but the caller is dead.
     Silent,
 }
 
 impl MemoryStore {
-    /// An empty store without faults.
+    /// Creates an empty store without faults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same store, as a process sees it.
+    /// Returns the same store, for the calls of a process.
     #[must_use]
     pub fn of(&self, process: u64) -> Self {
         Self { process, ..self.clone() }
     }
 
-    /// Lets chance decide where the store is free to: messages come in any order, and the live log
-    /// may be behind.
+    /// Makes free choices random, by this seed: the order of mail, and the lag of the live log.
     pub fn leave_to_chance(&self, seed: u64) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.chance = Some(fastrand::Rng::with_seed(seed));
     }
 
-    /// Asks `hook` before every operation what becomes of it, from now on and for all clones. It may
-    /// wait: other tasks go on meanwhile, and the operation is done after it.
+    /// Calls `hook` before every operation, for all clones. The returned fault applies to the operation. The
+    /// hook may wait while other tasks continue; the operation is performed afterwards.
     pub fn before_each<F>(&self, hook: impl Fn(Op) -> F + Send + Sync + 'static)
     where
         F: Future<Output = StoreFault> + Send + 'static,
@@ -267,36 +265,36 @@ impl MemoryStore {
         self.lock_faults().hook = Some(Arc::new(move |op| Box::pin(hook(op))));
     }
 
-    /// Every operation is done and answered from now on.
+    /// Removes the hook: all further operations succeed.
     pub fn without_faults(&self) {
         self.lock_faults().hook = None;
     }
 
-    /// Loses what a record holds, as if its object in the bucket was gone: it cannot be read any
-    /// more.
+    /// Loses the content of a record, as if its object in the bucket was deleted. The record is then
+    /// unreadable.
     pub fn lose_record(&self, key: &RunKey, n: u64) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).lose_record(key, n);
     }
 
-    /// The operations so far, those with faults included.
+    /// Returns the operations so far, including failed ones.
     #[must_use]
     pub fn log(&self) -> Vec<Op> {
         self.lock_faults().log.clone()
     }
 
-    /// Forgets the operations so far; their numbers start over.
+    /// Clears the log; indexes start over from 0.
     pub fn clear_log(&self) {
         let mut faults = self.lock_faults();
         faults.log.clear();
         faults.record_reads.clear();
     }
 
-    /// Deletes records whose time has come, as DynamoDB does: one by one, in no order.
+    /// Deletes expired records in any order, like DynamoDB.
     pub fn expire_records(&self, key: &RunKey, expired: impl Fn(u64) -> bool) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).expire_records(key, expired);
     }
 
-    /// Adds records that each tell of a delivery, as a run has them that tells many children to stop.
+    /// Adds records with one delivery each, like a run that stops many children.
     pub fn add_deliveries(&self, key: &RunKey, count: u64) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).add_deliveries(key, count);
     }
@@ -305,7 +303,7 @@ impl MemoryStore {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Logs an operation, asks the hook and does it.
+    /// Logs an operation, calls the hook and performs the operation.
     async fn perform<T>(
         &self,
         kind: OpKind,
@@ -353,10 +351,10 @@ impl fmt::Debug for MemoryStore {
     }
 }
 
-/// What an item of the real store holds at most, beside what of it lies in its bucket.
+/// The maximum bytes of an item in the real store, besides content in its bucket.
 const MAX_ITEM: usize = 400 * 1024;
 
-/// Refuses what would be too large for an item, in about as many bytes.
+/// Rejects content too large for an item, by an approximate size.
 fn check_item_size(bytes: usize) -> Result<(), StoreError> {
     match bytes <= MAX_ITEM {
         true => Ok(()),

@@ -1,4 +1,4 @@
-//! Points at which a process may die or freeze.
+//! Points at which a process may die or be suspended.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -9,33 +9,33 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 tokio::task_local! {
-    /// The process that a tool runs in: tools are shared, and are not told.
+    /// The process of a running tool: tools are shared between processes and do not know theirs.
     static PROCESS: u64;
 }
 
-/// What becomes of a process at a point.
+/// The fate of a process at a point.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Fate {
-    /// The process goes on as if there were no point.
+    /// The process continues without a fault.
     #[default]
     Passes,
-    /// It dies: nothing of it goes on.
+    /// The process dies, with all of its tasks.
     Dies,
-    /// It stands still for so long and goes on as if nothing had happened.
+    /// The process is suspended for this time, and then continues.
     Freezes(Duration),
 }
 
 /// A point that was passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassedPoint {
-    /// What happened there: `after s1.1 Append 3`.
+    /// The name of the point: `after s1.1 Append 3`.
     pub name: String,
-    /// The process; 0 for whoever is none.
+    /// The process at the point; 0 outside of processes.
     pub process: u64,
 }
 
-/// Counts the points that the processes of a scenario pass, and decides what becomes of them there.
-/// A handle speaks for one process.
+/// The points passed by the processes of a scenario, with the decision about each. A handle belongs to one
+/// process.
 #[derive(Clone)]
 pub struct Points {
     process: u64,
@@ -57,14 +57,13 @@ struct PointState {
 }
 
 impl Points {
-    /// Points that are only counted.
+    /// Creates points without a decision.
     #[must_use]
     pub fn new() -> Self {
         Self { process: 0, state: Arc::default(), kill_notice: Arc::default() }
     }
 
-    /// Points at which `decide` is asked what becomes of a process; it is told how many points were
-    /// passed before.
+    /// Creates points with a decision about each. `decide` receives the number of points passed before.
     #[must_use]
     pub fn with_decision(decide: impl FnMut(usize, &PassedPoint) -> Fate + Send + 'static) -> Self {
         let points = Self::new();
@@ -72,26 +71,26 @@ impl Points {
         points
     }
 
-    /// Points the `nth` of which (from 0) kills.
+    /// Creates points that kill the process at the `nth` point, from 0.
     #[must_use]
     pub fn killing_at(nth: usize) -> Self {
         Self::with_decision(move |at, _| if at == nth { Fate::Dies } else { Fate::Passes })
     }
 
-    /// The same points, for another process.
+    /// Returns the same points, for another process.
     #[must_use]
     pub fn of(&self, process: u64) -> Self {
         Self { process, ..self.clone() }
     }
 
-    /// Passes a point. Whoever is killed here never goes on.
+    /// Passes a point. Never returns if the process is killed here.
     pub async fn pass(&self, name: impl Into<String>) {
         self.wait_until_alive().await;
         self.reach(name);
         self.wait_until_alive().await;
     }
 
-    /// Reaches a point and says what becomes of the process; if it dies, nothing more must be done.
+    /// Reaches a point and returns the fate of the process. After a death no further work must be done.
     pub fn reach(&self, name: impl Into<String>) -> Fate {
         let passed = PassedPoint { name: name.into(), process: self.current_process() };
         let mut shared = self.lock_state();
@@ -122,19 +121,19 @@ impl Points {
         fate
     }
 
-    /// Notes something for whoever has to understand what happened.
+    /// Adds a line to the log, for debugging.
     pub fn add_note(&self, what: &str) {
         self.lock_state().log_line(what);
     }
 
-    /// Everything that happened, with its moment.
+    /// Returns the log with all events and times.
     #[must_use]
     pub fn log(&self) -> Vec<String> {
         self.lock_state().log.clone()
     }
 
-    /// Returns while the process is alive and not frozen: later if it is frozen, never if it is
-    /// dead.
+    /// Returns while the process is alive and not suspended. Waits during a suspension, and forever after a
+    /// death.
     pub async fn wait_until_alive(&self) {
         let process = self.current_process();
         loop {
@@ -158,7 +157,7 @@ impl Points {
         }
     }
 
-    /// Returns when a process was killed, and which.
+    /// Waits for the next killed process.
     pub async fn next_killed(&self) -> u64 {
         loop {
             if let Some(process) = self.lock_state().new_kills.pop_front() {
@@ -168,24 +167,24 @@ impl Points {
         }
     }
 
-    /// Kills processes that passed no point.
+    /// Kills processes regardless of points.
     pub fn kill_processes(&self, processes: impl IntoIterator<Item = u64>) {
         self.lock_state().dead.extend(processes);
     }
 
-    /// The points that were passed, in order.
+    /// Returns the points passed so far, in order.
     #[must_use]
     pub fn passed_points(&self) -> Vec<PassedPoint> {
         self.lock_state().passed_points.clone()
     }
 
-    /// The names come in the order in which the points were passed, repeats included.
+    /// Returns the names of passed points in order, repeats included.
     #[must_use]
     pub fn point_names(&self) -> Vec<String> {
         self.lock_state().passed_points.iter().map(|passed| passed.name.clone()).collect()
     }
 
-    /// Runs something that does not know its process in this one.
+    /// Runs a future that does not know its process within this process.
     pub(crate) async fn run_within<T>(&self, work: impl Future<Output = T>) -> T {
         PROCESS.scope(self.process, work).await
     }

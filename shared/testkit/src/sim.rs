@@ -1,4 +1,4 @@
-//! Lambda in memory: invocations that may die, kicks, alarms, a client that asks again. Time jumps.
+//! Lambda in memory: invocations with faults, kicks, alarms, and a client that retries. Time jumps.
 
 mod alarms;
 mod client;
@@ -47,38 +47,37 @@ use crate::story::StoryModel;
 /// The world of a simulation.
 pub type SimWorld = World<MemoryStore, StoryModel, SimHost, SimHost, PausedClock>;
 
-/// The function is asked again at each look for as long as a request stays open.
+/// A function that answers a request; called on each visit while the request is pending.
 pub type Person = fn(&HumanRequest) -> HumanResponse;
 
-/// How often an alarm fires, as on AWS.
+/// The interval of alarms, as on AWS.
 pub const ALARM_EVERY: Duration = Duration::from_secs(120);
 
-/// A simulation runs invocations in memory and kills or freezes them where its points say.
+/// A simulation that runs invocations in memory, and kills or suspends them at points.
 pub struct Sim {
-    /// The world its runs are driven in.
+    /// The world for driving runs.
     pub ports: SimWorld,
-    /// The points at which it may die.
+    /// The points at which processes may die.
     pub points: Points,
-    /// How long one invocation lasts; `None` for ever.
+    /// The duration of one invocation; `None` without a limit.
     pub invocation: Option<Duration>,
-    /// How often each kick is delivered.
+    /// The number of deliveries of each kick.
     pub kick_copies: usize,
-    /// When somebody stops the run, Unix milliseconds, and how often at that moment.
+    /// The time of a stop in Unix milliseconds, and the number of stop requests.
     pub stop_at: Option<(i64, usize)>,
-    /// What a person answers to what is asked; nobody does without.
+    /// The responses of a person; `None` for no responses.
     pub person: Option<Person>,
-    /// The people of [`Self::endure_chaos`]; nobody comes without.
+    /// The people of [`Self::endure_chaos`]; `None` for no people.
     pub crowd: Option<Crowd>,
-    /// Whether all processes are on one machine: when one is killed, so are the others.
+    /// True if all processes are on one machine: killing one kills all.
     pub one_machine: bool,
-    /// Whether clients ask without waiting for the answer: no invocation has one attached.
+    /// True if clients do not wait for the answer: no invocation has a client.
     pub posts_only: bool,
-    /// What clients speak; our own protocol unless given.
+    /// The protocol of clients; by default our own.
     pub projection: ProjectionFactory,
-    /// Bytes that wait for a client at most; as many as there are unless given.
+    /// The maximum bytes waiting for a client; by default unlimited.
     pub buffer_size: usize,
-    /// What clients were sent, each frame with its moment; one list a client, in the order they
-    /// asked.
+    /// The frames sent to each client, with their times, in the order of the clients' requests.
     pub clients: Vec<FrameLog>,
     host: SimHost,
     kicks: mpsc::UnboundedReceiver<(RunKey, u32)>,
@@ -88,7 +87,7 @@ pub struct Sim {
 }
 
 impl Sim {
-    /// A simulation of `model` and `tools`. Every store write, effect, kick and alarm is a point.
+    /// Creates a simulation of `model` and `tools`. Every store write, effect, kick and alarm is a point.
     #[must_use]
     pub fn new(model: StoryModel, tools: Toolbox, points: Points) -> Self {
         let (sender, kicks) = mpsc::unbounded_channel();
@@ -132,7 +131,7 @@ impl Sim {
         sim
     }
 
-    /// Kills before a write, or after it: then its reply is never acted upon.
+    /// Kills before a write, or after it: the reply is then never used.
     fn kill_at_store_writes(&self, store: &MemoryStore) {
         let points = self.points.clone();
         store.before_each(move |op| {
@@ -152,7 +151,7 @@ impl Sim {
         });
     }
 
-    /// The question of most simulations.
+    /// Creates the question of most simulations.
     #[must_use]
     pub fn make_question(&self, settings: RunSettings) -> UserQuestion {
         #[allow(clippy::unwrap_used, reason = "constants, in a test tool")]
@@ -173,12 +172,12 @@ impl Sim {
         }
     }
 
-    /// Asks, and lets everything happen until the run has ended and delivered what it owed; a client
-    /// whose invocation died asks again after 20 s, one that does not wait for the answer after more
-    /// than an alarm. Returns what every viewer sees.
+    /// Sends a question, and runs until the run has ended and made its deliveries. A client whose invocation
+    /// died retries after 20 s. A client that does not wait for the answer retries after more than one alarm.
+    /// Returns the entries seen by a viewer.
     ///
     /// # Errors
-    /// What a client is told, or a sentence when the run does not end within six hours.
+    /// Returns the failure sent to a client, or a message if the run does not end within six hours.
     pub async fn run_to_end(&mut self, question: &UserQuestion) -> Result<Vec<Entry>, String> {
         let key = question.run_key();
         self.send_question(question.clone());
@@ -195,7 +194,7 @@ impl Sim {
         while clock.now_ms() < deadline_ms {
             if let Some((_, copies)) = self.stop_at.take_if(|(at_ms, _)| *at_ms <= clock.now_ms()) {
                 for _ in 0..copies {
-                    // A stop that is refused is not tried again.
+                    // A rejected stop is not retried.
                     let Ok(mut run) = LoadedRun::load(&self.ports, &key).await else { continue };
                     let _ = request_stop(&self.ports, &mut run, question.user.clone()).await;
                 }
@@ -224,11 +223,11 @@ impl Sim {
         Err(format!("not ended after six hours; points: {:?}", self.points.point_names()))
     }
 
-    /// Has a run asked for by a client that does not stay, and lets only kicks bring it on: no alarm
-    /// rings, and nobody asks again. Returns when it has ended and nothing is alive.
+    /// Posts a question, and lets only kicks continue the run: without alarms and retries. Returns after the
+    /// end of the run and of all invocations.
     ///
     /// # Errors
-    /// A sentence when that takes longer than `within`.
+    /// Returns a message if this takes longer than `within`.
     pub async fn run_alone(
         &mut self,
         question: &UserQuestion,
@@ -255,7 +254,7 @@ impl Sim {
         }
     }
 
-    /// Lets time pass, in which only kicks bring runs on.
+    /// Lets time pass, with kicks but without alarms.
     pub async fn pass_time(&mut self, lasts: Duration) {
         let until = tokio::time::Instant::now() + lasts;
         loop {
@@ -268,10 +267,10 @@ impl Sim {
         }
     }
 
-    /// Everything that a viewer of a run sees, in order.
+    /// Returns all entries seen by a viewer of the run, in order.
     ///
     /// # Errors
-    /// Why the journal cannot be read.
+    /// Returns a message if the journal cannot be read.
     pub async fn read_history(&self, key: &RunKey) -> Result<Vec<Entry>, String> {
         let store = MemoryStore::clone(&self.ports.store);
         store.without_faults();
@@ -285,7 +284,7 @@ impl Sim {
         Ok(entries)
     }
 
-    /// How many invocations have not returned.
+    /// Returns the number of running invocations.
     #[must_use]
     pub fn alive_count(&self) -> usize {
         self.invocations.len()
@@ -295,14 +294,14 @@ impl Sim {
         if self.posts_only { self.post_question(question) } else { self.ask_question(question) }
     }
 
-    /// A client asks, in an invocation of its own.
+    /// Sends a question from a client, in a new invocation.
     pub fn ask_question(&mut self, question: UserQuestion) {
         let frames = FrameLog::default();
         self.clients.push(Arc::clone(&frames));
         self.spawn_visit(Visit { question, cursor: None, stay: None, frames, presence: None });
     }
 
-    /// A client asks and does not wait for the answer: the executor drives the run.
+    /// Posts a question from a client that does not wait for the answer: the executor drives the run.
     pub fn post_question(&mut self, question: UserQuestion) {
         self.post_from(question, None);
     }
@@ -312,13 +311,13 @@ impl Sim {
         self.spawn_process(process, async move {
             let _there = there;
             if start_background(&ports, question).await.is_ok() {
-                // One that was not invoked is, by the client's next request.
+                // If the kick fails, the client's next request repeats it.
                 let _ = ports.invoker.kick_run(&serving.key, 0).await;
             }
         });
     }
 
-    /// Waits for somebody to be killed, and every invocation with him.
+    /// Waits until a process is killed, and kills all others with it.
     pub async fn wait_until_killed(&mut self) {
         self.points.next_killed().await;
         self.points.kill_processes(self.processes.keys().copied());
@@ -333,7 +332,7 @@ impl Sim {
         });
     }
 
-    /// How many invocations there were.
+    /// Returns the number of invocations so far.
     #[must_use]
     pub fn invocation_count(&self) -> u64 {
         self.nth
@@ -353,7 +352,7 @@ impl Sim {
         }
     }
 
-    /// A new process, the world as it sees it, and what it is invoked with.
+    /// Creates a process with its view of the world, and the context of its invocation.
     fn new_invocation(&mut self, key: RunKey, hops: u32) -> (u64, SimWorld, ServeContext) {
         self.nth += 1;
         let (process, points) = (self.nth, self.points.of(self.nth));
@@ -378,8 +377,8 @@ impl Sim {
         (process, ports, ServeContext { key, holder, deadline, hops })
     }
 
-    /// Whether a run has ended and nothing brings it back. A process that died between removing the
-    /// alarm and recording that leaves it owed for ever; it has happened nevertheless.
+    /// Returns true if a run has ended and has no alarm. A process that dies after removing the alarm may
+    /// leave the removal unrecorded; the removal still counts.
     async fn has_delivered(&self, key: &RunKey) -> bool {
         let Ok(records) = self.ports.store.read_from(key, 0).await else { return false };
         let journal = Journal::fold(&records);

@@ -1,4 +1,4 @@
-//! A model in memory that tells a fixed story: for each message of a run, what it says and calls.
+//! A model in memory with a fixed story: the text and calls of each message of a run.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use crate::point::Points;
 
-/// What a story says in one message.
+/// The text and calls of one message.
 #[derive(Debug, Clone, Default)]
 pub struct StoryLine {
     text: String,
@@ -27,62 +27,62 @@ pub struct StoryLine {
     latency: Duration,
     pace: Duration,
     failures: Vec<LineFailure>,
-    /// How every attempt of a role's own model fails; its fallback says the line.
+    /// The failure of every attempt of a role's own model; the fallback says the line.
     down: Option<LineFailure>,
 }
 
-/// How one attempt at a line fails.
+/// The failure of one attempt at a line.
 #[derive(Debug, Clone)]
 struct LineFailure {
-    /// How much of the text is sent before.
+    /// The bytes of the text sent before the failure.
     sent: usize,
     kind: ModelErrorKind,
     usage: Usage,
 }
 
 impl StoryLine {
-    /// Says this, in pieces of four characters.
+    /// Creates a line with this text, sent in pieces of four characters.
     #[must_use]
     pub fn say(text: &str) -> Self {
         Self { text: text.to_owned(), ..Self::default() }
     }
 
-    /// Calls a tool besides.
+    /// Adds a tool call to the line.
     #[must_use]
     pub fn with_call(mut self, tool: &str, arguments: Value) -> Self {
         self.calls.push((tool.to_owned(), arguments));
         self
     }
 
-    /// Takes this long before its first piece.
+    /// Sets the time before the first piece.
     #[must_use]
     pub fn with_latency(mut self, duration: Duration) -> Self {
         self.latency = duration;
         self
     }
 
-    /// Takes this long before each further piece.
+    /// Sets the time before each further piece.
     #[must_use]
     pub fn with_pace(mut self, pace: Duration) -> Self {
         self.pace = pace;
         self
     }
 
-    /// Fails once, after `sent` bytes of the text; may be said several times.
+    /// Adds one failure after `sent` bytes of the text; each use adds another.
     #[must_use]
     pub fn failing_after(mut self, sent: usize, kind: ModelErrorKind) -> Self {
         self.failures.push(LineFailure { sent, kind, usage: Usage::default() });
         self
     }
 
-    /// Is said by the fallback alone: every attempt of the role's own model fails after `sent` bytes.
+    /// Leaves the line to the fallback: every attempt of the role's own model fails after `sent` bytes.
     #[must_use]
     pub fn down_after(mut self, sent: usize, kind: ModelErrorKind) -> Self {
         self.down = Some(LineFailure { sent, kind, usage: Usage::default() });
         self
     }
 
-    /// Costs so much each time it fails.
+    /// Sets the usage of each failed attempt.
     #[must_use]
     pub fn with_usage(mut self, usage: Usage) -> Self {
         self.failures.iter_mut().chain(&mut self.down).for_each(|failing| failing.usage = usage);
@@ -90,26 +90,26 @@ impl StoryLine {
     }
 }
 
-/// The model says the line of each message and keeps every request, for all its clones.
+/// A model that says the line of each message, and records every request of all clones.
 #[derive(Clone)]
 pub struct StoryModel {
     lines: Arc<BTreeMap<String, StoryLine>>,
     window: u64,
-    /// The tokens it really takes, if its settings say more.
+    /// The actual input limit in tokens, if lower than in the settings.
     real_window: Option<u64>,
-    /// Until when every request fails, and how.
+    /// The end of an outage, and the error of every request until then.
     downtime: Option<(Instant, ModelErrorKind)>,
-    /// The rate at which its provider takes calls.
+    /// The rate limit of the provider.
     rate: Option<Arc<Mutex<Rate>>>,
     fallback_window: Option<u64>,
     price: Option<Price>,
     requests: Arc<Mutex<Vec<ModelRequest>>>,
-    /// What its own model failed of, if a process remembers that.
+    /// The remembered failure of a process's own model.
     outage: Option<Arc<Mutex<Option<ErrorCode>>>>,
     points: Points,
 }
 
-/// The calls that a provider takes in each window.
+/// A provider's limit on the calls in each time window.
 #[derive(Debug)]
 struct Rate {
     calls: u32,
@@ -119,7 +119,7 @@ struct Rate {
 }
 
 impl StoryModel {
-    /// A model that says `lines`, by the ids of their messages.
+    /// Creates a model with these lines, by message id.
     #[must_use]
     pub fn new<'a>(lines: impl IntoIterator<Item = (&'a str, StoryLine)>, points: Points) -> Self {
         let lines = lines.into_iter().map(|(message, line)| (message.to_owned(), line)).collect();
@@ -141,21 +141,21 @@ impl StoryModel {
         }
     }
 
-    /// Takes so many tokens of input, and refuses more as providers do.
+    /// Sets the input limit in tokens, with errors above as from a provider.
     #[must_use]
     pub fn with_window(mut self, tokens: u64) -> Self {
         self.window = tokens;
         self
     }
 
-    /// Refuses requests of more tokens than this, whatever its settings say.
+    /// Rejects requests with more tokens, regardless of the settings.
     #[must_use]
     pub fn refusing_above(mut self, tokens: u64) -> Self {
         self.real_window = Some(tokens);
         self
     }
 
-    /// Says other lines instead.
+    /// Replaces the lines of the story.
     #[must_use]
     pub fn with_lines(mut self, change: impl Fn(&str, StoryLine) -> StoryLine) -> Self {
         let lines = self.lines.iter();
@@ -164,14 +164,14 @@ impl StoryModel {
         self
     }
 
-    /// Fails every request from now on, for so long.
+    /// Fails every request for this time from now on.
     #[must_use]
     pub fn down_for(mut self, lasts: Duration, kind: ModelErrorKind) -> Self {
         self.downtime = Some((Instant::now() + lasts, kind));
         self
     }
 
-    /// Takes `calls` in each window of so long, and refuses others until the next one.
+    /// Accepts `calls` in each time window, and rejects others until the next window.
     #[must_use]
     pub fn with_rate(mut self, calls: u32, window: Duration) -> Self {
         self.rate =
@@ -179,35 +179,35 @@ impl StoryModel {
         self
     }
 
-    /// Has a fallback that takes so many tokens of input.
+    /// Adds a fallback with this input limit in tokens.
     #[must_use]
     pub fn with_fallback(mut self, tokens: u64) -> Self {
         self.fallback_window = Some(tokens);
         self
     }
 
-    /// Has each process remember what its own model failed of, until it answers.
+    /// Makes each process remember the failure of its own model, until a reply.
     #[must_use]
     pub fn with_outages(mut self) -> Self {
         self.outage = Some(Arc::default());
         self
     }
 
-    /// The price holds for every role and for the fallback; without it the model states none.
+    /// Sets a price for every role and the fallback; by default no price.
     #[must_use]
     pub fn with_price(mut self, price: Price) -> Self {
         self.price = Some(price);
         self
     }
 
-    /// The same model, as a process sees it.
+    /// Returns the same model, for the calls of a process.
     #[must_use]
     pub fn of(&self, process: u64) -> Self {
         let outage = self.outage.as_ref().map(|_| Arc::default());
         Self { points: self.points.of(process), outage, ..self.clone() }
     }
 
-    /// Every request so far.
+    /// Returns all requests so far.
     #[must_use]
     pub fn requests(&self) -> Vec<ModelRequest> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -220,7 +220,7 @@ impl StoryModel {
         }
     }
 
-    /// Notes a request and says how many came for its message before.
+    /// Records a request, and returns the number of earlier requests for its message.
     fn record_request(&self, request: &ModelRequest, message: &str) -> usize {
         let mut asked = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         let before = asked.iter().filter(|earlier| message_of(earlier) == message).count();
@@ -319,7 +319,7 @@ impl StoryLine {
     }
 }
 
-/// The tokens of a text, as whoever does not count them takes it.
+/// Returns the estimated tokens of a text, without counting.
 fn count_tokens(text: &str) -> u64 {
     estimate_tokens(text.len() as u64)
 }
@@ -349,7 +349,7 @@ fn message_of(request: &ModelRequest) -> String {
     request.call.split('/').nth(1).unwrap_or_default().to_owned()
 }
 
-/// Takes one of the calls of this window; else returns the time until the next window.
+/// Takes a call of the current window, or returns the time until the next window.
 fn take_call(rate: &Mutex<Rate>) -> Option<Duration> {
     let mut rate = rate.lock().unwrap_or_else(PoisonError::into_inner);
     if rate.began.elapsed() >= rate.window {

@@ -1,4 +1,4 @@
-//! Tools that become others while runs are at work, as a deployment's do.
+//! Tools that change during runs, like tools of a deployment.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,30 +8,31 @@ use djinn_core::tool::{EffectClass, ToolOutput, ToolPolicy, ToolSpec};
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
 use serde_json::{Map, Value, json};
 
-/// The version that several tools have together, from 0.
+/// The common version of several tools, from 0.
 #[derive(Debug, Clone, Default)]
 pub struct ToolVersion(Arc<AtomicUsize>);
 
 impl ToolVersion {
-    /// Makes all tools of this version those of the next.
+    /// Advances all tools of this version to the next.
     pub fn advance(&self) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-/// A tool that is another in each version. It answers at once and takes whatever arguments it is given.
+/// A tool that differs in each version. It returns at once and accepts any arguments.
 #[derive(Debug, Clone)]
 pub struct VersionedTool {
-    /// What it is called; a call of one that is called `deploy` makes the next version.
+    /// The name of the tool; a call of `deploy` advances the version.
     pub name: String,
-    /// Which version there is now.
+    /// The current version, shared with other tools.
     pub version: ToolVersion,
-    /// What it is in each version: its effect class, and the JSON type of its one argument. The last one stays.
+    /// The effect class and the JSON type of the one argument, for each version. The last entry stays in
+    /// effect.
     pub versions: Vec<(EffectClass, &'static str)>,
 }
 
 impl VersionedTool {
-    /// A tool that reads and stays as it is.
+    /// Creates a reading tool with one version.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         let (version, versions) = (ToolVersion::default(), vec![(EffectClass::Read, "string")]);

@@ -1,4 +1,4 @@
-//! How many runs a user may start and have at work.
+//! The limits on starting runs and on active runs of a user.
 
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;
@@ -21,7 +21,8 @@ fn limit_at_once(most: u32) -> Admission {
     Admission { runs_per_minute: None, runs_at_once: Some(most) }
 }
 
-/// So many runs a minute; what is refused or repeated does not count, nor does another user's.
+/// A user may start a limited number of runs a minute. Rejected and repeated creations do not count, nor do
+/// other users' runs.
 pub async fn a_user_starts_so_many_runs_a_minute(store: &impl Store) -> Checked {
     let run = |session: &str| RunFixture::of(session, "r");
     let (first, second, third) = (run("s1")?, run("s2")?, run("s3")?);
@@ -30,7 +31,7 @@ pub async fn a_user_starts_so_many_runs_a_minute(store: &impl Store) -> Checked 
     };
     assert_eq!(store.create(&first.key, &new(&first, "w1")?).await?, CreateResult::Created);
     for _ in 0..3 {
-        // Its reply was lost, or the client asks again.
+        // A lost reply or a repeated request leads to the same creation.
         assert_eq!(store.create(&first.key, &new(&first, "w1")?).await?, CreateResult::Created);
         let again = store.create(&first.key, &new(&first, "w9")?).await?;
         assert!(matches!(again, CreateResult::Exists(_)), "{again:?}");
@@ -42,7 +43,7 @@ pub async fn a_user_starts_so_many_runs_a_minute(store: &impl Store) -> Checked 
     }
     assert_eq!(store.find_meta(&third.key).await?, None, "nothing of it was written");
     assert_eq!(store.load_session(&third.session_key()).await?.active, None);
-    // A repeat of what was started is no new start, however full the minute is.
+    // A repeated creation never counts as a start, even at the limit.
     assert_eq!(store.create(&first.key, &new(&first, "w1")?).await?, CreateResult::Created);
     let again = store.create(&second.key, &new(&second, "w9")?).await?;
     assert!(matches!(again, CreateResult::Exists(_)), "{again:?}");
@@ -53,7 +54,7 @@ pub async fn a_user_starts_so_many_runs_a_minute(store: &impl Store) -> Checked 
     Ok(())
 }
 
-/// So many runs at once; whatever ends one makes room.
+/// A user may have a limited number of active runs; any end of a run frees a place.
 pub async fn a_user_has_so_many_runs_at_work(store: &impl Store) -> Checked {
     let run = |session: &str| RunFixture::of(session, "r");
     let runs = [run("s1")?, run("s2")?, run("s3")?];
@@ -83,7 +84,7 @@ pub async fn a_user_has_so_many_runs_at_work(store: &impl Store) -> Checked {
     Ok(())
 }
 
-/// A place that an ended run did not give back is free when somebody needs it.
+/// A place not freed at the end of a run is freed on demand.
 pub async fn a_place_that_was_not_given_back_is_found(store: &impl Store) -> Checked {
     let (first, second) = (RunFixture::of("s1", "r")?, RunFixture::of("s2", "r")?);
     let new = |run: &RunFixture| {
@@ -96,7 +97,7 @@ pub async fn a_place_that_was_not_given_back_is_found(store: &impl Store) -> Che
     Ok(())
 }
 
-/// Of many runs that a user starts at the same moment, no more are taken than there is room for.
+/// Concurrent starts never exceed the limit.
 pub async fn of_concurrent_starts_no_more_are_taken_than_there_is_room_for(
     store: &impl Store,
 ) -> Checked {

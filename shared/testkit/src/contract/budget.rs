@@ -1,4 +1,4 @@
-//! A store keeps the sums and the holds of each user's day as these checks demand.
+//! Checks of the daily totals and holds of each user.
 
 use djinn_core::id::{TenantId, UserId};
 use djinn_core::status::RunStatus;
@@ -32,7 +32,7 @@ fn payer_of(run: &str) -> Result<Payer, Box<dyn std::error::Error + Send + Sync>
     Ok(Payer::of(&RunFixture::of("s", run)?.key, CallLine::Work))
 }
 
-/// A first reservation, within 100 tokens.
+/// Returns a first reservation, with a daily limit of 100 tokens.
 fn first_change(payer: &Payer, next: Hold) -> DayChange {
     DayChange {
         payer: payer.clone(),
@@ -43,7 +43,7 @@ fn first_change(payer: &Payer, next: Hold) -> DayChange {
     }
 }
 
-/// A reservation counts until it is settled, in the update that makes the next one.
+/// A reservation counts until the update that settles it and makes the next one.
 pub async fn what_is_reserved_counts_until_it_is_settled(store: &impl Store) -> Checked {
     let (day, ann) = (day_of("ann")?, payer_of("r1")?);
     let one = first_change(&ann, hold_of("t1", 40));
@@ -65,13 +65,13 @@ pub async fn what_is_reserved_counts_until_it_is_settled(store: &impl Store) -> 
     };
     assert_eq!(store.change_day(&day, &last).await?, DayChangeResult::Applied);
     assert_eq!(store.read_day_total(&day).await?, amount_of(75));
-    // Another day, and another user's, are others.
+    // Other days and other users are independent.
     let tomorrow = DayKey { day: "2026-11-22".to_owned(), ..day.clone() };
     assert_eq!(store.read_day_total(&tomorrow).await?, Amount::default());
     Ok(())
 }
 
-/// Whoever makes a change again is told that it is made; nothing counts twice.
+/// A repeated change returns success without counting twice.
 pub async fn a_change_of_a_day_is_made_once(store: &impl Store) -> Checked {
     let (day, ann) = (day_of("ann")?, payer_of("r1")?);
     let one = first_change(&ann, hold_of("t1", 40));
@@ -96,7 +96,7 @@ pub async fn a_change_of_a_day_is_made_once(store: &impl Store) -> Checked {
     Ok(())
 }
 
-/// Whoever does not know what is held is told, and changes nothing.
+/// A change with a wrong hold returns the current hold, and changes nothing.
 pub async fn a_change_names_what_is_held(store: &impl Store) -> Checked {
     let (day, ann) = (day_of("ann")?, payer_of("r1")?);
     store.change_day(&day, &first_change(&ann, hold_of("t1", 40))).await?;
@@ -111,7 +111,7 @@ pub async fn a_change_names_what_is_held(store: &impl Store) -> Checked {
     Ok(())
 }
 
-/// Below its bound a day takes one more call, whatever that costs, and then none.
+/// Below the limit a day accepts one more call of any cost, then none.
 pub async fn a_day_takes_calls_until_a_bound_is_reached(store: &impl Store) -> Checked {
     let (day, ann, bob) = (day_of("ann")?, payer_of("r1")?, payer_of("r2")?);
     assert_eq!(
@@ -125,7 +125,7 @@ pub async fn a_day_takes_calls_until_a_bound_is_reached(store: &impl Store) -> C
     let used_up = DayChangeResult::Exhausted { used: amount_of(169), held: amount_of(169) };
     let third = first_change(&payer_of("r3")?, hold_of("t1", 1));
     assert_eq!(store.change_day(&day, &third).await?, used_up);
-    // What the last call came to makes room, in the same update.
+    // The settled cost of the last call makes room in the same update.
     let next = DayChange {
         hold: Some(hold_of("t1", 99)),
         settled_amount: amount_of(29),
@@ -143,7 +143,7 @@ pub async fn a_day_takes_calls_until_a_bound_is_reached(store: &impl Store) -> C
     Ok(())
 }
 
-/// Of many who reserve at the same moment, the bound lets one pass beyond it.
+/// Of concurrent reservations, one may exceed the limit.
 pub async fn of_concurrent_reservations_one_passes_the_bound(store: &impl Store) -> Checked {
     let day = day_of("ann")?;
     let changes: Vec<_> = (0..12)
@@ -155,7 +155,7 @@ pub async fn of_concurrent_reservations_one_passes_the_bound(store: &impl Store)
     Ok(())
 }
 
-/// A run's end settles what it held last, in its own transaction; written twice it counts once.
+/// The end of a run settles its last hold in the same transaction. A repeated end counts once.
 pub async fn the_end_of_a_run_settles_its_last_call(store: &impl Store) -> Checked {
     let (run, ann) = (RunFixture::of("s", "r1")?, payer_of("r1")?);
     let day = DayKey { user: run.user_key(), day: "2026-11-21".to_owned() };
@@ -177,7 +177,7 @@ pub async fn the_end_of_a_run_settles_its_last_call(store: &impl Store) -> Check
         );
         assert_eq!(store.read_day_total(&day).await?, amount_of(15));
     }
-    // One that was settled before keeps no run from ending.
+    // A hold settled before does not prevent the end of a run.
     let other = RunFixture::of("s2", "r2")?;
     store.create(&other.key, &other.created_by("w1", None)?).await?;
     let end = RunEnd { day_changes: end.day_changes, ..other.run_end() };
@@ -189,7 +189,7 @@ pub async fn the_end_of_a_run_settles_its_last_call(store: &impl Store) -> Check
     Ok(())
 }
 
-/// A day keeps no more holds apart than it has to: the old ones count as spent.
+/// A day keeps a limited number of holds: old holds count as spent.
 pub async fn old_holds_count_as_spent_when_there_are_too_many(store: &impl Store) -> Checked {
     let (day, bound) = (day_of("ann")?, DayBound::default());
     let change = |payer: Payer, at_s| {

@@ -1,4 +1,4 @@
-//! What calls of tools came to.
+//! Checks of the samples of tool calls.
 
 use djinn_core::id::{TenantId, UserId};
 use djinn_runtime::port::call_history::CallSample;
@@ -20,7 +20,7 @@ fn samples_of(of: std::ops::Range<u64>) -> Vec<CallSample> {
     of.map(|ms| CallSample { ms, tokens: ms * 2 }).collect()
 }
 
-/// What one user's calls of a tool came to is nothing to another, or to another tool.
+/// Samples are separate for each user and each tool.
 pub async fn samples_of_a_tool_are_its_users_own(store: &impl Store) -> Checked {
     let own = tool_key("t", "ann", "search")?;
     assert_eq!(store.call_samples(&own).await?, []);
@@ -37,7 +37,7 @@ pub async fn samples_of_a_tool_are_its_users_own(store: &impl Store) -> Checked 
     Ok(())
 }
 
-/// Old samples make room for new ones.
+/// The oldest samples are dropped for new ones.
 pub async fn the_newest_samples_are_kept(store: &impl Store) -> Checked {
     let (tool, kept) = (tool_key("t", "ann", "search")?, KEPT_SAMPLES as u64);
     for nth in 0..5 {

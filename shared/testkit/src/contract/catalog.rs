@@ -1,4 +1,4 @@
-//! Lists of a user's own.
+//! Checks of the lists of a user's runs and sessions.
 
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::Path;
@@ -13,7 +13,7 @@ use super::fixture::{EXPIRY, RunFixture, lease_of, new_file, record_of, text_of}
 
 const START: i64 = 1_700_000_000_000;
 
-/// Creates a run and ends it.
+/// Creates a run and ends it with this status.
 async fn end_run(store: &impl Store, run: &RunFixture, status: RunStatus) -> Checked {
     store.create(&run.key, &run.created_by("w1", None)?).await?;
     let mut end = run.run_end();
@@ -26,7 +26,7 @@ fn request_labels(runs: &[RunSummary]) -> Vec<&str> {
     runs.iter().map(|run| run.request.as_str()).collect()
 }
 
-/// The list says of each run where it stands now, and is nobody else's.
+/// The list has the current status of each run, and only runs of the user.
 pub async fn a_users_runs_are_listed_newest_first_with_where_they_stand(
     store: &impl Store,
 ) -> Checked {
@@ -84,11 +84,11 @@ pub async fn a_users_runs_are_listed_newest_first_with_where_they_stand(
     Ok(())
 }
 
-/// All of a long list is seen, each run once, whatever the pages' size.
+/// Paging returns every run once, for any page size.
 pub async fn a_page_of_runs_goes_on_where_the_last_one_ended(store: &impl Store) -> Checked {
     let mut expected = Vec::new();
     for n in 0..130 {
-        // Two at a time in the same millisecond.
+        // Two runs in each millisecond.
         let run = RunFixture::of("s", &format!("r{n}"))?.at_time(START + n / 2);
         let status = if n % 50 == 7 { RunStatus::Failed } else { RunStatus::Finished };
         end_run(store, &run, status).await?;
@@ -111,7 +111,7 @@ pub async fn a_page_of_runs_goes_on_where_the_last_one_ended(store: &impl Store)
         let seen: Vec<_> = seen.iter().map(|request| request.as_str()).collect();
         assert_eq!(seen, expected, "{limit}");
     }
-    // Rare ones are found behind many others.
+    // Rare statuses are found behind many other runs.
     let failed = store.list_runs(&user, &[RunStatus::Failed], None, 3).await?;
     assert_eq!(request_labels(&failed.items), ["r107", "r57", "r7"]);
     let two = store.list_runs(&user, &[RunStatus::Failed], None, 2).await?;
@@ -125,7 +125,7 @@ async fn session_labels(store: &impl Store, user: &UserKey) -> Result<Vec<String
     Ok(page.items.into_iter().map(|session| session.session.to_string()).collect())
 }
 
-/// A session comes first again when something is asked in it.
+/// A session moves to the front with each new question.
 pub async fn sessions_are_listed_by_their_newest_run(store: &impl Store) -> Checked {
     let user = RunFixture::of("s", "r")?.user_key();
     assert!(session_labels(store, &user).await?.is_empty());
@@ -155,7 +155,7 @@ pub async fn sessions_are_listed_by_their_newest_run(store: &impl Store) -> Chec
     Ok(())
 }
 
-/// The title a user gave is not replaced by a later question's words.
+/// A user's title is not replaced by a later question.
 pub async fn a_session_keeps_the_title_it_is_given(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r1")?;
     let (user, session) = (run.user_key(), run.spec.session.clone());
@@ -170,7 +170,7 @@ pub async fn a_session_keeps_the_title_it_is_given(store: &impl Store) -> Checke
     Ok(())
 }
 
-/// The run at work comes first; what cannot be read is there without its words.
+/// The active run comes first; an unreadable run is listed without its texts.
 pub async fn turns_are_what_was_asked_and_answered(store: &impl Store) -> Checked {
     let run = |n: i64| RunFixture::of("s", &format!("r{n}")).map(|run| run.at_time(START + n));
     let session = run(1)?.session_key();
@@ -205,14 +205,14 @@ pub async fn turns_are_what_was_asked_and_answered(store: &impl Store) -> Checke
         turn(&run(1)?, RunStatus::Stopped, Some(run(1)?.run_end().exchange)),
     ];
     assert!(page.items == expected && page.next.is_none(), "{:?}", page.items);
-    // What was given up tells a later run nothing.
+    // An abandoned run adds nothing to the history.
     assert_eq!(store.load_session(&session).await?.history.len(), 2);
     let stranger = RunFixture::of_tenant("t2", "s", "r1")?.session_key();
     assert!(store.list_turns(&stranger, None, 10).await?.items.is_empty());
     Ok(())
 }
 
-/// Whatever a page's size, every turn is seen once; the run at work only on the first.
+/// Paging returns every turn once, for any page size; the active run is only on the first page.
 pub async fn turns_are_listed_page_by_page(store: &impl Store) -> Checked {
     for n in 0..7 {
         let run = RunFixture::of("s", &format!("r{n}"))?.at_time(START + n / 2);
@@ -237,7 +237,7 @@ pub async fn turns_are_listed_page_by_page(store: &impl Store) -> Checked {
     Ok(())
 }
 
-/// Its runs, their tasks, its files and its labels are gone, and may come again.
+/// The session's runs, children, files and labels are deleted, and may be created again.
 pub async fn a_forgotten_session_leaves_nothing(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r1")?;
     let (user, session) = (run.user_key(), run.session_key());
@@ -282,13 +282,13 @@ pub async fn a_forgotten_session_leaves_nothing(store: &impl Store) -> Checked {
     assert!(session_labels(store, &user).await?.is_empty());
     assert_eq!(store.delete_session(&user, label).await?, SessionDeletion::Unknown);
 
-    // The same request is a new run.
+    // The same request creates a new run.
     assert_eq!(store.create(&run.key, &run.created_by("w9", None)?).await?, CreateResult::Created);
     assert_eq!(store.read_from(&run.key, 0).await?.len(), 1);
     Ok(())
 }
 
-/// A run at work would write on.
+/// A session with an active run is not deleted.
 pub async fn a_session_with_a_run_at_work_is_not_forgotten(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r1")?;
     store.create(&run.key, &run.created_by("w", None)?).await?;
@@ -306,7 +306,7 @@ pub async fn a_session_with_a_run_at_work_is_not_forgotten(store: &impl Store) -
     Ok(())
 }
 
-/// A guest may ask in a session too; what else each of the two has stays.
+/// Guests' runs in the session are deleted; all other runs and sessions of both users stay.
 pub async fn a_forgotten_session_is_gone_with_what_guests_asked_in_it_and_no_other_is(
     store: &impl Store,
 ) -> Checked {
@@ -325,7 +325,7 @@ pub async fn a_forgotten_session_is_gone_with_what_guests_asked_in_it_and_no_oth
     }
     let stranger = ours.clone().by_user("eve")?.user_key();
     let label = &ours.spec.session;
-    // The run in the guest's list is in no session of the guest's own.
+    // The run in the guest's list belongs to no session of the guest.
     let listed = store.list_runs(&bobs.user_key(), &[], None, 9).await?.items;
     assert!(listed.iter().any(|run| run.session == bobs.spec.session_name()));
     assert_eq!(store.list_turns(&ours.session_key(), None, 9).await?.items.len(), 2);
@@ -335,7 +335,7 @@ pub async fn a_forgotten_session_is_gone_with_what_guests_asked_in_it_and_no_oth
     assert_eq!(session_labels(store, &bobs.user_key()).await?, ["s3", "s"]);
     assert_eq!(session_labels(store, &ours.user_key()).await?, ["s2"]);
     assert_eq!(store.find_meta(&bobs.key).await?, None);
-    // Its label has moved on to another session, and stays there.
+    // The request label now belongs to another session, and stays there.
     let of_label = store.find_session_name(&ours.user_key(), "r1").await?;
     assert_eq!(of_label, Some(others[0].spec.session_name()));
     assert_eq!(store.find_session_name(&bobs.user_key(), "r2").await?, None);

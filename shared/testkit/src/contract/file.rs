@@ -1,4 +1,4 @@
-//! A store writes, finds and reads a session's product files as these checks demand.
+//! Checks of writing, finding and reading a session's files.
 
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, TenantId, UserId};
@@ -8,7 +8,7 @@ use djinn_runtime::port::{SessionKey, Store, StoreError};
 use super::Checked;
 use super::fixture::{new_file, session_of, text_of};
 
-/// What is written is found by its name and read byte by byte, whatever it is called.
+/// A file of any name is found by name and read byte by byte.
 pub async fn a_file_is_found_and_read_as_it_was_written(store: &impl Store) -> Checked {
     let session = session_of("s")?;
     let bytes = text_of(300_000).into_bytes();
@@ -21,7 +21,7 @@ pub async fn a_file_is_found_and_read_as_it_was_written(store: &impl Store) -> C
         assert_eq!(written.media_type, new.media_type);
         assert_eq!(store.find_file(&session, &new.name).await?.as_ref(), Some(&written));
         assert!(store.read_file(&session, &written, u64::MAX).await? == bytes);
-        // Writing the same again changes nothing.
+        // A repeated write changes nothing.
         assert_eq!(store.write_file(&session, &new, &bytes).await?, written);
     }
     let empty = store.write_file(&session, &new_file("empty")?, b"").await?;
@@ -30,7 +30,7 @@ pub async fn a_file_is_found_and_read_as_it_was_written(store: &impl Store) -> C
     Ok(())
 }
 
-/// The newest content is found; the older one stays where journals say it is.
+/// The newest content is found; older content stays at its journaled position.
 pub async fn a_file_is_replaced_by_one_of_its_name(store: &impl Store) -> Checked {
     let session = session_of("s")?;
     let old = store.write_file(&session, &new_file("a.md")?, b"old").await?;
@@ -45,7 +45,7 @@ pub async fn a_file_is_replaced_by_one_of_its_name(store: &impl Store) -> Checke
     Ok(())
 }
 
-/// The owner and each guest replace their own files alone, whoever writes first.
+/// The owner and each guest replace only their own files, in any order.
 pub async fn a_file_of_another_writer_is_kept(store: &impl Store) -> Checked {
     let session = session_of("s")?;
     let by = |writer: &str| -> Result<_, Box<dyn std::error::Error + Send + Sync>> {
@@ -83,7 +83,7 @@ pub async fn a_file_of_another_writer_is_kept(store: &impl Store) -> Checked {
     Ok(())
 }
 
-/// A reader with little room reads the beginning.
+/// A read with a limit returns the beginning of the file.
 pub async fn a_file_is_read_up_to_a_limit(store: &impl Store) -> Checked {
     let session = session_of("s")?;
     let file = store.write_file(&session, &new_file("a.md")?, b"0123456789").await?;
@@ -93,12 +93,12 @@ pub async fn a_file_is_read_up_to_a_limit(store: &impl Store) -> Checked {
     Ok(())
 }
 
-/// A view lists what was written last at the end.
+/// The file written last is listed last.
 pub async fn files_are_listed_in_the_order_they_were_written(store: &impl Store) -> Checked {
     let session = session_of("s")?;
     for name in ["b.md", "c.md", "a.md"] {
         store.write_file(&session, &new_file(name)?, name.as_bytes()).await?;
-        // The order is that of times in milliseconds.
+        // The order has a resolution of one millisecond.
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     }
     store.write_file(&session, &new_file("c.md")?, b"again").await?;
@@ -109,7 +109,7 @@ pub async fn files_are_listed_in_the_order_they_were_written(store: &impl Store)
     Ok(())
 }
 
-/// Another session, or the same label of another user or tenant, has none of it.
+/// Files are separate for each session, owner and tenant.
 pub async fn files_belong_to_their_session_its_owner_and_tenant(store: &impl Store) -> Checked {
     let ours = session_of("s")?;
     let theirs = SessionKey { tenant: TenantId::new("t2")?, ..ours.clone() };
@@ -130,7 +130,7 @@ pub async fn files_belong_to_their_session_its_owner_and_tenant(store: &impl Sto
     Ok(())
 }
 
-/// What a new run is shown is bounded.
+/// The files shown to a new run are limited.
 pub async fn a_view_holds_the_newest_two_hundred_files(store: &impl Store) -> Checked {
     let session = session_of("s")?;
     for n in 0..203 {

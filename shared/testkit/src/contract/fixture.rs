@@ -1,4 +1,4 @@
-//! Runs, records and files to check a store with.
+//! Runs, records and files for checking a store.
 
 use djinn_core::id::Path;
 use serde_json::Map;
@@ -23,15 +23,15 @@ use djinn_runtime::port::file::NewFile;
 use djinn_runtime::port::journal::{Lease, NewRun, RunEnd};
 use djinn_runtime::port::{RunKey, SessionKey, UserKey};
 
-/// When records may be deleted: in the year 2100.
+/// The expiry of records: in the year 2100.
 pub(super) const EXPIRY: i64 = 4_102_444_800;
 
-/// Who asks, if nothing else is said.
+/// The default user of runs.
 const ANN: &str = "arn:aws:iam::1:user/ann";
 
 pub(super) type FixtureResult<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// A run to be.
+/// A run to create.
 #[derive(Clone)]
 pub(super) struct RunFixture {
     pub(super) key: RunKey,
@@ -40,7 +40,7 @@ pub(super) struct RunFixture {
 }
 
 impl RunFixture {
-    /// The run of a request of Ann's in a session of hers, in tenant `t`.
+    /// Creates a request of Ann in her session, in tenant `t`.
     pub(super) fn of(session: &str, request: &str) -> FixtureResult<Self> {
         Self::of_tenant("t", session, request)
     }
@@ -76,14 +76,14 @@ impl RunFixture {
         Ok(Self { key: RunKey::new(tenant, run), spec, at_ms: 1_700_000_000_000 })
     }
 
-    /// The same request, by another user in a session of the same label.
+    /// Returns the same request by another user, in a session with the same label.
     pub(super) fn by_user(self, user: &str) -> FixtureResult<Self> {
         let RunSpec { tenant, session, request, .. } = &self.spec;
         let made = Self::of_user(tenant.as_str(), user, session.as_str(), request.as_str())?;
         Ok(made.at_time(self.at_ms))
     }
 
-    /// The same request, by another user in this session, which is shared under this handle.
+    /// Returns the same request by a guest of this session, shared under this handle.
     pub(super) fn by_guest(mut self, user: &str, handle: &ShareHandle) -> FixtureResult<Self> {
         let owner = std::mem::replace(&mut self.spec.user, UserId::new(user)?);
         self.spec.shared = Some(SharedSession { owner, handle: handle.clone() });
@@ -92,12 +92,12 @@ impl RunFixture {
         Ok(self)
     }
 
-    /// The key names the user who asked, who need not be the owner of the session.
+    /// Returns the key of the asker, possibly not the owner of the session.
     pub(super) fn user_key(&self) -> UserKey {
         UserKey::of(&self.spec)
     }
 
-    /// A task of it, whose round begins after a conversation that ends with this text.
+    /// Creates a task of this run, whose round follows a conversation that ends with `text`.
     pub(super) fn child_run(&self, step: u32, text: &str) -> FixtureResult<Self> {
         let report = |task: ChildId, text: &str| ChildReport {
             child: task,
@@ -136,7 +136,7 @@ impl RunFixture {
         Ok(made)
     }
 
-    /// The same run, asked at another time.
+    /// Returns the same run, asked at another time.
     pub(super) fn at_time(self, at_ms: i64) -> Self {
         Self { at_ms, ..self }
     }
@@ -145,14 +145,14 @@ impl RunFixture {
         SessionKey::of(&self.spec)
     }
 
-    /// The run as it is created by the write of this name.
+    /// Returns the creation of the run by the write with this id.
     pub(super) fn created_by(&self, write: &str, lease: Option<Lease>) -> FixtureResult<NewRun> {
         let epoch = lease.as_ref().map_or(0, |lease| lease.epoch);
         let (_, record) = Journal::open(self.spec.clone(), epoch, WriteId::new(write)?, self.at_ms);
         Ok(NewRun { record, lease, expires_at_s: EXPIRY, admission: Admission::default() })
     }
 
-    /// What its end changes.
+    /// Returns the changes at the end of the run.
     pub(super) fn run_end(&self) -> RunEnd {
         RunEnd {
             status: RunStatus::Finished,
@@ -174,7 +174,7 @@ impl RunFixture {
     }
 }
 
-/// A question of this user's, and its answer.
+/// Creates an exchange of this user.
 pub(super) fn exchange_of(question: &str, answer: &str, asker: &UserId) -> Exchange {
     Exchange {
         question: question.to_owned(),
@@ -184,12 +184,12 @@ pub(super) fn exchange_of(question: &str, answer: &str, asker: &UserId) -> Excha
     }
 }
 
-/// The lease of a holder.
+/// Creates a lease of this holder.
 pub(super) fn lease_of(holder: &str, until_ms: i64, epoch: u64) -> Lease {
     Lease { holder: holder.to_owned(), until_ms, epoch }
 }
 
-/// A record that holds a text, as an input and as an entry.
+/// Creates a record with the text as an input and as an entry.
 pub(super) fn record_of(n: u64, write: &str, text: &str) -> FixtureResult<Record> {
     let message = MessageId::for_turn(1);
     let reply = Reply { text: text.to_owned(), ..Reply::default() };
@@ -223,7 +223,7 @@ pub(super) fn record_of(n: u64, write: &str, text: &str) -> FixtureResult<Record
     })
 }
 
-/// A text of this many bytes that does not compress to nothing and is not all ASCII.
+/// Creates a text of at least this many bytes, partly not ASCII, that compresses badly.
 pub(super) fn text_of(bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + 8);
     for n in 0_u64.. {
@@ -248,7 +248,7 @@ pub(super) fn preview_piece(offset: u64, text: &str, at_ms: i64) -> Live {
     })
 }
 
-/// An entry of a task at work, the one of this place.
+/// Creates an early entry of a working task, with this index.
 pub(super) fn early_entry(nth: u64, at_ms: i64) -> FixtureResult<Live> {
     let event = Event::CallCompleted {
         call: CallId::new("t1.c1")?,
@@ -270,7 +270,7 @@ pub(super) fn new_file(name: &str) -> FixtureResult<NewFile> {
     })
 }
 
-/// A session of Ann's, in tenant `t`.
+/// Returns the key of Ann's session with this label, in tenant `t`.
 pub(super) fn session_of(label: &str) -> FixtureResult<SessionKey> {
     Ok(RunFixture::of(label, "r")?.session_key())
 }

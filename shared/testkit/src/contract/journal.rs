@@ -1,4 +1,4 @@
-//! A store creates, appends to, ends and reads the journals of runs as these checks demand.
+//! Checks of creating, appending to, ending and reading the journals of runs.
 
 use djinn_core::id::ChildId;
 use djinn_core::journal::FORMAT;
@@ -13,7 +13,7 @@ use futures::future::try_join_all;
 use super::Checked;
 use super::fixture::{EXPIRY, RunFixture, lease_of, new_file, record_of, text_of};
 
-/// The first creation is new, and so is its repetition; any other one finds the run.
+/// The first creation and its repeats return new; any other creation finds the run.
 pub async fn a_run_is_created_once(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     let new = run.created_by("w1", Some(lease_of("h", 50, 1)))?;
@@ -32,7 +32,7 @@ pub async fn a_run_is_created_once(store: &impl Store) -> Checked {
     Ok(())
 }
 
-/// Several clients may ask the same at the same time.
+/// Of concurrent creations of the same run, one is new.
 pub async fn of_concurrent_creations_of_a_run_one_is_new(store: &impl Store) -> Checked {
     for round in 0..4 {
         let run = RunFixture::of(&format!("s{round}"), "r")?;
@@ -50,7 +50,7 @@ pub async fn of_concurrent_creations_of_a_run_one_is_new(store: &impl Store) -> 
     Ok(())
 }
 
-/// A record is written once; a repeated write finds itself, another one has lost.
+/// A record is appended once; a repeat succeeds, and another record conflicts.
 pub async fn a_record_is_appended_once(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w0", None)?).await?;
@@ -68,7 +68,7 @@ pub async fn a_record_is_appended_once(store: &impl Store) -> Checked {
     Ok(())
 }
 
-/// Of several drivers that append at the same time, one wins each number.
+/// Of concurrent appends, one wins each number.
 pub async fn of_concurrent_records_of_one_number_one_is_written(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w0", None)?).await?;
@@ -87,7 +87,7 @@ pub async fn of_concurrent_records_of_one_number_one_is_written(store: &impl Sto
     Ok(())
 }
 
-/// The ending is written with the status and the released lease, and a repetition finds itself.
+/// The end is written together with the status and the lease's release. A repeat succeeds.
 pub async fn the_last_record_ends_the_run_and_is_written_once(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w0", Some(lease_of("h", 50, 1)))?).await?;
@@ -109,23 +109,23 @@ pub async fn the_last_record_ends_the_run_and_is_written_once(store: &impl Store
     let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
     assert_eq!((meta.status, meta.lease), (RunStatus::Finished, None));
     assert_eq!(store.read_from(&run.key, 1).await?, [last]);
-    // What it still owes is delivered afterwards.
+    // Remaining deliveries are recorded after the end.
     let delivered = record_of(2, "w3", "")?;
     assert_eq!(store.append(&run.key, &delivered, EXPIRY).await?, AppendResult::Appended);
-    // The run is over, and found by its request for as long as it is kept.
+    // The request still finds the ended run while the run is kept.
     let created = store.create(&run.key, &run.created_by("w9", None)?).await?;
     assert!(matches!(created, CreateResult::Exists(meta) if meta.status == RunStatus::Finished));
     Ok(())
 }
 
-/// The ending notes whether a client is sent it, and whoever shows it later notes that.
+/// The end records if a client received it; a later note updates the flag.
 pub async fn whether_its_end_was_shown_is_known_of_a_run(store: &impl Store) -> Checked {
     for end_shown in [true, false] {
         let run = RunFixture::of(&format!("s-{end_shown}"), "r")?;
         store.mark_end_shown(&run.key).await?;
         assert_eq!(store.find_meta(&run.key).await?, None);
         store.create(&run.key, &run.created_by("w0", None)?).await?;
-        // It has no end yet.
+        // The run has no end yet.
         store.mark_end_shown(&run.key).await?;
         assert_eq!(store.find_meta(&run.key).await?.map(|meta| meta.end_shown), Some(false));
         let end = RunEnd { end_shown, ..run.run_end() };
@@ -136,7 +136,7 @@ pub async fn whether_its_end_was_shown_is_known_of_a_run(store: &impl Store) -> 
             assert_eq!(store.find_meta(&run.key).await?.map(|meta| meta.end_shown), Some(true));
         }
     }
-    // One that was given up has none that could be shown.
+    // An abandoned run has no end to show.
     let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w0", None)?).await?;
     store.abandon_run(&run.key, run.at_ms + 1).await?;
@@ -144,7 +144,7 @@ pub async fn whether_its_end_was_shown_is_known_of_a_run(store: &impl Store) -> 
     Ok(())
 }
 
-/// An ending that came too late leaves the run, its lease and its session as they are.
+/// A conflicting end leaves the run, the lease and the session unchanged.
 pub async fn an_ending_that_lost_its_number_changes_nothing(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w0", Some(lease_of("h", 50, 1)))?).await?;
@@ -161,7 +161,7 @@ pub async fn an_ending_that_lost_its_number_changes_nothing(store: &impl Store) 
     Ok(())
 }
 
-/// A journal longer than what a store reads at once is read whole.
+/// A journal longer than one read of the store is returned completely.
 pub async fn records_are_read_in_order_and_from_any_number_on(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     let new = run.created_by("w0", None)?;
@@ -182,14 +182,14 @@ pub async fn records_are_read_in_order_and_from_any_number_on(store: &impl Store
     Ok(())
 }
 
-/// A page holds the first records that fit, and the pages one after the other all of them.
+/// A page has the first records that fit; all pages together have all records.
 pub async fn a_journal_is_read_page_by_page(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     let new = run.created_by("w0", None)?;
     store.create(&run.key, &new).await?;
     let mut records = vec![new.record];
     for n in 1..=30 {
-        // One of them is longer than a page.
+        // One record is longer than a page.
         let text = text_of(if n == 20 { 300_000 } else { 10_000 });
         let next = record_of(n, &format!("w{n}"), &text)?;
         assert_eq!(store.append(&run.key, &next, EXPIRY).await?, AppendResult::Appended);
@@ -223,7 +223,7 @@ pub async fn a_journal_is_read_page_by_page(store: &impl Store) -> Checked {
     Ok(())
 }
 
-/// Nothing is too long to be kept, wherever it is.
+/// A record of any length is kept, at any position.
 pub async fn long_records_are_read_as_they_were_written(store: &impl Store) -> Checked {
     let mut run = RunFixture::of("s", "r")?;
     run.spec.question = text_of(200_000);
@@ -231,7 +231,7 @@ pub async fn long_records_are_read_as_they_were_written(store: &impl Store) -> C
     assert_eq!(store.create(&run.key, &new).await?, CreateResult::Created);
     let mut records = vec![new.record];
     for (n, bytes) in [(1, 51_000), (2, 52_000), (3, 100), (4, 1_000_000), (5, 2_500_000)] {
-        // Twice in a record: as an input and as an entry.
+        // The text is in the record twice: as an input and as an entry.
         let long = record_of(n, &format!("w{n}"), &text_of(bytes))?;
         assert_eq!(store.append(&run.key, &long, EXPIRY).await?, AppendResult::Appended);
         assert_eq!(store.append(&run.key, &long, EXPIRY).await?, AppendResult::Appended);
@@ -257,13 +257,13 @@ pub async fn newer_records_are_left_alone(store: &impl Store) -> Checked {
     newer.format = FORMAT + 1;
     assert_eq!(store.append(&run.key, &newer, EXPIRY).await?, AppendResult::Appended);
     assert_eq!(store.read_from(&run.key, 0).await, Err(StoreError::NewerFormat(FORMAT + 1)));
-    // A write to its number is still told from it.
+    // A write to the same number still conflicts.
     let ours = record_of(1, "w2", "now")?;
     assert_eq!(store.append(&run.key, &ours, EXPIRY).await?, AppendResult::Conflict);
     Ok(())
 }
 
-/// A run that was never created is no error.
+/// Reading a missing run is no error.
 pub async fn what_does_not_exist_reads_as_nothing(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     assert_eq!(store.find_meta(&run.key).await?, None);
@@ -292,7 +292,7 @@ pub async fn tenants_never_see_each_others_runs(store: &impl Store) -> Checked {
     assert_eq!(store.load_session(&theirs.session_key()).await?, Default::default());
     assert_eq!(store.find_session_name(&theirs.user_key(), "s").await?, None);
     assert_eq!(store.find_session_name(&theirs.user_key(), "r").await?, None);
-    // Their session is free although ours is busy.
+    // The other tenant's session is free, although ours is busy.
     assert_eq!(
         store.create(&theirs.key, &theirs.created_by("w1", None)?).await?,
         CreateResult::Created
@@ -300,8 +300,7 @@ pub async fn tenants_never_see_each_others_runs(store: &impl Store) -> Checked {
     Ok(())
 }
 
-/// The same session, request and file name of two users of a tenant are two of each, while both are at
-/// work and when both have ended.
+/// Equal sessions, requests and file names of two users are separate, both for active and for ended runs.
 pub async fn users_of_a_tenant_may_use_the_same_labels(store: &impl Store) -> Checked {
     let ours = RunFixture::of("s", "r")?;
     let bobs = ours.clone().by_user("bob")?;
@@ -341,7 +340,7 @@ pub async fn users_of_a_tenant_may_use_the_same_labels(store: &impl Store) -> Ch
     Ok(())
 }
 
-/// A task has a journal, a lease and mail of its own; its end ends neither run nor session.
+/// A task has its own journal, lease and mail; its end does not end the run or the session.
 pub async fn a_task_lives_beside_its_run_and_leaves_the_session_alone(
     store: &impl Store,
 ) -> Checked {
@@ -377,8 +376,7 @@ pub async fn a_task_lives_beside_its_run_and_leaves_the_session_alone(
     Ok(())
 }
 
-/// However long the conversation is that all tasks of a round start from, each has the whole of it, and
-/// what is its own.
+/// Each task of a round returns its own data and the whole conversation, of any length.
 pub async fn what_tasks_of_a_round_start_from_is_read_with_each_of_them(
     store: &impl Store,
 ) -> Checked {

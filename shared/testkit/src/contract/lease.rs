@@ -1,4 +1,4 @@
-//! A store gives out and takes back the leases of runs as these checks demand.
+//! Checks of taking, renewing and releasing the leases of runs.
 
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;
@@ -8,7 +8,7 @@ use futures::future::try_join_all;
 use super::Checked;
 use super::fixture::{EXPIRY, RunFixture, lease_of, record_of};
 
-/// Nobody takes a lease that is held and unexpired; who takes it afterwards knows that it lapsed.
+/// A held lease cannot be taken before its expiry; taking it afterwards reports the lapse.
 pub async fn a_lease_is_held_until_it_lapses(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w", Some(lease_of("a", 1_000, 1)))?).await?;
@@ -17,14 +17,14 @@ pub async fn a_lease_is_held_until_it_lapses(store: &impl Store) -> Checked {
     assert_eq!(taken, LeaseAcquisition::Acquired { lease: lease_of("b", 3_000, 2), lapsed: true });
     let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
     assert_eq!(meta.lease, Some(lease_of("b", 3_000, 2)));
-    // The one who slept through it finds out.
+    // The former holder gets an error afterwards.
     let old = lease_of("a", 1_000, 1);
     assert_eq!(store.renew_lease(&run.key, &old, 9_000).await?, LeaseRenewal::Lost);
     assert_eq!(store.take_lease(&run.key, "a", 2_500, 9_000).await?, LeaseAcquisition::Unavailable);
     Ok(())
 }
 
-/// A lease holds before its end and no longer at its end.
+/// A lease is valid before its expiry, and invalid at its expiry.
 pub async fn a_lease_lapses_in_the_millisecond_of_its_end(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w", Some(lease_of("a", 1_000, 1)))?).await?;
@@ -39,7 +39,7 @@ pub async fn a_lease_lapses_in_the_millisecond_of_its_end(store: &impl Store) ->
     Ok(())
 }
 
-/// A clean hand-over is no lapse; epochs go on counting.
+/// A handoff is no lapse; epochs keep counting.
 pub async fn a_released_lease_is_taken_without_a_lapse(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w", Some(lease_of("a", 1_000, 1)))?).await?;
@@ -47,7 +47,7 @@ pub async fn a_released_lease_is_taken_without_a_lapse(store: &impl Store) -> Ch
     assert_eq!(store.find_meta(&run.key).await?.ok_or("no run")?.lease, None);
     let taken = store.take_lease(&run.key, "b", 10, 500).await?;
     assert_eq!(taken, LeaseAcquisition::Acquired { lease: lease_of("b", 500, 2), lapsed: false });
-    // A release that comes late, or twice, gives nobody else's lease away.
+    // A late or repeated release never releases another holder's lease.
     store.release_lease(&run.key, &lease_of("a", 1_000, 1), RunStatus::Running).await?;
     store.release_lease(&run.key, &lease_of("b", 500, 1), RunStatus::Running).await?;
     assert_eq!(store.take_lease(&run.key, "c", 11, 600).await?, LeaseAcquisition::Unavailable);
@@ -58,7 +58,7 @@ pub async fn a_released_lease_is_taken_without_a_lapse(store: &impl Store) -> Ch
     Ok(())
 }
 
-/// A run may be left to whoever comes.
+/// A run may be created without a lease.
 pub async fn a_run_without_a_lease_waits_for_its_first_driver(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w", None)?).await?;
@@ -70,7 +70,7 @@ pub async fn a_run_without_a_lease_waits_for_its_first_driver(store: &impl Store
     Ok(())
 }
 
-/// When a lease lapses before several eyes, one takes it.
+/// Of concurrent attempts to take a lapsed lease, one succeeds.
 pub async fn of_concurrent_takers_one_holds_the_lease(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w", Some(lease_of("a", 1_000, 1)))?).await?;
@@ -90,7 +90,7 @@ pub async fn of_concurrent_takers_one_holds_the_lease(store: &impl Store) -> Che
     Ok(())
 }
 
-/// Whoever asks again because a reply was lost gets the lease it has, lapsed or not as it was.
+/// A repeat after a lost reply returns the same lease, with the same lapse flag.
 pub async fn taking_a_lease_again_gives_the_same_lease(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w", Some(lease_of("a", 1_000, 1)))?).await?;
@@ -106,7 +106,7 @@ pub async fn taking_a_lease_again_gives_the_same_lease(store: &impl Store) -> Ch
         };
         store.release_lease(&run.key, &lease, RunStatus::Running).await?;
     }
-    // Its own, but lapsed: it may have missed what happened since.
+    // The caller's own lease has lapsed: later records may have been missed.
     let first = store.take_lease(&run.key, "c", 0, 10).await?;
     assert_eq!(first, LeaseAcquisition::Acquired { lease: lease_of("c", 10, 4), lapsed: false });
     let second = store.take_lease(&run.key, "c", 20, 30).await?;
@@ -114,7 +114,7 @@ pub async fn taking_a_lease_again_gives_the_same_lease(store: &impl Store) -> Ch
     Ok(())
 }
 
-/// A lease is extended while it is ours, expired or not, and by nobody else.
+/// Only the holder can renew a lease, expired or not.
 pub async fn a_lease_is_renewed_and_released_only_by_its_holder(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     let ours = lease_of("a", 1_000, 1);
@@ -122,7 +122,7 @@ pub async fn a_lease_is_renewed_and_released_only_by_its_holder(store: &impl Sto
     let renewed = LeaseRenewal::Renewed;
     assert_eq!(store.renew_lease(&run.key, &ours, 2_000).await?, renewed);
     assert_eq!(store.take_lease(&run.key, "b", 1_500, 9_000).await?, LeaseAcquisition::Unavailable);
-    // It lapsed at 2 000, and nobody took it.
+    // The lease lapsed at 2 000, and was not taken.
     assert_eq!(store.renew_lease(&run.key, &ours, 5_000).await?, renewed);
     for stranger in [lease_of("b", 5_000, 1), lease_of("a", 5_000, 2), lease_of("a", 5_000, 0)] {
         assert_eq!(store.renew_lease(&run.key, &stranger, 9_000).await?, LeaseRenewal::Lost);
@@ -135,7 +135,7 @@ pub async fn a_lease_is_renewed_and_released_only_by_its_holder(store: &impl Sto
     Ok(())
 }
 
-/// An ended run has no lease, and neither has one that does not exist.
+/// Ended and missing runs have no lease.
 pub async fn an_ended_run_is_not_driven(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     let ours = lease_of("a", 1_000, 1);

@@ -1,4 +1,4 @@
-//! A store keeps what is shown of a run before it is recorded as these checks demand.
+//! Checks of the live log, which keeps items shown before they are recorded.
 
 use djinn_runtime::port::Store;
 use djinn_runtime::port::live::LiveFrom;
@@ -6,7 +6,7 @@ use djinn_runtime::port::live::LiveFrom;
 use super::Checked;
 use super::fixture::{RunFixture, early_entry, preview_piece};
 
-/// A reader that asks from where it was gets every piece once, in the order of their times.
+/// Reading on from the last position returns every piece once, in the order of time.
 pub async fn previews_are_read_in_order_and_once(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     let (a, b, c) =
@@ -22,7 +22,7 @@ pub async fn previews_are_read_in_order_and_once(store: &impl Store) -> Checked 
     assert_eq!(store.read_live(&run.key, &later).await?, (Vec::new(), later));
     assert_eq!(store.read_live(&run.key, &position).await?, (Vec::new(), position.clone()));
 
-    // One write more, which is repeated because its reply was lost.
+    // One more write, repeated after a lost reply.
     let d = preview_piece(9, "?", 30);
     for _ in 0..2 {
         store.write_live(&run.key, "w", 30, std::slice::from_ref(&d)).await?;
@@ -33,7 +33,7 @@ pub async fn previews_are_read_in_order_and_once(store: &impl Store) -> Checked 
     Ok(())
 }
 
-/// Entries of tasks at work are kept beside pieces of text, and two of one moment are both kept.
+/// Early entries are kept beside pieces of text, even two in the same millisecond.
 pub async fn entries_of_tasks_are_read_as_they_were_written(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     let (first, second) =
@@ -46,7 +46,7 @@ pub async fn entries_of_tasks_are_read_as_they_were_written(store: &impl Store) 
     Ok(())
 }
 
-/// Two writers, or two writes of one, in the same millisecond are both kept.
+/// Two writes in the same millisecond are both kept, of one or two writers.
 pub async fn writers_do_not_replace_each_other(store: &impl Store) -> Checked {
     let (run, other) = (RunFixture::of("s", "r")?, RunFixture::of("s", "other")?);
     let pieces = [preview_piece(0, "a", 5), preview_piece(1, "b", 5), preview_piece(0, "c", 5)];

@@ -1,4 +1,4 @@
-//! A store keeps each run's messages until they are deleted, as these checks demand.
+//! Checks of the mailboxes, which keep mail until it is deleted.
 
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, UserId};
@@ -22,7 +22,7 @@ fn file_added(id: &str) -> Result<Mail, djinn_core::id::BadId> {
     Ok(Mail::FileAdded { id: id.to_owned(), file })
 }
 
-/// Putting a message twice is putting it once, and deleting it twice is deleting it.
+/// Putting and deleting mail are idempotent.
 pub async fn a_message_is_there_until_it_is_deleted(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w", None)?).await?;
@@ -35,7 +35,7 @@ pub async fn a_message_is_there_until_it_is_deleted(store: &impl Store) -> Check
     mail.sort_by_key(Mail::id);
     assert_eq!(mail, [first.clone(), second.clone(), stop.clone()]);
 
-    // One that is put again replaces the other.
+    // Mail with the same id replaces the earlier mail.
     let stop = Mail::Stop { by: UserId::new("bob")? };
     store.put_mail(&run.key, &stop, EXPIRY).await?;
     store.delete_mail(&run.key, &[first.id(), "file#none".to_owned()]).await?;
@@ -49,7 +49,7 @@ pub async fn a_message_is_there_until_it_is_deleted(store: &impl Store) -> Check
     Ok(())
 }
 
-/// Mail is no part of the journal, and no other run's.
+/// Mail is separate from the journal and from other runs.
 pub async fn mail_is_the_runs_own(store: &impl Store) -> Checked {
     let (run, other) = (RunFixture::of("s", "r")?, RunFixture::of_tenant("t2", "s", "r")?);
     let new = run.created_by("w", None)?;
@@ -66,7 +66,7 @@ pub async fn mail_is_the_runs_own(store: &impl Store) -> Checked {
     Ok(())
 }
 
-/// The note of viewers is in the mailbox beside the mail; the viewer who watches longest counts.
+/// The note of viewers is in the mailbox beside the mail; the latest time counts.
 pub async fn a_mailbox_names_the_moment_until_which_its_run_is_watched(
     store: &impl Store,
 ) -> Checked {

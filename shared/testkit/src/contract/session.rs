@@ -1,4 +1,4 @@
-//! A store gives a session one active run and a history, as these checks demand.
+//! Checks of a session's active run and its history.
 
 use djinn_core::conversation::{CompactedContext, Exchange, SessionMemory};
 use djinn_core::id::{ChildId, SessionId, SessionName, ShareHandle};
@@ -11,7 +11,7 @@ use futures::future::try_join_all;
 use super::Checked;
 use super::fixture::{EXPIRY, RunFixture, lease_of, record_of};
 
-/// While a run is answered, a session takes no other one.
+/// A session accepts no other run while one is active.
 pub async fn a_session_answers_one_run_at_a_time(store: &impl Store) -> Checked {
     let (first, second) = (RunFixture::of("s", "r1")?, RunFixture::of("s", "r2")?);
     assert_eq!(
@@ -20,7 +20,7 @@ pub async fn a_session_answers_one_run_at_a_time(store: &impl Store) -> Checked 
     );
     let busy = CreateResult::SessionBusy(first.key.run.clone());
     assert_eq!(store.create(&second.key, &second.created_by("w2", None)?).await?, busy);
-    // Nothing of it was written.
+    // The rejected creation wrote nothing.
     assert_eq!(store.find_meta(&second.key).await?, None);
     assert!(store.read_from(&second.key, 0).await?.is_empty());
     assert_eq!(store.find_session_name(&second.user_key(), "r2").await?, None);
@@ -34,7 +34,7 @@ pub async fn a_session_answers_one_run_at_a_time(store: &impl Store) -> Checked 
     Ok(())
 }
 
-/// Of several questions that come to a free session at the same time, one is taken.
+/// Of concurrent questions in a free session, one is accepted.
 pub async fn of_concurrent_runs_of_a_session_one_is_new(store: &impl Store) -> Checked {
     for round in 0..4 {
         let session = format!("s{round}");
@@ -54,7 +54,7 @@ pub async fn of_concurrent_runs_of_a_session_one_is_new(store: &impl Store) -> C
     Ok(())
 }
 
-/// The end of a run frees the session it held, and not one that a later run holds.
+/// The end of a run frees its own session, but not a later run's.
 pub async fn an_ended_run_frees_its_session_and_no_other(store: &impl Store) -> Checked {
     let (first, second) = (RunFixture::of("s", "r1")?, RunFixture::of("s", "r2")?);
     store.create(&first.key, &first.created_by("w1", None)?).await?;
@@ -66,7 +66,7 @@ pub async fn an_ended_run_frees_its_session_and_no_other(store: &impl Store) -> 
         store.create(&second.key, &second.created_by("w3", None)?).await?,
         CreateResult::Created
     );
-    // The first one's ending comes again, and so does a second ending of it.
+    // A repeated end, and a second end, of the first run.
     store.append_end(&first.key, &record_of(1, "w2", "done")?, &first.run_end(), EXPIRY).await?;
     store.append_end(&first.key, &record_of(2, "w4", "again")?, &first.run_end(), EXPIRY).await?;
     let view = store.load_session(&second.session_key()).await?;
@@ -77,7 +77,7 @@ pub async fn an_ended_run_frees_its_session_and_no_other(store: &impl Store) -> 
     Ok(())
 }
 
-/// It should not happen that a session names a run that has ended; it must not lock it for ever.
+/// A session with an ended run as its active run must not stay locked.
 pub async fn a_session_left_busy_by_an_ended_run_is_free(store: &impl Store) -> Checked {
     let (first, second) = (RunFixture::of("s", "r1")?, RunFixture::of("s", "r2")?);
     store.create(&first.key, &first.created_by("w1", None)?).await?;
@@ -93,7 +93,7 @@ pub async fn a_session_left_busy_by_an_ended_run_is_free(store: &impl Store) -> 
     Ok(())
 }
 
-/// Nobody can record the end of a run whose journal cannot be read; it ends nevertheless.
+/// A run with an unreadable journal cannot record an end, but can be abandoned.
 pub async fn a_run_that_is_given_up_has_failed_and_frees_its_session(
     store: &impl Store,
 ) -> Checked {
@@ -103,7 +103,7 @@ pub async fn a_run_that_is_given_up_has_failed_and_frees_its_session(
     store.abandon_run(&second.key, first.at_ms).await?;
     assert_eq!(store.find_meta(&second.key).await?, None);
 
-    // A task that is given up leaves its run and the session alone.
+    // Abandoning a task leaves its run and the session unchanged.
     let task = first.key.with_child(ChildId::for_step(1, 1));
     store.create(&task, &first.created_by("w5", None)?).await?;
     store.abandon_run(&task, first.at_ms + 1).await?;
@@ -121,7 +121,7 @@ pub async fn a_run_that_is_given_up_has_failed_and_frees_its_session(
     let view = store.load_session(&first.session_key()).await?;
     assert_eq!((view.active, view.history), (None, Vec::new()));
 
-    // Another time it changes nothing, neither for a later run nor for one that ended otherwise.
+    // A repeat changes nothing, neither for a later run nor for an ended run.
     assert_eq!(
         store.create(&second.key, &second.created_by("w2", None)?).await?,
         CreateResult::Created
@@ -156,11 +156,11 @@ async fn end_run_with(
     Ok(end.exchange)
 }
 
-/// A new run is shown what came last, however long the conversation is.
+/// A new run gets the newest exchanges of a conversation of any length.
 pub async fn history_is_the_newest_exchanges_oldest_first(store: &impl Store) -> Checked {
     let mut exchanges = Vec::new();
     for n in 0..MAX_EXCHANGES + 3 {
-        // Long ones are kept apart, and come back in their places.
+        // Long exchanges are stored separately, and returned in order.
         let answer = if n % 4 == 0 { super::fixture::text_of(120_000) } else { n.to_string() };
         exchanges.push(end_run_with(store, n, &answer, None).await?);
     }
@@ -182,7 +182,7 @@ fn list_questions(exchanges: &[Exchange]) -> Vec<&str> {
     exchanges.iter().map(|exchange| exchange.question.as_str()).collect()
 }
 
-/// A new run is shown the newest summary of the session and the exchanges that it does not stand for.
+/// A new run gets the newest summary of the session and the exchanges after it.
 pub async fn a_summary_stands_for_the_oldest_exchanges(store: &impl Store) -> Checked {
     let session = RunFixture::of("s", "r0")?.session_key();
     let summary = |text: &str, newer_exchanges| SessionMemory {
@@ -199,11 +199,11 @@ pub async fn a_summary_stands_for_the_oldest_exchanges(store: &impl Store) -> Ch
     for n in 0..5 {
         end_run_with(store, n, "short", None).await?;
     }
-    // A run that was given up has no exchange, and takes nobody's place.
+    // An abandoned run has no exchange, and replaces none.
     let lost = RunFixture::of("s", "lost")?.at_time(1_700_000_000_000 + 4 * 7 + 1);
     store.create(&lost.key, &lost.created_by("w1", None)?).await?;
     store.abandon_run(&lost.key, lost.at_ms).await?;
-    // The run after five exchanges sums up three of them.
+    // The run after five exchanges summarizes three of them.
     let first = summary("Three questions.", 2);
     end_run_with(store, 5, "short", Some(first.clone())).await?;
     let view = store.load_session(&session).await?;
@@ -215,7 +215,7 @@ pub async fn a_summary_stands_for_the_oldest_exchanges(store: &impl Store) -> Ch
     assert_eq!(view.earlier, Some(first.compacted));
     assert_eq!(list_questions(&view.history), ["q3", "q4", "q5", "q6"]);
 
-    // A long one is kept apart.
+    // A long summary is stored separately.
     let second = summary(&super::fixture::text_of(120_000), 0);
     end_run_with(store, 7, "short", Some(second.clone())).await?;
     let view = store.load_session(&session).await?;
@@ -225,7 +225,7 @@ pub async fn a_summary_stands_for_the_oldest_exchanges(store: &impl Store) -> Ch
     Ok(())
 }
 
-/// Clients name a session of theirs by its label or by any of their requests in it, and nobody else's.
+/// A session is found by its label, or by the label of any of its user's requests, and only by this user.
 pub async fn a_label_names_a_session_of_its_users(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     let user = &run.user_key();
@@ -242,7 +242,7 @@ pub async fn a_label_names_a_session_of_its_users(store: &impl Store) -> Checked
     for (stranger, label) in strangers.iter().flat_map(|user| [(user, "s"), (user, "r")]) {
         assert_eq!(store.find_session_name(stranger, label).await?, None, "{label}");
     }
-    // A guest's request leads to the handle that it was asked by, and the owner's stays the owner's.
+    // A guest's request leads to the guest's handle; the owner's request to the owner's session.
     let handle = ShareHandle::new(format!("shr_{}", "0".repeat(32)))?;
     store.append_end(&run.key, &record_of(1, "w1", "done")?, &run.run_end(), EXPIRY).await?;
     let guests = run.clone().by_guest("bob", &handle)?;
@@ -255,7 +255,7 @@ pub async fn a_label_names_a_session_of_its_users(store: &impl Store) -> Checked
     assert_eq!(by_guest, Some(SessionName::Shared(handle)));
     assert_eq!(store.find_session_name(&guests.user_key(), "s").await?, None);
     assert_eq!(store.find_session_name(user, "r").await?, session);
-    // The same label in another session: the newest is meant. A session's own label comes first.
+    // Of equal request labels, the newest counts. A session's own label comes first.
     let again = RunFixture::of("s2", "r")?;
     store.create(&again.key, &again.created_by("w", None)?).await?;
     assert_eq!(store.find_session_name(user, "r").await?, Some(again.spec.session_name()));

@@ -1,4 +1,4 @@
-//! A store keeps and ends the shares of sessions as these checks demand.
+//! Checks of adding, finding and ending the shares of sessions.
 
 use djinn_core::id::{ShareHandle, UserId};
 use djinn_core::status::RunStatus;
@@ -13,7 +13,7 @@ fn handle_of(nth: usize) -> FixtureResult<ShareHandle> {
     Ok(ShareHandle::new(format!("shr_{nth:032x}"))?)
 }
 
-/// A share of the session of a run, with Bob.
+/// Creates a share of the run's session with Bob.
 fn share_of(of: &RunFixture, nth: usize) -> FixtureResult<SessionShare> {
     Ok(SessionShare {
         handle: handle_of(nth)?,
@@ -33,8 +33,7 @@ async fn end_run(store: &impl Store, run: &RunFixture) -> Checked {
     Ok(())
 }
 
-/// A handle leads to its session, and the session to its handles; of another tenant, or of a session of
-/// the same label, there is none.
+/// A share is found by its handle and by its session, and not from other tenants, users or sessions.
 pub async fn a_share_is_found_by_its_handle_and_by_its_session(store: &impl Store) -> Checked {
     let ours = RunFixture::of("s", "r")?;
     let others = [
@@ -59,7 +58,7 @@ pub async fn a_share_is_found_by_its_handle_and_by_its_session(store: &impl Stor
     }
     let abroad = &others[1].key.tenant;
     assert_eq!(store.find_share(abroad, &first.handle).await?, None);
-    // What else a session is read for does not meet them.
+    // Shares do not appear in other reads of a session.
     assert_eq!(store.load_session(&ours.session_key()).await?.history.len(), 1);
     assert_eq!(store.list_turns(&ours.session_key(), None, 9).await?.items.len(), 1);
 
@@ -70,7 +69,7 @@ pub async fn a_share_is_found_by_its_handle_and_by_its_session(store: &impl Stor
     Ok(())
 }
 
-/// What nobody has asked in yet cannot be shared, nor what has begun anew since somebody wanted to.
+/// A session without a run cannot be shared, nor a session recreated since.
 pub async fn only_a_session_that_is_there_can_be_shared(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     assert_eq!(store.add_share(&share_of(&run, 1)?).await?, ShareResult::UnknownSession);
@@ -83,7 +82,7 @@ pub async fn only_a_session_that_is_there_can_be_shared(store: &impl Store) -> C
     Ok(())
 }
 
-/// A deleted session leaves no share.
+/// Deleting a session deletes its shares.
 pub async fn the_end_of_a_session_ends_its_shares(store: &impl Store) -> Checked {
     let (run, other) = (RunFixture::of("s", "r")?, RunFixture::of("s2", "r")?);
     let shares = [share_of(&run, 1)?, share_of(&run, 2)?, share_of(&other, 3)?];
@@ -103,7 +102,7 @@ pub async fn the_end_of_a_session_ends_its_shares(store: &impl Store) -> Checked
     Ok(())
 }
 
-/// There is an end to them.
+/// The number of shares of a session is limited.
 pub async fn a_session_has_a_hundred_shares_at_most(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     end_run(store, &run).await?;

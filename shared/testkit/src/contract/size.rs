@@ -1,9 +1,8 @@
-//! Things that are larger than an item of a store: a megabyte of each.
+//! Checks with values larger than an item of a store: a megabyte each.
 //!
-//! What is long by nature is kept whole, whatever it takes: records (see `journal`), mail, questions and
-//! answers. What is not is refused with an error that says that no later try is of use: metadata, leases,
-//! previews, names and descriptions. The rest cannot be too large: its texts are typed or cut before they
-//! come here, and its lists are bounded in number.
+//! Values that may be long are kept completely: records (see `journal`), mail, questions and answers. Other
+//! long values return a permanent error: metadata, leases, previews, names and descriptions. Further values
+//! cannot be too large: texts are typed or cut before, and lists are limited.
 
 use djinn_core::budget::Spending;
 use djinn_core::conversation::ChildReport;
@@ -40,7 +39,7 @@ fn product_file(name: &str, description: &str) -> FixtureResult<ProductFile> {
     })
 }
 
-/// Arguments of a call, with this text among them.
+/// Creates call arguments with this text.
 fn content_arguments(text: &str) -> Map<String, Value> {
     Map::from_iter([("content".to_owned(), text.into())])
 }
@@ -101,7 +100,7 @@ fn task_asks(text: &str) -> FixtureResult<ChildRequest> {
     })
 }
 
-/// Every kind of message, with this text wherever one has room for it.
+/// Creates mail of every kind, with this text in each text field.
 fn every_mail(text: &str) -> FixtureResult<Vec<Mail>> {
     let by = UserId::new("ann")?;
     let step = StepEdit { details: text.to_owned(), ..StepEdit::default() };
@@ -134,7 +133,7 @@ fn every_mail(text: &str) -> FixtureResult<Vec<Mail>> {
     ])
 }
 
-/// Whatever people and tasks tell a run reaches it; put twice it is there once, and the last one counts.
+/// Mail of any length is delivered; mail put twice is stored once, and the last version counts.
 pub async fn mail_of_any_length_is_read_as_it_was_put(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     let task = run.key.with_child(ChildId::for_step(1, 1));
@@ -159,7 +158,7 @@ pub async fn mail_of_any_length_is_read_as_it_was_put(store: &impl Store) -> Che
     Ok(())
 }
 
-/// A run's question and answer are what later runs and people see of it.
+/// Questions and answers of any length are kept for later runs and users.
 pub async fn what_was_asked_and_answered_has_any_length(store: &impl Store) -> Checked {
     let mut run = RunFixture::of("s", "r")?;
     run.spec.question = text_of(MEGABYTE);
@@ -178,7 +177,7 @@ pub async fn what_was_asked_and_answered_has_any_length(store: &impl Store) -> C
     Ok(())
 }
 
-/// Such an error is told from one that may pass, and nothing is written, nor is anything else in the way.
+/// A too large value returns a permanent error, writes nothing, and blocks nothing else.
 pub async fn what_is_too_large_is_refused_for_good_and_leaves_nothing(
     store: &impl Store,
 ) -> Checked {
@@ -199,7 +198,7 @@ pub async fn what_is_too_large_is_refused_for_good_and_leaves_nothing(
         djinn_runtime::port::file::NewFile { description: long.clone(), ..new_file("a.md")? };
     let pieces = [preview_piece(0, &long, 5)];
     let refused = [
-        // By a change.
+        // By an update.
         store.take_lease(&run.key, &long, now_ms, now_ms + 1).await.map(|_| ()),
         store.rename_session(&run.user_key(), &run.spec.session, &long).await.map(|_| ()),
         // By a put.
@@ -216,7 +215,7 @@ pub async fn what_is_too_large_is_refused_for_good_and_leaves_nothing(
     let listed = store.find_session(&run.user_key(), &run.spec.session).await?;
     assert!(listed.is_some_and(|session| session.title.len() < 200));
 
-    // What is not too large goes on.
+    // Values of normal size still succeed.
     let taken = store.take_lease(&run.key, "h", now_ms, now_ms + 1).await?;
     let lease = lease_of("h", now_ms + 1, 1);
     assert_eq!(

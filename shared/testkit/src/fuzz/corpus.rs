@@ -1,24 +1,24 @@
-//! The inputs that are kept in the repository.
+//! The inputs stored in the repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// All corpora, a folder each.
+/// The directory of all corpora, with a folder for each.
 const CORPORA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpora");
 
-/// The ending of files that hold an input a line.
+/// The extension of files with one input per line.
 const LINES: &str = "lines";
 
-/// An input, and the file that it is, or comes of.
+/// An input, with the name of its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FuzzInput {
-    /// The name of the file. What stands before the first hyphen says what kind of input it is.
+    /// The name of the file. The part before the first hyphen is the kind of input.
     pub name: String,
-    /// What the test is given.
+    /// The content for the test.
     pub bytes: Vec<u8>,
 }
 
-/// All inputs of a folder, in the order of their names.
+/// Returns all inputs of a folder, ordered by file name.
 pub(super) fn read_corpus(corpus: &str) -> Result<Vec<FuzzInput>, String> {
     let folder = Path::new(CORPORA).join(corpus);
     let say = |error: std::io::Error| format!("{} cannot be read: {error}", folder.display());
@@ -43,7 +43,7 @@ pub(super) fn read_corpus(corpus: &str) -> Result<Vec<FuzzInput>, String> {
     }
 }
 
-/// Writes an input into its folder. Says where.
+/// Writes an input into its folder, and returns the path.
 pub(super) fn keep_input(corpus: &str, input: &FuzzInput) -> Result<String, String> {
     let kind = input.name.split(['-', '.']).next().unwrap_or_default();
     let name = format!("{kind}-found-{:08x}", hash_bytes(&input.bytes));
@@ -53,7 +53,7 @@ pub(super) fn keep_input(corpus: &str, input: &FuzzInput) -> Result<String, Stri
     Ok(format!("tests/corpora/{corpus}/{name}"))
 }
 
-/// FNV-1a: the same for the same bytes in every build.
+/// Returns the FNV-1a hash, equal in every build.
 pub(super) fn hash_bytes(bytes: &[u8]) -> u32 {
     bytes
         .iter()

@@ -1,4 +1,4 @@
-//! Changes of an input: of a bit, a byte, a number, a part, by a word, by a part of another input.
+//! Random changes of an input: of a bit, a byte, a number or a part, with a word or a part of another input.
 
 use std::collections::VecDeque;
 
@@ -6,17 +6,17 @@ use fastrand::Rng;
 
 use super::corpus::FuzzInput;
 
-/// The most changes of an input at once.
+/// The maximum number of changes to an input at once.
 const MOST_CHANGES: usize = 6;
-/// How many changed inputs are remembered, to be changed once more.
+/// The maximum number of changed inputs kept for further changes.
 const REMEMBERED: usize = 200;
-/// Of how many inputs one is a change of a changed one.
+/// One of this many inputs is a further change of a changed input.
 const ONE_OF: usize = 3;
 
-/// Bytes that parsers look at.
+/// Bytes with a meaning for parsers.
 const SIGNS: &[u8] = b"<>&\"'=/\\:;@#?%[]{}(),.\n\r\t \0!-_+*`0aA\x7f\x80\xff\xc3\xe2\xf0";
 
-/// Changes inputs by chance; the same seed makes the same changes.
+/// A source of random changes; the same seed gives the same changes.
 pub(super) struct Mutator {
     rng: Rng,
     words: &'static [&'static str],
@@ -29,7 +29,7 @@ impl Mutator {
         Self { rng: Rng::with_seed(seed), words, max_bytes, remembered: VecDeque::new() }
     }
 
-    /// One of the inputs, or of those that it has changed before, with some changes.
+    /// Returns a changed copy of one of the inputs, or of an input changed before.
     pub(super) fn change_one(&mut self, corpus: &[FuzzInput]) -> FuzzInput {
         let is_again = !self.remembered.is_empty() && self.rng.usize(..ONE_OF) == 0;
         let chosen = match is_again {
@@ -91,7 +91,7 @@ impl Mutator {
         }
     }
 
-    /// A part that begins there: mostly a short one.
+    /// Returns a range from `start`, usually short.
     fn range_from(&mut self, start: usize, end: usize) -> std::ops::Range<usize> {
         let rest = end.saturating_sub(start);
         let most = if self.rng.bool() { rest.min(16) } else { rest };

@@ -1,4 +1,4 @@
-//! One process of a function: started, given invocations, frozen, killed.
+//! One process of a function: start, invocations, freezing and killing.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -20,47 +20,47 @@ pub(crate) use rustix::process::Signal;
 use super::function::Function;
 use super::{LambdaRegion, lock};
 
-/// How long a process may take until it asks for its first event.
+/// The maximum time between the start of a process and its first request for an event.
 const INIT_LIMIT: Duration = Duration::from_secs(10);
 
 /// An invocation that reached an environment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Invocation {
-    /// The function's name, by which it was invoked, is also that of its deployment.
+    /// The name of the invoked function.
     pub function: String,
-    /// The environment's process id is what a test kills, freezes or thaws it by.
+    /// The environment's process id, for killing, freezing and thawing.
     pub pid: u32,
-    /// What the function was given; null if that is no JSON.
+    /// The payload of the invocation, or null if invalid JSON.
     pub payload: Value,
-    /// When the event was handed over, Unix milliseconds.
+    /// The time at which the event was handed over, in Unix milliseconds.
     pub started_ms: i64,
-    /// What came of it; `None` while it is under way.
+    /// The result of the invocation; `None` while in progress.
     pub outcome: Option<InvocationOutcome>,
 }
 
-/// What came of an invocation.
+/// The result of an invocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvocationOutcome {
     /// The function responded and asked for its next event, without reporting an error.
     Responded,
     /// The function reported an error.
     Failed,
-    /// It was killed at its deadline.
+    /// The process was killed at its deadline.
     TimedOut,
-    /// Its process ended by itself, or was killed by a test.
+    /// The process exited, or was killed by a test.
     Died,
 }
 
-/// Where the bytes of a response go. Nothing is sent for an invocation that does not respond.
+/// The channel for the bytes of a response. Nothing is sent if the invocation does not respond.
 pub(crate) type ReplySender = mpsc::UnboundedSender<io::Result<Bytes>>;
 
-/// What an environment is to work on.
+/// The work for an environment.
 pub(crate) struct InvocationWork {
     pub(crate) payload: Bytes,
     pub(crate) reply: Option<ReplySender>,
 }
 
-/// An event as the Runtime API hands it to a process.
+/// An event, as sent to a process by the Runtime API.
 pub(crate) struct InvocationEvent {
     pub(crate) request: String,
     pub(crate) deadline_ms: i64,
@@ -68,15 +68,15 @@ pub(crate) struct InvocationEvent {
     pub(crate) payload: Bytes,
 }
 
-/// An environment as the Runtime API knows it.
+/// An environment, as used by the Runtime API.
 pub(crate) struct Environment {
     pid: u32,
-    /// A process that asks for its next event leaves here where it waits.
+    /// The channel on which a process waits for its next event.
     pub(crate) polls: mpsc::UnboundedSender<oneshot::Sender<InvocationEvent>>,
     pub(crate) current: Mutex<Option<CurrentInvocation>>,
 }
 
-/// The invocation that an environment works on.
+/// The invocation in progress of an environment.
 pub(crate) struct CurrentInvocation {
     pub(crate) request: String,
     pub(crate) reply: Option<ReplySender>,
@@ -97,12 +97,12 @@ impl Environment {
     }
 }
 
-/// An environment as whoever runs invocations in it holds it. Its process dies with it.
+/// An environment with its process, which is killed on drop.
 pub(crate) struct Process {
     pub(crate) environment: Arc<Environment>,
     child: Child,
     polls: mpsc::UnboundedReceiver<oneshot::Sender<InvocationEvent>>,
-    /// Where the process waits for its next event, once it has asked.
+    /// The channel for the process's next event, once requested.
     waiting: Option<oneshot::Sender<InvocationEvent>>,
 }
 
@@ -131,7 +131,7 @@ impl Process {
                 command.stdout(log.try_clone()?).stderr(log)
             }
         };
-        // Known before it can ask for anything.
+        // Registered before the process can send a request.
         let mut environments = lock(&region.environments);
         let child = command.spawn()?;
         let pid = child.id().unwrap_or_default();
@@ -143,7 +143,7 @@ impl Process {
         Ok(Self { environment, child, polls, waiting: None })
     }
 
-    /// Whether it can take another invocation.
+    /// Returns true if the process can take another invocation.
     pub(crate) fn is_alive(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
@@ -180,7 +180,7 @@ impl Process {
             started_ms,
             outcome: None,
         });
-        // If it is not taken, its process has ended, which is seen below.
+        // If sending fails, the process has ended, which is detected below.
         let _ = waiting.send(event);
         let outcome = self.wait_for_outcome(function.timeout).await;
         *lock(&self.environment.current) = None;
@@ -193,7 +193,7 @@ impl Process {
         outcome
     }
 
-    /// Where the process waits for its next event; `None` if it never will.
+    /// Waits for the process's next request for an event; `None` if the process ends or exceeds the limit.
     async fn wait_for_poll(&mut self) -> Option<oneshot::Sender<InvocationEvent>> {
         if let Some(waiting) = self.waiting.take() {
             return Some(waiting);
@@ -205,14 +205,14 @@ impl Process {
         }
     }
 
-    /// An invocation lasts until the process asks for the next event.
+    /// Waits for the end of an invocation: the process's request for the next event.
     async fn wait_for_outcome(&mut self, timeout: Duration) -> InvocationOutcome {
         tokio::select! {
             asked = self.polls.recv() => {
                 self.waiting = asked;
                 match lock(&self.environment.current).as_ref() {
                     Some(current) if current.has_failed => InvocationOutcome::Failed,
-                    // It asked again without a word.
+                    // The process asked again without a response.
                     Some(current) if current.reply.is_some() => InvocationOutcome::Failed,
                     Some(_) | None => InvocationOutcome::Responded,
                 }

@@ -1,4 +1,4 @@
-//! A function URL: an HTTP request becomes a v2 event, and the streamed response an HTTP response.
+//! A function URL: converts an HTTP request to a v2 event, and the streamed response to an HTTP response.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,13 +18,13 @@ use super::LambdaRegion;
 use super::function::ResponsePieces;
 use super::invoke_api::error_response;
 
-/// What stands between the prelude of a streamed response and its body.
+/// The bytes between the prelude and the body of a streamed response.
 const DELIMITER: [u8; 8] = [0; 8];
 
-/// The largest body of a request, as on Lambda.
+/// The maximum bytes of a request body, as on Lambda.
 const MAX_BODY: usize = 6 * 1024 * 1024;
 
-/// What a streamed response begins with.
+/// The beginning of a streamed response.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Prelude {
@@ -33,7 +33,7 @@ struct Prelude {
     headers: BTreeMap<String, HeaderValues>,
 }
 
-/// A header's value, or several.
+/// One or several values of a header.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum HeaderValues {
@@ -92,7 +92,7 @@ fn build_event(parts: &Parts, path: &str, body: &str) -> Value {
     })
 }
 
-/// The response whose prelude has come, with a body that streams; `None` if there is no prelude.
+/// Builds the response from its prelude, with a streaming body; `None` without a prelude.
 async fn build_response(mut pieces: ResponsePieces) -> Option<Response> {
     let mut begun: Vec<u8> = Vec::new();
     let end = loop {
@@ -105,7 +105,7 @@ async fn build_response(mut pieces: ResponsePieces) -> Option<Response> {
     let rest = begun.split_off(end + DELIMITER.len());
     begun.truncate(end);
     let prelude: Prelude = serde_json::from_slice(&begun).ok()?;
-    // An error breaks the connection off, so that a client does not take it for the end.
+    // An error closes the connection, so that the client does not see a regular end.
     let first = stream::iter([io::Result::Ok(Bytes::from(rest))]);
     let others = stream::unfold(pieces, async |mut pieces| {
         let piece = pieces.recv().await?;

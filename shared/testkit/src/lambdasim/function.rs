@@ -1,4 +1,4 @@
-//! A deployed function: its configuration, and its environments that are idle.
+//! A deployed function: its configuration, and its idle environments.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,32 +11,32 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use super::environment::{InvocationWork, Process, ReplySender};
 use super::{LambdaRegion, lock};
 
-/// A deployed function is one program, with the limits under which Lambda would run it.
+/// A deployed function: one program, with its limits on Lambda.
 #[derive(Debug, Clone)]
 pub struct Function {
-    /// Its name, which is how it is invoked.
+    /// The name of the function, for invocations.
     pub name: String,
-    /// The `bootstrap` is built already; every environment is a process of it.
+    /// The path of the built `bootstrap`; every environment is a process of it.
     pub binary: PathBuf,
-    /// Its environment variables; nothing else is inherited.
+    /// The environment variables; nothing else is inherited.
     pub variables: Vec<(String, String)>,
-    /// How long one invocation may take.
+    /// The timeout of one invocation.
     pub timeout: Duration,
-    /// How many environments work at once.
+    /// The maximum number of concurrent environments.
     pub concurrency: usize,
-    /// How often each asynchronous invocation comes: 1, or more for duplicates.
+    /// The number of deliveries of each asynchronous invocation: 1, or more for duplicates.
     pub copies: usize,
-    /// The file that everything it prints is added to.
+    /// The file to which all output is appended.
     pub log: Option<PathBuf>,
 }
 
-/// The pieces of a response as they come.
+/// The pieces of a response, in order of arrival.
 pub(crate) type ResponsePieces = mpsc::UnboundedReceiver<io::Result<Bytes>>;
 
 pub(crate) struct DeployedFunction {
     function: Function,
     room: Arc<Semaphore>,
-    /// The one used last is used next, as on Lambda.
+    /// Idle processes; the last one used is the next, as on Lambda.
     idle: Mutex<Vec<Process>>,
 }
 
@@ -46,7 +46,7 @@ impl DeployedFunction {
         Self { function, room, idle: Mutex::default() }
     }
 
-    /// Has an invocation come, now or when there is room, as often as it does.
+    /// Delivers an asynchronous invocation `copies` times, each as soon as there is room.
     pub(crate) fn invoke_later(self: &Arc<Self>, region: &Arc<LambdaRegion>, payload: &Bytes) {
         for _ in 0..self.function.copies {
             let (deployed, shared) = (Arc::clone(self), Arc::clone(region));
@@ -59,7 +59,7 @@ impl DeployedFunction {
         }
     }
 
-    /// Begins an invocation whose response somebody waits for; `None` when there is no room.
+    /// Starts a synchronous invocation; `None` without room.
     pub(crate) fn invoke(
         self: &Arc<Self>,
         region: &Arc<LambdaRegion>,

@@ -1,4 +1,4 @@
-//! The Invoke API, as an AWS SDK calls it.
+//! The Invoke API, for AWS SDKs.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(crate) async fn handle_invoke(
     }
 }
 
-/// All of a response; `None` if there is none, or it broke off.
+/// Returns a complete response; `None` if missing or incomplete.
 async fn collect_pieces(mut pieces: ResponsePieces) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     let mut any = false;

@@ -1,4 +1,4 @@
-//! The Runtime API: what a function's process asks for, and what it answers.
+//! The Runtime API for the processes of functions.
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use super::environment::{Environment, ReplySender, Signal};
 use super::{LambdaRegion, lock};
 
-/// What becomes of a process whose environment is not known: nothing.
+/// The status for a process with an unknown environment.
 const GONE: StatusCode = StatusCode::GONE;
 
 pub(crate) async fn next_invocation(
@@ -34,7 +34,7 @@ pub(crate) async fn next_invocation(
     (headers, event.payload).into_response()
 }
 
-/// Passes a response on piece by piece, buffered or streaming; it is answered when all of it is here.
+/// Forwards a response piece by piece, buffered or streaming; returns after the last piece.
 pub(crate) async fn post_response(
     State(region): State<Arc<LambdaRegion>>,
     Path((environment, request)): Path<(u64, String)>,
@@ -49,7 +49,7 @@ pub(crate) async fn post_response(
     while let Some(piece) = pieces.next().await {
         let broken = piece.is_err();
         if let Some(reply) = &reply {
-            // Whoever waited may have left: a function is not told, and goes on.
+            // The client may have disconnected: the function is not notified, and continues.
             let _ = reply.send(piece.map_err(io::Error::other));
         }
         if broken {
@@ -68,7 +68,7 @@ pub(crate) async fn post_error(
     environment.take_reply(&request, true).map_or_else(|status| status, |_| StatusCode::ACCEPTED)
 }
 
-/// A process that cannot start is not waited for.
+/// Kills a process that reports a failed start.
 pub(crate) async fn post_init_error(
     State(region): State<Arc<LambdaRegion>>,
     Path(environment): Path<u64>,
@@ -80,7 +80,7 @@ pub(crate) async fn post_init_error(
 }
 
 impl Environment {
-    /// Where the response to this request goes, if it is the one under way.
+    /// Returns the channel for the response to this request, if in progress.
     fn take_reply(&self, request: &str, failed: bool) -> Result<Option<ReplySender>, StatusCode> {
         let mut current = lock(&self.current);
         match current.as_mut().filter(|current| current.request == request) {

@@ -1,4 +1,4 @@
-//! What calls of tools came to.
+//! Samples of tool calls in memory.
 
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::call_history::CallSample;

@@ -1,4 +1,4 @@
-//! Lists of a user's own.
+//! The lists of a user's runs and sessions.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use djinn_runtime::port::{RunKey, SessionKey, StoreError, UserKey};
 use super::session::StoredTurn;
 use super::{MemoryStore, OpKind, State, check_item_size, from_json};
 
-/// Everything of one user.
+/// The stored lists of one user.
 #[derive(Default)]
 pub(super) struct StoredUser {
     sessions: BTreeMap<SessionId, SessionSummary>,
@@ -103,7 +103,7 @@ impl Catalog for MemoryStore {
 }
 
 impl State {
-    /// Puts a new run into its user's lists.
+    /// Adds a new run to its user's lists.
     pub(super) fn list_run(&mut self, key: &RunKey, new: &NewRun, asked: &RunSpec) {
         let (title, now_ms) = (run_title(&asked.question), new.record.at_ms);
         let owner = UserKey { tenant: key.tenant.clone(), user: asked.owner().clone() };
@@ -128,7 +128,7 @@ impl State {
         self.users.entry(UserKey::of(asked)).or_default().runs.insert(place, run);
     }
 
-    /// A session as its owner's list has it.
+    /// Returns the session's item in its owner's list.
     pub(super) fn listed_session(&self, key: &SessionKey) -> Option<&SessionSummary> {
         self.users.get(&key.owner_key())?.sessions.get(&key.session)
     }
@@ -187,7 +187,7 @@ impl State {
         Ok(page)
     }
 
-    /// The run that a session is still answering.
+    /// Returns the active run of a session.
     fn active_run(&self, key: &SessionKey) -> Option<(RunKey, RunMeta)> {
         let active = self.sessions.get(key)?.active.clone()?;
         let run = RunKey::new(key.tenant.clone(), active);
@@ -226,7 +226,7 @@ impl State {
         SessionDeletion::Done
     }
 
-    /// A run with its tasks, and where lists and labels name it.
+    /// Deletes a run with its children, list items and labels.
     fn forget_run(&mut self, key: &RunKey, place: &RunPosition) {
         if let Some(RunMeta { user, request, shared, session, .. }) = self.meta(key) {
             let user = UserKey { tenant: key.tenant.clone(), user };
@@ -255,7 +255,7 @@ fn ended_turn(place: &RunPosition, turn: &StoredTurn) -> SessionTurn {
     }
 }
 
-/// The first of these, and the place of the last of them if there are more.
+/// Returns the first items, and the place of the last item if there are more.
 fn page_of<T, P>(mut items: Vec<T>, limit: usize, place: impl Fn(&T) -> P) -> ListPage<T, P> {
     let more = items.len() > limit;
     items.truncate(limit);

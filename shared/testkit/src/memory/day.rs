@@ -1,4 +1,4 @@
-//! The store in memory changes the sums and holds of a user's day in one step.
+//! The daily totals and holds of users in memory, changed atomically.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use djinn_runtime::port::budget::{
 
 use super::{MemoryStore, OpKind, State};
 
-/// What a user's calls used up in a day, and what is reserved.
+/// The total of a user's day, and the current holds.
 #[derive(Default)]
 pub(super) struct StoredDay {
     tokens: i128,

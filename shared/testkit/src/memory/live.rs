@@ -1,4 +1,4 @@
-//! The live log: previews and early entries of runs at work.
+//! The live log: previews and early entries of active runs.
 
 use std::ops::Bound;
 
@@ -39,7 +39,7 @@ impl State {
         let found = self.runs.get(key).into_iter().flat_map(|run| run.live.range(after_it.clone()));
         let (mut pieces, mut position) = (Vec::new(), from.clone());
         let seen = match &mut self.chance {
-            // It is read with eventual consistency.
+            // Reads are eventually consistent.
             Some(chance) => chance.usize(0..=found.clone().count()),
             None => usize::MAX,
         };

@@ -1,4 +1,4 @@
-//! The ports, each operation one step on the state.
+//! The ports of the store; each operation is one step on the state.
 
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, RunId, SessionName};

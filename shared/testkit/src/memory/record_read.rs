@@ -1,23 +1,23 @@
-//! Which records were read, and by whom.
+//! The log of record reads, by process.
 
 use djinn_core::journal::Record;
 use djinn_runtime::port::RunKey;
 
 use super::MemoryStore;
 
-/// A record that a store returned to a reader.
+/// A record returned to a reader.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RecordRead {
-    /// The run whose journal was read.
+    /// The run of the journal.
     pub run: RunKey,
     /// The number of the record.
     pub number: u64,
-    /// The process that read it; 0 for whoever is none.
+    /// The reading process; 0 outside of processes.
     pub process: u64,
 }
 
 impl MemoryStore {
-    /// The records that were returned since the log was cleared, each as often as that.
+    /// Returns all record reads since the log was cleared, repeats included.
     #[must_use]
     pub fn record_reads(&self) -> Vec<RecordRead> {
         self.lock_faults().record_reads.clone()

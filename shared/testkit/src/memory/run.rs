@@ -19,13 +19,13 @@ use djinn_runtime::port::{RunKey, SessionKey, StoreError, UserKey};
 use super::session::StoredTurn;
 use super::{State, check_item_size, from_json, to_json};
 
-/// Everything of one run.
+/// The stored data of one run.
 #[derive(Default)]
 pub(super) struct StoredRun {
     meta: Option<StoredMeta>,
-    /// The records are JSON, by their numbers; the text of a lost one is empty.
+    /// The records as JSON, by number; a lost record has an empty text.
     pub(super) records: BTreeMap<u64, String>,
-    /// The messages are JSON, by the ids under which one replaces another.
+    /// The mail as JSON, by id.
     mail: BTreeMap<String, String>,
     watched_until_ms: i64,
     pub(super) live: BTreeMap<String, Vec<Live>>,
@@ -35,9 +35,9 @@ struct StoredMeta {
     meta: RunMeta,
     /// The write that created the run.
     write: WriteId,
-    /// Kept when the lease is released.
+    /// The epoch, kept when the lease is released.
     epoch: u64,
-    /// Whether the present lease was taken from one that was not released.
+    /// True if the current lease was taken after a lapse.
     lapsed: bool,
 }
 
@@ -82,7 +82,7 @@ impl State {
         Ok(CreateResult::Created)
     }
 
-    /// Why its user may not start a run, if that is so; one that may is counted.
+    /// Checks the limits on the user's runs. Counts the new run if admitted.
     fn check_admission(
         &mut self,
         key: &RunKey,

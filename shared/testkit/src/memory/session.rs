@@ -14,36 +14,36 @@ use djinn_runtime::port::{SessionKey, StoreError, UserKey};
 
 use super::{State, from_json};
 
-/// Files that a view shows.
+/// The maximum number of files in a session's view.
 const FILES: usize = 200;
 
-/// Everything of one session.
+/// The stored data of one session.
 #[derive(Default)]
 pub(super) struct StoredSession {
     pub(super) active: Option<RunId>,
-    /// Whether a run was ever started in it: one that only holds files has no label of its own.
+    /// True after the first run; a session with only files has no label.
     has_runs: bool,
-    /// Ended runs by their start.
+    /// The ended runs, ordered by start.
     pub(super) turns: BTreeMap<RunPosition, StoredTurn>,
-    /// The newest summary, and the run that made it.
+    /// The newest summary, and the place of its run.
     summary: Option<(RunPosition, SessionMemory)>,
     files: BTreeMap<FileName, StoredFile>,
     objects: BTreeMap<String, Vec<u8>>,
 }
 
 struct StoredFile {
-    /// The number of files that were written before.
+    /// The number of files written before.
     nth: u64,
     writer: UserId,
     file: ProductFile,
 }
 
-/// A turn is what a session keeps of a run that has ended or was abandoned.
+/// The stored turn of a run that has ended or was abandoned.
 pub(super) struct StoredTurn {
     pub(super) status: RunStatus,
     pub(super) request: RequestId,
     pub(super) user: UserId,
-    /// As JSON; none of a run whose journal could not be read.
+    /// The exchange as JSON; `None` if the journal was unreadable.
     pub(super) exchange: Option<String>,
 }
 

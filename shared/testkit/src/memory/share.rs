@@ -1,4 +1,4 @@
-//! The store in memory keeps the shares of sessions by tenant and handle.
+//! The shares of sessions in memory, by tenant and handle.
 
 use djinn_core::id::{ShareHandle, TenantId};
 use djinn_runtime::port::share::{MAX_SHARES, SessionShare, ShareResult, Shares};

@@ -8,26 +8,26 @@ use djinn_runtime::port::clock::Clock;
 use super::Sim;
 
 impl Sim {
-    /// Returns true if nothing brings the run back any more.
+    /// Returns true while an alarm or a timer is set.
     #[must_use]
     pub fn has_alarm(&self) -> bool {
         !self.host.lock_alarms().is_empty() || !self.host.lock_timers().is_empty()
     }
 
-    /// Lets the removal of an alarm take this long.
+    /// Delays the removal of alarms by this time.
     pub fn delay_alarm_removal(&self, takes: Duration) {
-        // Said twice, the first counts.
+        // Of two calls, the first counts.
         let _ = self.host.removal_takes.set(takes);
     }
 
-    /// Every alarm, and every timer that is due, invokes its run at once and stays set.
+    /// Fires all alarms and due timers: each invokes its run at once, and stays set.
     pub fn ring_alarms(&mut self) {
         let set: Vec<RunKey> = self.host.lock_alarms().iter().cloned().collect();
         set.into_iter().for_each(|key| self.invoke_run(key, 0, Duration::ZERO));
         self.ring_timers();
     }
 
-    /// Invokes every run whose timer has come, each once while nobody drives it.
+    /// Fires all due timers, without removing them.
     pub fn ring_timers(&mut self) {
         let now_ms = self.ports.clock.now_ms();
         let timers = self.host.lock_timers().clone();

@@ -23,19 +23,19 @@ use tokio::sync::oneshot;
 
 use super::{Sim, SimWorld};
 
-/// The frames one client was sent, each with the Unix milliseconds at which it came.
+/// The frames sent to one client, with times in Unix milliseconds.
 pub type FrameLog = Arc<Mutex<Vec<(i64, String)>>>;
 
-/// A protocol that clients speak.
+/// The factory for a client's protocol.
 pub type ProjectionFactory = fn(&UserQuestion, RunId) -> Box<dyn Projection>;
 
-/// The client speaks our own protocol, and its links begin with `http://sim`.
+/// Creates our own protocol, with links that begin with `http://sim`.
 #[must_use]
 pub fn native(question: &UserQuestion, _: RunId) -> Box<dyn Projection> {
     Box::new(NativeProjection::new(SessionLinks::new("http://sim", question.session.clone())))
 }
 
-/// The protocol of JoyAgent's UI.
+/// Creates the protocol of JoyAgent's UI.
 #[must_use]
 pub fn joyagent_ui(question: &UserQuestion, run: RunId) -> Box<dyn Projection> {
     let links = SessionLinks::new("http://sim", question.session.clone());
@@ -43,15 +43,15 @@ pub fn joyagent_ui(question: &UserQuestion, run: RunId) -> Box<dyn Projection> {
     Box::new(JoyAgentUi::new(translator))
 }
 
-/// A visit asks its question in a new invocation, also when the run exists already.
+/// A visit sends its question in a new invocation, even if the run exists.
 pub(super) struct Visit {
     pub(super) question: UserQuestion,
-    /// Up to where the client has the run from an earlier visit.
+    /// The cursor from an earlier visit.
     pub(super) cursor: Option<Cursor>,
-    /// How long it stays at most.
+    /// The maximum time of the visit.
     pub(super) stay: Option<Duration>,
     pub(super) frames: FrameLog,
-    /// Dropped when the client is there no longer.
+    /// Dropped when the client has left.
     pub(super) presence: Option<oneshot::Sender<()>>,
 }
 
@@ -60,7 +60,7 @@ impl Sim {
         let (process, ports, serving) = self.new_invocation(visit.question.run_key(), 0);
         let (speaks, buffer_size) = (self.projection, self.buffer_size);
         self.spawn_process(process, async move {
-            // A client that is refused says so by asking again.
+            // A rejected client simply retries.
             let _ = serve_visit(&ports, serving, visit, (speaks, buffer_size)).await;
         });
     }
@@ -93,7 +93,7 @@ async fn serve_visit(
     let reading = read_frames(ports, body, frames);
     let read = async {
         match stays {
-            // What it does not stay for goes nowhere; the invocation goes on.
+            // Frames after the client's stay are lost; the invocation continues.
             Some(stays) => drop(tokio::time::timeout(stays, reading).await),
             None => reading.await,
         }

@@ -1,5 +1,5 @@
-//! People who look at what a run asks, now and then and several at once, and answer as chance has it:
-//! late, twice, at the same time as others, or not for hours.
+//! People who visit a run several at once, and answer its requests at random: late, twice, concurrently, or
+//! after hours.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,25 +23,25 @@ use tokio::time::Instant;
 use super::{Sim, SimWorld};
 use crate::memory::MemoryStore;
 
-/// How long after bad weather a run that waits for people has come to rest: two rings of the alarm.
+/// The time after the faults until a run that waits for people is idle: two alarms.
 const RESTS_AFTER: Duration = Duration::from_secs(300);
 
-/// For how long nobody comes then.
+/// The quiet time without visits that follows.
 const QUIET: Duration = Duration::from_secs(3_600);
 
-/// How long they take to answer whatever is asked, when nothing goes wrong any more.
+/// The maximum time to answer all requests without faults.
 const PATIENCE: Duration = Duration::from_secs(900);
 
-/// People. Cloning shares them.
+/// People who answer requests. Clones share the state.
 #[derive(Clone)]
 pub struct Crowd(Arc<Mutex<CrowdState>>);
 
 struct CrowdState {
     rng: Rng,
     began: Instant,
-    /// When the first of them looks.
+    /// The time of the first visit.
     first_visit: Duration,
-    /// Seconds that one thinks at most.
+    /// The maximum thinking time in seconds.
     max_thinking_s: u64,
     weather: Duration,
     is_quiet: bool,
@@ -51,22 +51,22 @@ struct CrowdState {
     nth: u32,
 }
 
-/// What somebody said, and what they were told.
+/// A response of a person, and its result.
 #[derive(Debug, Clone)]
 pub struct CrowdResponse {
-    /// The answer is to this request, or to the whole group that the id names.
+    /// The request, or the group of requests named by the id.
     pub request: HumanRequestId,
-    /// The id of the answer stays the same when the person sends it twice.
+    /// The id of the response, equal for both if sent twice.
     pub id: String,
-    /// The person has a new user id for each answer.
+    /// The user id, new for each response.
     pub by: String,
-    /// The answer is drawn by chance from those that fit the request.
+    /// The response, drawn at random from those valid for the request.
     pub answer: HumanResponse,
-    /// What came of it.
+    /// The result of the submission.
     pub outcome: Result<ResponseStatus, Failure>,
 }
 
-/// How an answer is given.
+/// A response to submit.
 struct PlannedResponse {
     answer: HumanResponse,
     request: HumanRequestId,
@@ -78,13 +78,13 @@ struct PlannedResponse {
 }
 
 impl Crowd {
-    /// The people of a seed, who see weather that lasts so long, within a runtime whose time is paused.
+    /// Creates the people of a seed, with faults of duration `weather`, in a runtime with paused time.
     #[must_use]
     pub fn of(seed: u64, weather: Duration) -> Self {
         let mut rng = Rng::with_seed(seed ^ 0x0c20_4d00);
         let is_quiet = rng.bool();
         let first_visit = match is_quiet && rng.bool() {
-            // Nobody looks before it has been quiet.
+            // No person visits before the quiet time begins.
             true => weather + RESTS_AFTER,
             false => Duration::from_secs(rng.u64(0..60)),
         };
@@ -107,25 +107,25 @@ impl Crowd {
         Self(Arc::new(Mutex::new(state)))
     }
 
-    /// What they said, in the order in which they heard what came of it.
+    /// Returns the submitted responses, in the order of their results.
     #[must_use]
     pub fn given_responses(&self) -> Vec<CrowdResponse> {
         self.lock_state().responses.clone()
     }
 
-    /// How many operations a store was asked for in an hour in which the run waited for people alone;
-    /// `None` if it was not seen to.
+    /// Returns the number of store operations in an hour during which the run only waited for people. `None`
+    /// if not measured.
     #[must_use]
     pub fn quiet_operations(&self) -> Option<usize> {
         self.lock_state().quiet_operations
     }
 
-    /// How much longer than without them a run takes at most.
+    /// Returns the maximum additional time of a run with people.
     pub(super) fn extra_time(&self) -> Duration {
         RESTS_AFTER + QUIET + PATIENCE
     }
 
-    /// The first moment at which a client may come that would come at `at`.
+    /// Returns the time at which a visit planned for `at` may happen.
     pub(super) fn delay_visit(&self, at: Instant) -> Instant {
         let state = self.lock_state();
         let from = state.began + state.weather;
@@ -150,14 +150,14 @@ impl Crowd {
         });
     }
 
-    /// How long somebody who has looked thinks: whoever was first may have answered by then.
+    /// Draws the thinking time before a response: another person may be faster.
     fn draw_thinking_time(&self) -> Duration {
         let mut state = self.lock_state();
         let most = if state.is_good() { 3 } else { state.max_thinking_s };
         Duration::from_millis(state.rng.u64(0..most * 1_000))
     }
 
-    /// What somebody says to what is asked; `None` to leave it to others.
+    /// Draws the response to a request; `None` to leave the request to others.
     fn choose_response(&self, ask: &HumanRequest) -> Option<PlannedResponse> {
         let mut state = self.lock_state();
         if state.rng.u32(0..6) == 0 {
@@ -177,7 +177,7 @@ impl Crowd {
             _ => Some(ask.digest.clone()),
         };
         let goes_on = ask.subject.interrupt().is_some() && rng.u32(0..3) == 0;
-        // Somebody who has heard of nothing clicks once more.
+        // A person without a result clicks once more.
         let times = if rng.u32(0..4) == 0 { 2 } else { 1 };
         Some(PlannedResponse {
             answer,
@@ -192,7 +192,7 @@ impl Crowd {
 }
 
 impl CrowdState {
-    /// Whether the weather is good again.
+    /// Returns true after the end of the faults.
     fn is_good(&self) -> bool {
         self.began.elapsed() > self.weather
     }
@@ -220,7 +220,7 @@ fn choose_answer(rng: &mut Rng, ask: &HumanRequest, id: &str) -> HumanResponse {
     }
 }
 
-/// Other arguments: a plan's steps one after another, and else the answer's name.
+/// Returns changed arguments: a plan with steps in sequence, or the id of the response for other tools.
 fn modified_arguments(ask: &HumanRequest, id: &str) -> Option<Map<String, Value>> {
     let (_, tool, arguments) = ask.subject.call()?;
     if tool != PLANNING_TOOL {
@@ -234,7 +234,7 @@ fn modified_arguments(ask: &HumanRequest, id: &str) -> Option<Map<String, Value>
 }
 
 impl Sim {
-    /// People do what they do now. Returns when they are to be thought of again; never without any.
+    /// Lets people act now. Returns the time of their next action; `None` without people.
     pub(super) async fn let_people_act(&mut self, key: &RunKey) -> Option<Instant> {
         let crowd = self.crowd.clone()?;
         let (since, weather, comes, is_quiet) = {
@@ -260,31 +260,31 @@ impl Sim {
             drop(state);
             (0..people).for_each(|_| self.spawn_person(key, &crowd));
             let next = since + Duration::from_millis(again);
-            // Who would come when it is to be quiet, does not.
+            // A visit during the quiet time is skipped.
             if is_quiet && next >= weather && since < weather { weather } else { next }
         };
         let began = crowd.lock_state().began;
         Some(began + next)
     }
 
-    /// Whether a run waits for people, for ever, and nothing brings it back.
+    /// Returns true if a run waits for people without any timer.
     async fn is_parked(&self, key: &RunKey) -> bool {
         let store = MemoryStore::clone(&self.ports.store);
         let Ok(Some(meta)) = store.find_meta(key).await else { return false };
         meta.status == RunStatus::Paused && self.host.lock_timers().is_empty()
     }
 
-    /// What the store was asked for, and what was done besides.
+    /// Returns the number of store operations and points so far.
     fn operation_count(&self) -> usize {
         self.ports.store.log().len() + self.points.point_names().len()
     }
 
-    /// Looks and answers what there is, in a process of its own.
+    /// Lets a person read the requests and respond, in a new process.
     fn spawn_person(&mut self, key: &RunKey, crowd: &Crowd) {
         let (process, ports, serving) = self.new_invocation(key.clone(), 0);
         let crowd = crowd.clone();
         self.spawn_process(process, async move {
-            // Who cannot look looks again.
+            // A person who cannot read the requests tries again later.
             let Ok(mut run) = LoadedRun::load(&ports, &serving.key).await else { return };
             let Ok(asks) = list_requests(&ports, &mut run).await else { return };
             ports.clock.sleep(crowd.draw_thinking_time()).await;
@@ -320,14 +320,14 @@ async fn send_response(ports: &SimWorld, key: &RunKey, crowd: &Crowd, saying: Pl
     }
 }
 
-/// The run's own user says `continue`, if something is still interrupted.
+/// Sends `continue` as the run's user, if work is still interrupted.
 async fn send_continue(ports: &SimWorld, key: &RunKey, id: String) {
     let Ok(mut run) = LoadedRun::load(ports, key).await else { return };
     let asks = list_requests(ports, &mut run).await.unwrap_or_default();
     if asks.iter().any(|ask| ask.subject.interrupt().is_some())
         && let Ok(by) = UserId::new("u")
     {
-        // Who heard of nothing looks again.
+        // A person without a result tries again later.
         let said = UserMessage { id, by, text: "continue".to_owned() };
         let _ = send_message(ports, &mut run, said).await;
     }

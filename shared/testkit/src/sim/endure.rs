@@ -1,4 +1,4 @@
-//! A run in bad weather, to the end of everything.
+//! A run with faults, until everything has ended.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -16,20 +16,20 @@ use crate::clock::PausedClock;
 use crate::memory::StoreFault;
 use crate::point::Fate;
 
-/// How long after the weather is good again everything has come to its end: two rings of the alarm,
-/// the second of which finds what the first could not see yet, and the work that was left.
+/// The maximum time from the end of faults to the end of all work. This covers two alarms, the second for
+/// work the first could not see, and the remaining work.
 const GOOD_WEATHER: Duration = Duration::from_secs(420);
 
-/// One client, which comes back until it has seen the end.
+/// One client, which returns until it has received the end.
 #[derive(Default)]
 struct ClientVisits {
-    /// Broken when it is there no longer.
+    /// The channel closes when the client has left.
     presence: Option<oneshot::Receiver<()>>,
     has_posted: bool,
 }
 
 impl ClientVisits {
-    /// Returns when the client, which is there, has left.
+    /// Waits until the present client has left.
     async fn wait_until_left(&mut self) {
         match &mut self.presence {
             Some(there) => drop(there.await),
@@ -40,12 +40,12 @@ impl ClientVisits {
 }
 
 impl Sim {
-    /// Lets a run be asked for in this weather, by one client that may leave and comes back where it
-    /// was. Returns when the run has ended, the client has seen it, nothing brings the run back and
-    /// nothing is alive. Stands in the points of this simulation: make those with [`Chaos::draw_fate`].
+    /// Runs a question with faults, from one client that may leave and resume. Returns after the run has
+    /// ended, the client has received the end, and no alarm or invocation is left. Create the points of this
+    /// simulation with [`Chaos::draw_fate`].
     ///
     /// # Errors
-    /// What has not come to its end some minutes after the weather became good.
+    /// Returns a message about work not ended some minutes after the last fault.
     pub async fn endure_chaos(
         &mut self,
         question: &UserQuestion,
@@ -104,7 +104,7 @@ impl Sim {
         }
     }
 
-    /// Puts the weather between the processes and everything else.
+    /// Installs the faults between processes and services.
     fn expose_to(&mut self, chaos: &Chaos) {
         self.ports.store.leave_to_chance(chaos.seed());
         self.ports.clock = Arc::new(PausedClock::new().with_jitter(chaos.seed()));
@@ -129,7 +129,7 @@ impl Sim {
                 points.pass(format!("before {op}")).await;
                 match points.reach(format!("after {op}")) {
                     Fate::Passes => fault,
-                    // What is refused is refused, whoever hears of it.
+                    // A rejected operation stays rejected, even if the caller is dead.
                     Fate::Dies | Fate::Freezes(_) if fault == StoreFault::NotDone => fault,
                     Fate::Dies => StoreFault::Silent,
                     Fate::Freezes(lasts) => StoreFault::Late(lasts),
@@ -138,7 +138,7 @@ impl Sim {
         });
     }
 
-    /// The client comes, for the first time or again.
+    /// Starts the first or the next visit of the client.
     fn start_next_visit(
         &mut self,
         question: &UserQuestion,
@@ -163,19 +163,19 @@ impl Sim {
         self.spawn_visit(Visit { question, cursor, stay: stays, frames, presence: there });
     }
 
-    /// Somebody stops the run, through a route in a process of its own.
+    /// Stops the run, through a route in a new process.
     fn stop_run(&mut self, question: &UserQuestion) {
         self.points.add_note("somebody stops the run");
         let (process, ports, serving) = self.new_invocation(question.run_key(), 0);
         let user = question.user.clone();
         self.spawn_process(process, async move {
             let Ok(mut run) = LoadedRun::load(&ports, &serving.key).await else { return };
-            // A stop that is refused is not tried again.
+            // A rejected stop is not retried.
             let _ = request_stop(&ports, &mut run, user).await;
         });
     }
 
-    /// When a client comes that would at this moment.
+    /// Returns the time at which a visit planned for `at` may happen.
     fn delay_visit(&self, at: Instant) -> Instant {
         self.crowd.as_ref().map_or(at, |crowd| crowd.delay_visit(at))
     }
@@ -188,7 +188,7 @@ impl Sim {
     }
 }
 
-/// Where the last frame that names a place says that it is.
+/// Returns the cursor of the last frame that has one.
 fn last_cursor(frames: &FrameLog) -> Option<Cursor> {
     let frames = frames.lock().unwrap_or_else(PoisonError::into_inner);
     let ids = frames.iter().rev().filter_map(|(_, frame)| frame.strip_prefix("id: "));

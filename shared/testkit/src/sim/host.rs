@@ -1,4 +1,4 @@
-//! Kicks and alarms, as the simulation's host gets them.
+//! Kicks and alarms in the simulation's host.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -12,7 +12,7 @@ use crate::chaos::Chaos;
 use crate::memory::StoreFault;
 use crate::point::Points;
 
-/// The host keeps alarms and timers for all its clones and sends kicks to the simulation.
+/// A host that keeps alarms and timers for all clones, and sends kicks to the simulation.
 #[derive(Clone)]
 pub struct SimHost {
     pub(super) kicks: mpsc::UnboundedSender<(RunKey, u32)>,
@@ -30,7 +30,7 @@ impl SimHost {
         Self { kicks, alarms, timers, removal_takes, chaos: None, points }
     }
 
-    /// The same host, as a process sees it.
+    /// Returns the same host, for the calls of a process.
     pub(super) fn of(&self, process: u64) -> Self {
         Self { points: self.points.of(process), ..self.clone() }
     }
@@ -43,7 +43,7 @@ impl SimHost {
         self.timers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something, in whatever weather there is.
+    /// Performs an action with the faults of the simulation.
     async fn act_with_faults(
         &self,
         name: String,
@@ -67,7 +67,7 @@ impl Invoker for SimHost {
     async fn kick_run(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
         let name = if key.is_root() { "kick".to_owned() } else { format!("{} kick", key.path) };
         self.act_with_faults(name, || {
-            // The simulation is over: nobody is invoked any more.
+            // After the simulation no run is invoked.
             let _ = self.kicks.send((key.clone(), hops));
         })
         .await

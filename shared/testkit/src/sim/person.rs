@@ -1,4 +1,4 @@
-//! A person who looks now and then at what a run asks, and answers.
+//! A person who regularly reads a run's requests and responds.
 
 use djinn_core::human::{HumanRequest, HumanResponse, ResponseRecord};
 use djinn_core::id::UserId;
@@ -8,8 +8,8 @@ use djinn_runtime::serve::{LoadedRun, list_requests, submit_response};
 use super::Sim;
 
 impl Sim {
-    /// Answers all that is asked, each by a process of its own: what is not taken up is answered at the
-    /// next look.
+    /// Responds to all pending requests, each in a new process. A response that is lost is repeated on the
+    /// next visit.
     pub(super) async fn answer_all(&mut self, key: &RunKey) {
         let Some(person) = self.person else { return };
         let Ok(mut run) = LoadedRun::load(&self.ports, key).await else { return };
@@ -19,7 +19,7 @@ impl Sim {
         }
     }
 
-    /// The user `u` gives this answer in a new process, and does not hear if it is refused.
+    /// Submits a response of the user `u` in a new process, and ignores errors.
     pub fn send_answer(&mut self, key: &RunKey, ask: &HumanRequest, answer: HumanResponse) {
         let (process, ports, serving) = self.new_invocation(key.clone(), 0);
         let answered = ResponseRecord {
@@ -33,7 +33,7 @@ impl Sim {
         };
         self.spawn_process(process, async move {
             let Ok(mut run) = LoadedRun::load(&ports, &serving.key).await else { return };
-            // Whoever was late looks again.
+            // A late response is ignored; the person visits again.
             let _ = submit_response(&ports, &mut run, answered).await;
         });
     }
