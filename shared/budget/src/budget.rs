@@ -31,12 +31,12 @@ impl Default for Budget {
     }
 }
 
-/// Records of before there was a bound of tool calls hold none.
+/// Returns the limit for records from before the limit of tool calls.
 fn unlimited_calls() -> u32 {
     u32::MAX
 }
 
-/// Records of before there was a token budget hold none.
+/// Returns the limit for records from before the token budget.
 fn default_tokens() -> u64 {
     50_000_000
 }

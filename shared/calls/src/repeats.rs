@@ -23,7 +23,7 @@ pub struct RepeatDetector {
 pub enum Repetition {
     /// The turn repeats no earlier result.
     None,
-    /// The model is to be told, once.
+    /// The model must receive a hint, once.
     Hint,
     /// The model repeats calls of this tool despite the hint.
     Persists(String),

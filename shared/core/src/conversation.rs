@@ -38,7 +38,7 @@ impl Exchange {
 /// call has a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
-    /// The id of the reply; the ids of its calls begin with it.
+    /// The id of the reply, and the prefix of the call ids.
     pub message: MessageId,
     /// The text of the reply; empty if the reply only calls tools.
     pub text: String,
@@ -52,7 +52,7 @@ pub struct Turn {
 /// A text of the loop to its model between two turns. The words come from `prompts/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Nudge {
-    /// The reply was cut off at the output limit: go on.
+    /// The reply was cut off at the output limit: continue.
     CutOff,
     /// The reply held neither text nor calls: say something.
     Empty,
@@ -60,7 +60,7 @@ pub enum Nudge {
     NoPlan,
     /// The answer does not match the format in the agent's file, for this reason. The model must correct it.
     BadAnswer(String),
-    /// A call has brought the same result too often: do something else, or the work ends.
+    /// A call has had the same result too often: do something else, or the work ends.
     Repeated,
 }
 
@@ -128,7 +128,7 @@ pub enum ConversationItem {
     Nudge(Nudge),
     /// A user's message while the run was at work.
     UserMessage(String),
-    /// A person changed the plan while the planner did not have the word.
+    /// A user changed the plan between two planner turns.
     PlanEdited(Box<PlanChange>),
     /// The reports of a round of tasks, in the plan's order, and the plan after the round.
     Round {

@@ -12,11 +12,11 @@ use crate::tool::{EffectClass, ToolCall, ToolPolicy};
 /// An action that is due until an input answers or cancels it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Ask a model for a message. Answered by `ModelReplied` or `ModelFailed`.
+    /// Calls a model for a message. Answered by `ModelReplied` or `ModelFailed`.
     CallModel(ModelCall),
-    /// Run a tool. Answered by `ToolReturned`.
+    /// Calls a tool. Answered by `ToolReturned`.
     RunTool(ToolInvocation),
-    /// Tell the run when a moment has come. Answered by `LimitReached`.
+    /// Waits for a time. Answered by `LimitReached`.
     Wait {
         /// The limit that ends the wait.
         limit: Limit,
@@ -209,7 +209,7 @@ pub enum EffectId {
 }
 
 impl Effect {
-    /// The effect's name: unique among everything a run ever owes.
+    /// Returns the id of the effect, unique among all effects of a run.
     #[must_use]
     pub fn id(&self) -> EffectId {
         match self {
@@ -252,7 +252,7 @@ impl Effect {
 }
 
 impl EffectId {
-    /// The effect after so many interrupts.
+    /// Returns the id of the effect after `round` interrupts.
     #[must_use]
     pub fn after_interrupts(self, round: u32) -> Self {
         if round == 0 { self } else { Self::Repeated(Box::new(self), round) }

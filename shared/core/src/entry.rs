@@ -116,7 +116,7 @@ pub enum Event {
         /// The tokens and money of the message, including failed attempts without a record.
         usage: Usage,
     },
-    /// The model asks for a tool.
+    /// The model requested a tool call.
     #[serde(rename = "call.requested")]
     CallRequested {
         /// The id of the call; `call.completed` refers to it.
@@ -128,7 +128,7 @@ pub enum Event {
         /// True if clients may show the tool's raw result to the user.
         visible: bool,
     },
-    /// A call was answered.
+    /// A call has a result.
     #[serde(rename = "call.completed")]
     CallCompleted {
         /// The id of the call, as in its `call.requested`.
@@ -198,7 +198,7 @@ pub enum Event {
         /// The id of the child, as in its `child.started`.
         #[serde(alias = "task")]
         child: ChildId,
-        /// How: `finished`, `failed` or `stopped`.
+        /// The final status: `finished`, `failed` or `stopped`.
         status: RunStatus,
         /// The text of the result.
         text: String,
@@ -233,7 +233,7 @@ pub enum Event {
         risk: Risk,
         /// The estimated cost of all requests together.
         estimate: Estimate,
-        /// The requests of this group, each answered by itself or all at once.
+        /// The requests of this group. Users respond to each request or to the whole group.
         requests: Vec<HumanRequest>,
     },
     /// A human request was resolved.

@@ -109,7 +109,7 @@ pub enum HumanResponse {
     },
     /// Do not make the call; the model is informed.
     Skip,
-    /// The run is to stop.
+    /// Stop the run.
     Stop,
     /// Do not make the call; the model reads this text instead of a result.
     Say {

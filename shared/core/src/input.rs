@@ -26,7 +26,7 @@ pub use human::{ChildRequest, InterruptTarget, PlanEdit, UserMessage};
 pub use model_changed::ModelChanged;
 pub use run_spec::RunSpec;
 
-/// Something a run is told.
+/// An input of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "input")]
 pub enum Input {
@@ -79,7 +79,7 @@ pub enum Input {
         /// The number of the failed attempt, from 1.
         attempt: u32,
     },
-    /// A tool call came to an end.
+    /// A tool call has a result.
     #[serde(rename = "tool.returned")]
     ToolReturned {
         /// The id of the due call.
@@ -97,7 +97,7 @@ pub enum Input {
         /// The file as it was stored.
         file: ProductFile,
     },
-    /// Somebody asked the run to stop.
+    /// A user stopped the run.
     #[serde(rename = "stop.requested")]
     StopRequested {
         /// The user who requested the stop.
@@ -126,7 +126,7 @@ pub enum Input {
     /// A user responded to a human request.
     #[serde(rename = "human.responded")]
     HumanResponded(Box<ResponseRecord>),
-    /// Nobody answered in time.
+    /// A human request expired without a response.
     #[serde(rename = "human.expired")]
     HumanRequestExpired {
         /// The request without a response in time.
@@ -135,7 +135,7 @@ pub enum Input {
     /// A user wrote a message to the run at work.
     #[serde(rename = "user_message.added")]
     UserMessageAdded(Box<UserMessage>),
-    /// A person changed the plan.
+    /// A user changed the plan.
     #[serde(rename = "plan.edited")]
     PlanEdited(Box<PlanEdit>),
     /// A child has human requests, or waits for their responses.
@@ -147,7 +147,7 @@ pub enum Input {
         /// The version of the plan.
         version: u32,
     },
-    /// The answer was kept as a file, or could not be.
+    /// The answer was written to a file, or could not be written.
     #[serde(rename = "answer.saved")]
     AnswerSaved {
         /// The file; `None` if it could not be written.

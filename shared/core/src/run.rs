@@ -82,7 +82,7 @@ pub struct Run {
     concerns: Concerns,
     /// True if text that none of the run's agents read has tainted the run.
     tainted: bool,
-    /// True if a provider was waited for beyond an invocation.
+    /// True if the run ever waited for a provider for longer than an invocation.
     has_delayed: bool,
     /// The finish reason of the newest reply with text.
     last_finish: FinishReason,
@@ -142,7 +142,7 @@ impl Run {
         Some(events.into_iter().map(entry).collect())
     }
 
-    /// Everything the run owes now, in a stable order.
+    /// Returns all due effects, in a stable order.
     #[must_use]
     pub fn due(&self) -> Vec<Effect> {
         let beside = self.concerns.due();

@@ -101,9 +101,9 @@ impl SummaryPolicy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlanSettings {
-    /// Steps of a plan, 1-1 000, default 100.
+    /// Maximum steps of a plan, 1-1 000, default 100.
     pub max_steps: u32,
-    /// Tasks at work at once, 1-1 000, default 10; the others wait in the run's state.
+    /// Maximum tasks at work at the same time, 1-1 000, default 10; other tasks wait.
     pub max_parallel_tasks: u32,
     /// Maximum rounds of tasks, 1-100, default 40. At the limit, the run sums up its results.
     pub max_rounds: u32,

@@ -16,41 +16,41 @@ pub type EntryId = Scoped<EntryName>;
 /// The name of an entry in its run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EntryName {
-    /// A run or a task begins.
+    /// The start of a run or a task.
     Start,
-    /// A run or a task has ended.
+    /// The end of a run or a task.
     End,
     /// The end of a task's step.
     Step,
-    /// Another driver took over, with a lease of this epoch.
+    /// A take-over by another driver, with a lease of this epoch.
     Resumed(u64),
-    /// A user added a file, by the message of this id.
+    /// A file that a user added, by the message with this id.
     File(String),
-    /// A user said something, by the message of this id.
+    /// A user message with this id.
     UserMessage(String),
-    /// A user changed the plan, by the change of this id.
+    /// A user's change of the plan with this id.
     PlanEdit(String),
-    /// A message is complete.
+    /// A complete message.
     Message(MessageName),
-    /// So many attempts at a message have failed.
+    /// A failed attempt at a message, by the number of failures.
     Reset(MessageName, u32),
-    /// Another model writes a message, for so many times.
+    /// A change of a message's model, by the number of changes.
     ModelChange(MessageName, u32),
-    /// A message is waited for, for so many times.
+    /// A delay of a message, by the number of failures.
     Delay(MessageName, u32),
-    /// The reply of a turn changed the plan.
+    /// A change of the plan by a turn's reply.
     MessagePlan(MessageName),
-    /// A call is asked for.
+    /// A requested call.
     Call(CallName),
-    /// A call was answered.
+    /// The result of a call.
     CallResult(CallName),
-    /// A person's answer about a call changed the plan.
+    /// A change of the plan by a response about a call.
     CallPlan(CallName),
-    /// People are asked something.
+    /// A human request.
     Requested(RequestName),
     /// The resolution of a human request.
     Resolved(RequestName),
-    /// A person's answer about this step changed the plan.
+    /// A change of the plan by a response about this step.
     StepPlan(StepId),
 }
 

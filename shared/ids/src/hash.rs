@@ -14,7 +14,7 @@ pub fn encode_hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The SHA-256 of some bytes, as 64 hexadecimal digits: how contents are named and compared.
+/// Computes the SHA-256 of bytes as 64 hexadecimal digits, the name of a content.
 #[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
     encode_hex(&Sha256::digest(bytes))

@@ -17,7 +17,7 @@ pub type HumanRequestId = Scoped<RequestName>;
 pub enum RequestName {
     /// A budget extension; offers are counted from 1.
     Budget(u32),
-    /// All offers of more budget.
+    /// The group of all budget extensions.
     Budgets,
     /// A review of a task's result.
     Result,

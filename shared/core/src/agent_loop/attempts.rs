@@ -77,7 +77,7 @@ impl Attempts {
         }
     }
 
-    /// Records failed attempts and returns whether the call may be made again.
+    /// Records failed attempts. Returns true if the call may be repeated.
     pub(crate) fn record_failures(&mut self, failed: &AttemptFailed) -> bool {
         self.failures += 1;
         let counted = failed.failed_attempts.saturating_sub(u32::from(failed.process_stalled));
@@ -113,7 +113,7 @@ impl Attempts {
         self.failing_since_ms = None;
     }
 
-    /// A driver died. Whether the call may be made again.
+    /// Counts a crash. Returns true if the call may be repeated.
     pub(crate) fn record_crash(&mut self) -> bool {
         self.crashes += 1;
         self.crash_count() < MAX_CRASHES

@@ -1,4 +1,4 @@
-//! How an answer came.
+//! The channel of a response.
 
 use serde::{Deserialize, Serialize};
 

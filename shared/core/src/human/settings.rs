@@ -16,7 +16,7 @@ use crate::tool::Risk;
 pub struct HumanSettings {
     /// True if risk, cost and the lists below cause requests (default false).
     pub enabled: bool,
-    /// Seconds until nobody's answer is the default, 1-31 536 000, default 300; 0 waits for ever.
+    /// Timeout of a request in seconds, 1-31 536 000, default 300; 0 disables the timeout.
     pub timeout_s: u64,
     /// The response at the timeout, default `skip`.
     pub on_timeout: TimeoutAction,

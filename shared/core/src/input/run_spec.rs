@@ -1,4 +1,4 @@
-//! The first thing a run is told.
+//! The first input of a run.
 
 use djinn_text::file_names::find_text_files;
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ pub struct RunSpec {
     pub body_hash: String,
     /// The question as the user wrote it; a task receives the question of its run.
     pub question: String,
-    /// The form the answer should take.
+    /// The requested form of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_style: Option<OutputStyle>,
     /// The names of request fields without effect.

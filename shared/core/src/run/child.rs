@@ -115,7 +115,7 @@ impl ChildContext<'_> {
             spec.history = self.conversation.history.clone();
             spec.history_tokens = tokens_of_history(&spec.history);
         }
-        // Clients were told at the root's start.
+        // Clients received this at the root's start.
         spec.warnings = Vec::new();
         spec.files = self.files;
         spec.child = Some(child);

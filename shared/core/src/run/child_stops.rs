@@ -12,7 +12,7 @@ pub(super) struct ChildStops {
 }
 
 impl ChildStops {
-    /// Nobody waits for these any more.
+    /// Adds children whose run no longer waits for them.
     pub(super) fn add(&mut self, children: Vec<ChildId>) {
         self.undelivered.extend(children);
     }

@@ -103,18 +103,18 @@ impl Compaction {
         true
     }
 
-    /// The call came to nothing. The next request is shortened instead.
+    /// Gives the call up. The next request is shortened instead.
     fn give_up(&mut self) {
         self.failures += 1;
         self.open = None;
     }
 
-    /// Nobody waits for the call any more.
+    /// Withdraws the call.
     pub(super) fn close(&mut self) {
         self.open = None;
     }
 
-    /// A request to this model was so large.
+    /// Records the size of a request to this model.
     pub(super) fn record_window(&mut self, window: Option<&WindowUsage>, by: ModelChoice) {
         let Some(WindowUsage { tokens, limit, .. }) = window else { return };
         self.tokens = *tokens;

@@ -54,7 +54,7 @@ impl Concerns {
         self.iter_mut().for_each(|concern| concern.on_resumed(ran));
     }
 
-    /// The work has ended.
+    /// Ends all concerns with the work.
     pub(super) fn close(&mut self) {
         self.iter_mut().for_each(Concern::close);
     }

@@ -16,7 +16,7 @@ use crate::id::{EntryId, EntryName, MessageId};
 use crate::input::{AttemptFailed, Input, ModelChanged, ModelReplied, RunSpec};
 use crate::settings::Role;
 
-/// The most bytes of a role's name: about 13 characters in Chinese, and 40 in English.
+/// Maximum bytes of a role's name: about 13 characters in Chinese, and 40 in English.
 const MAX_ROLE_NAME: usize = 40;
 
 /// Maximum tools with a role.

@@ -39,7 +39,7 @@ pub(super) struct HumanRequests {
 }
 
 impl HumanRequests {
-    /// Nothing was asked yet, by a child or by a run of a user's.
+    /// Creates the state of a child or of a user's run without requests.
     pub(super) fn new(is_child: bool) -> Self {
         Self {
             is_child,
@@ -53,7 +53,7 @@ impl HumanRequests {
         }
     }
 
-    /// Nobody waits for an answer any more.
+    /// Withdraws all open requests.
     pub(super) fn close(&mut self) {
         self.pending.clear();
         self.children.close();

@@ -152,7 +152,7 @@ impl Ledger {
         })
     }
 
-    /// Takes a person's answer to an offer. Whether the run was given more.
+    /// Processes the response to an offer. Returns true if the run received a top-up.
     pub(super) fn resolve_offer(
         &mut self,
         request: &HumanRequestId,

@@ -99,7 +99,7 @@ impl PlanSolve {
         }
     }
 
-    /// Tasks while there are some; else the planner's next turn.
+    /// Returns the due effects: the tasks or, without tasks, the planner's next turn.
     pub(super) fn due(&self) -> Vec<Effect> {
         if self.tasks.is_empty() {
             return self.planner.due();
@@ -223,7 +223,7 @@ impl PlanSolve {
         AbandonedWork { events, items, running: at_work }
     }
 
-    /// Processes the end of a task. `None` if no step waits for it.
+    /// Processes the end of a task. `None` if no step waits for the task.
     pub(super) fn on_child_ended(
         &mut self,
         ended: &ChildEnded,

@@ -66,7 +66,7 @@ impl PendingMessages {
         }
     }
 
-    /// A person wrote this into the plan.
+    /// Adds a text that a user wrote into the plan.
     pub(super) fn add_plan_text(&mut self, text: &str) {
         if !text.is_empty() {
             self.plan_texts.insert(text.to_owned());

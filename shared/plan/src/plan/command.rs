@@ -12,7 +12,7 @@ pub const PLANNING_TOOL: &str = "planning";
 /// A command of the planner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanCommand {
-    /// A plan is to be made of these steps.
+    /// Create a plan with these steps.
     Create {
         /// The purpose of the plan.
         title: String,

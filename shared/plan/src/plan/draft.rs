@@ -39,7 +39,7 @@ impl StepDraft {
     }
 }
 
-/// A step of the list in the planner's words.
+/// A step of the planner's list before parsing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StepText {
     /// The stage, if the planner wrote it separately.
@@ -69,7 +69,7 @@ struct DraftLine {
 
 /// Parses a list of steps.
 ///
-/// For each line, `depends_on` holds the numbers (from 1) of the lines before it. Without `depends_on`,
+/// For each line, `depends_on` holds the numbers (from 1) of its dependencies. Without `depends_on`,
 /// numbered lines (`执行顺序N.`) depend on the lines with the next lower number. Lines without a number then
 /// depend on the previous line. `<sep>` splits a line into parts that run at once.
 ///

@@ -19,7 +19,7 @@ pub enum PlanError {
         /// The maximum number of steps.
         cap: usize,
     },
-    /// A step is too long.
+    /// A step that is too long.
     #[error("step {number} is longer than {MAX_STEP} bytes")]
     TooLong {
         /// The number of the step in the list, from 1.
@@ -41,7 +41,7 @@ pub enum PlanError {
         /// Their numbers in the list, from 1.
         steps: Vec<usize>,
     },
-    /// The plan has no such step.
+    /// A step that the plan does not have.
     #[error("there is no step {asked}; there are {}", join_items(.known))]
     UnknownStep {
         /// The requested step as the planner wrote it.
@@ -49,7 +49,7 @@ pub enum PlanError {
         /// The steps there are.
         known: Vec<StepId>,
     },
-    /// A step is no text, and has none.
+    /// A step that is no text and contains no text.
     #[error("step {number} cannot be read: it is a text, or an object with `details`")]
     BadStep {
         /// The number of the step in the list, from 1.
@@ -63,7 +63,7 @@ pub enum PlanError {
         /// The beginning of the dependency as the planner wrote it.
         on: String,
     },
-    /// An argument is missing or cannot be read.
+    /// An argument that is missing or cannot be parsed.
     #[error("`{argument}` is missing or cannot be read")]
     BadCommand {
         /// The name of the argument in the tool's schema.

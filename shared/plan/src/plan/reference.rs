@@ -188,7 +188,7 @@ fn is_same_word(left: Option<char>, right: Option<char>) -> bool {
     is_part(left) && is_part(right)
 }
 
-/// A word for no step at all.
+/// Returns true for a word that means no step.
 pub(super) fn is_none_word(word: &str) -> bool {
     matches!(word.trim().to_lowercase().as_str(), "" | "-" | "none" | "null" | "n/a" | "无")
 }

@@ -70,7 +70,7 @@ impl ChildRequests {
         self.undelivered_responses.get(request).map(|(child, response)| (child, response))
     }
 
-    /// An answer is owed to a child from here on.
+    /// Adds a response for a child as a due delivery.
     pub(super) fn queue_response(
         &mut self,
         child: &ChildId,
@@ -98,7 +98,7 @@ impl ChildRequests {
         self.undelivered_responses.retain(|_, (asker, _)| asker != child);
     }
 
-    /// Nobody waits for an answer any more, and nobody is asked.
+    /// Withdraws all responses and requests.
     pub(super) fn close(&mut self) {
         self.undelivered_responses.clear();
         self.unsent_versions.clear();

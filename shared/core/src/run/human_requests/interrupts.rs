@@ -56,7 +56,7 @@ impl Interrupts {
         })
     }
 
-    /// No call waits for a person any more.
+    /// Releases the held call.
     pub(super) fn release(&mut self) {
         self.held = None;
     }

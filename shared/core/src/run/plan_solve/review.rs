@@ -60,7 +60,7 @@ impl PlanSolve {
         Some(if is_reworded { progress.with_new_plan() } else { progress })
     }
 
-    /// A step is not carried out.
+    /// Skips a step.
     fn skip_step(
         &mut self,
         task: &Task,

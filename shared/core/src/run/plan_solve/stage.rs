@@ -1,4 +1,4 @@
-//! The tasks of a plan, and where each stands.
+//! The tasks of a plan, and their stages.
 
 use crate::budget::BudgetShare;
 use crate::conversation::ChildReport;

@@ -11,7 +11,7 @@ use crate::settings::RunSettings;
 use crate::tool::{ToolFailure, ToolResult};
 
 impl PlanSolve {
-    /// A person has told the planner something.
+    /// Resets the detection of repeats after a user's message to the planner.
     pub(in crate::run) fn forget_hint(&mut self) {
         self.planner.forget_hint();
     }

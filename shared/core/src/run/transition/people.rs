@@ -45,7 +45,7 @@ impl Transition<'_> {
         Some(())
     }
 
-    /// Nobody answered in time.
+    /// Processes the expiry of a human request.
     pub(super) fn on_request_expired(&mut self, request: &HumanRequestId) -> Handled {
         let on_timeout = self.run.spec.settings.human.on_timeout;
         let (request, response) = self.run.human_requests.default_response(request, on_timeout)?;
@@ -73,7 +73,7 @@ impl Transition<'_> {
             }
             (Subject::ModelInterrupt { interrupt, .. }, answer) => {
                 self.run.human_requests.release_model_call();
-                // Without the model there is nothing to go on with.
+                // The run cannot continue without the model.
                 if matches!(answer, HumanResponse::Skip | HumanResponse::Stop) {
                     let detail = interrupt.message.clone();
                     self.fail(Failure::new(ErrorCode::Interrupted, detail));
