@@ -1,7 +1,7 @@
-//! `cargo bench-run`: how fast and how small the product is.
+//! `cargo bench-run`: measures the product's speed and size.
 //!
-//! The measuring itself is the program of `infra/bench`; here it and the functions are built, each in
-//! its profile.
+//! The program of `infra/bench` does the measuring. This module builds the program and the functions, each in
+//! its own profile.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use anyhow::Result;
 use crate::process::{cargo_command, program_command, run};
 use crate::workspace;
 
-/// What times runs: optimised, and built within minutes.
+/// The profile of the benchmark: optimised, with a build time of minutes.
 const PROFILE: &str = "bench-run";
 
-/// The functions that are weighed or started.
+/// The functions measured for size or start time.
 const FUNCTIONS: [&str; 3] = ["agent", "executor", "gateway"];
 
-/// Streams that are open at once need more open files than many shells allow.
+/// The many open streams need more open files than many shells allow.
 const WITH_FILES: &str = "ulimit -n 4096 2>/dev/null; exec \"$0\" \"$@\"";
 
 /// A file system in memory, on Linux.
@@ -30,12 +30,12 @@ pub(crate) struct BenchArguments {
     json: bool,
 }
 
-/// Builds what is measured, and measures it.
+/// Builds the functions and the benchmark, and runs the benchmark.
 ///
 /// # Errors
-/// If something does not build or breaks. A figure that is missed is no error.
+/// Returns an error if a build or the benchmark fails. A missed target is no error.
 pub(crate) fn run_bench(arguments: &BenchArguments) -> Result<()> {
-    // One at a time, as they are deployed: together each would have the features that any of them needs.
+    // Built separately, as deployed: a common build would give each function the features of all.
     for function in FUNCTIONS {
         run(&mut cargo_command(&["build", "--release", "--package", function]))?;
     }
@@ -43,8 +43,8 @@ pub(crate) fn run_bench(arguments: &BenchArguments) -> Result<()> {
     let bench = workspace::profile_dir(PROFILE).join("djinn-bench");
     let agent = workspace::profile_dir("release").join("agent");
     let mut command = program_command("sh", &["-c", WITH_FILES]);
-    // Objects are files here. In memory they cost what they cost S3's clients, not what they cost
-    // this machine's disk.
+    // Objects are files here. In memory, objects cost only the work of S3's clients, without this machine's
+    // disk.
     if Path::new(MEMORY).is_dir() {
         command.env("TMPDIR", MEMORY);
     }

@@ -1,4 +1,5 @@
-//! cargo-deny, which reads `deny.toml`: `cargo verify`'s steps `deny` and `advisories`, and `cargo xtask advisories`.
+//! cargo-deny with `deny.toml`: the steps `deny` and `advisories` of `cargo verify`, and
+//! `cargo xtask advisories`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,10 +14,10 @@ use crate::workspace;
 
 const VERSION: &str = "0.20.2";
 
-/// The database that cargo-deny reads, a git repository.
+/// The advisory database of cargo-deny, a git repository.
 const DATABASE: &str = "https://github.com/RustSec/advisory-db";
 
-/// Where `deny.toml` has cargo-deny keep its copy.
+/// The location of cargo-deny's copy, as configured in `deny.toml`.
 const DATABASES: &str = "advisory-db";
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -28,19 +29,19 @@ pub(crate) struct AdvisoryArguments {
     database: Option<PathBuf>,
 }
 
-/// Checks the dependency tree as it is locked, without the network.
+/// Checks the locked dependencies, without the network.
 pub(crate) fn run_checks() -> Result<()> {
     let deny = install_deny()?;
-    // The sources of every target's crates, whose licenses are read.
+    // Fetches the crates of every target, because the check reads their licenses.
     run(&mut cargo_command(&["fetch", "--locked", "--quiet"]))?;
     run(&mut program_command(deny, &["--offline", "check", "bans", "licenses", "sources"]))
 }
 
-/// Compares what is locked with the database.
+/// Compares the locked dependencies with the database.
 ///
 /// # Errors
-/// If an advisory that `deny.toml` does not name concerns what is locked, and [`Impossible`] if the database cannot
-/// be reached.
+/// Returns an error if a dependency has an advisory without an exception in `deny.toml`. Returns
+/// [`Impossible`] if the database cannot be reached.
 pub(crate) fn check_advisories() -> Result<()> {
     let deny = install_deny()?;
     fetch_database(&deny, None).map_err(|error| {
@@ -50,10 +51,10 @@ pub(crate) fn check_advisories() -> Result<()> {
     check_fetched(&deny)
 }
 
-/// The same with a clone of the database, or with a network that has to be there.
+/// Like [`check_advisories`] with a clone of the database, or with a required network.
 ///
 /// # Errors
-/// Also if the database cannot be had.
+/// Also returns an error if the database is unavailable.
 pub(crate) fn run_advisories(arguments: AdvisoryArguments) -> Result<()> {
     let deny = install_deny()?;
     let clone = arguments.database.map(|path| path.canonicalize()).transpose();
@@ -64,12 +65,12 @@ pub(crate) fn run_advisories(arguments: AdvisoryArguments) -> Result<()> {
     check_fetched(&deny)
 }
 
-/// Brings cargo-deny's copy up to date, from a clone if there is one.
+/// Updates cargo-deny's copy, from a clone if given.
 fn fetch_database(deny: &Path, clone: Option<&Path>) -> Result<()> {
     let mut fetch = program_command(deny, &["--log-level", "error", "fetch", "db"]);
     fetch.env("GIT_TERMINAL_PROMPT", "0");
     if let Some(clone) = clone {
-        // It asks git for the database, and git can be told that it is elsewhere.
+        // cargo-deny fetches the database with git, and git's configuration can replace the URL.
         fetch.env("GIT_CONFIG_COUNT", "1").env("GIT_CONFIG_VALUE_0", DATABASE);
         fetch.env("GIT_CONFIG_KEY_0", format!("url.file://{}.insteadOf", clone.display()));
     }
@@ -88,7 +89,7 @@ fn database_age() -> Result<u64> {
     let mut newest = SystemTime::UNIX_EPOCH;
     for copy in copies {
         let path = copy?.path();
-        // Its lock lies beside it.
+        // The copy's lock file is in the same folder.
         if !path.is_dir() {
             continue;
         }
@@ -101,7 +102,7 @@ fn database_age() -> Result<u64> {
     Ok(passed.as_secs() / DAY.as_secs())
 }
 
-/// The program, installed under `target/` unless it is there in this version.
+/// Returns the path of cargo-deny, and installs this version under `target/` if missing.
 fn install_deny() -> Result<PathBuf> {
     let place = workspace::target_dir().join("tools");
     let deny = place.join("bin/cargo-deny");
@@ -119,7 +120,7 @@ fn install_deny() -> Result<PathBuf> {
         VERSION,
         "--root",
     ]);
-    // It runs for a second: what its release profile optimises costs several times that.
+    // cargo-deny runs for a second; the release profile's optimisation would take several times longer.
     install.arg(place).args(["--profile", "dev"]).env("CARGO_PROFILE_DEV_DEBUG", "false");
     run(&mut install)?;
     Ok(deny)

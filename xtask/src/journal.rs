@@ -1,4 +1,4 @@
-//! `cargo xtask journal`: what a run was told, and what it made of it, as a table.
+//! `cargo xtask journal`: a table of a run's inputs and resulting entries.
 
 mod facts;
 mod table;
@@ -29,7 +29,7 @@ pub(crate) struct JournalArguments {
 /// Shows the records of a run.
 ///
 /// # Errors
-/// Why they cannot be read.
+/// Returns an error if the records cannot be read.
 pub(crate) fn run(JournalArguments { run, tenant, tree, json }: JournalArguments) -> Result<()> {
     let mut records = read_records(tenant, &run)?;
     records.retain(|saved| tree || saved.path.is_root());

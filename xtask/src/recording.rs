@@ -1,4 +1,4 @@
-//! `cargo xtask recording`: a planned run as a moving picture, made of what it printed and nothing else.
+//! `cargo xtask recording`: a planned run as an animated picture, drawn only from the run's output.
 
 mod output;
 mod picture;
@@ -20,14 +20,14 @@ use output::{OutputPiece, read_lines};
 use picture::draw_picture;
 use rows::break_lines;
 
-/// What is asked: README.md's question.
+/// The question from README.md.
 const QUESTION: &str =
     "Compare the three regions in examples/sales.csv, one report each, then a summary";
 
-/// The file that goes with it.
+/// The file of the question.
 const FILE: &str = "examples/sales.csv";
 
-/// The most that a picture may have, so that a page that shows it stays light.
+/// Maximum size of a picture in bytes, to keep pages with the picture small.
 const MAX_BYTES: usize = 150_000;
 
 /// The file of the picture.
@@ -38,10 +38,10 @@ pub(crate) struct RecordingArguments {
     out: PathBuf,
 }
 
-/// Runs the question with the scripted model in a fresh folder, and draws what it prints.
+/// Runs the question with the scripted model in a new folder, and draws the output.
 ///
 /// # Errors
-/// If the run fails, or its picture is too large or cannot be written.
+/// Returns an error if the run fails, or if the picture is too large or cannot be written.
 pub(crate) fn run(arguments: &RecordingArguments) -> Result<()> {
     let words = ["dev", "ask", "--deep", QUESTION, "--file", FILE];
     let pieces = record_output(&words)?;
@@ -57,13 +57,13 @@ pub(crate) fn run(arguments: &RecordingArguments) -> Result<()> {
     Ok(())
 }
 
-/// What these words print on a terminal, piece by piece.
+/// Returns the terminal output of a command with these arguments, piece by piece.
 fn record_output(words: &[&str]) -> Result<Vec<OutputPiece>> {
     let (mut screen, terminal) = open_terminal()?;
     let mut command = make_command(words)?;
     command.stdin(Stdio::null()).stdout(terminal);
     let mut child = command.spawn().context("the question cannot be asked")?;
-    // It holds the other end of the terminal, which is to close when the child ends.
+    // The command holds the other end of the terminal, which must close when the child ends.
     drop(command);
     let began = Instant::now();
     let mut pieces = Vec::new();
@@ -76,7 +76,7 @@ fn record_output(words: &[&str]) -> Result<Vec<OutputPiece>> {
                 pieces.push(OutputPiece { at: began.elapsed(), bytes });
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            // So Linux says that nobody has the other end any more.
+            // Linux's error for a terminal without another open end.
             Err(error) if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) => {
                 break;
             }
@@ -90,7 +90,7 @@ fn record_output(words: &[&str]) -> Result<Vec<OutputPiece>> {
     Ok(pieces)
 }
 
-/// A new terminal: what is read of it, and what a program prints to.
+/// Opens a terminal: an end for reading the output, and an end for a program.
 fn open_terminal() -> Result<(File, File)> {
     let open = || {
         let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
@@ -105,8 +105,8 @@ fn open_terminal() -> Result<(File, File)> {
     Ok((File::from(screen), terminal))
 }
 
-/// The command in a folder of its own that has the example and nothing else, without a model or a setting of
-/// the environment's, so that it prints the paths that a newcomer sees.
+/// Returns the command in a new folder with only the example. Without a model and settings from the
+/// environment, the output shows the paths of a new user.
 fn make_command(words: &[&str]) -> Result<Command> {
     let folder = workspace::target_dir().join("recording");
     let file = folder.join(FILE);

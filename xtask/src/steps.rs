@@ -1,4 +1,4 @@
-//! A command that runs steps, in their order, up to the first failure.
+//! Commands that run steps in order up to the first failure.
 
 use std::fmt;
 use std::time::Instant;
@@ -8,18 +8,18 @@ use anyhow::{Context as _, Result, bail};
 use crate::terminal::print_line;
 use crate::time;
 
-/// One thing that is done.
+/// A step of a command.
 pub(crate) struct CheckStep {
     pub(crate) name: &'static str,
-    /// What it looks at, for people.
+    /// The subject of the step, for users.
     pub(crate) description: &'static str,
     pub(crate) run: fn() -> Result<()>,
-    /// What to do when it fails.
+    /// The action to take after a failure.
     pub(crate) remedy: &'static str,
 }
 
-/// The error of a step whose work cannot be done on this machine. It fails the step if that was named with
-/// `--only`; a run of all steps leaves the step out and says so in its last line.
+/// The error of a step that is impossible on this machine. A step named with `--only` fails. A run of all
+/// steps leaves the step out and reports so in the last line.
 #[derive(Debug)]
 pub(crate) struct Impossible(pub(crate) String);
 
@@ -33,10 +33,10 @@ impl std::error::Error for Impossible {}
 
 /// A command of steps.
 pub(crate) struct StepCommand {
-    /// How it is called: `cargo NAME`.
+    /// The name in `cargo NAME`.
     pub(crate) name: &'static str,
     pub(crate) steps: &'static [CheckStep],
-    /// What it has done in the end.
+    /// The past participle for the success message.
     pub(crate) success_word: &'static str,
 }
 
@@ -55,10 +55,10 @@ pub(crate) struct StepArguments {
 }
 
 impl StepCommand {
-    /// Runs every step, or those that are named.
+    /// Runs every step, or the selected steps.
     ///
     /// # Errors
-    /// The first step that fails, with what to do.
+    /// Returns the error of the first failed step, with the remedy.
     pub(crate) fn run(&self, arguments: &StepArguments) -> Result<()> {
         if arguments.list {
             for step in self.steps {
@@ -82,7 +82,7 @@ impl StepCommand {
         names.iter().map(find).collect()
     }
 
-    /// Runs the steps that the arguments select, and returns a sentence with what was left out.
+    /// Runs the selected steps, and returns a sentence about steps left out.
     fn run_steps(&self, arguments: &StepArguments) -> Result<String> {
         let has_names = !arguments.only.is_empty();
         let mut steps = self.find_steps(&arguments.only)?;

@@ -1,4 +1,4 @@
-//! What is in `examples/`, run as people run it: the clients, and the deployment with a tool of its own.
+//! Runs `examples/` as users do: the clients, and the deployment with a custom tool.
 
 use anyhow::{Context as _, Result, ensure};
 use djinn_settings::table::model::{ANTHROPIC_API_KEY, MODELS, OPENAI_API_KEY};
@@ -8,24 +8,25 @@ use super::{node_packages, test_process};
 use crate::process::{command_output, run};
 use crate::venv::{self, Venv};
 
-/// The compiler of TypeScript and what it has to know, by version and hash.
+/// The TypeScript compiler and the type packages, pinned by version and hash.
 const PACKAGES: &str = "infra/check/node";
 
-/// What the scripted model makes of the tool's result.
+/// The scripted model's answer from the tool's result.
 const OWN_ANSWER: &str = "The tool answers: 22 working days from 2026-12-01 to 2026-12-31";
 
-/// Asks the deployment with a tool of its own, checks the types of `client.mjs`, and has each client talk to a system.
+/// Asks the deployment with a custom tool, checks the types of `client.mjs`, and runs each client against a
+/// system.
 pub(super) fn run_tests() -> Result<()> {
     let venv = venv::ensure_venv()?;
     check_types(&venv)?;
     let built = BuiltPrograms::new()?;
     ask_own_tool(&built)?;
     let tests = built.ignored_test_command("tests", "examples", &[])?;
-    // `node` and `python3` are those of the environment.
+    // `node` and `python3` come from the environment.
     test_process::run_tests(&mut venv.with_venv(tests)?)
 }
 
-/// What `cargo own-tool` does where no model is configured.
+/// Runs `cargo own-tool` without a configured model, and checks the answer.
 fn ask_own_tool(built: &BuiltPrograms) -> Result<()> {
     let mut ask = built.program_command("examples/own-tool", "ask")?;
     for setting in [&ANTHROPIC_API_KEY, &MODELS, &OPENAI_API_KEY] {
