@@ -24,7 +24,7 @@ const QUESTION: &str = "Which region grew fastest? Write the answer to growth.md
 const PLAN: &str = "Compare the three regions in sales.csv, one report each, then a summary";
 
 /// The clients that do everything, by the program that runs them.
-const CHATS: [[&str; 2]; 2] = [["node", "client.ts"], ["python3", "client.py"]];
+const CHATS: [[&str; 2]; 2] = [["node", "client.mjs"], ["python3", "client.py"]];
 
 /// A client of `examples/`. Nothing stands between it and us, whatever the machine's proxies are.
 fn client(words: &[&str]) -> Command {

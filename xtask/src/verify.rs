@@ -96,7 +96,7 @@ const STEPS: &[CheckStep] = &[
     },
     CheckStep {
         name: "examples",
-        description: "the clients in examples/, through a line that breaks, and cargo own-tool; the types of client.ts",
+        description: "the clients in examples/, through a line that breaks, and cargo own-tool; the types of client.mjs",
         run: examples::run_tests,
         remedy: "try it by hand: cargo dev, and examples/client.py in a second terminal",
     },

@@ -5,7 +5,7 @@ use super::super::repository::Repository;
 use super::{none, problems_of};
 
 /// What only the code of this workspace ends with, wherever it stands.
-const ENDINGS: [&str; 4] = [".rs", ".toml", ".py", ".ts"];
+const ENDINGS: [&str; 4] = [".rs", ".toml", ".py", ".mjs"];
 
 /// Names that are told not to be given.
 const NOWHERE: [&str; 1] = ["mod.rs"];
