@@ -1,6 +1,6 @@
-//! Drives runs: folds a journal, performs what is due through [`port`]s, appends what came of it.
+//! Drives runs: folds a journal, performs due effects through [`port`]s, and appends the results.
 //!
-//! Knows no vendor: no AWS, no model provider, no HTTP.
+//! Independent of any vendor: no AWS, no model provider, no HTTP.
 
 pub mod account;
 pub mod awake_time;
