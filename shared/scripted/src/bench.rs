@@ -8,23 +8,24 @@ use crate::gate::ChunkGate;
 use crate::request::{MessageRole, RecordedRequest};
 use crate::response::ScriptedResponse;
 
-/// How much a run of the benchmark model takes: by default 5 model calls, of which the last is the answer,
-/// 5 tool calls and 200 text deltas.
+/// The size of a run of the benchmark model. Defaults: 5 model calls, the last with the answer, 5 tool calls
+/// and 200 text deltas.
 #[derive(Debug, Clone)]
 pub struct Bench {
-    /// Replies in a run, at least 2: those with calls, and the answer.
+    /// The replies in a run, at least 2: replies with calls, and the answer.
     pub model_calls: usize,
-    /// Tool calls in a run, at least one per reply that is not the answer; the first reply makes those
-    /// beyond.
+    /// The tool calls in a run, at least one per reply before the answer; the first reply makes the
+    /// additional ones.
     pub tool_calls: usize,
-    /// Text deltas in a run, spread evenly over its replies.
+    /// The text deltas in a run, spread evenly over the replies.
     pub deltas: usize,
-    /// The tool it calls.
+    /// The name of the called tool.
     pub tool: String,
-    /// The arguments of the nth call of a run, from 1; no two alike, or they count as repeats.
+    /// Returns the arguments of the nth call of a run, from 1. All must differ, since equal calls count as
+    /// repeats.
     pub arguments: fn(usize) -> Value,
-    /// Whether a reply is written at once, as by a model without latency; else each delta leaves
-    /// alone.
+    /// True if a reply is written at once, like a model without latency. Otherwise each delta is flushed
+    /// separately.
     pub at_once: bool,
     /// Holds the answer of every run before this chunk.
     pub gate: Option<(usize, ChunkGate)>,
@@ -51,7 +52,7 @@ impl Default for Bench {
     }
 }
 
-/// Answers from the request alone, so that any number of runs may be under way.
+/// Responds from the request alone, so that any number of runs may be active.
 pub(crate) fn respond(bench: &Bench, request: &RecordedRequest) -> ScriptedResponse {
     let calling = bench.model_calls.saturating_sub(1).max(1);
     let is_summary = request.last_user_text().contains("$$$");

@@ -1,14 +1,14 @@
-//! What every provider refuses, so that a test finds it before a provider does.
+//! Checks for requests rejected by every provider, so that a test finds the problem first.
 
 use std::collections::BTreeSet;
 
 use crate::request::{MessageRole, RecordedMessage, RecordedRequest};
 use crate::wire::ProviderProtocol;
 
-/// Longest name of a tool that OpenAI takes.
+/// The maximum length of a tool name for OpenAI.
 const TOOL_NAME_CHARS: usize = 64;
 
-/// Why a provider would refuse the request, if it would.
+/// Returns the reason why a provider would reject the request, if any.
 pub(crate) fn find_refusal(request: &RecordedRequest) -> Option<String> {
     check_last_message(request)
         .or_else(|| check_pairing(request.messages()))
@@ -24,7 +24,7 @@ fn check_last_message(request: &RecordedRequest) -> Option<String> {
     }
 }
 
-/// The results of a message's calls follow it at once, one each.
+/// Checks that the results of a message's calls follow immediately, one for each call.
 fn check_pairing(messages: &[RecordedMessage]) -> Option<String> {
     let mut open = BTreeSet::new();
     for message in messages {

@@ -1,7 +1,7 @@
-//! The model of the offline demo: it reads a CSV file through `file_tool`, works out how much each
-//! region grew, writes a report, and says which grew fastest. As a planner it has a report written on
-//! each region. A chart it has drawn by code, and with it a page and
-//! slides. What a site says about heat pumps it has searched for. A call that a question names is made. Everything it says comes from the request it answers.
+//! The model of the offline demo. It reads a CSV file with `file_tool`, computes the growth of each region,
+//! writes a report, and names the fastest region. As a planner it requests a report for each region. Charts
+//! are drawn with code, followed by a page and slides. Questions about heat pumps are answered by a search of
+//! a site. A call named in a question is made. Every reply is computed from the request alone.
 
 mod code;
 mod document;
@@ -30,7 +30,7 @@ use sheet::Sheet;
 
 const FILE_TOOL: &str = "file_tool";
 
-/// Characters per delta: a few words, as models stream them.
+/// The characters per delta: a few words, like a real model.
 const DELTA_CHARS: usize = 16;
 
 const NO_SCRIPT: &str = "this is the scripted demo model; set OPENAI_API_KEY to use a real one (it \
@@ -71,7 +71,7 @@ pub(crate) fn respond(request: &RecordedRequest) -> ScriptedResponse {
     response.usage(estimate_tokens(request.body_bytes()), output, 0).delta_chars(DELTA_CHARS)
 }
 
-/// The next step of answering a question: read the file, all of it, then write, then answer.
+/// Returns the next step of answering a question: read the whole file, write the report, then answer.
 fn answer_question(question: &GrowthQuestion, request: &RecordedRequest) -> ScriptedResponse {
     let Some(file) = question.file.as_deref() else {
         return ScriptedResponse::default().reply(question.language.no_file());
@@ -82,7 +82,7 @@ fn answer_question(question: &GrowthQuestion, request: &RecordedRequest) -> Scri
     }
 }
 
-/// The sheet in a file once all of it was read, else what is to be done or said before.
+/// Returns the sheet of a completely read file, or the next response before.
 fn read_whole(
     words: DemoLanguage,
     file: &str,
@@ -110,7 +110,7 @@ fn read_whole(
     }
 }
 
-/// Writes the table of all regions, then answers with it.
+/// Writes the table of all regions, then answers.
 fn write_report(
     words: DemoLanguage,
     name: &str,
@@ -138,14 +138,14 @@ fn write_report(
     }
 }
 
-/// Whether the reply is to become a file: our prompt `agent/instructions`.
+/// Returns true if the reply becomes a file: our prompt `agent/instructions`.
 fn is_writer(request: &RecordedRequest) -> bool {
     ["is written to the file `", "会原样写入文件 `"]
         .iter()
         .any(|words| request.system().contains(words))
 }
 
-/// What came of writing a file, if that was tried: our prompt `tool/file_written`, or a problem.
+/// Returns the result of writing a file, if tried: our prompt `tool/file_written`, or a problem.
 fn find_upload<'a>(name: &str, request: &'a RecordedRequest) -> Option<Result<(), &'a str>> {
     let uploads = request.answered_calls().filter(|(call, _)| {
         call.tool == FILE_TOOL
@@ -157,7 +157,7 @@ fn find_upload<'a>(name: &str, request: &'a RecordedRequest) -> Option<Result<()
     Some(if is_written { Ok(()) } else { Err(problem_text(text)) })
 }
 
-/// What went wrong, without the name of the tool: our prompt `outcome/error`, or another.
+/// Returns the problem of a failed call, without the tool name: our prompt `outcome/error`, or another.
 fn problem_text(result: &str) -> &str {
     let problem = ["file_tool failed: ", "file_tool 失败："]
         .iter()
@@ -166,7 +166,7 @@ fn problem_text(result: &str) -> &str {
     problem.lines().next().unwrap_or_default()
 }
 
-/// About four bytes are a token.
+/// Estimates one token for four bytes.
 fn estimate_tokens(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(4)
 }

@@ -1,11 +1,11 @@
-//! Holding a response until a test lets it go on.
+//! Holding a response until a test releases it.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Holds a response before one of its chunks, so that a test decides what happens meanwhile
-/// without sleeping. Clones are the same gate; dropping them does not open it.
+/// A gate that holds a response before one of its chunks, so a test needs no sleeps. Clones are the same
+/// gate; dropping all clones does not open it.
 #[derive(Debug, Clone)]
 pub struct ChunkGate {
     state: Arc<watch::Sender<GateState>>,
@@ -24,12 +24,12 @@ impl Default for ChunkGate {
 }
 
 impl ChunkGate {
-    /// Lets the response go on. An open gate stays open.
+    /// Opens the gate. An open gate stays open.
     pub fn open(&self) {
         self.state.send_modify(|state| state.open = true);
     }
 
-    /// Returns once a response waits here, or has: every chunk before the gate is on its way.
+    /// Waits until a response has reached the gate. All chunks before the gate have been sent by then.
     pub async fn wait_until_reached(&self) {
         self.wait_for_state(|state| state.reached).await;
     }

@@ -1,5 +1,5 @@
-//! A scripted model server: real HTTP streams in the shapes of OpenAI, Anthropic and Ollama, told
-//! by a test or by the demo what to say.
+//! A scripted model server: real HTTP streams in the formats of OpenAI, Anthropic and Ollama, with responses
+//! from a test or the demo.
 //!
 //! ```no_run
 //! # async fn a_test() -> std::io::Result<()> {
@@ -22,9 +22,9 @@
 //! # }
 //! ```
 //!
-//! A request that no rule expects is answered with status 500 and makes the test fail. So is one
-//! that a provider would refuse, such as one with an unanswered tool call, and one whose rule calls
-//! a tool that the request does not offer.
+//! An unexpected request returns status 500 and fails the test. The same applies to a request that a provider
+//! would reject, for example with an unanswered tool call. It also applies if the rule calls a tool missing in
+//! the request.
 
 mod bench;
 mod check;
@@ -52,7 +52,7 @@ pub use wire::ProviderProtocol;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks a mutex whose content no panic can leave half changed.
+/// Locks a mutex whose content stays valid after a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! A request as a model received it.
+//! A request as received by a model.
 
 mod progress;
 mod size;
@@ -13,8 +13,8 @@ use crate::wire::{ParsedRequest, ProviderProtocol};
 use progress::Progress;
 pub(crate) use progress::ResponseDelivery;
 
-/// A recorded request, read the same way whatever the protocol, and what became of its response.
-/// Clones are the same request.
+/// A recorded request, parsed from any protocol, and the progress of its response. Clones are the same
+/// request.
 #[derive(Debug, Clone)]
 pub struct RecordedRequest {
     inner: Arc<RequestInner>,
@@ -35,78 +35,78 @@ struct RequestInner {
 /// A message of the conversation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RecordedMessage {
-    /// The role says who spoke; a message of results only is from [`MessageRole::Tool`].
+    /// The author of the message; a message with results only is from [`MessageRole::Tool`].
     pub role: MessageRole,
-    /// Its text; several parts are joined with a line break.
+    /// The text; several parts are joined with a line break.
     pub text: String,
-    /// What the model thought before it spoke.
+    /// The reasoning of the model before the text.
     pub reasoning: String,
-    /// What the model called.
+    /// The calls of the model.
     pub calls: Vec<RecordedCall>,
-    /// What came of earlier calls.
+    /// The results of earlier calls.
     pub results: Vec<RecordedResult>,
-    /// The images that it shows.
+    /// The images in the message.
     pub images: Vec<RecordedImage>,
 }
 
 /// An image of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedImage {
-    /// Its media type; empty for Ollama, which is not told.
+    /// The media type; empty for Ollama, whose protocol has none.
     pub media_type: String,
-    /// Its content in base64, as it was sent.
+    /// The content in base64, as sent.
     pub content: String,
 }
 
-/// Who said a message.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum MessageRole {
-    /// The user, or the loop on their behalf.
+    /// The user, or the loop in the user's place.
     #[default]
     User,
-    /// The model said it, in an earlier reply.
+    /// The model, in an earlier reply.
     Assistant,
-    /// Tools: the message holds results only.
+    /// Tools: the message has results only.
     Tool,
 }
 
-/// A tool call that the model made earlier.
+/// A tool call in an earlier reply of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedCall {
-    /// Pairs it with its result. Ollama has no ids: `#1`, `#2`, … in their order.
+    /// The id shared by call and result. For Ollama, without ids: `#1`, `#2`, … in order.
     pub id: String,
-    /// The tool's name is as the model wrote it, whether or not it was offered.
+    /// The tool's name as written by the model, offered or not.
     pub tool: String,
-    /// Its arguments; a string where they are not JSON.
+    /// The arguments; a string if not JSON.
     pub arguments: Value,
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedResult {
-    /// The id is that of the call, counted for Ollama as [`RecordedCall::id`] is.
+    /// The id of the call; for Ollama counted like [`RecordedCall::id`].
     pub id: String,
-    /// The tool of the call with that id; empty if there is none.
+    /// The tool of the call with this id; empty without such a call.
     pub tool: String,
-    /// The result's text is uncut; several parts are joined with a line break.
+    /// The complete text; several parts are joined with a line break.
     pub text: String,
 }
 
-/// A tool that the request offers.
+/// A tool offered in the request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestTool {
-    /// The name is the one by which the model calls the tool.
+    /// The name for calls of the tool.
     pub name: String,
-    /// What the model is told about it.
+    /// The description for the model.
     pub description: String,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the tool's arguments.
     pub schema: Value,
 }
 
-/// What stands around text that others wrote: our prompt `frame/untrusted`.
+/// The frame around foreign text: our prompt `frame/untrusted`.
 const FRAME: [&str; 2] = ["<untrusted>\n", "\n</untrusted>"];
 
-/// A body without the frames in its texts.
+/// Removes the frames in the texts of a body.
 fn without_frames(value: &Value) -> Value {
     match value {
         Value::String(text) => {
@@ -122,8 +122,7 @@ fn without_frames(value: &Value) -> Value {
 }
 
 impl RecordedRequest {
-    /// The same request, to be read by who looks for what stands in frames. `None` only if it cannot
-    /// be read at all.
+    /// Returns the request without frames, for searching framed text. `None` only if it cannot be parsed.
     pub(crate) fn without_frames(&self) -> Option<Self> {
         let RequestInner { number, protocol, headers, json, body_bytes, .. } = &*self.inner;
         let json = without_frames(json);
@@ -152,50 +151,50 @@ impl RecordedRequest {
         })
     }
 
-    /// Counts requests from 1 in the order they arrived.
+    /// Returns the number of the request, from 1 in order of arrival.
     #[must_use]
     pub fn number(&self) -> usize {
         self.inner.number
     }
 
-    /// The protocol it was made in.
+    /// Returns the protocol of the request.
     #[must_use]
     pub fn protocol(&self) -> ProviderProtocol {
         self.inner.protocol
     }
 
-    /// The value of a header, if it was sent and is text.
+    /// Returns the value of a header, if present and text.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.inner.headers.get(name)?.to_str().ok()
     }
 
-    /// Every header that is text, names in lower case.
+    /// Returns every text header, with names in lower case.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
         let headers = self.inner.headers.iter();
         headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
     }
 
-    /// The model it asks for.
+    /// Returns the requested model; empty if missing.
     #[must_use]
     pub fn model(&self) -> &str {
         let model = self.inner.json.get("model").and_then(Value::as_str);
         model.unwrap_or_default()
     }
 
-    /// The instructions are all system texts joined; they are empty if there are none.
+    /// Returns all system texts joined; empty if there are none.
     #[must_use]
     pub fn system(&self) -> &str {
         &self.inner.parsed.system
     }
 
-    /// The conversation, oldest first, without the instructions.
+    /// Returns the conversation, oldest first, without the instructions.
     #[must_use]
     pub fn messages(&self) -> &[RecordedMessage] {
         &self.inner.parsed.messages
     }
 
-    /// The text of the newest message from the user; empty if there is none.
+    /// Returns the text of the newest user message; empty if there is none.
     #[must_use]
     pub fn last_user_text(&self) -> &str {
         let user = |message: &&RecordedMessage| message.role == MessageRole::User;
@@ -203,85 +202,86 @@ impl RecordedRequest {
         last.map_or("", |message| &message.text)
     }
 
-    /// The tools it offers.
+    /// Returns the tools offered to the model.
     #[must_use]
     pub fn tools(&self) -> &[RequestTool] {
         &self.inner.parsed.tools
     }
 
-    /// Whether the model may call this tool.
+    /// Returns true if the model may call this tool.
     #[must_use]
     pub fn offers_tool(&self, tool: &str) -> bool {
         self.tool_choice() != Some("none") && self.tools().iter().any(|known| known.name == tool)
     }
 
-    /// `auto`, `none`, `required`, or the name of the one tool to call; `None` if not given.
+    /// Returns `auto`, `none`, `required`, or the name of the one tool to call; `None` if not given.
     #[must_use]
     pub fn tool_choice(&self) -> Option<&str> {
         self.inner.parsed.tool_choice.as_deref()
     }
 
-    /// The temperature, if given.
+    /// Returns the temperature, if given.
     #[must_use]
     pub fn temperature(&self) -> Option<f64> {
         self.inner.parsed.temperature
     }
 
-    /// The body as it was sent.
+    /// Returns the body as sent.
     #[must_use]
     pub fn json(&self) -> &Value {
         &self.inner.json
     }
 
-    /// Every result of this tool, oldest first.
+    /// Returns every result of this tool, oldest first.
     pub fn results_for(&self, tool: &str) -> impl Iterator<Item = &RecordedResult> {
         let results = self.messages().iter().flat_map(|message| &message.results);
         results.filter(move |result| result.tool == tool)
     }
 
-    /// Every image that it shows, oldest first.
+    /// Returns every image of the conversation, oldest first.
     pub fn images(&self) -> impl Iterator<Item = &RecordedImage> {
         self.messages().iter().flat_map(|message| &message.images)
     }
 
-    /// Whether it holds a result of this tool.
+    /// Returns true if the request has a result of this tool.
     #[must_use]
     pub fn has_result_for(&self, tool: &str) -> bool {
         self.results_for(tool).next().is_some()
     }
 
-    /// What rules are matched with: `user …`, `assistant …`, `call tool {"json":…}` and
-    /// `result tool …`, a line each and uncut, without the instructions.
+    /// Returns the text for matching rules: `user …`, `assistant …`, `call tool {"json":…}` and `result tool
+    /// …`. Each is a complete line; the instructions are excluded.
     #[must_use]
     pub fn text(&self) -> &str {
         self.inner.text.get_or_init(|| transcript::entry_lines(self.messages()).join("\n"))
     }
 
-    /// One numbered line per thing said, for snapshots: line breaks as `⏎`, long texts cut.
+    /// Returns numbered lines for snapshots, one per text, call and result. Line breaks are shown as `⏎`, and
+    /// long texts are cut.
     #[must_use]
     pub fn transcript(&self) -> String {
         transcript::number_lines(self.system(), self.messages())
     }
 
-    /// Chunks of the response that were handed to the socket.
+    /// Returns the number of response chunks handed to the socket.
     #[must_use]
     pub fn chunks_sent(&self) -> usize {
         self.inner.progress.current_state().chunks
     }
 
-    /// Bytes of the response's body that were handed to the socket.
+    /// Returns the number of body bytes handed to the socket.
     #[must_use]
     pub fn bytes_sent(&self) -> usize {
         self.inner.progress.current_state().bytes
     }
 
-    /// Whether the client closed the connection before the response was over.
+    /// Returns true if the client closed the connection before the end of the response.
     #[must_use]
     pub fn is_closed_early(&self) -> bool {
         self.inner.progress.current_state().is_closed_early()
     }
 
-    /// Returns once nothing more will be sent: the response is over, or the client closed it.
+    /// Waits until the response has ended, or the client has disconnected.
     pub async fn wait_until_ended(&self) {
         self.inner.progress.wait_until_ended().await;
     }
@@ -294,8 +294,8 @@ impl RecordedRequest {
         ResponseDelivery::of(self.clone())
     }
 
-    /// The messages of the run at hand: what follows the last reply that called nothing, which
-    /// ended an earlier run.
+    /// Returns the messages of the current run: all after the last reply without calls, which ended an
+    /// earlier run.
     pub(crate) fn run_messages(&self) -> &[RecordedMessage] {
         let messages = self.messages();
         let ended = |message: &RecordedMessage| {
@@ -305,7 +305,7 @@ impl RecordedRequest {
         messages.get(start..).unwrap_or_default()
     }
 
-    /// The calls of the run at hand that were answered, with their results.
+    /// Returns the answered calls of the current run, with their results.
     pub(crate) fn answered_calls(&self) -> impl Iterator<Item = (&RecordedCall, &RecordedResult)> {
         let calls = self.run_messages().iter().flat_map(|message| &message.calls);
         let results = |call: &RecordedCall| {

@@ -1,4 +1,4 @@
-//! What a model answers to one request: words and calls, or a fault.
+//! A model's response to one request: texts and calls, or a fault.
 
 mod reply;
 
@@ -11,13 +11,12 @@ pub(crate) use reply::{
     ReplyPart, ReportedUsage, ScriptedCall, ScriptedFinish, ScriptedReply, ScriptedText,
 };
 
-/// One answer, written by chaining what the model does in the order it does it. As it stands it
-/// says nothing and finishes.
+/// One response, built by chaining the model's actions in order. The default response is empty and finishes.
 ///
-/// It is sent in chunks, each flushed on its own: chunk 0 opens the reply, then comes one per
-/// delta (a call has one for its name and then those of its arguments), and a last one that closes
-/// the reply with its finish reason and usage. OpenAI and Anthropic number alike; Ollama has no
-/// opening and sends each call as one chunk.
+/// The response is sent in chunks, each flushed separately. Chunk 0 opens the reply, followed by one chunk
+/// per delta. A call has one chunk for its name and further ones for its arguments. The last chunk has the
+/// finish reason and usage. OpenAI and Anthropic have equal numbers; Ollama has no opening and sends each
+/// call as one chunk.
 #[derive(Debug, Clone, Default)]
 pub struct ScriptedResponse {
     pub(crate) content: ResponseContent,
@@ -30,7 +29,7 @@ pub struct ScriptedResponse {
     pub(crate) has_stamps: bool,
 }
 
-/// What [`ScriptedResponse::with_stamps`] writes over.
+/// The placeholder replaced by [`ScriptedResponse::with_stamps`].
 pub const STAMP: &str = "@0000000000000000";
 
 #[derive(Debug, Clone)]
@@ -41,7 +40,7 @@ pub(crate) enum ResponseContent {
     Raw { content_type: String, chunks: Vec<Vec<u8>> },
 }
 
-/// An error in a provider's words.
+/// An error in a provider's format.
 #[derive(Debug, Clone)]
 pub(crate) struct ProviderError {
     pub(crate) status: u16,
@@ -50,7 +49,7 @@ pub(crate) struct ProviderError {
     pub(crate) message: String,
 }
 
-/// How a response ends.
+/// The end of a response.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum ResponseEnding {
     #[default]
@@ -72,49 +71,49 @@ impl Default for ResponseContent {
 }
 
 impl ScriptedResponse {
-    /// Says a text, usually the answer.
+    /// Adds a text, usually the answer.
     #[must_use]
     pub fn reply(self, text: impl Into<String>) -> Self {
         let text = text.into();
         self.push_part(ReplyPart::Text(ScriptedText::Whole(text)))
     }
 
-    /// Says a text before calls; the same as [`Self::reply`].
+    /// Adds a text before calls; the same as [`Self::reply`].
     #[must_use]
     pub fn say(self, text: impl Into<String>) -> Self {
         self.reply(text)
     }
 
-    /// Says a text in exactly these deltas.
+    /// Adds a text in exactly these deltas.
     #[must_use]
     pub fn deltas<T: Into<String>>(self, deltas: impl IntoIterator<Item = T>) -> Self {
         let deltas = deltas.into_iter().map(Into::into).collect();
         self.push_part(ReplyPart::Text(ScriptedText::Deltas(deltas)))
     }
 
-    /// Thinks aloud: `reasoning_content` for OpenAI, a signed thinking block for Anthropic,
-    /// `thinking` for Ollama.
+    /// Adds reasoning: `reasoning_content` for OpenAI, a signed thinking block for Anthropic, `thinking` for
+    /// Ollama.
     #[must_use]
     pub fn reason(self, text: impl Into<String>) -> Self {
         let text = text.into();
         self.push_part(ReplyPart::Reasoning(text))
     }
 
-    /// Calls a tool. The request must offer it.
+    /// Adds a call of a tool. The request must offer the tool.
     #[must_use]
     #[expect(clippy::needless_pass_by_value, reason = "a script writes it in place")]
     pub fn call(self, tool: impl Into<String>, arguments: Value) -> Self {
         self.call_text(tool, arguments.to_string())
     }
 
-    /// The tools are called in this order, and the request must offer each.
+    /// Adds calls of these tools in order. The request must offer each tool.
     #[must_use]
     pub fn calls<T: Into<String>>(self, calls: impl IntoIterator<Item = (T, Value)>) -> Self {
         calls.into_iter().fold(self, |response, (tool, arguments)| response.call(tool, arguments))
     }
 
-    /// Calls a tool with arguments written as they are, to send what is not JSON. Ollama sends
-    /// them as a JSON string then.
+    /// Adds a call with unchanged arguments, for sending invalid JSON. Ollama sends invalid JSON as a JSON
+    /// string.
     #[must_use]
     pub fn call_text(self, tool: impl Into<String>, arguments: impl Into<String>) -> Self {
         self.push_part(ReplyPart::Call(ScriptedCall {
@@ -124,7 +123,7 @@ impl ScriptedResponse {
         }))
     }
 
-    /// Calls a tool that the request need not offer, as models sometimes do.
+    /// Adds a call of a tool that the request need not offer.
     #[must_use]
     #[expect(clippy::needless_pass_by_value, reason = "a script writes it in place")]
     pub fn call_unknown(self, tool: impl Into<String>, arguments: Value) -> Self {
@@ -135,48 +134,48 @@ impl ScriptedResponse {
         }))
     }
 
-    /// Cuts texts and arguments into deltas of so many characters, at least 1; 12 unless given.
+    /// Cuts texts and arguments into deltas of this many characters, minimum 1, default 12.
     #[must_use]
     pub fn delta_chars(self, characters: usize) -> Self {
         self.edit_reply(|said| said.delta_chars = characters.max(1))
     }
 
-    /// The tokens it reports: 100, 20, 0 unless given. `input` includes the `cached` ones. OpenAI
-    /// reports them only where the request asks for `stream_options.include_usage`.
+    /// Sets the reported tokens, by default 100, 20, 0. `input` includes `cached`. OpenAI reports usage only
+    /// if the request sets `stream_options.include_usage`.
     #[must_use]
     pub fn usage(self, input: u64, output: u64, cached: u64) -> Self {
         let usage = ReportedUsage { input, output, cached };
         self.edit_reply(|said| said.usage = Some(usage))
     }
 
-    /// The reply reports no counts of tokens, not even zeros.
+    /// Omits the token counts from the reply.
     #[must_use]
     pub fn no_usage(self) -> Self {
         self.edit_reply(|said| said.usage = None)
     }
 
-    /// The reason it finishes with, in OpenAI's words (`stop`, `length`, `tool_calls`,
-    /// `content_filter`), translated for Anthropic; others are sent as they are.
+    /// Sets the finish reason in OpenAI's words (`stop`, `length`, `tool_calls`, `content_filter`),
+    /// translated for Anthropic. Other reasons are sent unchanged.
     #[must_use]
     pub fn finish(self, reason: impl Into<String>) -> Self {
         let reason = reason.into();
         self.edit_reply(|said| said.finish = ScriptedFinish::Reason(reason))
     }
 
-    /// Gives no finish reason.
+    /// Omits the finish reason from the reply.
     #[must_use]
     pub fn no_finish(self) -> Self {
         self.edit_reply(|said| said.finish = ScriptedFinish::Missing)
     }
 
-    /// Ends the body properly but without `[DONE]` (OpenAI), `message_stop` (Anthropic) or the
-    /// `done` line with its reason and usage (Ollama).
+    /// Ends the body properly but without `[DONE]` (OpenAI), `message_stop` (Anthropic) or the `done` line
+    /// with its reason and usage (Ollama).
     #[must_use]
     pub fn no_done(self) -> Self {
         self.edit_reply(|said| said.done = false)
     }
 
-    /// Refuses with a status and the provider's usual error body for it.
+    /// Responds with an error status and the provider's usual error body.
     #[must_use]
     pub fn status(self, status: u16) -> Self {
         let kind = match status {
@@ -191,7 +190,7 @@ impl ScriptedResponse {
         self.error(status, kind, None, format!("scripted status {status}"))
     }
 
-    /// Refuses with a status and an error in the provider's shape.
+    /// Responds with an error status and an error in the provider's format.
     #[must_use]
     pub fn error(
         mut self,
@@ -209,28 +208,28 @@ impl ScriptedResponse {
         self
     }
 
-    /// Answers with a status and exactly this JSON.
+    /// Responds with a status and exactly this JSON.
     #[must_use]
     pub fn status_body(mut self, status: u16, body: Value) -> Self {
         self.content = ResponseContent::Json { status, body };
         self
     }
 
-    /// The header is added to those there are, even to one of the same name.
+    /// Adds a header, even if the same name exists.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// Adds a `Retry-After` header.
+    /// Adds a `Retry-After` header in seconds.
     #[must_use]
     pub fn retry_after(self, seconds: u64) -> Self {
         self.header("retry-after", seconds.to_string())
     }
 
-    /// Answers with status 200 and exactly these bytes, one HTTP chunk each; empty ones are left
-    /// out. Reproduces what providers send in the wild.
+    /// Responds with status 200 and exactly these bytes, one HTTP chunk each; empty chunks are skipped. For
+    /// reproducing recorded streams of providers.
     #[must_use]
     pub fn raw<T: Into<Vec<u8>>>(
         mut self,
@@ -244,7 +243,7 @@ impl ScriptedResponse {
         self
     }
 
-    /// Closes the socket after so many chunks, without ending the body.
+    /// Closes the socket after this many chunks, without ending the body.
     #[must_use]
     pub fn cut_after(mut self, chunks: usize) -> Self {
         self.ending = ResponseEnding::CutAfter(chunks);
@@ -258,15 +257,15 @@ impl ScriptedResponse {
         self
     }
 
-    /// Sends so many chunks, then nothing more, and keeps the connection open.
+    /// Sends this many chunks, then nothing more, and keeps the connection open.
     #[must_use]
     pub fn hang_after(mut self, chunks: usize) -> Self {
         self.ending = ResponseEnding::HangAfter(chunks);
         self
     }
 
-    /// Reports an error inside the stream after so many chunks, such as `overloaded_error`, and
-    /// ends it.
+    /// Reports an error inside the stream after this many chunks, such as `overloaded_error`, and ends the
+    /// stream.
     #[must_use]
     pub fn fail_after(
         mut self,
@@ -279,45 +278,44 @@ impl ScriptedResponse {
         self
     }
 
-    /// Waits at a gate before a chunk; the headers are sent before. Before the first chunk that
-    /// does not exist it holds the end of the body.
+    /// Waits at a gate before a chunk, after the headers. A number one beyond the last chunk holds the end of
+    /// the body.
     #[must_use]
     pub fn with_gate(mut self, chunk: usize, gate: ChunkGate) -> Self {
         self.gates.push((chunk, gate));
         self
     }
 
-    /// Waits before every chunk but the first. For demos: a test uses a gate.
+    /// Waits before every chunk but the first. For demos; tests use a gate.
     #[must_use]
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = Some(delay);
         self
     }
 
-    /// Spreads the whole reply over this time: its chunks follow each other at the same distance. For
-    /// benchmarks.
+    /// Spreads the reply evenly over this time. For benchmarks.
     #[must_use]
     pub fn spread_over(mut self, whole: Duration) -> Self {
         self.total_time = Some(whole);
         self
     }
 
-    /// Does not flush each chunk on its own: what leaves together is up to the socket, as it is
-    /// when a provider writes faster than its client reads. For benchmarks.
+    /// Disables the separate flush of each chunk: the socket decides about packets, as for a fast provider.
+    /// For benchmarks.
     #[must_use]
     pub fn at_once(mut self) -> Self {
         self.at_once = true;
         self
     }
 
-    /// Writes the time at which each chunk leaves, in Unix microseconds, over the [`STAMP`] in it.
+    /// Replaces each [`STAMP`] by the sending time of its chunk, in Unix microseconds.
     #[must_use]
     pub fn with_stamps(mut self) -> Self {
         self.has_stamps = true;
         self
     }
 
-    /// The tools it calls that a request must offer.
+    /// Returns the called tools that the request must offer.
     pub(crate) fn offered_calls(&self) -> impl Iterator<Item = &str> {
         let parts = match &self.content {
             ResponseContent::Reply(said) => said.parts.as_slice(),
@@ -331,7 +329,7 @@ impl ScriptedResponse {
         })
     }
 
-    /// Bytes of its texts and arguments.
+    /// Returns the bytes of all texts and arguments.
     pub(crate) fn text_bytes(&self) -> usize {
         match &self.content {
             ResponseContent::Reply(said) => said.parts.iter().map(ReplyPart::byte_len).sum(),

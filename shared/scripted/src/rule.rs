@@ -1,4 +1,4 @@
-//! One expectation and its answers.
+//! One expected request and its responses.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,8 +12,8 @@ use crate::lock;
 use crate::request::RecordedRequest;
 use crate::response::ScriptedResponse;
 
-/// A rule of a script: which requests it expects, and what it answers to the first of them, to the
-/// next, and so on. It is registered as soon as it exists; its methods write the newest answer.
+/// A rule of a script: expected requests, and a response to each in order. A rule is registered when created;
+/// its methods change the newest response.
 #[derive(Clone)]
 pub struct Rule {
     core: Arc<RuleCore>,
@@ -53,7 +53,7 @@ impl Rule {
         }
     }
 
-    /// Starts the answer to the next request that matches.
+    /// Starts the response to the next matching request.
     #[must_use]
     pub fn then(self) -> Self {
         let next = RuleAnswer::Fixed(Box::default());
@@ -61,13 +61,13 @@ impl Rule {
         self
     }
 
-    /// Answers every further request with the last answer. Such a rule need not be used.
+    /// Repeats the last response for every further request. Such a rule may stay unused.
     pub fn always(self) -> Self {
         lock(&self.core.answers).always = true;
         self
     }
 
-    /// Lets a function answer, in place of what was written so far.
+    /// Computes the response with a function, and replaces the newest response.
     pub fn respond_with(
         self,
         respond: impl Fn(&RecordedRequest) -> ScriptedResponse + Send + Sync + 'static,
@@ -75,7 +75,7 @@ impl Rule {
         self.replace_newest(|_| RuleAnswer::Computed(Arc::new(respond)))
     }
 
-    /// Holds the answer before a chunk, as [`ScriptedResponse::with_gate`] does.
+    /// Holds the response before a chunk, like [`ScriptedResponse::with_gate`].
     #[must_use]
     pub fn gate(&self, chunk: usize) -> ChunkGate {
         let gate = ChunkGate::default();
@@ -83,7 +83,7 @@ impl Rule {
         gate
     }
 
-    /// Takes the next answer, if the rule expects the request and has one left.
+    /// Takes the next response, if the rule expects the request and has one left.
     pub(crate) fn take_answer(&self, request: &RecordedRequest) -> Option<ScriptedResponse> {
         if !(self.core.expects)(request) {
             return None;
@@ -101,7 +101,7 @@ impl Rule {
         })
     }
 
-    /// Answers that a test expected to be used and were not.
+    /// Returns the number of expected but unused responses.
     pub(crate) fn unused_answers(&self) -> usize {
         let answers = lock(&self.core.answers);
         if answers.always { 0 } else { answers.queue.len() }
@@ -125,7 +125,7 @@ impl Rule {
     }
 }
 
-/// The methods of [`ScriptedResponse`], for the newest answer of a rule.
+/// The methods of [`ScriptedResponse`], for the newest response of a rule.
 macro_rules! of_the_newest_answer {
     ($($name:ident($($argument:ident: $kind:ty),*);)*) => {
         impl Rule {$(

@@ -1,4 +1,4 @@
-//! The rules a server answers by.
+//! The rules of a server.
 
 use std::panic::Location;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use crate::response::ScriptedResponse;
 use crate::rule::Rule;
 use crate::{demo, lock};
 
-/// Rules in the order they are tried. Clones share them.
+/// Rules in the order of matching. Clones share the rules.
 #[derive(Debug, Clone, Default)]
 pub struct Script {
     rules: Arc<Mutex<Vec<Rule>>>,
@@ -19,22 +19,21 @@ pub struct Script {
 }
 
 impl Script {
-    /// The model of the offline demo. It answers questions about the growth of regions from a CSV
-    /// file with the columns region, year and sales, using nothing but the request it receives,
-    /// and refuses any other question with status 400 and the code `no_script`.
+    /// Creates the model of the offline demo. It answers questions about the growth of regions in a CSV file
+    /// with the columns region, year and sales. All answers are computed from the request alone. Other
+    /// questions return status 400 with the code `no_script`.
     #[must_use]
     pub fn demo() -> Self {
         Self::with_responder("the demo model", demo::respond)
     }
 
-    /// A model for benchmarks: it works through runs of a fixed size, any number at once, without
-    /// latency.
+    /// Creates a model for benchmarks: runs of a fixed size, any number in parallel, without latency.
     #[must_use]
     pub fn bench(bench: Bench) -> Self {
         Self::with_responder("the benchmark model", move |request| bench::respond(&bench, request))
     }
 
-    /// A model for benchmarks of plans: it works through plans of a fixed size, any number at once.
+    /// Creates a model for benchmarks of plans: plans of a fixed size, any number in parallel.
     #[must_use]
     pub fn plan_bench(bench: PlanBench) -> Self {
         Self::with_responder("the benchmark model", move |request| {
@@ -42,15 +41,15 @@ impl Script {
         })
     }
 
-    /// Waits before every chunk but the first of every answer that does not say otherwise.
+    /// Sets the wait before every chunk but the first, for responses without their own.
     #[must_use]
     pub fn with_delay(mut self, delay: Duration) -> Self {
         self.delay = Some(delay);
         self
     }
 
-    /// Expects a request whose messages contain this text: the question, what the model said or
-    /// called before, a tool's result (see [`RecordedRequest::text`]). The instructions do not count.
+    /// Expects a request whose messages contain this text: the question, an earlier text or call of the
+    /// model, or a tool's result. See [`RecordedRequest::text`]; the instructions are excluded.
     #[track_caller]
     pub fn on(&self, text: impl Into<String>) -> Rule {
         let text = text.into();
@@ -58,7 +57,7 @@ impl Script {
         self.add_rule(Rule::new(label, move |request| request.text().contains(&text)))
     }
 
-    /// Expects a request that a function recognises.
+    /// Expects a request for which the function returns true.
     #[track_caller]
     pub fn on_request(
         &self,
@@ -83,12 +82,12 @@ impl Script {
         rule
     }
 
-    /// The first answer that a rule has for the request, or why there is none.
+    /// Returns the first response of a matching rule, or the reason for none.
     pub(crate) fn answer_request(
         &self,
         request: &RecordedRequest,
     ) -> Result<ScriptedResponse, String> {
-        // Copied, so that a rule may take its time.
+        // Copied, because a rule may take long.
         let rules = lock(&self.rules).clone();
         let found = rules.iter().find_map(|rule| Some((rule, rule.take_answer(request)?)));
         let Some((rule, mut response)) = found else {
@@ -110,7 +109,7 @@ impl Script {
         Ok(response)
     }
 
-    /// The rules with answers that were not used.
+    /// Returns the rules with unused responses.
     pub(crate) fn unused_rules(&self) -> Vec<String> {
         lock(&self.rules)
             .iter()

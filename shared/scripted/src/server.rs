@@ -1,4 +1,4 @@
-//! The server: sockets, routes, and what was asked.
+//! The server: sockets, routes, and recorded requests.
 
 mod delivery;
 mod log;
@@ -25,13 +25,13 @@ use crate::script::Script;
 use crate::wire::ProviderProtocol;
 use log::RequestLog;
 
-/// Largest request that is read.
+/// The maximum bytes of a request.
 const MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
 
-/// A running scripted model. Dropping it stops it and breaks off every response under way.
+/// A running scripted model. Dropping it stops the server and aborts every response in progress.
 ///
-/// One that was started by a test (not by [`ScriptedModel::serve`]) panics when it is dropped with
-/// unexpected requests on record, unless the test is failing already.
+/// A server started by a test (not by [`ScriptedModel::serve`]) panics on drop if unexpected requests were
+/// recorded. It does not panic if the test is already failing.
 #[derive(Debug)]
 pub struct ScriptedModel {
     address: SocketAddr,
@@ -39,7 +39,7 @@ pub struct ScriptedModel {
     token_limit: Arc<AtomicU64>,
     log: Arc<RequestLog>,
     checked_on_drop: bool,
-    // Its receivers see that it is gone.
+    // Receivers detect the drop of this sender.
     _running: watch::Sender<()>,
 }
 
@@ -47,7 +47,7 @@ impl ScriptedModel {
     /// Starts a server for a test on a free port of 127.0.0.1, without rules.
     ///
     /// # Errors
-    /// No port could be bound.
+    /// Returns an error if no port can be bound.
     pub async fn start() -> io::Result<Self> {
         Self::start_with(Script::default()).await
     }
@@ -55,7 +55,7 @@ impl ScriptedModel {
     /// Starts a server for a test on a free port of 127.0.0.1.
     ///
     /// # Errors
-    /// No port could be bound.
+    /// Returns an error if no port can be bound.
     pub async fn start_with(script: Script) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let mut server = Self::serve(listener, script)?;
@@ -63,10 +63,10 @@ impl ScriptedModel {
         Ok(server)
     }
 
-    /// Serves a script on a listener, from within a Tokio runtime.
+    /// Serves a script on a listener, within a Tokio runtime.
     ///
     /// # Errors
-    /// The listener's address cannot be read.
+    /// Returns an error if the listener's address cannot be read.
     pub fn serve(listener: TcpListener, script: Script) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let (running, stopped) = watch::channel(());
@@ -79,7 +79,7 @@ impl ScriptedModel {
         };
         let log = Arc::clone(&shared.log);
         let listener = listener.tap_io(|socket| {
-            // Or the kernel may hold small chunks back. A socket that refuses is still used.
+            // Without this option the kernel may delay small chunks. A failure is ignored.
             let _ = socket.set_nodelay(true);
         });
         let server = axum::serve(listener, shared.build_router())
@@ -95,19 +95,19 @@ impl ScriptedModel {
         })
     }
 
-    /// The address is the listener's own; in tests it is a free port of 127.0.0.1.
+    /// Returns the listener's address; in tests a free port of 127.0.0.1.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The base URL for OpenAI and for Anthropic: `http://127.0.0.1:<port>/v1/`.
+    /// Returns the base URL for OpenAI and for Anthropic: `http://127.0.0.1:<port>/v1/`.
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}/v1/", self.address)
     }
 
-    /// The base URL for Ollama: `http://127.0.0.1:<port>/`.
+    /// Returns the base URL for Ollama: `http://127.0.0.1:<port>/`.
     #[must_use]
     pub fn ollama_url(&self) -> String {
         format!("http://{}/", self.address)
@@ -119,7 +119,7 @@ impl ScriptedModel {
         self.script.on(text)
     }
 
-    /// Expects a request that a function recognises; see [`Script::on_request`].
+    /// Expects a request for which the function returns true; see [`Script::on_request`].
     #[track_caller]
     pub fn on_request(
         &self,
@@ -128,47 +128,47 @@ impl ScriptedModel {
         self.script.on_request(expects)
     }
 
-    /// Refuses requests of more than so many [tokens](RecordedRequest::estimate_tokens) from now on, as providers do.
-    /// A test that wants none to be refused finds out from [`Self::refused_requests`].
+    /// Rejects requests with more [tokens](RecordedRequest::estimate_tokens) from now on, like providers. A
+    /// test can check for rejected requests with [`Self::refused_requests`].
     pub fn limit_tokens(&self, tokens: u64) {
         self.token_limit.store(tokens, Ordering::Relaxed);
     }
 
-    /// The requests on record that were too long.
+    /// Returns the recorded requests above the token limit.
     #[must_use]
     pub fn refused_requests(&self) -> Vec<RecordedRequest> {
         let window = self.token_limit.load(Ordering::Relaxed);
         self.requests().into_iter().filter(|request| request.estimate_tokens() > window).collect()
     }
 
-    /// The requests so far, in the order they arrived; the newest 500, or the newest 32 MB of them.
-    /// One that could not be read is not among them.
+    /// Returns the requests in order of arrival: the newest 500, or the newest 32 MB. Unreadable requests are
+    /// excluded.
     #[must_use]
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.log.requests()
     }
 
-    /// The newest request, if any.
+    /// Returns the newest request, if any.
     #[must_use]
     pub fn last_request(&self) -> Option<RecordedRequest> {
         self.log.requests().pop()
     }
 
-    /// Returns the `number`th request (from 1) once it has arrived.
+    /// Waits for the request with this number, from 1.
     pub async fn wait_for_request(&self, number: usize) -> RecordedRequest {
         self.log.wait_for_request(number).await
     }
 
-    /// Takes what was unexpected off the record, to be asserted by a test that expects it.
+    /// Takes the unexpected requests off the record, for a test that expects some.
     #[must_use]
     pub fn take_unexpected(&self) -> Vec<String> {
         self.log.take_unexpected()
     }
 
-    /// Ends a test: every request was expected, and every rule was used.
+    /// Checks at the end of a test: no unexpected request, and no unused rule.
     ///
     /// # Panics
-    /// With a list of what was not.
+    /// Panics with a list of unexpected requests and unused rules.
     #[expect(clippy::panic, reason = "it is an assertion of a test")]
     #[track_caller]
     pub fn assert_done(&self) {

@@ -1,4 +1,4 @@
-//! The protocols: how each is read, and what its streams look like.
+//! The protocols: parsing of requests, and the format of streams.
 
 mod anthropic;
 mod ollama;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::request::{RecordedMessage, RecordedRequest, RequestTool};
 use crate::response::{ProviderError, ResponseContent, ResponseEnding, ScriptedResponse};
 
-/// The protocol decides how a request is read and how its response is streamed.
+/// The protocol of a request and its response stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderProtocol {
     /// Chat completions: server-sent events, ended by `[DONE]`.
@@ -22,7 +22,7 @@ pub enum ProviderProtocol {
     Ollama,
 }
 
-/// What a request asks, whatever its protocol.
+/// The content of a request, in any protocol.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ParsedRequest {
     pub(crate) system: String,
@@ -32,7 +32,7 @@ pub(crate) struct ParsedRequest {
     pub(crate) temperature: Option<f64>,
 }
 
-/// A response as HTTP carries it.
+/// A response as HTTP chunks.
 #[derive(Debug)]
 pub(crate) struct EncodedResponse {
     pub(crate) status: u16,
@@ -42,7 +42,7 @@ pub(crate) struct EncodedResponse {
 
 impl ProviderProtocol {
     pub(crate) fn parse_request(self, body: &Value) -> Result<ParsedRequest, String> {
-        // Ollama streams unless told otherwise.
+        // Ollama streams by default.
         let streams = body.get("stream").and_then(Value::as_bool);
         if !streams.unwrap_or(self == Self::Ollama) {
             return Err("it does not ask for a stream, and only streams are scripted".to_owned());
@@ -124,7 +124,7 @@ impl ProviderProtocol {
     }
 }
 
-/// Names each result after the newest call with its id.
+/// Sets each result's tool from the newest call with the same id.
 fn name_results(messages: &mut [RecordedMessage]) {
     let mut tools = BTreeMap::new();
     for message in messages {
@@ -139,19 +139,19 @@ fn name_results(messages: &mut [RecordedMessage]) {
     }
 }
 
-/// The elements of an array; none if it is missing or something else.
+/// Returns the elements of an array; none if missing or of another type.
 fn items_at<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     let array = value.get(key).and_then(Value::as_array);
     array.map_or(&[], Vec::as_slice)
 }
 
-/// A string below `value`; empty if it is missing or something else.
+/// Returns a string below `value`; empty if missing or of another type.
 fn string_at(value: &Value, pointer: &str) -> String {
     let string = value.pointer(pointer).and_then(Value::as_str);
     string.unwrap_or_default().to_owned()
 }
 
-/// A message's content as text: a string, or parts of which those without text show their type.
+/// Returns a message's content as text: a string, or its parts. Parts without text show their type.
 fn content_text(content: Option<&Value>) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),
@@ -166,7 +166,7 @@ fn content_text(content: Option<&Value>) -> String {
     }
 }
 
-/// The tools of OpenAI and Ollama.
+/// Parses the tools of OpenAI and Ollama.
 fn function_tools(body: &Value) -> Vec<RequestTool> {
     let tools = items_at(body, "tools").iter();
     let tools = tools.map(|tool| RequestTool {

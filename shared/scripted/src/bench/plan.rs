@@ -9,23 +9,24 @@ use crate::response::ScriptedResponse;
 
 const PLANNING: &str = "planning";
 
-/// How much a plan of the benchmark model takes. The planner makes all steps at once, none of which
-/// waits for another, and is done when they are.
+/// The size of a plan of the benchmark model. The planner creates all steps at once, without dependencies,
+/// and finishes after the last step.
 #[derive(Debug, Clone)]
 pub struct PlanBench {
-    /// Steps of the plan, all ready at once.
+    /// The steps of the plan, all ready at once.
     pub steps: usize,
-    /// Replies of each task that call the tool; one more ends it.
+    /// The replies of each task with a tool call; one more reply ends the task.
     pub calls: usize,
-    /// How long a reply of a task takes.
+    /// The duration of each reply of a task.
     pub work: Duration,
-    /// The tool that tasks call.
+    /// The name of the tool called by tasks.
     pub tool: String,
-    /// The arguments of a task's nth call, from 1; no two alike, or they count as repeats.
+    /// Returns the arguments of a task's nth call, from 1. All must differ, since equal calls count as
+    /// repeats.
     pub arguments: fn(usize) -> Value,
 }
 
-/// Answers from the request alone, so that any number of runs may be under way.
+/// Responds from the request alone, so that any number of runs may be active.
 pub(crate) fn respond(bench: &PlanBench, request: &RecordedRequest) -> ScriptedResponse {
     if request.offers_tool(PLANNING) {
         return make_plan(bench, request);

@@ -10,7 +10,7 @@ use crate::response::ScriptedResponse;
 
 const CODE_TOOL: &str = "python";
 
-/// The whole block; `FILE` and the other words in capitals are filled in.
+/// The whole code block, with `FILE` and other words in capitals as placeholders.
 const BLOCK: &str = r#"# TITLE
 import pandas as pd
 import matplotlib.pyplot as plt
@@ -24,9 +24,9 @@ plt.close()
 print(table.to_string())
 "#;
 
-/// The turns of the agent that draws a chart.
+/// Responds to the agent that draws a chart.
 pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
-    // Its first message is what it is to do: a later one shows it the files.
+    // The first message is the task; a later message lists the files.
     let first = request.messages().iter().find(|message| message.role == MessageRole::User);
     let first = first.filter(|_| request.offers_tool(CODE_TOOL))?;
     let task = without_attached(&first.text);
@@ -35,7 +35,7 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     is_chart.then(|| draw_chart(detect_language(task), task, request))
 }
 
-/// The first turn runs the block, the second says what it printed.
+/// Runs the block in the first turn, and reports its output in the second.
 fn draw_chart(words: DemoLanguage, question: &str, request: &RecordedRequest) -> ScriptedResponse {
     let results = request.answered_calls().filter(|(call, _)| call.tool == CODE_TOOL);
     if let Some((_, result)) = results.last() {
@@ -53,7 +53,7 @@ fn draw_chart(words: DemoLanguage, question: &str, request: &RecordedRequest) ->
         .call(CODE_TOOL, json!({"code": block}))
 }
 
-/// What a block printed: our prompt `tool/python_result`; all of the result where it printed nothing.
+/// Returns the output of a block: our prompt `tool/python_result`; or the whole result without output.
 fn printed_text(result: &str) -> &str {
     let printed = ["It printed:", "打印内容："]
         .iter()

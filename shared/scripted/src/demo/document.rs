@@ -1,4 +1,4 @@
-//! The writer of reports: a page or slides about the sales that are in a file, with the chart that is there.
+//! The writer of reports: a page or slides about the sales in a file, with the existing chart.
 
 use super::growth::GrowthTable;
 use super::question::{detect_language, listed_files};
@@ -6,10 +6,10 @@ use super::sheet::Sheet;
 use crate::request::{MessageRole, RecordedRequest};
 use crate::response::ScriptedResponse;
 
-/// How the instructions of the agent begin, in both languages: our prompts `agents/report_tool`.
+/// The beginning of the agent's instructions, in both languages: our prompts `agents/report_tool`.
 const WRITERS: [&str; 2] = ["You are the report writer of Djinn.", "你是 Djinn 的报告撰写人。"];
 
-/// The document, if the request is that agent's.
+/// Returns the document, if the request is from the report agent.
 pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     if !WRITERS.iter().any(|words| request.system().contains(words)) {
         return None;
@@ -36,13 +36,13 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     Some(ScriptedResponse::default().reply(text))
 }
 
-/// The value of an argument: our prompt `agent/question`.
+/// Returns the value of an argument: our prompt `agent/question`.
 fn find_argument<'a>(name: &str, task: &'a str) -> Option<&'a str> {
     let (_, value) = task.split_once(&format!("\n{name}:\n"))?;
     value.lines().next().map(str::trim)
 }
 
-/// The sheet in a file whose text was collected: our prompt `tool/collect_result`.
+/// Returns the sheet of a collected file: our prompt `tool/collect_result`.
 fn read_sheet(file: &str, request: &RecordedRequest) -> Option<Sheet> {
     let heading = format!("# {file}\n\n");
     let text = request.messages().iter().find_map(|message| {

@@ -7,13 +7,13 @@ use super::step::DemoStep;
 use crate::request::RecordedRequest;
 use crate::response::ScriptedResponse;
 
-/// The prompt's headings: the question, the task, the tools, and what follows them.
+/// The prompt's headings: the question, the task, the tools, and the section after these.
 const HEADINGS: [[&str; 4]; 2] = [
     ["# The user's question", "# The task", "# The tools", "# How to answer"],
     ["# 用户的问题", "# 任务", "# 工具", "# 回答方式"],
 ];
 
-/// The roles, if the request asks for them.
+/// Returns the roles, if requested.
 pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     let prompt = request.last_user_text();
     let [question, task, tools] =
@@ -30,11 +30,11 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     Some(ScriptedResponse::default().reply(format!("```json\n{}\n```", Value::Object(roles))))
 }
 
-/// What stands below each of the first three headings.
+/// Returns the sections below the first three headings.
 fn split_sections<'a>(prompt: &'a str, headings: &[&str; 4]) -> Option<[&'a str; 3]> {
     let [question, task, tools, rest] = headings;
     let between = |text: &'a str, heading: &str| text.split_once(&format!("\n{heading}\n"));
-    // The question and the task may hold anything, so what follows them is looked for from the end.
+    // The question and the task may contain any text, so search for later headings from the end.
     let (before, _) = prompt.rsplit_once(&format!("\n{rest}\n"))?;
     let (before, tools) = before.rsplit_once(&format!("\n{tools}\n"))?;
     let (_, before) = between(before, question)?;

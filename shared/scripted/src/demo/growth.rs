@@ -1,8 +1,8 @@
-//! How much each region grew.
+//! The growth of each region.
 
 use super::sheet::{Row, Sheet};
 
-/// The regions, the fastest first; those whose growth is unknown last.
+/// The regions, the fastest first; regions with unknown growth last.
 #[derive(Debug)]
 pub(super) struct GrowthTable {
     pub(super) regions: Vec<RegionGrowth>,
@@ -11,10 +11,11 @@ pub(super) struct GrowthTable {
 #[derive(Debug)]
 pub(super) struct RegionGrowth {
     pub(super) name: String,
-    /// The first and the last year, each with the sales as the file writes them.
+    /// The first and the last year, each with the sales as written in the file.
     pub(super) first: (i64, String),
     pub(super) last: (i64, String),
-    /// From the first to the last year; unknown with one year only, or if it starts at nothing.
+    /// The growth from the first to the last year in percent. `None` with one year only, or for initial sales
+    /// of zero.
     pub(super) percent: Option<f64>,
 }
 
@@ -38,7 +39,7 @@ impl GrowthTable {
         Self { regions }
     }
 
-    /// The region that grew fastest, and those that grew exactly as fast.
+    /// Returns the fastest growth, and all regions with exactly this growth.
     pub(super) fn fastest_regions(&self) -> Option<(f64, Vec<&RegionGrowth>)> {
         let percent = self.regions.first()?.percent?;
         let regions = self.regions.iter();
@@ -46,14 +47,14 @@ impl GrowthTable {
         Some((percent, equal.collect()))
     }
 
-    /// All regions, in the order of their names.
+    /// Returns all regions, sorted by name.
     pub(super) fn region_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.regions.iter().map(|region| region.name.as_str()).collect();
         names.sort_unstable();
         names
     }
 
-    /// The regions whose growth is unknown.
+    /// Returns the regions with unknown growth.
     pub(super) fn unknown_regions(&self) -> Vec<&str> {
         let unknown = self.regions.iter().filter(|region| region.percent.is_none());
         unknown.map(|region| region.name.as_str()).collect()

@@ -1,4 +1,4 @@
-//! What the demo model says, in the language of the question.
+//! The texts of the demo model, in the language of the question.
 
 mod document;
 mod plan;
@@ -7,10 +7,10 @@ mod web;
 use super::growth::{GrowthTable, RegionGrowth};
 use super::sheet::{Sheet, SheetError};
 
-/// Lines that are listed by number; of more, only the first is.
+/// The maximum number of lines listed by number; above, only the first is listed.
 const LISTED_LINES: usize = 5;
 
-/// The language it speaks.
+/// The language of the demo model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DemoLanguage {
     English,
@@ -148,7 +148,7 @@ impl DemoLanguage {
         }
     }
 
-    /// The answer. `written` is what the file tool said where the report could not be written.
+    /// Returns the answer. `written` is the file tool's error if the report could not be written.
     pub(super) fn answer_text(
         self,
         growth: &GrowthTable,
@@ -168,7 +168,7 @@ impl DemoLanguage {
         self.join_sentences(&sentences)
     }
 
-    /// The report, in Markdown.
+    /// Returns the report in Markdown.
     pub(super) fn report_text(self, file: &str, growth: &GrowthTable, sheet: &Sheet) -> String {
         let title = match self {
             English => "# Growth of sales by region",
@@ -223,7 +223,7 @@ impl DemoLanguage {
         }
     }
 
-    /// What the figures leave out.
+    /// Returns sentences about missing figures.
     fn gap_sentences(self, growth: &GrowthTable, sheet: &Sheet) -> Vec<String> {
         let mut gaps = Vec::new();
         if !sheet.unreadable.is_empty() {
@@ -274,7 +274,7 @@ impl DemoLanguage {
         }
     }
 
-    /// One decimal, and no minus before a zero.
+    /// Formats one decimal, without a minus before zero.
     fn format_percent(self, percent: f64) -> String {
         let rounded = (percent * 10.0).round() / 10.0 + 0.0;
         match self {

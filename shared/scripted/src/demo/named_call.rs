@@ -1,5 +1,5 @@
-//! A question that names a call, `working_days {"from": "2026-12-01"}`: it is made, and its result is the
-//! answer. So a tool of one's own can be tried where there is no model.
+//! A question with a named call, `working_days {"from": "2026-12-01"}`. The call is made, and its result is
+//! the answer. So a custom tool can be tried without a model.
 
 use serde_json::{Deserializer, Value};
 
@@ -7,7 +7,7 @@ use super::question::{detect_language, question_text};
 use crate::request::RecordedRequest;
 use crate::response::ScriptedResponse;
 
-/// Makes the call that the question names, or answers with what came of it.
+/// Makes the call named in the question, or answers with its result.
 pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     let question = question_text(request);
     let (tool, arguments) = find_call(question, request)?;
@@ -19,7 +19,7 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     })
 }
 
-/// The first tool on offer that stands in the text with a JSON object behind it.
+/// Returns the first offered tool named in the text and followed by a JSON object.
 fn find_call<'a>(text: &str, request: &'a RecordedRequest) -> Option<(&'a str, Value)> {
     let names = request.tools().iter().map(|tool| tool.name.as_str());
     names.filter(|name| request.offers_tool(name)).find_map(|name| {

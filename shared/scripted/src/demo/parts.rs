@@ -1,5 +1,5 @@
-//! A question for a chart, and perhaps for a report and slides: each part is left to the agent that makes it, in
-//! turns of one run, or in steps of a plan.
+//! A question about a chart, and possibly a report and slides. Each part is left to its agent, in turns of
+//! one run or in steps of a plan.
 
 use serde_json::{Value, json};
 
@@ -13,12 +13,12 @@ use crate::response::ScriptedResponse;
 const CODE_AGENT: &str = "code_interpreter";
 const REPORT_AGENT: &str = "report_tool";
 
-/// A question with one of these, in lower case, wants a chart.
+/// Words in lower case that mark a question about a chart.
 pub(super) const CHART: &[&str] = &["draw", "chart", "plot", "画", "图表"];
 const REPORT: &[&str] = &["report", "报告"];
 const SLIDES: &[&str] = &["slides", "presentation", "幻灯片"];
 
-/// What can be wanted, in the order in which it is made.
+/// The parts of an answer, in the order of creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Chart,
@@ -27,7 +27,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// What a question wants, if it wants a chart.
+    /// Returns the requested parts, or none without a chart.
     fn list(question: &str) -> Vec<Self> {
         let lower = question.to_lowercase();
         let wants = |words: &[&str]| words.iter().any(|word| lower.contains(word));
@@ -36,7 +36,7 @@ impl Part {
         if wants(CHART) { wanted.collect() } else { Vec::new() }
     }
 
-    /// The part that the request's agent makes, and the language of its step.
+    /// Returns the part for the request's agent, and the language of its step.
     fn of_step(request: &RecordedRequest) -> Option<(Self, DemoLanguage)> {
         let step = request.messages().iter().find_map(|message| {
             YOUR_STEP.iter().find_map(|mark| Some(message.text.rsplit_once(mark)?.1.trim()))
@@ -49,7 +49,7 @@ impl Part {
     }
 }
 
-/// The turns of whoever has such a question answered.
+/// Responds to the agent with such a question.
 pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     if let Some((part, words)) = Part::of_step(request) {
         return make_parts(words, question_text(request), &[part], request);
@@ -63,7 +63,7 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     }
 }
 
-/// A step for each part; what is written waits for the chart.
+/// Creates a plan with a step for each part; documents depend on the chart.
 fn plan_parts(words: DemoLanguage, parts: &[Part], request: &RecordedRequest) -> ScriptedResponse {
     if request.answered_calls().any(|(call, _)| call.tool == PLANNING) {
         return finish_plan(words.parts_done());
@@ -80,7 +80,7 @@ fn plan_parts(words: DemoLanguage, parts: &[Part], request: &RecordedRequest) ->
     )
 }
 
-/// The chart is drawn first; then all documents are written, and at last it is said what there is.
+/// Draws the chart first, then requests all documents, and finally lists the files.
 fn make_parts(
     words: DemoLanguage,
     question: &str,
@@ -123,7 +123,7 @@ fn document_call(words: DemoLanguage, part: Part, question: &str) -> Value {
     })
 }
 
-/// The file that the first line of a result names.
+/// Returns the file named in the first line of a result.
 fn named_file(text: &str) -> Option<&str> {
     text.trim().lines().next()?.split('`').nth(1)
 }

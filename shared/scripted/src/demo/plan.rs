@@ -1,5 +1,4 @@
-//! The planner: it has the regions found, then a report written on each of them at once, and then
-//! all of them compared.
+//! The planner: finds the regions, then writes a report on each in parallel, and finally compares all.
 
 use serde_json::json;
 
@@ -10,10 +9,10 @@ use crate::response::ScriptedResponse;
 
 pub(super) const PLANNING: &str = "planning";
 
-/// Regions that get a report of their own; a plan has at most 100 steps.
+/// The maximum number of regions with a report; a plan has at most 100 steps.
 const MAX_REGIONS: usize = 50;
 
-/// The planner's next word, if the request is the planner's.
+/// Returns the planner's next reply, if the request is from the planner.
 pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     if !request.offers_tool(PLANNING) {
         return None;
@@ -38,7 +37,7 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
             let report = find_report(request, &find.label(words));
             let lines = report.lines().filter_map(|line| line.strip_prefix("- "));
             match lines.map(str::to_owned).collect::<Vec<_>>() {
-                // The agent said why instead.
+                // The agent gave the reason instead.
                 regions if regions.is_empty() => finish_plan(first_line(report).to_owned()),
                 regions => update_plan(&question, request, find, regions),
             }
@@ -47,7 +46,7 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     })
 }
 
-/// One step a region, and one that waits for them all.
+/// Adds one step per region, and one step that depends on all.
 fn update_plan(
     question: &GrowthQuestion,
     request: &RecordedRequest,
@@ -76,7 +75,7 @@ fn update_plan(
     )
 }
 
-/// The agent that a step names, if the planner is told of it: our prompt `plan/system`.
+/// Returns the agent for a step, if offered to the planner: our prompt `plan/system`.
 fn find_agent(step: &DemoStep, request: &RecordedRequest) -> &'static str {
     let agent = match step {
         DemoStep::Find { .. } => "researcher",
@@ -91,7 +90,7 @@ pub(super) fn finish_plan(say: String) -> ScriptedResponse {
     ScriptedResponse::default().say(say).call(PLANNING, json!({"command": "finish"}))
 }
 
-/// What came of a step: our prompt `plan/round`.
+/// Returns the result of a step: our prompt `plan/round`.
 fn find_report<'a>(request: &'a RecordedRequest, step: &str) -> &'a str {
     let report = request.messages().iter().rev().find_map(|message| {
         let (_, report) = message.text.split_once(step)?;
@@ -100,7 +99,7 @@ fn find_report<'a>(request: &'a RecordedRequest, step: &str) -> &'a str {
     report.unwrap_or_default()
 }
 
-/// The first line of a report, behind the word that says how the step ended.
+/// Returns the first line of a report, after the word for the step's result.
 fn first_line(report: &str) -> &str {
     let ends = ["Done.", "Failed.", "已完成。", "失败。"];
     report.trim().lines().find(|line| !ends.contains(line)).unwrap_or_default()

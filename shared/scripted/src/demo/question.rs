@@ -1,20 +1,20 @@
-//! What the user asks: about growth, in which file, in which language, and where to write.
+//! The user's question about growth: the file, the language, and the file to write.
 
 use super::language::DemoLanguage;
 use crate::request::{MessageRole, RecordedRequest};
 
-/// The report's name unless the question says another.
+/// The default name of the report.
 const REPORT: &str = "growth.md";
 
-/// The comparison's name in a plan, unless the question says another.
+/// The default name of the comparison in a plan.
 const COMPARISON: &str = "comparison.md";
 
-/// A question with one of these, in lower case, is about growth.
+/// Words in lower case that mark a question about growth.
 const GROWTH: &[&str] = &[
     "grew", "grow", "fastest", "increas", "compar", "增长", "增速", "增幅", "最快", "比较", "对比",
 ];
 
-/// What stands before a file's name in Chinese without a space between.
+/// Chinese words before a file name without a space.
 const BEFORE_NAMES: &[&str] = &[
     "文件", "写入", "写到", "写进", "写成", "保存", "存为", "存入", "存到", "存成", "生成", "输出",
     "名为", "读取", "根据", "分析", "查看", "看看", "请看", "打开", "到", "在", "为", "叫", "从",
@@ -23,16 +23,16 @@ const BEFORE_NAMES: &[&str] = &[
 #[derive(Debug)]
 pub(super) struct GrowthQuestion {
     pub(super) language: DemoLanguage,
-    /// The CSV file it is about: the one it names, else the first that is listed.
+    /// The CSV file of the question: the named file, or the first listed file.
     pub(super) file: Option<String>,
-    /// The file to write.
+    /// The name of the file to write.
     pub(super) report: String,
-    /// The file to compare the regions in, where there is a plan.
+    /// The file for the comparison of regions, in a plan.
     pub(super) comparison: String,
 }
 
 impl GrowthQuestion {
-    /// The question, if it is one about growth.
+    /// Returns the question, if about growth.
     pub(super) fn of(request: &RecordedRequest) -> Option<Self> {
         let text = question_text(request);
         let lower = text.to_lowercase();
@@ -48,7 +48,7 @@ impl GrowthQuestion {
     }
 }
 
-/// The CSV file that a question is about: the one it names, else the first that is listed.
+/// Returns the CSV file of a question: the named file, or the first listed file.
 pub(super) fn csv_file(question: &str, request: &RecordedRequest) -> Option<String> {
     let lower = question.to_lowercase();
     let listed = listed_files(request.system());
@@ -64,7 +64,7 @@ pub(super) fn csv_file(question: &str, request: &RecordedRequest) -> Option<Stri
         .or_else(|| listed.iter().find(csv).map(|name| (*name).to_owned()))
 }
 
-/// The language of a question, file names aside.
+/// Detects the language of a question, without file names.
 pub(super) fn detect_language(question: &str) -> DemoLanguage {
     let mut words = question.to_owned();
     for ending in [".csv", ".md"] {
@@ -76,8 +76,9 @@ pub(super) fn detect_language(question: &str) -> DemoLanguage {
     if words.contains(chinese) { DemoLanguage::Chinese } else { DemoLanguage::English }
 }
 
-/// The user's own words, without the names of files that came with them. A loop repeats them inside its
-/// instructions in the last message: the newest message before it that stands within it is the question.
+/// Returns the user's own words, without names of attached files. A loop repeats the question inside its
+/// instructions in the last message. So the question is the newest earlier message contained in the last
+/// message.
 pub(super) fn question_text(request: &RecordedRequest) -> &str {
     let mut asked = request
         .messages()
@@ -89,14 +90,14 @@ pub(super) fn question_text(request: &RecordedRequest) -> &str {
     asked.find(|text| !text.is_empty() && last.contains(text)).unwrap_or(last)
 }
 
-/// A question without what our prompt `note/attached` says behind it.
+/// Returns a question without the text of our prompt `note/attached`.
 pub(super) fn without_attached(text: &str) -> &str {
     let notes = ["\n\nThe user attached these files:", "\n\n用户附上了这些文件："];
     let end = notes.iter().find_map(|note| text.find(note)).unwrap_or(text.len());
     text.get(..end).unwrap_or_default().trim()
 }
 
-/// The names in the instructions' list of files: `- sales.csv (123 bytes): …`.
+/// Returns the names in the list of files in the instructions: `- sales.csv (123 bytes): …`.
 pub(super) fn listed_files(system: &str) -> Vec<&str> {
     let heading = |line: &&str| matches!(line.trim(), "# Files" | "# 文件");
     let lines = system.lines().skip_while(|line| !heading(line)).skip(1);
@@ -109,7 +110,7 @@ pub(super) fn listed_files(system: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What stands before the first `open`, a number and `unit`.
+/// Returns the text before the first `open`, a number and `unit`.
 fn before_size<'a>(line: &'a str, open: &str, unit: &str) -> Option<&'a str> {
     line.match_indices(open).find_map(|(at, _)| {
         let size = line.get(at + open.len()..)?;
@@ -118,15 +119,15 @@ fn before_size<'a>(line: &'a str, open: &str, unit: &str) -> Option<&'a str> {
     })
 }
 
-/// Whether a text holds a name, and not as the end of a longer one.
+/// Returns true if a text contains a name, but not as the end of a longer name.
 fn contains_name(text: &str, name: &str) -> bool {
     let longer = |before: &str| before.ends_with(|c: char| c.is_ascii() && is_name_char(c));
     let mut places = text.match_indices(name);
     places.any(|(at, _)| !longer(text.get(..at).unwrap_or_default()))
 }
 
-/// The first file name with this ending in a text. Chinese has no spaces: of what stands before an
-/// ending, a name in ASCII is what is in ASCII, another what follows the word that introduces it.
+/// Returns the first file name with this extension in a text. Chinese has no spaces: an ASCII name begins
+/// after the last non-ASCII character, any other name after an introducing word.
 fn name_ending_in(ending: &str, text: &str) -> Option<String> {
     // Only ASCII letters change, so positions stay the same.
     let lower = text.to_ascii_lowercase();

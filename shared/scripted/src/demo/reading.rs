@@ -1,29 +1,29 @@
-//! How far the file was read: our prompts `tool/file_read` in both languages.
+//! The progress of reading a file: our prompts `tool/file_read` in both languages.
 
 use serde_json::Value;
 
 use super::FILE_TOOL;
 use crate::request::{RecordedCall, RecordedRequest};
 
-/// Characters that a prompt may have trimmed off the end of a part.
+/// The maximum number of characters a prompt may trim off the end of a part.
 const MAX_TRIMMED: usize = 8;
 
 #[derive(Debug, PartialEq)]
 pub(super) enum FileReading {
     Unread,
-    /// There is more from this character on.
+    /// More text follows from this character on.
     Partial {
         next: u64,
     },
     Complete(String),
-    /// A part came short, or did not lead on.
+    /// A part was too short, or did not continue.
     Incomplete,
-    /// What the tool said instead.
+    /// The error text of the tool.
     Failed(String),
 }
 
 impl FileReading {
-    /// What the run's reads of a file have brought.
+    /// Returns the result of the run's reads of a file.
     pub(super) fn of(file: &str, request: &RecordedRequest) -> Self {
         let mut reading = Self::Unread;
         let mut text = String::new();
@@ -44,7 +44,7 @@ impl FileReading {
             reading = match part.next {
                 None if end == part.total => Self::Complete(String::new()),
                 Some(next) if next == end && !whole.is_empty() => Self::Partial { next },
-                // Going on would read the same for ever, or nothing.
+                // Another read would repeat the same part forever, or return nothing.
                 None | Some(_) => return Self::Incomplete,
             };
         }
@@ -65,8 +65,8 @@ fn read_offset(call: &RecordedCall) -> u64 {
     offset.unwrap_or_default()
 }
 
-/// A part of a file: `sales.csv, characters 0 to 900 of 2000; the next part starts at offset 900.
-/// …`, an empty line, the text.
+/// A part of a file: `sales.csv, characters 0 to 900 of 2000; the next part starts at offset 900. …`, an
+/// empty line, the text.
 struct FilePart<'a> {
     text: &'a str,
     end: u64,
@@ -86,8 +86,8 @@ impl<'a> FilePart<'a> {
         Some(Self { text, end, total, next })
     }
 
-    /// Its text, which follows what was `read` up to `start`; `None` if more is missing than what a
-    /// prompt trims off the end: a line break after a whole line, else a space.
+    /// Returns the text of the part, which follows the text `read` up to `start`. A prompt trims a line break
+    /// after a whole line, otherwise a space. `None` if more text is missing.
     fn complete_text(&self, start: u64, read: &str) -> Option<String> {
         let length = usize::try_from(self.end.checked_sub(start)?).ok()?;
         let mut text: String = self.text.chars().take(length).collect();

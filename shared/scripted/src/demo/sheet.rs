@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 const COLUMNS: [&str; 3] = ["region", "year", "sales"];
 
-/// The rows that could be read, and the lines that could not.
+/// The readable rows, and the unreadable lines.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Sheet {
     pub(super) rows: Vec<Row>,
-    /// Numbers of lines, from 1, without a region, a year and a number.
+    /// The numbers of lines, from 1, without a region, a year and a number.
     pub(super) unreadable: Vec<usize>,
-    /// Numbers of lines whose region and year an earlier line has.
+    /// The numbers of lines that repeat the region and year of an earlier line.
     pub(super) repeated: Vec<usize>,
 }
 
@@ -19,16 +19,16 @@ pub(super) struct Row {
     pub(super) region: String,
     pub(super) year: i64,
     pub(super) sales: f64,
-    /// The sales as the file writes them.
+    /// The sales as written in the file.
     pub(super) sales_text: String,
 }
 
-/// Why a file cannot be used at all.
+/// The reason why a file is unusable.
 #[derive(Debug, PartialEq)]
 pub(super) enum SheetError {
-    /// It lacks these columns.
+    /// These columns are missing.
     Columns(Vec<&'static str>),
-    /// None of its rows can be read.
+    /// No row can be read.
     Rows,
 }
 
@@ -46,7 +46,7 @@ impl Sheet {
         let mut seen = BTreeSet::new();
         for (line, cells) in records {
             let cell = |index: usize| cells.get(index).map_or("", String::as_str);
-            // As with thousands that are separated and not quoted.
+            // For example with unquoted thousands separators.
             let too_many = cells.iter().skip(header.len()).any(|cell| !cell.is_empty());
             match Row::parse(cell(region), cell(year), cell(sales)).filter(|_| !too_many) {
                 None => sheet.unreadable.push(line),
@@ -74,7 +74,8 @@ impl Row {
     }
 }
 
-/// A number, its thousands separated or not. A comma elsewhere may be a decimal one: not guessed.
+/// Parses a number, with or without thousands separators. Another comma may be a decimal one, and is an
+/// error.
 fn parse_number(text: &str) -> Option<f64> {
     let separators = [',', ' ', '_'];
     let mut groups = text.split('.').next()?.split(separators).skip(1);
@@ -83,15 +84,15 @@ fn parse_number(text: &str) -> Option<f64> {
     (grouped && number.is_finite()).then_some(number)
 }
 
-/// Comma, semicolon or tab: whichever the header has most of.
+/// Returns the most frequent separator in the header: comma, semicolon or tab.
 fn find_separator(text: &str) -> char {
     let header = text.lines().next().unwrap_or_default();
     let count = |separator: &char| header.matches(*separator).count();
     [';', '\t', ','].into_iter().max_by_key(count).unwrap_or(',')
 }
 
-/// The records that are not empty, each with the number of the line it starts on; cells without
-/// the spaces around them. Quotes as in RFC 4180.
+/// Returns all records that are not empty, with the number of their first line. Cells are trimmed. Quotes
+/// follow RFC 4180.
 fn split_records(text: &str, separator: char) -> Vec<(usize, Vec<String>)> {
     let mut records = Vec::new();
     let mut cells = vec![String::new()];
@@ -120,7 +121,7 @@ fn split_records(text: &str, separator: char) -> Vec<(usize, Vec<String>)> {
         }
     }
     if quoted {
-        // A quote that never ends has swallowed the rest: a line that nobody can read.
+        // An unclosed quote contains the rest: an unreadable line.
         records.push((start, vec!["\"".to_owned()]));
     }
     records

@@ -1,5 +1,4 @@
-//! The steps of the demo's plan: how they are written, and how they are read again by the agents
-//! that work on them.
+//! The steps of the demo's plan: written by the planner, and parsed by the agents of the steps.
 
 use serde_json::json;
 
@@ -10,17 +9,17 @@ use super::{FILE_TOOL, find_upload, read_whole, write_report};
 use crate::request::RecordedRequest;
 use crate::response::ScriptedResponse;
 
-/// What stands before a task's own words: our prompt `task/question` in both languages.
+/// The text before a task's own words: our prompt `task/question` in both languages.
 pub(super) const YOUR_STEP: [&str; 2] = ["Your step:\n\n", "你的步骤：\n\n"];
 
-/// A step of the plan, written as plans show steps: `stage: details`.
+/// A step of the plan, in the form of plans: `stage: details`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum DemoStep {
-    /// Which regions there are.
+    /// Find the regions in a file.
     Find { file: String },
-    /// A report on one region.
+    /// Write a report on one region.
     Report { region: String, file: String },
-    /// All regions side by side.
+    /// Compare all regions in a report.
     Compare { file: String, report: String },
 }
 
@@ -46,7 +45,7 @@ impl DemoStep {
         }
     }
 
-    /// A step and the language it is written in.
+    /// Parses a step and its language.
     pub(super) fn parse(text: &str) -> Option<(Self, DemoLanguage)> {
         [DemoLanguage::English, DemoLanguage::Chinese].into_iter().find_map(|words| {
             let step = Self::parse_in(words, text)?;
@@ -76,7 +75,7 @@ impl DemoStep {
         }
     }
 
-    /// The step that the request's agent works on.
+    /// Returns the step of the request's agent.
     fn of(request: &RecordedRequest) -> Option<(Self, DemoLanguage)> {
         request.messages().iter().find_map(|message| {
             YOUR_STEP.iter().find_map(|mark| {
@@ -87,7 +86,7 @@ impl DemoStep {
     }
 }
 
-/// The next word of an agent that works on a step of ours.
+/// Returns the next reply of an agent that works on a demo step.
 pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     let (step, words) = DemoStep::of(request)?;
     let (DemoStep::Find { file } | DemoStep::Report { file, .. } | DemoStep::Compare { file, .. }) =
@@ -111,7 +110,7 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     })
 }
 
-/// Writes the report on a region, then says what is in it.
+/// Writes the report on a region, then summarizes it.
 fn report_region(
     words: DemoLanguage,
     request: &RecordedRequest,
@@ -138,7 +137,7 @@ fn report_region(
     }
 }
 
-/// `North` → `north.md`, `New York` → `new-york.md`.
+/// Returns the file name: `North` → `north.md`, `New York` → `new-york.md`.
 fn report_file(region: &str) -> String {
     let spaced: String =
         region.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();

@@ -1,11 +1,11 @@
-//! The closing call: the answer again, and the files to hand over. Our prompt `react/summary` in
-//! both languages.
+//! The summary call: repeats the answer, and lists the deliverables. Our prompt `react/summary` in both
+//! languages.
 
 use super::question;
 use crate::request::RecordedRequest;
 use crate::response::ScriptedResponse;
 
-/// The prompt's headings: the question, the record, the files, and what follows them.
+/// The prompt's headings: the question, the record, the files, and the section after these.
 const HEADINGS: [[&str; 4]; 2] = [
     [
         "# The question",
@@ -16,14 +16,14 @@ const HEADINGS: [[&str; 4]; 2] = [
     ["# 问题", "# 处理记录", "# 已写出的文件", "# 写法"],
 ];
 
-/// Roles of the record that are not the model's.
+/// Roles of the record other than the model.
 const OTHERS: &[&str] =
     &["tool", "result", "call", "user", "question", "工具", "结果", "用户", "问题"];
 
-/// How the last step of a plan begins: see `demo/step.rs`.
+/// The beginning of a plan's last step: see `demo/step.rs`.
 const COMPARISONS: [&str; 2] = ["Comparison: ", "比较: "];
 
-/// The answer, if the request is the closing call.
+/// Returns the answer, if the request is the summary call.
 pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     let prompt = request.last_user_text();
     if !prompt.contains("$$$") {
@@ -41,10 +41,10 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     Some(ScriptedResponse::default().reply(answer + &handed_over))
 }
 
-/// What stands below each of the first three headings.
+/// Returns the sections below the first three headings.
 fn split_sections<'a>(prompt: &'a str, headings: &[&str; 4]) -> Option<[&'a str; 3]> {
     let [question, record, files, rest] = headings;
-    // The record may hold anything, so what follows it is looked for from the end.
+    // The record may contain any text, so search for later headings from the end.
     let (before, _) = prompt.rsplit_once(rest)?;
     let (before, files) = before.rsplit_once(files)?;
     let (before, record) = before.split_once(record)?;
@@ -52,8 +52,8 @@ fn split_sections<'a>(prompt: &'a str, headings: &[&str; 4]) -> Option<[&'a str;
     Some([question, record, files])
 }
 
-/// What came of the comparison, where there was a plan; else the model's own last word, unless
-/// something else came after it.
+/// Returns the result of a plan's comparison. Otherwise returns the model's last text, unless another entry
+/// follows.
 fn find_answer(record: &str) -> Option<String> {
     let compared = COMPARISONS.iter().find_map(|step| record.rsplit_once(&format!("\n## {step}")));
     if let Some((_, compared)) = compared {
@@ -69,7 +69,7 @@ fn find_answer(record: &str) -> Option<String> {
     is_answer.then(|| text.to_owned())
 }
 
-/// Of a document what stands below its title; any other text is whole.
+/// Returns the text below a document's title; any other text as a whole.
 fn first_paragraph(text: &str) -> &str {
     let below = text.strip_prefix("# ").and_then(|document| document.split_once("\n\n"));
     below.map_or(text, |(_, text)| text.split("\n\n").next().unwrap_or_default())

@@ -1,5 +1,5 @@
-//! A question about the pages of `examples/site`: it is searched for, and answered with what the pages say, each
-//! statement with the number of its page.
+//! Questions about the pages of `examples/site`, answered by a search. Each statement has the number of its
+//! page.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,16 @@ use crate::response::ScriptedResponse;
 const SEARCH_AGENT: &str = "deep_search";
 const ROUND_TOOL: &str = "search_round";
 
-/// How the instructions of the agent begin, in both languages: our prompts `agents/deep_search`.
+/// The beginning of the agent's instructions, in both languages: our prompts `agents/deep_search`.
 const SEARCHERS: [&str; 2] = ["You are a web researcher of Djinn.", "你是 Djinn 的网络研究员。"];
 
-/// What the pages are about, in lower case.
+/// The subjects of the pages, in lower case.
 const SUBJECTS: [&str; 2] = ["heat pump", "热泵"];
 
-/// Pages that are quoted.
+/// The maximum number of quoted pages.
 const MAX_QUOTES: usize = 8;
 
-/// The turns of whoever has such a question answered.
+/// Responds to the agent with such a question.
 pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     if SEARCHERS.iter().any(|words| request.system().contains(words)) {
         return Some(search(request));
@@ -47,7 +47,7 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     request.offers_tool(SEARCH_AGENT).then(|| response.call(SEARCH_AGENT, json!({"query": query})))
 }
 
-/// Two rounds, then the answer.
+/// Searches in two rounds, then answers.
 fn search(request: &RecordedRequest) -> ScriptedResponse {
     let first = request.messages().iter().find(|message| message.role == MessageRole::User);
     let task = first.map(|message| message.text.as_str()).unwrap_or_default();
@@ -62,7 +62,7 @@ fn search(request: &RecordedRequest) -> ScriptedResponse {
     }
 }
 
-/// The first sentences of the pages, each with the number of its page.
+/// Returns the first sentence of each page, with the number of the page.
 fn quote_pages(words: DemoLanguage, results: &[&str]) -> String {
     let pages = results.iter().flat_map(|result| result.split("\n[")).filter_map(read_page);
     let pages: BTreeMap<usize, &str> = pages.collect();
@@ -75,11 +75,11 @@ fn quote_pages(words: DemoLanguage, results: &[&str]) -> String {
     format!("{}\n\n{}", words.found_notice(pages.len()), quotes.join("\n"))
 }
 
-/// The number of a page and its first sentence: our prompt `tool/search_result`.
+/// Returns a page's number and its first sentence: our prompt `tool/search_result`.
 fn read_page(part: &str) -> Option<(usize, &str)> {
     let (number, rest) = part.trim_start_matches('[').split_once(']')?;
     let (heading, text) = rest.split_once("\n\n")?;
-    // A sentence says that the page was read before; a heading ends with its address.
+    // A heading that is a sentence marks a page read before; other headings end with an address.
     if heading.ends_with(['.', '。']) {
         return None;
     }
@@ -91,7 +91,7 @@ fn read_page(part: &str) -> Option<(usize, &str)> {
     Some((number.parse().ok()?, line.get(..end.unwrap_or(line.len()))?))
 }
 
-/// A step for each side of the question, searched at once.
+/// Creates a plan with one step per side of the question, searched in parallel.
 fn plan_search(words: DemoLanguage, request: &RecordedRequest) -> ScriptedResponse {
     let steps = words.search_steps();
     if request.answered_calls().any(|(call, _)| call.tool == PLANNING) {

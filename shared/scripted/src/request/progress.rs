@@ -1,4 +1,4 @@
-//! What became of a response.
+//! The progress of a response.
 
 use tokio::sync::watch;
 
@@ -52,7 +52,7 @@ impl ProgressState {
     }
 }
 
-/// A response under way. The HTTP server drops it early only when the client has gone.
+/// A response in progress. The HTTP server drops it early only if the client has disconnected.
 #[derive(Debug)]
 pub(crate) struct ResponseDelivery {
     request: RecordedRequest,
@@ -63,7 +63,7 @@ impl ResponseDelivery {
         Self { request }
     }
 
-    /// Notes that a chunk was handed over.
+    /// Counts a chunk handed to the socket.
     pub(crate) fn record_chunk(&self, bytes: usize) {
         self.progress().state.send_modify(|sent| {
             sent.chunks += 1;
@@ -71,7 +71,7 @@ impl ResponseDelivery {
         });
     }
 
-    /// Notes that the response is over as scripted.
+    /// Marks the response as complete.
     pub(crate) fn mark_complete(&self) {
         self.progress().mark_ended(EndCause::Server);
     }

@@ -1,19 +1,19 @@
-//! How large a request is, in tokens.
+//! The size of a request in tokens.
 
 use super::RecordedRequest;
 
-/// Letters of a word that are a token.
+/// Letters of a word per token.
 const WORD: usize = 8;
 
-/// Characters of a script without spaces that are a token.
+/// Characters per token in a script without spaces.
 const SIGNS: usize = 2;
 
-/// Digits that are a token.
+/// Digits of a number per token.
 const DIGITS: usize = 3;
 
 impl RecordedRequest {
-    /// Tokens of its instructions, messages and tools: rather fewer than a real tokenizer counts, so
-    /// that whoever fits a request by a real one fits this.
+    /// Estimates the tokens of instructions, messages and tools. The estimate is lower than a real
+    /// tokenizer's count, so a request fitted with a real tokenizer always fits.
     #[must_use]
     pub fn estimate_tokens(&self) -> u64 {
         let said = self.messages().iter().map(|message| {
@@ -32,13 +32,13 @@ impl RecordedRequest {
     }
 }
 
-/// What a character is part of.
+/// The kind of a character.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CharKind {
     Word,
     Sign,
     Digit,
-    /// Spaces and punctuation count nothing.
+    /// Spaces and punctuation, which count as no token.
     Other,
 }
 

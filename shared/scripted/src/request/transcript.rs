@@ -1,16 +1,16 @@
-//! Conversations are written here as text, with a line for each text, call and result.
+//! Conversations as text, with a line for each text, call and result.
 
 use super::{MessageRole, RecordedMessage};
 
-/// Characters of a transcript's line after its number.
+/// The maximum characters of a transcript's line after its number.
 const LINE_CHARS: usize = 120;
 
-/// What was said, one entry per text, call and result, uncut.
+/// Returns one line per text, call and result, uncut.
 pub(crate) fn entry_lines(messages: &[RecordedMessage]) -> Vec<String> {
     messages.iter().flat_map(message_lines).collect()
 }
 
-/// The instructions and what was said, numbered, a line each.
+/// Returns the instructions and all entries as numbered lines.
 pub(crate) fn number_lines(system: &str, messages: &[RecordedMessage]) -> String {
     let system = speaker_line("system", system);
     let lines = system.into_iter().chain(entry_lines(messages));

@@ -1,9 +1,9 @@
-//! What a model says in one reply, whatever the protocol.
+//! The content of one reply, in any protocol.
 
-/// Characters of a text or of a call's arguments in one chunk, unless a script says otherwise.
+/// The default characters of a text or of a call's arguments in one chunk.
 const DELTA_CHARS: usize = 12;
 
-/// What a model says in one reply.
+/// The content of one reply.
 #[derive(Debug, Clone)]
 pub(crate) struct ScriptedReply {
     pub(crate) parts: Vec<ReplyPart>,
@@ -29,13 +29,13 @@ pub(crate) enum ScriptedText {
 #[derive(Debug, Clone)]
 pub(crate) struct ScriptedCall {
     pub(crate) tool: String,
-    /// As sent, so not necessarily JSON.
+    /// The arguments as sent, not necessarily JSON.
     pub(crate) arguments: String,
-    /// Whether the request must offer the tool.
+    /// True if the request must offer the tool.
     pub(crate) must_be_offered: bool,
 }
 
-/// Tokens as OpenAI counts them: `input` includes `cached`.
+/// Tokens as counted by OpenAI: `input` includes `cached`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReportedUsage {
     pub(crate) input: u64,
@@ -45,7 +45,7 @@ pub(crate) struct ReportedUsage {
 
 #[derive(Debug, Clone)]
 pub(crate) enum ScriptedFinish {
-    /// `tool_calls` after calls, else `stop`.
+    /// `tool_calls` after calls, otherwise `stop`.
     Natural,
     Reason(String),
     Missing,
@@ -64,7 +64,7 @@ impl Default for ScriptedReply {
 }
 
 impl ReplyPart {
-    /// Bytes of what is said or sent as arguments.
+    /// Returns the bytes of the text or the arguments.
     pub(crate) fn byte_len(&self) -> usize {
         match self {
             Self::Reasoning(text) | Self::Text(ScriptedText::Whole(text)) => text.len(),
@@ -75,7 +75,7 @@ impl ReplyPart {
 }
 
 impl ScriptedReply {
-    /// The deltas of a text.
+    /// Returns the deltas of a text.
     pub(crate) fn text_deltas(&self, text: &ScriptedText) -> Vec<String> {
         match text {
             ScriptedText::Whole(whole) => self.split_text(whole),
@@ -83,18 +83,18 @@ impl ScriptedReply {
         }
     }
 
-    /// A text in pieces of the chosen length.
+    /// Splits a text into pieces of the configured length.
     pub(crate) fn split_text(&self, text: &str) -> Vec<String> {
         let characters: Vec<char> = text.chars().collect();
         characters.chunks(self.delta_chars).map(|piece| piece.iter().collect()).collect()
     }
 
-    /// Whether it calls a tool.
+    /// Returns true if the reply has a call.
     pub(crate) fn has_calls(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, ReplyPart::Call(_)))
     }
 
-    /// Why it finishes, in OpenAI's words.
+    /// Returns the finish reason, in OpenAI's words.
     pub(crate) fn finish_reason(&self) -> Option<&str> {
         match &self.finish {
             ScriptedFinish::Natural if self.has_calls() => Some("tool_calls"),

@@ -13,12 +13,12 @@ use crate::gate::ChunkGate;
 use crate::request::{RecordedRequest, ResponseDelivery};
 use crate::response::{ResponseEnding, STAMP, ScriptedResponse};
 
-/// Returns once the server is gone.
+/// Waits until the server is dropped.
 pub(super) async fn wait_for_stop(mut running: watch::Receiver<()>) {
     while running.changed().await.is_ok() {}
 }
 
-/// A response without a script.
+/// Returns a response outside of the script.
 pub(super) fn plain_response(status: StatusCode, why: String) -> http::Response<Body> {
     let mut response = http::Response::new(Body::from(why));
     *response.status_mut() = status;
@@ -31,7 +31,7 @@ pub(super) async fn deliver_response(
     running: watch::Receiver<()>,
 ) -> http::Response<Body> {
     let encoded = request.protocol().encode_response(&response, request);
-    // Before every chunk but the first one, and before the end.
+    // The pauses are before every chunk but the first, and before the end.
     let pauses = u32::try_from(encoded.chunks.len()).unwrap_or(u32::MAX).max(1);
     let feed = ChunkFeed {
         chunks: encoded.chunks.into(),
@@ -60,7 +60,7 @@ pub(super) async fn deliver_response(
     })
 }
 
-/// A body under way.
+/// The body of a response in progress.
 struct ChunkFeed {
     chunks: VecDeque<Vec<u8>>,
     gates: Vec<(usize, ChunkGate)>,
@@ -68,7 +68,7 @@ struct ChunkFeed {
     ending: ResponseEnding,
     at_once: bool,
     stamped: bool,
-    /// Chunks handed over so far.
+    /// The number of chunks handed over.
     position: usize,
     delivery: ResponseDelivery,
     running: watch::Receiver<()>,
@@ -77,7 +77,7 @@ struct ChunkFeed {
 impl ChunkFeed {
     async fn next_chunk(mut self) -> Option<(io::Result<Bytes>, Self)> {
         if !self.at_once {
-            // Being pending once makes the HTTP server flush what it has: every chunk leaves alone.
+            // Yielding once makes the HTTP server flush, so every chunk is sent separately.
             tokio::task::yield_now().await;
         }
         let running = self.running.clone();
@@ -96,7 +96,7 @@ impl ChunkFeed {
         chunk.map(|chunk| (chunk, self))
     }
 
-    /// The next chunk once it is due, or `None` at the end.
+    /// Returns the next chunk when due, or `None` at the end.
     async fn await_chunk(&mut self) -> io::Result<Option<Bytes>> {
         match self.ending {
             ResponseEnding::HangAfter(chunks) if chunks <= self.position => pending().await,
@@ -123,7 +123,7 @@ impl ChunkFeed {
     }
 }
 
-/// Writes the time over the stamp in a chunk, if there is one.
+/// Replaces the stamp in a chunk by the current time, if present.
 #[expect(clippy::disallowed_methods, reason = "another process compares it with its own clock")]
 fn stamp_chunk(chunk: &mut [u8]) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The log keeps the newest requests, and why others were unexpected, within bounds.
+//! The log of the newest requests and of unexpected requests, within limits.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -8,10 +8,10 @@ use tokio::sync::watch;
 use crate::lock;
 use crate::request::RecordedRequest;
 
-/// Requests, and unexpected ones, that are kept: a demo may run for days.
+/// The maximum number of requests kept, for a demo that runs for days.
 const MAX_KEPT: usize = 500;
 
-/// Bytes of requests that are kept, beside the newest one.
+/// The maximum bytes of requests kept, besides the newest.
 const MAX_KEPT_BYTES: usize = 32 * 1024 * 1024;
 
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(super) struct RequestLog {
 }
 
 impl RequestLog {
-    /// Numbers a request, reads it and keeps it; one that cannot be read is unexpected.
+    /// Numbers, parses and keeps a request. An unreadable request is recorded as unexpected.
     pub(super) fn record_request(
         &self,
         read: impl FnOnce(usize) -> Result<RecordedRequest, String>,

@@ -1,4 +1,4 @@
-//! Anthropic's Messages API is read here, and its named events are written.
+//! Parsing of Anthropic's Messages API, and encoding of its named events.
 
 use serde_json::{Value, json};
 
@@ -108,8 +108,8 @@ fn opening_events(said: &ScriptedReply, to: &RecordedRequest) -> String {
     encode_event(&start) + &encode_event(&json!({"type": "ping"}))
 }
 
-/// The chunks of a content block. Texts start with their first delta, calls in a chunk before it;
-/// an empty text is no block.
+/// Returns the chunks of a content block. Texts start with their first delta, calls in a chunk before; an
+/// empty text has no block.
 fn block_events(
     part: &ReplyPart,
     index: usize,

@@ -1,4 +1,4 @@
-//! Ollama's own chat API is read here, and its lines of JSON are written.
+//! Parsing of Ollama's own chat API, and encoding of its JSON lines.
 
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ pub(super) fn parse_request(body: &Value) -> Result<ParsedRequest, String> {
     })
 }
 
-/// Calls have no ids: their order pairs them with results.
+/// Counts an id: calls and results are paired by order.
 fn next_id(count: &mut usize) -> String {
     *count += 1;
     format!("#{count}")
@@ -111,7 +111,7 @@ fn done_line(said: &ScriptedReply, to: &RecordedRequest) -> Value {
     let mut done = encode_line(&json!({"content": ""}), to);
     if let Some(fields) = done.as_object_mut() {
         fields.insert("done".to_owned(), Value::Bool(true));
-        // Ollama finishes with `stop` after calls, too.
+        // Ollama finishes with `stop` even after calls.
         if let Some(reason) = said.finish_reason() {
             let reason = if reason == "tool_calls" { "stop" } else { reason };
             fields.insert("done_reason".to_owned(), Value::from(reason));

@@ -1,4 +1,4 @@
-//! OpenAI's Chat Completions are read here, and their server-sent events are written.
+//! Parsing of OpenAI's Chat Completions, and encoding of server-sent events.
 
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ pub(super) fn parse_request(body: &Value) -> Result<ParsedRequest, String> {
     })
 }
 
-/// The image of a part whose URL is `data:image/png;base64,…`.
+/// Parses the image of a part with a URL `data:image/png;base64,…`.
 fn parse_image(part: &Value) -> Option<RecordedImage> {
     let url = string_at(part, "/image_url/url");
     let (media_type, content) = url.strip_prefix("data:")?.split_once(";base64,")?;
@@ -152,7 +152,7 @@ impl Stream<'_> {
         self.encode_event(&format!("[{choice}]"), &Value::Null)
     }
 
-    /// Written as text: benchmarks time what comes of it, not how it is made.
+    /// Formatted as text for speed, since benchmarks measure the client.
     fn encode_event(&self, choices: &str, usage: &Value) -> String {
         let (number, model) = (self.to.number(), json!(self.to.model()));
         let usage = if self.reports_usage { format!(r#","usage":{usage}"#) } else { String::new() };

@@ -1,18 +1,18 @@
-//! What the demo model writes for a question that wants a chart and documents.
+//! The texts of the demo model for a question about a chart and documents.
 
 use super::{Chinese, DemoLanguage, English};
 use crate::demo::growth::{GrowthTable, RegionGrowth};
 use crate::demo::parts::Part;
 use crate::demo::sheet::Sheet;
 
-/// The style of the page.
+/// The CSS of the page.
 const STYLE: &str = "body{font-family:system-ui,sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem;\
     color:#1d2939;line-height:1.5}table{border-collapse:collapse;width:100%}td,th{padding:.4rem .6rem;\
     border-bottom:1px solid #d0d5dd;text-align:right}td:first-child,th:first-child{text-align:left}\
     img{max-width:100%}figcaption{color:#475467}";
 
 impl DemoLanguage {
-    /// The step of a plan that makes a part.
+    /// Returns the step of a plan for a part.
     pub(in crate::demo) fn part_step(self, part: Part) -> &'static str {
         match (self, part) {
             (English, Part::Chart) => "Chart: draw the sales of each region over the years",
@@ -47,7 +47,7 @@ impl DemoLanguage {
         }
     }
 
-    /// What an agent is told to make; it sees nothing else of the question.
+    /// Returns the task of the agent for a part, without the rest of the question.
     pub(in crate::demo) fn part_task(self, part: Part, question: &str) -> String {
         match (self, part) {
             (_, Part::Chart) => question.to_owned(),
@@ -74,7 +74,7 @@ impl DemoLanguage {
         }
     }
 
-    /// The report as a page.
+    /// Returns the report as an HTML page.
     pub(in crate::demo) fn report_page(
         self,
         file: &str,
@@ -103,7 +103,7 @@ impl DemoLanguage {
         )
     }
 
-    /// The same as slides, in Markdown.
+    /// Returns the report as slides in Markdown.
     pub(in crate::demo) fn report_slides(
         self,
         file: &str,

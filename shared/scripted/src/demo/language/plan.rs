@@ -1,4 +1,4 @@
-//! What the demo model says as a planner and as the agent of a step.
+//! The texts of the demo model as a planner and as the agent of a step.
 
 use super::{Chinese, DemoLanguage, English};
 use crate::demo::growth::RegionGrowth;
@@ -44,7 +44,7 @@ impl DemoLanguage {
         .to_owned()
     }
 
-    /// Who reads and writes files for a step.
+    /// Returns the role that reads and writes files for a step.
     pub(in crate::demo) fn employee_role(self, step: Option<&DemoStep>) -> &'static str {
         match (self, step) {
             (English, Some(DemoStep::Find { .. })) => "Data scout",
@@ -58,7 +58,7 @@ impl DemoLanguage {
         }
     }
 
-    /// The regions, a line each: the planner reads the lines.
+    /// Returns the regions, one per line: the planner reads the lines.
     pub(in crate::demo) fn region_list(self, file: &str, regions: &[&str]) -> String {
         let listed: Vec<String> = regions.iter().map(|region| format!("- {region}")).collect();
         let listed = listed.join("\n");
@@ -89,7 +89,7 @@ impl DemoLanguage {
         }
     }
 
-    /// What came of a region's step.
+    /// Returns the result of a region's step.
     pub(in crate::demo) fn region_answer(
         self,
         region: &RegionGrowth,
@@ -105,7 +105,7 @@ impl DemoLanguage {
         self.join_sentences(&[self.region_sentence(region), place])
     }
 
-    /// The report on a region, in Markdown.
+    /// Returns the report on a region, in Markdown.
     pub(in crate::demo) fn region_report(
         self,
         region: &RegionGrowth,

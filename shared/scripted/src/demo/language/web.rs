@@ -1,9 +1,9 @@
-//! What the demo model says where it searches.
+//! The texts of the demo model for searches.
 
 use super::{Chinese, DemoLanguage, English};
 
 impl DemoLanguage {
-    /// The queries of a round, counted from 0; none after the last.
+    /// Returns the queries of a round, counted from 0; `None` after the last round.
     pub(in crate::demo) fn round_queries(
         self,
         round: usize,
@@ -47,7 +47,7 @@ impl DemoLanguage {
         .to_owned()
     }
 
-    /// The steps of a plan, which are searched at once.
+    /// Returns the steps of a plan, searched in parallel.
     pub(in crate::demo) fn search_steps(self) -> [&'static str; 2] {
         match self {
             English => [
