@@ -1,8 +1,8 @@
-//! The front door: HTTP routes that start, join, stop, stream and show runs, and keep their
-//! sessions and files.
+//! The front door: HTTP routes for starting, following, stopping and showing runs, and for sessions and
+//! files.
 //!
-//! [`build_router`] is the whole function: [`run_function`] puts it behind Lambda's runtime, `infra/local`
-//! behind a plain HTTP server.
+//! [`build_router`] is the whole function. [`run_function`] runs the router in Lambda's runtime, and
+//! `infra/local` in a plain HTTP server.
 
 mod access;
 mod agent;
@@ -57,14 +57,14 @@ pub use local::LocalOrigins;
 pub use settings::Settings;
 pub use slots::StreamLimits;
 
-/// Why the function ends: a variable or a tool that it cannot work with, or Lambda's runtime.
+/// The error of the function: an invalid variable or tool, or an error of Lambda's runtime.
 pub use lambda_http::Error as FunctionError;
 
-/// Runs the function of a deployment behind Lambda's runtime, until the process is ended. It reads its
-/// variables, makes an asynchronous runtime of its own and logs to standard output.
+/// Runs a deployment's function in Lambda's runtime until the process ends. Reads the environment variables,
+/// creates an asynchronous runtime and logs to standard output.
 ///
 /// # Errors
-/// [`FunctionError`], whose text names the variable or the tool.
+/// Returns [`FunctionError`], whose text names the variable or the tool.
 pub fn run_function(djinn: &Djinn) -> Result<(), FunctionError> {
     #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     let var = |name: &str| std::env::var(name).ok();
@@ -81,8 +81,8 @@ pub fn run_function(djinn: &Djinn) -> Result<(), FunctionError> {
     })
 }
 
-/// Every route of the function. `secrets` is asked for the list of API keys and for the keys of links,
-/// if these are in it, and the keys of an issuer of tokens are read over `http`.
+/// Builds all routes of the function. `secrets` provides the list of API keys and the keys of links, if
+/// stored as secrets. `http` fetches the keys of a token issuer.
 pub fn build_router<P, S>(agent: Agent<P>, secrets: S, http: Http) -> Router
 where
     P: AgentPorts,
@@ -99,7 +99,7 @@ where
         .layer(from_fn(require_utf8_path))
         .layer(from_fn_with_state((Arc::clone(&agent), gate), require_caller::<P, S>))
         .merge(public_routes(links.is_some()))
-        // Bodies are read with a limit of their own, so that one too large gets our answer.
+        // Bodies are read with a custom limit, so a large body gets Djinn's own error.
         .layer(DefaultBodyLimit::disable());
     let router = match &origins {
         Some(_) => router.layer(from_fn_with_state(Arc::clone(&agent), refuse_others::<P>)),
@@ -119,8 +119,8 @@ where
     }
 }
 
-/// Whether a path is one of the function's, also where there is no such route: a web UI that is served
-/// beside it answers at others only.
+/// Returns true for a path in the function's namespace, even without a route. A web UI on the same origin
+/// serves only other paths.
 #[must_use]
 pub fn is_own_path(path: &str) -> bool {
     const OWN: [&str; 8] = ["AutoAgent", "answer", "api", "data", "runs", "sessions", "v1", "web"];
@@ -128,7 +128,7 @@ pub fn is_own_path(path: &str) -> bool {
     OWN.contains(&first)
 }
 
-/// The routes for everybody: the health check, and what links lead to, if there are links.
+/// Returns the routes without a caller: the health check, and the targets of links if links are enabled.
 fn public_routes<P: AgentPorts>(links: bool) -> Router<SharedAgent<P>> {
     let router = Router::new().route("/web/health", get(route::health));
     let router = match links {
@@ -141,7 +141,7 @@ fn public_routes<P: AgentPorts>(links: bool) -> Router<SharedAgent<P>> {
     router.method_not_allowed_fallback(route::method_not_allowed)
 }
 
-/// The routes for callers who are known: all others. Whoever has a signed link to a file may open it.
+/// Returns all other routes, for verified callers. A signed link to a file needs no caller.
 fn authenticated_routes<P: AgentPorts>() -> Router<SharedAgent<P>> {
     Router::new()
         .route("/AutoAgent", post(route::auto_agent::<P>))

@@ -1,7 +1,6 @@
-//! What a link leads to: a page that shows one thing that a run asks, and takes an answer.
+//! The pages behind links: each page shows a human request of a run and accepts a response.
 //!
-//! The link is all the credentials there are. Looking changes nothing, whoever looks: those who check
-//! mail for others follow links.
+//! The link is the only credential. Reading changes nothing, because mail scanners follow links too.
 
 use std::collections::BTreeMap;
 
@@ -33,17 +32,17 @@ use crate::link::page::{self, AnswerPage};
 use crate::link::{AnswerGrant, ConnectTime, SignedLinks};
 use crate::origin::request_origin;
 
-/// What a link leads to.
+/// The target of a link.
 struct LinkTarget {
     grant: AnswerGrant,
     run: LoadedRun,
     request: HumanRequestView,
-    /// Where the files open that are asked about.
+    /// The URLs of the request's files.
     files: BTreeMap<FileName, String>,
     language: Language,
 }
 
-/// `GET /answer/{token}`: what is asked, or how it was answered.
+/// `GET /answer/{token}`: shows a human request, or the resolution.
 pub(crate) async fn show_request<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     parts: Parts,
@@ -54,7 +53,7 @@ pub(crate) async fn show_request<P: Ports>(
     }
 }
 
-/// `POST /answer/{token}`: answers as the form says.
+/// `POST /answer/{token}`: responds as filled in on the form.
 pub(crate) async fn answer_request<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     parts: Parts,
@@ -85,7 +84,7 @@ pub(crate) async fn answer_request<P: Ports>(
     };
     match given {
         Ok((given, word)) => page::receipt_page(given, word, linked.language),
-        // Somebody or something else was first.
+        // Another response came first.
         Err(failure) if http_status(failure.code) == 409 || is_gone(&failure) => {
             match load_request(&agent, &mut linked.run, &linked.grant).await {
                 Ok(now) => linked.request = now,
@@ -97,7 +96,7 @@ pub(crate) async fn answer_request<P: Ports>(
     }
 }
 
-/// What the link of this request leads to; else the page that says why it leads nowhere.
+/// Returns the target of the request's link, else a page with the error.
 async fn resolve_link<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<LinkTarget, Response> {
     let preferred = preferred_language(&parts.headers);
     let unknown = preferred.unwrap_or(agent.settings.run.language);
@@ -112,7 +111,7 @@ async fn resolve_link<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<LinkT
     Ok(LinkTarget { grant, run, request: asked, files, language })
 }
 
-/// Where the files open that somebody is asked to judge: who cannot see a result cannot accept it.
+/// Returns the URLs of the files under review: a result must be visible to be accepted.
 async fn find_files<P: Ports>(
     agent: &Agent<P>,
     parts: &Parts,
@@ -152,7 +151,7 @@ async fn verify_grant<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<Answe
     links.verify_answer(token, agent.ports.clock().now_ms()).await
 }
 
-/// A run that is gone, or is not of the user that the link names, does not exist for it.
+/// Returns the human request. A missing run, or a run of another user than the link's, counts as unknown.
 async fn load_request<P: Ports>(
     agent: &Agent<P>,
     run: &mut LoadedRun,
@@ -165,7 +164,7 @@ async fn load_request<P: Ports>(
     }
 }
 
-/// What a link tells of a run that it cannot show: no more than that, unless the fault is ours.
+/// Hides the details of errors in loading a run: all but server errors become `link_not_found`.
 fn hide_failure(failure: Failure) -> Failure {
     if http_status(failure.code) >= 500 { failure } else { ErrorCode::LinkNotFound.into() }
 }
@@ -175,7 +174,7 @@ fn is_gone(failure: &Failure) -> bool {
 }
 
 impl LinkTarget {
-    /// The page of how things stand now. `late` is what an answer was refused with.
+    /// Renders the page of the current state. `late` is the error of a rejected response.
     fn render_state(&self, late: Option<&Failure>) -> Response {
         match &self.request.state {
             HumanRequestState::Open(ask) => match late {
@@ -203,7 +202,7 @@ impl LinkTarget {
         AnswerPage { request: ask, reasoning, files, until_ms, language: *language }
     }
 
-    /// The answer as the run takes it: in the name of its user, by the link.
+    /// Returns the response's record for the run: by the link, in the user's name.
     fn response_record(&self, answer: HumanResponse, comment: String) -> ResponseRecord {
         ResponseRecord {
             request: self.grant.human_request.clone(),
@@ -217,7 +216,7 @@ impl LinkTarget {
     }
 }
 
-/// The language that a browser asks for, if it is one of ours.
+/// Returns the browser's preferred language, if supported.
 pub(super) fn preferred_language(headers: &HeaderMap) -> Option<Language> {
     let wanted = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
     let ours = wanted.split(',').filter_map(|wanted| {
@@ -230,7 +229,7 @@ pub(super) fn preferred_language(headers: &HeaderMap) -> Option<Language> {
         let weight = parts.find_map(|part| part.strip_prefix("q=")?.trim().parse::<f32>().ok());
         Some((language, weight.unwrap_or(1.0)))
     });
-    // Of equals the first.
+    // Of equal preferences, the first.
     let best = ours
         .filter(|(_, weight)| *weight > 0.0)
         .reduce(|best, next| if next.1 > best.1 { next } else { best });

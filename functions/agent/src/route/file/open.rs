@@ -1,7 +1,7 @@
-//! Opening a file: by a signed link, which is all the credentials that it needs, or as one of the caller's.
+//! Opens a file by a signed link, without other credentials, or as one of the caller's files.
 //!
-//! The bucket sends what no browser executes. The function sends the rest, each file in a sandbox that gives it an
-//! origin of its own and no way to load or send anything.
+//! The bucket serves content that no browser executes. The function serves all other content in a sandbox
+//! with a unique origin, without loading or sending anything.
 
 use std::time::Duration;
 
@@ -27,10 +27,10 @@ use crate::identity::Caller;
 use crate::link::{SignedLinks, is_token, page};
 use crate::route::link::preferred_language;
 
-/// How long a link to an object is valid: long enough to follow a redirect.
+/// Validity of a link to an object: enough to follow a redirect.
 const LINK_LIFE: Duration = Duration::from_secs(10 * 60);
 
-/// `GET /v1/file_tool/preview/{key}/{name}`; the key is a label or the token of a signed link.
+/// `GET /v1/file_tool/preview/{key}/{name}`: shows a file. The key is a label or the token of a signed link.
 pub(crate) async fn preview_file<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
     Path((key, name)): Path<(String, String)>,
@@ -77,7 +77,7 @@ async fn open_file<P: AgentPorts>(
     }
 }
 
-/// The content that a signed link grants.
+/// Returns the file granted by a signed link.
 async fn find_by_link<P: AgentPorts>(
     agent: &Agent<P>,
     links: &SignedLinks,
@@ -98,7 +98,7 @@ async fn find_by_link<P: AgentPorts>(
     Ok((grant.folder, file))
 }
 
-/// The newest content of a file of the caller's.
+/// Returns the newest content of the caller's file.
 async fn find_by_label<P: AgentPorts>(
     agent: &Agent<P>,
     parts: &Parts,
@@ -114,7 +114,7 @@ async fn find_by_label<P: AgentPorts>(
     Ok((Folder::from(&session), file))
 }
 
-/// Sends a file, or the client to the object itself; `None` if its bytes are gone.
+/// Sends a file, or redirects to the object; `None` if the content is gone.
 async fn send_file<P: AgentPorts>(
     agent: &Agent<P>,
     parts: &Parts,
@@ -153,7 +153,7 @@ async fn send_file<P: AgentPorts>(
     response.map(Some)
 }
 
-/// Sends the client to the object itself.
+/// Redirects the client to the object.
 async fn redirect_to_object<P: AgentPorts>(
     agent: &Agent<P>,
     folder: &Folder,
@@ -165,14 +165,14 @@ async fn redirect_to_object<P: AgentPorts>(
     let location = HeaderValue::from_str(&url).map_err(|_| ErrorCode::Internal)?;
     let headers = [
         (LOCATION, location),
-        // The link expires; what it leads to may change.
+        // The link expires, and the target may change.
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
         (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
     ];
     Ok((StatusCode::FOUND, headers).into_response())
 }
 
-/// Whether somebody looks, and not a script.
+/// Returns true if the client is a user's browser, not a script.
 fn wants_page(headers: &HeaderMap) -> bool {
     let wanted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     wanted.into_iter().any(|wanted| wanted.contains("text/html"))
