@@ -1,8 +1,8 @@
-//! Links by which people open files and answer what runs ask, without credentials of their own.
+//! Links for opening files and responding to human requests, without other credentials.
 //!
-//! A link is made where a file or an ask is shown, holds all that is needed to verify it, and is kept
-//! nowhere. One for an answer ends with what it is about, and after [`LinkSettings::ttl`] at the latest; one
-//! to a file is good for its content until the end of the next morning (UTC).
+//! A link is created when a file or a human request is shown, contains everything needed for verification,
+//! and is not stored. A link for a response ends with the human request, and after [`LinkSettings::ttl`] at
+//! the latest. A link to a file is valid for the file's content until the end of the next morning (UTC).
 
 pub(crate) mod form;
 pub(crate) mod page;
@@ -28,41 +28,40 @@ pub(crate) use sign::ConnectTime;
 pub use token::{AnswerGrant, BadLink, FileGrant, LinkKeys, MIN_KEY};
 use token::{is_answer_token, is_file_token};
 
-/// Where people answer; a link's token follows.
+/// The path of responses; a link's token follows.
 const ANSWERS: &str = "/answer/";
 
-/// Where people open files.
+/// The path of files.
 const FILES: &str = "/v1/file_tool/";
 
-/// The most letters of a label.
+/// Maximum length of a label, in characters.
 const MAX_LABEL: usize = 128;
 
-/// The links of a deployment.
+/// The settings of a deployment's links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkSettings {
-    /// What they are signed with.
+    /// The keys for signing.
     pub key: LinkKey,
-    /// The longest that one for an answer counts.
+    /// Maximum validity of a link for a response.
     pub ttl: Duration,
-    /// The origin and path that they begin with, where it is not the one that is asked.
+    /// The URL prefix of links, if different from the request's origin.
     pub url: Option<String>,
 }
 
-/// Where the keys are.
+/// The location of the keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkKey {
-    /// In the setting itself.
+    /// The keys in the setting itself.
     Inline(LinkKeys),
-    /// In the secret of this name.
+    /// The name of a secret with the keys.
     Secret(String),
 }
 
 impl LinkSettings {
-    /// Reads what links are signed with, how long they count and where they lead. Without a key there are
-    /// no links.
+    /// Reads the keys, validity and URL of links. Returns `None` without a key, which turns links off.
     ///
     /// # Errors
-    /// [`InvalidSetting`] names the variable, and never repeats a key.
+    /// Returns [`InvalidSetting`] with the name of the variable, and never repeats a key.
     pub fn from_vars(var: VarLookup<'_>) -> Result<Option<Self>, InvalidSetting> {
         let ttl = Duration::from_secs(LINK_TTL_S.read_number(var)?);
         let url = LINK_URL.find_text(var);
@@ -81,7 +80,7 @@ impl LinkSettings {
     }
 }
 
-/// What makes and verifies a deployment's links.
+/// Creates and verifies a deployment's links.
 pub(crate) struct SignedLinks {
     source: LinkKeySource,
     ttl_ms: i64,
@@ -93,7 +92,7 @@ enum LinkKeySource {
     Stored(Box<dyn StoredKeys>),
 }
 
-/// Keys in a store, whatever its kind.
+/// Keys in a store of any kind.
 trait StoredKeys: Send + Sync {
     fn keys(&self, now_ms: i64) -> KeysFuture<'_>;
 }
@@ -117,17 +116,17 @@ impl SignedLinks {
         Self { source, ttl_ms: to_millis(settings.ttl), url: settings.url.clone() }
     }
 
-    /// The links of the deployment that a request came to, if it has any.
+    /// Returns the links of the request's deployment, if enabled.
     pub(crate) fn of(parts: &Parts) -> Option<Arc<Self>> {
         parts.extensions.get::<Arc<Self>>().cloned()
     }
 
-    /// What they begin with, where it is not the origin that is asked.
+    /// The URL prefix of links, if different from the request's origin.
     pub(crate) fn url(&self) -> Option<&str> {
         self.url.as_deref()
     }
 
-    /// The keys; `None` while they cannot be read.
+    /// Returns the keys; `None` while the keys cannot be read.
     pub(crate) async fn load_keys(&self, now_ms: i64) -> Option<Arc<LinkKeys>> {
         match &self.source {
             LinkKeySource::Inline(keys) => Some(Arc::clone(keys)),
@@ -135,11 +134,12 @@ impl SignedLinks {
         }
     }
 
-    /// Returns what a token of a link for an answer grants at this moment.
+    /// Returns the current grant of a response link's token.
     ///
     /// # Errors
-    /// `link_not_found` for one that is none of ours or for something else, `link_expired`, and
-    /// `identity_unavailable` while the keys cannot be read, which are not asked for without need.
+    /// Returns `link_not_found` for an unknown token or a token for another purpose, `link_expired`, and
+    /// `identity_unavailable` while the keys cannot be read. The keys are read only if the token's form is
+    /// valid.
     pub(crate) async fn verify_answer(
         &self,
         token: &str,
@@ -149,10 +149,10 @@ impl SignedLinks {
         Ok(keys.verify_answer(token, now_ms)?)
     }
 
-    /// Returns what a token grants at this moment in a link to a file of this name.
+    /// Returns the current grant of a token in a link to a file of this name.
     ///
     /// # Errors
-    /// Those of [`Self::verify_answer`].
+    /// Returns the same errors as [`Self::verify_answer`].
     pub(crate) async fn verify_file(
         &self,
         token: &str,
@@ -182,14 +182,13 @@ impl From<BadLink> for Failure {
     }
 }
 
-/// Whether the path of a URL is that of a signed link to a file, as far as its form says: what stands there
-/// is too long to be a label.
+/// Returns true if a URL's path has the form of a signed link to a file: the key is too long for a label.
 pub(crate) fn is_file_link(path: &str) -> bool {
     let is_token = |key| percent_decode_str(key).decode_utf8().is_ok_and(|key| is_token(&key));
     split_file_path(path).is_some_and(|(key, _)| is_token(key))
 }
 
-/// What the path of a link to a file has in the place of a label, and the name of the file, as they stand there.
+/// Splits the path of a link to a file into the key and the file's name, both still encoded.
 pub(crate) fn split_file_path(path: &str) -> Option<(&str, &str)> {
     let mut parts = path.strip_prefix(FILES)?.split('/');
     let (verb, key, name) = (parts.next()?, parts.next()?, parts.next()?);
@@ -197,7 +196,7 @@ pub(crate) fn split_file_path(path: &str) -> Option<(&str, &str)> {
     (is_link && parts.next().is_none()).then_some((key, name))
 }
 
-/// Whether what stands in the place of a label is the token of a signed link: those are longer.
+/// Returns true if a key is a token and not a label: tokens are longer.
 pub(crate) fn is_token(key: &str) -> bool {
     key.len() > MAX_LABEL
 }

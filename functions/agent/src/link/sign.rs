@@ -1,4 +1,4 @@
-//! Links as they are handed out to a client.
+//! Signs links for a client.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,18 +14,18 @@ use super::{ANSWERS, LinkKeySource, SignedLinks};
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
-/// How long after the beginning of its day (UTC) a link to a file ends: it lives for 12 hours at least and for
-/// 36 at most, and all that are made on one day are the same.
+/// End of a link to a file, counted from the start of the link's day (UTC). A link is valid for 12 to 36
+/// hours, and all links of a day are equal.
 const FILE_LIFE_MS: i64 = 36 * HOUR_MS;
 
-/// When a client comes, and whether its run begins with that.
+/// The time of a client's request, and true if the request starts the run.
 #[derive(Clone, Copy)]
 pub(crate) struct ConnectTime {
     pub(crate) ms: i64,
     pub(crate) is_new: bool,
 }
 
-/// Signs links for one client. While the keys are not read it makes none.
+/// Signs links for one client. Creates no links until the keys are read.
 pub(crate) struct LinkSigner {
     base: String,
     ttl_ms: i64,
@@ -33,8 +33,8 @@ pub(crate) struct LinkSigner {
 }
 
 impl SignedLinks {
-    /// What signs links for a client that reaches us at this origin. A run that is new has no files and
-    /// asks nothing at once, and does not wait for the keys.
+    /// Returns a signer for a client at this origin. A new run has no files and no human requests yet, and
+    /// does not wait for the keys.
     pub(crate) async fn link_signer(
         self: Arc<Self>,
         origin: String,
@@ -59,7 +59,8 @@ impl SignedLinks {
 }
 
 impl LinkSigner {
-    /// Links by which whoever has one answers, in the name of this user, what a run asks.
+    /// Returns links for responding to the run's human requests in this user's name. Anyone with a link can
+    /// respond.
     pub(crate) fn answer_links(&self, run: &RunKey, user: UserId) -> ResponseLinks {
         let (base, ttl_ms, keys) = (self.base.clone(), self.ttl_ms, Arc::clone(&self.keys));
         let run = run.clone();
@@ -69,7 +70,7 @@ impl LinkSigner {
         })
     }
 
-    /// Links by which whoever has one opens a file of this session.
+    /// Returns links to the session's files. Anyone with a link can open the file.
     pub(crate) fn file_links(&self, session: &SessionKey) -> FileLinks {
         let (keys, session) = (Arc::clone(&self.keys), session.clone());
         FileLinks::new(self.base.clone(), move |file, at_ms| {
@@ -98,7 +99,7 @@ fn file_grant(file: &ProductFile, session: &SessionKey, at_ms: i64) -> FileGrant
     }
 }
 
-/// When a link to a file ends that is handed out at this moment, both Unix milliseconds.
+/// Returns the expiry of a file link created at `at_ms`, both Unix milliseconds.
 fn file_expiry_ms(at_ms: i64) -> i64 {
     at_ms.div_euclid(DAY_MS).saturating_mul(DAY_MS).saturating_add(FILE_LIFE_MS)
 }

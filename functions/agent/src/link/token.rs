@@ -1,8 +1,8 @@
-//! The grants of links, and the keys that sign them.
+//! The grants of links, and the keys for signing.
 //!
-//! The token of a link for an answer is a JWT (RFC 7519), signed with HMAC-SHA256. The token of a link to a file is
-//! binary, so that it is short (`file.rs`). Neither passes for the other. Nothing of a token is secret but the
-//! signature; whoever has a token may do what it grants.
+//! The token of a response link is a JWT (RFC 7519), signed with HMAC-SHA256. The token of a file link is a
+//! shorter binary format (`file.rs`). Neither token is valid in place of the other. Only the signature of a
+//! token is secret, and anyone with the token can use the grant.
 
 mod file;
 
@@ -14,42 +14,42 @@ use serde::{Deserialize, Serialize};
 pub use file::FileGrant;
 pub(crate) use file::is_file_token;
 
-/// The least bytes of a key: as many as the HMAC has.
+/// Minimum length of a key in bytes, equal to the HMAC's.
 pub const MIN_KEY: usize = 32;
 
-/// The most keys at a time: the one that signs, and earlier ones.
+/// Maximum number of keys: the signing key and earlier keys.
 const MAX_KEYS: usize = 8;
 
-/// The most letters of a JWT: the longest ids there are, and some.
+/// Maximum length of a JWT in characters: the longest ids and a margin.
 const MAX_TOKEN: usize = 2_048;
 
-/// What a JWT is signed with. Those of others count for nothing, whatever a token says of itself.
+/// The only accepted algorithm of a JWT, regardless of the token's header.
 const ALGORITHM: Algorithm = Algorithm::HS256;
 
-/// The `aud` of the tokens that grant an answer.
+/// The `aud` of the tokens of response links.
 const AUDIENCE: &str = "answer";
 
-/// What a link lets its holder do: answer one thing that one run asks, in the name of its user, once
-/// and until some moment.
+/// The grant of a response link: one response to one human request of a run, in the user's name, until the
+/// expiry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerGrant {
-    /// Whose run it is.
+    /// The tenant of the run.
     pub tenant: TenantId,
-    /// In whose name is answered.
+    /// The user in whose name the response counts.
     #[serde(rename = "sub")]
     pub user: UserId,
-    /// The run that asks.
+    /// The run of the human request.
     pub run: RunId,
-    /// The id names the one request of the run that the link answers.
+    /// The id of the human request.
     pub human_request: HumanRequestId,
-    /// The digest of what it asks, 64 hexadecimal digits: an answer about anything else is stale.
+    /// The digest of the request's subject, 64 hexadecimal digits. A response about another subject is stale.
     pub digest: String,
-    /// When the link ends, Unix milliseconds; a token counts whole seconds.
+    /// The expiry of the link, Unix milliseconds; a token stores whole seconds.
     #[serde(rename = "exp", with = "seconds")]
     pub expires_at_ms: i64,
 }
 
-/// All that a JWT says.
+/// The claims of a JWT.
 #[derive(Serialize, Deserialize)]
 struct Claims<G> {
     aud: String,
@@ -57,24 +57,24 @@ struct Claims<G> {
     grant: G,
 }
 
-/// Why a token lets nobody do anything.
+/// The reason a token is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BadLink {
-    /// It is none of this deployment's, or one for something else.
+    /// The token is from another deployment or for another purpose.
     NotOurs,
-    /// It is, and its time is over.
+    /// The token has expired.
     Expired,
 }
 
-/// The keys of a deployment's links: the first signs, all of them verify.
+/// The keys of a deployment's links. The first key signs, and all keys verify.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkKeys(Vec<Secret>);
 
 impl LinkKeys {
-    /// Reads keys with commas between them.
+    /// Parses comma-separated keys.
     ///
     /// # Errors
-    /// What is wrong, which never repeats a key.
+    /// Returns the problem, without repeating a key.
     pub fn parse(text: &str) -> Result<Self, String> {
         let keys: Vec<Secret> = text.split(',').map(Secret::new).collect();
         let is_long = |key: &Secret| key.reveal().len() >= MIN_KEY;
@@ -88,7 +88,8 @@ impl LinkKeys {
         }
     }
 
-    /// The token of a grant, which is the same for the same grant; `None` if it cannot be written.
+    /// Returns the token of a grant, always the same for the same grant; `None` if the grant cannot be
+    /// encoded.
     #[must_use]
     pub fn sign_answer(&self, grant: &AnswerGrant) -> Option<String> {
         let key = EncodingKey::from_secret(self.0.first()?.reveal().as_bytes());
@@ -96,10 +97,10 @@ impl LinkKeys {
         jsonwebtoken::encode(&Header::new(ALGORITHM), &claims, &key).ok()
     }
 
-    /// Returns the grant of a token that is valid at this moment.
+    /// Returns the grant of a currently valid token.
     ///
     /// # Errors
-    /// [`BadLink`].
+    /// Returns [`BadLink`] if the token is invalid or has expired.
     pub fn verify_answer(&self, token: &str, now_ms: i64) -> Result<AnswerGrant, BadLink> {
         let grant = self.decode_answer(token).ok_or(BadLink::NotOurs)?;
         if now_ms < grant.expires_at_ms { Ok(grant) } else { Err(BadLink::Expired) }
@@ -110,7 +111,7 @@ impl LinkKeys {
         let mut validation = Validation::new(ALGORITHM);
         validation.set_required_spec_claims(&["exp", "aud", "sub"]);
         validation.set_audience(&[AUDIENCE]);
-        // By our own clock, which tests can move; see `verify_answer`.
+        // `verify_answer` checks the expiry with Djinn's own clock, which tests can move.
         validation.validate_exp = false;
         let claims = self.0.iter().find_map(|key| {
             let key = DecodingKey::from_secret(key.reveal().as_bytes());
@@ -120,13 +121,13 @@ impl LinkKeys {
     }
 }
 
-/// Checks the form of a token of a link for an answer, without a key.
+/// Returns true if a token has the form of a response link's token, without checking the key.
 pub(crate) fn is_answer_token(token: &str) -> bool {
     let signed = || jsonwebtoken::decode_header(token).is_ok_and(|header| header.alg == ALGORITHM);
     token.len() <= MAX_TOKEN && signed()
 }
 
-/// Times as JWT writes them: in seconds. They are rounded down, so that nothing lasts longer.
+/// JWT times in seconds, rounded down, so no link lasts longer.
 mod seconds {
     use serde::{Deserialize as _, Deserializer, Serializer};
 
