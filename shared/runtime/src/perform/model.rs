@@ -1,4 +1,4 @@
-//! A model call: rendered, fitted, tried, retried.
+//! A model call: rendered, fitted to the window, sent and retried.
 
 mod answer_format;
 mod expansion;
@@ -48,42 +48,43 @@ use crate::render::{self, ContextTooLong, RenderedRequest, RequestBounds};
 use crate::settings::NextAttempt;
 use crate::world::Ports;
 
-/// A model call to be made.
+/// A model call to perform.
 pub struct ModelExecution<P: Ports> {
-    /// The store and the models that it works with.
+    /// The store and the models for the call.
     pub ports: P,
-    /// The run or the child whose call it is.
+    /// The key of the run or child that owes the call.
     pub key: RunKey,
-    /// The state of the run as the call became due.
+    /// The state of the run when the call became due.
     pub run: Arc<Run>,
-    /// The call as the run owes it.
+    /// The call as owed by the run.
     pub call: ModelCall,
-    /// The end of the invocation, by which its attempts are over.
+    /// The end of the invocation; all attempts end before.
     pub deadline: Deadline,
-    /// Whether it is the first thing that its invocation does: no other has more time for it.
+    /// True for the first effect of the invocation: no other invocation has more time for it.
     pub is_first: bool,
-    /// What pays for it.
+    /// The account for paying the call.
     pub account: Arc<BudgetAccount>,
-    /// Where pieces of the reply go as they arrive.
+    /// The channel for previews of the reply.
     pub live_sender: mpsc::UnboundedSender<Live>,
 }
 
-/// An attempt that came to nothing.
+/// An attempt that failed.
 struct FailedAttempt {
     error: ModelError,
-    /// Whether it had sent text.
+    /// True if the attempt had sent text.
     sent_text: bool,
-    /// Whether its process stood still meanwhile: that may be all that it failed of.
+    /// True if the process was suspended during the attempt, possibly the only cause of the failure.
     was_suspended: bool,
 }
 
 impl<P: Ports> ModelExecution<P> {
-    /// Makes the call and says what came of it. No input at all means that no attempt fits into this
-    /// invocation: the call stays owed.
+    /// Makes the call and returns the resulting inputs. Without inputs no attempt fits this invocation, and the
+    /// call stays owed.
     ///
-    /// Attempts that sent no text are repeated here, and leave no trace but what they cost. One that did
-    /// ends this effect with `AttemptFailed`, and so do silent ones where the next has no time left or has to wait for
-    /// long, or where the process stood still: the next attempt is a new performance of it.
+    /// Failed attempts without text are repeated here, and leave only their cost. An attempt that had sent text
+    /// ends this effect with `AttemptFailed`. A silent attempt does so if the next one has no time left, must
+    /// wait for long, or follows a suspension of the process. The next attempt is then a new performance
+    /// of the effect.
     pub async fn perform(self) -> Vec<Input> {
         if let Some(decided) = self.decide_without_model().await {
             return vec![decided];
@@ -124,7 +125,7 @@ impl<P: Ports> ModelExecution<P> {
             let FailedAttempt { error, sent_text, was_suspended } = &broken;
             tracing::warn!(%call, model, kind = ?error.kind, attempt = failed + 1, was_suspended, "model call failed");
             let too_long = error.kind == ModelErrorKind::ContextTooLong;
-            // A shorter request is another one, not a retry.
+            // A request with a smaller window is a new request, not a retry.
             failed += u32::from(!was_suspended && !too_long);
             if *sent_text {
                 return self.fail_visible_attempt(&broken, failed, &silent, &mut streak);
@@ -141,8 +142,8 @@ impl<P: Ports> ModelExecution<P> {
         }
     }
 
-    /// Reserves the most that the call may use up, all its attempts together: those that fail before
-    /// they say anything cost little or nothing.
+    /// Reserves the maximum usage of the call, for all attempts together. Attempts that fail without text
+    /// cost little or nothing.
     async fn reserve_budget(
         &self,
         rendered: &RenderedRequest,
@@ -153,19 +154,20 @@ impl<P: Ports> ModelExecution<P> {
         self.account.reserve_budget(&self.ports, &self.call, most).await
     }
 
-    /// The one place that decides what becomes of a call that its user's day has nothing left for.
+    /// Returns the inputs of a call for which the daily budget is used up. No other code decides about this
+    /// case.
     fn on_reserve_error(&self, refused: ReserveError) -> Vec<Input> {
         match refused {
             ReserveError::BudgetExhausted(failure) => {
                 tracing::info!(call = %self.call.message, bound = failure.detail, "budget used up");
-                // It is made when somebody says so: after a top-up, or the next day.
+                // The call is made after a user responds: after a top-up, or on the next day.
                 let language = self.run.spec().settings.language;
                 let (code, message) = (failure.code.as_str(), failure.sentence(language));
                 let interrupt = Interrupt { code: code.to_owned(), message };
                 let target = InterruptTarget::Message(self.call.message.clone());
                 vec![Input::Interrupted { target, interrupt }]
             }
-            // It stays owed, to whoever reaches the store.
+            // The call stays owed until a driver reaches the store.
             ReserveError::Unavailable(error) => {
                 tracing::warn!(%error, call = %self.call.message, "nothing reserved");
                 Vec::new()
@@ -173,8 +175,8 @@ impl<P: Ports> ModelExecution<P> {
         }
     }
 
-    /// What the call is taken to cost where nobody knows what it did: all that its request says, and
-    /// as much output as the run's calls had on average. `None` if it cannot be made at all.
+    /// Estimates the usage of a call with an unknown result: the tokens of the request, and the average
+    /// output of the run's calls. `None` if the call cannot be made.
     pub async fn estimate_usage(&self) -> Option<Usage> {
         let (role, choice) = (self.call.role, self.call.model_choice());
         let limits = self.ports.model().limits(role, choice).ok()?;
@@ -189,7 +191,7 @@ impl<P: Ports> ModelExecution<P> {
         Some(Usage { input_tokens, output_tokens, ..Usage::default() }.priced_at(limits.price))
     }
 
-    /// One attempt. What it cost is decided here, and stands in the record from then on.
+    /// Makes one attempt. The cost is decided here, and recorded unchanged.
     async fn make_attempt(
         &self,
         rendered: &RenderedRequest,
@@ -199,7 +201,7 @@ impl<P: Ports> ModelExecution<P> {
         let deny = &self.ports.content().deny;
         let mut pieces = ReplyPreviews::for_run(&self.call, &self.run, &is_known, deny);
         let clock = self.ports.clock();
-        // Nobody listens any more when the driver has gone; the reply still counts.
+        // The driver may be gone; the reply still counts.
         let send = |preview| drop(self.live_sender.send(Live::Preview(preview)));
         let mut on_delta = |delta: Delta<'_>| {
             self.account.add_written_bytes(&self.call, delta.text.len());
@@ -208,7 +210,7 @@ impl<P: Ports> ModelExecution<P> {
         let request = load_images(&self.ports, &self.run, &rendered.request).await;
         self.account.begin_attempt(&self.call);
         let mut time = AwakeTime::new(clock);
-        // In a box, since what watches it would hold room for it twice.
+        // Boxed, because its observer would reserve space for it twice.
         let called = Box::pin(self.ports.model().call(&request, &mut on_delta));
         match time.run_to_end(called).await {
             Ok(mut reply) => {
@@ -231,7 +233,7 @@ impl<P: Ports> ModelExecution<P> {
         }
     }
 
-    /// The tools of the run's audience. What sums up is offered none, so nobody is asked for any.
+    /// Returns the tools of the run's audience. Summaries and compactions get none, so no source is asked.
     async fn list_tools(&self) -> AvailableTools {
         if matches!(self.call.role, Role::Summary | Role::Compactor) {
             return AvailableTools::default();
@@ -251,7 +253,7 @@ impl<P: Ports> ModelExecution<P> {
         let tools = tools.specs_for(self.run.spec());
         let count = |text: &str| self.ports.model().count_tokens(role, choice, text);
         let limits = self.ports.model().limits(role, choice);
-        // Nothing masks what identifies a person in an image.
+        // Personal data in images is never masked.
         let is_masked = self.run.spec().settings.mask_pii;
         let sees_images = limits.is_ok_and(|limits| limits.sees_images) && !is_masked;
         let bounds = RequestBounds { tokens: limit, sees_images };
@@ -266,7 +268,7 @@ impl<P: Ports> ModelExecution<P> {
         )
     }
 
-    /// Whether what takes so long ends before the hand-over.
+    /// Returns true if an effect of this duration ends before the handoff.
     fn has_time_for(&self, takes: Duration) -> bool {
         let takes_ms = u64::try_from(takes.as_millis()).unwrap_or(u64::MAX);
         self.deadline.has_time_for(takes_ms, self.ports.clock().now_ms())
@@ -295,7 +297,7 @@ impl<P: Ports> ModelExecution<P> {
         inputs
     }
 
-    /// The model answers, and what it says is let out or held back.
+    /// Screens the reply of the model, and accepts or withholds it.
     async fn accept_reply(
         &self,
         reply: Reply,
@@ -327,7 +329,7 @@ impl<P: Ports> ModelExecution<P> {
         if !reply.calls.is_empty() {
             let limits = self.ports.model().limits(self.call.role, self.call.model_choice());
             let price = limits.ok().and_then(|limits| limits.price);
-            // In a box, since most replies have no need of the room.
+            // Boxed, because most replies do not need the space.
             let (ports, run, calls) = (&self.ports, &self.run, &reply.calls);
             let estimating = Box::pin(estimate_tools(ports, tools, run, price, &offered, calls));
             estimates = estimating.await;
@@ -337,7 +339,7 @@ impl<P: Ports> ModelExecution<P> {
         let left_out = dropped.map_or(0, |dropped| dropped.tokens_before - dropped.tokens);
         let tokens = tokens.max(reply.usage.input_tokens.saturating_add(left_out));
         let window = Some(window.to_usage(tokens, self.model_name()));
-        // What a message cost is what all attempts at it did.
+        // The recorded cost of a message covers all attempts.
         reply.usage = reply.usage.plus(silent.usage());
         let answer_problem = find_answer_problem(&self.run, &self.call, &reply);
         let replied =

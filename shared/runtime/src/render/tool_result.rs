@@ -1,4 +1,4 @@
-//! What a model reads of an outcome.
+//! Tool results as read by a model.
 
 use djinn_core::file::ProductFile;
 use djinn_core::human::ASK_USER;
@@ -11,19 +11,19 @@ use serde_json::json;
 use super::plan::plan_text;
 use crate::prompt::{self, Fragment, Prompts};
 
-/// Characters of an error: with its frame it has its place under the prompt's cap.
+/// The maximum characters of an error: with its frame, the error fits the prompt's cap.
 const MAX_ERROR: usize = 10_000;
 
-/// Whether what others wrote is framed where it stands, or with everything around it by who asks.
+/// The place of the untrusted frame around foreign text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// Each text has a frame of its own.
+    /// A frame around each text.
     Each,
-    /// With everything around it.
+    /// No frame here: the caller frames the whole text.
     Enclosing,
 }
 
-/// What the model reads of an outcome, and of who changed its call.
+/// Renders a tool result, with a note about a user's edit to the call.
 pub(super) fn tool_result_text(
     prompts: &Prompts,
     language: Language,
@@ -50,7 +50,7 @@ pub(super) fn tool_result_text(
     }
 }
 
-/// The names of files, as a model reads them.
+/// Returns the names of files as a comma-separated list.
 pub(super) fn file_names<'a>(files: impl IntoIterator<Item = &'a ProductFile>) -> String {
     files.into_iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! A provider that fails in a way that passes: it is waited for.
+//! Waiting for a provider with a temporary failure.
 
 use std::time::Duration;
 
@@ -15,15 +15,15 @@ use crate::settings::{NextAttempt, PassingFailure};
 use crate::world::Ports;
 
 impl<P: Ports> ModelExecution<P> {
-    /// Returns true if the role's fallback takes the call over instead of waiting: there is one, and it has not had it.
+    /// Returns true if the role's fallback takes over the call instead of waiting.
     pub(super) fn leaves_to_fallback(&self, failed: u32) -> bool {
         let has_fallback = self.call.model_choice() == ModelChoice::Primary
             && self.ports.model().name(self.call.role, ModelChoice::Fallback).is_some();
         has_fallback && failed >= self.ports.settings().outages.attempts_before_fallback
     }
 
-    /// Waits for the next attempt after one that sent no text. Returns what ends this performance of the call, if nothing
-    /// is to be tried again in it.
+    /// Waits for the next attempt after an attempt without text. Returns the inputs that end this
+    /// performance, if it makes no further attempt.
     pub(super) async fn wait_out(
         &self,
         broken: &FailedAttempt,
@@ -49,7 +49,7 @@ impl<P: Ports> ModelExecution<P> {
         }
     }
 
-    /// Returns the failure of an attempt that is not made, since the provider asked another call of this process to wait.
+    /// Returns a failure without an attempt if the provider asked another call of this process to wait.
     pub(super) fn shared_wait(&self) -> Option<ModelError> {
         let now_ms = self.ports.clock().now_ms();
         let wait = self.ports.rate_limits().remaining_wait(self.model_name(), now_ms)?;
@@ -61,7 +61,7 @@ impl<P: Ports> ModelExecution<P> {
         })
     }
 
-    /// Shares the wait that the provider asks for with the other calls of this process.
+    /// Shares the provider's requested wait with the other calls of this process.
     pub(super) fn share_wait(&self, error: &ModelError) {
         let wait = error.retry_after.filter(|_| error.kind == ModelErrorKind::Overloaded);
         if let Some(wait) = wait {
@@ -70,7 +70,7 @@ impl<P: Ports> ModelExecution<P> {
         }
     }
 
-    /// Decides what follows the failure of an attempt that may succeed later.
+    /// Decides about the next attempt after a temporary failure.
     pub(super) fn next_attempt(
         &self,
         streak: &mut FailureStreak,
@@ -87,7 +87,7 @@ impl<P: Ports> ModelExecution<P> {
         if is_delay && self.is_optional() { NextAttempt::Pause } else { next }
     }
 
-    /// Waits within this invocation. Returns false if the attempt after it would not fit before the deadline.
+    /// Waits within this invocation. Returns false if the next attempt would not fit before the deadline.
     pub(super) async fn hold_for(
         &self,
         wait: Duration,
@@ -102,9 +102,9 @@ impl<P: Ports> ModelExecution<P> {
         true
     }
 
-    /// Waits before the first attempt of an invocation to which an earlier one left the call. Returns false if that
-    /// attempt would not fit before the deadline; the first effect of an invocation has whatever time there is, so that
-    /// no call takes too long to ever be made.
+    /// Waits before the first attempt of an invocation that continues a call. Returns false if the attempt
+    /// would not fit before the deadline. The first effect of an invocation gets all remaining time, so even
+    /// a very long call can be made.
     pub(super) async fn wait_after_earlier(&self, limits: ModelLimits) -> bool {
         let clock = self.ports.clock();
         let outages = &self.ports.settings().outages;
