@@ -1,4 +1,4 @@
-//! Which addresses are public: a table of those that are not.
+//! The table of address ranges outside the public Internet.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -9,18 +9,18 @@ use AddressRange::{
     UniqueLocal,
 };
 
-/// What an address is that is not public, and therefore never connected to.
+/// An address range outside the public Internet; connections are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AddressRange {
     /// For measurements of network devices.
     Benchmarking,
-    /// A cloud provider's service for its own machines, at an address that looks public.
+    /// A cloud provider's service for its own machines, at an address in a public range.
     CloudService,
     /// For examples in texts.
     Documentation,
     /// An IPv4 address in the form of an IPv6 address.
     Ipv4InIpv6,
-    /// Of the network that a machine is on, instance metadata included.
+    /// An address of the local link, instance metadata included.
     LinkLocal,
     /// The machine's own address.
     Loopback,
@@ -28,32 +28,32 @@ pub enum AddressRange {
     Multicast,
     /// Translated to an IPv4 address on the way.
     Nat64,
-    /// Of a private network over IPv4, or what IPv6 had first in its place.
+    /// An address of a private IPv4 network, or of the former IPv6 equivalent.
     Private,
     /// Given out for protocols, not for machines.
     ProtocolAssignment,
     /// Given to nobody yet, or to nobody any more.
     Reserved,
-    /// Between a provider and its customers (RFC 6598).
+    /// An address between a provider and its customers (RFC 6598).
     SharedAddress,
-    /// Sent on to the IPv4 address within it.
+    /// An address that forwards to the embedded IPv4 address.
     SixToFour,
-    /// Sent on to the IPv4 address within it, through a relay.
+    /// An address that forwards to the embedded IPv4 address, through a relay.
     Teredo,
-    /// `0.0.0.0` and `::`, which lead to the machine itself, and what begins as the first does.
+    /// `0.0.0.0` and `::`, which lead to the local machine, and the rest of `0.0.0.0/8`.
     ThisNetwork,
     /// Of a private network over IPv6.
     UniqueLocal,
 }
 
-/// After the registry of special-purpose addresses at IANA. What is globally reachable there, but
-/// for a protocol only, is refused too.
+/// From IANA's registry of special-purpose addresses. Addresses that are globally reachable only for a
+/// protocol are rejected too.
 const IPV4_RANGES: [(Ipv4Addr, u32, AddressRange); 20] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8, ThisNetwork),
     (Ipv4Addr::new(10, 0, 0, 0), 8, Private),
     (Ipv4Addr::new(100, 64, 0, 0), 10, SharedAddress),
     (Ipv4Addr::new(127, 0, 0, 0), 8, Loopback),
-    // Azure's wire server, which hands out what a machine is configured with.
+    // Azure's wire server, with the configuration of the machine.
     (Ipv4Addr::new(168, 63, 129, 16), 32, CloudService),
     (Ipv4Addr::new(169, 254, 0, 0), 16, LinkLocal),
     (Ipv4Addr::new(172, 16, 0, 0), 12, Private),
@@ -72,7 +72,7 @@ const IPV4_RANGES: [(Ipv4Addr, u32, AddressRange); 20] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4, Reserved),
 ];
 
-/// The first that fits counts.
+/// The first matching range counts.
 const IPV6_RANGES: [(Ipv6Addr, u32, AddressRange); 19] = [
     (Ipv6Addr::UNSPECIFIED, 128, ThisNetwork),
     (Ipv6Addr::LOCALHOST, 128, Loopback),
@@ -95,16 +95,16 @@ const IPV6_RANGES: [(Ipv6Addr, u32, AddressRange); 19] = [
     (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, Multicast),
 ];
 
-/// All that IPv6 has for machines of the Internet so far lies in here.
+/// The range of all global IPv6 addresses assigned so far.
 const IPV6_GLOBAL: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// Whether an address is one of the public Internet's.
+/// Returns true for an address of the public Internet.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     find_range(address).is_none()
 }
 
-/// The range that keeps an address from being public.
+/// Returns the range of a non-public address; `None` for a public address.
 #[must_use]
 pub fn find_range(address: IpAddr) -> Option<AddressRange> {
     match address {

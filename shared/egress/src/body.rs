@@ -3,7 +3,7 @@
 use djinn_inflate::{InflateEnd, Inflated, inflate_gzip};
 use tokio::task::spawn_blocking;
 
-/// The encoding of a body, among those that requests accept.
+/// The encoding of a body, among the encodings accepted by requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ContentCoding {
     Gzip,
@@ -11,7 +11,7 @@ pub(crate) enum ContentCoding {
 }
 
 impl ContentCoding {
-    /// Reads `Content-Encoding`. `None` for one that no request accepts.
+    /// Parses `Content-Encoding`; `None` for an encoding that no request accepts.
     pub(crate) fn parse(header: Option<&str>) -> Option<Self> {
         match header.map(|header| header.trim().to_ascii_lowercase()).as_deref() {
             None | Some("" | "identity") => Some(Self::Identity),
@@ -21,7 +21,7 @@ impl ContentCoding {
     }
 }
 
-/// A body as it is sent: what is longer than the limit is not read.
+/// A body as received, read up to the limit.
 pub(crate) struct RawBody {
     bytes: Vec<u8>,
     max_bytes: usize,
@@ -51,7 +51,7 @@ impl RawBody {
         self.bytes.is_empty() && !self.has_more
     }
 
-    /// Decodes the body, in a thread of its own where that takes work.
+    /// Decodes the body, on a separate thread if decoding is expensive.
     pub(crate) async fn decode(self, coding: ContentCoding) -> Result<DecodedBody, DecodeError> {
         let Self { bytes, max_bytes, has_more } = self;
         // Some servers declare an encoding for an empty body, too.
@@ -71,7 +71,7 @@ impl RawBody {
     }
 }
 
-/// A decoded body, or its beginning.
+/// A decoded body, possibly cut.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct DecodedBody {
     pub(crate) bytes: Vec<u8>,

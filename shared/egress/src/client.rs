@@ -1,4 +1,4 @@
-//! The client: one request after another up to a response, each within the bounds.
+//! The client: follows redirects up to a response, within the limits.
 
 use std::error::Error;
 use std::fmt;
@@ -17,10 +17,11 @@ use crate::resolver::{Lookup, NoPublicAddress, PublicResolver, SystemLookup};
 use crate::settings::EgressSettings;
 use crate::url_rules::{refuse_url, shorten_url};
 
-/// How long an unused connection is kept. A function that was frozen finds few of them broken.
+/// Idle lifetime of a connection. Short, so that a function resumed after a freeze finds few broken
+/// connections.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The headers of a response that somebody reads.
+/// The response headers in use.
 const RESPONSE_HEADERS: [&str; 9] = [
     "cache-control",
     "content-disposition",
@@ -33,10 +34,10 @@ const RESPONSE_HEADERS: [&str; 9] = [
     "x-robots-tag",
 ];
 
-/// The longest value of a header that is kept.
+/// Maximum bytes of a kept header value.
 const MAX_HEADER_BYTES: usize = 4096;
 
-/// Fetches what is public. Clones share connections and bounds.
+/// A client for public addresses only. Clones share connections and limits.
 #[derive(Clone)]
 pub struct Egress {
     client: Client,
@@ -54,10 +55,10 @@ impl Egress {
         Self::with_lookup(settings, Arc::new(SystemLookup))
     }
 
-    /// The same with another source of addresses. Of what it answers only public ones are used.
+    /// Creates a client with another source of addresses; non-public addresses are ignored.
     ///
     /// # Errors
-    /// As [`Egress::new`].
+    /// Returns the errors of [`Egress::new`].
     pub fn with_lookup(
         settings: EgressSettings,
         lookup: Arc<dyn Lookup>,
@@ -84,16 +85,16 @@ impl Egress {
         Ok(Self { client, settings: Arc::new(settings), places })
     }
 
-    /// What this client may open.
+    /// Returns the settings of allowed targets and limits.
     #[must_use]
     pub fn settings(&self) -> &EgressSettings {
         &self.settings
     }
 
-    /// Sends a request and follows where it leads. A response is one whatever its status.
+    /// Sends a request and follows redirects. Returns the response with any status.
     ///
     /// # Errors
-    /// [`EgressError`] if there is none within the bounds.
+    /// Returns [`EgressError`] if there is no response within the limits.
     pub async fn send(&self, request: EgressRequest) -> Result<EgressResponse, EgressError> {
         let max_bytes = request.max_bytes.min(self.settings.limits().body_bytes);
         let accepts_redirects = request.accept_redirects;
@@ -155,7 +156,7 @@ impl fmt::Debug for Egress {
     }
 }
 
-/// Reads the body up to its limit, closes the connection if there is more, and decodes what was read.
+/// Reads the body up to its limit, closes the connection if more follows, and decodes the bytes read.
 async fn read_response(
     hop: &Hop,
     mut response: Response,
@@ -196,13 +197,13 @@ fn select_headers(headers: &HeaderMap) -> Vec<(String, String)> {
     found.collect()
 }
 
-/// A header as text, if it is not of an absurd length.
+/// Returns a header as text, unless longer than the maximum.
 fn find_text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     let value = headers.get(name).filter(|value| value.len() <= MAX_HEADER_BYTES)?;
     Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
 
-/// Whether our resolver refused the name.
+/// Returns the rejection of a name by our resolver, if any.
 fn find_refusal(error: &reqwest::Error) -> Option<NoPublicAddress> {
     let refusal = causes(error).find_map(|cause| cause.downcast_ref::<NoPublicAddress>());
     refusal.copied()
@@ -219,7 +220,7 @@ fn describe_failure(error: &reqwest::Error, host: &str) -> EgressError {
     }
 }
 
-/// What an error comes of, the nearest first.
+/// Returns the chain of an error's causes, nearest first.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(error.source(), |&cause| cause.source())
 }

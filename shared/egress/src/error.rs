@@ -1,49 +1,49 @@
-//! Why something was not fetched: a sentence that a model can be told, and a code.
+//! Errors of requests: a sentence for the model, and a code.
 
 use thiserror::Error;
 
 use crate::address::AddressRange;
 use crate::url_rules::MAX_URL_BYTES;
 
-/// Why there is no response. Each is a sentence, and names no address that a name was resolved to.
+/// The reason for a missing response. Each is a sentence without resolved addresses.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EgressError {
-    /// The URL, or one that it leads to, is not one that may be opened. Nothing was sent there.
+    /// The URL, or a redirect's URL, is not allowed. No request was sent there.
     #[error("{url} is not opened: {why}")]
     Address {
-        /// The URL as errors show it: shortened.
+        /// The URL, shortened for display.
         url: String,
-        /// What is wrong with it.
+        /// The problem with the URL.
         why: AddressProblem,
     },
     /// The caller's headers cannot be sent.
     #[error("the request cannot be sent: {why}")]
     InvalidRequest {
-        /// What is wrong with them, without their values.
+        /// The problem with the headers, without their values.
         why: String,
     },
-    /// The server does not speak HTTP as it should, or says one thing and sends another.
+    /// The server violates HTTP, or the announced and the sent data differ.
     #[error("{host} does not answer as HTTP has it: {why}")]
     Protocol {
         /// The host of the URL.
         host: String,
-        /// What is wrong with the answer.
+        /// The problem with the response.
         why: String,
     },
-    /// The body is larger than it may be, or broke off, and a part of it is of no use.
+    /// The body exceeds the limit, or was interrupted, and a part is useless.
     #[error("what {host} sent is not whole after {bytes} bytes")]
     TooLarge {
         /// The host of the URL.
         host: String,
-        /// How many of it came.
+        /// The number of bytes received.
         bytes: usize,
     },
     /// There are more redirects than are followed.
     #[error("{url} leads on and on: after {redirects} redirects there was another")]
     TooManyRedirects {
-        /// The URL at which it began, shortened.
+        /// The first URL, shortened.
         url: String,
-        /// How many were followed.
+        /// The number of redirects followed.
         redirects: usize,
     },
     /// The time was over before the response was there.
@@ -52,18 +52,18 @@ pub enum EgressError {
         /// The host of the URL.
         host: String,
     },
-    /// There is no such host, it takes no connection, or its certificate is not good.
+    /// The host does not exist, rejects connections, or has an invalid certificate.
     #[error("{host} cannot be reached: {why}")]
     Unreachable {
         /// The host of the URL.
         host: String,
-        /// What the network says.
+        /// The network's error message.
         why: String,
     },
 }
 
 impl EgressError {
-    /// The same for programs, which never changes.
+    /// Returns the error's stable code, for programs.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -78,31 +78,31 @@ impl EgressError {
     }
 }
 
-/// What is wrong with a URL or with where it leads.
+/// A problem with a URL or its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum AddressProblem {
     /// A redirect to another origin asks for the body to be sent once more.
     #[error("it would be sent what was meant for another site")]
     BodyElsewhere,
-    /// A line break or another character that nobody sees.
+    /// A line break or another invisible character.
     #[error("it has a control character in it")]
     ControlCharacter,
-    /// The host is an address that is not public.
+    /// The host is a non-public address.
     #[error("it names {0}")]
     Literal(AddressRange),
     /// The host is a name of a local network.
     #[error("it names a host of a local network")]
     LocalName,
-    /// No URL, however it is read.
+    /// The text is not a valid URL.
     #[error("it is not a URL")]
     NotAUrl,
-    /// A port that nobody named in the settings.
+    /// The port is not allowed by the settings.
     #[error("port {0} is not among those that are allowed")]
     Port(u16),
-    /// The name has no address that is public.
+    /// The name resolves only to non-public addresses.
     #[error("its name leads to {0}")]
     ResolvesTo(AddressRange),
-    /// Lambda's Runtime API, through which a function is told what to do.
+    /// The address of Lambda's Runtime API, which controls the function.
     #[error("it names the Runtime API of this function")]
     RuntimeApi,
     /// Neither http nor https.

@@ -1,9 +1,9 @@
-//! What is fetched in the world: one HTTP client that reaches public addresses only.
+//! The HTTP client for the Internet, limited to public addresses.
 //!
-//! Models choose what is fetched, and what they choose is written by anybody. So the parsed host decides
-//! (`url_rules.rs`), a resolver of our own leaves public addresses alone to connect to (`resolver.rs`), every
-//! redirect is looked at like a first URL (`redirect.rs`), and all that a server can draw out has a bound:
-//! bytes as they are decoded (`body.rs`), time, hops and connections at once (`places.rs`).
+//! Models choose the targets, under the influence of untrusted text. So the parsed host decides
+//! (`url_rules.rs`), and our own resolver returns only public addresses (`resolver.rs`). Every redirect is
+//! checked like a first URL (`redirect.rs`). All resources have a limit: decoded bytes (`body.rs`), time,
+//! hops and concurrent connections (`places.rs`).
 
 mod address;
 mod body;

@@ -1,4 +1,4 @@
-//! What is asked for, and what comes back.
+//! Requests and responses of the client.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::error::EgressError;
 /// The most bytes of a body after decoding.
 pub const MAX_BODY_BYTES: u64 = 5_000_000;
 
-/// What a request does.
+/// The method of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HttpMethod {
     /// Reads a page and sends no body.
@@ -18,25 +18,25 @@ pub enum HttpMethod {
     Post,
 }
 
-/// One request. How it is encoded, and how long it may take, is the client's business.
+/// One request. The client sets encoding and timeouts.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EgressRequest {
-    /// Whether it reads or sends.
+    /// The method: read or send.
     pub method: HttpMethod,
-    /// A whole URL, as somebody wrote it.
+    /// An absolute URL, as written by its author.
     pub url: String,
-    /// Names and values. On another origin only `Accept…` and `User-Agent` of them are sent.
+    /// Names and values. To another origin, only `Accept…` and `User-Agent` are sent.
     pub headers: Vec<(String, String)>,
-    /// What is sent, which goes to the URL's own origin only.
+    /// The body, sent to the URL's own origin only.
     pub body: Option<Vec<u8>>,
-    /// Whether redirects are followed. Else the first one is the response.
+    /// True to follow redirects; otherwise the first redirect is the response.
     pub accept_redirects: bool,
-    /// The most bytes of the body after decoding; what follows is not read.
+    /// Maximum bytes of the decoded body; the rest is not read.
     pub max_bytes: u64,
 }
 
 impl EgressRequest {
-    /// Reads a page, wherever it leads.
+    /// Creates a request for a page, with redirects.
     #[must_use]
     pub fn get(url: &str) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl EgressRequest {
         Self { method: HttpMethod::Post, body: Some(body), ..Self::get(url) }
     }
 
-    /// The same with one more header.
+    /// Adds a header to the request.
     #[must_use]
     pub fn with_header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
@@ -63,7 +63,7 @@ impl EgressRequest {
     }
 }
 
-/// Without the values of headers and the body, which may be secret.
+/// Omits the body and the values of headers, because these may be secret.
 impl fmt::Debug for EgressRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
@@ -76,35 +76,35 @@ impl fmt::Debug for EgressRequest {
     }
 }
 
-/// What a server answered, whatever the status.
+/// A server's response with any status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EgressResponse {
-    /// Where it came from after all redirects.
+    /// The final URL after all redirects.
     pub url: Url,
     /// The status of HTTP.
     pub status: u16,
-    /// The type that the server gives it, which may be wrong.
+    /// The media type from the server, possibly wrong.
     pub content_type: Option<String>,
     /// Few of the headers, with small letters in their names.
     pub headers: Vec<(String, String)>,
-    /// The decoded body, or its beginning.
+    /// The decoded body, possibly cut.
     pub body: Vec<u8>,
-    /// Whether the body is not whole: it is longer than was asked for, or broke off.
+    /// True if the body is incomplete: longer than the limit, or interrupted.
     pub is_cut: bool,
 }
 
 impl EgressResponse {
-    /// The value of one of the headers that are kept.
+    /// Returns the value of a kept header.
     #[must_use]
     pub fn find_header(&self, name: &str) -> Option<&str> {
         let (_, value) = self.headers.iter().find(|(found, _)| found.eq_ignore_ascii_case(name))?;
         Some(value)
     }
 
-    /// The body where a part of it would be of no use, as of JSON.
+    /// Returns the complete body, for formats like JSON without useful parts.
     ///
     /// # Errors
-    /// [`EgressError::TooLarge`] if it is not whole.
+    /// Returns [`EgressError::TooLarge`] if the body is incomplete.
     pub fn into_whole_body(self) -> Result<Vec<u8>, EgressError> {
         if self.is_cut {
             let host = self.url.host_str().unwrap_or_default().to_owned();

@@ -1,20 +1,20 @@
-//! How many requests are under way at once: in the process, and to one host.
+//! Limits of concurrent requests: per process, and per host.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Places for requests. Each waits for one of its host first, so that what waits for a busy host
-/// keeps nobody else from going on.
+/// Places for requests. A request waits for its host's place first, so that a busy host blocks no requests to
+/// other hosts.
 pub(crate) struct Places {
     process: Arc<Semaphore>,
     per_host: usize,
-    /// Of the hosts that are asked right now: no entry outlives the requests to its host for long.
+    /// The hosts with active requests; an entry is removed soon after the last request.
     hosts: Mutex<BTreeMap<String, Weak<Semaphore>>>,
 }
 
-/// A place that is free again when this is dropped.
+/// A place, released on drop.
 pub(crate) struct Place {
     _host: OwnedSemaphorePermit,
     _process: OwnedSemaphorePermit,
@@ -26,7 +26,7 @@ impl Places {
         Self { process: Arc::new(Semaphore::new(at_once)), per_host, hosts }
     }
 
-    /// Waits for a place. There is none only if somebody closed the semaphores, which nobody does.
+    /// Waits for a place. `None` only if the semaphores were closed, which never happens.
     pub(crate) async fn take_place(&self, host: &str) -> Option<Place> {
         let of_host = self.find_host(host).acquire_owned().await.ok()?;
         let of_process = Arc::clone(&self.process).acquire_owned().await.ok()?;

@@ -1,4 +1,4 @@
-//! One request of a chain of redirects, and what follows it.
+//! One request of a redirect chain, and the next request.
 
 use reqwest::header::{
     ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT,
@@ -10,11 +10,11 @@ use crate::message::{EgressRequest, HttpMethod};
 use crate::settings::EgressSettings;
 use crate::url_rules::refuse_url;
 
-/// Who asks, where a caller does not say it.
+/// The default `User-Agent`.
 const AGENT: &str =
     "Mozilla/5.0 (compatible; DjinnBot/0.0; +https://github.com/djinn-agents/djinn)";
 
-/// What the client itself says: how long a request is, how it is encoded, and where it goes.
+/// Headers set only by the client: length, encoding and target.
 const CLIENT_HEADERS: [&str; 12] = [
     "accept-encoding",
     "connection",
@@ -59,7 +59,7 @@ impl Hop {
         self.url.host_str().unwrap_or_default().trim_end_matches('.')
     }
 
-    /// What a response leads to, if it is a redirect.
+    /// Returns the next request if the response is a redirect.
     pub(crate) fn follow_response(
         &self,
         settings: &EgressSettings,
@@ -91,7 +91,7 @@ impl Hop {
     }
 }
 
-/// What another origin may be told: nothing that could be a key or come from a file.
+/// Returns the headers allowed to another origin: no keys and no file contents.
 fn keep_harmless(headers: &HeaderMap) -> HeaderMap {
     let is_harmless =
         |name: &HeaderName| name.as_str().starts_with("accept") || *name == USER_AGENT;

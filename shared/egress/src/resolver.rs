@@ -1,4 +1,4 @@
-//! Names are resolved once, here, and what is connected to is what was checked.
+//! A resolver that checks each address, so that connections only use checked addresses.
 
 use std::error::Error;
 use std::io;
@@ -10,7 +10,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use crate::address::{AddressRange, find_range, is_public};
 
-/// The most addresses of a name that are tried.
+/// Maximum number of addresses tried for a name.
 const MAX_ADDRESSES: usize = 8;
 
 /// Whoever is asked for the addresses of a name.
@@ -32,20 +32,20 @@ impl Lookup for SystemLookup {
     }
 }
 
-/// Why a name is not connected to: of all its addresses, not one is public.
+/// The error for a name without a public address, with the range of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the name leads to {0}")]
 pub(crate) struct NoPublicAddress(pub(crate) AddressRange);
 
-/// Gives a client the public addresses of a name, and no others. A client asks it once for each
-/// connection, and connects to nothing else; addresses that stand in a URL never come here.
+/// A resolver that returns only public addresses. A client resolves once for each connection, and connects to
+/// no other address. Addresses in a URL are checked elsewhere.
 #[derive(Clone)]
 pub struct PublicResolver {
     lookup: Arc<dyn Lookup>,
 }
 
 impl PublicResolver {
-    /// Checks what this lookup answers.
+    /// Creates a resolver that filters the addresses of `lookup`.
     #[must_use]
     pub fn new(lookup: Arc<dyn Lookup>) -> Self {
         Self { lookup }
@@ -57,7 +57,7 @@ impl Resolve for PublicResolver {
         let answer = self.lookup.lookup_addresses(name.as_str().to_owned());
         Box::pin(async move {
             let public = select_public(answer.await?)?;
-            // The port of the URL takes the place of this one.
+            // Ignored: the URL's port is used instead.
             Ok(Box::new(public.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
         })
     }

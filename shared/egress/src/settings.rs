@@ -1,4 +1,4 @@
-//! What an operator decides about what is fetched, and the bounds.
+//! The operator's settings and limits for outgoing requests.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,21 +8,21 @@ use url::{Host, Origin, Url};
 
 use crate::message::MAX_BODY_BYTES;
 
-/// The ports that are always open to be asked.
+/// The ports that are always allowed.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 
-/// The most that one request and one process may do. The defaults are what production has.
+/// Limits per request and per process. Defaults are the production values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EgressLimits {
-    /// How long a request may take with all its redirects, the wait for a place included.
+    /// Timeout of a request with all redirects, including the wait for a place.
     pub total_time: Duration,
-    /// How long a connection may take, the lookup of the name and TLS included.
+    /// Timeout of a connection, including name resolution and TLS.
     pub connect_time: Duration,
-    /// How many redirects are followed.
+    /// Maximum number of redirects.
     pub redirects: usize,
-    /// How many requests of the process are under way at once.
+    /// Maximum number of concurrent requests of the process.
     pub at_once: usize,
-    /// How many of these are to one host.
+    /// Maximum number of concurrent requests to a host.
     pub per_host: usize,
     /// The most bytes of a body after decoding, whatever a request asks for.
     pub body_bytes: u64,
@@ -41,7 +41,7 @@ impl Default for EgressLimits {
     }
 }
 
-/// Where requests may go besides the usual ports of public addresses.
+/// Allowed targets besides the usual ports of public addresses.
 #[derive(Debug, Clone)]
 pub struct EgressSettings {
     ports: BTreeSet<u16>,
@@ -50,26 +50,26 @@ pub struct EgressSettings {
     limits: EgressLimits,
 }
 
-/// Why settings are not accepted: each is a sentence.
+/// An error in the settings, as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SettingsError {
-    /// A deployment names origins of its own machine.
+    /// Local origins are set, but the process is not local.
     #[error("origins of this machine may be named on a laptop only")]
     NotLocal,
-    /// A text that is no origin of this machine.
+    /// The text is not an origin of this machine.
     #[error("`{0}` is not an origin of this machine, such as http://127.0.0.1:8080")]
     Origin(String),
-    /// The address of the Runtime API that cannot be read.
+    /// The address of the Runtime API is invalid.
     #[error("`{0}` is not the address of a Runtime API")]
     RuntimeApi(String),
 }
 
 impl EgressSettings {
-    /// These ports besides 80 and 443, and exactly these origins of the machine itself, of which there
-    /// may be none but on a laptop (`is_local`). An origin is a scheme, a loopback address and a port.
+    /// Allows `ports` besides 80 and 443, and exactly the given origins of this machine, only on a laptop
+    /// (`is_local`). An origin is a scheme, a loopback address and a port.
     ///
     /// # Errors
-    /// [`SettingsError`] for origins that are not of this machine, or where there may be none.
+    /// Returns [`SettingsError`] for origins of other machines, or for any origin if not local.
     pub fn new(
         ports: BTreeSet<u16>,
         local_origins: &[String],
@@ -85,11 +85,10 @@ impl EgressSettings {
         Ok(Self { ports, local_origins, runtime_port: None, limits: EgressLimits::default() })
     }
 
-    /// The same for a process on Lambda: its Runtime API, which `AWS_LAMBDA_RUNTIME_API` names, is
-    /// refused even if its origin is named.
+    /// Rejects the Runtime API of Lambda, named by `AWS_LAMBDA_RUNTIME_API`, even if its origin is allowed.
     ///
     /// # Errors
-    /// [`SettingsError::RuntimeApi`] for what is neither host nor host and port.
+    /// Returns [`SettingsError::RuntimeApi`] unless the address is a host, or a host and port.
     pub fn with_runtime_api(mut self, address: &str) -> Result<Self, SettingsError> {
         let url = Url::parse(&format!("http://{address}"));
         let port = url.ok().and_then(|url| url.port_or_known_default());
@@ -117,8 +116,8 @@ impl EgressSettings {
         self.local_origins.contains(origin)
     }
 
-    /// Whether an address of this machine with this port is the Runtime API's: it may listen at more
-    /// addresses than the one that is named.
+    /// Returns true if the port of this machine is the Runtime API's: the API may listen on more addresses
+    /// than the given one.
     pub(crate) fn is_runtime_api(&self, port: u16) -> bool {
         self.runtime_port == Some(port)
     }

@@ -1,4 +1,4 @@
-//! Which URLs may be opened. The host decides as it was parsed, never its text.
+//! Rules for allowed URLs. Checks use the parsed host, never its text.
 
 use std::net::IpAddr;
 
@@ -14,21 +14,20 @@ pub const MAX_URL_BYTES: usize = 2048;
 /// The most characters of a URL in an error.
 const SHOWN_CHARACTERS: usize = 200;
 
-/// Names that no public server of names answers for. They would be refused by their addresses, but
-/// for that somebody would be asked.
+/// Suffixes of local names, rejected before resolution. The resolved addresses would be rejected too, but
+/// only after a DNS query.
 const LOCAL_SUFFIXES: [&str; 4] = ["home.arpa", "internal", "local", "localhost"];
 
 impl EgressSettings {
-    /// Reads a URL and says whether it may be opened, as far as that can be seen without asking for
-    /// the addresses of its name.
+    /// Parses a URL and checks everything that needs no name resolution.
     ///
     /// # Errors
-    /// [`EgressError::Address`] for what is no URL or may not be opened.
+    /// Returns [`EgressError::Address`] if the URL is invalid or not allowed.
     pub fn check_url(&self, text: &str) -> Result<Url, EgressError> {
         self.parse_url(None, text).map_err(|why| refuse_url(text, why))
     }
 
-    /// The same of where a redirect leads, which may be relative.
+    /// Checks a redirect's target, possibly relative to `base`.
     pub(crate) fn check_location(&self, base: &Url, text: &str) -> Result<Url, EgressError> {
         self.parse_url(Some(base), text).map_err(|why| refuse_url(text, why))
     }
@@ -72,7 +71,7 @@ impl EgressSettings {
     }
 }
 
-/// Checks a host by its form: addresses whole, and names whether they are of a local network.
+/// Checks a host by form: an address in full, a name for local networks.
 fn check_host(host: &Host<&str>) -> Result<(), AddressProblem> {
     let address = match host {
         Host::Domain(name) if is_local_name(name) => return Err(AddressProblem::LocalName),
@@ -83,8 +82,8 @@ fn check_host(host: &Host<&str>) -> Result<(), AddressProblem> {
     find_range(address).map_or(Ok(()), |range| Err(AddressProblem::Literal(range)))
 }
 
-/// Whether a name is one of local networks. One without a dot is: whoever resolves it puts the name
-/// of the local network behind it.
+/// Returns true for a name of local networks. A name without a dot counts as local, because resolvers append
+/// the local domain.
 fn is_local_name(name: &str) -> bool {
     let name = name.trim_end_matches('.');
     let is_below = |suffix: &&str| {
@@ -97,7 +96,7 @@ pub(crate) fn refuse_url(url: &str, why: AddressProblem) -> EgressError {
     EgressError::Address { url: shorten_url(url), why }
 }
 
-/// A URL as errors show it: on one line, and not at any length.
+/// Returns a URL for errors: on one line, and shortened.
 pub(crate) fn shorten_url(url: &str) -> String {
     let mut shown: Vec<char> = url.chars().filter(|c| !c.is_control()).collect();
     if shown.len() > SHOWN_CHARACTERS {

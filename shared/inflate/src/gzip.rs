@@ -1,4 +1,4 @@
-//! Gzip (RFC 1952): members one after another, each a header, a deflate stream and a trailer.
+//! Gzip (RFC 1952): consecutive members, each with a header, a deflate stream and a trailer.
 
 use crate::inflater::{InflateEnd, Inflated, Inflater};
 
@@ -42,7 +42,7 @@ fn decode_members(inflater: &mut Inflater, input: &[u8]) -> Result<(), InflateEn
     }
 }
 
-/// The input after a member's header.
+/// Returns the input after a member's header.
 fn skip_header(input: &[u8]) -> Result<&[u8], InflateEnd> {
     let magic = input.get(..MAGIC.len()).unwrap_or(input);
     if !MAGIC.starts_with(magic) {

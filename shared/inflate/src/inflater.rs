@@ -7,11 +7,11 @@ use miniz_oxide::inflate::core::inflate_flags::{
 };
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
 
-/// The maximum number of deflate blocks in one input, over all of its gzip members. A server that flushes after each
-/// kilobyte writes as many for 5 MB.
+/// Maximum number of deflate blocks in one input, over all gzip members. A server flushing after every
+/// kilobyte writes as many blocks for 5 MB.
 pub const MAX_BLOCKS: u32 = 10_000;
 
-/// The least space that is reserved for output at once.
+/// Minimum space reserved for output at once.
 const FIRST_BYTES: usize = 16 * 1024;
 
 /// Stops after each block, keeps all output in one buffer, and treats missing input as input that may follow.
@@ -20,14 +20,14 @@ const FLAGS: u32 = TINFL_FLAG_STOP_ON_BLOCK_BOUNDARY
     | TINFL_FLAG_HAS_MORE_INPUT
     | TINFL_FLAG_IGNORE_ADLER32;
 
-/// The output of one input, or its beginning.
+/// The output of one input, possibly cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inflated {
     /// The decoded bytes, never more than the limit.
     pub bytes: Vec<u8>,
     /// The reason why decoding ended.
     pub end: InflateEnd,
-    /// The number of blocks that were decoded or begun, never more than [`MAX_BLOCKS`] and one.
+    /// The number of blocks decoded or started, at most [`MAX_BLOCKS`] plus 1.
     pub blocks: u32,
 }
 
@@ -36,7 +36,7 @@ pub struct Inflated {
 pub enum InflateEnd {
     /// All of the input is decoded.
     Whole,
-    /// The input ends before its encoding does.
+    /// The input ends within a stream.
     Truncated,
     /// The output is longer than the limit.
     OverLimit,
@@ -54,10 +54,10 @@ pub fn inflate_raw(input: &[u8], max_bytes: usize) -> Inflated {
     inflater.finish(decoded)
 }
 
-/// Decodes one stream after another into one buffer.
+/// A decoder of consecutive streams into one buffer.
 pub(crate) struct Inflater {
     state: Box<DecompressorOxide>,
-    /// The decoded bytes, and free space after them.
+    /// The decoded bytes, followed by free space.
     buffer: Vec<u8>,
     length: usize,
     max_bytes: usize,
@@ -76,7 +76,7 @@ impl Inflater {
         let mut consumed = 0;
         loop {
             let rest = input.get(consumed..).unwrap_or_default();
-            // No stream refers to bytes of an earlier one.
+            // A stream never refers to bytes of an earlier stream.
             let buffer = self.buffer.get_mut(start..).unwrap_or_default();
             let (status, read, written) =
                 decompress(&mut self.state, rest, buffer, self.length - start, FLAGS);
@@ -106,7 +106,7 @@ impl Inflater {
         }
     }
 
-    /// The decoded bytes from this one on.
+    /// Returns the decoded bytes from `start`.
     pub(crate) fn bytes_from(&self, start: usize) -> &[u8] {
         self.buffer.get(start..self.length).unwrap_or_default()
     }

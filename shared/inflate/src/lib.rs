@@ -1,9 +1,8 @@
-//! Decoding of gzip and deflate that others may have written, with limits on output and work.
+//! Decoding of untrusted gzip and deflate data, with limits on output and work.
 //!
-//! An encoder writes about one block for each 16 KB of text. Hostile input holds millions of empty blocks or gzip
-//! members in a few megabytes: they decode to nothing, and each one costs the setup of its Huffman tables. So the
-//! number of blocks has a limit besides the number of decoded bytes, and the time that an input takes is linear in
-//! its length and in these two.
+//! An encoder writes about one block for each 16 KB of text. Hostile input may contain millions of empty
+//! blocks or gzip members in a few megabytes, each with the cost of its Huffman tables. So the numbers of
+//! blocks and of decoded bytes are limited. Time is linear in the input's length and in both limits.
 
 mod gzip;
 mod inflater;

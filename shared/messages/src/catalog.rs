@@ -1,4 +1,4 @@
-//! The texts by their keys, as the two files have them.
+//! The texts by key, from the two files.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -13,13 +13,13 @@ static EN: LazyLock<Texts> =
 static ZH: LazyLock<Texts> =
     LazyLock::new(|| read_texts(include_str!("../../../messages/zh.toml")));
 
-/// The text of a key in its section, with its placeholders.
+/// Returns the text of a key in a section, with placeholders.
 #[must_use]
 pub fn find_text(section: &str, key: &str, language: Language) -> Option<&'static str> {
     texts_of(language).get(section)?.get(key).map(String::as_str)
 }
 
-/// All sections with their keys that a language has.
+/// Returns all sections and keys of a language.
 pub fn keys(language: Language) -> impl Iterator<Item = (&'static str, &'static str)> {
     texts_of(language).iter().flat_map(|(section, texts)| texts.keys().map(|key| (*section, *key)))
 }
@@ -31,8 +31,8 @@ fn texts_of(language: Language) -> &'static Texts {
     }
 }
 
-/// Reads the little of TOML that the files are written in: sections, comments, and a text a line.
-/// A library for all of it would weigh more than the texts; a test compares the two.
+/// Parses the subset of TOML used by the files: sections, comments, and a text per line. A full TOML library
+/// would be larger than the texts. A test compares both parsers.
 fn read_texts(file: &'static str) -> Texts {
     let mut section = "";
     let mut texts = Texts::new();

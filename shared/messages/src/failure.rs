@@ -6,22 +6,23 @@ use crate::language::Language;
 /// The section of the error codes.
 const SECTION: &str = "error";
 
-/// Where the fact of a failure stands in its sentence, at most once.
+/// The placeholder for a failure's detail, at most once in a sentence.
 const DETAIL: &str = "{detail}";
 
-/// What happened and what to do, for a user, by the error code. `{detail}` stands where its fact goes.
+/// Returns the user's sentence for an error code: the problem and a remedy. `{detail}` marks the place of the
+/// detail.
 #[must_use]
 pub fn find_error_template(code: &str, language: Language) -> Option<&'static str> {
     find_text(SECTION, code, language)
 }
 
-/// The whole sentence for a user. A code without one stands for itself.
+/// Returns the complete sentence for a user; an unknown code is returned unchanged.
 #[must_use]
 pub fn write_error_sentence(code: &str, detail: &str, language: Language) -> String {
     let template = find_error_template(code, language).unwrap_or(code);
     match template.split_once(DETAIL) {
         None => template.to_owned(),
-        // A fact that is a sentence of its own brings no second full stop.
+        // A detail that ends in a full stop adds no second full stop.
         Some((before, after)) if after.starts_with(['.', '。']) => {
             format!("{before}{}{after}", detail.trim_end_matches(['.', '。']))
         }

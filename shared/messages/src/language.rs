@@ -1,11 +1,11 @@
-//! The languages of prompts, and of what users read.
+//! The languages of prompts and of user-visible texts.
 
 use serde::{Deserialize, Serialize};
 
-/// Characters of a text that tell its language.
+/// Maximum characters of a text read to detect its language.
 const MAX_READ: usize = 4_000;
 
-/// Words that are English and of few other languages.
+/// Frequent English words, rare in other languages.
 const ENGLISH_WORDS: [&str; 44] = [
     "about", "and", "are", "but", "can", "compare", "could", "did", "do", "does", "draw", "each",
     "find", "for", "from", "give", "had", "has", "have", "how", "it", "make", "my", "of", "or",
@@ -34,7 +34,7 @@ impl Language {
         }
     }
 
-    /// The language that a text is written in; `None` where it is none of ours, or cannot be told.
+    /// Returns the language of a text; `None` if unsupported or unclear.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
         let (mut han, mut words) = (0, 0);

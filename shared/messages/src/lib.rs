@@ -1,5 +1,5 @@
-//! What people are told, in their languages. The texts are `messages/en.toml` and `messages/zh.toml`;
-//! the code names them by their keys.
+//! Texts for users, in their languages. The texts are in `messages/en.toml` and `messages/zh.toml`; the code
+//! uses their keys.
 
 mod catalog;
 mod failure;

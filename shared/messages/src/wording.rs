@@ -1,11 +1,11 @@
-//! The texts that stand in other places than failures.
+//! Texts other than failures.
 
 use crate::catalog::find_text;
 use crate::language::Language;
 
 macro_rules! wordings {
     ($($name:ident = $section:literal . $key:literal;)*) => {
-        /// A text for people, named by its section and key in `messages/*.toml`.
+        /// A text for users, named by its section and key in `messages/*.toml`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Wording {
             $(#[doc = concat!("The text `", $key, "` of the section `", $section, "`.")] $name,)*
@@ -15,7 +15,7 @@ macro_rules! wordings {
             /// Every wording, for tests.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// Its section and its key.
+            /// Returns the text's section and key.
             #[must_use]
             pub fn key(self) -> (&'static str, &'static str) {
                 match self { $(Self::$name => ($section, $key),)* }
@@ -146,14 +146,14 @@ wordings! {
 }
 
 impl Wording {
-    /// The text, its placeholders as they are.
+    /// Returns the text with unfilled placeholders.
     #[must_use]
     pub fn text(self, language: Language) -> &'static str {
         let (section, key) = self.key();
         find_text(section, key, language).unwrap_or(key)
     }
 
-    /// The text with these in the place of its placeholders. What is put in is not read again.
+    /// Returns the text with filled placeholders. Placeholders within values are not filled.
     #[must_use]
     pub fn fill(self, language: Language, values: &[(&str, &str)]) -> String {
         let mut rest = self.text(language);
@@ -169,7 +169,7 @@ impl Wording {
     }
 }
 
-/// What stands before the first `{name}` of a text, the name, and what comes after it.
+/// Splits a text at the first `{name}`: the text before, the name, and the text after.
 fn split_at_placeholder(text: &str) -> Option<(&str, &str, &str)> {
     let starts = text.match_indices('{').map(|(at, _)| at);
     starts.into_iter().find_map(|at| {
@@ -180,7 +180,7 @@ fn split_at_placeholder(text: &str) -> Option<(&str, &str, &str)> {
     })
 }
 
-/// The names of a text's placeholders, in its order.
+/// Returns the names of a text's placeholders, in order.
 #[cfg(test)]
 pub(crate) fn placeholders(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;

@@ -1,15 +1,15 @@
-//! Citations of a text that ends in a list of its sources, as links to them.
+//! Citations of a text with a final list of sources, converted to links.
 
 use std::collections::BTreeMap;
 
 /// The sign of a block of code.
 const FENCES: [&str; 2] = ["```", "~~~"];
 
-/// What stands between the numbers of a citation.
+/// Separators between the numbers of a citation.
 const SEPARATORS: [char; 5] = [',', '，', '、', ';', '；'];
 
-/// Turns the citations of a text (`[3]`, `[1, 2]`) into links, where a list of sources below its last heading has
-/// their numbers: `- [3] [title](address)`. Code and what is a link already stay as they are.
+/// Converts the citations of a text (`[3]`, `[1, 2]`) into links. The numbers must be in a list of sources
+/// below the last heading: `- [3] [title](address)`. Code and existing links are unchanged.
 #[must_use]
 pub fn link_citations(text: &str) -> String {
     let Some(heading) = text.rfind("\n## ") else { return text.to_owned() };
@@ -64,8 +64,8 @@ fn link_line(line: &str, sources: &BTreeMap<u32, &str>, linked: &mut String) {
     linked.push_str(rest);
 }
 
-/// The links of the citation that a text begins with, and what follows it. A bracket that an address or a
-/// definition follows cites nothing.
+/// Returns the links of a citation at the start of a text, and the rest. A bracket before an address or a
+/// definition is not a citation.
 fn read_citation<'a>(text: &'a str, sources: &BTreeMap<u32, &str>) -> Option<(String, &'a str)> {
     let (inside, after) = text.strip_prefix('[')?.split_once(']')?;
     if after.starts_with(['(', ':']) {
@@ -78,7 +78,7 @@ fn read_citation<'a>(text: &'a str, sources: &BTreeMap<u32, &str>) -> Option<(St
     Some((links.collect::<Option<String>>()?, after))
 }
 
-/// Bytes of the code in backticks that a text begins with.
+/// Returns the bytes of a code span at the start of a text.
 fn code_span_len(text: &str) -> Option<usize> {
     let ticks = text.len() - text.trim_start_matches('`').len();
     let (mark, rest) = text.split_at(ticks);

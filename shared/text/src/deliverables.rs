@@ -1,16 +1,16 @@
-//! The files that an answer hands over: their names in the texts of models.
+//! The files of an answer: their names in the texts of models.
 
-/// What separates the summary's text from the names of the files it hands over.
+/// The mark between a summary's text and its list of files.
 const FILE_LIST_MARK: &str = "$$$";
 
 /// Between two names of a list.
 const SEPARATORS: [char; 5] = ['、', ',', '，', '\n', '$'];
 
-/// Bytes of a name in a list, and of what may stand beside known ones.
+/// Maximum bytes of a name in a list, and of extra text beside known names.
 const MAX_LISTED: usize = 300;
 const MAX_EXTRA_TEXT: usize = 24;
 
-/// The names of a run's files, by which the end of a summary that lists some is told from its text.
+/// The names of a run's files, used to separate a summary's final list of files from its text.
 #[derive(Debug, Clone, Default)]
 pub struct Deliverables(Vec<String>);
 
@@ -21,8 +21,8 @@ impl Deliverables {
         Self(names)
     }
 
-    /// The text of a summary, and the list of files behind it. A mark that none follows is part of the
-    /// text: `Nobu ($$$) is best`.
+    /// Splits a summary into the text and the list of files. A mark without a list is part of the text: `Nobu
+    /// ($$$) is best`.
     #[must_use]
     pub fn split_summary<'a>(&self, summary: &'a str) -> (&'a str, &'a str) {
         let listed_from = self.list_start(summary);
@@ -44,8 +44,7 @@ impl Deliverables {
         listed.last().map_or(text.len(), |(at, _)| *at)
     }
 
-    /// The parts of a text between separators, each with its place; those within the name of a file separate
-    /// nothing.
+    /// Splits a text at separators, with each part's position; separators within a file's name are ignored.
     fn split_parts<'a>(&self, text: &'a str) -> Vec<(usize, &'a str)> {
         let names = self.0.iter().filter(|name| name.contains(SEPARATORS));
         let places = names.flat_map(|name| text.match_indices(name.as_str()));
@@ -61,7 +60,7 @@ impl Deliverables {
         parts
     }
 
-    /// Where a name begins of which the end of a text may be a beginning, with a separator in it.
+    /// Returns the start of a partial file name at the end of the text, for names with separators.
     fn begun_name(&self, text: &str) -> usize {
         let names = self.0.iter().filter(|name| name.contains(SEPARATORS));
         let begun = names.flat_map(|name| {
@@ -71,7 +70,7 @@ impl Deliverables {
         text.len() - begun.map(str::len).max().unwrap_or_default()
     }
 
-    /// The names of a list, each as it is written and without what stands around it.
+    /// Returns the names of a list, each as written and without decoration.
     #[must_use]
     pub fn split_list<'a>(&self, list: &'a str) -> Vec<(&'a str, &'a str)> {
         let parts = self.split_parts(list).into_iter().map(|(_, part)| part);
@@ -79,8 +78,8 @@ impl Deliverables {
         parts.map(|part| (part, strip_decoration(part))).collect()
     }
 
-    /// Up to where a summary that goes on can be shown: what a mark follows that may yet be a list is
-    /// not for reading.
+    /// Returns the length of the readable part of an incomplete summary: text after a mark that may be a list
+    /// is held back.
     #[must_use]
     pub fn readable_len(&self, summary: &str) -> usize {
         let marks = summary.match_indices(FILE_LIST_MARK);
@@ -95,8 +94,8 @@ impl Deliverables {
         held.map_or_else(|| summary.trim_end_matches('$').len(), |(at, _)| at)
     }
 
-    /// Whether a part of a list is nothing, or names a file: one there is, perhaps with a few letters
-    /// beside it, or one whose name is a single word.
+    /// Returns true if a part is empty or names a file: a known name, possibly with a few letters, or a
+    /// single word with an extension.
     fn is_list_part(&self, part: &str) -> bool {
         let name = strip_decoration(part);
         if part.trim().is_empty() || self.0.iter().any(|known| known == name) {
@@ -112,7 +111,7 @@ impl Deliverables {
     }
 }
 
-/// A name without what models put around it.
+/// Returns a name without the decoration added by models.
 fn strip_decoration(part: &str) -> &str {
     let around =
         ['`', '"', '\'', '*', '-', '•', '.', '。', ';', '；', '《', '》', '“', '”', '[', ']'];
@@ -127,8 +126,8 @@ fn has_extension(name: &str) -> bool {
     })
 }
 
-/// Which of these names a text holds. Where one is a part of another, as `a.md` of `data.md`, the longer
-/// one counts.
+/// Returns the names within a text. If a name is a part of another, as `a.md` of `data.md`, the longer name
+/// counts.
 #[must_use]
 pub fn find_names<'a>(text: &str, mut names: Vec<&'a str>) -> Vec<&'a str> {
     names.sort_by_key(|name| std::cmp::Reverse(name.len()));
@@ -151,7 +150,8 @@ pub fn find_names<'a>(text: &str, mut names: Vec<&'a str>) -> Vec<&'a str> {
     found
 }
 
-/// Whether what stands around a name belongs to no longer one. Chinese is written without spaces.
+/// Returns true if the characters around a name are not part of a longer name. Chinese is written without
+/// spaces.
 fn is_whole_name(text: &str, place: &std::ops::Range<usize>) -> bool {
     let goes_on = |next: Option<char>| {
         next.is_some_and(|next| next.is_ascii_alphanumeric() || next == '-' || next == '_')

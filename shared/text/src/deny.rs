@@ -1,14 +1,14 @@
-//! Words and phrases that a deployment neither takes in nor gives out.
+//! Words and phrases that a deployment neither accepts nor outputs.
 //!
-//! A phrase is found whatever its case and form ([`fold`](mod@crate::fold)), with any white space between
-//! its words, with hidden characters in it or in the place of its spaces, and with accents that it does not have
-//! itself. It is found as whole words: `ass` is not in `class`. A `*` at its beginning or its end lets it be the
-//! rest of a longer word. Scripts that are written without spaces between words
-//! ([`is_written_without_spaces`](crate::fold::is_written_without_spaces)) have no such bounds, and a space
-//! after one of their characters says nothing.
+//! A phrase is found in any case and form ([`fold`](mod@crate::fold)). Any white space may separate its
+//! words. Hidden characters are ignored, also in place of spaces, and so are accents beyond the phrase's own.
+//! Only whole words match: `ass` is not found in `class`. A `*` at the start or the end of a phrase allows a
+//! longer word. Scripts written without spaces between words
+//! ([`is_written_without_spaces`](crate::fold::is_written_without_spaces)) have no word limits, and a space
+//! after such a character is ignored.
 //!
-//! All phrases are looked for at once (Aho and Corasick, 1975), by their letters alone; spaces and marks are
-//! compared where all letters of a phrase are found. So a text costs its length alone.
+//! All phrases are searched at once (Aho and Corasick, 1975), by letters alone. Spaces and marks are compared
+//! after all letters of a phrase match. So the cost depends only on the text's length.
 
 mod filter;
 mod letters;
@@ -31,16 +31,16 @@ pub const MAX_PHRASES: usize = 500;
 /// Characters of a phrase.
 pub const MAX_PHRASE: usize = 100;
 
-/// The phrases that are denied. Clones share them.
+/// The denied phrases. Clones share the list.
 #[derive(Clone, Default)]
 pub struct DenyList(Option<Arc<PhraseMatcher>>);
 
-/// Every phrase in one automaton over the bytes of its letters.
+/// An automaton of all phrases, over the bytes of their letters.
 struct PhraseMatcher {
     phrases: Vec<Phrase>,
     automaton: NFA,
     start: StateID,
-    /// How many letters of a phrase have been matched in each state.
+    /// The number of matched letters of a phrase, by state.
     depths: HashMap<StateID, usize>,
     /// Letters of the longest phrase.
     longest: usize,
@@ -48,22 +48,22 @@ struct PhraseMatcher {
     accents: BTreeSet<char>,
 }
 
-/// What of a list cannot be used.
+/// An error in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DenyListError {
     /// The list has more than [`MAX_PHRASES`] phrases.
     #[error("at most {MAX_PHRASES} phrases")]
     TooMany,
-    /// A phrase says nothing or too much; its place, from 1.
+    /// A phrase is empty or too long; the position counts from 1.
     #[error("phrases of 1 to {MAX_PHRASE} characters; number {0} is not")]
     Phrase(usize),
 }
 
 impl DenyList {
-    /// The list of these phrases.
+    /// Creates a list of the phrases.
     ///
     /// # Errors
-    /// [`DenyListError`] says which cannot be used.
+    /// Returns [`DenyListError`] for the first invalid phrase.
     pub fn new<S: AsRef<str>>(phrases: &[S]) -> Result<Self, DenyListError> {
         if phrases.len() > MAX_PHRASES {
             return Err(DenyListError::TooMany);
@@ -82,13 +82,13 @@ impl DenyList {
             .ok_or(DenyListError::TooMany)
     }
 
-    /// Whether nothing is denied.
+    /// Returns true if the list has no phrases.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Whether a phrase is in a text.
+    /// Returns true if the text contains a phrase.
     #[must_use]
     pub fn is_match(&self, text: &str) -> bool {
         let mut gate = DenyFilter::new(self.clone());
@@ -152,12 +152,12 @@ impl PhraseMatcher {
         character.encode_utf8(&mut bytes).bytes().fold(state, step)
     }
 
-    /// How many of the newest letters may be the beginning of a phrase, or are one.
+    /// Returns the number of newest letters that may start a phrase, or complete a phrase.
     fn matched_depth(&self, state: StateID) -> usize {
         self.depths.get(&state).copied().unwrap_or_default()
     }
 
-    /// The phrases that end in this state.
+    /// Returns the phrases that end in this state.
     fn phrases_ending_at(&self, state: StateID) -> impl Iterator<Item = &Phrase> {
         let count = match self.automaton.is_match(state) {
             true => self.automaton.match_len(state),

@@ -1,17 +1,17 @@
-//! Names of text files in what people and models write.
+//! Names of text files in the text of users and models.
 
-/// What stands around a name that is quoted; such a name may hold any characters but these.
+/// Pairs of quotation marks; a quoted name may contain any other characters.
 const QUOTES: [(char, char); 6] =
     [('`', '`'), ('"', '"'), ('“', '”'), ('「', '」'), ('《', '》'), ('\'', '\'')];
 
-/// The endings of files that a model can write as text.
+/// The extensions of text files that a model can write.
 const TEXT_ENDINGS: [&str; 14] = [
     "md", "markdown", "txt", "html", "htm", "csv", "tsv", "json", "xml", "yaml", "yml", "svg",
     "tex", "rst",
 ];
 
-/// The names of text files in a text, in its order: words such as `report.md`, in Latin letters, or
-/// any words between quotation marks.
+/// Returns the names of text files in a text, in order: words like `report.md` in Latin letters, or any words
+/// in quotation marks.
 #[must_use]
 pub fn find_text_files(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
@@ -26,7 +26,7 @@ pub fn find_text_files(text: &str) -> Vec<&str> {
     names
 }
 
-/// What may be the next name, and what follows it.
+/// Returns the next possible name, and the rest of the text.
 fn split_name(first: char, text: &str) -> (&str, &str) {
     let after = text.get(first.len_utf8()..).unwrap_or_default();
     let close = QUOTES.iter().find(|(open, _)| *open == first).map(|(_, close)| *close);

@@ -1,4 +1,4 @@
-//! Characters as they are compared where somebody may have written a word so that a machine misses it.
+//! Folding of characters for comparison, against words disguised from machines.
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 use icu_properties::props::{
@@ -7,7 +7,7 @@ use icu_properties::props::{
 };
 use icu_properties::{CodePointMapData, CodePointSetData};
 
-/// Stretches Arabic words without a meaning of its own.
+/// A character that stretches Arabic words without changing the meaning.
 const TATWEEL: char = '\u{640}';
 
 /// Has no dots, and so looks like a space.
@@ -16,25 +16,25 @@ const BLANK_BRAILLE: char = '\u{2800}';
 /// The role of a combining mark in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MarkRole {
-    /// A sign for a sound of its own, such as a vowel sign of Devanagari or Thai: as good as a letter.
+    /// A sign with a separate sound, such as a vowel sign of Devanagari or Thai; counts as a letter.
     Letter,
-    /// A part of the letter before it, which is another letter without the mark, such as a tone mark of Thai, the
-    /// voicing mark of kana, or the virama of an Indic script. The order of such marks means nothing.
+    /// A part of the letter before. Without the mark the letter is another letter: a tone mark of Thai, the
+    /// voicing mark of kana, or the virama of an Indic script. The order of these marks is irrelevant.
     Part,
-    /// An accent, a point, an overlay, or a mark of another script than its letter: the word reads the same
-    /// without it.
+    /// An accent, a point, an overlay, or a mark of another script than the letter's: the word reads the same
+    /// without the mark.
     Accent,
 }
 
-/// A character without what only its form says: decomposed for compatibility (NFKD: full-width, circled
-/// and mathematical letters are letters, `é` is `e` and a mark), in one case (`ß` is `ss`), any white space
-/// as a space. Nothing is left of a hidden character ([`is_hidden`]).
+/// Returns a character without differences of form. Compatibility forms are decomposed (NFKD): full-width,
+/// circled and mathematical letters become letters, `é` becomes `e` and a mark. Case is folded (`ß` becomes
+/// `ss`), and any white space becomes a space. Hidden characters ([`is_hidden`]) are removed.
 pub fn fold_character(character: char) -> impl Iterator<Item = char> {
     let rest = (!character.is_ascii()).then(|| fold_any(character)).into_iter().flatten();
     fold_ascii(character).into_iter().chain(rest)
 }
 
-/// The same of plain letters, which most texts are made of, at a fraction of the cost.
+/// Folds plain letters, the bulk of most texts, at a fraction of the cost.
 fn fold_ascii(character: char) -> Option<char> {
     match character {
         _ if !character.is_ascii() => None,
@@ -52,16 +52,16 @@ fn fold_any(character: char) -> impl Iterator<Item = char> {
     })
 }
 
-/// A character in one case. A mark stays a mark: the capital of U+0345 is a letter.
+/// Folds a character's case. A mark stays a mark: the capital of U+0345 would be a letter.
 fn fold_case(character: char) -> impl Iterator<Item = char> {
     let mark = is_combining_mark(character).then_some(character);
     let letter = mark.is_none().then(|| character.to_uppercase().flat_map(char::to_lowercase));
     mark.into_iter().chain(letter.into_iter().flatten())
 }
 
-/// Whether no reader sees a character: Unicode's `Default_Ignorable_Code_Point` and format characters, such as
-/// zero-width spaces and joiners, soft hyphens and annotation marks; controls that are no white space; and the
-/// tatweel.
+/// Returns true for an invisible character: Unicode's `Default_Ignorable_Code_Point` and format characters,
+/// such as zero-width spaces and joiners, soft hyphens and annotation marks. Controls except white space, and
+/// the tatweel, are hidden too.
 #[must_use]
 pub fn is_hidden(character: char) -> bool {
     if character.is_ascii() {
@@ -75,7 +75,7 @@ pub fn is_hidden(character: char) -> bool {
         || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(character)
 }
 
-/// Whether a character only changes the one before it, as an accent does.
+/// Returns true if a character only modifies the character before, as an accent does.
 #[must_use]
 pub fn is_combining_mark(character: char) -> bool {
     !character.is_ascii()
@@ -83,7 +83,7 @@ pub fn is_combining_mark(character: char) -> bool {
             .contains(CodePointMapData::<GeneralCategory>::new().get(character))
 }
 
-/// The role of a combining mark behind this letter, or behind marks of it.
+/// Returns the role of a combining mark after a letter, or after the letter's other marks.
 #[must_use]
 pub fn mark_role(letter: char, mark: char) -> MarkRole {
     let scripts = CodePointMapData::<Script>::new();
@@ -95,8 +95,8 @@ pub fn mark_role(letter: char, mark: char) -> MarkRole {
         return MarkRole::Accent;
     }
     let category = CodePointMapData::<GeneralCategory>::new().get(mark);
-    // The classes of vowels and tones of Telugu, Thai, Lao and Tibetan are 84 to 132. Below are the points of
-    // Hebrew, Arabic and Syriac and the nukta, which texts leave out or not; above, accents by their place.
+    // The classes of vowels and tones of Telugu, Thai, Lao and Tibetan are 84 to 132. Lower are the optional
+    // points of Hebrew, Arabic and Syriac and the nukta; higher are accents by position.
     match class {
         CanonicalCombiningClass::NotReordered if category != GeneralCategory::EnclosingMark => {
             MarkRole::Letter
@@ -107,9 +107,9 @@ pub fn mark_role(letter: char, mark: char) -> MarkRole {
     }
 }
 
-/// Whether a character is of a script that is written without spaces between words, by its blocks: Thai
-/// and Lao, Burmese, Hangul, Khmer, Tai Le, New Tai Lue and Tai Tham, Javanese and Balinese, Chinese and
-/// Japanese. Tibetan divides syllables by a mark of its own.
+/// Returns true for a character of a script written without spaces between words, by Unicode block: Thai and
+/// Lao, Burmese, Hangul, Khmer, Tai Le, New Tai Lue and Tai Tham, Javanese and Balinese, Chinese and
+/// Japanese. Tibetan separates syllables by a mark.
 #[must_use]
 pub fn is_written_without_spaces(character: char) -> bool {
     matches!(character,

@@ -1,9 +1,9 @@
-//! Images of unknown addresses, turned into links. A browser loads an image without being asked, so an address that a
-//! model made up carries out whatever stands in it.
+//! Conversion of images with unknown addresses into links. A browser loads images automatically, so an
+//! invented address could leak data.
 //!
-//! Renderers of Markdown differ, so the filter does not follow one of them. It keeps an image whose form and address
-//! leave no doubt, and takes from everything else the sign that could make it an image: the `!`, the parenthesis, the
-//! colon of a definition, or the `<` of an element. Code that stands plainly is left alone.
+//! Markdown renderers differ, so the filter follows no single renderer. Only images with a clear form and
+//! address are kept. Everywhere else, the sign that could form an image is removed: the `!`, the parenthesis,
+//! the colon of a definition, or the `<` of an element. Plain code is unchanged.
 
 mod address;
 mod block;
@@ -18,35 +18,36 @@ use window::{Incomplete, WindowEnd, window_of};
 
 use crate::urls::{TextEnd, map_members};
 
-/// Bytes that are held back before the text is read again only after it grew by an eighth.
+/// Maximum bytes held back before rereading waits for growth by an eighth.
 const MIN_RETRY: usize = 64;
 
 /// The form of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextForm {
-    /// A message to people, in Markdown that may hold elements of HTML.
+    /// A message for users, in Markdown with optional HTML elements.
     Message,
-    /// The source of a document or of a value. Elements of HTML and their attributes are left alone, since they are
-    /// cleaned where the document is rendered. Code is not: what renders a document may take a fence around it off.
+    /// The source of a document or a value. HTML elements and attributes are kept, because rendering cleans
+    /// the document. Code is filtered too, because a renderer may remove the fence around the document.
     Source,
 }
 
-/// Turns images of unknown addresses into links. The result does not depend on the pieces in which a text comes.
+/// A filter that converts images with unknown addresses into links. The result does not depend on the
+/// division of the text into pieces.
 pub struct ImageFilter<'a> {
     form: TextForm,
     known: KnownAddresses<'a>,
     block: Block,
-    /// The end of the text, where it may be the beginning of an image.
+    /// The end of the text that may start an image.
     held: String,
-    /// Bytes that `held` needs before it is read again.
+    /// Minimum bytes of `held` for the next read.
     retry_len: usize,
-    /// True if the paragraph has the beginning of an image whose end is not known.
+    /// True if the paragraph contains the start of an image without a known end.
     has_open_image: bool,
-    /// True if the text so far ends in a `!`, which would make an image of a link behind it.
+    /// True if the text so far ends in `!`, which would turn a following link into an image.
     ends_in_mark: bool,
 }
 
-/// The next piece of a text: its length in bytes, and its replacement if it has one.
+/// The next piece of a text: its length in bytes, and an optional replacement.
 struct Piece {
     len: usize,
     replacement: Option<String>,
@@ -99,7 +100,7 @@ impl<'a> ImageFilter<'a> {
         }
     }
 
-    /// A filter for a text that continues one which was cut, so that both are read as one.
+    /// Creates a filter for the continuation of a cut text, as if both were read together.
     #[must_use]
     pub fn continuing(form: TextForm, is_known: &'a (dyn Fn(&str) -> bool + Sync)) -> Self {
         Self { block: Block::unknown(), has_open_image: true, ..Self::new(form, is_known) }
@@ -112,13 +113,13 @@ impl<'a> ImageFilter<'a> {
         shown + &self.finish(end)
     }
 
-    /// Takes the next piece, and returns the text that is certain by now.
+    /// Takes the next piece, and returns the text certain by now.
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
         if self.held.len() < self.retry_len { String::new() } else { self.filter_held(None) }
     }
 
-    /// Returns the rest, now that the text has ended.
+    /// Returns the rest at the end of the text.
     pub fn finish(&mut self, end: TextEnd) -> String {
         self.filter_held(Some(end))
     }
@@ -140,7 +141,7 @@ impl<'a> ImageFilter<'a> {
         shown
     }
 
-    /// The next piece of a text that is not empty.
+    /// Returns the next piece of a non-empty text.
     fn next_piece(&mut self, rest: &str, end: Option<TextEnd>) -> Result<Piece, Incomplete> {
         if let Some(code_len) = self.block.read_code(rest, end.is_some())? {
             return Ok(Piece::keep(code_len));
@@ -154,11 +155,11 @@ impl<'a> ImageFilter<'a> {
         let is_cut = end == Some(TextEnd::Cut);
         let window = window_of(rest, end);
         let piece = match (first, next) {
-            // The text that continues this one could make more of it.
+            // A continuation of the text could extend the match.
             ('!' | ']', None) if is_cut => Piece::replace(1, format!("{first} ")),
             ('<', None) if is_cut => Piece::replace(1, "&lt;"),
             ('!', Some('[')) => self.read_image(window)?,
-            // The end of an image that began in a form of its own.
+            // The end of an image that started in another form.
             (']', Some('(')) if self.has_open_image => Piece::replace(1, "] "),
             (']', Some(':')) if self.block.may_define() => self.read_definition(window)?,
             ('<', Some('a'..='z' | 'A'..='Z')) => self.read_tag(window)?,
@@ -196,7 +197,7 @@ impl<'a> ImageFilter<'a> {
         }
     }
 
-    /// The beginning of a link, which is none of an image.
+    /// Returns the start of a link, distinct from an image.
     fn open_link(&self) -> &'static str {
         if self.ends_in_mark { " [" } else { "[" }
     }
@@ -224,7 +225,7 @@ impl<'a> ImageFilter<'a> {
             self.block.enter_element(tag.map(|tag| tag.name), is_kept);
             return Ok(Piece::keep(1));
         }
-        // Within an image the brackets of a link could be those of the image.
+        // Within an image, a link's brackets could be the image's.
         let tag = tag.filter(|_| !self.has_open_image);
         let link = tag.and_then(|tag| Some((tag.len, find_image_link(&tag)?)));
         Ok(match link {

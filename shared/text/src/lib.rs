@@ -1,5 +1,5 @@
-//! What is done to texts before somebody reads them, and nothing else: no I/O, no clock, no chance, no
-//! async. What a run is stands above, in `djinn-core`.
+//! Processing of texts before display: no I/O, no clock, no randomness, no async. Types of runs are above, in
+//! `djinn-core`.
 
 pub mod citations;
 pub mod deliverables;

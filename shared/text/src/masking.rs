@@ -1,20 +1,19 @@
-//! Masking what identifies a person: e-mail addresses, phone numbers, ID numbers and bank cards.
+//! Masking of personal data: e-mail addresses, phone numbers, ID numbers and bank cards.
 //!
-//! Every character of such a thing becomes `*`, but for what stands between its parts, so that a text
-//! keeps its length and its offsets: what is read in parts, or cut, is masked like the whole. What is
-//! looked for:
+//! Every character becomes `*` except the separators between parts. Lengths and offsets are unchanged, so a
+//! partial read is masked like the whole text. Masked are:
 //!
 //! - e-mail addresses with a top-level domain;
-//! - phone numbers in the international form (`+` and 8 to 15 digits), and mobile numbers of mainland
-//!   China with or without their prefix;
-//! - resident IDs of China with a date and a check character (ISO 7064 MOD 11-2) that fit, and social
-//!   security numbers of the USA written with dashes;
-//! - card numbers of 13 to 19 digits that an issuer gives out and whose check digit (Luhn) fits, with
-//!   spaces or dashes or without.
+//! - phone numbers in the international form (`+` and 8 to 15 digits), and mobile numbers of mainland China
+//!   with or without the prefix;
+//! - resident IDs of China with a valid date and check character (ISO 7064 MOD 11-2), and US social security
+//!   numbers with dashes;
+//! - card numbers of 13 to 19 digits with an issuer's prefix and a valid check digit (Luhn), with or without
+//!   spaces or dashes.
 //!
-//! Nothing within a URL (`http`, `https`) is masked: it would lead nowhere then. Full-width letters, digits
-//! and signs count as what they are of. A number that is part of a longer word, a price, a fraction or an order number (`#…`, `A-…`)
-//! stays.
+//! URLs (`http`, `https`) are not masked, because a masked URL would not work. Full-width letters, digits and
+//! signs count as their ASCII forms. Numbers within a longer word, a price, a fraction or an order number
+//! (`#…`, `A-…`) are not masked.
 
 mod card;
 mod digits;
@@ -27,13 +26,13 @@ use std::ops::Range;
 
 use crate::urls::find_urls;
 
-/// What every character that is masked becomes.
+/// The replacement of a masked character.
 pub const MASK: char = '*';
 
-/// What a full-width one becomes, so that it stays as long.
+/// The replacement of a full-width character, of the same length in bytes.
 const WIDE_MASK: char = '＊';
 
-/// A text without what identifies a person. It has as many bytes as before.
+/// Returns a text with masked personal data, of the same length in bytes.
 #[must_use]
 pub fn mask_pii(text: &str) -> Cow<'_, str> {
     let urls = find_urls(text).map(|(start, url)| start..start + url.len());
@@ -56,10 +55,10 @@ pub fn mask_pii(text: &str) -> Cow<'_, str> {
     Cow::Owned(masked)
 }
 
-/// What is to be masked of a text in which full-width characters stand, by its own places.
+/// Returns the ranges to mask in a text with full-width characters, in the text's own offsets.
 fn find_narrowed(text: &str, urls: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
     let narrow: String = text.chars().map(narrow_character).collect();
-    // Where each character begins, in the text and in the narrow one: both have as many.
+    // The start of each character in both texts, with equal numbers of characters.
     let in_text = text.char_indices().map(|(at, _)| at).chain([text.len()]);
     let in_narrow = narrow.char_indices().map(|(at, _)| at).chain([narrow.len()]);
     let places: Vec<(usize, usize)> = in_text.zip(in_narrow).collect();
@@ -76,7 +75,7 @@ fn find_narrowed(text: &str, urls: impl Iterator<Item = Range<usize>>) -> Vec<Ra
     found.map(|span| to_text(span.start)..to_text(span.end)).collect()
 }
 
-/// What is to be masked of a text but for its URLs, by where it begins.
+/// Returns the ranges to mask outside URLs, sorted by start.
 fn find_all(text: &str, urls: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -89,7 +88,7 @@ fn find_all(text: &str, urls: impl Iterator<Item = Range<usize>>) -> Vec<Range<u
     found
 }
 
-/// Finds what is to be masked between two URLs.
+/// Finds the ranges to mask between two URLs.
 fn find_in_range(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
     email::find_addresses(text, within.clone(), found);
     number::find_numbers(text, within, found);
@@ -106,12 +105,12 @@ fn mask_character(character: char) -> char {
     }
 }
 
-/// Whether a character is a full-width form of an ASCII one.
+/// Returns true for a full-width form of an ASCII character.
 fn is_wide(character: char) -> bool {
     ('\u{ff01}'..='\u{ff5e}').contains(&character)
 }
 
-/// The ASCII character that a full-width one is a form of.
+/// Returns the ASCII form of a full-width character.
 fn narrow_character(character: char) -> char {
     match is_wide(character) {
         true => char::from_u32(u32::from(character) - 0xfee0).unwrap_or(character),
@@ -119,7 +118,7 @@ fn narrow_character(character: char) -> char {
     }
 }
 
-/// A byte of a text, if there is one.
+/// Returns the byte at an offset, if any.
 fn byte_at(text: &str, at: usize) -> Option<u8> {
     text.as_bytes().get(at).copied()
 }

@@ -2,8 +2,8 @@
 
 use crate::urls::trim_partial_placeholder;
 
-/// The largest size to which each of `sizes` that exceeds it can be cut so that all of them fit into
-/// `budget`: the small ones stay whole, and the large ones get the same.
+/// Returns the largest limit for each of `sizes` within a total of `budget`: small sizes stay whole, and
+/// larger sizes are all cut to the limit.
 #[must_use]
 pub fn find_cut_level(sizes: &[u64], budget: u64) -> u64 {
     let mut sizes = sizes.to_vec();
@@ -20,20 +20,20 @@ pub fn find_cut_level(sizes: &[u64], budget: u64) -> u64 {
     u64::MAX
 }
 
-/// What is shown of a text that is too long: its beginning, twice as much as of its end.
+/// The visible part of a long text: the start and the end, in a ratio of two to one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShortenedText<'a> {
     /// The beginning of the text, twice as long as the end.
     pub head: &'a str,
     /// The end of the text.
     pub tail: &'a str,
-    /// Characters between the two that are left out.
+    /// Number of omitted characters between start and end.
     pub omitted: u64,
     /// Characters of the whole.
     pub characters: u64,
 }
 
-/// Shortens a text to at most `tokens` tokens; `None` if it has no more than that.
+/// Shortens a text to at most `tokens` tokens; `None` if the text already fits.
 pub fn shorten_text(
     text: &str,
     tokens: u64,
@@ -54,7 +54,7 @@ pub fn shorten_text(
         if used <= tokens || kept == 0 {
             return Some(shortened);
         }
-        // What is kept may be denser than what is left out.
+        // The visible part may have more tokens per character than the rest.
         kept = scale_by(kept, tokens, used).min(kept * 7 / 8);
     }
 }

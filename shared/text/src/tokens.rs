@@ -1,18 +1,18 @@
-//! How many tokens a text is taken for where nobody counts them.
+//! The estimated number of tokens of a text, without a tokenizer.
 
-/// Bytes of text that are taken for one token.
+/// Bytes of text per estimated token.
 ///
-/// Too many tokens are safe wherever this decides: money is held back for a call, a conversation is summed
-/// up before its window is full. OpenAI's tables count 4.1 bytes of our English prompts as a token, and of our
-/// Chinese ones 3.9 (`o200k`) or 3.0 (`cl100k`): a quarter of the bytes would be too few for Chinese. A test of
-/// `djinn-model` measures them.
+/// Overestimates are safe here: money is held back for a call, or a conversation is compacted before its
+/// window is full. OpenAI's tables count 4.1 bytes of our English prompts as a token, and 3.9 (`o200k`) or
+/// 3.0 (`cl100k`) of the Chinese prompts. A quarter of the bytes would be too few for Chinese. A test of
+/// `djinn-model` measures these values.
 const BYTES_PER_TOKEN: u64 = 3;
 
-/// Bytes of text that an image is taken for.
+/// The estimated size of an image, in bytes of text.
 pub const IMAGE_BYTES: usize = 4_800;
 
-/// Tokens that an image is taken to have: what Anthropic counts for 1 500 by 800 pixels, and more than OpenAI and
-/// Gemini do for one of that size.
+/// The estimated tokens of an image: Anthropic's count for 1 500 by 800 pixels, and more than OpenAI's and
+/// Gemini's.
 pub const IMAGE_TOKENS: u64 = IMAGE_BYTES as u64 / BYTES_PER_TOKEN;
 
 /// Tokens of a text of so many bytes, rounded up: rather too many than too few.

@@ -1,8 +1,7 @@
-//! Long URLs, and the short placeholders that stand for them in what a model sees.
+//! Long URLs, and their short placeholders for models.
 //!
-//! A run learns URLs in the order in which they come in with its inputs, so each has the same
-//! placeholder for the whole run, whoever drives it and whatever is summed up meanwhile. The journal,
-//! clients and tools only ever see the URLs themselves.
+//! A run registers URLs in the order of its inputs. So each URL has the same placeholder for the whole run,
+//! independent of drivers and compaction. The journal, clients and tools only see the URLs.
 
 mod expand;
 mod scan;
@@ -17,20 +16,20 @@ pub use expand::{MAX_GROWTH, TextEnd, UrlExpander};
 pub use scan::find_urls;
 use scan::{PLACEHOLDER_PREFIX, placeholder_number};
 
-/// Bytes of the shortest URL that gets a placeholder. Below that a model is better served by the URL
-/// itself, which says where something comes from.
+/// Minimum bytes of a URL with a placeholder. Shorter URLs are more useful to a model unchanged, because they
+/// show the source.
 pub const MIN_URL_BYTES: usize = 64;
 
 /// Bytes of the longest.
 pub const MAX_URL_BYTES: usize = 8 * 1024;
 
-/// Long URLs of one run that get placeholders; later ones stay as they are.
+/// Maximum number of a run's URLs with placeholders; later URLs stay unchanged.
 pub const MAX_URLS: usize = 20_000;
 
-/// The URLs that have placeholders, in the order in which they came: the first is `https://0`.
+/// The URLs with placeholders, in order of arrival: the first is `https://0`.
 ///
-/// A URL that looks like a placeholder has one too, however short it is. So whatever looks like a
-/// placeholder to a model stands for one URL.
+/// A URL in the form of a placeholder gets a placeholder too, however short. So every placeholder in a
+/// model's view has exactly one meaning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Urls(Arc<UrlTable>);
 
@@ -38,25 +37,25 @@ pub struct Urls(Arc<UrlTable>);
 struct UrlTable {
     urls: Vec<Arc<str>>,
     numbers: BTreeMap<Arc<str>, usize>,
-    /// How many of them are long.
+    /// The number of long URLs.
     long_count: usize,
 }
 
 impl Urls {
-    /// Whether no URL has a placeholder.
+    /// Returns true if no URL has a placeholder.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.urls.is_empty()
     }
 
-    /// How many have one.
+    /// Returns the number of URLs with placeholders.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.urls.len()
     }
 
-    /// Gives a placeholder to each URL of a text that is to have one and has none. A URL that is cut
-    /// has none: a model could not see that it is.
+    /// Registers the eligible new URLs of a text. A cut URL gets no placeholder, because a model could not
+    /// see the cut.
     pub fn register_urls(&mut self, text: &str, end: TextEnd) {
         for (start, url) in find_urls(text) {
             let rest = text.get(start + url.len()..).unwrap_or_default();
@@ -84,7 +83,7 @@ impl Urls {
         }
     }
 
-    /// A text as the model sees it.
+    /// Returns a text in the model's view.
     #[must_use]
     pub fn compress_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.is_empty() {
@@ -127,19 +126,19 @@ impl Urls {
         }
     }
 
-    /// Arguments as the model sees them.
+    /// Returns arguments in the model's view.
     #[must_use]
     pub fn compress_members(&self, members: &Map<String, Value>) -> Map<String, Value> {
         map_members(members, &mut |text| self.compress_text(text).into_owned())
     }
 
-    /// A text of the model's, with the URLs that it means.
+    /// Returns a model's text with placeholders expanded.
     #[must_use]
     pub fn expand_text(&self, text: &str, end: TextEnd) -> String {
         UrlExpander::new(self.clone()).expand_text(text, end)
     }
 
-    /// The arguments of a call of the model's, with the URLs that they mean.
+    /// Returns a model's call arguments with placeholders expanded.
     #[must_use]
     pub fn expand_members(&self, members: &Map<String, Value>) -> Map<String, Value> {
         let mut expander = UrlExpander::new(self.clone());
@@ -151,8 +150,7 @@ impl Urls {
     }
 }
 
-/// The beginning of a text that was cut, without a placeholder at its end: half of one would stand for
-/// another URL.
+/// Returns the start of a cut text without a final placeholder: half of a placeholder would mean another URL.
 #[must_use]
 pub fn trim_partial_placeholder(text: &str) -> &str {
     let before = text.trim_end_matches(|last: char| last.is_ascii_digit());

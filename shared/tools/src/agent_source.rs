@@ -1,5 +1,4 @@
-//! The agents of a deployment: those that Djinn brings along, and those of its folders, which are read anew
-//! while it runs.
+//! The agents of a deployment: our own, and agents from folders, reread while the process runs.
 
 mod files;
 
@@ -20,13 +19,13 @@ use crate::agent_tool::AgentTool;
 use crate::known_folders::{KnownFolders, ReadFolder, read_folders};
 use crate::local_folder::LocalFolder;
 
-/// Why a deployment's agents cannot be offered. Its text says what to change.
+/// An error in a deployment's agents. The text includes the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentSetupError {
     /// A folder cannot be read.
     #[error(transparent)]
     Folder(#[from] TextFolderError),
-    /// A name among those that are offered is no agent's.
+    /// A listed name is not an agent's name.
     #[error("no agent is named `{0}`; there are {1}")]
     UnknownAgent(String, String),
     /// A file breaks a rule.
@@ -37,36 +36,36 @@ pub enum AgentSetupError {
     Manifest(#[from] ManifestError),
 }
 
-/// The agents that Djinn brings along, and those of folders: `<folder>/<name>.md` for both languages, or
-/// `<folder>/en/<name>.md` and `<folder>/zh/<name>.md`. A deployment's agent stands in the place of ours of
-/// the same name.
+/// Our own agents, and agents from folders: `<folder>/<name>.md` for both languages, or
+/// `<folder>/en/<name>.md` and `<folder>/zh/<name>.md`. A deployment's agent replaces our agent of the same
+/// name.
 ///
-/// Folders are read whenever agents are asked for. A file that is broken by then keeps its last good state, or
-/// is left out, and so do the files of a folder that cannot be read; a log line says so.
+/// Folders are read on every look-up of agents. A file broken by then keeps its last valid state, or is left
+/// out; the same holds for the files of an unreadable folder. Each case is logged.
 pub struct AgentSource {
     folders: Vec<Arc<dyn TextFolder>>,
-    /// Whether all files were known at the start.
+    /// True if all files were known at the start.
     is_whole_at_start: bool,
     tools: BTreeSet<String>,
     known: Mutex<KnownAgents>,
 }
 
-/// What was read last.
+/// The last state read.
 #[derive(Default)]
 struct KnownAgents {
     folders: KnownFolders,
     /// The last good state of each file in each language.
     good: BTreeMap<(String, &'static str), ReadAgent>,
-    /// What is wrong, in a sentence each.
+    /// The current problems, each as a sentence.
     problems: BTreeSet<String>,
 }
 
 impl AgentSource {
-    /// The agents of these folders, which may call these tools.
+    /// Opens the agents of these folders, with `tools` as the allowed tools.
     ///
     /// # Errors
-    /// [`AgentSetupError`] for the first file that is broken now. Of a folder that is not asked by now no file
-    /// is known, nor what others may mean by a name that nothing has.
+    /// Returns [`AgentSetupError`] for the first broken file. For a folder not read at the start, files are
+    /// unknown, so unknown names elsewhere are accepted.
     pub fn open(
         folders: Vec<Arc<dyn TextFolder>>,
         tools: BTreeSet<String>,
@@ -87,11 +86,11 @@ impl AgentSource {
         Ok(Self { folders, is_whole_at_start, tools, known: Mutex::new(known) })
     }
 
-    /// Fails if one of these names is no agent's, in either language. Where not all files are known at the start
-    /// it cannot be told.
+    /// Checks that each name is an agent's name in either language. No check if some files are unknown at the
+    /// start.
     ///
     /// # Errors
-    /// [`AgentSetupError::UnknownAgent`] for the first of them.
+    /// Returns [`AgentSetupError::UnknownAgent`] for the first unknown name.
     pub fn check_names(&self, names: &BTreeSet<String>) -> Result<(), AgentSetupError> {
         let mut agents = Vec::new();
         for language in [Language::En, Language::Zh] {
@@ -141,7 +140,7 @@ impl AgentSource {
 }
 
 impl KnownAgents {
-    /// The files of a folder as they are now, or as they last were where it cannot be read.
+    /// Returns the current files of a folder, or the last files of an unreadable folder.
     fn update_folder(
         &mut self,
         path: String,
@@ -152,7 +151,7 @@ impl KnownAgents {
         FoundFile::list(path, texts)
     }
 
-    /// The agents in one language, of which broken ones are as they last were.
+    /// Returns the agents in one language, with the last valid state of broken files.
     fn list_agents(
         &mut self,
         files: &[FoundFile],
@@ -173,7 +172,7 @@ impl KnownAgents {
             }
         }
         let mut agents = with_shipped(read, language).unwrap_or_default();
-        // What breaks a rule only together with others is left out until that is mended.
+        // An agent that is invalid only together with others is left out.
         while let Some(problem) = check_agents(&agents, tools).into_iter().next() {
             self.problems.insert(problem.to_string());
             let count = agents.len();
@@ -202,18 +201,18 @@ impl ToolSource for AgentSource {
         true
     }
 
-    /// Ours are in good order: without own ones nobody is asked.
+    /// Our own agents are valid, so there is no list without a deployment's folders.
     fn list_problems(&self) -> Option<Vec<String>> {
         let problems = || self.lock_known().problems.iter().cloned().collect();
         (!self.folders.is_empty()).then(problems)
     }
 }
 
-/// The manifest of the files in a folder, which are checked as far as they can be where their deployment's tools
-/// are not known.
+/// Returns the manifest of the files in a folder. The files are checked, except for references to unknown
+/// tools.
 ///
 /// # Errors
-/// [`AgentSetupError`] for the first thing that is wrong.
+/// Returns [`AgentSetupError`] for the first error.
 pub fn make_manifest(folder: &Path) -> Result<String, AgentSetupError> {
     let folder = LocalFolder::new(folder, NameDepth::Language);
     let texts = folder.read_at_start().unwrap_or_else(|| Ok(Vec::new()))?;

@@ -1,4 +1,4 @@
-//! An agent as models are offered it: a tool whose calls are answered by runs one level down.
+//! An agent as a tool for models; a run one level down answers each call.
 
 use djinn_agents::check_arguments;
 use djinn_core::agent::AgentSpec;
@@ -7,7 +7,7 @@ use djinn_core::tool::{EffectClass, ToolFailure, ToolOutput, ToolPolicy, ToolSpe
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
 use serde_json::{Map, Value};
 
-/// An agent, as its files describe it in each language.
+/// An agent with a description in each language.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentTool {
     en: AgentSpec,
@@ -15,9 +15,9 @@ pub struct AgentTool {
 }
 
 impl AgentTool {
-    /// The agent of these files. One that is there in one language only is the same in the other.
+    /// Creates the tool from an agent's files. An agent with a single language is the same in both.
     ///
-    /// `None` without any.
+    /// Returns `None` without files.
     #[must_use]
     pub fn of_files(en: Option<AgentSpec>, zh: Option<AgentSpec>) -> Option<Self> {
         let first = en.clone().or_else(|| zh.clone())?;
@@ -41,7 +41,7 @@ impl Tool for AgentTool {
             schema: agent.parameters.clone(),
             effect: EffectClass::Agent,
             policy: ToolPolicy { risk: agent.risk, ..ToolPolicy::default() },
-            // Its run has time-outs of its own.
+            // The agent's run has timeouts of its own.
             timeout_ms: u64::MAX,
             visible: true,
         }

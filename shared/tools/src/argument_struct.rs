@@ -1,4 +1,4 @@
-//! From a struct of arguments to its JSON Schema, and from a call's JSON to the struct.
+//! JSON Schemas derived from argument structs, and deserialization of calls into these structs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 use serde_path_to_error::{Path, Segment};
 
-/// The schema of a struct of arguments as providers take it: without references, formats of numbers and
-/// `null`, which no model has to write for what it leaves out.
+/// Returns the schema of an argument struct for providers: without references, number formats and `null`,
+/// because models may omit optional fields.
 pub(crate) fn derive_schema<A: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
@@ -19,7 +19,7 @@ pub(crate) fn derive_schema<A: JsonSchema>() -> Value {
     });
     let generator = settings.with_transform(RecursiveTransform(simplify_schema)).into_generator();
     let mut schema = generator.into_root_schema_for::<A>();
-    // The tool's own words say it.
+    // The tool's own text replaces the description.
     schema.remove("title");
     schema.remove("description");
     schema.to_value()
@@ -55,7 +55,7 @@ fn simplify_schema(schema: &mut Schema) {
     }
 }
 
-/// Puts words of one's own in the place of doc comments, by parameter.
+/// Replaces the doc comments by other descriptions, by parameter.
 pub(crate) fn describe_parameters(mut schema: Value, words: BTreeMap<String, String>) -> Value {
     for (name, text) in words {
         let parameter = schema.get_mut("properties").and_then(|all| all.get_mut(&name));
@@ -66,10 +66,10 @@ pub(crate) fn describe_parameters(mut schema: Value, words: BTreeMap<String, Str
     schema
 }
 
-/// The struct that a call's arguments are.
+/// Deserializes a call's arguments.
 ///
 /// # Errors
-/// What serde says, after the path it is at.
+/// Returns serde's message, after the path of the error.
 pub(crate) fn read_arguments<A: DeserializeOwned>(
     arguments: &Map<String, Value>,
 ) -> Result<A, String> {
@@ -81,7 +81,7 @@ pub(crate) fn read_arguments<A: DeserializeOwned>(
     })
 }
 
-/// `2.0` is an integer to JSON Schema and to the models that write it, and none to serde.
+/// Converts numbers like `2.0` to integers: JSON Schema and models accept these as integers, serde does not.
 fn with_integers(value: &Value) -> Value {
     /// The numbers below are all told apart as floats.
     const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -99,7 +99,7 @@ fn with_integers(value: &Value) -> Value {
     }
 }
 
-/// The path as the schema's check writes it: `/files/0/name`.
+/// Returns the path in the form of the schema check: `/files/0/name`.
 fn to_pointer(path: &Path) -> String {
     path.iter().fold(String::new(), |mut pointer, segment| {
         // Writing into a text cannot fail.

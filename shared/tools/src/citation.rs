@@ -1,4 +1,4 @@
-//! Citations in a text: `[3]` names the third page that was read.
+//! Citations in a text: `[3]` names the third page read.
 
 mod markdown;
 
@@ -8,26 +8,26 @@ use markdown::{
     Destination, is_line_start, read_code_span, read_definition, read_link, split_code,
 };
 
-/// A text whose citations all lead somewhere.
+/// A text with valid citations only.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct CitedText {
-    /// The text without what leads nowhere.
+    /// The text without invalid citations.
     pub(crate) text: String,
-    /// The numbers that it cites.
+    /// The cited numbers.
     pub(crate) cited: BTreeSet<usize>,
-    /// The numbers that were taken out.
+    /// The removed numbers.
     pub(crate) dropped: BTreeSet<usize>,
 }
 
-/// A citation as a model wrote it.
+/// A citation as written by a model.
 struct Citation<'a> {
     written: &'a str,
     numbers: Vec<usize>,
-    /// The text that follows it.
+    /// The text after the citation.
     after: &'a str,
 }
 
-/// Headings of a list of sources that a model writes all the same.
+/// Headings of a list of sources, sometimes written by models against instructions.
 const SOURCE_HEADINGS: [&str; 8] = [
     "sources",
     "references",
@@ -39,18 +39,18 @@ const SOURCE_HEADINGS: [&str; 8] = [
     "引用来源",
 ];
 
-/// What stands between the numbers of a citation.
+/// Separators between the numbers of a citation.
 const SEPARATORS: [char; 5] = [',', '，', '、', ';', '；'];
 
-/// What stands between the first number of a range and its last.
+/// Separators between the first and the last number of a range.
 const DASHES: [char; 5] = ['-', '–', '—', '~', '～'];
 
-/// The greatest last number of a range: what is beyond is years.
+/// Maximum last number of a range; greater numbers are years.
 const MAX_RANGE: usize = 999;
 
-/// Takes the citations out that name no page among the first `sources`, and a list of sources at the end:
-/// that is made of what was read. `[1, 2]`, `[1-3]` and `【1】` are citations, too, and stay as they were written
-/// where all their pages are there; footnotes and code are none. No citation is a link of the model's own.
+/// Removes citations of pages beyond the first `sources`, and a final list of sources, because our list
+/// replaces any other. `[1, 2]`, `[1-3]` and `【1】` are citations too, and unchanged if all their pages exist.
+/// Footnotes and code are not citations. A citation's own link is removed.
 pub(crate) fn check_citations(text: &str, sources: usize) -> CitedText {
     let mut checked = CitedText {
         text: String::with_capacity(text.len()),
@@ -82,7 +82,7 @@ impl CitedText {
         self.text.push_str(rest);
     }
 
-    /// Takes code, or a mark that begins no citation. What follows it.
+    /// Copies code, or a mark that starts no citation. Returns the rest.
     fn add_mark<'a>(&mut self, mark: &'a str, is_escaped: bool) -> &'a str {
         let first = mark.chars().next().map_or(0, char::len_utf8);
         let code = if is_escaped { None } else { read_code_span(mark) };
@@ -91,8 +91,7 @@ impl CitedText {
         after
     }
 
-    /// Takes a citation as far as its pages are there, and nothing of a line that says where a link leads.
-    /// What follows it.
+    /// Copies the valid part of a citation, and drops a link definition's line. Returns the rest.
     fn add_citation<'a>(&mut self, citation: Citation<'a>, sources: usize) -> &'a str {
         let Citation { written, numbers, after } = citation;
         let definition = after.strip_prefix(':').filter(|_| is_line_start(&self.text));
@@ -118,7 +117,7 @@ impl CitedText {
         self.remove_link(after)
     }
 
-    /// Keeps what follows a citation from making a link of it. What follows that.
+    /// Prevents the text after a citation from forming a link. Returns the rest.
     fn remove_link<'a>(&mut self, after: &'a str) -> &'a str {
         let closed = after.strip_prefix(']').filter(|rest| rest.starts_with(['(', '[']));
         if closed.is_some() {
@@ -138,7 +137,7 @@ impl CitedText {
 
 /// The citation at the beginning of a text.
 fn read_citation(text: &str) -> Option<Citation<'_>> {
-    // Some put it in brackets once more.
+    // Some models repeat the citation in brackets.
     let doubled = text.strip_prefix('[').filter(|inner| inner.starts_with('['));
     if let Some(citation) = doubled.and_then(read_citation) {
         let after = citation.after.strip_prefix(']')?;
@@ -159,7 +158,7 @@ fn read_citation(text: &str) -> Option<Citation<'_>> {
     Some(Citation { written, numbers: read_numbers(inner)?, after })
 }
 
-/// The numbers that a citation names, those between the ends of a range included.
+/// Returns the numbers of a citation, with ranges expanded.
 fn read_numbers(inner: &str) -> Option<Vec<usize>> {
     let mut numbers = Vec::new();
     for part in inner.split(SEPARATORS) {
@@ -175,8 +174,8 @@ fn read_numbers(inner: &str) -> Option<Vec<usize>> {
     Some(numbers)
 }
 
-/// The text without a list of sources that ends it. Where anything but a list follows a heading, or nothing
-/// stands before it, it is part of the answer.
+/// Returns the text without a final list of sources. A heading with other text below, or without text above,
+/// is part of the answer.
 fn strip_source_list(text: &str) -> &str {
     let mut end = text.len();
     for line in text.split_inclusive('\n').rev() {
@@ -193,7 +192,7 @@ fn strip_source_list(text: &str) -> &str {
     text
 }
 
-/// Whether a line is one of a list or empty, or begins with a citation or a URL.
+/// Returns true for a list item, an empty line, or a line that starts with a citation or a URL.
 fn is_source_line(line: &str) -> bool {
     let line = line.trim();
     let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! `cite`: makes sure that what a search came to cites pages that were read, and keeps it.
+//! `cite`: checks that a search's answer cites only pages read, and saves the answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,14 +22,15 @@ use crate::search_state::{OtherFindings, SearchState, Source};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Characters of a query that a file's name has.
+/// Maximum characters of a query in a file's name.
 const MAX_NAME: usize = 60;
-/// Characters of an answer that describe its file.
+/// Maximum characters of an answer in its file's description.
 const MAX_DESCRIPTION: usize = 300;
-/// What no name of a file has, as in the original.
+/// Characters removed from a file's name, as in the original.
 const BAD_NAME_CHARACTERS: &str = "\"&$@=;+?\\{^}%~[]<>#|'`/:*";
 
-/// Checks the citations of an answer and adds the list of sources. Agents' files have it called with the answer.
+/// A tool that checks an answer's citations and adds the list of sources. Agent files call the tool with the
+/// answer.
 pub struct CiteTool<F> {
     files: Arc<F>,
     prompts: Arc<Prompts>,
@@ -72,7 +73,7 @@ impl<F: Files + Send + Sync> CiteTool<F> {
         written.map(Some).map_err(unavailable)
     }
 
-    /// The answer with its list of sources.
+    /// Returns the answer with its list of sources.
     fn add_sources(&self, context: &ToolContext, cited: &CitedText, sources: &[Source]) -> String {
         let listed = sources.iter().zip(1..).filter(|(_, number)| cited.cited.contains(number));
         let listed = listed.map(|(source, number)| {
@@ -136,7 +137,7 @@ impl<F: Files + Send + Sync> TypedTool for CiteTool<F> {
     }
 }
 
-/// What was found, by query, as the original keeps it; behind all of it, what the engines named besides.
+/// Returns the findings by query in the original's format, followed by the engines' further results.
 fn list_findings(findings: &[QueryFindings], others: &[OtherFindings]) -> String {
     let list_pages = |found: &QueryFindings| -> Vec<Value> {
         let pages = found.pages.iter().map(|page| {
@@ -170,12 +171,12 @@ fn clean_name(query: &str) -> String {
     cleaned.trim_matches([' ', '.']).to_owned()
 }
 
-/// Words as those of a link: nothing in them ends it, or is more than words.
+/// Escapes a link's label, so that no character ends the label or is read as Markdown.
 fn escape_words(words: &str) -> String {
     escape_characters(words, "\\[]<>`", |character| format!("\\{character}"))
 }
 
-/// A URL as the address of a link: nothing in it ends it.
+/// Escapes a link's URL, so that no character ends the address.
 fn escape_url(url: &str) -> String {
     escape_characters(url, "()<>`\\ ", |character| format!("%{:02X}", u32::from(character)))
 }

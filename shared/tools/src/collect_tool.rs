@@ -1,4 +1,4 @@
-//! `collect`: the texts of a session's files, as much of them as the model that writes a report can be shown.
+//! `collect`: the texts of a session's files, up to the room of the report's model.
 
 use std::sync::Arc;
 
@@ -20,23 +20,23 @@ use crate::job_files::render_error;
 use crate::python_tool::sandbox_policy;
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
-/// Tokens of a request that instructions, task and names of files take.
+/// Tokens reserved for instructions, task and file names.
 const OTHER_TOKENS: u64 = 10_000;
-/// Tokens of input that a model is taken to have whose window is not known.
+/// Default input tokens of a model with an unknown window.
 const DEFAULT_WINDOW: u64 = 60_000;
-/// Bytes that are taken for a token, as everywhere where nobody counts.
+/// Bytes per estimated token, as in other estimates.
 const BYTES_PER_TOKEN: u64 = 3;
-/// Characters that the words around the texts take.
+/// Characters reserved for the text around the files.
 const MAX_FRAME: u32 = 10_000;
-/// Files that are read at most.
+/// Maximum number of files read.
 const MAX_FILES: usize = 100;
-/// Images that the model is shown.
+/// Maximum number of images shown to the model.
 const MAX_IMAGES: usize = 20;
-/// Bytes below which a text is not begun.
+/// Minimum room in bytes for another text.
 const MIN_BYTES: usize = 200;
 
-/// Reads the files that the run knows of: first those that the task names, then what code and searches came to,
-/// then the others, the newest first, within 80 % of what the model takes. Agents' files have it called before
+/// A tool that reads the run's files within 80 % of the model's input. Files named by the task are read
+/// first, then results of code and searches, then the others, newest first. Agent files call the tool before
 /// their first turn.
 pub struct CollectTool<F> {
     files: Arc<F>,
@@ -50,7 +50,7 @@ pub struct CollectArguments {
     task: Option<String>,
 }
 
-/// What was read of all files, and the names of the others.
+/// The texts of the files read, and the names of the others.
 #[derive(Default)]
 struct Material {
     texts: Vec<ShownText>,
@@ -66,13 +66,13 @@ struct ShownText {
 }
 
 impl<F: Files + Send + Sync> CollectTool<F> {
-    /// Reads files in `files`, and documents that are no text in `sandbox`.
+    /// Creates the tool: reads files from `files`, and other documents through `sandbox`.
     #[must_use]
     pub fn new(files: Arc<F>, prompts: Arc<Prompts>, sandbox: Arc<dyn Sandbox>) -> Self {
         Self { files, prompts, sandbox }
     }
 
-    /// Reads texts as long as there is room. One that the task does not name gets half of what is left.
+    /// Reads texts while room is left. A text not named by the task gets at most half of the room.
     async fn read_material(
         &self,
         context: &ToolContext,
@@ -141,7 +141,7 @@ impl<F: Files + Send + Sync> TypedTool for CollectTool<F> {
     }
 }
 
-/// Bytes of text that there is room for: no character has less than one.
+/// Returns the room in bytes of text: every character has at least a byte.
 pub(crate) fn count_room(context: &ToolContext) -> usize {
     let window = match context.max_input_tokens {
         0 => DEFAULT_WINDOW,
@@ -152,11 +152,11 @@ pub(crate) fn count_room(context: &ToolContext) -> usize {
     usize::try_from(bytes.min(most.into())).unwrap_or(usize::MAX)
 }
 
-/// The files in the order in which they are read. `known` is in the order in which they were written.
+/// Sorts the files in reading order. `known` is in order of writing.
 fn order_files(mut known: Vec<ProductFile>, task: &str) -> Vec<ProductFile> {
     known.retain(|file| file.name.as_str() != PLAN_FILE);
     known.reverse();
-    // A stable sort: of two that are as near, the newer comes first.
+    // The stable sort keeps newer files first within a group.
     known.sort_by_key(|file| match file.name.as_str() {
         name if task.contains(name) => 0,
         name if is_finding(name) => 1,
@@ -165,7 +165,7 @@ fn order_files(mut known: Vec<ProductFile>, task: &str) -> Vec<ProductFile> {
     known
 }
 
-/// Whether code or a search came to this file, by the names that these are given.
+/// Returns true for a result of code or a search, by the usual names.
 fn is_finding(name: &str) -> bool {
     name.ends_with("_search_result.txt")
         || name.ends_with("的搜索结果.md")

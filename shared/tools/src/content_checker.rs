@@ -1,8 +1,8 @@
-//! A checker of content behind HTTP.
+//! A content checker over HTTP.
 //!
-//! `POST`ed `{"direction": "in" | "out", "text", "texts": [{"field", "text"}], "tenant", "user", "session",
-//! "run"}` it answers 200 with `{"verdict": "allow"}`, `{"verdict": "refuse", "reason"?}` or
-//! `{"verdict": "replace", "text"}`, with `texts` in its place where there are several.
+//! The request is a `POST` of `{"direction": "in" | "out", "text", "texts": [{"field", "text"}], "tenant",
+//! "user", "session", "run"}`. The checker returns 200 with `{"verdict": "allow"}`, `{"verdict": "refuse",
+//! "reason"?}` or `{"verdict": "replace", "text"}`; for several texts `texts` replaces `text`.
 
 use std::time::Duration;
 
@@ -23,16 +23,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-/// Bytes of an answer; a text in the place of another has to be in it.
+/// Maximum bytes of a response, a replacement text included.
 const MAX_ANSWER: usize = 512 * 1024;
 
 /// Bytes of a text in the place of another.
 const MAX_TEXT: usize = 64 * 1024;
 
-/// What a deployment says of content: phrases, and a checker of its own.
+/// Parses a deployment's content policy: phrases, and an optional checker.
 ///
 /// # Errors
-/// [`InvalidSetting`] names the variable.
+/// Returns [`InvalidSetting`] with the variable's name.
 pub fn parse_content_policy<S: Secrets + 'static>(
     var: VarLookup<'_>,
     secrets: S,
@@ -66,7 +66,7 @@ fn parse_url(text: &str) -> Result<Url, InvalidSetting> {
     url.ok_or_else(|| CONTENT_CHECKER.refuse(text))
 }
 
-/// Where the key is that the checker is sent.
+/// The source of the checker's key.
 #[derive(Debug, Clone, PartialEq)]
 enum CheckerKey {
     None,
@@ -94,7 +94,7 @@ struct HttpChecker<S> {
     http: Client,
     url: Url,
     key: CheckerKey,
-    /// The stored key, as it was read last.
+    /// The stored key from the last read.
     cached_key: Mutex<Option<Secret>>,
     secrets: S,
     timeout: Duration,
@@ -121,8 +121,8 @@ impl<S: Secrets> HttpChecker<S> {
         secrets: S,
         timeout: Duration,
     ) -> Result<Self, InvalidSetting> {
-        // Redirects are not followed: text and key go where the settings say. No answer is decompressed, which has
-        // no limit.
+        // Redirects are not followed, so that text and key only go to the configured host. Responses are not
+        // decompressed, because decompression has no limit.
         let http = Client::builder()
             .no_gzip()
             .redirect(redirect::Policy::none())
@@ -166,7 +166,7 @@ impl<S: Secrets> HttpChecker<S> {
         let mut response = request.send().await.map_err(unreached)?;
         let status = response.status();
         if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-            // It may have been changed: the next question reads it again.
+            // The key may have been changed, so the next check reads the key again.
             *self.cached_key.lock().await = None;
         }
         if status != StatusCode::OK {
@@ -188,7 +188,7 @@ impl<S: Secrets> HttpChecker<S> {
             CheckerKey::Inline(key) => return Ok(Some(key.clone())),
             CheckerKey::Stored(name) => name,
         };
-        // Locked while it is read: questions at the same time ask once.
+        // Locked during the read, so that concurrent checks read the key once.
         let mut read = self.cached_key.lock().await;
         if read.is_none() {
             let unreadable = |error: SecretError| {
@@ -201,7 +201,7 @@ impl<S: Secrets> HttpChecker<S> {
     }
 }
 
-/// What passes in the place of what was asked about.
+/// Checks the checker's replacement texts: the same number, not empty, and not too long.
 fn check_replacement(texts: Vec<String>, asked: &[CheckedText<'_>]) -> Result<Verdict, CheckError> {
     if texts.len() != asked.len() {
         return Err(check_error("the checker replaces other texts than it was asked about"));

@@ -1,4 +1,4 @@
-//! The beginning of a session's file as text, whatever it is: read here, or in the sandbox where it is no text.
+//! The start of a session file as text: read directly, or through the sandbox for other documents.
 
 use djinn_core::file::ProductFile;
 use djinn_core::language::Language;
@@ -11,18 +11,18 @@ use serde_json::json;
 
 use crate::job_files::job_context;
 
-/// Bytes of a document that are given to the sandbox.
+/// Maximum bytes of a document for the sandbox.
 pub(crate) const MAX_DOCUMENT: u64 = 64 * 1024 * 1024;
 
 /// The beginning of a file.
 pub(crate) struct FileText {
-    /// The text, as the run may see it.
+    /// The text, masked for the run.
     pub(crate) text: String,
-    /// Whether it ends before the file does.
+    /// True if the text ends before the file does.
     pub(crate) is_cut: bool,
 }
 
-/// As much of a file's text as `max_bytes` hold; `None` if it is no text, or cannot be read.
+/// Returns a file's text up to `max_bytes`; `None` if the file is not text, or is unreadable.
 pub(crate) async fn read_text<F: Files>(
     files: &F,
     sandbox: &dyn Sandbox,
@@ -30,7 +30,7 @@ pub(crate) async fn read_text<F: Files>(
     file: &ProductFile,
     max_bytes: usize,
 ) -> Option<FileText> {
-    // One byte more tells whether it is cut.
+    // An extra byte shows that the text is cut.
     let limit = (max_bytes as u64).saturating_add(1);
     let bytes = files.read_file(&context.session, file, limit).await.ok()?;
     let (text, goes_on) = match decode_text(&bytes) {
@@ -68,8 +68,8 @@ pub(crate) fn render_note(prompts: &Prompts, language: Language, note: &str) -> 
     prompts.render(language, prompt::DOCUMENT_NOTE, json!({"note": note, "value": value}))
 }
 
-/// The text of a file; `None` if it is not UTF-8, or a PDF, all of which may be ASCII. A last character that the
-/// limit cut through is left out.
+/// Decodes a file's text; `None` for invalid UTF-8, or for a PDF, possibly all ASCII. A last character cut by
+/// the limit is left out.
 pub(crate) fn decode_text(bytes: &[u8]) -> Option<&str> {
     if bytes.starts_with(b"%PDF-") {
         return None;

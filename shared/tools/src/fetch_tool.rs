@@ -1,4 +1,4 @@
-//! `web_fetch`: the text of a page that somebody named.
+//! `web_fetch`: the text of a page by URL.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,12 +21,12 @@ use crate::job_files::render_error;
 use crate::typed_tool::{ToolDefinition, TypedTool};
 use crate::web_page::{WebPage, explain_outside_error, explain_page_problem, read_document};
 
-/// How long a page may take, the way to the gateway and back included.
+/// Timeout of a page, including the way to the gateway and back.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Characters that the words around a page take.
+/// Characters reserved for the text around a page.
 const MAX_FRAME: u32 = 8_000;
 
-/// Reads a page, or a part of a long one. Documents are read in the sandbox.
+/// A tool that reads a page, or a part of a long page. Documents are read in the sandbox.
 pub struct FetchTool {
     outside: Arc<dyn Outside>,
     sandbox: Arc<dyn Sandbox>,

@@ -24,15 +24,15 @@ use crate::document::{MAX_DOCUMENT, decode_text, render_note};
 use crate::job_files::{explain_sandbox_error, job_context};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
-/// Bytes of a text that are read here.
+/// Maximum bytes of a text read directly.
 const MAX_READ: u64 = 10_000_000;
-/// Bytes of a file that a model may write in one call.
+/// Maximum bytes of a file written by one call.
 const MAX_WRITE: usize = 1_000_000;
-/// Characters that the words around a part of a file take up.
+/// Characters reserved for the text around a part of a file.
 const FRAME_CHARS: usize = 600;
 
-/// Reads (`get`) and writes (`upload`) files of the session. Names, parameters and results are
-/// those of the JoyAgent tool of this name; `offset` is ours.
+/// A tool that reads (`get`) and writes (`upload`) session files. Names, parameters and results match
+/// JoyAgent's tool of the same name; `offset` is our extension.
 pub struct FileTool<F> {
     files: Arc<F>,
     prompts: Arc<Prompts>,
@@ -126,7 +126,7 @@ impl<F: Files + Send + Sync> FileTool<F> {
         Ok(ToolOutput { view: ResultView::FileRead { file }, ..ToolOutput::from_text(text) })
     }
 
-    /// All of a document for the sandbox, whose first [`MAX_READ`] bytes are read.
+    /// Returns all bytes of a document for the sandbox, after a first read of [`MAX_READ`] bytes.
     async fn read_document(
         &self,
         context: &ToolContext,
@@ -145,7 +145,8 @@ impl<F: Files + Send + Sync> FileTool<F> {
         document.map_err(|error| self.unavailable_error(context, &error))
     }
 
-    /// A part of a document, as the sandbox reads it. What the sandbox cannot do is no text here either.
+    /// Returns a part of a document, read by the sandbox. A document beyond the sandbox's abilities has no
+    /// text.
     async fn extract_document(
         &self,
         context: &ToolContext,
@@ -188,7 +189,7 @@ impl<F: Files + Send + Sync> FileTool<F> {
         let notes: Vec<String> = notes.collect();
         let text = context.mask_text(part.text).await;
         let end = offset + u64::try_from(text.chars().count()).unwrap_or_default();
-        // A long document is never read whole: all that is known is that it goes on.
+        // A long document is never read whole, so only the existence of more text is known.
         let total = part.total_chars.or(part.next_offset).unwrap_or(end);
         let values = json!({
             "name": file.name, "start": offset, "end": part.next_offset.unwrap_or(end),
@@ -253,7 +254,7 @@ impl<F: Files + Send + Sync> TypedTool for FileTool<F> {
     }
 }
 
-/// Others see what is written; reading changes nothing. What is read is tainted by itself.
+/// Written files are visible to others; reads change nothing. Content read is tainted separately.
 fn tool_policy() -> ToolPolicy {
     let values = vec!["get".to_owned()];
     ToolPolicy {
@@ -270,7 +271,7 @@ fn with_extension(name: &str) -> String {
     if name.is_empty() || name.contains('.') { name.to_owned() } else { format!("{name}.txt") }
 }
 
-/// The part of a text that one result can show, counted in characters.
+/// The part of a text within one result, counted in characters.
 struct TextPart<'a> {
     text: &'a str,
     start: usize,

@@ -1,4 +1,4 @@
-//! The files of a session that a job in the sandbox is given.
+//! The session files for a sandbox job.
 
 use djinn_core::file::ProductFile;
 use djinn_core::id::FileName;
@@ -11,26 +11,26 @@ use djinn_runtime::prompt::{self, Fragment, Prompts};
 use futures::future::try_join_all;
 use serde_json::{Value, json};
 
-/// Files that a job is given at most.
+/// Maximum number of files for a job.
 pub(crate) const MAX_FILES: usize = 100;
 
 /// The files of a job.
 pub(crate) struct JobFiles {
-    /// The names of all that are there.
+    /// The names of all files for the job.
     pub(crate) names: Vec<FileName>,
-    /// Those that the job brings.
+    /// The files sent with the job.
     pub(crate) files: Vec<SandboxFile>,
-    /// Whose they are, with those that the sandbox reads by itself.
+    /// The job's session, with the files read by the sandbox itself.
     pub(crate) context: JobContext,
-    /// The names of those that do not fit.
+    /// The names of files that do not fit.
     pub(crate) left_behind: Vec<String>,
 }
 
-/// The files that the run knows of: first those that `words` name, then the newest, `most` at most and as many
-/// as the sandbox takes.
+/// Chooses files known to the run: first files named by `words`, then the newest, at most `most` and within
+/// the sandbox's limits.
 ///
 /// # Errors
-/// [`StoreError`] when the store cannot be reached.
+/// Returns [`StoreError`] if the store is unavailable.
 pub(crate) async fn choose_files<F: Files>(
     files: &F,
     context: &ToolContext,
@@ -41,15 +41,15 @@ pub(crate) async fn choose_files<F: Files>(
     let mut known = files.list_files(&context.session).await?;
     known.retain(|file| context.files.contains(&file.name));
     known.reverse();
-    // A stable sort: what is named comes first, and of both the newest.
+    // The stable sort keeps named files first, newest first within each group.
     known.sort_by_key(|file| !words.contains(file.name.as_str()));
     bring_files(files, context, sandbox, known, most).await
 }
 
-/// The images that the run knows of and `text` names, as many as the sandbox takes.
+/// Chooses images known to the run and named by `text`, within the sandbox's limits.
 ///
 /// # Errors
-/// [`StoreError`] when the store cannot be reached.
+/// Returns [`StoreError`] if the store is unavailable.
 pub(crate) async fn choose_images<F: Files>(
     files: &F,
     context: &ToolContext,
@@ -65,7 +65,7 @@ pub(crate) async fn choose_images<F: Files>(
     bring_files(files, context, sandbox, known, MAX_FILES).await
 }
 
-/// What of these files fits, read unless the sandbox does that by itself.
+/// Returns the files that fit, read unless the sandbox reads files itself.
 async fn bring_files<F: Files>(
     files: &F,
     context: &ToolContext,
@@ -87,7 +87,7 @@ async fn bring_files<F: Files>(
     Ok(JobFiles { names, files: try_join_all(read).await?, context: job, left_behind })
 }
 
-/// The context of a job for this call, which is shown to viewers while it waits.
+/// Returns the context of a call's job, with progress shown to viewers during the wait.
 pub(crate) fn job_context(context: &ToolContext) -> JobContext {
     let progress = context.progress.clone();
     let language = context.language;
@@ -124,7 +124,7 @@ fn split_by_size(
     (chosen, left_behind)
 }
 
-/// What the model is told where a job was not done.
+/// Returns the error for the model after a failed job.
 pub(crate) fn explain_sandbox_error(
     prompts: &Prompts,
     context: &ToolContext,

@@ -1,4 +1,4 @@
-//! What the folders of a source had when they could last be read.
+//! The last readable state of a source's folders.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,21 +6,21 @@ use std::sync::Arc;
 use djinn_runtime::port::text_folder::{FolderText, TextFolder, TextFolderError};
 use futures::future::join_all;
 
-/// What was read of each folder that could be, by its path.
+/// The texts of each readable folder, by path.
 #[derive(Debug, Default)]
 pub(crate) struct KnownFolders(BTreeMap<String, Vec<FolderText>>);
 
-/// A folder's texts as they are now, or as they last were where it cannot be read.
+/// A folder's current texts, or the last texts of an unreadable folder.
 pub(crate) struct ReadFolder {
-    /// The folder, as the setting names it.
+    /// The folder's path in the setting.
     pub(crate) path: String,
     pub(crate) texts: Vec<FolderText>,
-    /// Why they are not those of now.
+    /// The reason for outdated texts, if any.
     pub(crate) problem: Option<String>,
 }
 
 impl KnownFolders {
-    /// Takes what was read of a folder.
+    /// Records the result of reading a folder.
     pub(crate) fn update_folder(
         &mut self,
         path: String,
@@ -39,7 +39,7 @@ impl KnownFolders {
     }
 }
 
-/// Reads all folders at once: what each has now, with its path.
+/// Reads all folders concurrently. Returns each result with the path.
 pub(crate) async fn read_folders(
     folders: &[Arc<dyn TextFolder>],
 ) -> Vec<(String, Result<Vec<FolderText>, TextFolderError>)> {

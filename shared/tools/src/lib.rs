@@ -1,7 +1,7 @@
-//! What tools are made of, and our own. A tool is a file with a [`TypedTool`]; a [`ToolRegistry`] checks what is
-//! registered. Beside them, what checks content.
+//! The tool API, our own tools, and content checks. A tool is a file with a [`TypedTool`]; a [`ToolRegistry`]
+//! checks registered tools.
 //!
-//! Whoever brings a tool of their own finds all that it needs in this crate's root.
+//! This crate's root has everything needed for custom tools.
 
 pub mod agent_source;
 pub mod agent_tool;

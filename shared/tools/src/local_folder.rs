@@ -1,4 +1,4 @@
-//! Texts on the disk of a function: a folder of them, or one alone.
+//! Texts on a function's disk: a folder, or a single text.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use djinn_runtime::port::text_folder::{
 };
 use djinn_runtime::port::tool::BoxFuture;
 
-/// The most texts of one directory. Of more, those that come last by name are left out.
+/// Maximum number of texts in a directory; texts last by name are left out.
 const MAX_FILES: usize = 200;
 
-/// The most directories of a folder. Of more, those that come last by name are left out.
+/// Maximum number of directories in a folder; directories last by name are left out.
 const MAX_PLACES: usize = 64;
 
 /// The Markdown files of a folder.
@@ -23,7 +23,7 @@ pub struct LocalFolder {
 }
 
 impl LocalFolder {
-    /// The folder of this path, whose files are named so. It is not looked at by this.
+    /// Creates a folder at a path with `depth` of file names, without reading the disk.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>, depth: NameDepth) -> Self {
         Self { path: path.into(), depth }
@@ -42,7 +42,7 @@ impl LocalFolder {
         })
     }
 
-    /// What the names of texts begin with, by the directory that they are in.
+    /// Returns the prefixes of text names, a prefix for each directory.
     fn list_places(&self) -> io::Result<Vec<String>> {
         let mut places = vec![String::new()];
         match self.depth {
@@ -65,7 +65,7 @@ impl LocalFolder {
     }
 }
 
-/// The directories at a place of a folder, in the order of their names. Hidden ones are none of a deployment's.
+/// Returns the directories at a place of a folder, sorted by name, without hidden directories.
 fn list_directories(folder: &Path, place: &str) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder.join(place))? {
@@ -79,12 +79,12 @@ fn list_directories(folder: &Path, place: &str) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// One text, as a folder that has no other.
+/// A single text, as a folder without other files.
 #[derive(Debug, Clone)]
 pub struct LocalText(PathBuf);
 
 impl LocalText {
-    /// The text of this path. It is not looked at by this.
+    /// Creates the text at a path, without reading the disk.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
@@ -148,14 +148,14 @@ fn read_directory(folder: &Path, place: &str, texts: &mut Vec<FolderText>) -> io
     }
     for path in paths.into_iter().take(MAX_FILES) {
         let file_name = path.file_name().unwrap_or_default().to_string_lossy();
-        // One that is being replaced is there the next time.
+        // A file being replaced exists at the next read.
         let Some(text) = read_text(&path) else { continue };
         texts.push(FolderText { name: format!("{place}{file_name}"), text });
     }
     Ok(())
 }
 
-/// A text, or what is wrong with it. `None` if it is not there.
+/// Reads a text, or returns an error message; `None` if the file does not exist.
 fn read_text(path: &Path) -> Option<Result<Arc<str>, String>> {
     let is_too_long =
         std::fs::metadata(path).is_ok_and(|file| file.len() > MAX_TEXT as u64 && file.is_file());

@@ -1,4 +1,4 @@
-//! `look`: what stands in the files of a session, in short, as the sandbox reads them.
+//! `look`: an overview of a session's files, read by the sandbox.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use crate::job_files::{JobFiles, choose_files, explain_sandbox_error, render_err
 use crate::python_tool::sandbox_policy;
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
-/// Files that are looked at in one call; of the others the names are told.
+/// Maximum number of files in one call; other files are listed by name.
 const MAX_LOOKS: usize = 10;
 
-/// Looks at each file that the run knows of: columns, types and first rows of tables, the beginning of texts.
-/// Agents' files have it called before their first turn.
+/// A tool that shows each file known to the run: columns, types and first rows of tables, the start of texts.
+/// Agent files call the tool before their first turn.
 pub struct LookTool<F> {
     files: Arc<F>,
     prompts: Arc<Prompts>,
@@ -35,7 +35,7 @@ pub struct LookArguments {
 }
 
 impl<F: Files + Send + Sync> LookTool<F> {
-    /// Reads files in `files`, and looks at them in `sandbox`.
+    /// Creates the tool: reads files from `files`, and their overview from `sandbox`.
     #[must_use]
     pub fn new(files: Arc<F>, prompts: Arc<Prompts>, sandbox: Arc<dyn Sandbox>) -> Self {
         Self { files, prompts, sandbox }

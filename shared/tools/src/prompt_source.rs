@@ -1,4 +1,4 @@
-//! The prompts of a deployment that stand in the place of ours, out of folders that are read anew while it runs.
+//! A deployment's prompts in place of ours, from folders reread while the process runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,10 +14,10 @@ use djinn_runtime::prompt::{ALL, FRAME, Fragment, OwnPrompts};
 use crate::known_folders::{KnownFolders, ReadFolder, read_folders};
 use crate::local_folder::LocalFolder;
 
-/// What may lie beside the prompts of a folder.
+/// The only other file allowed beside a folder's prompts.
 const README: &str = "README.md";
 
-/// Why a deployment's prompts cannot be used. Its text says what to change.
+/// An error in a deployment's prompts. The text includes the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptSetupError {
     /// A folder cannot be read.
@@ -31,27 +31,27 @@ pub enum PromptSetupError {
     Manifest(#[from] ManifestError),
 }
 
-/// The prompts of folders: `<folder>/en/react/system.md` stands in the place of ours of that name. Of two
-/// folders that have the same, the one that is named later counts.
+/// The prompts of folders: `<folder>/en/react/system.md` replaces our prompt of the same name. Of two folders
+/// with the same prompt, the later folder counts.
 ///
-/// A file that is broken when folders are read anew keeps its last good state, or ours is used, and so do the
-/// files of a folder that cannot be read; a log line says so.
+/// A file broken at a later read keeps its last valid state, or our prompt is used; the same holds for the
+/// files of an unreadable folder. Each case is logged.
 pub struct PromptSource {
     folders: Vec<Arc<dyn TextFolder>>,
     known: Mutex<KnownPrompts>,
 }
 
-/// What was read last.
+/// The last state read.
 #[derive(Default)]
 struct KnownPrompts {
     folders: KnownFolders,
-    /// The last good state of each file, by its path.
+    /// The last valid state of each file, by path.
     good: BTreeMap<String, OwnPrompt>,
-    /// What is wrong, in a sentence each.
+    /// The current problems, each as a sentence.
     problems: BTreeSet<String>,
 }
 
-/// A template, and the one of ours whose place it takes.
+/// A template, with the replaced prompt of ours.
 #[derive(Clone)]
 struct OwnPrompt {
     fragment: Fragment,
@@ -60,10 +60,10 @@ struct OwnPrompt {
 }
 
 impl PromptSource {
-    /// The prompts of these folders, as they are now where they are asked at the start.
+    /// Opens the prompts of these folders, with the current prompts of all folders readable at the start.
     ///
     /// # Errors
-    /// [`PromptSetupError`] for the first file that is broken now.
+    /// Returns [`PromptSetupError`] for the first broken file.
     pub fn open(folders: Vec<Arc<dyn TextFolder>>) -> Result<(Self, OwnPrompts), PromptSetupError> {
         let mut known = KnownPrompts::default();
         let mut read = Vec::new();
@@ -78,7 +78,7 @@ impl PromptSource {
         Ok((Self { folders, known: Mutex::new(known) }, own))
     }
 
-    /// The prompts as they are now.
+    /// Returns the current prompts.
     pub async fn read_prompts(&self) -> OwnPrompts {
         let read = read_folders(&self.folders).await.into_iter();
         let mut known = self.lock_known();
@@ -93,7 +93,7 @@ impl PromptSource {
         own
     }
 
-    /// What was wrong when they were last read, in sentences for clients too.
+    /// Returns the problems of the last read, as sentences fit for clients.
     pub fn list_problems(&self) -> Vec<String> {
         self.lock_known().problems.iter().cloned().collect()
     }
@@ -104,7 +104,7 @@ impl PromptSource {
 }
 
 impl KnownPrompts {
-    /// The prompts of these folders, of which broken ones are as they last were.
+    /// Returns the prompts of these folders, with the last valid state of broken files.
     fn take_prompts(&mut self, folders: &[ReadFolder]) -> OwnPrompts {
         let mut own = OwnPrompts::default();
         for ReadFolder { path: folder, texts, .. } in folders {
@@ -124,7 +124,7 @@ impl KnownPrompts {
     }
 }
 
-/// Fails for the first text of a folder that is no prompt.
+/// Returns an error for a folder's first text that is not a prompt.
 fn check_texts(folder: &str, texts: &[FolderText]) -> Result<(), FileProblem> {
     let mut prompts = texts.iter().filter(|text| text.name != README);
     prompts.try_for_each(|text| read_prompt(&text.path_in(folder), text).map(drop))
@@ -151,7 +151,7 @@ fn read_prompt(
     Ok(OwnPrompt { fragment, language, text })
 }
 
-/// Which of ours a file takes the place of, by its name below its folder.
+/// Returns our prompt replaced by a file, from its name below the folder.
 fn find_fragment(file: &str) -> Result<(Fragment, Language), String> {
     let languages = [Language::En, Language::Zh].into_iter();
     let found = languages.filter_map(|language| {
@@ -178,10 +178,10 @@ fn find_fragment(file: &str) -> Result<(Fragment, Language), String> {
     })
 }
 
-/// The manifest of the prompts in a folder, which are checked.
+/// Returns the manifest of a folder's prompts, after checks.
 ///
 /// # Errors
-/// [`PromptSetupError`] for the first thing that is wrong.
+/// Returns [`PromptSetupError`] for the first error.
 pub fn make_manifest(folder: &Path) -> Result<String, PromptSetupError> {
     let folder = LocalFolder::new(folder, NameDepth::Group);
     let mut texts = folder.read_at_start().unwrap_or_else(|| Ok(Vec::new()))?;

@@ -20,13 +20,13 @@ use serde_json::json;
 use crate::job_files::{JobFiles, MAX_FILES, choose_files, explain_sandbox_error, render_error};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
-/// The most bytes of an image that a model is shown.
+/// Maximum bytes of an image shown to a model.
 const MAX_IMAGE: u64 = 5_000_000;
-/// Images of one call that a model is shown.
+/// Maximum number of images of one call shown to a model.
 const MAX_IMAGES: usize = 20;
 
-/// Runs one block of Python. The files that the run knows of lie in its folder, and what it writes there becomes
-/// files of the session. Only agents whose files name it are offered it.
+/// A tool that runs one block of Python. The block's folder has the files known to the run, and written files
+/// become session files. Offered only to agents with the tool in their files.
 pub struct PythonTool<F> {
     files: Arc<F>,
     prompts: Arc<Prompts>,
@@ -99,7 +99,7 @@ impl<F: Files + Send + Sync> PythonTool<F> {
         self.prompts.render(context.language, prompt::PYTHON_RESULT, values)
     }
 
-    /// What earlier blocks of this run left. What cannot be read is as if there had been none.
+    /// Returns the state left by the run's earlier blocks; an unreadable state counts as empty.
     async fn load_state(&self, context: &ToolContext) -> BlockState {
         let Some(state) = &context.state else { return BlockState::default() };
         let read = self.files.read_state(&context.session, state).await;
@@ -107,7 +107,7 @@ impl<F: Files + Send + Sync> PythonTool<F> {
         read.ok().and_then(|bytes| BlockState::from_bytes(&bytes)).unwrap_or_default()
     }
 
-    /// Keeps what the next block is to have. A block that was ended from outside leaves what it found.
+    /// Stores the state for the next block. A block ended from outside keeps the earlier state.
     async fn keep_state(
         &self,
         context: &ToolContext,
@@ -128,17 +128,17 @@ impl<F: Files + Send + Sync> PythonTool<F> {
     }
 }
 
-/// What a block leaves to the next.
+/// The state between two blocks.
 #[derive(Default)]
 struct BlockState {
     /// The blocks that ended without an error, oldest first.
     earlier: Vec<String>,
-    /// Their variables, as the sandbox keeps them.
+    /// The variables, in the sandbox's format.
     variables: Vec<u8>,
 }
 
 impl BlockState {
-    /// The blocks as a line of JSON, and the variables behind it.
+    /// Serializes the blocks as a line of JSON, followed by the variables.
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = json!(self.earlier).to_string().into_bytes();
         bytes.push(b'\n');
@@ -153,7 +153,7 @@ impl BlockState {
     }
 }
 
-/// What a block says of itself, which foreign code may have made.
+/// Returns a block's report about itself, possibly forged by foreign code.
 fn read_block_value(answer: &SandboxAnswer) -> BlockValue {
     serde_json::from_value(answer.value.clone()).unwrap_or_default()
 }
@@ -206,7 +206,7 @@ impl<F: Files + Send + Sync> TypedTool for PythonTool<F> {
     }
 }
 
-/// Nothing outside is touched, and what comes back may be words of a file's, or the model's own.
+/// Returns a policy without outside effects; results may contain text of a file or of the model.
 pub(crate) fn sandbox_policy() -> ToolPolicy {
     ToolPolicy {
         risk: Risk::Low,
@@ -217,13 +217,13 @@ pub(crate) fn sandbox_policy() -> ToolPolicy {
     }
 }
 
-/// What stands in the first comment of a block, which says what it does.
+/// Returns the first comment of a block, by habit its description.
 fn first_comment(code: &str) -> &str {
     let first = code.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     first.strip_prefix('#').map_or("", |comment| comment.trim_start_matches('#').trim())
 }
 
-/// A block without the fence that models put around code out of habit.
+/// Returns a block without the fence often added by models.
 pub(crate) fn strip_fence(code: &str) -> &str {
     let inner = code.trim().strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     let inner = inner.and_then(|inner| inner.split_once('\n'));
@@ -233,7 +233,7 @@ pub(crate) fn strip_fence(code: &str) -> &str {
     }
 }
 
-/// What was printed, both ends of it within what the model will see.
+/// Returns the printed output, cut in the middle to the model's limit.
 fn join_output(output: &JobOutput, context: &ToolContext) -> String {
     let most = (context.max_observe as usize).saturating_sub(2_000).max(200);
     let characters = output.head.chars().count() + output.tail.chars().count();

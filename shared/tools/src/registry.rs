@@ -1,4 +1,4 @@
-//! The tools of a deployment, with what has to be true of them.
+//! The tools of a deployment, with checks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use crate::schema::ArgumentSchema;
 /// Characters of a name: OpenAI's, Anthropic's, Gemini's and Bedrock's limit.
 const MAX_NAME: usize = 64;
 
-/// Why a tool cannot be registered. Its text says what to change.
+/// The reason for rejecting a tool. The text includes the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegistrationError {
-    /// A name that some provider refuses.
+    /// The name is invalid for some provider.
     #[error(
         "a tool cannot be called `{0}`: use 1 to 64 letters, digits, _ and -, and begin with a letter or _"
     )]
     BadName(String),
-    /// A name by which runs know a tool of their own.
+    /// The name belongs to a built-in tool of every run.
     #[error(
         "a tool cannot be called `{0}`: every run has a tool of that name, so give yours another"
     )]
@@ -30,7 +30,7 @@ pub enum RegistrationError {
     /// The name depends on the language.
     #[error("the tool `{0}` is called `{1}` in Chinese: a name is the same in both languages")]
     TwoNames(String, String),
-    /// The model would know nothing of it but its name.
+    /// The tool has no description, so the model would know only the name.
     #[error("the tool `{0}` has no description: say in a sentence what it does, in both languages")]
     NoDescription(String),
     /// The schema cannot be compiled, or is none of an object.
@@ -41,15 +41,15 @@ pub enum RegistrationError {
     NoTime(String),
 }
 
-/// Tools by name, each of which can be offered to every model.
+/// Tools by name, each valid for every model.
 #[derive(Default)]
 pub struct ToolRegistry(BTreeMap<String, Arc<dyn Tool>>);
 
 impl ToolRegistry {
-    /// Takes a tool in.
+    /// Registers a tool.
     ///
     /// # Errors
-    /// [`RegistrationError`] for one that models could not be offered.
+    /// Returns [`RegistrationError`] if the tool cannot be offered to models.
     pub fn register_tool(&mut self, tool: Arc<dyn Tool>) -> Result<(), RegistrationError> {
         let name = check_tool(&*tool)?;
         if self.0.contains_key(&name) {
@@ -59,14 +59,14 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// All that were registered, as drivers know them.
+    /// Returns the registered tools for drivers.
     #[must_use]
     pub fn into_toolbox(self) -> Toolbox {
         self.0.into_values().fold(Toolbox::default(), Toolbox::with_tool)
     }
 }
 
-/// The name of a tool with which nothing is wrong.
+/// Returns the name of a valid tool.
 fn check_tool(tool: &dyn Tool) -> Result<String, RegistrationError> {
     let (en, zh) = (tool.spec(Language::En), tool.spec(Language::Zh));
     let name = en.name;

@@ -1,4 +1,4 @@
-//! `render`: makes the document of a report that an agent wrote.
+//! `render`: creates the document of an agent's report.
 
 use std::sync::Arc;
 
@@ -21,12 +21,13 @@ use crate::job_files::{JobFiles, choose_images, explain_sandbox_error, render_er
 use crate::python_tool::{sandbox_policy, strip_fence};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
-/// Characters of a report that its caller is told.
+/// Maximum characters of a report returned to its caller.
 const MAX_BEGINNING: usize = 2_000;
-/// Endings that a name may have by mistake.
+/// Extensions that a requested name may have by mistake.
 const ENDINGS: [&str; 9] = ["md", "markdown", "html", "htm", "ppt", "pptx", "doc", "docx", "pdf"];
 
-/// Makes a document of what its agent's answer says, and saves it. Agents' files have it called with the answer.
+/// A tool that creates and saves a document from its agent's answer. Agent files call the tool with the
+/// answer.
 pub struct RenderTool<F> {
     files: Arc<F>,
     prompts: Arc<Prompts>,
@@ -57,7 +58,7 @@ enum FileType {
 }
 
 impl FileType {
-    /// What the sandbox makes; Markdown is kept as it is written.
+    /// Returns the format for the sandbox; `None` for Markdown, saved unchanged.
     fn format(self) -> Option<DocumentFormat> {
         match self {
             Self::Markdown => None,
@@ -81,13 +82,13 @@ impl FileType {
 }
 
 impl<F: Files + Send + Sync> RenderTool<F> {
-    /// Writes documents to `files`, and makes them in `sandbox`.
+    /// Creates the tool: writes documents to `files`, rendered by `sandbox`.
     #[must_use]
     pub fn new(files: Arc<F>, prompts: Arc<Prompts>, sandbox: Arc<dyn Sandbox>) -> Self {
         Self { files, prompts, sandbox }
     }
 
-    /// The bytes of the document, and what it lacks.
+    /// Returns the document's bytes, and the list of missing content.
     async fn make_document(
         &self,
         context: &ToolContext,
@@ -188,8 +189,7 @@ impl<F: Files + Send + Sync> TypedTool for RenderTool<F> {
     }
 }
 
-/// The name that a document is saved under: the one that is wanted, with the ending of its form. `None` if
-/// nothing is left of it that can be a name.
+/// Returns the requested name with the extension of the document's type; `None` if no valid name remains.
 fn find_file_name(wanted: &str, file_type: FileType) -> Option<FileName> {
     let last = wanted.trim().rsplit(['/', '\\']).next().unwrap_or_default();
     let stem = match last.rsplit_once('.') {
@@ -203,7 +203,7 @@ fn find_file_name(wanted: &str, file_type: FileType) -> Option<FileName> {
     FileName::new(name).ok().filter(|_| is_named)
 }
 
-/// What a document is called by those who show one title: its name without the ending.
+/// Returns the document's title: the name without the extension.
 fn find_title(name: &FileName) -> String {
     name.as_str().rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem).to_owned()
 }

@@ -3,26 +3,26 @@
 use jsonschema::Validator;
 use serde_json::{Map, Value};
 
-/// The schema is compiled once; one that could not be compiled accepts all arguments.
+/// A compiled schema; a schema that fails to compile accepts all arguments.
 pub struct ArgumentSchema(Option<Validator>);
 
 impl ArgumentSchema {
-    /// Compiles a schema. One that is none accepts everything; the tests of a tool compile its own.
+    /// Compiles a schema. An invalid schema accepts all arguments; each tool's tests compile its own schema.
     #[must_use]
     pub fn new(schema: &Value) -> Self {
         Self(jsonschema::validator_for(schema).ok())
     }
 
-    /// Whether the schema could be compiled.
+    /// Returns true if the schema was compiled.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Checks arguments.
+    /// Checks arguments against the schema.
     ///
     /// # Errors
-    /// Up to three violations, each with the path it is at.
+    /// Returns up to three violations, each with its path.
     pub fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String> {
         let Some(validator) = &self.0 else { return Ok(()) };
         let value = Value::Object(arguments.clone());

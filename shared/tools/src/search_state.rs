@@ -1,4 +1,4 @@
-//! What the rounds of a search leave to the next one, and to whoever cites.
+//! The state of a search between rounds, also used for citations.
 
 use djinn_core::tool::ToolState;
 use djinn_core::tool::search::{QueryFindings, SearchedPage};
@@ -11,30 +11,30 @@ use serde_json::json;
 
 use crate::job_files::render_error;
 
-/// What was found so far.
+/// The findings so far.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SearchState {
-    /// The pages that were read, in the order of their numbers: the first is `[1]`.
+    /// The pages read, in order of their numbers: the first is `[1]`.
     pub(crate) sources: Vec<Source>,
-    /// What was found, query by query, of all rounds, with the texts of the pages that were read.
+    /// The findings of all rounds by query, with the texts of the pages read.
     pub(crate) findings: Vec<QueryFindings>,
-    /// What the engines named besides, which nobody was told.
+    /// The engines' further results, not shown to the model.
     #[serde(default)]
     pub(crate) others: Vec<OtherFindings>,
 }
 
-/// The most bytes of the pages that were found besides and are kept.
+/// Maximum bytes of further results kept.
 const MAX_OTHER_BYTES: usize = 16_000_000;
 
-/// What engines named for a query beyond what was wanted of them.
+/// An engine's results for a query beyond the requested number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct OtherFindings {
     pub(crate) found: QueryFindings,
-    /// Whether there was still more, which is not kept.
+    /// True if more results were dropped.
     pub(crate) is_cut: bool,
 }
 
-/// A page that was read and may be cited.
+/// A page read, available for citations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Source {
     pub(crate) title: String,
@@ -42,10 +42,10 @@ pub(crate) struct Source {
 }
 
 impl SearchState {
-    /// What earlier rounds of this run left; nothing where another tool has kept something since.
+    /// Loads the state of the run's earlier rounds; empty if another tool has replaced the state.
     ///
     /// # Errors
-    /// What the model is told where it cannot be read: what begins anew would give numbers twice.
+    /// Returns an error for the model if the state is unreadable: a new state would assign numbers twice.
     pub(crate) async fn load<F: Files>(
         files: &F,
         prompts: &Prompts,
@@ -60,10 +60,11 @@ impl SearchState {
         Ok(serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
-    /// Keeps it for the next.
+    /// Stores the state for the next round.
     ///
     /// # Errors
-    /// What the model is told where it is not kept: it is to cite nothing that nobody knows of later.
+    /// Returns an error for the model if the state is not stored, because citations of lost pages would be
+    /// invalid.
     pub(crate) async fn keep<F: Files>(
         &self,
         files: &F,
@@ -80,12 +81,12 @@ impl SearchState {
         })
     }
 
-    /// The number of a page that was read; from 1.
+    /// Returns the number of a page read, from 1.
     pub(crate) fn number_of(&self, url: &str) -> Option<usize> {
         self.sources.iter().position(|source| source.url == url).map(|at| at + 1)
     }
 
-    /// Takes what engines named besides, as far as there is room.
+    /// Adds further results, within the limit.
     pub(crate) fn add_others(&mut self, mut others: OtherFindings) {
         let count =
             |page: &SearchedPage| page.title.len() + page.url.len() + page.excerpt.len() + 50;
@@ -105,7 +106,7 @@ impl SearchState {
         }
     }
 
-    /// Takes a page that was read. Its number, from 1.
+    /// Adds a page read. Returns its number, from 1.
     pub(crate) fn add_source(&mut self, source: Source) -> usize {
         if let Some(number) = self.number_of(&source.url) {
             return number;
@@ -126,7 +127,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A store whose only state is this one; nothing can be kept.
+    /// A store with one state and no room for more.
     pub(crate) struct FullStore(pub(crate) Option<&'static str>);
 
     impl Files for FullStore {
@@ -178,7 +179,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The context of a call, of a run that has kept something or has not.
+    /// Returns the context of a call, in a run with or without a stored state.
     pub(crate) fn context(has_state: bool) -> ToolContext {
         let (tenant, owner) = (TenantId::new("t").unwrap(), UserId::new("u").unwrap());
         ToolContext {

@@ -1,4 +1,4 @@
-//! `search_round`: puts queries to all engines, and reads the best of the pages that they name.
+//! `search_round`: sends queries to all engines, and reads the best pages of the results.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,20 +29,20 @@ use crate::search_state::{OtherFindings, SearchState, Source};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 use crate::web_page::{WebPage, explain_outside_error, explain_page_problem, read_document};
 
-/// How long a round may take.
+/// Timeout of a round.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// How long after its beginning a round waits for documents: what else was read is to be kept.
+/// Time after a round's start until which documents are awaited, so that other results are still stored.
 const DOCUMENTS_UNTIL: Duration = Duration::from_secs(50);
-/// Hits that are wanted of each engine for a query.
+/// Requested number of hits per engine and query.
 const HITS: u32 = 5;
-/// Pages of a query that are read.
+/// Maximum number of pages read per query.
 const PAGES_PER_QUERY: usize = 5;
-/// Characters below which a page is not worth reading.
+/// Minimum characters of a page worth reading.
 const MIN_PAGE_CHARS: usize = 500;
-/// Characters of what is shown of a page.
+/// Maximum characters of a page's excerpt.
 const MAX_EXCERPT: usize = 300;
 
-/// Searches for what an agent asks in one round, and numbers the pages that it reads.
+/// A tool that runs an agent's queries of one round, and numbers the pages read.
 pub struct SearchTool<F> {
     files: Arc<F>,
     outside: Arc<dyn Outside>,
@@ -57,18 +57,19 @@ pub struct SearchArguments {
     queries: Vec<String>,
 }
 
-/// What came of reading a page: the page, or the sentence that says why there is none.
+/// The result of reading a page: the page, or a sentence with the error.
 type PageReading = Result<WebPage, String>;
 
-/// What came of reading the pages of a round.
+/// The results of reading a round's pages.
 struct PageReadings {
     by_url: BTreeMap<String, PageReading>,
-    /// Characters of each that the model is told; all that was read is kept.
+    /// Characters of each page shown to the model; the full text is stored.
     told_chars: usize,
 }
 
 impl<F: Files + Send + Sync> SearchTool<F> {
-    /// Keeps what was found in `files`, searches and reads through `outside`, and reads documents in `sandbox`.
+    /// Creates the tool: stores findings in `files`, searches and reads through `outside`, and reads
+    /// documents in `sandbox`.
     #[must_use]
     pub fn new(
         files: Arc<F>,
@@ -89,7 +90,8 @@ impl<F: Files + Send + Sync> SearchTool<F> {
         found.map_err(|error| explain_outside_error(&self.prompts, context, &error))
     }
 
-    /// Reads pages at once, documents in the sandbox `until` then. Each is known by the URL that was asked for.
+    /// Reads pages concurrently, documents in the sandbox until `until`. Each result is keyed by the
+    /// requested URL.
     async fn read_pages(
         &self,
         context: &ToolContext,
@@ -128,7 +130,7 @@ impl<F: Files + Send + Sync> SearchTool<F> {
         Ok(PageReadings { by_url, told_chars })
     }
 
-    /// What the model is told: the pages of each query under their numbers, and what is missing.
+    /// Returns the text for the model: the numbered pages of each query, and the missing parts.
     fn tell_round(
         &self,
         context: &ToolContext,
@@ -183,12 +185,12 @@ impl<F: Files + Send + Sync> SearchTool<F> {
     }
 }
 
-/// Until when a round that begins now waits for documents.
+/// Returns the time until which a round starting now waits for documents.
 fn documents_deadline() -> Instant {
     Instant::now() + DOCUMENTS_UNTIL
 }
 
-/// Reads a document, or says that it takes too long.
+/// Reads a document, or returns a sentence about the timeout.
 async fn read_in_time(
     (sandbox, prompts): (&dyn Sandbox, &Prompts),
     context: &ToolContext,
@@ -208,7 +210,7 @@ async fn read_in_time(
     })
 }
 
-/// The pages that are worth reading: the best of each query in turn, none twice and none that was read before.
+/// Returns the pages worth reading: the best of each query in turn, without repeats and pages already read.
 fn choose_pages(results: &[QueryResult], state: &SearchState) -> Vec<String> {
     let mut chosen: Vec<String> = Vec::new();
     for rank in 0..PAGES_PER_QUERY {
@@ -222,7 +224,7 @@ fn choose_pages(results: &[QueryResult], state: &SearchState) -> Vec<String> {
     chosen
 }
 
-/// Makes hits such as this run may see.
+/// Masks hits for this run.
 async fn mask_hits(context: &ToolContext, hits: &mut [SearchHit]) {
     for hit in hits {
         hit.title = context.mask_text(std::mem::take(&mut hit.title)).await;
@@ -230,7 +232,7 @@ async fn mask_hits(context: &ToolContext, hits: &mut [SearchHit]) {
     }
 }
 
-/// A page with its number: with its text if it was read now, and by name if it was before. `None` if it was not.
+/// Returns a numbered page: with its text if just read, by name if read before; `None` if never read.
 fn tell_page(url: &str, readings: &PageReadings, state: &mut SearchState) -> Option<Value> {
     if let Some(number) = state.number_of(url) {
         return Some(json!({"number": number, "url": url, "title": "", "text": ""}));
@@ -242,7 +244,7 @@ fn tell_page(url: &str, readings: &PageReadings, state: &mut SearchState) -> Opt
     Some(json!({"number": number, "url": url, "title": page.title, "text": text}))
 }
 
-/// What was found for a query: its hits, with the texts of those that were read.
+/// Returns the findings of a query: its hits, with the texts of the pages read.
 fn list_findings(result: &QueryResult, readings: &PageReadings) -> QueryFindings {
     let pages = result.hits.iter().map(|hit| {
         let page = readings.by_url.get(&hit.url).and_then(|reading| reading.as_ref().ok());
@@ -257,7 +259,7 @@ fn list_findings(result: &QueryResult, readings: &PageReadings) -> QueryFindings
     QueryFindings { query: result.query.clone(), pages: pages.collect() }
 }
 
-/// What people are shown of it.
+/// Returns the findings shortened for viewers.
 fn shorten_findings(found: &QueryFindings) -> QueryFindings {
     let pages = found.pages.iter().map(|page| SearchedPage {
         excerpt: page.excerpt.chars().take(MAX_EXCERPT).collect(),
@@ -266,7 +268,7 @@ fn shorten_findings(found: &QueryFindings) -> QueryFindings {
     QueryFindings { query: found.query.clone(), pages: pages.collect() }
 }
 
-/// What the engines named beyond what was wanted of them.
+/// Returns the engines' hits beyond the requested number.
 fn list_others(result: &QueryResult) -> OtherFindings {
     let pages = result.others.iter().map(|hit| SearchedPage {
         title: hit.title.clone(),

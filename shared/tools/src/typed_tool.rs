@@ -1,4 +1,4 @@
-//! Tools whose arguments are a struct: the schema is derived from it, and every call is read into it.
+//! Tools with typed arguments: the struct defines the schema, and each call is deserialized into the struct.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use serde_json::{Map, Value};
 use crate::argument_struct::{derive_schema, describe_parameters, read_arguments};
 use crate::schema::ArgumentSchema;
 
-/// How long a call may take, unless its tool says otherwise.
+/// Default timeout of a call.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A tool whose arguments are a struct.
+/// A tool with a struct of arguments.
 ///
 /// ```
 /// use djinn_tools::{EffectClass, Language, ToolContext, ToolDefinition, ToolError, ToolOutput, TypedTool};
@@ -43,17 +43,17 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// }
 /// ```
 pub trait TypedTool: Send + Sync {
-    /// The arguments of a call. The doc comment of each member is what the model is told about it,
-    /// where the definition says nothing; a member that is an `Option` may be left out.
+    /// The arguments of a call. A field's doc comment is the description for the model, unless the definition
+    /// has another; an `Option` field may be omitted.
     type Arguments: DeserializeOwned + JsonSchema + Send;
 
-    /// What the tool is, in this language. Its name is the same in all.
+    /// Returns the tool's definition in a language. The name must be the same in all languages.
     fn definition(&self, language: Language) -> ToolDefinition;
 
-    /// Makes one call, which may be a repeat: see [`ToolContext::idempotency_key`].
+    /// Runs one call, possibly repeated: see [`ToolContext::idempotency_key`].
     ///
     /// # Errors
-    /// [`ToolError::from_detail`] is what the model is told.
+    /// Returns [`ToolError::from_detail`] with the text for the model.
     fn run(
         &self,
         context: &ToolContext,
@@ -61,29 +61,30 @@ pub trait TypedTool: Send + Sync {
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 }
 
-/// What a tool is, apart from its arguments.
+/// A tool's definition, without its arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolDefinition {
-    /// What the model calls it by; [`ToolRegistry`](crate::registry::ToolRegistry) says which names there may be.
+    /// The name used by models; [`ToolRegistry`](crate::registry::ToolRegistry) checks valid names.
     pub name: String,
-    /// What the model is told about it, and about single arguments instead of their doc comments.
+    /// The tool's description for the model, with optional descriptions of single arguments instead of doc
+    /// comments.
     pub words: ToolDescription,
-    /// What a second call with the same arguments does. It decides what becomes of a call whose
-    /// function died: choose [`EffectClass::Once`] where you are not sure.
+    /// The effect of a second call with the same arguments. Decides the handling of a call after a crash:
+    /// choose [`EffectClass::Once`] if unsure.
     pub effect: EffectClass,
-    /// What its calls can do to others, and what they cost.
+    /// The risk and the cost of the tool's calls.
     pub policy: ToolPolicy,
-    /// How long one call may take; it must fit into an invocation (900 s) less the hand-over margin.
+    /// Timeout of one call; must fit into an invocation (900 s) minus the handoff margin.
     pub timeout: Duration,
-    /// Whether the user is shown its raw result.
+    /// True if the user sees the raw result.
     pub visible: bool,
-    /// Whether it is offered only to agents whose files name it.
+    /// True if the tool is only offered to agents with the name in their files.
     pub for_agents_only: bool,
 }
 
 impl ToolDefinition {
-    /// A tool that has 30 s and whose raw results users do not see. Its risk is as high as its effect lets
-    /// one fear: low for `read`, medium for `idempotent`, high for `once`.
+    /// Creates a tool with a timeout of 30 s and hidden raw results. The risk follows the effect: low for
+    /// `read`, medium for `idempotent`, high for `once`.
     #[must_use]
     pub fn new(
         name: impl Into<String>,
@@ -107,7 +108,7 @@ impl ToolDefinition {
     }
 }
 
-/// A [`TypedTool`] as drivers call it.
+/// A [`TypedTool`] in the form required by drivers.
 pub struct ToolAdapter<T> {
     tool: T,
     /// The schema with the words of doc comments.
@@ -155,8 +156,8 @@ impl<T: TypedTool> Tool for ToolAdapter<T> {
         })
     }
 
-    /// The schema comes first: it says up to three things at once, and what was allowed instead. What it
-    /// lets through and the struct does not is said by serde.
+    /// The schema is checked first, because its errors list up to three problems with the allowed values.
+    /// Serde reports the rest.
     fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String> {
         self.compiled.check_arguments(arguments)?;
         read_arguments::<T::Arguments>(arguments).map(drop)

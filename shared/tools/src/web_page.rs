@@ -1,4 +1,4 @@
-//! A page as a model is told of it, whether the gateway or the sandbox has read it.
+//! A page for a model, read by the gateway or the sandbox.
 
 use djinn_core::id::FileName;
 use djinn_runtime::port::outside::{
@@ -13,18 +13,18 @@ use serde_json::{Value, json};
 
 use crate::job_files::{explain_sandbox_error, job_context, render_error};
 
-/// Links of a page that a model is told of.
+/// Maximum number of a page's links shown to a model.
 const MAX_TOLD_LINKS: usize = 40;
-/// Characters of the words of one.
+/// Maximum characters of a link's label.
 const MAX_LINK_WORDS: usize = 80;
 
 /// A part of a page.
 pub(crate) struct WebPage {
-    /// Where it was found.
+    /// The URL of the page.
     pub(crate) url: String,
-    /// Its title; may be empty.
+    /// The page's title; may be empty.
     pub(crate) title: String,
-    /// The part that was read.
+    /// The part of the text read.
     pub(crate) text: String,
     start: u64,
     total_chars: Option<u64>,
@@ -34,20 +34,20 @@ pub(crate) struct WebPage {
 }
 
 impl WebPage {
-    /// What the gateway read, from this character on.
+    /// Creates the page from the gateway's text, starting at this character.
     pub(crate) fn of_text(page: PageText, start: u64) -> Self {
         let PageText { url, title, text, total_chars, next_offset, links, notes } = page;
         Self { url, title, text, start, total_chars: Some(total_chars), next_offset, links, notes }
     }
 
-    /// The page as this run may see it.
+    /// Masks the page for this run.
     pub(crate) async fn mask(mut self, context: &ToolContext) -> Self {
         self.title = context.mask_text(self.title).await;
         self.text = context.mask_text(self.text).await;
         self
     }
 
-    /// What fills its prompt.
+    /// Returns the values for the page's prompt.
     pub(crate) fn values(&self) -> Value {
         let end = self.start.saturating_add(self.text.chars().count() as u64);
         let links = self.links.iter().take(MAX_TOLD_LINKS).map(|link| {
@@ -65,11 +65,11 @@ impl WebPage {
     }
 }
 
-/// Why a document of the web was not read.
+/// The reason for a failed read of a web document.
 pub(crate) enum DocumentProblem {
-    /// The sandbox did not do it.
+    /// The sandbox failed.
     Sandbox(SandboxError),
-    /// It did, and found this; see [`ExtractValue::problem`].
+    /// The document has a problem; see [`ExtractValue::problem`].
     Content(String),
 }
 
@@ -88,7 +88,7 @@ impl DocumentProblem {
 /// Reads a document in the sandbox.
 ///
 /// # Errors
-/// [`DocumentProblem`] if the sandbox does not, or if there is no text in it.
+/// Returns [`DocumentProblem`] if the sandbox fails, or if the document has no text.
 pub(crate) async fn read_document(
     sandbox: &dyn Sandbox,
     context: &ToolContext,
@@ -123,7 +123,7 @@ pub(crate) async fn read_document(
     })
 }
 
-/// Why a page was not read, in a sentence of `prompts/`.
+/// Returns a sentence from `prompts/` about an unread page.
 pub(crate) fn explain_page_problem(
     prompts: &Prompts,
     context: &ToolContext,
@@ -141,7 +141,7 @@ pub(crate) fn explain_page_problem(
     prompts.render(context.language, prompt::WEB_PAGE_PROBLEM, values)
 }
 
-/// What the model is told where the gateway did nothing.
+/// Returns the error for the model after a gateway failure.
 pub(crate) fn explain_outside_error(
     prompts: &Prompts,
     context: &ToolContext,

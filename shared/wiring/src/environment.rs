@@ -1,12 +1,12 @@
-//! The names of the variables that a function is given.
+//! The names of a function's environment variables.
 
 use djinn_settings::{UnknownSetting, check_names};
 
-/// Looks through the environment of this process for a variable of ours that is misspelt. What is refused
-/// is logged too, as a sentence: the runtime shows what a function returns at its start as code.
+/// Checks the environment of this process for misspelt variables of ours. An error is also logged as a
+/// sentence, because the runtime shows a function's startup error as code.
 ///
 /// # Errors
-/// [`UnknownSetting`] for the first such name.
+/// Returns [`UnknownSetting`] for the first unknown name.
 pub fn check_environment() -> Result<(), UnknownSetting> {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     check_names(names).inspect_err(|refused| tracing::error!("{refused}"))

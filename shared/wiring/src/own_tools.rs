@@ -1,4 +1,4 @@
-//! The tools that every deployment has.
+//! The tools of every deployment.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use djinn_tools::{ToolAdapter, TypedTool};
 
 use crate::djinn::{ToolFactory, ToolParts};
 
-/// What our tools are made of.
+/// The dependencies of our tools.
 struct Ports {
     files: Arc<AwsStore>,
     prompts: Arc<Prompts>,
@@ -26,7 +26,7 @@ struct Ports {
     outside: Arc<dyn Outside>,
 }
 
-/// What makes our tools.
+/// Returns the factories of our tools.
 pub(crate) fn own_tools() -> Vec<ToolFactory> {
     vec![
         factory(|ports| FileTool::new(ports.files, ports.prompts, ports.sandbox)),

@@ -1,4 +1,4 @@
-//! The folders of texts that a variable names.
+//! The text folders named by a variable.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use djinn_runtime::port::text_folder::{NameDepth, TextFolder};
 use djinn_settings::{InvalidSetting, Setting, VarLookup};
 use djinn_tools::local_folder::LocalFolder;
 
-/// The folders that a setting names, with a colon between them.
+/// Opens the folders named by a setting, separated by colons.
 pub(crate) fn open_folders(
     setting: &Setting,
     var: VarLookup<'_>,
@@ -19,7 +19,7 @@ pub(crate) fn open_folders(
     paths.map(|path| open_folder(setting, path, store, depth)).collect()
 }
 
-/// One of the function's own, or, behind an `@`, a prefix of the deployment's bucket.
+/// Opens a folder of the function, or, after an `@`, a prefix of the deployment's bucket.
 fn open_folder(
     setting: &Setting,
     path: &str,

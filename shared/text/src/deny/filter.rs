@@ -1,4 +1,4 @@
-//! A text that is let through piece by piece.
+//! A streaming filter of denied phrases.
 
 use std::collections::VecDeque;
 
@@ -8,17 +8,17 @@ use super::letters::{Gap, LetterReader, Marks, TextPiece, is_word_character};
 use super::phrase::Phrase;
 use super::{DenyList, PhraseMatcher};
 
-/// Lets a text through piece by piece, and nothing of a denied phrase: what may be the beginning of
-/// one is held back until it is known not to be. Once a phrase was found, nothing passes any more.
+/// A filter that passes text in pieces, without any part of a denied phrase. Text that may start a phrase is
+/// held back until clear. After a match, no more text passes.
 #[derive(Debug, Clone)]
 pub struct DenyFilter {
     list: DenyList,
-    /// How much of which phrases the text ends in.
+    /// The automaton's state at the end of the text.
     state: Option<StateID>,
     reader: LetterReader,
-    /// The newest letters, at most one more than the longest phrase has.
+    /// The newest letters, at most the longest phrase plus 1.
     newest: VecDeque<TextLetter>,
-    /// Whether the phrases that end in the newest letter are still to be looked at, since it may have more marks.
+    /// True if phrases ending in the newest letter are still unchecked, because more marks may follow.
     is_open: bool,
     held: String,
     passed_bytes: usize,
@@ -30,9 +30,9 @@ pub struct DenyFilter {
 struct TextLetter {
     character: char,
     gap: Gap,
-    /// Of its accents only those that any phrase has.
+    /// The letter's accents, limited to accents in phrases.
     marks: Marks,
-    /// Where it begins in the text, in bytes.
+    /// The letter's start in the text, in bytes.
     at: usize,
 }
 
@@ -53,13 +53,13 @@ impl DenyFilter {
         }
     }
 
-    /// Whether a denied phrase was found.
+    /// Returns true if a denied phrase was found.
     #[must_use]
     pub fn is_blocked(&self) -> bool {
         self.is_blocked
     }
 
-    /// Takes the next piece and gives what of the text may be shown now.
+    /// Takes the next piece, and returns the text cleared by now.
     pub fn push(&mut self, piece: &str) -> String {
         if self.is_blocked {
             return String::new();
@@ -86,7 +86,7 @@ impl DenyFilter {
         shown
     }
 
-    /// The rest of the text, now that it has ended.
+    /// Returns the rest at the end of the text.
     pub fn finish(&mut self) -> String {
         if let Some(matcher) = self.list.0.clone() {
             self.close_letter(&matcher, false);
@@ -123,8 +123,8 @@ impl DenyFilter {
         }
     }
 
-    /// Looks for phrases that end in the newest letter, which has all its marks. `goes_on` says whether its word
-    /// does.
+    /// Checks the phrases that end in the newest letter, complete with marks. `goes_on` is true if the word
+    /// continues.
     fn close_letter(&mut self, matcher: &PhraseMatcher, goes_on: bool) {
         if !std::mem::take(&mut self.is_open) {
             return;
@@ -134,7 +134,7 @@ impl DenyFilter {
             phrases.any(|phrase| self.ends_in(phrase) && !(phrase.ends_word && goes_on));
     }
 
-    /// Whether the newest letters, which are those of a phrase, are the phrase, and begin as it must.
+    /// Returns true if the newest letters match the phrase, including its gaps and start.
     fn ends_in(&self, phrase: &Phrase) -> bool {
         let Some(start) = self.newest.len().checked_sub(phrase.letters.len()) else { return false };
         let before = start.checked_sub(1).and_then(|nth| self.newest.get(nth));

@@ -1,4 +1,4 @@
-//! Letters of texts and phrases as they are compared, with what stands between them.
+//! The comparable letters of texts and phrases, with the gaps between letters.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use crate::fold::{
 
 const ZERO_WIDTH_SPACE: char = '\u{200b}';
 
-/// What stands between two letters of a text. Whichever is greatest of several counts.
+/// The gap between two letters of a text. Of several gaps, the greatest counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Gap {
     #[default]
     Nothing,
-    /// Hidden characters, which may stand for a space or for nothing, and end no word.
+    /// Hidden characters: optional spaces that do not end a word.
     Hidden,
     /// The same, and the end of a word.
     ZeroWidthSpace,
@@ -23,40 +23,40 @@ pub(super) enum Gap {
 /// The marks of a letter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Marks {
-    /// Those that make it another letter.
+    /// The marks that change the letter into another letter.
     pub(super) parts: BTreeSet<char>,
     pub(super) accents: BTreeSet<char>,
 }
 
-/// Whether a character is part of a word that has bounds.
+/// Returns true for a character of a word in a script with word limits.
 pub(super) fn is_word_character(character: char) -> bool {
     (character.is_alphanumeric() || is_combining_mark(character))
         && !is_written_without_spaces(character)
 }
 
-/// A piece of a text as it is compared.
+/// A comparable piece of a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum TextPiece {
-    /// A letter, digit or sign, with what stands before it.
+    /// A letter, digit or sign, with the gap before.
     Letter(char, Gap),
-    /// A mark that makes the last letter another one.
+    /// A mark that changes the last letter into another letter.
     Part(char),
     /// Another mark of the last letter.
     Accent(char),
-    /// White space that says something: the last letter has no more marks.
+    /// Significant white space: the last letter has no more marks.
     Space,
 }
 
-/// Reads a text, one character after another.
+/// A reader of a text, character by character.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LetterReader {
     gap: Gap,
-    /// The letter that marks belong to.
+    /// The letter for the next marks.
     base: Option<char>,
 }
 
 impl LetterReader {
-    /// Gives what the next character of the text comes to.
+    /// Passes the pieces of the text's next character to `take`.
     pub(super) fn read(&mut self, character: char, mut take: impl FnMut(TextPiece)) {
         if character.is_ascii_graphic() {
             let letter = character.to_ascii_lowercase();

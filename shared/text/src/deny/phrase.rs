@@ -3,7 +3,7 @@
 use super::MAX_PHRASE;
 use super::letters::{Gap, LetterReader, Marks, TextPiece, is_word_character};
 
-/// A phrase, and whether it must be whole words at its ends.
+/// A phrase, with the whole-word rules for both ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Phrase {
     pub(super) letters: Vec<PhraseLetter>,
@@ -15,13 +15,13 @@ pub(super) struct Phrase {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PhraseLetter {
     pub(super) character: char,
-    /// Whether a space stands before it. Nothing is said of what stands before the phrase.
+    /// True if a space precedes the letter; false for the phrase's first letter.
     has_space: bool,
     pub(super) marks: Marks,
 }
 
 impl Phrase {
-    /// The phrase that a list's text means; `None` if it says nothing or is too long.
+    /// Parses a list's phrase; `None` if the phrase is empty or too long.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let (begins_word, text) = split_wildcard(text, text.strip_prefix('*'));
@@ -50,7 +50,7 @@ impl Phrase {
 }
 
 impl PhraseLetter {
-    /// Whether a letter of a text that is the same character reads the same. The gap before it matters unless the
+    /// Returns true if a text's letter of the same character matches. The gap before is checked unless the
     /// letter `is_first` in its phrase.
     pub(super) fn matches(&self, gap: Gap, marks: &Marks, is_first: bool) -> bool {
         let is_spaced_alike = if self.has_space { gap > Gap::Nothing } else { gap < Gap::Space };

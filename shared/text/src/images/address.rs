@@ -1,13 +1,13 @@
-//! Addresses of images: those that may be loaded, and where they end.
+//! Addresses of images: their ends, and the addresses allowed to load.
 
 use std::collections::BTreeMap;
 
 use super::window::{Incomplete, WindowEnd};
 
-/// URLs of a text that are looked for in the run, at most; others are unknown.
+/// Maximum number of a text's URLs looked up in the run; further URLs count as unknown.
 const MAX_LOOKUPS: usize = 64;
 
-/// The addresses that may be loaded: URLs that the run knows, and names of files.
+/// The addresses allowed to load: URLs known to the run, and names of files.
 pub(super) struct KnownAddresses<'a> {
     is_known: &'a (dyn Fn(&str) -> bool + Sync),
     /// The answers so far.
@@ -19,7 +19,8 @@ impl<'a> KnownAddresses<'a> {
         Self { is_known, lookups: BTreeMap::new() }
     }
 
-    /// Returns true if a browser that loads an address tells nobody anything that the run did not read there.
+    /// Returns true if loading the address reveals nothing to other hosts: the run has read the URL, or the
+    /// address is a file's name.
     pub(super) fn is_harmless(&mut self, address: &str) -> bool {
         is_file_name(address) || (is_url(address) && self.is_known(address))
     }
@@ -41,7 +42,8 @@ pub(super) fn is_url(address: &str) -> bool {
     address.starts_with("https://") || address.starts_with("http://")
 }
 
-/// Returns true if an address is a name relative to the page: it leads to the page's own host however it is decoded.
+/// Returns true if an address is a name relative to the page, and leads to the page's own host under any
+/// decoding.
 pub(super) fn is_file_name(address: &str) -> bool {
     let is_first =
         |first: char| first.is_alphanumeric() || matches!(first, '.' | '_' | '-' | '~' | '%' | '#');
@@ -53,7 +55,7 @@ pub(super) fn is_file_name(address: &str) -> bool {
         && !["//", "%2f", "%5c", "%3a"].iter().any(|part| lower.contains(part))
 }
 
-/// Reads the address behind `](`; `None` for one whose end is not plain.
+/// Reads the address after `](`; `None` for an address with an unclear end.
 pub(super) fn read_image_address(target: &str, end: WindowEnd) -> Result<Option<&str>, Incomplete> {
     let mut depth = 0_u32;
     for (at, next) in target.char_indices() {
@@ -78,14 +80,14 @@ pub(super) fn read_image_address(target: &str, end: WindowEnd) -> Result<Option<
     if end == WindowEnd::Open { Err(Incomplete) } else { Ok(None) }
 }
 
-/// Reads the address of a definition behind `]:`; `None` for one without an end.
+/// Reads the address of a definition after `]:`; `None` for an address without an end.
 pub(super) fn read_definition_address(
     target: &str,
     end: WindowEnd,
 ) -> Result<Option<&str>, Incomplete> {
     // The sign of a quotation may stand before an address on the next line.
     let target = target.trim_start_matches(|next: char| next.is_whitespace() || next == '>');
-    // No address has brackets here, so that no part of a text is looked at twice.
+    // Brackets are not allowed in addresses here, so that no part of a text is read twice.
     let len = match (target.find(|next: char| next.is_whitespace() || "[]".contains(next)), end) {
         (Some(len), _) if target.get(len..).is_some_and(|rest| rest.starts_with(['[', ']'])) => {
             return Ok(None);

@@ -1,27 +1,27 @@
-//! The block that a text is in: code that every renderer takes for code, and what else decides how its signs are read.
+//! The block at a position of a text: code recognized by every renderer, and other context for reading signs.
 
 use super::window::Incomplete;
 
-/// Spaces before a fence that can stand in the middle of a paragraph.
+/// Maximum spaces before a fence within a paragraph.
 const MAX_FENCE_INDENT: usize = 3;
 
 /// Bytes of the first line of a fence, and of code within a line.
 const MAX_CODE_LINE: usize = 400;
 
-/// Elements whose content is not read as Markdown up to their end, whatever lines are blank.
+/// Elements with raw content up to the end tag, across blank lines.
 const RAW_NAMES: [&str; 4] = ["pre", "script", "style", "textarea"];
 
-/// Where in its blocks a text is.
+/// The block state of a text.
 pub(super) struct Block {
-    /// The code between fences that the text is in.
+    /// The fence of the current code.
     fence: Option<Fence>,
     /// True if no renderer can take other lines for fences than this.
     is_trusted: bool,
     /// True if no sign so far lets a backtick of the paragraph mean anything but code.
     trusts_spans: bool,
-    /// True if the paragraph has elements in which anything is a tag.
+    /// True if the paragraph has elements, so that any tag-like text may be a tag.
     has_element: bool,
-    /// True if that is so up to the end of the text.
+    /// True if the same holds up to the end of the text.
     is_raw: bool,
     /// True if the last character was a carriage return.
     ends_in_return: bool,
@@ -29,24 +29,24 @@ pub(super) struct Block {
     was_blank: bool,
 }
 
-/// The line that a text is in.
+/// The current line of a text.
 struct Line {
-    /// True if nothing of it was read.
+    /// True if no character of the line was read.
     is_new: bool,
-    /// True if it has white space alone.
+    /// True if the line has only white space so far.
     is_blank: bool,
-    /// True if it has nothing but white space and signs of lists and quotations.
+    /// True if the line has only white space and signs of lists and quotations so far.
     is_prefix: bool,
-    /// True if its first bracket stood behind such a prefix.
+    /// True if the line's first bracket follows only such a prefix.
     begins_bracket: Option<bool>,
     has_backslash: bool,
-    /// True if its last word may be a URL, to which a backtick would belong.
+    /// True if the last word may be a URL, with a following backtick as a part.
     may_be_url: bool,
-    /// The newest character, and how often it stands there.
+    /// The newest character, and the length of its run.
     run: (char, usize),
 }
 
-/// The beginning of code: the spaces before it, and its backticks.
+/// The start of fenced code: the spaces before, and the backticks.
 #[derive(Clone, Copy)]
 struct Fence {
     indent: usize,
@@ -83,24 +83,24 @@ impl Default for Line {
 }
 
 impl Block {
-    /// The beginning of a text in which nothing is taken for code.
+    /// Creates the start of a text without recognized code.
     pub(super) fn without_code() -> Self {
         Self { is_trusted: false, trusts_spans: false, ..Self::default() }
     }
 
-    /// The middle of a text whose beginning is not known.
+    /// Creates the state for the middle of a text with an unknown start.
     pub(super) fn unknown() -> Self {
         let line = Line { is_new: false, is_blank: false, ..Line::default() };
         Self { is_raw: true, was_blank: false, line, ..Self::without_code() }
     }
 
-    /// Returns true if whatever looks like a tag may be one.
+    /// Returns true if any tag-like text may be a tag.
     pub(super) fn is_strict(&self) -> bool {
         self.has_element || self.is_raw || self.ends_in_return
     }
 
-    /// Returns true if nothing but white space and signs of lists and quotations stands before, so that an element
-    /// may begin a block of HTML.
+    /// Returns true if only white space and signs of lists and quotations precede, so that an element may
+    /// start an HTML block.
     pub(super) fn begins_line(&self) -> bool {
         self.line.is_prefix
     }
@@ -110,7 +110,7 @@ impl Block {
         self.line.begins_bracket != Some(false) || self.line.has_backslash || self.is_strict()
     }
 
-    /// Notes a tag whose `<` is kept.
+    /// Records a tag with a kept `<`.
     pub(super) fn enter_element(&mut self, name: Option<&str>, is_harmless: bool) {
         let is_raw =
             name.is_some_and(|name| RAW_NAMES.iter().any(|raw| name.eq_ignore_ascii_case(raw)));
@@ -127,7 +127,7 @@ impl Block {
             if let Some(len) = self.read_fenced(fence, rest, is_end)? {
                 return Ok(Some(len));
             }
-            // A line that stands before the fence may have ended it.
+            // A line before the fence may have ended the code.
             self.fence = None;
             self.is_trusted = false;
         }
@@ -163,7 +163,8 @@ impl Block {
         Ok(is_fence.then_some((fence, rest.len() - behind.len())))
     }
 
-    /// The next bytes of code between fences; none where a line may have ended it in another way than by its fence.
+    /// Returns the length of the next fenced code; `None` if a line may have ended the code without the
+    /// fence.
     fn read_fenced(
         &mut self,
         fence: Fence,
@@ -209,7 +210,7 @@ impl Block {
         Ok(Some(line_len))
     }
 
-    /// Code within a line, if it cannot be anything else; notes backticks that can.
+    /// Returns the length of inline code, if unambiguous; records ambiguous backticks.
     fn read_span(&mut self, rest: &str, is_end: bool) -> Result<Option<usize>, Incomplete> {
         let ticks = count_ticks(rest);
         if ticks == rest.len() && !is_end && ticks <= MAX_CODE_LINE {
@@ -242,7 +243,7 @@ impl Block {
         if is_end || inside.len() > MAX_CODE_LINE { Ok(None) } else { Err(Incomplete) }
     }
 
-    /// Notes text that is no code; says whether it ended a paragraph.
+    /// Records text outside code. Returns true if the text ended a paragraph.
     pub(super) fn observe(&mut self, text: &str, is_kept: bool) -> bool {
         text.chars().fold(false, |ended, next| ended | self.observe_character(next, is_kept))
     }
@@ -284,7 +285,7 @@ impl Block {
             _ => {}
         }
         let (last, count) = line.run;
-        // Fences that are not taken for such, and formulas, which may hold fences.
+        // Unrecognized fences, and formulas, which may contain fences.
         self.is_trusted &=
             !((matches!(last, '`' | '~') && count >= 3) || (last == '$' && count >= 2));
         line.is_new = false;
@@ -296,7 +297,7 @@ impl Block {
     }
 }
 
-/// The beginning of a line: its spaces, and the backticks behind them.
+/// The start of a line: its spaces, and the backticks after the spaces.
 struct LineStart<'a> {
     indent: usize,
     ticks: usize,
@@ -313,8 +314,7 @@ impl<'a> LineStart<'a> {
         Self { indent, ticks, len: indent + ticks, rest: behind.get(ticks..).unwrap_or_default() }
     }
 
-    /// Returns true if a line that begins so may be the end of code, or go on as one; also where only some renderers
-    /// see it.
+    /// Returns true if a line with this start may be, or may become, the end of the code in any renderer.
     fn may_end(&self, fence: Fence) -> bool {
         let is_closing = |next: char| next.is_whitespace() || matches!(next, '`' | '~');
         let may_close = self.ticks == 0 || self.ticks >= fence.ticks;
@@ -322,7 +322,7 @@ impl<'a> LineStart<'a> {
     }
 }
 
-/// Returns true if a line of such characters alone is blank; others, such as a form feed, are text.
+/// Returns true for characters that make a blank line; others, such as a form feed, are text.
 fn is_space(next: char) -> bool {
     matches!(next, ' ' | '\t' | '\r' | '\n')
 }

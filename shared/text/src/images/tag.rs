@@ -1,8 +1,8 @@
-//! Elements of HTML in Markdown: those that load nothing, and the images among the others.
+//! HTML elements in Markdown: harmless elements, and images within the others.
 
 use super::address::{KnownAddresses, is_file_name, is_url};
 
-/// Elements whose content is no markup, or which load or change something by themselves.
+/// Elements with content other than markup, or with an effect of their own, such as loading.
 const HARMFUL_NAMES: [&str; 16] = [
     "base",
     "embed",
@@ -32,16 +32,16 @@ pub(super) struct Tag<'a> {
     pub(super) len: usize,
 }
 
-/// The reason why a text that begins with `<` and a letter is no tag.
+/// The reason for rejecting a text that starts with `<` and a letter as a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TagError {
-    /// It has no end yet.
+    /// The tag has no end yet.
     Unfinished,
-    /// Its paragraph, or the value of an attribute, ends before it does.
+    /// The paragraph, or an attribute's value, ends within the tag.
     Broken,
-    /// It has a name that no tag of Markdown has.
+    /// The name is not a valid name of a Markdown tag.
     Name,
-    /// It has an attribute that no tag of Markdown has, except where it begins a block.
+    /// An attribute is not valid in a Markdown tag, except at the start of a block.
     Attribute,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Tag<'a> {
     }
 }
 
-/// The rest of a text that is read.
+/// The rest of a text to read.
 struct Reader<'a> {
     rest: &'a str,
 }
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns true if a line without anything but white space is in a text, which ends a paragraph.
+/// Returns true if the text contains a blank line, the end of a paragraph.
 fn has_blank_line(text: &str) -> bool {
     let mut lines = text.split('\n').skip(1).peekable();
     while let Some(line) = lines.next() {
@@ -152,7 +152,7 @@ fn has_blank_line(text: &str) -> bool {
     false
 }
 
-/// Returns true if a renderer that passes an element on has the browser load nothing unknown.
+/// Returns true if the element makes a browser load no unknown address, even if rendered unchanged.
 pub(super) fn is_harmless(tag: &Tag<'_>, known: &mut KnownAddresses<'_>) -> bool {
     let name = tag.name.to_ascii_lowercase();
     !HARMFUL_NAMES.contains(&name.as_str())
@@ -166,7 +166,7 @@ pub(super) fn is_harmless(tag: &Tag<'_>, known: &mut KnownAddresses<'_>) -> bool
         })
 }
 
-/// Returns true if a value is no address of another host, however it is read.
+/// Returns true if a value is not an address of another host, under any reading.
 fn is_plain_value(value: &str, is_style: bool) -> bool {
     let is_plain = |next: char| {
         next.is_alphanumeric() || " \t\n-_.%#,;!?+~*'".contains(next) || (is_style && next == ':')
@@ -174,13 +174,13 @@ fn is_plain_value(value: &str, is_style: bool) -> bool {
     value.chars().all(is_plain)
 }
 
-/// Returns true if a link leads to a page, which is opened when somebody follows it.
+/// Returns true if a link leads to a page, opened only on a click.
 fn is_link_address(value: &str) -> bool {
     let is_plain = |next: char| next.is_ascii_graphic() && !"\"'`<>\\".contains(next);
     (is_url(value) || is_file_name(value)) && value.chars().all(is_plain)
 }
 
-/// The rest of a link in the place of an image, behind its first bracket: `a chart](https://…)`.
+/// Returns the rest of a link in place of an image, after the first bracket: `a chart](https://…)`.
 pub(super) fn find_image_link(tag: &Tag<'_>) -> Option<String> {
     let is_image = ["img", "image"].iter().any(|name| tag.name.eq_ignore_ascii_case(name));
     let address = tag.attribute("src").filter(|_| is_image)?;

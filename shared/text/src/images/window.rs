@@ -1,14 +1,14 @@
-//! The part of a text that is looked at.
+//! The window of a text read at once.
 
 use crate::urls::TextEnd;
 
-/// Bytes that are looked at from the sign of an image on; what does not end within them is taken for unknown.
+/// Maximum bytes read from the sign of an image; an image without an end in the window counts as unknown.
 const MAX_WINDOW: usize = 4 * 1024;
 
-/// The beginning of a text could be read in another way once more of it has come.
+/// The start of the text may read differently after more text.
 pub(super) struct Incomplete;
 
-/// The end of the part of a text that is looked at.
+/// The end of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WindowEnd {
     /// More of the text may come.
@@ -19,7 +19,7 @@ pub(super) enum WindowEnd {
     Cut,
 }
 
-/// The part of a text that is looked at.
+/// Returns the window at the start of a text.
 pub(super) fn window_of(rest: &str, end: Option<TextEnd>) -> (&str, WindowEnd) {
     let window = rest.get(..rest.floor_char_boundary(MAX_WINDOW)).unwrap_or(rest);
     let window_end = match end {

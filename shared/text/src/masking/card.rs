@@ -1,15 +1,15 @@
-//! Numbers of bank cards, as they stand in texts.
+//! Numbers of bank cards within texts.
 
 use super::digits::{DigitGroups, can_end_at};
 
 /// The fewest digits of a card.
 const MIN_DIGITS: usize = 13;
 
-/// The fewest digits of a part of a number that is written in parts.
+/// Minimum digits of a group in a number with separators.
 const MIN_GROUP: usize = 3;
 
-/// What the numbers of each network begin with (the first four digits), and how many digits they
-/// have. Others are no cards: times and order numbers have a check digit that fits as often as any.
+/// The prefixes of each network's numbers (the first four digits), with the numbers of digits. Other numbers
+/// are ignored: the check digit of times and order numbers is often valid by chance.
 const NETWORKS: [(u32, u32, usize, usize); 10] = [
     // Mir, Mastercard.
     (2200, 2204, 16, 19),
@@ -27,7 +27,7 @@ const NETWORKS: [(u32, u32, usize, usize); 10] = [
     (9558, 9558, 16, 19),
 ];
 
-/// The end of the longest card number that begins here.
+/// Returns the end of the longest card number at this position.
 pub(super) fn card_end(text: &str, at: usize, to: usize) -> Option<usize> {
     let groups = DigitGroups::parse_at(text, at, to);
     let is_whole = groups.groups.len() == 1;
@@ -54,7 +54,7 @@ fn is_card(number: &[u8]) -> bool {
     number.len() >= MIN_DIGITS && is_given_out && is_luhn_valid(number)
 }
 
-/// Whether the last digit is the check digit of the others (Luhn; ISO/IEC 7812-1, annex B).
+/// Returns true if the last digit is the check digit of the others (Luhn; ISO/IEC 7812-1, annex B).
 fn is_luhn_valid(number: &[u8]) -> bool {
     let sum: u32 = number
         .iter()

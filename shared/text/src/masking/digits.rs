@@ -1,21 +1,20 @@
-//! Digits in a text, and groups of them.
+//! Digits in a text, and groups of digits.
 
 use super::byte_at;
 
-/// The most digits of any number that is looked for.
+/// Maximum digits of any masked number.
 pub(super) const MAX_DIGITS: usize = 19;
 
-/// Groups of digits with one separator between each two.
+/// Groups of digits with the same separator between all groups.
 #[derive(Debug, Default)]
 pub(super) struct DigitGroups {
     pub(super) digits: Vec<u8>,
-    /// Digits of each group, and where it ends.
+    /// Number of digits and end of each group.
     pub(super) groups: Vec<(usize, usize)>,
 }
 
 impl DigitGroups {
-    /// The groups that begin at `at`, as long as the separator stays the same: so many as have, all
-    /// together, no more digits than any number.
+    /// Reads the groups at `at` with a constant separator, up to the maximum digits of any number in total.
     pub(super) fn parse_at(text: &str, at: usize, to: usize) -> Self {
         let (mut groups, mut start, mut separator) = (Self::default(), at, None);
         loop {
@@ -34,18 +33,18 @@ impl DigitGroups {
         }
     }
 
-    /// How many digits each group has.
+    /// Returns the number of digits of each group.
     pub(super) fn lengths(&self) -> Vec<usize> {
         self.groups.iter().map(|(length, _)| *length).collect()
     }
 }
 
-/// Whether a digit stands there.
+/// Returns true if the byte at an offset is a digit.
 pub(super) fn is_digit(text: &str, at: usize) -> bool {
     byte_at(text, at).is_some_and(|byte| byte.is_ascii_digit())
 }
 
-/// Where a run of digits ends.
+/// Returns the end of a run of digits.
 pub(super) fn digits_end(text: &str, from: usize, to: usize) -> usize {
     let mut at = from;
     while at < to && is_digit(text, at) {
@@ -54,7 +53,7 @@ pub(super) fn digits_end(text: &str, from: usize, to: usize) -> usize {
     at
 }
 
-/// Whether a number may end here: no word and no number goes on.
+/// Returns true if a number may end here: neither a word nor a number continues.
 pub(super) fn can_end_at(text: &str, at: usize) -> bool {
     match byte_at(text, at) {
         Some(b'-') => {

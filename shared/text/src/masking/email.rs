@@ -1,10 +1,10 @@
-//! E-mail addresses, as they stand in texts.
+//! E-mail addresses within texts.
 
 use std::ops::Range;
 
 use super::{byte_at, byte_before};
 
-/// What stands before the `@` of a Git remote, which is an address of a server.
+/// The user of a Git remote before the `@`, part of a server's address.
 const GIT: &str = "git";
 
 /// The fewest letters of a top-level domain.
@@ -36,7 +36,7 @@ fn is_local(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'%' | b'+' | b'-')
 }
 
-/// The end of the longest domain that begins here.
+/// Returns the end of the longest domain at this position.
 fn domain_end(text: &str, start: usize, to: usize) -> Option<usize> {
     let (mut at, mut end) = (start, None);
     let mut labels = 0;

@@ -1,11 +1,11 @@
-//! Runs of digits, and whether what stands around them lets them be a number of their own.
+//! Runs of digits, and checks that the context allows a separate number.
 
 use std::ops::Range;
 
 use super::digits::{MAX_DIGITS, can_end_at, digits_end, is_digit};
 use super::{byte_at, byte_before, card, phone};
 
-/// Marks before a number that is an amount or an order's.
+/// Marks before an amount or an order number.
 const NOT_BEFORE: [char; 6] = ['$', '¥', '￥', '€', '£', '#'];
 
 /// Finds the numbers in a part of a text.
@@ -30,8 +30,8 @@ pub(super) fn find_numbers(text: &str, within: Range<usize>, found: &mut Vec<Ran
     }
 }
 
-/// Whether a number may begin here: not in the middle of a word, a fraction, an amount or a longer
-/// number. What was masked before counts as it did then.
+/// Returns true if a number may start here: not within a word, a fraction, an amount or a longer number.
+/// Masked text before counts in its original form.
 fn can_begin_at(text: &str, at: usize) -> bool {
     let joins = byte_before(text, at, 2);
     let was_digit = |byte: u8| byte.is_ascii_digit() || byte == b'*';
@@ -46,8 +46,8 @@ fn can_begin_at(text: &str, at: usize) -> bool {
     }
 }
 
-/// A resident ID of China: six digits of a place, the day of birth, three digits, and a check
-/// character that makes the weighted sum 1 modulo 11.
+/// Returns the end of a resident ID of China: six digits of a place, the birthday, three digits, and a check
+/// character with a weighted sum of 1 modulo 11.
 fn resident_id_end(text: &str, at: usize, to: usize) -> Option<usize> {
     const WEIGHTS: [u32; 17] = [7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2];
     let run_end = digits_end(text, at, to.min(at + MAX_DIGITS));
@@ -70,7 +70,7 @@ fn resident_id_end(text: &str, at: usize, to: usize) -> Option<usize> {
     (is_day && is_born && fits && can_end_at(text, end)).then_some(end)
 }
 
-/// A social security number of the USA, which never has zeros alone in a part.
+/// Returns the end of a social security number of the USA; no part consists of zeros alone.
 fn social_security_end(text: &str, at: usize, to: usize) -> Option<usize> {
     let number = text.get(at..at + 11).filter(|_| at + 11 <= to)?;
     let [area, group, serial] =

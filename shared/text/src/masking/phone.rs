@@ -1,18 +1,18 @@
-//! Phone numbers, as people write them in texts.
+//! Phone numbers in texts of users.
 
 use super::digits::{DigitGroups, can_end_at, digits_end, is_digit};
 use super::{byte_at, byte_before};
 
-/// The fewest digits of a number in the international form, its country's included.
+/// Minimum digits of a number in the international form, country code included.
 const MIN_DIGITS: usize = 8;
 
 /// The most digits (ITU-T E.164).
 const MAX_DIGITS: usize = 15;
 
-/// What may stand between two groups of digits, the longer first.
+/// Separators between two groups of digits, longer first.
 const BETWEEN: [&str; 9] = [" (", "-(", ") ", ")-", " ", "-", ".", "(", ")"];
 
-/// Groups of a mobile number of mainland China, with its prefix or without.
+/// Groups of a mobile number of mainland China, with or without the prefix.
 const MOBILE: [&[usize]; 10] = [
     &[11],
     &[3, 4, 4],
@@ -26,7 +26,7 @@ const MOBILE: [&[usize]; 10] = [
     &[15],
 ];
 
-/// The end of a number in the international form, if its `+` stands before `at`.
+/// Returns the end of a number in the international form, if a `+` precedes `at`.
 pub(super) fn international_end(text: &str, at: usize, to: usize) -> Option<usize> {
     if byte_before(text, at, 1) != Some(b'+') || byte_at(text, at) == Some(b'0') {
         return None;
@@ -56,7 +56,7 @@ pub(super) fn international_end(text: &str, at: usize, to: usize) -> Option<usiz
     }
 }
 
-/// What follows a number of a country whose numbers have a known length is another number.
+/// Returns the maximum digits of a number by country; digits after a known length are another number.
 fn most_digits(number: &str) -> usize {
     match number.as_bytes() {
         [b'1', ..] => 11,

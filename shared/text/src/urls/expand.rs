@@ -1,39 +1,37 @@
-//! From placeholders back to URLs, in texts that come whole or in pieces.
+//! Expansion of placeholders into URLs, in whole texts or in pieces.
 
 use super::Urls;
 use super::scan::{MAX_RUN, find_cut_scheme, find_run_end, find_url_start, trim_closing_marks};
 
-/// Bytes by which one text, or the arguments of one call, may grow. What a model repeats beyond that
-/// stays a placeholder.
+/// Maximum growth in bytes of one text, or of one call's arguments. Placeholders beyond stay unexpanded.
 pub const MAX_GROWTH: usize = 1024 * 1024;
 
-/// How a text ends.
+/// The end of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextEnd {
-    /// Where its writer was done.
+    /// The text is complete.
     Whole,
-    /// In the middle: what stands at its very end may be half of something.
+    /// The text was cut: its last word may be incomplete.
     Cut,
 }
 
-/// Puts URLs in the place of their placeholders. What comes of a text does not depend on the pieces
-/// that it came in. A placeholder that was never given out stays as it is, and so does one that is
-/// part of something longer.
+/// An expander of placeholders into URLs. The result does not depend on the division of the text into pieces.
+/// Unknown placeholders, and placeholders within longer words, stay unchanged.
 #[derive(Debug, Clone)]
 pub struct UrlExpander {
     urls: Urls,
-    /// The end of the text so far, where it may be the beginning of a placeholder.
+    /// The end of the text so far that may start a placeholder.
     held: String,
-    /// The byte before that.
+    /// The byte before `held`.
     last_byte: Option<u8>,
-    /// The brackets that are open in it, in the middle of a URL that is no placeholder.
+    /// The number of open brackets, within a URL that is not a placeholder.
     open_brackets: Option<u32>,
-    /// Bytes by which the text may still grow.
+    /// Remaining growth of the text, in bytes.
     growth_left: usize,
 }
 
 impl UrlExpander {
-    /// An expander for one text, piece by piece.
+    /// Creates an expander for one text in pieces.
     #[must_use]
     pub fn new(urls: Urls) -> Self {
         Self {
@@ -45,7 +43,7 @@ impl UrlExpander {
         }
     }
 
-    /// Takes the next piece, and returns what is certain by now.
+    /// Takes the next piece, and returns the text certain by now.
     pub fn push(&mut self, piece: &str) -> String {
         if self.urls.is_empty() {
             return piece.to_owned();
@@ -55,7 +53,7 @@ impl UrlExpander {
         self.expand_piece(&text, None)
     }
 
-    /// Returns what was held back. The next piece begins another text, with what room is left.
+    /// Returns the held text. The next piece starts a new text, with the remaining growth.
     pub fn finish(&mut self, end: TextEnd) -> String {
         let text = std::mem::take(&mut self.held);
         let shown = self.expand_piece(&text, Some(end));
@@ -63,13 +61,13 @@ impl UrlExpander {
         shown
     }
 
-    /// The whole of a text with its URLs expanded.
+    /// Returns a whole text with its URLs expanded.
     pub(super) fn expand_text(&mut self, text: &str, end: TextEnd) -> String {
         let shown = self.push(text);
         shown + &self.finish(end)
     }
 
-    /// `end` says how the text ends, if this is the end of it.
+    /// Expands a piece; `end` is the text's end for the last piece.
     fn expand_piece(&mut self, text: &str, end: Option<TextEnd>) -> String {
         let mut shown = String::with_capacity(text.len());
         let mut at = self.skip_long_url(text, 0, &mut shown);
@@ -108,7 +106,7 @@ impl UrlExpander {
         shown
     }
 
-    /// Shows the rest of a URL that is no placeholder, and says where it ends.
+    /// Copies the rest of a URL that is not a placeholder, and returns its end.
     fn skip_long_url(&mut self, text: &str, at: usize, shown: &mut String) -> usize {
         let Some(mut open) = self.open_brackets else { return at };
         let rest = text.get(at..).unwrap_or_default();
@@ -119,7 +117,7 @@ impl UrlExpander {
         at + length
     }
 
-    /// Holds back what comes from `start` on.
+    /// Holds back the text from `start` on.
     fn hold_from(&mut self, text: &str, start: usize) {
         let (done, held) = text.split_at_checked(start).unwrap_or((text, ""));
         self.last_byte = done.bytes().next_back().or(self.last_byte);

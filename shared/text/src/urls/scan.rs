@@ -1,27 +1,27 @@
-//! Where a URL in a text begins and ends.
+//! The start and the end of URLs in a text.
 //!
-//! What stands around a URL in prose, Markdown, CSV and JSON ends it. A placeholder ends at the same
-//! place as the URL it stands for, so each can be put in the other's place.
+//! Surrounding characters of prose, Markdown, CSV and JSON end a URL. A placeholder and its URL end at the
+//! same place, so each can replace the other.
 
-/// What a URL that is looked at begins with.
+/// The schemes of recognized URLs.
 const SCHEMES: [&str; 2] = ["https://", "http://"];
 
-/// What every placeholder begins with.
+/// The prefix of every placeholder.
 pub(super) const PLACEHOLDER_PREFIX: &str = "https://";
 
 /// Digits of a placeholder.
 const MAX_DIGITS: usize = 7;
 
-/// Punctuation that belongs to the sentence and not to the URL before it.
+/// Punctuation of the sentence after a URL.
 const CLOSING: [char; 6] = ['.', ':', ';', '!', '?', '*'];
 
-/// So much of it at most: the URL before it is looked for no further back.
+/// Maximum characters of closing punctuation after a URL.
 const MAX_CLOSING: usize = 8;
 
-/// Bytes of a run that may still turn out to be a placeholder.
+/// Maximum bytes of a run that may still be a placeholder.
 pub(super) const MAX_RUN: usize = PLACEHOLDER_PREFIX.len() + MAX_DIGITS + MAX_CLOSING;
 
-/// Where the next URL begins, from `from` on. `before` is the byte before the text, if there is one.
+/// Returns the start of the next URL from `from` on. `before` is the byte before the text, if any.
 pub(super) fn find_url_start(text: &str, from: usize, before: Option<u8>) -> Option<usize> {
     let mut at = from;
     loop {
@@ -37,7 +37,7 @@ pub(super) fn find_url_start(text: &str, from: usize, before: Option<u8>) -> Opt
     }
 }
 
-/// Where the end of a text may be the beginning of a URL.
+/// Returns the start of a partial scheme at the end of a text.
 pub(super) fn find_cut_scheme(text: &str, from: usize, before: Option<u8>) -> Option<usize> {
     let tail = text.get(from..)?;
     let longest = tail.len().min(PLACEHOLDER_PREFIX.len() - 1);
@@ -57,15 +57,15 @@ fn is_word_start(text: &str, at: usize, before: Option<u8>) -> bool {
     !before.is_some_and(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// The end of a URL and the punctuation after it; `None` if the text may go on with more of it.
-/// `open` counts the brackets that were opened in it.
+/// Returns the end of a URL with the punctuation after; `None` if the URL may continue. `open` counts the
+/// open brackets within the URL.
 pub(super) fn find_run_end(text: &str, open: &mut u32) -> Option<usize> {
     text.bytes().position(|byte| match byte {
         b'(' => {
             *open += 1;
             false
         }
-        // One that closes more than the URL opened belongs to what is around it.
+        // A closing bracket without an opening bracket in the URL belongs to the text around.
         b')' if *open == 0 => true,
         b')' => {
             *open -= 1;
@@ -77,7 +77,7 @@ pub(super) fn find_run_end(text: &str, open: &mut u32) -> Option<usize> {
     })
 }
 
-/// The URL in a run, without the punctuation of the sentence around it.
+/// Returns the URL of a run, without the sentence's punctuation.
 pub(super) fn trim_closing_marks(run: &str) -> &str {
     let mut url = run;
     for _ in 0..MAX_CLOSING {
@@ -89,7 +89,7 @@ pub(super) fn trim_closing_marks(run: &str) -> &str {
     url
 }
 
-/// The URLs of a text, with where they begin.
+/// Returns the URLs of a text, with their positions.
 pub fn find_urls(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut from = 0;
     std::iter::from_fn(move || {

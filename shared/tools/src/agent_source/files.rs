@@ -1,4 +1,4 @@
-//! The files of agents as a folder has them, and how they are read and checked.
+//! Agent files in a folder, with reading and checks.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use djinn_agents::{AgentFile, FileProblem, ReadAgent, check_agents, read_agent, 
 use djinn_core::language::Language;
 use djinn_runtime::port::text_folder::FolderText;
 
-/// A file of agents that was found.
+/// An agent file in a folder.
 #[derive(Debug, Clone)]
 pub(super) struct FoundFile {
-    /// What problems name it by: its folder as the setting names it, and its name there.
+    /// The path shown in problems: the folder from the setting, and the file's name.
     path: String,
     /// The text, or why there is none.
     text: Result<Arc<str>, String>,
-    /// The language of its words; none for both.
+    /// The language of the file's text; `None` for both.
     language: Option<Language>,
 }
 
@@ -50,8 +50,8 @@ impl FoundFile {
     }
 }
 
-/// The agents of these files in one language, if all are in good order. Unless the files are `whole`, what
-/// they name may be a tool or an agent that is not known here.
+/// Returns the agents of these files in one language, if all are valid. Unless `whole`, unknown names count
+/// as tools or agents defined elsewhere.
 pub(super) fn check_files<'a>(
     files: &'a [FoundFile],
     language: Language,
@@ -77,7 +77,7 @@ pub(super) fn check_files<'a>(
     }
 }
 
-/// The names of tools and agents that these agents' files have, and that are none of theirs.
+/// Returns the tools and agents named in these agents' files but not defined there.
 fn named_elsewhere(agents: &[ReadAgent]) -> impl Iterator<Item = String> {
     let own: BTreeSet<&str> = agents.iter().map(|agent| agent.spec.name.as_str()).collect();
     let named = agents.iter().flat_map(|agent| {
@@ -87,7 +87,7 @@ fn named_elsewhere(agents: &[ReadAgent]) -> impl Iterator<Item = String> {
     named.filter(move |name| !own.contains(name.as_str())).cloned()
 }
 
-/// A deployment's agents, and ours that it has none of the same name of.
+/// Returns a deployment's agents, and our own agents without a replacement.
 pub(super) fn with_shipped(
     mut agents: Vec<ReadAgent>,
     language: Language,

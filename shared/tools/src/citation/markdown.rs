@@ -1,15 +1,15 @@
 //! As much of Markdown as tells a citation from code and from a link.
 
-/// Where a link leads.
+/// The target of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Destination {
     /// An address somewhere else.
     Address,
-    /// Markdown takes it for an address, and people for a word.
+    /// An address in Markdown, but a word to a reader.
     Word,
 }
 
-/// A text in parts: prose, and blocks of code with their fences, of which `true` is said.
+/// Splits a text into prose and code blocks with fences; `true` marks code.
 pub(super) fn split_code(text: &str) -> Vec<(bool, &str)> {
     let (mut parts, mut part, mut at) = (Vec::new(), 0, 0);
     let mut open: Option<&str> = None;
@@ -35,7 +35,7 @@ pub(super) fn split_code(text: &str) -> Vec<(bool, &str)> {
     parts
 }
 
-/// The marks that begin a block of code. Three and more in a line with code of its own are none.
+/// Returns the opening fence of a code block. Three or more marks in a line with inline code are not a fence.
 fn read_fence(line: &str) -> Option<&str> {
     let mark = line.chars().next().filter(|first| ['`', '~'].contains(first))?;
     let rest = line.trim_start_matches(mark);
@@ -48,7 +48,7 @@ fn closes_code(line: &str, fence: &str) -> bool {
     line.starts_with(fence) && read_fence(line) == Some(line)
 }
 
-/// A line without what makes it a part of lists and quotations.
+/// Returns a line without the markers of lists and quotations.
 fn skip_markers(line: &str) -> &str {
     let line = line.trim_start_matches(MARKERS);
     let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
@@ -56,15 +56,15 @@ fn skip_markers(line: &str) -> &str {
     numbered.map_or(line, |rest| rest.trim_start_matches(MARKERS))
 }
 
-/// What begins a line of a list or a quotation.
+/// Characters of list and quotation markers.
 const MARKERS: [char; 6] = [' ', '\t', '>', '-', '*', '+'];
 
-/// Whether what comes after this text is the first of its line, markers of lists and quotations aside.
+/// Returns true if the next character is the first of its line, markers of lists and quotations aside.
 pub(super) fn is_line_start(text: &str) -> bool {
     text.rsplit('\n').next().is_none_or(|line| skip_markers(line).is_empty())
 }
 
-/// The code within a line or a paragraph that begins a text, with its marks.
+/// Returns the inline code at the start of a text, with its marks.
 pub(super) fn read_code_span(text: &str) -> Option<&str> {
     let body = text.trim_start_matches('`');
     let marks = text.len() - body.len();
@@ -80,7 +80,7 @@ pub(super) fn read_code_span(text: &str) -> Option<&str> {
     None
 }
 
-/// Where `[1]:` has all `[1]` lead, from behind the colon, and what follows its line.
+/// Returns the target of a definition `[1]:` after the colon, and the text after its line.
 pub(super) fn read_definition(text: &str) -> Option<(Destination, &str)> {
     let begin = text.trim_start_matches([' ', '\t']);
     let begin = begin.strip_prefix("\r\n").or(begin.strip_prefix('\n')).unwrap_or(begin);
@@ -89,7 +89,7 @@ pub(super) fn read_definition(text: &str) -> Option<(Destination, &str)> {
     Some((destination, after))
 }
 
-/// Where a link leads, from behind its parenthesis, and what follows it.
+/// Returns the target of a link after the parenthesis, and the text after the link.
 pub(super) fn read_link(text: &str) -> Option<(Destination, &str)> {
     let paragraph = text.split("\n\n").next()?;
     let mut depth = 1;
@@ -105,7 +105,7 @@ pub(super) fn read_link(text: &str) -> Option<(Destination, &str)> {
     Some((read_destination(inner)?, after.strip_prefix(')')?))
 }
 
-/// Where this leads, if it is an address with nothing but a title behind it.
+/// Returns the target if the text is an address with only an optional title after.
 fn read_destination(text: &str) -> Option<Destination> {
     let text = text.trim();
     if text.is_empty() || text.starts_with('<') {
