@@ -125,8 +125,8 @@ impl Connection {
         sent
     }
 
-    /// Returns the frames for a part of the children's entries that end with the next record. Call in order,
-    /// and [`Self::render_record`] last. The frames have the cursor of the previous record.
+    /// Returns the frames for a part of the children's entries that end with the next record. The other
+    /// parts follow in order, and [`Self::render_record`] last. The frames have the cursor of the previous record.
     pub fn render_child_entries(&mut self, entries: &[Entry]) -> Vec<String> {
         let frames = self.child_frames(entries);
         // Whatever comes early from now on stands in a later part.
