@@ -54,6 +54,7 @@ NEEDED_HEADERS = {"authorization", "cache-control", "content-type", "last-event-
 # What bounds a user: the parameters with their variables.
 USER_BOUNDS = {
     "UserDayTokens": "DJINN_USER_DAY_TOKENS",
+    "UserDayUsd": "DJINN_USER_DAY_USD",
     "UserRunsAtOnce": "DJINN_USER_RUNS_AT_ONCE",
     "UserRunsPerMinute": "DJINN_USER_RUNS_PER_MINUTE",
     "UserStreams": "DJINN_USER_STREAMS",
@@ -183,8 +184,10 @@ def users_are_bounded_by_default(template):
     variables = value(properties(template, "Agent"), "Environment.Variables") or {}
     for name, variable in USER_BOUNDS.items():
         default = str(template["Parameters"][name].get("Default"))
-        if not re.fullmatch("[1-9][0-9]*", default):
-            yield f"parameter {name} is {json.dumps(default)}, so that nothing bounds a user"
+        # Only a limit in dollars may end so, and by default it must: most stacks begin with a model without a price.
+        end = " if priced" if name == "UserDayUsd" else ""
+        if not re.fullmatch(f"[1-9][0-9]*{end}", default):
+            yield f"parameter {name} is {json.dumps(default)}, which is not a limit{end}"
         yield from expect("Agent", variables, variable, {"Ref": name})
 
 

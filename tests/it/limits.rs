@@ -181,6 +181,43 @@ async fn a_day_has_its_money_too_and_what_is_stopped_costs_what_it_was() {
     gate.open();
 }
 
+/// A system whose users may spend half a cent a day, if the model has a price.
+async fn world_with_optional_limit(prices: &str) -> World {
+    let limit = "0.005 if priced";
+    let find = |name: &str| (name == "DJINN_USER_DAY_USD").then(|| limit.to_owned());
+    World::start_with(|options, _| {
+        options.settings.user = UserLimits::from_vars(&find).unwrap();
+        options.vars.push(("DJINN_USER_DAY_USD", limit.to_owned()));
+        options.vars.push(("DJINN_PRICES", prices.to_owned()));
+    })
+    .await
+}
+
+#[tokio::test]
+async fn limit_if_priced_counts_models_with_a_price_and_stops_no_other() {
+    let ask = |session: &str| Question::of(&format!("What is {session}?"), session);
+    let (unpriced, priced) =
+        tokio::join!(world_with_optional_limit("{}"), world_with_optional_limit(PRICES));
+    for world in [&unpriced, &priced] {
+        for session in ["s1", "s2"] {
+            world.model.on(ask(session).text).reply("That.").usage(INPUT, OUTPUT, 0);
+            assert_eq!(world.ending(&ask(session)).await["status"], "finished");
+        }
+    }
+    // 1 000 tokens at 2 dollars a million and 100 at 8, twice.
+    let spent = 2 * (2_000 + 800);
+    assert_eq!((used(&unpriced).await.micro_usd, used(&priced).await.micro_usd), (0, spent));
+    unpriced.model.on(ask("s3").text).reply("That.").usage(INPUT, OUTPUT, 0);
+    assert_eq!(unpriced.ending(&ask("s3")).await["status"], "finished");
+    let frames = priced.told(&ask("s3")).await;
+    let request = frames.iter().find(|frame| frame.event() == "human.requested").unwrap().json();
+    let interrupt = &request["requests"][0]["interrupt"];
+    assert_eq!(interrupt["code"], "budget_used_up");
+    assert!(interrupt["message"].as_str().unwrap().contains("$0.005"), "{interrupt}");
+    unpriced.model.assert_done();
+    priced.model.assert_done();
+}
+
 /// Tasks of a crowd, all at work at once.
 const CROWD: usize = 200;
 

@@ -13,7 +13,7 @@ pub mod table;
 pub use error::{InvalidSetting, UnknownSetting};
 pub use help::write_help;
 pub use names::{PREFIX, check_names};
-pub use setting::{Setting, SettingSource, SettingsTable, ValueKind};
+pub use setting::{MoneyLimit, Setting, SettingSource, SettingsTable, ValueKind};
 
 /// Looks an environment variable up.
 pub type VarLookup<'a> = &'a dyn Fn(&str) -> Option<String>;

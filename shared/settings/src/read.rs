@@ -2,10 +2,13 @@
 
 use crate::VarLookup;
 use crate::error::InvalidSetting;
-use crate::setting::{Setting, ValueKind};
+use crate::setting::{MoneyLimit, Setting, ValueKind};
 
 /// What stands in a sentence for a value that is not repeated.
 const UNREPEATED: &str = "another text";
+
+/// The end of a limit in US dollars that leaves out the models without a price.
+const IF_PRICED: &str = " if priced";
 
 impl Setting {
     /// The text of the variable; `None` if it is not set or blank, whatever the default.
@@ -57,6 +60,23 @@ impl Setting {
     pub fn find_micro_usd(&self, var: VarLookup<'_>) -> Result<Option<u64>, InvalidSetting> {
         let Some(text) = self.read_text(var) else { return Ok(None) };
         parse_micro_usd(text.trim()).map(Some).ok_or_else(|| self.refuse(&text))
+    }
+
+    /// A limit in US dollars (`10`, `10 if priced`), or the default; `None` if there is neither.
+    ///
+    /// # Errors
+    /// [`InvalidSetting`] for anything else.
+    pub fn find_money_limit(
+        &self,
+        var: VarLookup<'_>,
+    ) -> Result<Option<MoneyLimit>, InvalidSetting> {
+        let Some(text) = self.read_text(var) else { return Ok(None) };
+        let (amount, needs_prices) = match text.trim().strip_suffix(IF_PRICED) {
+            Some(amount) => (amount, false),
+            None => (text.trim(), true),
+        };
+        let limit = parse_micro_usd(amount).map(|micro_usd| MoneyLimit { micro_usd, needs_prices });
+        limit.map(Some).ok_or_else(|| self.refuse(&text))
     }
 
     /// Whether the variable, or else the default, is `1`.
@@ -139,6 +159,7 @@ mod tests {
 
     const LEVEL: Setting = Setting::number("LEVEL", 1, 9).with_default("4");
     const MONEY: Setting = Setting::money("MONEY");
+    const LIMIT: Setting = Setting::money_limit("LIMIT");
     const MASK: Setting = Setting::switch("MASK").with_default("1");
     const WORD: Setting = Setting::choice("WORD", &["en", "zh", "de"]).with_default("en");
     const KEY: Setting = Setting::form("KEY", "`env:NAME` or `secret:NAME`").mark_secret();
@@ -172,6 +193,44 @@ mod tests {
             let error = read(bad).unwrap_err().to_string();
             assert!(error.starts_with("MONEY must be an amount of US dollars"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_limit_in_dollars_may_leave_out_models_without_a_price() {
+        let read = |text: &'static str| LIMIT.find_money_limit(&move |_| Some(text.to_owned()));
+        for (text, micro_usd, needs_prices) in [
+            ("10", 10_000_000, true),
+            (" 0.25 ", 250_000, true),
+            ("10 if priced", 10_000_000, false),
+            (" 0.25 if priced ", 250_000, false),
+            ("1000000 if priced", 1_000_000_000_000, false),
+        ] {
+            assert_eq!(read(text), Ok(Some(MoneyLimit { micro_usd, needs_prices })), "{text}");
+        }
+        assert_eq!((read(""), read(" ")), (Ok(None), Ok(None)));
+        for bad in [
+            "10 if",
+            "if priced",
+            " if priced",
+            "-1 if priced",
+            "-1",
+            "0 if priced",
+            "1000000.01 if priced",
+            "10if priced",
+            "10  if priced",
+            "10 if  priced",
+            "10 If Priced",
+            "10 if priced if priced",
+            "10 if priced, else 5",
+            "$10 if priced",
+        ] {
+            let error = read(bad).unwrap_err().to_string();
+            let sentence = "LIMIT must be an amount of US dollars from 0.000001 to 1000000 with at most 6 decimals, \
+                            which may be followed by ` if priced`, got";
+            assert!(error.starts_with(sentence), "{error}");
+        }
+        let amount = MONEY.find_micro_usd(&|_| Some("10 if priced".to_owned()));
+        assert!(amount.is_err(), "{amount:?}");
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub enum ValueKind {
     },
     /// US dollars, kept as whole millionths.
     Money,
+    /// A [`MoneyLimit`].
+    MoneyLimit,
     /// Yes or no, as 1 or 0.
     Switch,
     /// One of these words.
@@ -56,6 +58,16 @@ pub enum ValueKind {
     Text,
     /// A text of a form that these words describe.
     Form(&'static str),
+}
+
+/// A limit in US dollars.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MoneyLimit {
+    /// Millionths of a US dollar.
+    pub micro_usd: u64,
+    /// If true, every configured model must have a price. If false, because the value ends in ` if priced`, models
+    /// without a price count as free.
+    pub needs_prices: bool,
 }
 
 /// What gives a variable to the functions of a deployment.
@@ -90,6 +102,10 @@ impl Setting {
 
     pub(crate) const fn money(name: &'static str) -> Self {
         Self::new(name, ValueKind::Money)
+    }
+
+    pub(crate) const fn money_limit(name: &'static str) -> Self {
+        Self::new(name, ValueKind::MoneyLimit)
     }
 
     pub(crate) const fn switch(name: &'static str) -> Self {
@@ -161,6 +177,9 @@ impl fmt::Display for ValueKind {
             Self::Money => f.write_str(
                 "an amount of US dollars from 0.000001 to 1000000 with at most 6 decimals",
             ),
+            Self::MoneyLimit => {
+                write!(f, "{}, which may be followed by ` if priced`", Self::Money)
+            }
             Self::Switch => f.write_str("1 or 0"),
             Self::Choice(words) => match words.split_last() {
                 Some((last, [])) => f.write_str(last),

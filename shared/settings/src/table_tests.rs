@@ -13,6 +13,7 @@ fn is_allowed(row: &Setting, value: &str) -> bool {
     match row.kind {
         ValueKind::Number { .. } => row.read_number::<u64>(&var).is_ok(),
         ValueKind::Money => row.find_micro_usd(&var).is_ok(),
+        ValueKind::MoneyLimit => row.find_money_limit(&var).is_ok(),
         ValueKind::Switch => row.read_switch(&var).is_ok(),
         ValueKind::Choice(_) => row.find_choice(&var).is_ok(),
         ValueKind::Text | ValueKind::Form(_) => !value.trim().is_empty(),

@@ -11,7 +11,9 @@ use djinn_runtime::port::text_folder::{FolderText, NameDepth, TextFolder, TextFo
 use djinn_runtime::port::tool::BoxFuture;
 use djinn_runtime::prompt::{OwnPrompts, Prompts};
 use djinn_settings::table::model::MODELS;
+use djinn_settings::table::runtime::{MAX_USD, USER_DAY_USD};
 use djinn_settings::table::tools::PROMPTS;
+use djinn_settings::{InvalidSetting, MoneyLimit, VarLookup};
 use djinn_tools::local_folder::LocalText;
 use djinn_tools::prompt_source::PromptSource;
 use tokio::sync::Mutex;
@@ -33,7 +35,7 @@ impl ConfigurationTexts {
     pub(crate) fn open(
         variables: &Variables,
         store: &AwsStore,
-        has_budget: bool,
+        limits: DollarLimits,
     ) -> Result<Self, WiringError> {
         let folders = open_folders(&PROMPTS, &**variables, store, NameDepth::Group)?;
         let prompts = match folders.is_empty() {
@@ -44,8 +46,11 @@ impl ConfigurationTexts {
             None => None,
             Some(path) => {
                 let folder = open_text(&path, store)?;
-                let text = ModelsText { folder, variables: Arc::clone(variables), has_budget };
+                let text = ModelsText { folder, variables: Arc::clone(variables), limits };
                 let settings = text.read_at_start().map_err(WiringError::ModelsText)?;
+                if let Some(settings) = &settings {
+                    limits.log_unpriced(settings);
+                }
                 Some((text, settings))
             }
         };
@@ -99,8 +104,7 @@ fn open_text(path: &str, store: &AwsStore) -> Result<Arc<dyn TextFolder>, Wiring
 struct ModelsText {
     folder: Arc<dyn TextFolder>,
     variables: Variables,
-    /// Whether there is money to be counted, so that each model needs a price.
-    has_budget: bool,
+    limits: DollarLimits,
 }
 
 impl ModelsText {
@@ -119,27 +123,66 @@ impl ModelsText {
         let text = found.text.map_err(|rule| format!("{path}:1: it {rule}"))?;
         let settings = djinn_model::Settings::from_text(&text, &*self.variables)
             .map_err(|fault| format!("{path}:{}: {}", fault.line, fault.rule))?;
-        check_prices(&settings, self.has_budget).map_err(|models| {
-            format!("{path}:1: there is a budget in US dollars, and no price of {models}")
+        self.limits.check_prices(&settings).map_err(|models| {
+            format!("{path}:1: a budget in US dollars is set, but there is no price for {models}")
         })?;
         Ok(settings)
     }
 }
 
-/// Says which models have no price: they cost nothing as far as we know, unless there is money to be counted.
-pub(crate) fn check_prices(models: &djinn_model::Settings, has_budget: bool) -> Result<(), String> {
-    let unpriced: Vec<&str> = models.unpriced_models().into_iter().collect();
-    match unpriced.join(", ") {
-        none if none.is_empty() => Ok(()),
-        names if has_budget => Err(names),
-        names => {
-            tracing::info!(
-                models = names,
-                "no price is known: their calls count as free, and their runs have no budget in money"
-            );
-            Ok(())
+/// The dollar limits of a deployment, by what they need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DollarLimits {
+    /// No limit.
+    None,
+    /// A limit of a user's day that counts models without a price as free.
+    IfPriced,
+    /// A limit that needs the price of every model.
+    NeedPrices,
+}
+
+impl DollarLimits {
+    /// # Errors
+    /// [`InvalidSetting`] names the variable.
+    pub(crate) fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
+        let run_micro_usd = MAX_USD.find_micro_usd(var)?;
+        Ok(match USER_DAY_USD.find_money_limit(var)? {
+            Some(MoneyLimit { needs_prices: true, .. }) => Self::NeedPrices,
+            Some(_) | None if run_micro_usd.is_some() => Self::NeedPrices,
+            Some(_) => Self::IfPriced,
+            None => Self::None,
+        })
+    }
+
+    /// # Errors
+    /// The models without a price, if each one needs a price.
+    pub(crate) fn check_prices(self, models: &djinn_model::Settings) -> Result<(), String> {
+        let unpriced = join_unpriced(models);
+        if self == Self::NeedPrices && !unpriced.is_empty() { Err(unpriced) } else { Ok(()) }
+    }
+
+    /// Logs the models without a price, as a warning if a limit does not count their calls.
+    pub(crate) fn log_unpriced(self, models: &djinn_model::Settings) {
+        let models = join_unpriced(models);
+        if models.is_empty() {
+            return;
+        }
+        match self {
+            Self::None | Self::NeedPrices => tracing::info!(
+                models,
+                "no price is known: calls count as free, and runs have no budget in US dollars"
+            ),
+            Self::IfPriced => tracing::warn!(
+                models,
+                "no price is known: calls count as free, and {} does not limit them; set DJINN_PRICES",
+                USER_DAY_USD.name
+            ),
         }
     }
+}
+
+fn join_unpriced(models: &djinn_model::Settings) -> String {
+    models.unpriced_models().into_iter().collect::<Vec<_>>().join(", ")
 }
 
 /// Reads prompts and models anew, at most every five seconds.
@@ -163,7 +206,14 @@ impl LiveConfiguration {
         let before = self.current();
         let mut problems = self.own.as_ref().map(PromptSource::list_problems).unwrap_or_default();
         let models = match settings {
-            Some(Ok(settings)) => before.model.with_settings(settings),
+            Some(Ok(settings)) => {
+                if let Some(text) = &self.text
+                    && settings.unpriced_models() != before.model.settings().unpriced_models()
+                {
+                    text.limits.log_unpriced(&settings);
+                }
+                before.model.with_settings(settings)
+            }
             Some(Err(problem)) => {
                 if !before.problems.contains(&problem) {
                     tracing::warn!(problem, "models stay as they last were");

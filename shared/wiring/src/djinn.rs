@@ -366,7 +366,7 @@ mod tests {
                 path("good.json"),
                 "1",
                 format!(
-                    "{}:1: there is a budget in US dollars, and no price of own",
+                    "{}:1: a budget in US dollars is set, but there is no price for own",
                     path("good.json")
                 ),
             ),
@@ -380,6 +380,68 @@ mod tests {
             let error = start(&prompts, &models, budget).unwrap_err();
             assert!(error.starts_with(&says), "{error}");
         }
+    }
+
+    /// The result of a start with a model and dollar limits, and the lines of its log.
+    fn start_with_limits(
+        model: &'static str,
+        day_usd: &'static str,
+        run_usd: &'static str,
+    ) -> (Result<Option<u64>, String>, Vec<String>) {
+        let variables: Variables = Arc::new(move |name| match name {
+            "OPENAI_API_KEY" => Some("key".to_owned()),
+            "OPENAI_MODEL" => Some(model.to_owned()),
+            "DJINN_USER_DAY_USD" => Some(day_usd.to_owned()),
+            "DJINN_MAX_USD" => Some(run_usd.to_owned()),
+            name => find_variable(name),
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let log = Arc::new(std::fs::File::create(&path).unwrap());
+        // A single dispatcher would let other tests' threads decide which lines are logged.
+        let _second = tracing::Dispatch::new(tracing::subscriber::NoSubscriber::new());
+        let subscriber = djinn_runtime::telemetry::subscriber(None, log);
+        let world = tracing::subscriber::with_default(subscriber, || {
+            build_lambda_world(&Djinn::new(), &variables)
+        });
+        let limit = world.map(|world| world.settings.user.day_micro_usd);
+        let lines = std::fs::read_to_string(path).unwrap();
+        (
+            limit.map_err(|error| error.to_string()),
+            lines.lines().filter(|line| line.contains("no price")).map(str::to_owned).collect(),
+        )
+    }
+
+    #[test]
+    fn a_dollar_limit_needs_the_price_of_every_model_unless_it_ends_in_if_priced() {
+        let unpriced = "a budget in US dollars is set, but DJINN_PRICES has no price for mine";
+        for (model, day_usd, run_usd, result) in [
+            ("gpt-4.1", "", "", Ok(None)),
+            ("gpt-4.1", "10", "", Ok(Some(10_000_000))),
+            ("gpt-4.1", "10 if priced", "2", Ok(Some(10_000_000))),
+            ("mine", "", "", Ok(None)),
+            ("mine", "10", "", Err(unpriced)),
+            ("mine", "", "2", Err(unpriced)),
+            ("mine", "10 if priced", "2", Err(unpriced)),
+            ("mine", "10 if priced", "", Ok(Some(10_000_000))),
+        ] {
+            let (limit, _) = start_with_limits(model, day_usd, run_usd);
+            assert_eq!(limit, result.map_err(str::to_owned), "{model}, {day_usd}, {run_usd}");
+        }
+    }
+
+    #[test]
+    fn a_start_warns_once_of_models_that_the_dollar_limit_leaves_out() {
+        let (_, lines) = start_with_limits("mine", "10 if priced", "");
+        let [line] = &lines[..] else { panic!("{lines:?}") };
+        assert!(
+            line.contains(r#""level":"WARN""#) && line.contains(r#""models":"mine""#),
+            "{line}"
+        );
+        assert!(line.contains("DJINN_USER_DAY_USD does not limit them"), "{line}");
+        let (_, lines) = start_with_limits("mine", "", "");
+        assert!(lines.len() == 1 && lines[0].contains(r#""level":"INFO""#), "{lines:?}");
+        assert_eq!(start_with_limits("gpt-4.1", "10 if priced", "").1, [""; 0]);
     }
 
     #[test]

@@ -22,10 +22,9 @@ use djinn_runtime::rate_limits::RateLimits;
 use djinn_runtime::shutdown::Shutdown;
 use djinn_runtime::world::World;
 use djinn_settings::InvalidSetting;
-use djinn_settings::table::runtime::MAX_USD;
 use djinn_tools::prompt_source::PromptSetupError;
 
-use configuration::{ConfigurationTexts, check_prices};
+use configuration::{ConfigurationTexts, DollarLimits};
 pub use djinn::{Djinn, ToolParts, ToolSetupError};
 pub use environment::check_environment;
 
@@ -57,7 +56,7 @@ pub enum WiringError {
     #[error("{0}")]
     ModelsText(String),
     /// There is a budget in money, and models whose calls cost nobody knows what.
-    #[error("there is a budget in US dollars, but DJINN_PRICES has no price of {0}")]
+    #[error("a budget in US dollars is set, but DJINN_PRICES has no price for {0}")]
     Unpriced(String),
 }
 
@@ -90,11 +89,11 @@ pub fn build_world<A: Alarms, I: Invoker>(
     let store = Arc::new(aws.store());
     let models = djinn_model::Settings::from_vars(var)?;
     let settings = Settings::from_vars(var)?;
-    let has_budget =
-        MAX_USD.find_micro_usd(var)?.is_some() || settings.user.day_micro_usd.is_some();
-    check_prices(&models, has_budget).map_err(WiringError::Unpriced)?;
+    let limits = DollarLimits::from_vars(var)?;
+    limits.check_prices(&models).map_err(WiringError::Unpriced)?;
+    limits.log_unpriced(&models);
     let models = Models::new(models, aws.secrets()).with_prompts(Arc::clone(&prompts));
-    let texts = ConfigurationTexts::open(variables, &store, has_budget)?;
+    let texts = ConfigurationTexts::open(variables, &store, limits)?;
     let (model, configuration) = texts.into_source(&prompts, models);
     let parts = ToolParts {
         var,
@@ -119,25 +118,4 @@ pub fn build_world<A: Alarms, I: Invoker>(
         rate_limits: RateLimits::default(),
         configuration,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn money_is_only_counted_with_the_price_of_every_model() {
-        let models = |name: &'static str| {
-            djinn_model::Settings::from_vars(move |var| match var {
-                "OPENAI_API_KEY" => Some("key".to_owned()),
-                "OPENAI_MODEL" => Some(name.to_owned()),
-                _ => None,
-            })
-        };
-        let (listed, own) = (models("gpt-4.1").unwrap(), models("mine").unwrap());
-        assert!(check_prices(&listed, true).is_ok() && check_prices(&own, false).is_ok());
-        let refused = WiringError::Unpriced(check_prices(&own, true).unwrap_err()).to_string();
-        let sentence = "there is a budget in US dollars, but DJINN_PRICES has no price of mine";
-        assert_eq!(refused, sentence);
-    }
 }

@@ -31,7 +31,7 @@ impl UserLimits {
             runs_at_once: USER_RUNS_AT_ONCE.find_number(var)?,
             streams: USER_STREAMS.find_number(var)?,
             day_tokens: USER_DAY_TOKENS.find_number(var)?,
-            day_micro_usd: USER_DAY_USD.find_micro_usd(var)?,
+            day_micro_usd: USER_DAY_USD.find_money_limit(var)?.map(|limit| limit.micro_usd),
         })
     }
 

@@ -13,8 +13,10 @@ settings_table! {
     USER_DAY_TOKENS = Setting::number("DJINN_USER_DAY_TOKENS", 1_000, 1_000_000_000_000)
         .with_deployed_default("20000000").with_parameter("UserDayTokens");
 
-    /// US dollars that these may cost.
-    USER_DAY_USD = Setting::money("DJINN_USER_DAY_USD").with_parameter("UserDayUsd");
+    /// US dollars that these may cost. With ` if priced`, models without a price count as free; otherwise, each
+    /// model must have a price.
+    USER_DAY_USD = Setting::money_limit("DJINN_USER_DAY_USD")
+        .with_deployed_default("10 if priced").with_parameter("UserDayUsd");
 
     /// Runs that one user may start in a minute of the clock.
     USER_RUNS_PER_MINUTE = Setting::number("DJINN_USER_RUNS_PER_MINUTE", 1, 100_000)
