@@ -1,30 +1,30 @@
-//! What one user may do.
+//! The limits of one user.
 
 use djinn_settings::table::runtime::{
     USER_DAY_TOKENS, USER_DAY_USD, USER_RUNS_AT_ONCE, USER_RUNS_PER_MINUTE, USER_STREAMS,
 };
 use djinn_settings::{InvalidSetting, VarLookup};
 
-/// What one user of a tenant may do; without a bound as much as they like.
+/// The limits of one user of a tenant; `None` means unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UserLimits {
-    /// Runs started in a minute.
+    /// The maximum number of runs started per clock minute.
     pub runs_per_minute: Option<u32>,
-    /// Runs at work at once.
+    /// The maximum number of runs at work.
     pub runs_at_once: Option<u32>,
-    /// Responses streamed at once.
+    /// The maximum number of streamed responses at a time.
     pub streams: Option<u32>,
-    /// Tokens read and written in a day (UTC), by all runs and children.
+    /// The maximum number of input and output tokens per day (UTC), for all runs and children.
     pub day_tokens: Option<u64>,
-    /// Millionths of a US dollar that these cost.
+    /// The maximum cost of these tokens per day, in millionths of a US dollar.
     pub day_micro_usd: Option<u64>,
 }
 
 impl UserLimits {
-    /// Reads the bounds of a deployment.
+    /// Reads the limits of a deployment.
     ///
     /// # Errors
-    /// [`InvalidSetting`] names the variable.
+    /// Returns [`InvalidSetting`] with the name of an invalid variable.
     pub fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
         Ok(Self {
             runs_per_minute: USER_RUNS_PER_MINUTE.find_number(var)?,
@@ -35,7 +35,7 @@ impl UserLimits {
         })
     }
 
-    /// Whether what a user's model calls use up in a day is bounded.
+    /// Returns true if the tokens or the cost of a user's day are limited.
     #[must_use]
     pub fn has_day_budget(&self) -> bool {
         self.day_tokens.is_some() || self.day_micro_usd.is_some()
