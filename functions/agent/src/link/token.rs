@@ -78,13 +78,12 @@ impl LinkKeys {
     pub fn parse(text: &str) -> Result<Self, String> {
         let keys: Vec<Secret> = text.split(',').map(Secret::new).collect();
         let is_long = |key: &Secret| key.reveal().len() >= MIN_KEY;
-        match keys.iter().all(is_long) && keys.len() <= MAX_KEYS {
-            true => Ok(Self(keys)),
-            false => {
-                let lengths: Vec<_> =
-                    keys.iter().map(|key| format!("{} bytes", key.reveal().len())).collect();
-                Err(lengths.join(", "))
-            }
+        if keys.iter().all(is_long) && keys.len() <= MAX_KEYS {
+            Ok(Self(keys))
+        } else {
+            let lengths: Vec<_> =
+                keys.iter().map(|key| format!("{} bytes", key.reveal().len())).collect();
+            Err(lengths.join(", "))
         }
     }
 

@@ -30,18 +30,18 @@ const KINDS: [&str; 2] = ["files/", "uploads/"];
 /// Hexadecimal digits of a 128-bit hash, and of half a SHA-256.
 const HASH_DIGITS: usize = 32;
 
-/// What a link to a file lets its holder do: read one content of it until some moment, whatever is
-/// written under its name later.
+/// The grant of a link to a file: reading one content of it until the expiry, whatever is written under its name
+/// later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileGrant {
-    /// The session's files among all. Whoever has the link learns of nobody whose session it is, and not
-    /// what they call it.
+    /// The folder of the session. It has hashes alone, so that a holder of the link learns neither the owner nor the
+    /// name of the session.
     pub folder: Folder,
-    /// Its name, which is in the path of the link and not in the token.
+    /// The file's name, which is in the path of the link and not in the token.
     pub name: FileName,
-    /// Where its bytes lie among the session's: `files/` or `uploads/` and 64 hexadecimal digits.
+    /// The object in the folder: `files/` or `uploads/` and 64 hexadecimal digits.
     pub object: String,
-    /// When the link ends, Unix milliseconds; a token counts whole seconds.
+    /// The link's expiry, Unix milliseconds; a token counts whole seconds.
     pub expires_at_ms: i64,
 }
 
@@ -76,7 +76,7 @@ impl LinkKeys {
     }
 }
 
-/// Whether a text could be the token of a link to a file of this name, which needs no key.
+/// Checks the form of a token in a link to a file of this name, without a key.
 pub(crate) fn is_file_token(token: &str, name: &str) -> bool {
     split_token(token).is_some_and(|(payload, _)| FileGrant::decode(&payload, name).is_some())
 }
