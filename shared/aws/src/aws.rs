@@ -31,7 +31,7 @@ impl Aws {
         &self.clients.settings
     }
 
-    /// Journals, leases, mailboxes, live logs and files.
+    /// Returns the store of journals, leases, mailboxes, live logs and files.
     #[must_use]
     pub fn store(&self) -> AwsStore {
         AwsStore::new(Arc::clone(&self.clients))
@@ -57,13 +57,13 @@ impl Aws {
         Some(LambdaGateway::new(functions, self.store()))
     }
 
-    /// The recurring alarms of runs.
+    /// Returns the recurring alarms of runs.
     #[must_use]
     pub fn alarms(&self) -> SchedulerAlarms {
         SchedulerAlarms::new(Arc::clone(&self.clients))
     }
 
-    /// The secrets of Secrets Manager are read by name or ARN, anew for every question.
+    /// Returns access to Secrets Manager, by name or ARN, without a cache.
     #[must_use]
     pub fn secrets(&self) -> AwsSecrets {
         AwsSecrets::new(Arc::clone(&self.clients))

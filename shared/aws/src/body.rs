@@ -36,7 +36,7 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The strategy makes inline texts of up to 60 characters, and pointers.
+    /// Returns a strategy for inline texts of up to 60 characters, and for pointers.
     pub(crate) fn any_body() -> impl Strategy<Value = Body> {
         prop_oneof![".{0,60}".prop_map(Body::Inline), any_pointer().prop_map(Body::Spilled),]
     }

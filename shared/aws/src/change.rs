@@ -53,7 +53,7 @@ impl PutCondition {
     }
 }
 
-/// The attribute behind every `#name` in these expressions.
+/// Returns the attribute names behind every `#name` in the expressions.
 pub(crate) fn attribute_names(expressions: &[&str]) -> Option<HashMap<String, String>> {
     let mut names = HashMap::new();
     for part in expressions.iter().flat_map(|expression| expression.split('#').skip(1)) {

@@ -17,13 +17,13 @@ use aws_sdk_dynamodb::config::ConfigBag;
 pub struct RequestCounter(Arc<Mutex<BTreeMap<String, u64>>>);
 
 impl RequestCounter {
-    /// The requests made so far, by operation.
+    /// Returns the number of requests so far, by operation.
     #[must_use]
     pub fn counts(&self) -> BTreeMap<String, u64> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The requests made since the last call, by operation; counting starts over.
+    /// Returns the number of requests since the last call, by operation, and resets the counts.
     #[must_use]
     pub fn take_counts(&self) -> BTreeMap<String, u64> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))

@@ -41,7 +41,7 @@ impl RunInvocation {
         Self { v: Self::FORMAT, tenant, run, path, hops }
     }
 
-    /// The run to continue.
+    /// Returns the key of the run to continue.
     #[must_use]
     pub fn key(&self) -> RunKey {
         let Self { tenant, run, path, .. } = self.clone();

@@ -20,7 +20,7 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// A request beyond the last answer fails.
+    /// Creates a client with prepared responses; requests beyond the last response fail.
     pub(crate) fn new(answers: impl IntoIterator<Item = HttpResponse>) -> Self {
         let answers = Some(Arc::new(Mutex::new(answers.into_iter().collect())));
         Self { answers, requests: Arc::default() }
@@ -59,7 +59,7 @@ impl HttpClient for Replay {
     }
 }
 
-/// An answer with this status and body.
+/// Returns a response with this status and body.
 pub(crate) fn response(status: u16, body: impl Into<SdkBody>) -> HttpResponse {
     HttpResponse::new(status.try_into().unwrap(), body.into())
 }

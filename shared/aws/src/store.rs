@@ -53,7 +53,7 @@ impl AwsStore {
         }
     }
 
-    /// Leave to read a page of a journal, while this is kept.
+    /// Waits for the permit to read a page of a journal; released on drop.
     pub(crate) async fn acquire_page_permit(&self) -> Option<SemaphorePermit<'_>> {
         // The semaphore is never closed.
         self.page_permits.acquire().await.ok()
@@ -149,7 +149,7 @@ impl AwsStore {
         }
     }
 
-    /// The item is changed without a wait for room; a failed condition is a result, no error.
+    /// Changes one item without retries while throttled; a failed condition is a result, not an error.
     pub(crate) async fn update_item(
         &self,
         change: ItemChange<'_>,

@@ -135,7 +135,7 @@ impl AwsStore {
         Ok(TransactWriteItem::builder().delete(delete).build())
     }
 
-    /// A request to the table, for error texts and logs.
+    /// Describes a request to the table, for error texts and logs.
     pub(crate) fn table_request(&self, operation: &'static str) -> AwsRequest<'_> {
         AwsRequest { operation, on: self.table() }
     }

@@ -39,7 +39,7 @@ pub(crate) struct Hop {
 }
 
 impl Hop {
-    /// The first of a chain.
+    /// Creates the first request of a chain.
     pub(crate) fn new(
         settings: &EgressSettings,
         request: EgressRequest,

@@ -15,7 +15,7 @@ const MAX_ADDRESSES: usize = 8;
 
 /// Whoever is asked for the addresses of a name.
 pub trait Lookup: Send + Sync {
-    /// All addresses of a name, public or not.
+    /// Returns all addresses of a name, public or not.
     fn lookup_addresses(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }
 

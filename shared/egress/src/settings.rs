@@ -97,7 +97,7 @@ impl EgressSettings {
         Ok(self)
     }
 
-    /// The same with other bounds than production's.
+    /// Replaces the production limits.
     #[must_use]
     pub fn with_limits(mut self, limits: EgressLimits) -> Self {
         self.limits = limits;

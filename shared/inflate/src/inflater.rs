@@ -111,7 +111,7 @@ impl Inflater {
         self.buffer.get(start..self.length).unwrap_or_default()
     }
 
-    /// The number of decoded bytes.
+    /// Returns the number of decoded bytes.
     pub(crate) fn length(&self) -> usize {
         self.length
     }

@@ -105,7 +105,7 @@ impl ModelFault {
         Self::new(ModelErrorKind::Unreachable, format!("{host} cannot be reached: {cause}"))
     }
 
-    /// A reply without an end.
+    /// Returns the fault for a reply without an end.
     pub(crate) fn reply_too_long() -> Self {
         Self {
             is_final: true,

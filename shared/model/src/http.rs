@@ -20,10 +20,10 @@ const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(50);
 pub struct Http(Arc<OnceLock<Result<reqwest::Client, String>>>);
 
 impl Http {
-    /// The client.
+    /// Returns the client, created on first use.
     ///
     /// # Errors
-    /// Why there is none. Asking again does not help.
+    /// Returns the reason for a failed creation. A retry does not help.
     pub fn client(&self) -> Result<&reqwest::Client, &str> {
         self.0.get_or_init(build_client).as_ref().map_err(String::as_str)
     }

@@ -43,7 +43,7 @@ pub(crate) fn prepare_request(
     }
 }
 
-/// By the provider's own interface for tools.
+/// Prepares a request for the provider's own tool interface.
 fn prepare_native(model: &ModelSettings, request: &ModelRequest) -> PreparedRequest {
     let past: BTreeSet<&str> = past_tools(&request.messages).collect();
     let offered = request.tools.iter().map(|tool| tool.name.as_str());
@@ -79,7 +79,7 @@ fn prepare_native(model: &ModelSettings, request: &ModelRequest) -> PreparedRequ
     }
 }
 
-/// By fenced JSON in the text.
+/// Prepares a request with fenced JSON in the text.
 fn prepare_struct_parse(
     model: &ModelSettings,
     request: &ModelRequest,

@@ -1,4 +1,4 @@
-//! Tool calls for models without an interface for them: fenced JSON in the answer.
+//! Tool calls for models without a native interface: fenced JSON in the answer.
 
 use djinn_core::input::RequestedCall;
 use djinn_core::language::Language;
@@ -12,12 +12,12 @@ use crate::repair::{self, loose};
 
 const FENCE: &str = "```";
 const LANGUAGE: &str = "json";
-/// The member that names the tool.
+/// The field with the tool's name.
 const NAME: &str = "function_name";
-/// Members that some models put the arguments into, instead of beside the name.
+/// Fields used by some models for the arguments, instead of fields beside the name.
 const WRAPPERS: &[&str] = &["arguments", "parameters"];
 
-/// The instructions and the tools, to be appended to the system prompt.
+/// Renders the instructions and the tools, to append to the system prompt.
 pub(crate) fn render_instructions(
     prompts: &Prompts,
     language: Language,
@@ -33,7 +33,7 @@ pub(crate) fn render_instructions(
     prompts.render(language, STRUCT_PARSE, json!({ "tools": tools }))
 }
 
-/// A past reply as the model wrote it: its text, and a block for each call.
+/// Returns a past reply in the model's own format: its text, and a block for each call.
 pub(crate) fn format_past_reply(text: &str, calls: &[PastCall]) -> String {
     let blocks = calls.iter().map(|call| {
         let mut object = Map::from_iter([(NAME.to_owned(), Value::from(call.tool.as_str()))]);
@@ -49,7 +49,7 @@ pub(crate) fn format_past_reply(text: &str, calls: &[PastCall]) -> String {
         .join("\n\n")
 }
 
-/// Results as the user tells them.
+/// Renders results as a user's message.
 pub(crate) fn render_results(
     prompts: &Prompts,
     language: Language,
@@ -65,8 +65,8 @@ pub(crate) fn render_results(
         .join("\n\n")
 }
 
-/// Takes calls out of an answer as it arrives. The text before the first call is told, later text
-/// is not; whatever may still become a fence is held back.
+/// A scanner that extracts calls from an arriving answer. Text before the first call is sent, later text is
+/// not; text that may start a fence is held back.
 #[derive(Debug, Default)]
 pub(crate) struct FenceScanner {
     buffer: String,
@@ -78,7 +78,7 @@ pub(crate) struct FenceScanner {
 enum ScanStage {
     #[default]
     Text,
-    /// Within a block; this much of what is held has been searched for its end.
+    /// Within a block; `searched` is the part of the held text already searched for the end.
     Block { searched: usize },
 }
 
@@ -91,7 +91,7 @@ impl FenceScanner {
         } {}
     }
 
-    /// The calls; `cut` says that the answer reached its output limit.
+    /// Returns the calls; `cut` is true if the answer reached the output limit.
     pub(crate) fn into_calls(
         mut self,
         cut: bool,
@@ -113,7 +113,7 @@ impl FenceScanner {
         self.calls
     }
 
-    /// Tells the text up to where a block may begin. Returns whether one does.
+    /// Sends the text up to a possible block. Returns true if a block starts.
     fn scan_text(&mut self, tell: &mut dyn FnMut(&str)) -> bool {
         let mut from = 0;
         let (certain, opens) = loop {
@@ -129,7 +129,7 @@ impl FenceScanner {
             }
         };
         let shown = self.buffer.get(..certain).unwrap_or_default().trim_end().len();
-        // White space before a block goes with the block.
+        // White space before a block belongs to the block.
         let kept = self.buffer.split_off(shown);
         let shown = std::mem::replace(&mut self.buffer, kept);
         self.emit_text(&shown, tell);
@@ -139,14 +139,14 @@ impl FenceScanner {
         opens
     }
 
-    /// Looks for the end of the block that is held. Returns whether it was found.
+    /// Searches the end of the held block. Returns true if found.
     fn scan_block(&mut self, searched: usize, tell: &mut dyn FnMut(&str)) -> bool {
         let start = self.opener_end();
         let mut from = searched;
         while let Some(at) = self.buffer.get(from..).and_then(|rest| rest.find(FENCE)) {
             let at = from + at;
             let body = self.buffer.get(start..at).unwrap_or_default();
-            // A fence on a line of its own ends the block; within a line it may be a string's.
+            // A fence on a separate line ends the block; a fence within a line may belong to a string.
             let ends_line = body.trim_end_matches([' ', '\t']).ends_with('\n');
             if ends_line || loose::parse_value(body.trim_start()).is_ok() {
                 let call = parse_call(body, false);
@@ -179,7 +179,7 @@ impl FenceScanner {
     }
 }
 
-/// Whether what stands behind a fence makes it one of JSON; `None` while that is open.
+/// Returns true if the text after a fence marks JSON; `None` if more text is needed.
 fn match_opening(behind: &str) -> Option<bool> {
     let word: String = behind.chars().take_while(char::is_ascii_alphanumeric).collect();
     let word = word.to_ascii_lowercase();
@@ -191,7 +191,7 @@ fn match_opening(behind: &str) -> Option<bool> {
     }
 }
 
-/// The call that a block's body is, if it is one.
+/// Parses a block's body as a call; `None` if the body is not a call.
 fn parse_call(body: &str, cut: bool) -> Option<RequestedCall> {
     match repair::parse_arguments(body, cut) {
         ToolArguments::Parsed(mut object) => {
@@ -213,7 +213,7 @@ fn parse_call(body: &str, cut: bool) -> Option<RequestedCall> {
     }
 }
 
-/// Arguments that were put into one member of their own.
+/// Moves arguments out of a wrapping field.
 fn unwrap_arguments(object: Map<String, Value>) -> Map<String, Value> {
     let mut members = object.iter();
     match (members.next(), members.next()) {
@@ -224,7 +224,7 @@ fn unwrap_arguments(object: Map<String, Value>) -> Map<String, Value> {
     }
 }
 
-/// The tool's name in a block that cannot be read.
+/// Returns the tool's name in an unreadable block.
 fn find_tool_name(body: &str) -> Option<String> {
     let (_, rest) = body.split_once(NAME)?;
     let rest = rest.trim_start_matches(['"', '\'']).trim_start();

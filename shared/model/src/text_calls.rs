@@ -1,5 +1,5 @@
-//! Tool calls that a model writes into its text, in the marks of its own template, although it was offered an interface
-//! for them; and marks of a template that mean nothing to a reader.
+//! Tool calls written as text in a model's template format, despite a native interface; also template marks
+//! without meaning for readers.
 
 mod dialect;
 
@@ -10,7 +10,7 @@ use crate::draft::partial_mark_len;
 use crate::repair::malformed_arguments;
 use crate::tool_names::ToolNames;
 
-/// Marks with which calls begin: DeepSeek, Hermes and Qwen, Kimi, Mistral, gpt-oss, Anthropic's older models.
+/// Marks at the start of calls: DeepSeek, Hermes and Qwen, Kimi, Mistral, gpt-oss, Anthropic's older models.
 const CALL_MARKS: &[&str] = &[
     "<tool_call>",
     "<｜DSML｜",
@@ -25,27 +25,27 @@ const CALL_MARKS: &[&str] = &[
     "<invoke name=",
 ];
 
-/// Marks that end a text or a turn. Nobody writes them about something else: their bars are not those of a keyboard, or
-/// they stand at the very end.
+/// Marks at the end of a text or a turn. Normal text never contains these marks: the bars are not on
+/// keyboards, or the marks are at the very end.
 const END_MARKS: &[&str] =
     &["<｜end▁of▁sentence｜>", "<｜begin▁of▁sentence｜>", "<｜Assistant｜>", "<｜User｜>"];
 const TRAILING_MARKS: &[&str] =
     &["<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end_of_text|>", "<|return|>", "<|end|>"];
 
-/// Members with which a call begins that is nothing but JSON.
+/// First fields of a call written as bare JSON.
 const FIRST_MEMBERS: &[&str] = &["name", "type", "function", "tool", "tool_name"];
 
-/// Bytes of a text after which it is decided whether it may be a call in JSON, white space included.
+/// Bytes of a text, white space included, until the text may no longer be a call in JSON.
 const MAX_START: usize = 64;
 
-/// Takes calls out of a text as it arrives. The text before the first mark is told at once; the rest is held back to
-/// its end, since it may be a call.
+/// A scanner that extracts calls from an arriving text. Text before the first mark is sent at once. The rest
+/// is held back to the end, because the rest may be a call.
 #[derive(Debug, Default)]
 pub(crate) struct TextCallScanner {
     held: String,
-    /// True if `held` begins with a mark, or may be a call in JSON.
+    /// True if `held` starts with a mark, or may be a call in JSON.
     is_call: bool,
-    /// True once a part of the text was told: then it is no call in JSON.
+    /// True once a part of the text was sent; the text is then not a call in JSON.
     has_text: bool,
 }
 
@@ -65,7 +65,7 @@ impl TextCallScanner {
         self.tell_certain(tell);
     }
 
-    /// Tells the text before the first mark, as far as no mark can begin in it.
+    /// Sends the text before the first mark, except a possible start of a mark.
     fn tell_certain(&mut self, tell: &mut dyn FnMut(&str)) {
         self.remove_end_marks();
         let first = CALL_MARKS.iter().filter_map(|mark| self.held.find(mark)).min();
@@ -74,7 +74,7 @@ impl TextCallScanner {
             self.held.len()
                 - marks.map(|mark| partial_mark_len(&self.held, mark)).max().unwrap_or(0)
         });
-        // Marks at the end may be all that follows.
+        // Marks at the end may be the end of the whole text.
         let certain = self.held.get(..certain).map_or(0, |text| trim_trailing(text).len());
         let rest = self.held.split_off(certain);
         let text = std::mem::replace(&mut self.held, rest);
@@ -96,7 +96,7 @@ impl TextCallScanner {
         }
     }
 
-    /// The calls of tools that were offered. What is held back and is none is text.
+    /// Returns the calls of offered tools. Held text without calls is sent as text.
     pub(crate) fn into_calls(
         mut self,
         tools: &[ToolSpec],
@@ -124,7 +124,7 @@ impl TextCallScanner {
     }
 }
 
-/// The calls that a text is. `None` if it is none, or of no tool that was offered.
+/// Parses a text as calls; `None` if the text is not a call of an offered tool.
 fn find_calls(text: &str, tools: &[ToolSpec], names: &ToolNames) -> Option<Vec<RequestedCall>> {
     let offered = |name: &str| {
         let name = names.original_name(name);
@@ -138,7 +138,7 @@ fn find_calls(text: &str, tools: &[ToolSpec], names: &ToolNames) -> Option<Vec<R
         };
         return calls.into_iter().map(call).collect();
     }
-    // Bare JSON that is no call is an answer.
+    // Bare JSON without a call is an answer.
     if text.starts_with('{') {
         return None;
     }
@@ -147,7 +147,7 @@ fn find_calls(text: &str, tools: &[ToolSpec], names: &ToolNames) -> Option<Vec<R
     Some(vec![RequestedCall { tool: tool.name.clone(), arguments }])
 }
 
-/// Returns true if a whole text may be a call in JSON, by its beginning; `None` while that is open.
+/// Returns true if a whole text may be a call in JSON, judged by its start; `None` if more text is needed.
 fn may_be_json_call(text: &str) -> Option<bool> {
     let is_open = text.len() <= MAX_START;
     let undecided = |rest: &str| if rest.is_empty() && is_open { None } else { Some(false) };
@@ -160,13 +160,13 @@ fn may_be_json_call(text: &str) -> Option<bool> {
     }
 }
 
-/// A text without the mark that it ends with, and without the white space around that.
+/// Returns a text without the final mark and the white space around the mark.
 fn strip_trailing_mark(text: &str) -> Option<&str> {
     let text = text.trim_end();
     TRAILING_MARKS.iter().find_map(|mark| text.strip_suffix(mark)).map(str::trim_end)
 }
 
-/// A text without marks at its end that may be all that follows, and without the white space before those.
+/// Returns a text without final marks that may end the whole text, and without the white space before.
 fn trim_trailing(text: &str) -> &str {
     let partial = TRAILING_MARKS.iter().map(|mark| partial_mark_len(text, mark)).max();
     let text = text.get(..text.len() - partial.unwrap_or(0)).unwrap_or(text);

@@ -54,7 +54,7 @@ impl ToolNames {
         self.wire_names.insert(name.to_owned(), wire);
     }
 
-    /// The name a provider is told.
+    /// Returns the provider-compatible name of a tool.
     pub(crate) fn wire_name<'a>(&'a self, name: &'a str) -> &'a str {
         self.wire_names.get(name).map_or(name, String::as_str)
     }

@@ -96,7 +96,7 @@ impl Connection {
         }
     }
 
-    /// Everything before this is known to the client; see [`Projection::resume`].
+    /// Marks all content so far as shown to the client; see [`Projection::resume`].
     pub fn resume(&mut self) {
         self.projection.resume();
     }
@@ -262,7 +262,7 @@ impl Connection {
         self.last_record.map(|record| Cursor { run: self.run.clone(), record })
     }
 
-    /// The number of the record the client needs next.
+    /// Returns the number of the next record for the client.
     #[must_use]
     pub fn next_record_number(&self) -> u64 {
         self.last_record.map_or(0, |complete| complete + 1)

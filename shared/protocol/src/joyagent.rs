@@ -122,25 +122,25 @@ impl Translator {
         Self { schemas: Some(schemas), ..self }
     }
 
-    /// The run of this connection.
+    /// Returns the run of this connection.
     #[must_use]
     pub fn run(&self) -> &RunId {
         &self.run
     }
 
-    /// The client's label of the question.
+    /// Returns the client's label of the question.
     #[must_use]
     pub fn request(&self) -> &RequestId {
         &self.request
     }
 
-    /// `agentType` of the run.
+    /// Returns the `agentType` of the run.
     #[must_use]
     pub fn agent_type(&self) -> u8 {
         agent_type_of(self.mode)
     }
 
-    /// The events of an entry.
+    /// Returns the events for an entry.
     pub fn translate_entry(&mut self, entry: &Entry) -> Vec<AgentResponse> {
         self.turns.entry(entry.path.clone()).or_default().apply_event(&entry.event);
         let mut events = self.translate_event(entry);

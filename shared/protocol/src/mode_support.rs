@@ -61,7 +61,7 @@ impl ModeSupport {
     }
 }
 
-/// `agentType` of a mode in JoyAgent's protocol.
+/// Returns the `agentType` of a mode in JoyAgent's protocol.
 #[must_use]
 pub fn agent_type_of(mode: Mode) -> u8 {
     let support = MODES.iter().find(|support| support.mode == mode);

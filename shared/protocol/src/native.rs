@@ -21,7 +21,7 @@ pub struct NativeProjection {
 }
 
 impl NativeProjection {
-    /// File URLs are made with `links`.
+    /// Creates the projection, with file URLs from `links`.
     #[must_use]
     pub fn new(links: SessionLinks) -> Self {
         Self { links, names_people: true }

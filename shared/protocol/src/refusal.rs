@@ -1,8 +1,8 @@
-//! What an answer says of an error code besides its sentence.
+//! Properties of an error code in a response: status, retries and consequence.
 
 use djinn_core::error_code::{ErrorCode as Code, Failure};
 
-/// The codes by the HTTP status of an answer that carries one before a stream has started.
+/// The codes by HTTP status, for a response before the start of a stream.
 const STATUSES: [(u16, &[Code]); 15] = [
     (
         400,
@@ -122,14 +122,14 @@ const STATUSES: [(u16, &[Code]); 15] = [
     ),
 ];
 
-/// The HTTP status of an answer that carries a code before a stream has started.
+/// Returns the HTTP status for a code before the start of a stream.
 #[must_use]
 pub fn http_status(code: Code) -> u16 {
     let found = STATUSES.iter().find(|(_, codes)| codes.contains(&code));
     found.map_or(500, |(status, _)| *status)
 }
 
-/// Whether the same request may succeed later, unchanged.
+/// Returns true if the same request may succeed later, unchanged.
 #[must_use]
 pub fn is_retryable(code: Code) -> bool {
     matches!(
@@ -150,7 +150,7 @@ pub fn is_retryable(code: Code) -> bool {
     )
 }
 
-/// Seconds after which to try again, if it is known that it is too early now.
+/// Returns the seconds until the next attempt, if known.
 #[must_use]
 pub fn retry_after_s(failure: &Failure) -> Option<u32> {
     const RUN_MAY_END_S: u32 = 10;
@@ -168,20 +168,20 @@ pub fn retry_after_s(failure: &Failure) -> Option<u32> {
     }
 }
 
-/// What has happened by the time an error code is seen.
+/// The consequence of an error at the time the code is visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consequence {
     /// The request changed nothing.
     Nothing,
-    /// It may have been carried out; the same request id is carried out once.
+    /// The request may have been executed. A request id is executed at most once, so a repeat is safe.
     Unknown,
-    /// The run is over, and what it wrote and found is kept.
+    /// The run has ended; its text and findings are kept.
     RunEnded,
-    /// The run keeps its place and goes on later.
+    /// The run keeps its state and continues later.
     RunWaits,
 }
 
-/// Codes of runs that people can let go on.
+/// Codes of runs that users can let continue.
 const RUN_WAITS: [Code; 5] = [
     Code::BudgetUsedUp,
     Code::ModelNoBalance,
@@ -191,7 +191,7 @@ const RUN_WAITS: [Code; 5] = [
 ];
 
 impl Consequence {
-    /// What has happened by the time the code is seen.
+    /// Returns the consequence of an error code.
     #[must_use]
     pub fn of(code: Code) -> Self {
         if RUN_WAITS.contains(&code) {

@@ -15,7 +15,7 @@ const MAX_EXTRA_TEXT: usize = 24;
 pub struct Deliverables(Vec<String>);
 
 impl Deliverables {
-    /// The files of these names.
+    /// Creates the deliverables from the files' names.
     #[must_use]
     pub fn of(names: Vec<String>) -> Self {
         Self(names)
@@ -37,7 +37,7 @@ impl Deliverables {
         }
     }
 
-    /// From where on a text could be a list.
+    /// Returns the first position of a possible list.
     fn list_start(&self, text: &str) -> usize {
         let parts = self.split_parts(text);
         let listed = parts.iter().rev().take_while(|(_, part)| self.is_list_part(part));

@@ -83,7 +83,7 @@ pub fn unlink_images_in_members(
 }
 
 impl<'a> ImageFilter<'a> {
-    /// A filter before the first character of a text. `is_known` says whether a URL may be loaded.
+    /// Creates a filter for a new text. `is_known` returns true for a URL that may be loaded.
     #[must_use]
     pub fn new(form: TextForm, is_known: &'a (dyn Fn(&str) -> bool + Sync)) -> Self {
         Self {

@@ -88,7 +88,7 @@ fn read_failure(error: &SdkError<GetObjectError>) -> ReadFailure {
     }
 }
 
-/// All bytes of a body, unless there are too many.
+/// Reads all bytes of a body, or fails above the maximum.
 async fn collect_bytes(mut body: ByteStream, most: usize) -> Result<Vec<u8>, ReadFailure> {
     let mut bytes = Vec::new();
     while let Some(piece) = body.try_next().await.map_err(|_| ReadFailure::Unreachable)? {

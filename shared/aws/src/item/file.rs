@@ -52,7 +52,7 @@ impl FileItem {
         self.guest.as_ref() == guest || self.expires <= now_s
     }
 
-    /// The same as a condition of a request.
+    /// Returns the rule of `is_replaceable_by` as a condition of a put.
     pub(crate) fn replace_condition(guest: Option<&UserId>, now_s: i64) -> PutCondition {
         let now = (":now", number(&now_s));
         match guest {

@@ -50,7 +50,7 @@ impl LiveItem {
     }
 }
 
-/// The shard of a writer: the same in every process.
+/// Returns the shard of a writer, equal in every process.
 fn shard_of(writer: &str) -> u64 {
     // FNV-1a: short, and unlike the standard library's hasher fixed for ever.
     let hash = writer.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

@@ -14,7 +14,7 @@ pub(crate) struct MinuteItem {
 }
 
 impl MinuteItem {
-    /// `minute` counts from the beginning of 1970.
+    /// Returns the item's key; `minute` counts from the beginning of 1970.
     pub(crate) fn key(user: &UserKey, minute: i64) -> ItemKey {
         ItemKey::new(user_partition(&user.tenant, &user.user), format!("{MINUTE}#{minute}"))
     }

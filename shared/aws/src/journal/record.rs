@@ -184,7 +184,7 @@ impl AwsStore {
     }
 }
 
-/// The question among the inputs of a record.
+/// Returns the run spec among the inputs of a record.
 fn run_spec_mut(inputs: &mut [Input]) -> Option<&mut RunSpec> {
     let Some(Input::Started(asked)) = inputs.first_mut() else { return None };
     Some(asked)

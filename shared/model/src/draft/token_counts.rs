@@ -29,7 +29,7 @@ impl TokenCounts {
         self.cached = self.cached.max(cached);
     }
 
-    /// A Chat Completions `usage`. Where reasoning is counted apart (xAI), the total tells.
+    /// Reads a Chat Completions `usage`. If reasoning is counted separately (xAI), the total decides.
     pub(crate) fn read_openai(&mut self, usage: &Value) {
         let input = count_at(usage, "/prompt_tokens").max(count_at(usage, "/input_tokens"));
         let output = count_at(usage, "/completion_tokens").max(count_at(usage, "/output_tokens"));
@@ -57,7 +57,7 @@ impl TokenCounts {
         );
     }
 
-    /// The counts of Ollama's last line.
+    /// Reads the counts of Ollama's last line.
     pub(crate) fn read_ollama(&mut self, line: &Value) {
         self.raise_counts(
             count_at(line, "/prompt_eval_count"),

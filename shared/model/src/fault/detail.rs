@@ -52,7 +52,7 @@ const MARKS: &[(char, char)] =
     &[('\'', '\''), ('"', '"'), ('`', '`'), ('“', '”'), ('‘', '’'), ('「', '」')];
 
 impl ProviderFailure {
-    /// Of the body of an answer.
+    /// Reads the body of a response.
     pub(super) fn from_body(json: &Value, body: &str) -> Self {
         // Gemini wraps the error into a list.
         let error = json.get(0).unwrap_or(json);

@@ -170,7 +170,7 @@ impl<'a> LooseReader<'a> {
     }
 }
 
-/// The character of a `\u` escape; both halves of a pair are taken, half a pair is replaced.
+/// Reads the character of a `\u` escape. Both halves of a pair are read; an unpaired half is replaced.
 fn read_unicode(characters: &mut std::str::CharIndices<'_>) -> Result<char, LooseError> {
     let first = read_hex4(characters)?;
     if !(0xd800..0xdc00).contains(&first) {

@@ -18,7 +18,7 @@ use crate::struct_parse;
 use crate::tool_names::ToolNames;
 use crate::wire_id::wire_id;
 
-/// With calls and results by the provider's interface.
+/// Returns the messages with calls and results in the provider's interface.
 pub(super) fn native_messages(
     model: &ModelSettings,
     request: &ModelRequest,

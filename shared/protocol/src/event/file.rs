@@ -44,7 +44,7 @@ impl<'a> PublicFile<'a> {
         }
     }
 
-    /// The same of several, in their order.
+    /// Returns the public form of several files, in order.
     pub fn list(
         files: impl IntoIterator<Item = &'a ProductFile>,
         links: &SessionLinks,

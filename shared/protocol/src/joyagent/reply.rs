@@ -79,7 +79,7 @@ impl Translator {
         piece.unwrap_or_else(|| vec![self.thought_event(key, kind, text, is_final, at_ms)])
     }
 
-    /// A reply is complete.
+    /// Returns the events for a complete reply.
     pub(super) fn complete_reply(
         &mut self,
         reply: LaneReply,
@@ -206,7 +206,7 @@ impl Translator {
         Some(MessageKey { path: path.clone(), message })
     }
 
-    /// The client may have had pieces of open messages: see [`crate::connection::Projection::resume`].
+    /// Marks open messages as possibly shown in part: see [`crate::connection::Projection::resume`].
     pub fn resume(&mut self) {
         let summary = MessageKey { path: Path::default(), message: MessageId::summary() };
         let written = self.current_message(&Path::default()).into_iter().chain([summary]);

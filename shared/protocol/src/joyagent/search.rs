@@ -106,7 +106,7 @@ impl Translator {
         Some(events)
     }
 
-    /// The events of a piece of a report; `None` where none is written.
+    /// Returns the events for a piece of a report; `None` without a report in progress.
     pub(super) fn search_piece(
         &mut self,
         key: &MessageKey,

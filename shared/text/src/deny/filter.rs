@@ -37,7 +37,7 @@ struct TextLetter {
 }
 
 impl DenyFilter {
-    /// A gate before the first character.
+    /// Creates a filter for a new text.
     #[must_use]
     pub fn new(list: DenyList) -> Self {
         let state = list.0.as_ref().map(|matcher| matcher.start);

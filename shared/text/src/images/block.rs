@@ -117,7 +117,7 @@ impl Block {
         self.is_raw |= is_raw || !is_harmless;
     }
 
-    /// The bytes of code at the beginning of a text, `None` if there are none.
+    /// Returns the bytes of code at the start of a text, or `None` without code.
     pub(super) fn read_code(
         &mut self,
         rest: &str,
@@ -145,7 +145,7 @@ impl Block {
         self.is_trusted && !self.is_strict()
     }
 
-    /// The first line of code between fences.
+    /// Reads the first line of fenced code.
     fn read_fence(&self, rest: &str, is_end: bool) -> Result<Option<(Fence, usize)>, Incomplete> {
         let start = LineStart::of(rest);
         let is_open = start.rest.is_empty() || start.ticks >= 3;

@@ -48,7 +48,7 @@ pub(super) fn find_cut_scheme(text: &str, from: usize, before: Option<u8>) -> Op
     })
 }
 
-/// No URL begins in the middle of a word.
+/// Returns true if a word starts here: no URL starts within a word.
 fn is_word_start(text: &str, at: usize, before: Option<u8>) -> bool {
     let before = match at.checked_sub(1) {
         Some(place) => text.as_bytes().get(place).copied(),
@@ -102,7 +102,7 @@ pub fn find_urls(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The number of a placeholder, given out or not.
+/// Returns the number of a placeholder, registered or not.
 pub(super) fn placeholder_number(url: &str) -> Option<usize> {
     let digits = url.strip_prefix(PLACEHOLDER_PREFIX)?;
     let is_short = (1..=MAX_DIGITS).contains(&digits.len());

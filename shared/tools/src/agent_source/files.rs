@@ -19,7 +19,7 @@ pub(super) struct FoundFile {
 }
 
 impl FoundFile {
-    /// The files of a folder.
+    /// Lists the agent files of a folder.
     pub(super) fn list(folder: String, texts: Vec<FolderText>) -> impl Iterator<Item = Self> {
         texts.into_iter().map(move |found| {
             let path = found.path_in(&folder);
