@@ -76,7 +76,8 @@ impl ApiError {
     /// Renames the invalid field to the client's name.
     pub(crate) fn with_member_name(mut self, name: &'static str) -> Self {
         if let Some(known) = &self.field {
-            let (known, own) = (format!("`{known}`"), format!("`{name}`"));
+            let known = format!("`{known}`");
+            let own = format!("`{name}`");
             self.failure.detail = self.failure.detail.replace(&known, &own);
         }
         self.with_field(name)

@@ -126,9 +126,10 @@ pub(crate) async fn read_bytes_up_to(
     }
     to_bytes(body, most).await.map_err(|error| {
         let error = error.into_inner();
-        let failure = match error.is::<LengthLimitError>() {
-            true => Failure::new(ErrorCode::BodyTooLarge, most.to_string()),
-            false => Failure::new(ErrorCode::InvalidField, format!("the body broke off: {error}")),
+        let failure = if error.is::<LengthLimitError>() {
+            Failure::new(ErrorCode::BodyTooLarge, most.to_string())
+        } else {
+            Failure::new(ErrorCode::InvalidField, format!("the body broke off: {error}"))
         };
         failure.into()
     })

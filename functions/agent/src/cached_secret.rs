@@ -50,7 +50,8 @@ impl<S: Secrets, T> CachedSecret<S, T> {
         match self.secrets.read_secret(&self.name).await {
             Ok(secret) => match (self.parse)(secret.reveal()) {
                 Ok(value) => {
-                    let (value, again_at_ms) = (Some(Arc::new(value)), now_ms + MAX_AGE_MS);
+                    let value = Some(Arc::new(value));
+                    let again_at_ms = now_ms + MAX_AGE_MS;
                     *known =
                         CachedValue { value, read_at_ms: now_ms, refresh_after_ms: again_at_ms };
                 }

@@ -39,15 +39,15 @@ impl DataUri {
         }
         let is_base64 = parameters.next_back().is_some_and(|it| it.eq_ignore_ascii_case("base64"));
         let decoded: Vec<u8> = percent_decode_str(data).collect();
-        let bytes = match is_base64 {
-            true => {
-                base64().decode(decoded).map_err(|_| "holds base64 that is broken or cut off")?
-            }
-            false => decoded,
+        let bytes = if is_base64 {
+            base64().decode(decoded).map_err(|_| "holds base64 that is broken or cut off")?
+        } else {
+            decoded
         };
-        match bytes.is_empty() {
-            true => Err("holds an empty file"),
-            false => Ok(Self { media_type: Some(media_type).filter(|it| !it.is_empty()), bytes }),
+        if bytes.is_empty() {
+            Err("holds an empty file")
+        } else {
+            Ok(Self { media_type: Some(media_type).filter(|it| !it.is_empty()), bytes })
         }
     }
 

@@ -117,7 +117,8 @@ impl HumanSettingsChange {
                 ..own
             };
         }
-        let (cost, own) = (of.cost, self.cost_threshold.unwrap_or(of.cost));
+        let cost = of.cost;
+        let own = self.cost_threshold.unwrap_or(of.cost);
         HumanSettings {
             enabled: true,
             timeout_s,

@@ -75,7 +75,8 @@ pub fn run_function(djinn: &Djinn) -> Result<(), FunctionError> {
     runtime.block_on(async {
         let ports = djinn_wiring::build_lambda_world(djinn, &variables)?;
         let settings = Settings::from_vars(&var)?;
-        let (secrets, http) = (ports.model.secrets().clone(), ports.model.http());
+        let secrets = ports.model.secrets().clone();
+        let http = ports.model.http();
         let router = build_router(Agent { ports, settings }, secrets, http);
         lambda_http::run_with_streaming_response(router).await
     })
@@ -131,12 +132,13 @@ pub fn is_own_path(path: &str) -> bool {
 /// Returns the routes without a caller: the health check, and the targets of links if links are enabled.
 fn public_routes<P: AgentPorts>(links: bool) -> Router<SharedAgent<P>> {
     let router = Router::new().route("/web/health", get(route::health));
-    let router = match links {
-        true => router.route(
+    let router = if links {
+        router.route(
             "/answer/{token}",
             get(route::show_request::<P>).post(route::answer_request::<P>),
-        ),
-        false => router,
+        )
+    } else {
+        router
     };
     router.method_not_allowed_fallback(route::method_not_allowed)
 }

@@ -191,7 +191,9 @@ pub(crate) fn is_file_link(path: &str) -> bool {
 /// Splits the path of a link to a file into the key and the file's name, both still encoded.
 pub(crate) fn split_file_path(path: &str) -> Option<(&str, &str)> {
     let mut parts = path.strip_prefix(FILES)?.split('/');
-    let (verb, key, name) = (parts.next()?, parts.next()?, parts.next()?);
+    let verb = parts.next()?;
+    let key = parts.next()?;
+    let name = parts.next()?;
     let is_link = matches!(verb, "preview" | "download") && !name.is_empty();
     (is_link && parts.next().is_none()).then_some((key, name))
 }
@@ -248,7 +250,8 @@ mod tests {
 
     #[test]
     fn only_what_is_longer_than_any_label_is_taken_for_a_token() {
-        let (token, label) = ("t".repeat(129), "s".repeat(128));
+        let token = "t".repeat(129);
+        let label = "s".repeat(128);
         let colons = "%3A".repeat(128);
         for (path, opens) in [
             (format!("/v1/file_tool/preview/{token}/a.md"), true),
@@ -271,9 +274,10 @@ mod tests {
     impl Secrets for Store {
         async fn read_secret(&self, name: &str) -> Result<Secret, SecretError> {
             assert_eq!(name, "djinn/links");
-            match self.0 {
-                true => Ok(Secret::new(&format!("{}, {}", "n".repeat(MIN_KEY), "o".repeat(40)))),
-                false => Err(SecretError::Missing("there is no secret `djinn/links`".to_owned())),
+            if self.0 {
+                Ok(Secret::new(&format!("{}, {}", "n".repeat(MIN_KEY), "o".repeat(40))))
+            } else {
+                Err(SecretError::Missing("there is no secret `djinn/links`".to_owned()))
             }
         }
     }

@@ -144,10 +144,7 @@ impl<'de> Deserializer<'de> for Member {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, MemberProblem> {
-        match self.0.is_null() {
-            true => visitor.visit_none(),
-            false => visitor.visit_some(self),
-        }
+        if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -223,9 +220,10 @@ impl MemberProblem {
             path = format!("{path}{dot}{member}");
         }
         let path: String = path.chars().take(MAX_PATH).collect();
-        match path.is_empty() {
-            true => Failure::new(ErrorCode::InvalidField, self.sentence).into(),
-            false => ApiError::invalid_field(path, &self.sentence),
+        if path.is_empty() {
+            Failure::new(ErrorCode::InvalidField, self.sentence).into()
+        } else {
+            ApiError::invalid_field(path, &self.sentence)
         }
     }
 }

@@ -119,7 +119,8 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_waits_gets_the_slot_that_becomes_free_in_turn() {
-        let (slots, clock) = (slots(1, 2), ManualClock::new());
+        let slots = slots(1, 2);
+        let clock = ManualClock::new();
         let first = slots.acquire(&clock).await.unwrap();
         let mut second = Box::pin(slots.acquire(&clock));
         let mut third = Box::pin(slots.acquire(&clock));
@@ -133,7 +134,8 @@ mod tests {
 
     #[tokio::test]
     async fn five_seconds_are_waited_and_no_more_than_the_queue_wait() {
-        let (slots, clock) = (slots(2, 1), ManualClock::new());
+        let slots = slots(2, 1);
+        let clock = ManualClock::new();
         let taken = [slots.acquire(&clock).await.unwrap(), slots.acquire(&clock).await.unwrap()];
         let mut waiting = Box::pin(slots.acquire(&clock));
         assert!((&mut waiting).now_or_never().is_none());
@@ -152,7 +154,8 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_goes_away_leaves_the_queue_to_others() {
-        let (slots, clock) = (slots(1, 1), ManualClock::new());
+        let slots = slots(1, 1);
+        let clock = ManualClock::new();
         let taken = slots.acquire(&clock).await.unwrap();
         let mut gone = Box::pin(slots.acquire(&clock));
         assert!((&mut gone).now_or_never().is_none());

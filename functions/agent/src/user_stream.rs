@@ -42,13 +42,15 @@ impl UserStream {
     ) -> Result<Option<Self>, Failure> {
         let Some(most) = agent.ports.settings().user.streams else { return Ok(None) };
         let Caller { tenant, user } = Caller::of(&parts.extensions)?;
-        let (user, word) = (UserKey { tenant, user }, format!("{:016x}", fastrand::u64(..)));
+        let user = UserKey { tenant, user };
+        let word = format!("{:016x}", fastrand::u64(..));
         let until_ms = expiry_ms(parts, agent.ports.clock().now_ms());
         let taken = agent.ports.store().acquire_stream(&user, &run, &word, most, until_ms).await;
         let permit = taken
             .map_err(|error| store_failure(&error))?
             .ok_or_else(|| Failure::new(ErrorCode::TooManyUserStreams, most.to_string()))?;
-        let (agent, released) = (Arc::clone(agent), permit.clone());
+        let agent = Arc::clone(agent);
+        let released = permit.clone();
         let release = async move {
             if let Err(error) = agent.ports.store().release_stream(&released).await {
                 tracing::warn!(%error, "the permit of a stream was not released");

@@ -94,9 +94,10 @@ impl<S: Secrets> EngineSet<S> {
         let described = self.engines.iter().enumerate().filter_map(|(number, settings)| {
             let whys = failures.get(&number)?;
             let first = whys.first()?;
-            let why = match whys.len() == queries {
-                true => first.clone(),
-                false => format!("{first}, for {} of {queries} queries", whys.len()),
+            let why = if whys.len() == queries {
+                first.clone()
+            } else {
+                format!("{first}, for {} of {queries} queries", whys.len())
             };
             Some(EngineProblem { engine: settings.engine.name().to_owned(), why })
         });

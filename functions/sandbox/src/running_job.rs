@@ -177,7 +177,8 @@ async fn wait_for_limit(
             () = pause, if watched.is_some() => {}
         }
         let Some(folder) = watched.clone() else { continue };
-        let (descriptor, pid) = (process.descriptor(), process.pid);
+        let descriptor = process.descriptor();
+        let pid = process.pid;
         let look = tokio::task::spawn_blocking(move || {
             let _standstill = Standstill::begin(descriptor, pid);
             exceeds_quota(&folder, pid)
@@ -265,9 +266,10 @@ mod fuzz {
             let Some(value) = parse_value(bytes) else { return Ok(()) };
             let text = value.to_string();
             let is_same = serde_json::from_str::<Value>(&text).is_ok_and(|again| again == value);
-            match bytes.first() == Some(&JAILED) && is_same && std::str::from_utf8(bytes).is_ok() {
-                true => Ok(()),
-                false => Err(format!("{text} is taken for a value")),
+            if bytes.first() == Some(&JAILED) && is_same && std::str::from_utf8(bytes).is_ok() {
+                Ok(())
+            } else {
+                Err(format!("{text} is taken for a value"))
             }
         });
         println!("{}", tried.unwrap());

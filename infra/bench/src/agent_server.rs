@@ -119,9 +119,10 @@ impl AgentServer {
             // Returns only if the listener fails; then the client's requests fail.
             let _ = axum::serve(listener, app).await;
         });
-        let executor = match changes.executors_elsewhere {
-            true => tokio::spawn(print_invocations(invocations)),
-            false => tokio::spawn(run_executor(ports.clone(), invocations)),
+        let executor = if changes.executors_elsewhere {
+            tokio::spawn(print_invocations(invocations))
+        } else {
+            tokio::spawn(run_executor(ports.clone(), invocations))
         };
         Ok(Self { address, aws, ports, server, executor })
     }

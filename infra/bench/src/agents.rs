@@ -257,7 +257,8 @@ async fn measure_viewers() -> Result<Vec<Figure>> {
     driven.read_entries(SHOWN).await.context("the run")?;
     // The client left after the first two records of the root.
     let cursor = format!("{run}:1");
-    let (mut at_work, mut ended) = (Sample::default(), Sample::default());
+    let mut at_work = Sample::default();
+    let mut ended = Sample::default();
     for _ in 0..VIEWERS {
         let began = Instant::now();
         let mut viewer = bench.client.join_run_after(&run, &cursor).await?;

@@ -44,7 +44,8 @@ impl Tool for Clerk {
         _: &'a Map<String, Value>,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         // The caller's driver starts a run for the call.
-        let (reason, detail) = (ToolFailure::Changed, String::new());
+        let reason = ToolFailure::Changed;
+        let detail = String::new();
         Box::pin(async move { Err(ToolError::Failed { reason, detail }) })
     }
 

@@ -222,7 +222,8 @@ impl RunStream {
         self.first_byte.get_or_insert_with(|| self.asked_at.elapsed());
         self.unread.push_str(std::str::from_utf8(&piece).context("cut in a character")?);
         while let Some((frame, rest)) = self.unread.split_once("\n\n") {
-            let (frame, rest) = (frame.to_owned(), rest.to_owned());
+            let frame = frame.to_owned();
+            let rest = rest.to_owned();
             self.track_children(&frame);
             if frame.contains("event: preview\n") {
                 self.previews += frame.matches(DELTA).count().max(1);

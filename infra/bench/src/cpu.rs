@@ -75,7 +75,8 @@ struct AgentProcess {
 
 impl AgentProcess {
     async fn start(deltas: usize, at_once: bool) -> Result<Self> {
-        let (deltas, at_once) = (deltas.to_string(), at_once.to_string());
+        let deltas = deltas.to_string();
+        let at_once = at_once.to_string();
         let backend = ChildProcess::start(&[backend::FREE_PROCESS, &deltas, &at_once]).await?;
         let urls: Vec<&str> = backend.first_line().split(' ').collect();
         let words: Vec<&str> = std::iter::once(agent_server::PROCESS).chain(urls).collect();

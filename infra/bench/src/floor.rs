@@ -64,7 +64,8 @@ impl Floor {
         let records = records.map(|(record, n)| Record { number: n, ..record }).collect();
         let http = reqwest::Client::builder().tcp_nodelay(true).build()?;
         let model = format!("{}chat/completions", backend.address().model);
-        let (model_requests, world) = (backend.model_requests(calls), agent.ports().clone());
+        let model_requests = backend.model_requests(calls);
+        let world = agent.ports().clone();
         ensure!(
             model_requests.len() == calls,
             "the model was asked {} times only",
@@ -97,7 +98,8 @@ impl Floor {
     pub(crate) async fn run_once(&self) -> Result<RunTimes> {
         let asked = Instant::now();
         let mut response = self.http.post(&self.url).send().await?;
-        let (mut first_byte, mut end) = (None, Bytes::new());
+        let mut first_byte = None;
+        let mut end = Bytes::new();
         while let Some(piece) = response.chunk().await? {
             first_byte.get_or_insert_with(|| asked.elapsed());
             end = piece;

@@ -31,7 +31,8 @@ pub(crate) async fn measure_join() -> Result<Figure> {
     let run = stream.run_id()?.to_owned();
     stream.finish().await?;
     backend.check_expected()?;
-    let (mut whole, mut first_byte) = (Sample::default(), Sample::default());
+    let mut whole = Sample::default();
+    let mut first_byte = Sample::default();
     for _ in 0..VIEWERS {
         let took = client.join_run(&run).await?.finish().await?;
         ensure!(took.entries == ENTRIES, "the run has {} entries", took.entries);

@@ -157,7 +157,8 @@ impl Costs {
 
 /// Loads a run as a driver does at a take-over.
 async fn load_journal(agent: &AgentServer, key: &RunKey) -> Result<(usize, Sample)> {
-    let (mut records, mut loads) = (0, Sample::default());
+    let mut records = 0;
+    let mut loads = Sample::default();
     for _ in 0..LOADS {
         let began = Instant::now();
         let read = agent.ports().store.read_from(key, 0).await?;

@@ -29,9 +29,11 @@ const HOSTILE: &[u8] = include_bytes!("../../../functions/sandbox/tests/jail/cas
 
 /// Compares a look at ten files, including a hostile file, with a look at the nine others.
 pub(crate) async fn measure_looks(sandbox: &LocalSandbox) -> Result<Figure> {
-    let (mut good, mut all) = (Sample::default(), Sample::default());
+    let mut good = Sample::default();
+    let mut all = Sample::default();
     for nth in 0..WARM_UP + TIMED {
-        let (nine, ten) = (look(sandbox, false).await?, look(sandbox, true).await?);
+        let nine = look(sandbox, false).await?;
+        let ten = look(sandbox, true).await?;
         if nth >= WARM_UP {
             good.add(nine);
             all.add(ten);
@@ -57,7 +59,8 @@ async fn look(sandbox: &LocalSandbox, has_hostile: bool) -> Result<Duration> {
     }
     let names: Vec<FileName> = files.iter().map(|file| file.name.clone()).collect();
     let work = SandboxWork::Look { names: names.clone(), language: Language::En };
-    let (context, began) = (JobContext::new(&bench_session()?), Instant::now());
+    let context = JobContext::new(&bench_session()?);
+    let began = Instant::now();
     let answer = sandbox.run_job(&context, SandboxJob { work, files, state: Vec::new() }).await?;
     let took = began.elapsed();
     let look = |name: &FileName| answer.value.get(name.as_str()).and_then(|look| look.get("text"));

@@ -120,7 +120,8 @@ async fn measure_costs() -> Result<Vec<Figure>> {
     let requests = agent.aws().request_counter().take_counts();
     backend.check_expected()?;
     let count = |kinds: &[&str]| count_requests(&requests, kinds);
-    let (writes, reads) = (count(&WRITES), count(&READS));
+    let writes = count(&WRITES);
+    let reads = count(&READS);
     let transactions = count(&["TransactWriteItems"]);
     // A transaction of three items is billed as six writes, five more than counted.
     let dollars = (writes + 5.0 * transactions) * WRITE

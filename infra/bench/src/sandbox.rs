@@ -80,7 +80,8 @@ pub(crate) fn bench_session() -> Result<SessionKey> {
 }
 
 async fn run_block(sandbox: &LocalSandbox, code: &str) -> Result<Duration> {
-    let (context, began) = (JobContext::new(&bench_session()?), Instant::now());
+    let context = JobContext::new(&bench_session()?);
+    let began = Instant::now();
     let answer = sandbox.run_job(&context, block(code)?).await?;
     ensure!(answer.end == JobEnd::Done, "{:?}: {}", answer.end, answer.output.head);
     Ok(began.elapsed())
@@ -156,7 +157,8 @@ fn zygote_memory_mb() -> Result<f64> {
     let own = std::process::id().to_string();
     for entry in fs::read_dir("/proc")?.flatten() {
         let read = |name: &str| fs::read_to_string(entry.path().join(name)).unwrap_or_default();
-        let (status, command) = (read("status"), read("cmdline"));
+        let status = read("status");
+        let command = read("cmdline");
         let value = |name: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(name))?;
             line.split_whitespace().next().map(str::to_owned)
@@ -247,11 +249,16 @@ impl CodeBench {
 }
 
 async fn measure_turns() -> Result<Vec<Figure>> {
-    let (few, many) = (CodeBench::start(1).await?, CodeBench::start(1 + TURNS).await?);
-    let (fewer, more) = (few.count_run().await?, many.count_run().await?);
+    let few = CodeBench::start(1).await?;
+    let many = CodeBench::start(1 + TURNS).await?;
+    let fewer = few.count_run().await?;
+    let more = many.count_run().await?;
     let mut added = fewer.iter().zip(more).map(|(fewer, more)| (more - fewer) / TURNS as f64);
     let mut next = || added.next().unwrap_or_default();
-    let (puts, gets, objects_put, objects_got) = (next(), next(), next(), next());
+    let puts = next();
+    let gets = next();
+    let objects_put = next();
+    let objects_got = next();
     let mut samples = [Sample::default(), Sample::default()];
     for nth in 0..WARM_UP + RUNS {
         for (bench, sample) in [&few, &many].into_iter().zip(&mut samples) {

@@ -13,7 +13,8 @@ const AGENT_BEFORE: f64 = 10.7;
 /// Measures the archives of the agent and of the executor in the same folder.
 pub(crate) fn measure_sizes(agent: &Path) -> Result<Vec<Figure>> {
     let executor = agent.with_file_name("executor");
-    let (agent_zip, executor_zip) = (zip_program(agent)?, zip_program(&executor)?);
+    let agent_zip = zip_program(agent)?;
+    let executor_zip = zip_program(&executor)?;
     Ok(vec![
         Figure {
             name: "agent function, stripped and zipped",

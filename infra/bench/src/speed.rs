@@ -132,8 +132,10 @@ async fn make_floor(client: &BenchClient, backend: &Backend, agent: &AgentServer
 fn list_figures([run, floor]: &[Measurements; 2], floor_in_words: &str) -> Vec<Figure> {
     let figure =
         |name, reach, unit, measured, about| Figure { name, limit: reach, unit, measured, about };
-    let (alone, bare) = (run.whole.median(), floor.whole.median());
-    let (rate, bare_rate) = (run.runs_per_second(), floor.runs_per_second());
+    let alone = run.whole.median();
+    let bare = floor.whole.median();
+    let rate = run.runs_per_second();
+    let bare_rate = floor.runs_per_second();
     vec![
         figure(
             "a run against its floor, one at a time, medians",

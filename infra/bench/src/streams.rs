@@ -64,7 +64,8 @@ pub(crate) async fn measure_streams(streams: usize) -> Result<Figure> {
     tokio::time::sleep_until(watched.into()).await;
     let busy = [backend.cpu_seconds()? - busy[0], agent.cpu_seconds()? - busy[1]]
         .map(|seconds| seconds / WATCHED.as_secs_f64());
-    let (mut lags, mut pieces) = (Sample::default(), 0);
+    let mut lags = Sample::default();
+    let mut pieces = 0;
     for stream in try_join_all(reading).await? {
         let within = |(at, _): &&(Instant, Duration)| (opened..watched).contains(at);
         let stream = stream.context("a run did not end")?;

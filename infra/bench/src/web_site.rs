@@ -81,7 +81,8 @@ impl WebSite {
         let engine =
             |origin: &String| json!({"engine": "searxng", "url": format!("{origin}/search")});
         let engines = self.origins.iter().skip(PAGE_HOSTS.into()).map(engine);
-        let (origins, engines) = (self.origins(), Value::from_iter(engines).to_string());
+        let origins = self.origins();
+        let engines = Value::from_iter(engines).to_string();
         let var = move |name: &str| match name {
             "DJINN_LOCAL" => Some("1".to_owned()),
             "DJINN_EGRESS_ORIGINS" => Some(origins.clone()),

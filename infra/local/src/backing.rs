@@ -176,7 +176,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_run_that_cannot_be_kicked_is_reported_and_starves_no_other() {
-        let (tenant, user) = (TenantId::new("t").unwrap(), UserId::new("u").unwrap());
+        let tenant = TenantId::new("t").unwrap();
+        let user = UserId::new("u").unwrap();
         let session = SessionName::new("s").unwrap();
         let keys = ["r1", "r2", "r3"].map(|request| {
             let run = RunId::of(&tenant, &user, &session, &RequestId::new(request).unwrap());

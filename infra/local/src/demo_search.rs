@@ -91,10 +91,7 @@ async fn answer_search(State(route): State<SearchRoute>, RawQuery(raw): RawQuery
         return (StatusCode::FORBIDDEN, "this engine answers format=json alone").into_response();
     }
     let is_first_page = find_value("pageno").is_none_or(|page| page == "1");
-    let hits = match is_first_page {
-        true => route.index.search_pages(&query, MAX_HITS),
-        false => Vec::new(),
-    };
+    let hits = if is_first_page { route.index.search_pages(&query, MAX_HITS) } else { Vec::new() };
     let results: Vec<Value> = hits.iter().map(|hit| result_json(&route.base_url, hit)).collect();
     Json(json!({
         "query": query,

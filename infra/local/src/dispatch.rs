@@ -47,7 +47,9 @@ impl LocalDispatch {
 
     /// Kicks the run after a delay, and then at the alarm's interval.
     fn ring_repeatedly(&self, key: &RunKey, after: Duration) -> impl Future<Output = ()> + use<> {
-        let (queue, every, run) = (self.queue.clone(), self.alarm_every, key.clone());
+        let queue = self.queue.clone();
+        let every = self.alarm_every;
+        let run = key.clone();
         async move {
             tokio::time::sleep(after).await;
             while queue.send(RunInvocation::new(&run, 0)).is_ok() {

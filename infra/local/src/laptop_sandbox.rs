@@ -53,7 +53,8 @@ impl LaptopSandbox {
         say: impl Fn(&str) + Send + Sync + 'static,
         explain: impl Fn(&PythonError) + Send + Sync + 'static,
     ) -> Self {
-        let (say, explain) = (Box::new(say), Box::new(explain));
+        let say = Box::new(say);
+        let explain = Box::new(explain);
         let installation = Arc::new(Installation { home, needs_file_wall, say, explain });
         let prepare = move |progress| -> BoxFuture<'static, _> {
             Box::pin(Arc::clone(&installation).open_sandbox(progress))

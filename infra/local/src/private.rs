@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn home_is_narrowed_but_for_folders_of_jobs_and_what_links_lead_to() {
-        let (home, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let home = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
         let at = |name: &str| home.path().join(name);
         for folder in ["objects", "python", "sandbox"] {
             fs::create_dir(at(folder)).unwrap();

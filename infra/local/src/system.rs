@@ -160,7 +160,8 @@ impl System {
                 options.patience,
             )),
         ];
-        let (demo_model, demo_site) = (scripted, site);
+        let demo_model = scripted;
+        let demo_site = site;
         let system = Self { address, ports, aws, demo_model, demo_site, tasks, _stores: stores };
         system.resume_runs(options.continue_runs).await;
         Ok(system)
@@ -213,10 +214,8 @@ impl System {
         });
         for key in runs {
             let set = self.ports.alarms.set_alarm(&key).await;
-            let kicked = match continue_runs {
-                true => self.ports.invoker.kick_run(&key, 0).await,
-                false => Ok(()),
-            };
+            let kicked =
+                if continue_runs { self.ports.invoker.kick_run(&key, 0).await } else { Ok(()) };
             if let Err(error) = set.and(kicked) {
                 tracing::error!(%error, run_id = %key.run, "run not taken up");
             }

@@ -60,7 +60,7 @@ impl AwsStore {
         Ok(AdmissionItems { minute: minute.transpose()?, active: active.transpose()? })
     }
 
-    /// The user's place for a run is free again.
+    /// Returns the transaction item that removes a run from a user's active runs.
     pub(crate) fn active_run_removal_item(
         &self,
         user: &UserKey,
@@ -109,7 +109,7 @@ pub(crate) fn active_run_removal(user: &UserKey, run: &RunId) -> ItemChange<'sta
 fn is_active(status: RunStatus) -> bool {
     match status {
         RunStatus::Queued | RunStatus::Running => true,
-        RunStatus::Paused | RunStatus::Finished | RunStatus::Failed | RunStatus::Stopped => false,
+        _ => false,
     }
 }
 

@@ -168,7 +168,7 @@ fn timer_name(key: &RunKey) -> String {
     format!("{}-timer", schedule_name(key))
 }
 
-/// The name of a run's schedule: the same every time, at most 64 letters and digits.
+/// Returns the name of a run's schedule: constant for a run, at most 64 letters and digits.
 fn schedule_name(key: &RunKey) -> String {
     let hash = sha256_hex(key.to_string().as_bytes());
     format!("djinn-{}", hash.get(..40).unwrap_or(&hash))
@@ -235,7 +235,8 @@ mod tests {
         let (alarms, made) = alarms(&answers);
         alarms.set_timer(&sample::run(), 1_001).await.unwrap();
         alarms.remove_timer(&sample::run()).await.unwrap();
-        let (made, name) = (made(), timer_name(&sample::run()));
+        let made = made();
+        let name = timer_name(&sample::run());
         assert!(name.len() <= 64 && name != schedule_name(&sample::run()));
         for (request, verb) in made.iter().zip(["POST", "PUT"]) {
             let (line, body) = request.split_once(" {").unwrap();

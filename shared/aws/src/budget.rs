@@ -30,7 +30,8 @@ impl DayUpdate {
     pub(crate) fn of(day: &DayKey, change: &DayChange) -> Self {
         let name = DayItem::hold_name(&change.payer);
         let amount = |hold: &Option<Hold>| hold.as_ref().map(|h| h.amount).unwrap_or_default();
-        let (held, next) = (amount(&change.hold), amount(&change.next_hold));
+        let held = amount(&change.hold);
+        let next = amount(&change.next_hold);
         let settled = change.settled_amount;
         let sum = |part: fn(&Amount) -> u64| {
             i128::from(part(&settled)) - i128::from(part(&held)) + i128::from(part(&next))
@@ -80,7 +81,8 @@ impl DayUpdate {
     /// Returns the item change. The change fails if the stored hold differs, or if a limit of the day is used
     /// up.
     pub(crate) fn to_change(&self) -> ItemChange<'_> {
-        let (key, values) = (self.key.clone(), self.values.clone());
+        let key = self.key.clone();
+        let values = self.values.clone();
         ItemChange { key, expression: &self.expression, condition: &self.condition, values }
     }
 }
@@ -125,7 +127,9 @@ impl AwsStore {
             .holds
             .iter()
             .filter(|(_, hold)| hold.reserved_at_s <= next.reserved_at_s - MAX_HOLD_AGE_S);
-        let (mut names, mut conditions, mut values) = (Vec::new(), Vec::new(), Attributes::new());
+        let mut names = Vec::new();
+        let mut conditions = Vec::new();
+        let mut values = Attributes::new();
         for (nth, (payer, hold)) in old.take(MAX_HOLDS_FORGOTTEN).enumerate() {
             let name = DayItem::hold_name(payer);
             conditions.push(format!("#{name} = :h{nth}"));

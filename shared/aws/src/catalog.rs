@@ -40,7 +40,8 @@ impl Catalog for AwsStore {
         after: Option<&RunPosition>,
         limit: usize,
     ) -> Result<ListPage<RunSummary, RunPosition>, StoreError> {
-        let (mut items, mut next) = (Vec::new(), after.cloned());
+        let mut items = Vec::new();
+        let mut next = after.cloned();
         for _ in 0..MAX_RUNS_SCANNED.div_ceil(QUERY_LIMIT) {
             let partition = user_partition(&user.tenant, &user.user);
             let query =
@@ -142,7 +143,8 @@ impl AwsStore {
     ) -> Result<RunSummary, StoreError> {
         let item = UserRunItem::from_item(item)?;
         let UserRunItem { run, session, request, title, started_at_ms, .. } = item;
-        let (mut status, mut ended_at_ms) = (item.status, item.ended_at_ms);
+        let mut status = item.status;
+        let mut ended_at_ms = item.ended_at_ms;
         if !status.has_ended() {
             let meta = self.find_meta(&RunKey::new(user.tenant.clone(), run.clone())).await?;
             if let Some(meta) = meta {

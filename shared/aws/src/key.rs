@@ -50,9 +50,10 @@ impl ItemKey {
 
 /// Returns a run's partition: META, journal and mailbox.
 pub(crate) fn run_partition(run: &RunKey) -> String {
-    match run.is_root() {
-        true => format!("{}#RUN#{}", run.tenant, run.run),
-        false => format!("{}#CHILD#{}#{}", run.tenant, run.run, run.path),
+    if run.is_root() {
+        format!("{}#RUN#{}", run.tenant, run.run)
+    } else {
+        format!("{}#CHILD#{}#{}", run.tenant, run.run, run.path)
     }
 }
 
@@ -62,12 +63,12 @@ pub(crate) fn session_partition(session: &SessionKey) -> String {
     format!("{tenant}#SESSION#{}#{session}", user_hash(owner))
 }
 
-/// The partition of a share.
+/// Returns the partition of a share.
 pub(crate) fn share_partition(tenant: &TenantId, handle: &ShareHandle) -> String {
     format!("{tenant}#SHARE#{handle}")
 }
 
-/// The partition of a tool.
+/// Returns the partition of a tool.
 pub(crate) fn tool_partition(tool: &ToolKey) -> String {
     let UserKey { tenant, user } = &tool.user;
     format!("{tenant}#TOOL#{}#{}", user_hash(user), tool.tool)
@@ -78,14 +79,14 @@ pub(crate) fn user_hash(user: &UserId) -> String {
     short_hash(user.as_str())
 }
 
-/// The first 32 digits of a text's SHA-256.
+/// Returns the first 32 digits of a text's SHA-256.
 pub(crate) fn short_hash(text: &str) -> String {
     let mut hash = sha256_hex(text.as_bytes());
     hash.truncate(32);
     hash
 }
 
-/// The partition of a user's lists.
+/// Returns the partition of a user's lists.
 pub(crate) fn user_partition(tenant: &TenantId, user: &UserId) -> String {
     format!("{tenant}#USER#{user}")
 }
@@ -121,7 +122,7 @@ pub(crate) const CALLS: &str = "CALLS";
 pub(crate) const FIRST_SORT: &str = "!";
 pub(crate) const LAST_SORT: &str = "~";
 
-/// A record's sort key. Numbers above 9 999 999 999 do not occur.
+/// Returns a record's sort key. Numbers above 9 999 999 999 do not occur.
 pub(crate) fn record_sort(n: u64) -> String {
     format!("{RECORD}{n:010}")
 }

@@ -63,7 +63,7 @@ impl AwsStore {
         self.read_object_json(&pointer).await
     }
 
-    /// The JSON in an object.
+    /// Reads the JSON in an object.
     pub(crate) async fn read_object_json(&self, pointer: &Pointer) -> Result<String, StoreError> {
         let bytes = self.get_object(&pointer.object, None).await?;
         if bytes.len() as u64 != pointer.length || sha256_hex(&bytes) != pointer.sha256 {
@@ -159,7 +159,8 @@ impl AwsStore {
         behind: Option<&str>,
     ) -> Result<Vec<(String, ObjectHead)>, StoreError> {
         let client = self.clients.s3().await;
-        let (mut objects, mut start) = (Vec::new(), None);
+        let mut objects = Vec::new();
+        let mut start = None;
         loop {
             let request = client.list_objects_v2().bucket(self.bucket()).prefix(prefix);
             let request = request.set_start_after(behind.map(str::to_owned));
@@ -194,7 +195,7 @@ impl AwsStore {
         &self.clients.settings.bucket
     }
 
-    /// A request to the bucket, for error texts and logs.
+    /// Describes a request to the bucket, for error texts and logs.
     pub(crate) fn bucket_request(&self, operation: &'static str) -> AwsRequest<'_> {
         AwsRequest { operation, on: self.bucket() }
     }
@@ -230,7 +231,7 @@ impl ObjectHead {
     }
 }
 
-/// The size of a whole object, from the `Content-Range` of a part: `bytes 0-9/100`.
+/// Returns the size of a whole object, from the `Content-Range` of a part: `bytes 0-9/100`.
 fn total_size(range: &str) -> Option<u64> {
     range.rsplit_once('/')?.1.parse().ok()
 }

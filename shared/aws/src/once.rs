@@ -48,7 +48,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_many_write_at_once_is_written_once_and_again_after_a_failure() {
-        let (once, writes) = (WriteOnceObjects::default(), Cell::new(0));
+        let once = WriteOnceObjects::default();
+        let writes = Cell::new(0);
         let write = async |result| {
             writes.set(writes.get() + 1);
             tokio::task::yield_now().await;

@@ -19,9 +19,10 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    /// Sort keys from `from` to `to`, both included.
+    /// Returns a query for sort keys from `from` to `to`, both included.
     pub(crate) fn range(partition: String, from: impl Into<String>, to: impl Into<String>) -> Self {
-        let (from, to) = (from.into(), to.into());
+        let from = from.into();
+        let to = to.into();
         Self { partition, from, to, newest_first: false, eventually_consistent: false, limit: None }
     }
 
@@ -52,7 +53,7 @@ pub(crate) fn after_prefix(prefix: &str) -> String {
 }
 
 impl AwsStore {
-    /// All items of a query, page by page.
+    /// Returns all items of a query, page by page.
     pub(crate) async fn query_items(&self, query: Query) -> Result<Vec<Attributes>, StoreError> {
         let mut items = Vec::new();
         let mut start = None;

@@ -66,7 +66,8 @@ impl LambdaSandbox {
         tenant: &TenantId,
         payload: Vec<u8>,
     ) -> Result<FunctionReply, SandboxError> {
-        let (function, tenant) = (self.function.as_str(), Some(tenant));
+        let function = self.function.as_str();
+        let tenant = Some(tenant);
         let job = FunctionJob { function, tenant, payload, patience: PATIENCE };
         match job.invoke(&self.store.clients).await {
             Ok(output) => parse_output(&output),

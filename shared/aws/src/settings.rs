@@ -77,7 +77,8 @@ pub struct GatewayFunctions {
 impl GatewayFunctions {
     /// Returns the functions named by the variables, or `None` without any.
     fn from_vars(var: VarLookup<'_>) -> Option<Self> {
-        let (fetch, call) = (GATEWAY_FETCH.find_text(var), GATEWAY_CALL.find_text(var));
+        let fetch = GATEWAY_FETCH.find_text(var);
+        let call = GATEWAY_CALL.find_text(var);
         (fetch.is_some() || call.is_some()).then_some(Self { fetch, call })
     }
 }
@@ -156,7 +157,8 @@ impl Settings {
         let defaults = Self::new(TABLE_NAME.require_text(var)?, BUCKET.require_text(var)?);
         let object_days: u64 = OBJECT_DAYS.read_number(var)?;
         let object_life = Duration::from_secs(object_days * 24 * 60 * 60);
-        let (executor, sandbox) = (Some(executor), SANDBOX.find_text(var));
+        let executor = Some(executor);
+        let sandbox = SANDBOX.find_text(var);
         let gateway = GatewayFunctions::from_vars(var);
         Ok(Self { executor, sandbox, gateway, schedules, object_life, endpoints, ..defaults })
     }
@@ -172,11 +174,12 @@ fn read_endpoint(setting: &Setting, var: VarLookup<'_>) -> Result<Option<String>
     }
 }
 
-/// The executor as a schedule's target.
+/// Parses the executor's ARN, as a schedule's target.
 fn parse_executor_arn(executor: &str) -> Result<String, InvalidSetting> {
-    match executor.starts_with("arn:") {
-        true => Ok(executor.to_owned()),
-        false => Err(EXECUTOR.refuse(executor)),
+    if executor.starts_with("arn:") {
+        Ok(executor.to_owned())
+    } else {
+        Err(EXECUTOR.refuse(executor))
     }
 }
 

@@ -42,8 +42,10 @@ fn signature_pair(request: SignedRequest<'_>, key: &Secret) -> Option<(String, S
         parts.find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
     };
     let mut credential = part("Credential")?.split('/');
-    let (access_key, _day) = (credential.next()?, credential.next()?);
-    let (region, service) = (credential.next()?, credential.next()?);
+    let access_key = credential.next()?;
+    let _day = credential.next()?;
+    let region = credential.next()?;
+    let service = credential.next()?;
     let names: Vec<&str> = part("SignedHeaders")?.split(';').collect();
     if access_key != LOCAL_ACCESS_KEY || !names.contains(&"host") {
         return None;
@@ -69,8 +71,12 @@ fn signature_pair(request: SignedRequest<'_>, key: &Secret) -> Option<(String, S
 /// Parses a time of the form `20261122T143802Z`, in UTC; `None` if invalid.
 fn parse_amz_date(text: &str) -> Option<SystemTime> {
     let part = |from: usize, to: usize| text.get(from..to);
-    let (year, month, day) = (part(0, 4)?, part(4, 6)?, part(6, 8)?);
-    let (hour, minute, second) = (part(9, 11)?, part(11, 13)?, part(13, 15)?);
+    let year = part(0, 4)?;
+    let month = part(4, 6)?;
+    let day = part(6, 8)?;
+    let hour = part(9, 11)?;
+    let minute = part(11, 13)?;
+    let second = part(13, 15)?;
     let text = format!("{year}-{month}-{day}T{hour}:{minute}:{second}Z");
     let time = DateTime::from_str(&text, DateTimeFormat::DateTime).ok()?;
     SystemTime::try_from(time).ok()

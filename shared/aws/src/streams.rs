@@ -21,7 +21,8 @@ impl Streams for AwsStore {
     ) -> Result<Option<StreamPermit>, StoreError> {
         let until_s = until_ms.max(0).div_euclid(1_000);
         let name = permit_name(until_s, &format!("{run}.{word}"));
-        let (streams, expires_s) = (streams_key(user), until_s.saturating_add(RETENTION_S));
+        let streams = streams_key(user);
+        let expires_s = until_s.saturating_add(RETENTION_S);
         let mut taken = self.acquire_permit(&streams, &name, most, expires_s).await?;
         if !taken && let Some(oldest) = oldest_permit(run, &self.read_streams(user).await?) {
             self.release_permits(&streams, vec![oldest]).await?;
@@ -59,7 +60,8 @@ mod tests {
 
     #[test]
     fn a_permit_is_found_by_the_run_that_is_shown() {
-        let (ours, other) = (sample::run_id(), format!("run_{}", "1".repeat(32)));
+        let ours = sample::run_id();
+        let other = format!("run_{}", "1".repeat(32));
         let other = RunId::new(other).unwrap();
         let named = |until_s, run: &RunId| permit_name(until_s, &format!("{run}.w"));
         let permits = [named(101, &ours), named(100, &ours), named(99, &other)].into();

@@ -128,7 +128,8 @@ impl TableItem {
     /// Returns `Unreadable` if the attributes do not match the key.
     pub(crate) fn from_item(item: Attributes) -> Result<Option<Self>, StoreError> {
         let text = |name: &str| item.get(name).and_then(|v| v.as_s().ok()).map(String::as_str);
-        let (pk, sk) = (text(PARTITION).unwrap_or_default(), text(SORT).unwrap_or_default());
+        let pk = text(PARTITION).unwrap_or_default();
+        let sk = text(SORT).unwrap_or_default();
         let kind = pk.split('#').nth(1).unwrap_or_default();
         let family = sk.split_once('#').map_or(sk, |(family, _)| family);
         let read = match (kind, family) {

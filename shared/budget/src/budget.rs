@@ -26,7 +26,8 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        let (tokens, wall_ms) = (default_tokens(), 24 * 60 * 60 * 1000);
+        let tokens = default_tokens();
+        let wall_ms = 24 * 60 * 60 * 1000;
         Self { steps: 40, tool_calls: 200, tokens, micro_usd: None, wall_ms }
     }
 }

@@ -219,7 +219,7 @@ fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
             texts.push(name);
             collect_texts(member, texts);
         }),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        _ => {}
     }
 }
 
@@ -284,11 +284,7 @@ impl ToolResult {
         done.into_iter().flat_map(|observation| {
             let read = match &observation.view {
                 ResultView::FileRead { file } => Some(&file.name),
-                ResultView::FileWritten { .. }
-                | ResultView::Text
-                | ResultView::UserAnswer
-                | ResultView::Searched { .. }
-                | ResultView::Plan { .. } => None,
+                _ => None,
             };
             let told = observation.files.iter().chain(&observation.images).map(|file| &file.name);
             told.chain(read).chain(observation.full_output.as_ref().map(|whole| &whole.file))
@@ -323,8 +319,11 @@ impl ToolOutput {
     /// A plain answer without files.
     #[must_use]
     pub fn from_text(text: impl Into<String>) -> Self {
-        let (text, view) = (text.into(), ResultView::Text);
-        let (files, images, known_urls) = (Vec::new(), Vec::new(), Box::default());
+        let text = text.into();
+        let view = ResultView::Text;
+        let files = Vec::new();
+        let images = Vec::new();
+        let known_urls = Box::default();
         Self { text, full_output: None, view, files, images, state: None, known_urls }
     }
 }
@@ -412,7 +411,8 @@ mod tests {
             timeout_ms: 0,
             visible: false,
         };
-        let (now, offered) = (spec.to_offered(), spec.to_offered());
+        let now = spec.to_offered();
+        let offered = spec.to_offered();
         let hash = offered.schema_hash.as_str();
         assert!(now.is_callable_as(hash, offered.effect, &offered.policy));
         let dearer = Estimate { tokens: 5, ..Estimate::default() };

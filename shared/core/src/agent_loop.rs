@@ -93,7 +93,8 @@ impl AgentLoop {
     pub fn new(role: Role, depth: usize) -> Self {
         let stage = LoopStage::Thinking(Attempts::default());
         let repeats = RepeatDetector::default();
-        let (caller, calls_after) = (Caller::Model, false);
+        let caller = Caller::Model;
+        let calls_after = false;
         Self {
             role,
             turn: 1,

@@ -222,11 +222,7 @@ impl Conversation {
                 ConversationItem::Turn(turn) if !turn.text.trim().is_empty() => {
                     Some(turn.text.as_str())
                 }
-                ConversationItem::Turn(_)
-                | ConversationItem::Nudge(_)
-                | ConversationItem::UserMessage(_)
-                | ConversationItem::PlanEdited(_)
-                | ConversationItem::Round { .. } => None,
+                _ => None,
             })
             .or(self.compacted.as_ref().map(|compacted| compacted.last_text.as_str()))
             .unwrap_or_default()
@@ -311,7 +307,7 @@ impl ConversationItem {
     pub fn is_turn_or_round(&self) -> bool {
         match self {
             Self::Turn(_) | Self::Round { .. } => true,
-            Self::Nudge(_) | Self::UserMessage(_) | Self::PlanEdited(_) => false,
+            _ => false,
         }
     }
 
@@ -324,7 +320,7 @@ impl ConversationItem {
             Self::Round { reports, .. } => {
                 reports.iter().flat_map(|report| &report.files).collect()
             }
-            Self::Nudge(_) | Self::UserMessage(_) | Self::PlanEdited(_) => Vec::new(),
+            _ => Vec::new(),
         }
     }
 }

@@ -242,11 +242,7 @@ impl Effect {
             Self::CallModel(call) => call.waits,
             Self::RunTool(run) => run.waits,
             Self::RunChild(dispatch) => dispatch.waits,
-            Self::Wait { .. }
-            | Self::AwaitHuman(_)
-            | Self::SavePlan { .. }
-            | Self::SaveAnswer(_)
-            | Self::Deliver(_) => false,
+            _ => false,
         }
     }
 }

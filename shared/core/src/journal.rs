@@ -77,7 +77,8 @@ impl Journal {
         first.check_format()?;
         let asked = first.question().ok_or(FoldError::NoQuestion)?;
         let (run, _) = Run::start(asked.clone(), first.at_ms);
-        let (next, entries) = (first.number + 1, first.entries.len() as u64);
+        let next = first.number + 1;
+        let entries = first.entries.len() as u64;
         let mut journal = Self {
             run: Arc::new(run),
             next_number: next,

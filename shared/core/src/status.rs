@@ -27,7 +27,7 @@ impl RunStatus {
     pub fn has_ended(self) -> bool {
         match self {
             Self::Queued | Self::Running | Self::Paused => false,
-            Self::Finished | Self::Failed | Self::Stopped => true,
+            _ => true,
         }
     }
 

@@ -119,10 +119,12 @@ impl Egress {
         for _ in 0..=redirects {
             let _place = self.places.take_place(hop.host()).await;
             let response = self.send_hop(&hop).await?;
-            let (status, headers) = (response.status().as_u16(), response.headers());
-            let next = match accepts_redirects {
-                true => hop.follow_response(&self.settings, status, headers)?,
-                false => None,
+            let status = response.status().as_u16();
+            let headers = response.headers();
+            let next = if accepts_redirects {
+                hop.follow_response(&self.settings, status, headers)?
+            } else {
+                None
             };
             match next {
                 Some(next) => hop = next,

@@ -254,7 +254,8 @@ mod tests {
 
     #[test]
     fn numbered_file_name_keeps_its_ending_and_stays_valid() {
-        let (long, ending) = ("界".repeat(85), ".x".repeat(20));
+        let long = "界".repeat(85);
+        let ending = ".x".repeat(20);
         for (name, numbered) in [
             ("report.pdf", "report (12).pdf".to_owned()),
             ("report", "report (12)".to_owned()),

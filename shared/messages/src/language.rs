@@ -25,7 +25,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The folder under `prompts/`.
+    /// Returns the language's folder under `prompts/`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -37,7 +37,8 @@ impl Language {
     /// Returns the language of a text; `None` if unsupported or unclear.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
-        let (mut han, mut words) = (0, 0);
+        let mut han = 0;
+        let mut words = 0;
         let mut has_english = false;
         let end = text.char_indices().nth(MAX_READ).map_or(text.len(), |(end, _)| end);
         let read = text.get(..end).unwrap_or(text);
@@ -70,7 +71,8 @@ mod tests {
 
     #[test]
     fn language_of_a_question_is_that_of_its_words() {
-        let (en, zh) = (Some(Language::En), Some(Language::Zh));
+        let en = Some(Language::En);
+        let zh = Some(Language::Zh);
         for (text, language) in [
             ("Which region grew fastest?", en),
             ("Compare sales.csv and costs.csv", en),

@@ -164,9 +164,10 @@ impl Attempt<'_> {
     /// read the text before a first `::` as a namespace.
     async fn service_target(&self) -> Result<ServiceTarget, GenaiError> {
         let provider = self.model.provider;
-        let name = match self.model.model.contains("::") {
-            true => format!("djinn::{}", self.model.model),
-            false => self.model.model.clone(),
+        let name = if self.model.model.contains("::") {
+            format!("djinn::{}", self.model.model)
+        } else {
+            self.model.model.clone()
         };
         let default = ModelIden::new(provider.adapter_kind(), name.clone());
         let mut target = self.client.resolve_service_target(default).await?;

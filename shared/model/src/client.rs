@@ -85,14 +85,15 @@ impl<S: Secrets> Models<S> {
     #[must_use]
     pub fn with_settings(&self, settings: Settings) -> Self {
         let same = self.with_prompts(Arc::clone(&self.prompts));
-        match settings == *self.settings {
-            true => same,
-            false => Self {
+        if settings == *self.settings {
+            same
+        } else {
+            Self {
                 settings: Arc::new(settings),
                 outages: Arc::default(),
                 output_limits: Arc::default(),
                 ..same
-            },
+            }
         }
     }
 
@@ -180,7 +181,8 @@ impl<S: Secrets> Models<S> {
     ) -> Result<Reply, ModelError> {
         let client = self.genai_client()?;
         let key = self.load_key(model).await?;
-        let (prompts, output_limits) = (&*self.prompts, &*self.output_limits);
+        let prompts = &*self.prompts;
+        let output_limits = &*self.output_limits;
         let attempt = Attempt { client, name, model, key: key.as_ref(), prompts, output_limits };
         let outcome = attempt.run(request, on_delta).await;
         if outcome.as_ref().is_err_and(|error| error.kind == ModelErrorKind::KeyRefused) {

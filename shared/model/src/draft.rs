@@ -81,7 +81,8 @@ impl Draft {
     /// Adds to the answer.
     pub(crate) fn append_text(&mut self, piece: &str, out: DeltaSink<'_>) {
         self.content.push_str(piece);
-        let (scanner, told) = (&mut self.scanner, &mut self.emitted);
+        let scanner = &mut self.scanner;
+        let told = &mut self.emitted;
         self.splitter.push(piece, &mut |kind, text| told.route_text(scanner, kind, text, out));
     }
 
@@ -98,7 +99,7 @@ impl Draft {
         self.emitted.emit_delta(TextKind::Reasoning, piece, out);
     }
 
-    /// As [`Draft::sync_text`], for the thoughts.
+    /// Adds new thoughts, in the same way as [`Draft::sync_text`].
     pub(crate) fn sync_reasoning(&mut self, whole: &str, out: DeltaSink<'_>) {
         if let Some(rest) = whole.strip_prefix(self.emitted.reasoning.as_str()) {
             let rest = rest.to_owned();
@@ -129,7 +130,8 @@ impl Draft {
     ) -> Reply {
         let finish = self.finish.unwrap_or_default();
         let cut = finish != FinishReason::Done;
-        let (scanner, told) = (&mut self.scanner, &mut self.emitted);
+        let scanner = &mut self.scanner;
+        let told = &mut self.emitted;
         self.splitter.flush_rest(&mut |kind, text| told.route_text(scanner, kind, text, out));
         let mut calls = self.calls.into_calls(names, cut);
         let emit = &mut |text: &str| told.emit_delta(TextKind::Text, text, out);

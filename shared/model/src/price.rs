@@ -46,9 +46,10 @@ impl TryFrom<String> for PriceSource {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        match ["https://", "http://"].iter().any(|scheme| text.starts_with(scheme)) {
-            true => Ok(Self(text)),
-            false => Err(format!("the source `{text}` is no URL")),
+        if ["https://", "http://"].iter().any(|scheme| text.starts_with(scheme)) {
+            Ok(Self(text))
+        } else {
+            Err(format!("the source `{text}` is no URL"))
         }
     }
 }

@@ -150,7 +150,7 @@ pub struct SettingsFault {
 }
 
 impl ModelSettings {
-    /// A model with every default and no key.
+    /// Creates a model with all defaults and no key.
     #[must_use]
     pub fn new(provider: Provider, model: &str) -> Self {
         Self {
@@ -238,7 +238,7 @@ impl Settings {
         self.prices.of(&model.model)
     }
 
-    /// The configured models without a price, by their providers' names.
+    /// Returns the configured models without a price, by provider model name.
     #[must_use]
     pub fn unpriced_models(&self) -> BTreeSet<&str> {
         let models = self.models.values().map(|model| model.model.as_str());
@@ -251,7 +251,7 @@ fn inherited_role(role: Role) -> Option<Role> {
     match role {
         Role::Compactor => Some(Role::Summary),
         Role::Employees | Role::Code | Role::Report | Role::Search => Some(Role::Executor),
-        Role::React | Role::Summary | Role::Planner | Role::Executor => None,
+        _ => None,
     }
 }
 

@@ -10,7 +10,7 @@ pub(crate) fn wire_id(call: &CallId) -> String {
     short_id(call).unwrap_or_else(|| sha256_hex(text.as_bytes()).chars().take(9).collect())
 }
 
-/// The short form of a call of the run's own.
+/// Returns the short form of a run's own call.
 fn short_id(call: &CallId) -> Option<String> {
     if *call.path() != Path::default() {
         return None;
@@ -21,10 +21,7 @@ fn short_id(call: &CallId) -> Option<String> {
         MessageName::Turn(turn) => {
             (turn < 100_000 && index < 1_000).then(|| format!("c{turn:05}{index:03}"))
         }
-        MessageName::Compaction(_)
-        | MessageName::Employees
-        | MessageName::Before
-        | MessageName::After => None,
+        _ => None,
     }
 }
 

@@ -323,9 +323,10 @@ fn check_drafts(drafts: &[StepDraft], max_steps: usize) -> Result<(), PlanError>
     let on_cycle = find_cyclic_steps(drafts).into_iter();
     let lines: BTreeSet<usize> =
         on_cycle.filter_map(|number| Some(drafts.get(number - 1)?.line)).collect();
-    match lines.is_empty() {
-        true => Ok(()),
-        false => Err(PlanError::Cycle { steps: lines.into_iter().collect() }),
+    if lines.is_empty() {
+        Ok(())
+    } else {
+        Err(PlanError::Cycle { steps: lines.into_iter().collect() })
     }
 }
 

@@ -44,13 +44,15 @@ impl AuditLog {
         for (what, detail) in told.chain(seen) {
             let last = self.lines.last();
             let previous = last.map_or_else(|| "0".repeat(64), |line| line.hash.clone());
-            let (number, at_ms) = (self.lines.len() as u64 + 1, record.at_ms);
+            let number = self.lines.len() as u64 + 1;
+            let at_ms = record.at_ms;
             let text = json!({
                 "line": number, "run": run, "record": record.number, "at_ms": at_ms, "what": what,
                 "detail": detail, "previous": previous,
             });
             let hash = sha256_hex(canonical_json(&text).as_bytes());
-            let (run, record) = (run.clone(), record.number);
+            let run = run.clone();
+            let record = record.number;
             self.lines.push(AuditLine {
                 line: number,
                 run,
@@ -64,7 +66,7 @@ impl AuditLog {
         }
     }
 
-    /// The lines so far.
+    /// Returns the lines so far.
     #[must_use]
     pub fn into_lines(self) -> Vec<AuditLine> {
         self.lines

@@ -95,7 +95,8 @@ mod tests {
     use super::*;
 
     fn piece(began_at_ms: i64, offset: u64, text: &str) -> CallProgress {
-        let (call, text) = (CallId::new("t1.c1").unwrap(), text.to_owned());
+        let call = CallId::new("t1.c1").unwrap();
+        let text = text.to_owned();
         CallProgress {
             path: Path::default(),
             call,

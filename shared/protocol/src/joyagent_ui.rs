@@ -87,7 +87,8 @@ impl JoyAgentUi {
             _ => self.data_in_task(event),
         };
         let text = event.result.as_deref().unwrap_or_default();
-        let (finished, agent_type) = (event.finish, self.translator.agent_type());
+        let finished = event.finish;
+        let agent_type = self.translator.agent_type();
         let about = EnvelopeHeader { request: self.translator.request().as_str(), agent_type };
         let spent = if finished { self.totals } else { UsageTotals::default() };
         let envelope = about.to_envelope(text, finished, Some(event_data), &spent);
@@ -234,7 +235,8 @@ impl Projection for JoyAgentUi {
 impl Thoughts {
     /// Returns the event merged with earlier thoughts.
     fn merge_event(&mut self, event: &AgentResponse) -> AgentResponse {
-        let (id, text) = (&event.message_id, event.plan_thought.clone().unwrap_or_default());
+        let id = &event.message_id;
+        let text = event.plan_thought.clone().unwrap_or_default();
         let place = self.0.iter().position(|(known, _)| known == id);
         let is_newest = place.is_none_or(|place| place + 1 == self.0.len());
         let begins_paragraph = place.is_none() && !self.0.is_empty();

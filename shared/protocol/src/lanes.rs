@@ -306,7 +306,8 @@ impl Lane {
 
     /// Keeps a preview. Previews of older messages are dropped, because their complete message will follow.
     fn hold_preview(&mut self, preview: &Preview) {
-        let (message, at_ms) = (preview.message_key(), preview.at_ms);
+        let message = preview.message_key();
+        let at_ms = preview.at_ms;
         let turn = preview.message.turn_number();
         let waits_for = |waiting: &WaitingText| waiting.message.message.turn_number();
         if self.waiting_text.as_ref().is_some_and(|waiting| waits_for(waiting) > turn) {

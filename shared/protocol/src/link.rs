@@ -81,7 +81,8 @@ impl SessionLinks {
     /// client's name of the session.
     #[must_use]
     pub fn new(base: impl Into<String>, session: impl Into<SessionName>) -> Self {
-        let (base, session) = (base.into(), session.into());
+        let base = base.into();
+        let session = session.into();
         Self { base, session, response_links: None, file_links: None, at_ms: 0 }
     }
 
@@ -132,7 +133,7 @@ impl SessionLinks {
     }
 }
 
-/// A path segment: everything but RFC 3986's unreserved characters is percent-encoded.
+/// Encodes a path segment: all characters except RFC 3986's unreserved characters are percent-encoded.
 #[must_use]
 pub fn percent_encode(text: &str) -> String {
     text.bytes().fold(String::with_capacity(text.len()), |mut encoded, byte| {
@@ -172,7 +173,8 @@ mod tests {
 
     #[test]
     fn names_with_spaces_and_chinese_stay_one_path_segment() {
-        let (links, file) = (links(), file("金 a.md"));
+        let links = links();
+        let file = file("金 a.md");
         assert_eq!(
             links.preview_url(&file),
             "http://h/v1/file_tool/preview/s%3A1/%E9%87%91%20a.md"

@@ -142,7 +142,8 @@ impl BudgetAccount {
             amount: most.to_amount(),
             reserved_at_s: now_ms.div_euclid(1000),
         };
-        let (mut surprises, mut waited) = (0, 0);
+        let mut surprises = 0;
+        let mut waited = 0;
         while surprises < MAX_HOLD_CONFLICTS {
             let change = self.day_change(line, before.as_ref(), Some(hold.clone()));
             let changed = change_day(ports, &day, &change, ports.settings().store_retries).await;

@@ -295,7 +295,8 @@ impl ClientStream {
             || self.connection.has_ready();
         let waits = any && !self.has_preview_room();
         let sender = self.sender.clone().filter(|_| waits);
-        let (buffered, most) = (Arc::clone(&self.buffered), self.buffer_size / PREVIEW_PART);
+        let buffered = Arc::clone(&self.buffered);
+        let most = self.buffer_size / PREVIEW_PART;
         async move {
             let Some(sender) = sender else { return std::future::pending().await };
             while !sender.is_closed() && buffered.bytes.load(Ordering::Relaxed) > most {

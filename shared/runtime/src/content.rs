@@ -129,7 +129,8 @@ impl ContentPolicy {
         calls: Vec<Vec<ContentText<'_>>>,
         whose: ContentOwner<'_>,
     ) -> Result<BTreeMap<usize, Failure>, Failure> {
-        let (mut refused, mut asked) = (BTreeMap::new(), Vec::new());
+        let mut refused = BTreeMap::new();
+        let mut asked = Vec::new();
         let mut texts = Vec::new();
         for (index, call) in calls.into_iter().enumerate() {
             match self.check_deny_list(&call).await {
@@ -207,7 +208,8 @@ impl ContentPolicy {
             Some(field) => failure.with_field(field),
             None => failure,
         };
-        let (direction, run) = (direction.as_str(), whose.run.map(ToString::to_string));
+        let direction = direction.as_str();
+        let run = whose.run.map(ToString::to_string);
         let error = match verdict {
             Ok(Verdict::Allow) => return Ok(()),
             Ok(Verdict::Refuse { reason }) => {

@@ -76,9 +76,10 @@ pub async fn estimate_tools<P: Ports>(
             continue;
         }
         let declared = tool.policy.estimate;
-        let estimate = match run.spec().settings.human.enabled {
-            true => estimate_by_samples(ports, &user, tool).await,
-            false => declared,
+        let estimate = if run.spec().settings.human.enabled {
+            estimate_by_samples(ports, &user, tool).await
+        } else {
+            declared
         };
         let estimate = estimate.with_price(price);
         if estimate != declared {

@@ -51,7 +51,8 @@ pub async fn read_child_entries<P: Ports>(
     key: &RunKey,
     record: &Record,
 ) -> Result<Vec<Entry>, StoreError> {
-    let (mut reading, mut entries) = (JoinSet::new(), BTreeMap::new());
+    let mut reading = JoinSet::new();
+    let mut entries = BTreeMap::new();
     for (nth, ending) in child_histories(key, record).into_iter().enumerate() {
         let ports = ports.clone();
         reading.spawn(async move { (nth, ending.read_all_entries(&ports).await) });

@@ -119,9 +119,10 @@ fn split_by_size<'a>(files: &[&'a ProductFile], room: u64) -> Vec<Vec<&'a FileNa
 }
 
 fn show_as_is(file: &ProductFile) -> AttachedImage {
-    match RequestImage::can_show(file) {
-        true => AttachedImage::Shown(file.clone()),
-        false => AttachedImage::Unseen,
+    if RequestImage::can_show(file) {
+        AttachedImage::Shown(file.clone())
+    } else {
+        AttachedImage::Unseen
     }
 }
 

@@ -77,9 +77,10 @@ impl LiveReader {
             }
             self.seen_ids.retain(|_, at_ms| *at_ms >= now_ms - 2 * MAX_LATENESS_MS);
         }
-        let position = match goes_back && self.has_other_writers {
-            true => self.positions.front(),
-            false => self.positions.back(),
+        let position = if goes_back && self.has_other_writers {
+            self.positions.front()
+        } else {
+            self.positions.back()
         };
         let first = || LiveFrom::Moment(kept_since_ms);
         position.map_or_else(first, |(_, position)| position.clone())

@@ -115,7 +115,8 @@ impl UserKey {
     /// Returns the key of a session that this user owns.
     #[must_use]
     pub fn session_key(&self, session: &SessionId) -> SessionKey {
-        let (tenant, owner) = (self.tenant.clone(), self.user.clone());
+        let tenant = self.tenant.clone();
+        let owner = self.user.clone();
         SessionKey { tenant, owner, session: session.clone() }
     }
 }
@@ -173,7 +174,7 @@ impl StoreError {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Unavailable(_) => true,
-            Self::TooLarge(_) | Self::Unreadable(_) | Self::NewerFormat(_) => false,
+            _ => false,
         }
     }
 }

@@ -313,7 +313,8 @@ impl Prompts {
         let rendered = ENVIRONMENT.render_str(own.trim(), context);
         rendered
             .inspect_err(|error| {
-                let (fragment, kind) = (fragment.name, error.kind());
+                let fragment = fragment.name;
+                let kind = error.kind();
                 tracing::error!(fragment, ?kind, "a deployment's prompt is not rendered: ours is");
             })
             .ok()

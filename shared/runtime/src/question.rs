@@ -112,7 +112,8 @@ impl UserQuestion {
     #[must_use]
     pub fn session_key(&self) -> SessionKey {
         let owner = SharedSession::owner_of(self.shared.as_ref(), &self.user);
-        let (tenant, session) = (self.tenant.clone(), self.session.clone());
+        let tenant = self.tenant.clone();
+        let session = self.session.clone();
         SessionKey { tenant, owner: owner.clone(), session }
     }
 
@@ -127,13 +128,12 @@ impl UserQuestion {
         let style = self.output_style.map(OutputStyle::as_str);
         let asked = json!([self.text, style, self.instructions(), self.settings.mode]);
         // Without attachments, the hash is the same as before attachments existed.
-        let body = match self.attachments.is_empty() {
-            true => asked,
-            false => {
-                let attached: Vec<_> =
-                    self.attachments.iter().map(QuestionAttachment::identity).collect();
-                json!([asked, attached])
-            }
+        let body = if self.attachments.is_empty() {
+            asked
+        } else {
+            let attached: Vec<_> =
+                self.attachments.iter().map(QuestionAttachment::identity).collect();
+            json!([asked, attached])
         };
         sha256_hex(body.to_string().as_bytes())
     }

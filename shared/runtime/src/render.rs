@@ -176,9 +176,10 @@ impl LoopPrompts {
         bounds: RequestBounds,
     ) -> Self {
         if let (Some(child), Some(agent)) = (&run.spec().child, run.spec().agent()) {
-            return match plans(run) {
-                true => agent::planner_prompts(prompts, run, child, agent, tools, bounds),
-                false => agent::agent_prompts(prompts, run, child, agent, call, bounds),
+            return if plans(run) {
+                agent::planner_prompts(prompts, run, child, agent, tools, bounds)
+            } else {
+                agent::agent_prompts(prompts, run, child, agent, call, bounds)
             };
         }
         let role = call.role;

@@ -54,8 +54,12 @@ pub async fn serve_client<P: Ports>(
             Some(driving) => {
                 let LeasedRun { lease, lapsed, is_new, journal, driver } = *driving;
                 let ServeContext { key, deadline, hops, .. } = &serving;
-                let (key, deadline, hops) = (key.clone(), *deadline, *hops);
-                let (client, caller, before) = (Some(client), None, Vec::new());
+                let key = key.clone();
+                let deadline = *deadline;
+                let hops = *hops;
+                let client = Some(client);
+                let caller = None;
+                let before = Vec::new();
                 let drive = DriveParams {
                     key,
                     journal,
@@ -86,11 +90,7 @@ pub async fn serve_client<P: Ports>(
                 cut.hand_over(ports.clock().now_ms());
                 return;
             }
-            DriveEnd::Superseded(None)
-            | DriveEnd::StoreUnavailable(None)
-            | DriveEnd::Ended
-            | DriveEnd::HandedOver
-            | DriveEnd::Asleep => return,
+            _ => return,
         };
     }
 }

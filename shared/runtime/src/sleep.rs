@@ -81,7 +81,8 @@ pub async fn wake_runs<P: Ports>(
     let lost = |error: tokio::task::JoinError| StoreError::Unavailable(error.to_string());
     let mut waking = JoinSet::new();
     for key in keys {
-        let (ports, mail) = (ports.clone(), mail.clone());
+        let ports = ports.clone();
+        let mail = mail.clone();
         waking.spawn(async move { wake_run(&ports, &key, &mail).await });
         if waking.len() >= MAX_PARALLEL_WAKES
             && let Some(woken) = waking.join_next().await

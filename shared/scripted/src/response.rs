@@ -325,7 +325,7 @@ impl ScriptedResponse {
         };
         parts.iter().filter_map(|part| match part {
             ReplyPart::Call(call) if call.must_be_offered => Some(call.tool.as_str()),
-            ReplyPart::Call(_) | ReplyPart::Reasoning(_) | ReplyPart::Text(_) => None,
+            _ => None,
         })
     }
 

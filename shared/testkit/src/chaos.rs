@@ -109,7 +109,8 @@ impl Chaos {
             let from = Duration::from_millis(rng.u64(0..20_000));
             (from, from + Duration::from_millis(rng.u64(100..40_000)))
         });
-        let (deaths, freezes) = (rng.u32(0..8), rng.u32(0..4));
+        let deaths = rng.u32(0..8);
+        let freezes = rng.u32(0..4);
         let began = Instant::now();
         let state = ChaosState { seed, rng, odds, began, duration: lasts, deaths, freezes, outage };
         Self(Arc::new(Mutex::new(state)))

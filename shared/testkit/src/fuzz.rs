@@ -58,7 +58,9 @@ impl FuzzPlan {
         let usual = seconds.map_or(USUAL_SEED, |_| fastrand::u64(..1_000_000_000));
         let seed = find_number(SEED.name).unwrap_or(usual);
         let mut mutator = Mutator::new(seed, self.words, self.max_bytes);
-        let (began, mut news, mut tried) = (Instant::now(), NEWS_EVERY, 0_u64);
+        let began = Instant::now();
+        let mut news = NEWS_EVERY;
+        let mut tried = 0_u64;
         print_words(&format!(
             "{}: {} inputs of the corpus, seed {seed}",
             self.corpus,
@@ -100,7 +102,9 @@ fn shorten_input(
     input: FuzzInput,
     property: &impl Fn(&FuzzInput) -> Result<(), String>,
 ) -> FuzzInput {
-    let (mut shortest, began, mut left) = (input, Instant::now(), SHORTENINGS);
+    let mut shortest = input;
+    let began = Instant::now();
+    let mut left = SHORTENINGS;
     let mut piece = shortest.bytes.len() / 2;
     while piece > 0 {
         let mut at = 0;

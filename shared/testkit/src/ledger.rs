@@ -106,9 +106,10 @@ impl Tool for LedgerTool {
                     message: "Out of credits.".to_owned(),
                 }));
             }
-            let with = match self.logs_arguments {
-                true => format!(" {}", Value::Object(arguments.clone())),
-                false => String::new(),
+            let with = if self.logs_arguments {
+                format!(" {}", Value::Object(arguments.clone()))
+            } else {
+                String::new()
             };
             self.ledger.add_line(format!("{} {call}{with}", self.name));
             self.points.pass(format!("after tool {call}")).await;

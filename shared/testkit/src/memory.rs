@@ -196,25 +196,7 @@ impl OpKind {
             | Self::Watch
             | Self::WriteFile
             | Self::WriteLive => true,
-            Self::Active
-            | Self::Arrived
-            | Self::CallSamples
-            | Self::Day
-            | Self::FindFile
-            | Self::FindSession
-            | Self::FindShare
-            | Self::ListFiles
-            | Self::ListRuns
-            | Self::ListSessions
-            | Self::ListShares
-            | Self::ListTurns
-            | Self::Mail
-            | Self::Meta
-            | Self::Read
-            | Self::ReadFile
-            | Self::ReadLive
-            | Self::Session
-            | Self::SessionOf => false,
+            _ => false,
         }
     }
 }
@@ -356,10 +338,7 @@ const MAX_ITEM: usize = 400 * 1024;
 
 /// Rejects content too large for an item, by an approximate size.
 fn check_item_size(bytes: usize) -> Result<(), StoreError> {
-    match bytes <= MAX_ITEM {
-        true => Ok(()),
-        false => Err(StoreError::TooLarge(format!("{bytes} bytes"))),
-    }
+    if bytes <= MAX_ITEM { Ok(()) } else { Err(StoreError::TooLarge(format!("{bytes} bytes"))) }
 }
 
 fn to_json<T: serde::Serialize>(value: &T) -> Result<String, StoreError> {

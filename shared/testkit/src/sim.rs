@@ -29,9 +29,9 @@ use djinn_runtime::port::sandbox::DisabledSandbox;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::prompt::Prompts;
 use djinn_runtime::question::UserQuestion;
+use djinn_runtime::rate_limits::RateLimits;
 use djinn_runtime::serve::{LoadedRun, ServeContext, continue_run, request_stop, start_background};
 use djinn_runtime::settings::Settings;
-use djinn_runtime::rate_limits::RateLimits;
 use djinn_runtime::shutdown::Shutdown;
 use djinn_runtime::world::World;
 pub use host::SimHost;
@@ -355,7 +355,8 @@ impl Sim {
     /// Creates a process with its view of the world, and the context of its invocation.
     fn new_invocation(&mut self, key: RunKey, hops: u32) -> (u64, SimWorld, ServeContext) {
         self.nth += 1;
-        let (process, points) = (self.nth, self.points.of(self.nth));
+        let process = self.nth;
+        let points = self.points.of(self.nth);
         let world = self.ports.clone();
         let host = Arc::new(self.host.of(process));
         let tools = tools_of_process(&world.tools, &points);
@@ -368,7 +369,8 @@ impl Sim {
             tools,
             ..world
         };
-        let (now_ms, margin) = (ports.clock.now_ms(), ports.settings.hand_over_margin);
+        let now_ms = ports.clock.now_ms();
+        let margin = ports.settings.hand_over_margin;
         let deadline = self.invocation.map_or_else(Deadline::none, |lasts| {
             let lasts_ms = i64::try_from(lasts.as_millis()).unwrap_or(i64::MAX);
             Deadline::from_invocation(now_ms + lasts_ms, now_ms, margin)

@@ -124,9 +124,14 @@ impl StoryModel {
     pub fn new<'a>(lines: impl IntoIterator<Item = (&'a str, StoryLine)>, points: Points) -> Self {
         let lines = lines.into_iter().map(|(message, line)| (message.to_owned(), line)).collect();
         let lines = Arc::new(lines);
-        let (window, fallback_window) = (100_000, None);
-        let (price, requests, outage) = (None, Arc::default(), None);
-        let (real_window, downtime, rate) = (None, None, None);
+        let window = 100_000;
+        let fallback_window = None;
+        let price = None;
+        let requests = Arc::default();
+        let outage = None;
+        let real_window = None;
+        let downtime = None;
+        let rate = None;
         Self {
             lines,
             window,

@@ -35,7 +35,8 @@ impl VersionedTool {
     /// Creates a reading tool with one version.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        let (version, versions) = (ToolVersion::default(), vec![(EffectClass::Read, "string")]);
+        let version = ToolVersion::default();
+        let versions = vec![(EffectClass::Read, "string")];
         Self { name: name.into(), version, versions }
     }
 }

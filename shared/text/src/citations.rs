@@ -38,7 +38,7 @@ pub fn link_citations(text: &str) -> String {
     linked
 }
 
-/// The number and the address of a source in the list.
+/// Parses the number and the address of a source in the list.
 fn read_source(line: &str) -> Option<(u32, &str)> {
     let (number, link) = line.strip_prefix("- [")?.split_once("] [")?;
     let (_, address) = link.trim_end().strip_suffix(')')?.rsplit_once("](")?;
@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn citations_of_listed_sources_are_links() {
-        let (one, four) = ("[[1]](https://a.test/1)", "[[4]](https://b.test/%28)");
+        let one = "[[1]](https://a.test/1)";
+        let four = "[[4]](https://b.test/%28)";
         for (prose, linked) in [
             ("It is 4 [1].", format!("It is 4 {one}.")),
             ("It is [1][4], or [1, 4].", format!("It is {one}{four}, or {one}{four}.")),

@@ -117,7 +117,7 @@ impl fmt::Debug for DenyList {
 }
 
 impl PhraseMatcher {
-    /// `None` if the automaton would be larger than any list is.
+    /// Builds the automaton; `None` if larger than any valid list.
     fn new(phrases: Vec<Phrase>) -> Option<Self> {
         let texts = phrases
             .iter()
@@ -159,10 +159,8 @@ impl PhraseMatcher {
 
     /// Returns the phrases that end in this state.
     fn phrases_ending_at(&self, state: StateID) -> impl Iterator<Item = &Phrase> {
-        let count = match self.automaton.is_match(state) {
-            true => self.automaton.match_len(state),
-            false => 0,
-        };
+        let count =
+            if self.automaton.is_match(state) { self.automaton.match_len(state) } else { 0 };
         (0..count).filter_map(move |nth| {
             self.phrases.get(self.automaton.match_pattern(state, nth).as_usize())
         })

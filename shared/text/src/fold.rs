@@ -87,7 +87,8 @@ pub fn is_combining_mark(character: char) -> bool {
 #[must_use]
 pub fn mark_role(letter: char, mark: char) -> MarkRole {
     let scripts = CodePointMapData::<Script>::new();
-    let (own, of_letter) = (scripts.get(mark), scripts.get(letter));
+    let own = scripts.get(mark);
+    let of_letter = scripts.get(letter);
     let class = CodePointMapData::<CanonicalCombiningClass>::new().get(mark);
     // The kana share their voicing marks.
     let is_kana = [Script::Hiragana, Script::Katakana].contains(&of_letter);
@@ -170,7 +171,8 @@ mod tests {
             ("ש\u{5b8}", Accent),
         ] {
             let letters: Vec<char> = word.chars().collect();
-            let (letter, mark) = (letters[0], *letters.last().unwrap());
+            let letter = letters[0];
+            let mark = *letters.last().unwrap();
             assert_eq!(mark_role(letter, mark), role, "{word}");
         }
     }

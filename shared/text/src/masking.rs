@@ -36,10 +36,8 @@ const WIDE_MASK: char = '＊';
 #[must_use]
 pub fn mask_pii(text: &str) -> Cow<'_, str> {
     let urls = find_urls(text).map(|(start, url)| start..start + url.len());
-    let found = match text.contains(is_wide) {
-        true => find_narrowed(text, urls),
-        false => find_all(text, urls),
-    };
+    let found =
+        if text.contains(is_wide) { find_narrowed(text, urls) } else { find_all(text, urls) };
     if found.is_empty() {
         return Cow::Borrowed(text);
     }
@@ -112,9 +110,10 @@ fn is_wide(character: char) -> bool {
 
 /// Returns the ASCII form of a full-width character.
 fn narrow_character(character: char) -> char {
-    match is_wide(character) {
-        true => char::from_u32(u32::from(character) - 0xfee0).unwrap_or(character),
-        false => character,
+    if is_wide(character) {
+        char::from_u32(u32::from(character) - 0xfee0).unwrap_or(character)
+    } else {
+        character
     }
 }
 
@@ -123,7 +122,7 @@ fn byte_at(text: &str, at: usize) -> Option<u8> {
     text.as_bytes().get(at).copied()
 }
 
-/// The byte so many places before another.
+/// Returns the byte `places` before `at`.
 fn byte_before(text: &str, at: usize, places: usize) -> Option<u8> {
     byte_at(text, at.checked_sub(places)?)
 }

@@ -8,7 +8,8 @@ use crate::urls::trim_partial_placeholder;
 pub fn find_cut_level(sizes: &[u64], budget: u64) -> u64 {
     let mut sizes = sizes.to_vec();
     sizes.sort_unstable();
-    let (mut left, mut count) = (budget, sizes.len() as u64);
+    let mut left = budget;
+    let mut count = sizes.len() as u64;
     for size in sizes {
         let share = left / count;
         if size > share {
@@ -59,7 +60,7 @@ pub fn shorten_text(
     }
 }
 
-/// The whole part of `number × part ÷ whole`, at most `u64::MAX`.
+/// Returns `number × part ÷ whole`, rounded down, at most `u64::MAX`.
 fn scale_by(number: u64, part: u64, whole: u64) -> u64 {
     let scaled = u128::from(number) * u128::from(part) / u128::from(whole.max(1));
     u64::try_from(scaled).unwrap_or(u64::MAX)

@@ -89,7 +89,8 @@ impl Urls {
         if self.is_empty() {
             return Cow::Borrowed(text);
         }
-        let (mut shown, mut at) = (String::new(), 0);
+        let mut shown = String::new();
+        let mut at = 0;
         for (start, url) in find_urls(text) {
             if let Some(number) = self.0.numbers.get(url) {
                 shown.push_str(text.get(at..start).unwrap_or_default());
@@ -122,7 +123,7 @@ impl Urls {
             Value::String(text) => self.register_urls(text, end_of(text)),
             Value::Array(items) => items.iter().for_each(|item| self.register_value(item, end_of)),
             Value::Object(members) => self.register_members(members, end_of),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            _ => {}
         }
     }
 

@@ -70,7 +70,8 @@ impl AgentSource {
         folders: Vec<Arc<dyn TextFolder>>,
         tools: BTreeSet<String>,
     ) -> Result<Self, AgentSetupError> {
-        let (mut files, mut is_whole_at_start) = (Vec::new(), true);
+        let mut files = Vec::new();
+        let mut is_whole_at_start = true;
         let mut known = KnownAgents::default();
         for folder in &folders {
             match folder.read_at_start() {
@@ -201,7 +202,7 @@ impl ToolSource for AgentSource {
         true
     }
 
-    /// Our own agents are valid, so there is no list without a deployment's folders.
+    /// Returns `None` without a deployment's folders, because our own agents are valid.
     fn list_problems(&self) -> Option<Vec<String>> {
         let problems = || self.lock_known().problems.iter().cloned().collect();
         (!self.folders.is_empty()).then(problems)

@@ -53,7 +53,8 @@ impl Tool for AgentTool {
         _: &'a Map<String, Value>,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         // Whoever drives the caller has a run answer the call.
-        let (reason, detail) = (ToolFailure::Changed, String::new());
+        let reason = ToolFailure::Changed;
+        let detail = String::new();
         Box::pin(async move { Err(ToolError::Failed { reason, detail }) })
     }
 

@@ -135,7 +135,7 @@ impl CitedText {
     }
 }
 
-/// The citation at the beginning of a text.
+/// Reads the citation at the start of a text.
 fn read_citation(text: &str) -> Option<Citation<'_>> {
     // Some models repeat the citation in brackets.
     let doubled = text.strip_prefix('[').filter(|inner| inner.starts_with('['));
@@ -167,7 +167,8 @@ fn read_numbers(inner: &str) -> Option<Vec<usize>> {
             numbers.push(read_number(part)?);
             continue;
         };
-        let (first, last) = (read_number(first)?, read_number(last)?);
+        let first = read_number(first)?;
+        let last = read_number(last)?;
         let is_range = 1 <= first && first <= last && last <= MAX_RANGE;
         numbers.extend(is_range.then_some(first..=last)?);
     }

@@ -163,7 +163,7 @@ fn list_findings(findings: &[QueryFindings], others: &[OtherFindings]) -> String
     serde_json::to_string_pretty(&listed).unwrap_or_default()
 }
 
-/// A query as a part of a name.
+/// Converts a query into a part of a file's name.
 fn clean_name(query: &str) -> String {
     let is_good =
         |character: &char| !character.is_control() && !BAD_NAME_CHARACTERS.contains(*character);
@@ -182,9 +182,8 @@ fn escape_url(url: &str) -> String {
 }
 
 fn escape_characters(text: &str, bad: &str, escape: impl Fn(char) -> String) -> String {
-    let characters = text.chars().map(|character| match bad.contains(character) {
-        true => escape(character),
-        false => character.to_string(),
+    let characters = text.chars().map(|character| {
+        if bad.contains(character) { escape(character) } else { character.to_string() }
     });
     characters.collect()
 }

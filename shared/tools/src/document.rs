@@ -53,7 +53,8 @@ async fn extract_text<F: Files>(
         return None;
     }
     let content = files.read_file(&context.session, file, file.size).await.ok()?;
-    let (name, language) = (file.name.clone(), context.language);
+    let name = file.name.clone();
+    let language = context.language;
     let work = SandboxWork::Extract { name, offset: 0, limit, language };
     let given = vec![SandboxFile { name: file.name.clone(), content }];
     let job = SandboxJob { work, files: given, state: Vec::new() };
@@ -62,7 +63,7 @@ async fn extract_text<F: Files>(
     part.problem.is_none().then(|| (part.text, part.next_offset.is_some()))
 }
 
-/// A sentence for a model about a note of the sandbox's; see [`ExtractValue::notes`].
+/// Renders a sentence for a model about the sandbox's note; see [`ExtractValue::notes`].
 pub(crate) fn render_note(prompts: &Prompts, language: Language, note: &str) -> String {
     let (note, value) = note.split_once(':').unwrap_or((note, ""));
     prompts.render(language, prompt::DOCUMENT_NOTE, json!({"note": note, "value": value}))

@@ -254,7 +254,8 @@ impl<F: Files + Send + Sync> TypedTool for FileTool<F> {
     }
 }
 
-/// Written files are visible to others; reads change nothing. Content read is tainted separately.
+/// Returns the policy: written files are visible to others, reads change nothing. Content read is tainted
+/// separately.
 fn tool_policy() -> ToolPolicy {
     let values = vec!["get".to_owned()];
     ToolPolicy {
@@ -265,7 +266,7 @@ fn tool_policy() -> ToolPolicy {
     }
 }
 
-/// A name without an ending is a text file's.
+/// Adds a text extension to a name without an extension.
 fn with_extension(name: &str) -> String {
     let name = name.trim();
     if name.is_empty() || name.contains('.') { name.to_owned() } else { format!("{name}.txt") }
@@ -402,7 +403,8 @@ mod tests {
     #[test]
     fn parts_cover_a_text_without_gaps_and_never_cut_a_character() {
         let content = "界x".repeat(1_000);
-        let (mut offset, mut read) = (0, String::new());
+        let mut offset = 0;
+        let mut read = String::new();
         loop {
             let part = TextPart::of(&content, offset, 900);
             assert_eq!(part.start as u64, offset);

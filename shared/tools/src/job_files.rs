@@ -111,7 +111,8 @@ fn split_by_size(
     max_bytes: u64,
     most: usize,
 ) -> (Vec<ProductFile>, Vec<String>) {
-    let (mut chosen, mut left_behind) = (Vec::new(), Vec::new());
+    let mut chosen = Vec::new();
+    let mut left_behind = Vec::new();
     let mut room = max_bytes;
     for file in known {
         if file.size <= room && chosen.len() < most {

@@ -63,7 +63,8 @@ impl<F: Files + Send + Sync> TypedTool for LookTool<F> {
         arguments: LookArguments,
     ) -> Result<ToolOutput, ToolError> {
         let task = arguments.task.unwrap_or_default();
-        let (sandbox, most) = (self.sandbox.as_ref(), MAX_LOOKS);
+        let sandbox = self.sandbox.as_ref();
+        let most = MAX_LOOKS;
         let chosen = choose_files(self.files.as_ref(), context, sandbox, most, &task);
         let JobFiles { names, files, context: job_context, left_behind } =
             chosen.await.map_err(|_| {

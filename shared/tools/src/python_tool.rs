@@ -81,9 +81,10 @@ impl<F: Files + Send + Sync> PythonTool<F> {
     ) -> String {
         let error = value.error.clone().unwrap_or_default();
         let names: Vec<&str> = products.iter().map(|file| file.name.as_str()).collect();
-        let told = match error.kind.is_empty() {
-            true => String::new(),
-            false => format!("{}: {}", error.kind, error.message),
+        let told = if error.kind.is_empty() {
+            String::new()
+        } else {
+            format!("{}: {}", error.kind, error.message)
         };
         let renamed = answer.products.iter().zip(products);
         let renamed = renamed.filter(|(product, file)| product.name != file.name);
@@ -179,7 +180,8 @@ impl<F: Files + Send + Sync> TypedTool for PythonTool<F> {
         arguments: PythonArguments,
     ) -> Result<ToolOutput, ToolError> {
         let code = strip_fence(&arguments.code);
-        let (sandbox, most) = (self.sandbox.as_ref(), MAX_FILES);
+        let sandbox = self.sandbox.as_ref();
+        let most = MAX_FILES;
         let chosen = choose_files(self.files.as_ref(), context, sandbox, most, code);
         let JobFiles { files, context: job_context, left_behind, .. } =
             chosen.await.map_err(|_| {

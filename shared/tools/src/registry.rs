@@ -68,7 +68,8 @@ impl ToolRegistry {
 
 /// Returns the name of a valid tool.
 fn check_tool(tool: &dyn Tool) -> Result<String, RegistrationError> {
-    let (en, zh) = (tool.spec(Language::En), tool.spec(Language::Zh));
+    let en = tool.spec(Language::En);
+    let zh = tool.spec(Language::Zh);
     let name = en.name;
     if !is_valid_name(&name) {
         return Err(RegistrationError::BadName(name));

@@ -181,7 +181,8 @@ pub(crate) mod tests {
 
     /// Returns the context of a call, in a run with or without a stored state.
     pub(crate) fn context(has_state: bool) -> ToolContext {
-        let (tenant, owner) = (TenantId::new("t").unwrap(), UserId::new("u").unwrap());
+        let tenant = TenantId::new("t").unwrap();
+        let owner = UserId::new("u").unwrap();
         ToolContext {
             run: RunId::new(format!("run_{}", "0".repeat(32))).unwrap(),
             path: Path::default(),

@@ -200,7 +200,8 @@ async fn read_in_time(
 ) -> PageReading {
     let reading = read_document(sandbox, context, document, target);
     let Ok(read) = timeout_at(until, reading).await else {
-        let (code, sentence) = (PageProblemCode::TooSlow, String::new());
+        let code = PageProblemCode::TooSlow;
+        let sentence = String::new();
         let problem = PageProblem { code, sentence, status: None };
         return Err(explain_page_problem(prompts, context, &problem));
     };
@@ -382,7 +383,8 @@ mod tests {
     async fn a_document_that_takes_too_long_is_one_that_was_not_read() {
         let [url, media_type, name] =
             ["https://a.test/", "application/pdf", "a.pdf"].map(String::from);
-        let (prompts, target) = (Prompts::default(), PageTarget::new(&*url));
+        let prompts = Prompts::default();
+        let target = PageTarget::new(&*url);
         let document = ForeignDocument { url, media_type, name, content: b"%PDF-1.7".to_vec() };
         let means: (&dyn Sandbox, &Prompts) = (&SilentSandbox, &prompts);
         let until = documents_deadline();

@@ -156,7 +156,7 @@ impl<T: TypedTool> Tool for ToolAdapter<T> {
         })
     }
 
-    /// The schema is checked first, because its errors list up to three problems with the allowed values.
+    /// Checks by the schema first, because its errors list up to three problems with the allowed values.
     /// Serde reports the rest.
     fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String> {
         self.compiled.check_arguments(arguments)?;
@@ -227,7 +227,8 @@ mod tests {
     #[test]
     fn a_spec_speaks_the_language_and_falls_back_to_doc_comments() {
         let tool = ToolAdapter::new(Post);
-        let (en, zh) = (tool.spec(Language::En), tool.spec(Language::Zh));
+        let en = tool.spec(Language::En);
+        let zh = tool.spec(Language::Zh);
         let about = |spec: &ToolSpec| spec.schema["properties"]["to"]["description"].clone();
         assert_eq!((about(&en), about(&zh)), (json!("Who gets it."), json!("收信人。")));
         assert_eq!((en.name.as_str(), zh.description.as_str()), ("post", "寄信。"));

@@ -38,10 +38,7 @@ impl ConfigurationTexts {
         limits: DollarLimits,
     ) -> Result<Self, WiringError> {
         let folders = open_folders(&PROMPTS, &**variables, store, NameDepth::Group)?;
-        let prompts = match folders.is_empty() {
-            true => None,
-            false => Some(PromptSource::open(folders)?),
-        };
+        let prompts = if folders.is_empty() { None } else { Some(PromptSource::open(folders)?) };
         let models = match djinn_model::Settings::find_text_path(&**variables) {
             None => None,
             Some(path) => {

@@ -317,7 +317,8 @@ mod tests {
         };
         std::fs::write(path("good.json"), ollama("own")).unwrap();
         let start = |prompts: &str, models: &str, budget: &'static str| {
-            let (prompts, models) = (prompts.to_owned(), models.to_owned());
+            let prompts = prompts.to_owned();
+            let models = models.to_owned();
             let variables: Variables = Arc::new(move |name| match name {
                 "DJINN_PROMPTS" => Some(prompts.clone()),
                 "DJINN_MODELS" => Some(models.clone()),

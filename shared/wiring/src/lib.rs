@@ -17,8 +17,8 @@ use djinn_model::Models;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::SystemClock;
 use djinn_runtime::prompt::Prompts;
-use djinn_runtime::settings::Settings;
 use djinn_runtime::rate_limits::RateLimits;
+use djinn_runtime::settings::Settings;
 use djinn_runtime::shutdown::Shutdown;
 use djinn_runtime::world::World;
 use djinn_settings::InvalidSetting;
@@ -69,7 +69,8 @@ pub fn build_lambda_world(
     variables: &Variables,
 ) -> Result<LambdaWorld, WiringError> {
     let aws = Aws::new(djinn_aws::Settings::from_vars(&**variables)?);
-    let (alarms, invoker) = (aws.alarms(), aws.invoker());
+    let alarms = aws.alarms();
+    let invoker = aws.invoker();
     build_world(djinn, variables, &aws, alarms, invoker)
 }
 

@@ -44,8 +44,10 @@ fn factory<T: TypedTool + 'static>(
     make: impl Fn(Ports) -> T + Send + Sync + 'static,
 ) -> ToolFactory {
     Arc::new(move |parts: &ToolParts<'_>| {
-        let (files, prompts) = (Arc::clone(&parts.files), Arc::clone(&parts.prompts));
-        let (sandbox, outside) = (Arc::clone(&parts.sandbox), Arc::clone(&parts.outside));
+        let files = Arc::clone(&parts.files);
+        let prompts = Arc::clone(&parts.prompts);
+        let sandbox = Arc::clone(&parts.sandbox);
+        let outside = Arc::clone(&parts.outside);
         Ok(Arc::new(ToolAdapter::new(make(Ports { files, prompts, sandbox, outside }))))
     })
 }

@@ -29,7 +29,8 @@ impl<'a> OfficeArchive<'a> {
     pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
         let end = bytes.windows(END.len()).rposition(|window| window == END)?;
         number_at(bytes, end + 20, 2)?;
-        let (count, mut place) = (number_at(bytes, end + 10, 2)?, number_at(bytes, end + 16, 4)?);
+        let count = number_at(bytes, end + 10, 2)?;
+        let mut place = number_at(bytes, end + 16, 4)?;
         let mut entries = Vec::new();
         for _ in 0..count {
             if bytes.get(place..place + 4)? != ENTRY {
@@ -89,7 +90,8 @@ mod tests {
 
     /// An archive of these parts, the first packed and the others stored.
     fn pack(parts: &[(&str, &str)]) -> Vec<u8> {
-        let (mut bytes, mut list) = (Vec::new(), Vec::new());
+        let mut bytes = Vec::new();
+        let mut list = Vec::new();
         for (at, (name, text)) in parts.iter().enumerate() {
             let mut packer = DeflateEncoder::new(Vec::new(), Compression::default());
             packer.write_all(text.as_bytes()).unwrap();

@@ -94,7 +94,9 @@ fn read_office(bytes: &[u8], beginning: &str) -> Option<Product> {
 
 /// Returns the text of HTML or Office XML, one block per line, and the headings of HTML.
 fn read_markup(markup: &str) -> (String, Vec<String>) {
-    let (mut text, mut headings, mut heading) = (String::new(), Vec::new(), None::<usize>);
+    let mut text = String::new();
+    let mut headings = Vec::new();
+    let mut heading = None::<usize>;
     let mut hidden = None;
     for piece in markup.split('<') {
         let Some((tag, words)) = piece.split_once('>') else { continue };

@@ -30,7 +30,8 @@ pub(super) fn is_stated(spelling: &str, text: &str) -> bool {
         return false;
     }
     text.match_indices(&wanted).any(|(at, found)| {
-        let (before, after) = (text.get(..at), text.get(at + found.len()..));
+        let before = text.get(..at);
+        let after = text.get(at + found.len()..);
         let begins = is_start(found, before.unwrap_or_default());
         begins && (may_go_on || is_end(found, after.unwrap_or_default()))
     })

@@ -13,10 +13,7 @@ use super::facts::{CallNames, list_facts};
 pub(super) fn write_table(records: &[SavedRecord]) -> String {
     let mut text = String::new();
     if let Some(first) = records.first() {
-        let name = match first.path.is_root() {
-            true => "the run".to_owned(),
-            false => first.path.to_string(),
-        };
+        let name = if first.path.is_root() { "the run".to_owned() } else { first.path.to_string() };
         let day = read_time(first.record.at_ms).map(|at| format!(", {} (UTC)", at.date()));
         let _ = writeln!(text, "{name}: {} records{}", records.len(), day.unwrap_or_default());
         let _ = writeln!(text, "   n  time          input                 facts");

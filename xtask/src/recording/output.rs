@@ -40,8 +40,10 @@ pub(super) struct Cell {
 /// # Errors
 /// Returns an error if the output is not text.
 pub(super) fn read_lines(command: &str, pieces: &[OutputPiece]) -> Result<Vec<Vec<Cell>>> {
-    let (mut bytes, mut begins) = (command.as_bytes().to_vec(), vec![(0, Duration::ZERO)]);
-    let (mut before, mut at) = (Duration::ZERO, Duration::ZERO);
+    let mut bytes = command.as_bytes().to_vec();
+    let mut begins = vec![(0, Duration::ZERO)];
+    let mut before = Duration::ZERO;
+    let mut at = Duration::ZERO;
     for piece in pieces {
         at += piece.at.saturating_sub(before).min(MAX_PAUSE);
         before = piece.at;

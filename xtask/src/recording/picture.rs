@@ -38,7 +38,8 @@ pub(super) fn draw_picture(rows: &[Vec<Cell>], title: &str) -> String {
     let timeline = Timeline { length: last + LAST_SCREEN };
     let (width, height) =
         (COLUMNS * COLUMN_WIDTH / 100 + 2 * MARGIN, ROWS * ROW_HEIGHT + 2 * MARGIN);
-    let (title, inner) = (escape_text(title), ROWS * ROW_HEIGHT);
+    let title = escape_text(title);
+    let inner = ROWS * ROW_HEIGHT;
     let mut texts = String::new();
     let mut ticks = BTreeSet::new();
     for (number, row) in rows.iter().enumerate() {
@@ -111,9 +112,10 @@ fn write_row(texts: &mut String, number: usize, row: &[Cell], ticks: &mut BTreeS
         }
         let text: String = span.iter().map(|cell| cell.character).collect();
         let text = escape_text(&text);
-        let _ = match classes.is_empty() {
-            true => write!(texts, "<tspan>{text}</tspan>"),
-            false => write!(texts, "<tspan class=\"{}\">{text}</tspan>", classes.join(" ")),
+        let _ = if classes.is_empty() {
+            write!(texts, "<tspan>{text}</tspan>")
+        } else {
+            write!(texts, "<tspan class=\"{}\">{text}</tspan>", classes.join(" "))
         };
     }
     texts.push_str("</text>\n");

@@ -82,10 +82,10 @@ impl KeyHolder {
     /// Returns the holder of a key. Compares all holders, so the time does not reveal the position.
     #[must_use]
     pub fn of<'a>(key: &KeyHash, holders: &'a [Self]) -> Option<&'a Self> {
-        holders.iter().fold(None, |found, holder| match holder.sha256.matches(key) {
-            true => Some(holder),
-            false => found,
-        })
+        holders.iter().fold(
+            None,
+            |found, holder| if holder.sha256.matches(key) { Some(holder) } else { found },
+        )
     }
 }
 
@@ -112,7 +112,8 @@ mod tests {
 
     fn holder(chance: u8) -> (String, KeyHolder) {
         let key = format_key(&[chance; KEY_BYTES]);
-        let (tenant, user) = (TenantId::new("acme").unwrap(), UserId::new("anna").unwrap());
+        let tenant = TenantId::new("acme").unwrap();
+        let user = UserId::new("anna").unwrap();
         let sha256 = KeyHash::of(&key).unwrap();
         (key, KeyHolder { sha256, tenant, user })
     }

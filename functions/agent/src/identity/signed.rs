@@ -16,13 +16,15 @@ pub(super) fn signed_caller(extensions: &Extensions, user: IamUser) -> Option<Ca
     match extensions.get::<RequestContext>()? {
         RequestContext::ApiGatewayV1(context) => {
             let identity = &context.identity;
-            let (account, arn) = (identity.account_id.as_deref()?, identity.user_arn.as_deref()?);
+            let account = identity.account_id.as_deref()?;
+            let arn = identity.user_arn.as_deref()?;
             new_caller(account, &user_of(arn, identity.cognito_identity_id.as_deref(), user)?)
         }
         RequestContext::ApiGatewayV2(context) => {
             let iam = context.authorizer.as_ref()?.iam.as_ref()?;
             let identity = iam.cognito_identity.as_ref().and_then(|it| it.identity_id.as_deref());
-            let (account, arn) = (iam.account_id.as_deref()?, iam.user_arn.as_deref()?);
+            let account = iam.account_id.as_deref()?;
+            let arn = iam.user_arn.as_deref()?;
             new_caller(account, &user_of(arn, identity, user)?)
         }
         _ => None,
@@ -90,7 +92,8 @@ mod tests {
             cognito.map(|id| json!({"amr": [], "identityId": id, "identityPoolId": "p"}));
         let new = v2(&json!({"iam": {"accountId": "123456789012", "userArn": arn,
             "accessKey": "A", "callerId": "c", "userId": "u", "cognitoIdentity": identity}}));
-        let (old, new) = (signed_caller(&old, user), signed_caller(&new, user));
+        let old = signed_caller(&old, user);
+        let new = signed_caller(&new, user);
         assert_eq!(old, new);
         let Caller { tenant, user } = old?;
         assert_eq!(tenant.as_str(), "123456789012");

@@ -142,9 +142,10 @@ fn answer_form<'a>(
     }];
     if about.interrupt().is_none() && !is_question && visible_part(shown).1 {
         let is_text = text_parameter(about).is_some();
-        let (label, button) = match is_text {
-            true => (words.text_label, words.accept_text),
-            false => (words.arguments_label, words.confirm_modified),
+        let (label, button) = if is_text {
+            (words.text_label, words.accept_text)
+        } else {
+            (words.arguments_label, words.confirm_modified)
         };
         areas.push(TextArea {
             name: "instead",
@@ -295,7 +296,9 @@ fn format_utc(at_ms: i64) -> String {
     OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1_000)).map_or_else(
         |_| String::new(),
         |at| {
-            let (year, month, day) = (at.year(), u8::from(at.month()), at.day());
+            let year = at.year();
+            let month = u8::from(at.month());
+            let day = at.day();
             format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", at.hour(), at.minute())
         },
     )

@@ -41,7 +41,8 @@ impl SignedLinks {
         now: ConnectTime,
     ) -> LinkSigner {
         let base = self.url.clone().unwrap_or(origin);
-        let (ttl_ms, is_stored) = (self.ttl_ms, matches!(self.source, LinkKeySource::Stored(_)));
+        let ttl_ms = self.ttl_ms;
+        let is_stored = matches!(self.source, LinkKeySource::Stored(_));
         let keys = Arc::new(OnceLock::new());
         let known = Arc::clone(&keys);
         let reading = async move {
@@ -62,7 +63,9 @@ impl LinkSigner {
     /// Returns links for responding to the run's human requests in this user's name. Anyone with a link can
     /// respond.
     pub(crate) fn answer_links(&self, run: &RunKey, user: UserId) -> ResponseLinks {
-        let (base, ttl_ms, keys) = (self.base.clone(), self.ttl_ms, Arc::clone(&self.keys));
+        let base = self.base.clone();
+        let ttl_ms = self.ttl_ms;
+        let keys = Arc::clone(&self.keys);
         let run = run.clone();
         ResponseLinks::new(move |ask, at_ms| {
             let grant = answer_grant(ask, &run, &user, at_ms.saturating_add(ttl_ms));
@@ -72,7 +75,8 @@ impl LinkSigner {
 
     /// Returns links to the session's files. Anyone with a link can open the file.
     pub(crate) fn file_links(&self, session: &SessionKey) -> FileLinks {
-        let (keys, session) = (Arc::clone(&self.keys), session.clone());
+        let keys = Arc::clone(&self.keys);
+        let session = session.clone();
         FileLinks::new(self.base.clone(), move |file, at_ms| {
             keys.get()?.sign_file(&file_grant(file, &session, at_ms))
         })

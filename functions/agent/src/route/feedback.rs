@@ -158,9 +158,11 @@ fn read_answer(
             answer_parser::parse_answer(words.unwrap_or("modify"), parameters, language)
         }
     };
-    let (feedback, comment) = (about.clone(), comment.unwrap_or_default());
+    let feedback = about.clone();
+    let comment = comment.unwrap_or_default();
     let answered = move |answer| {
-        let (id, by) = (new_answer_id(), Some(caller.user));
+        let id = new_answer_id();
+        let by = Some(caller.user);
         ResponseRecord { request: about, id, by, answer, comment, digest, via: None }
     };
     Ok((feedback, written, answered))

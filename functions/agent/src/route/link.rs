@@ -198,7 +198,8 @@ impl LinkTarget {
 
     fn answer_page<'a>(&'a self, ask: &'a HumanRequest) -> AnswerPage<'a> {
         let Self { request: asked, files, language, grant, .. } = self;
-        let (reasoning, until_ms) = (asked.reasoning.as_str(), grant.expires_at_ms);
+        let reasoning = asked.reasoning.as_str();
+        let until_ms = grant.expires_at_ms;
         AnswerPage { request: ask, reasoning, files, until_ms, language: *language }
     }
 

@@ -86,9 +86,10 @@ pub(crate) async fn show_run<P: Ports>(
     let key = run.key().clone();
     let view = describe_run(&agent.ports, run).await?;
     let session = view.meta.session_key(&key.tenant);
-    let links = match share_ended {
-        true => unsigned_links(&agent, &parts, named.clone()),
-        false => session_links(&agent, &parts, &session, named.clone(), None).await,
+    let links = if share_ended {
+        unsigned_links(&agent, &parts, named.clone())
+    } else {
+        session_links(&agent, &parts, &session, named.clone(), None).await
     };
     let body = view::run_body(&key.run, &view, &named, &links, agent.settings.run.language);
     Ok(JsonReply::json(&body)?.about_run(&key.run).about_request(&view.meta.request))
@@ -101,7 +102,8 @@ pub(crate) async fn list_runs<P: Ports>(
     UrlQuery(RunListQuery { page, status }): UrlQuery<RunListQuery>,
 ) -> ReplyResult {
     let PageQuery { limit, after } = page;
-    let (store, statuses) = (agent.ports.store(), Vec::from_iter(status));
+    let store = agent.ports.store();
+    let statuses = Vec::from_iter(status);
     let page = store.list_runs(&caller.user_key(), &statuses, after.as_ref(), limit).await?;
     let runs = page.items.iter().map(view::run_summary_body).collect();
     let next = page.next.map(|place| format_cursor(place.started_at_ms, &place.run));
@@ -158,7 +160,8 @@ pub(crate) async fn post_stop<P: Ports>(
     }
     let status = request_stop(&agent.ports, &mut run, caller.user).await?;
     let code = if status.has_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
-    let (id, request) = (&run.key().run, &run.meta().request);
+    let id = &run.key().run;
+    let request = &run.meta().request;
     let reply = JsonReply::json(&StopBody { run: id.to_string(), status })?;
     Ok(reply.with_status(code).about_run(id).about_request(request))
 }

@@ -105,14 +105,18 @@ pub(crate) async fn name_session<P: Ports>(
 ) -> ReplyResult {
     let mut titled = parse_title(&request)?;
     let access = require_access(&agent, &caller, name, Permission::Own).await?;
-    let (named, key) = (access.session_name(), &access.session);
+    let named = access.session_name();
+    let key = &access.session;
     let Caller { tenant, user, .. } = &caller;
     let whose = ContentOwner { tenant, user, session: &named, run: None };
     agent.ports.content().screen_input(&mut titled, whose).await?;
-    let (store, session, title) = (agent.ports.store(), &key.session, titled.title);
-    match store.rename_session(&key.owner_key(), session, &title).await? {
-        true => JsonReply::json(&TitleBody { session: session.to_string(), title }),
-        false => Err(ErrorCode::SessionNotFound.into()),
+    let store = agent.ports.store();
+    let session = &key.session;
+    let title = titled.title;
+    if store.rename_session(&key.owner_key(), session, &title).await? {
+        JsonReply::json(&TitleBody { session: session.to_string(), title })
+    } else {
+        Err(ErrorCode::SessionNotFound.into())
     }
 }
 
@@ -120,12 +124,11 @@ fn parse_title(request: &TitleRequest) -> Result<SessionTitle, ApiError> {
     let words: Vec<_> = request.title.split_whitespace().collect();
     let mut title = SessionTitle { title: words.join(" ") };
     check_bounds(&mut title)?;
-    match title.title.is_empty() {
-        true => {
-            let problem = format!("must have 1 to {MAX_TITLE} characters");
-            Err(ApiError::invalid_field("title", &problem))
-        }
-        false => Ok(title),
+    if title.title.is_empty() {
+        let problem = format!("must have 1 to {MAX_TITLE} characters");
+        Err(ApiError::invalid_field("title", &problem))
+    } else {
+        Ok(title)
     }
 }
 

@@ -21,7 +21,8 @@ struct Brackets {
 
 fn scan_brackets(text: &[u8]) -> Brackets {
     let mut brackets = Brackets::default();
-    let (mut is_string, mut is_escaped) = (false, false);
+    let mut is_string = false;
+    let mut is_escaped = false;
     for (at, byte) in text.iter().enumerate() {
         match byte {
             _ if is_escaped => is_escaped = false,

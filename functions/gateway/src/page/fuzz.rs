@@ -107,7 +107,8 @@ fn check_page(bytes: &[u8]) -> Result<(), String> {
         body: bytes.to_vec(),
         is_cut: false,
     };
-    let (url, began) = (page.url.clone(), Instant::now());
+    let url = page.url.clone();
+    let began = Instant::now();
     let outcome = read_page(page, &PageTarget::new("https://example.com/pumps/report"));
     if began.elapsed() > MOST_TIME {
         return Err(format!("it took {:?}", began.elapsed()));

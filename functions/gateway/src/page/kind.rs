@@ -178,7 +178,8 @@ fn has_controls(start: &[u8]) -> bool {
 fn is_wide(start: &[u8]) -> bool {
     let has_mark = start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]);
     let nulls = |at: usize| start.iter().skip(at).step_by(2).filter(|byte| **byte == 0).count();
-    let (even, odd) = (nulls(0), nulls(1));
+    let even = nulls(0);
+    let odd = nulls(1);
     has_mark || (even.min(odd) == 0 && even.max(odd) * 4 > start.len())
 }
 

@@ -63,11 +63,7 @@ pub(crate) fn collect_text(document: &Document) -> String {
                 false
             }
             NodeData::Element(element) => BLOCKS.contains(&&*element.name.local),
-            NodeData::Document
-            | NodeData::Fragment
-            | NodeData::Doctype { .. }
-            | NodeData::Comment { .. }
-            | NodeData::ProcessingInstruction { .. } => false,
+            _ => false,
         });
         if is_block {
             break_line(&mut text);

@@ -43,7 +43,8 @@ fn texts_of_other_types_are_shown_as_they_are() {
 #[test]
 fn a_long_page_is_read_in_parts() {
     let text: String = (0..3_000).map(|n| format!("{n:04} 热\n")).collect();
-    let (mut offset, mut parts) = (0, Vec::new());
+    let mut offset = 0;
+    let mut parts = Vec::new();
     loop {
         let target = PageTarget { offset, ..PageTarget::new("u") };
         let PageOutcome::Page(part) = read_page(page("text/plain", text.as_str()), &target) else {

@@ -61,7 +61,8 @@ pub(super) fn merge_pages(
 
 /// Returns the usable hits in two lists, best first: up to `hits` of each engine, and all others.
 fn rank_hits(engines: &[EnginePages], hits: usize) -> (UsableHits, UsableHits) {
-    let (mut first, mut rest) = (Vec::new(), Vec::new());
+    let mut first = Vec::new();
+    let mut rest = Vec::new();
     for EnginePages { engine, pages, .. } in engines {
         let usable = pages.iter().filter_map(|page| make_hit(engine, page)).enumerate();
         for (rank, hit) in usable {
@@ -150,7 +151,8 @@ mod tests {
     fn of_ten_thousand_hits_a_few_are_wanted_and_the_others_stand_apart() {
         let urls: Vec<_> = (0..10_000).map(|n| format!("https://x.example/{n}")).collect();
         let urls: Vec<_> = urls.iter().map(String::as_str).collect();
-        let (all, second) = (pages("a", &urls), pages("b", &["https://x.example/9999"]));
+        let all = pages("a", &urls);
+        let second = pages("b", &["https://x.example/9999"]);
         let queries = vec!["q".into(), "r".into()];
         let merged = merge_pages(queries, vec![vec![all], vec![second]], 5);
         assert_eq!((merged[0].hits.len(), merged[0].others.len()), (5, 9_994));

@@ -306,7 +306,8 @@ fn collector_holds_few_folders_open() {
         fs::write(work.join(format!("{nth}/file")), "x").unwrap();
     }
     let mut files = FileWalk::begin(&place.folder.work).unwrap();
-    let (mut paths, mut most) = (Vec::new(), 0);
+    let mut paths = Vec::new();
+    let mut most = 0;
     while let Some(node) = files.next_file().unwrap() {
         paths.push(node.path);
         most = most.max(fs::read_dir("/proc/self/fd").unwrap().count());

@@ -14,7 +14,8 @@ impl Tokenizer for SiteWords {
 /// Splits a text into words. Numbers keep the decimal point and lose thousands separators.
 pub(super) fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
-    let (mut word, mut signs) = (String::new(), Vec::new());
+    let mut word = String::new();
+    let mut signs = Vec::new();
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
         let is_sign = is_cjk(letter);

@@ -59,7 +59,8 @@ fn open_database(path: &Path) -> Result<Database, String> {
 
 fn create_table(database: &Database) -> Result<(), String> {
     let definition = table_definition();
-    let (partition, sort) = (definition.partition_key, definition.sort_key);
+    let partition = definition.partition_key;
+    let sort = definition.sort_key;
     let table: CreateTableRequest = serde_json::from_value(json!({
         "TableName": TABLE,
         "BillingMode": definition.billing_mode,
@@ -98,9 +99,10 @@ fn check_table(database: &Database) -> Result<(), String> {
         .describe_time_to_live(table)
         .map_err(|error| error.to_string())?
         .time_to_live_description;
-    match expiry.attribute_name.as_deref() == Some(table_definition().expiry) {
-        true => Ok(()),
-        false => Err("its items do not expire".to_owned()),
+    if expiry.attribute_name.as_deref() == Some(table_definition().expiry) {
+        Ok(())
+    } else {
+        Err("its items do not expire".to_owned())
     }
 }
 

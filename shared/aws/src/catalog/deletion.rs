@@ -123,7 +123,9 @@ impl AwsStore {
 
     /// Returns the children of a run. Children of an unreadable run are left to expire.
     async fn find_children(&self, key: &RunKey) -> Result<BTreeSet<ChildId>, StoreError> {
-        let (mut children, mut from, mut size) = (BTreeSet::new(), 0, PageSize::FOR_FOLD);
+        let mut children = BTreeSet::new();
+        let mut from = 0;
+        let mut size = PageSize::FOR_FOLD;
         loop {
             let page = match self.read_page(key, from, size).await {
                 Ok(page) => page,

@@ -55,7 +55,8 @@ impl AwsStore {
         let Some((key, meta)) = self.active_run(session).await? else { return Ok(None) };
         let exchange = skip_unreadable(self.read_question(&key).await)?.flatten();
         let RunMeta { request, user, started_at_ms, status, .. } = meta;
-        let (request, user) = (Some(request), Some(user));
+        let request = Some(request);
+        let user = Some(user);
         Ok(Some(SessionTurn { run: key.run, request, user, started_at_ms, status, exchange }))
     }
 
@@ -76,7 +77,8 @@ impl AwsStore {
         let Some(item) = self.query_items(first).await?.pop() else { return Ok(None) };
         let record = self.read_record(item).await?;
         let asked = run_spec(&record)?;
-        let (question, asker) = (asked.question.clone(), Some(asked.user.clone()));
+        let question = asked.question.clone();
+        let asker = Some(asked.user.clone());
         Ok(Some(Exchange { question, asker, ..Exchange::default() }))
     }
 
@@ -87,7 +89,8 @@ impl AwsStore {
             place.ok_or_else(|| StoreError::Unreadable(format!("`{sort:?}` is no run's place")))?;
         let item = ExchangeItem::from_item(item)?;
         let status = item.status.unwrap_or(RunStatus::Finished);
-        let (request, user) = (item.request.clone(), item.user.clone());
+        let request = item.request.clone();
+        let user = item.user.clone();
         let exchange = skip_unreadable(self.read_exchange(item).await)?.flatten();
         Ok(SessionTurn { run, request, user, started_at_ms, status, exchange })
     }

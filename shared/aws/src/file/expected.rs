@@ -33,7 +33,8 @@ impl AwsStore {
         items: Vec<Attributes>,
     ) -> Result<Vec<ProductFile>, StoreError> {
         let now_s = self.now_ms().div_euclid(1000);
-        let (mut files, mut expected) = (Vec::new(), Vec::new());
+        let mut files = Vec::new();
+        let mut expected = Vec::new();
         for item in items {
             match TableItem::from_item(item)? {
                 Some(TableItem::File(file)) if file.expires > now_s => files.push(file),
@@ -198,7 +199,8 @@ mod tests {
     #[tokio::test]
     async fn a_file_whose_bytes_may_be_gone_is_none() {
         let http = Replay::new([]);
-        let (store, session) = (store(&http), sample::session());
+        let store = store(&http);
+        let session = sample::session();
         let late = ExpectedFileItem { expires: 1, file: file("late.md", 1, &store) };
         let items = vec![
             file("old.md", -1, &store).to_item(&session).unwrap(),
@@ -216,7 +218,8 @@ mod tests {
         head.headers_mut().insert("content-length", "3");
         head.headers_mut().insert("last-modified", "Thu, 01 Jan 1970 00:00:00 GMT");
         let http = Replay::new([head, response(200, "{}"), response(200, "{}")]);
-        let (store, session) = (store(&http), sample::session());
+        let store = store(&http);
+        let session = sample::session();
         let expected = ExpectedFileItem { expires: i64::MAX, file: file("a.md", 9_999, &store) };
         let items = vec![expected.to_item(&session).unwrap()];
         assert_eq!(store.resolve_files(&session, items).await.unwrap().len(), 1);

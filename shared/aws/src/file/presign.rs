@@ -137,9 +137,10 @@ fn presigning_config(valid_for: Duration) -> Result<PresigningConfig, StoreError
 
 /// Returns a text's media type with the UTF-8 character set; browsers would guess another.
 fn with_charset(media_type: &str) -> String {
-    match media_type.starts_with("text/") && !media_type.contains("charset") {
-        true => format!("{media_type}; charset=utf-8"),
-        false => media_type.to_owned(),
+    if media_type.starts_with("text/") && !media_type.contains("charset") {
+        format!("{media_type}; charset=utf-8")
+    } else {
+        media_type.to_owned()
     }
 }
 
@@ -150,7 +151,8 @@ mod tests {
     #[test]
     fn announcements_sort_by_time() {
         let name = djinn_core::id::FileName::new("a").unwrap();
-        let (description, media_type) = (String::new(), String::new());
+        let description = String::new();
+        let media_type = String::new();
         let writer = djinn_core::id::UserId::new("u").unwrap();
         let file =
             NewFile { name, description, internal: false, media_type, uploaded: false, writer };

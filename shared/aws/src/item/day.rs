@@ -88,7 +88,8 @@ pub(crate) fn format_hold(hold: &Hold) -> String {
 fn parse_hold(text: &str) -> Option<Hold> {
     let mut words = text.splitn(4, ' ');
     let call = words.next()?.to_owned();
-    let (tokens, micro_usd) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let tokens = words.next()?.parse().ok()?;
+    let micro_usd = words.next()?.parse().ok()?;
     let at_s = words.next()?.parse().ok()?;
     Some(Hold { call, amount: Amount { tokens, micro_usd }, reserved_at_s: at_s })
 }

@@ -54,7 +54,8 @@ impl ShareItem {
 
     /// Returns the share for the runtime.
     pub(crate) fn into_share(self, tenant: &TenantId) -> SessionShare {
-        let (tenant, owner) = (tenant.clone(), self.owner);
+        let tenant = tenant.clone();
+        let owner = self.owner;
         SessionShare {
             handle: self.handle,
             session: SessionKey { tenant, owner, session: self.session },

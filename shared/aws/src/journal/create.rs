@@ -80,7 +80,8 @@ impl AwsStore {
                 self.transact_create(record.to_item(key)?)?,
             ]);
         }
-        let (tenant, user) = (&key.tenant, &spec.user);
+        let tenant = &key.tenant;
+        let user = &spec.user;
         let expires = creation.expires_at_s();
         let request = RequestItem { session: spec.session_name(), expires };
         let counted = self.admission_items(
@@ -137,9 +138,10 @@ impl AwsStore {
             let key = RunKey::new(creation.key.tenant.clone(), active);
             // An ended run should have released the session. A stale entry must not lock the session forever.
             let is_over = self.find_meta(&key).await?.is_none_or(|meta| meta.status.has_ended());
-            return Ok(match is_over {
-                true => CreationRefusal::StaleSession(key.run),
-                false => CreationRefusal::Final(CreateResult::SessionBusy(key.run)),
+            return Ok(if is_over {
+                CreationRefusal::StaleSession(key.run)
+            } else {
+                CreationRefusal::Final(CreateResult::SessionBusy(key.run))
             });
         }
         if let Some((too_many, full)) = creation.exceeded_limit(refusals) {
@@ -151,9 +153,10 @@ impl AwsStore {
                 Some(stored) => self.free_ended_runs(&creation.user_key(), stored).await?,
                 None => false,
             };
-            return Ok(match room {
-                true => CreationRefusal::RoomFreed,
-                false => CreationRefusal::Final(CreateResult::NotAdmitted(too_many)),
+            return Ok(if room {
+                CreationRefusal::RoomFreed
+            } else {
+                CreationRefusal::Final(CreateResult::NotAdmitted(too_many))
             });
         }
         let what = if refusals.of(RECORD).is_some() { "a journal without a run" } else { "a run" };
@@ -202,7 +205,8 @@ impl Creation<'_> {
     }
 
     fn run_item(&self) -> RunItem {
-        let (asked, lease) = (self.spec, self.run.lease.as_ref());
+        let asked = self.spec;
+        let lease = self.run.lease.as_ref();
         RunItem {
             status: self.initial_status(),
             mode: asked.settings.mode,
@@ -240,14 +244,15 @@ impl Creation<'_> {
     /// Returns the existing run: our own if an earlier write lost its response.
     fn resolve_existing(&self, stored: &Attributes) -> Result<CreateResult, StoreError> {
         let stored = RunItem::from_item(stored.clone())?;
-        Ok(match stored.write == self.record.write {
-            true => CreateResult::Created,
-            false => CreateResult::Exists(Box::new(stored.into_meta())),
+        Ok(if stored.write == self.record.write {
+            CreateResult::Created
+        } else {
+            CreateResult::Exists(Box::new(stored.into_meta()))
         })
     }
 }
 
-/// The question of a first record.
+/// Returns the run spec in a first record.
 pub(crate) fn run_spec(record: &Record) -> Result<&RunSpec, StoreError> {
     match record.inputs.as_slice() {
         [Input::Started(asked), ..] => Ok(asked),

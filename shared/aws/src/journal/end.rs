@@ -50,7 +50,8 @@ impl AwsStore {
             if let Some(stored) = refusals.of(RECORD) {
                 return resolve_append(stored, record);
             }
-            let (before, mut place) = (others.len(), certain.len());
+            let before = others.len();
+            let mut place = certain.len();
             others.retain(|_| {
                 place += 1;
                 refusals.of(place - 1).is_none()
@@ -234,7 +235,7 @@ fn end_shown_value() -> (String, AttributeValue) {
     (":shown".to_owned(), AttributeValue::Bool(true))
 }
 
-/// The session does not answer this run any more.
+/// Returns the change that releases the session from this run.
 fn session_release(key: &RunKey, session: &SessionKey) -> ItemChange<'static> {
     ItemChange {
         key: SessionItem::key(session),

@@ -65,10 +65,7 @@ impl Parcel {
             reads: MAX_READ,
             in_transit: Vec::new(),
         };
-        let state = match state.is_empty() {
-            true => None,
-            false => Some(packing.pack_bytes(state).await?),
-        };
+        let state = if state.is_empty() { None } else { Some(packing.pack_bytes(state).await?) };
         let mut packed = Vec::with_capacity(files.len() + context.stored.len());
         for file in files {
             let content = packing.pack_bytes(file.content).await?;
@@ -78,10 +75,7 @@ impl Parcel {
             let content = packing.pack_stored(file).await?;
             packed.push(EnvelopeFile { name: file.name.clone(), content });
         }
-        let answer = match makes_files(&work) {
-            true => Some(packing.prepare_answer().await?),
-            false => None,
-        };
+        let answer = if makes_files(&work) { Some(packing.prepare_answer().await?) } else { None };
         let (answer_key, put_answer) = answer.unzip();
         let stored = packed.iter().map(|file| &file.content).chain(&state);
         let mut stored = stored.filter_map(|content| match content {
@@ -100,7 +94,7 @@ impl Parcel {
         Ok(Self { envelope, in_transit: packing.in_transit, answer_key })
     }
 
-    /// The payload of the invocation.
+    /// Serializes the payload of the invocation.
     pub(super) fn to_payload(&self) -> Result<Vec<u8>, SandboxError> {
         serde_json::to_vec(&self.envelope).map_err(|error| unavailable(&error.to_string()))
     }
@@ -219,13 +213,14 @@ async fn find_host(url: &str) -> Result<StoreHost, SandboxError> {
         Ok(Ok(found)) => found.map(|found| found.ip()).filter(IpAddr::is_ipv4).collect(),
         Ok(Err(_)) | Err(_) => Vec::new(),
     };
-    match addresses.is_empty() {
-        true => Err(unavailable("the bucket's address could not be looked up")),
-        false => Ok(StoreHost { name, addresses }),
+    if addresses.is_empty() {
+        Err(unavailable("the bucket's address could not be looked up"))
+    } else {
+        Ok(StoreHost { name, addresses })
     }
 }
 
-/// The host and the port of a URL.
+/// Splits a URL into host and port.
 fn split_host(url: &str) -> (String, u16) {
     let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
     let authority = rest.split(['/', '?']).next().unwrap_or_default();

@@ -117,7 +117,8 @@ fn local_bucket() -> Settings {
 async fn a_large_file_of_the_session_travels_by_its_url() {
     let http = replay_of(&[(200, ANSWER)]);
     let sandbox = sandbox_over(local_bucket(), &http);
-    let (hash, id) = ("0a".repeat(32), "0b".repeat(32));
+    let hash = "0a".repeat(32);
+    let id = "0b".repeat(32);
     let stored = vec![
         stored_file("written.csv", &format!("files/{hash}"), 30_000_000),
         stored_file("uploaded.csv", &format!("uploads/{id}"), 20_000_000),

@@ -117,7 +117,8 @@ fn result_of(ended: &ChildEnded, language: Language) -> ToolResult {
 
 fn start_event(child: ChildId, call: &ToolCall) -> (EntryId, Event) {
     let id = EntryId::of_child(child.clone(), EntryName::Start);
-    let (description, agent) = (describe_call(call), call.tool.clone());
+    let description = describe_call(call);
+    let agent = call.tool.clone();
     (id, Event::ChildStarted { child, description, agent })
 }
 

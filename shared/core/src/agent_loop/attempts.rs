@@ -94,7 +94,8 @@ impl Attempts {
         if self.fallback.is_some() {
             return None;
         }
-        let (model, because) = (model.to_owned(), because.clone());
+        let model = model.to_owned();
+        let because = because.clone();
         self.fallback = Some(Fallback { model, failure: because });
         self.forget_failures();
         self.fallbacks_used += 1;

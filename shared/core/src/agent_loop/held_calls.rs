@@ -49,7 +49,8 @@ impl AgentLoop {
         known_urls: &BTreeSet<String>,
         observed: &mut TurnUpdate,
     ) {
-        let (settings, tainted) = (&settings.human, self.tainted);
+        let settings = &settings.human;
+        let tainted = self.tainted;
         let LoopStage::Acting(turn) = &mut self.stage else { return };
         let tool_of = |call: &ToolCall| offered.iter().find(|tool| tool.name == call.tool);
         let due = turn.calls.iter().filter(|open| open.is_due());

@@ -111,7 +111,8 @@ impl OpenCall {
 
     pub(super) fn due_effect(&self) -> Option<Effect> {
         if self.is_to_agent() {
-            let (child, alone) = (self.child_id()?, self.share?.alone);
+            let child = self.child_id()?;
+            let alone = self.share?.alone;
             let dispatch = ChildDispatch { child, alone, crashes: self.crashes, waits: false };
             return Some(Effect::RunChild(dispatch));
         }

@@ -8,9 +8,10 @@ use serde_json::{Map, Value};
 pub fn parse_questions(arguments: &Map<String, Value>) -> Vec<String> {
     let written = ["questions", "question"].iter().find_map(|name| arguments.get(*name));
     let questions = written.map_or_else(Vec::new, collect_texts);
-    match questions.is_empty() {
-        true => vec![Value::Object(arguments.clone()).to_string()],
-        false => questions,
+    if questions.is_empty() {
+        vec![Value::Object(arguments.clone()).to_string()]
+    } else {
+        questions
     }
 }
 
@@ -22,6 +23,6 @@ fn collect_texts(value: &Value) -> Vec<String> {
         }
         Value::Array(all) => all.iter().flat_map(collect_texts).collect(),
         Value::Object(members) => members.get("question").map_or_else(Vec::new, collect_texts),
-        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+        _ => Vec::new(),
     }
 }

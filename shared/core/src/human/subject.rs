@@ -81,10 +81,7 @@ impl Subject {
         match self {
             Self::Call { call, tool, arguments }
             | Self::CallInterrupt { call, tool, arguments, .. } => Some((call, tool, arguments)),
-            Self::ModelInterrupt { .. }
-            | Self::StepReview { .. }
-            | Self::ResultReview { .. }
-            | Self::BudgetExtension { .. } => None,
+            _ => None,
         }
     }
 
@@ -146,7 +143,7 @@ impl Subject {
             Self::CallInterrupt { .. }
             | Self::ModelInterrupt { .. }
             | Self::BudgetExtension { .. } => true,
-            Self::Call { .. } | Self::StepReview { .. } | Self::ResultReview { .. } => false,
+            _ => false,
         }
     }
 

@@ -41,7 +41,8 @@ impl TopUp {
             (Some(value), Some(most)) => value.as_u64().filter(|own| Some(*own) <= most.as_u64()),
             (Some(_), None) => None,
         };
-        let (tokens, micro_usd) = (of("tokens"), of("micro_usd"));
+        let tokens = of("tokens");
+        let micro_usd = of("micro_usd");
         let is_known = parameters.keys().all(|name| known.contains_key(name));
         let more = tokens.zip(micro_usd).filter(|(tokens, money)| is_known && tokens + money > 0);
         more.map(|(tokens, micro_usd)| Self { tokens, micro_usd }).ok_or_else(|| {

@@ -229,7 +229,9 @@ impl Compaction {
 /// into `room`. Never includes the newest turn.
 fn find_older_range(conversation: &Conversation, keep: usize, room: u64) -> CompactionRange {
     let items = &conversation.items;
-    let (mut start, mut kept, mut used) = (items.len(), 0, 0);
+    let mut start = items.len();
+    let mut kept = 0;
+    let mut used = 0;
     let has_room = |kept: usize, used: u64| kept < keep && used <= room;
     while start > 0 {
         // A note belongs to the turn before.

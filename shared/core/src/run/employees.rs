@@ -55,7 +55,8 @@ impl Employees {
         if self.open.take().is_none() {
             return Taken::default();
         }
-        let (roles, usage) = (parse_roles(replied), replied.reply.usage);
+        let roles = parse_roles(replied);
+        let usage = replied.reply.usage;
         let event = (!roles.is_empty()).then(|| {
             (
                 EntryId::of_message(&replied.message, EntryName::Message),

@@ -94,7 +94,8 @@ impl RunFiles {
     /// Returns the run's files that a text names, newest first. Without a match, returns every file that a
     /// user sees.
     pub(super) fn find_named(&self, text: &str) -> Vec<ProductFile> {
-        let (offered, named) = (self.list_offered(), self.names_in(text));
+        let offered = self.list_offered();
+        let named = self.names_in(text);
         let is_named = |file: &&ProductFile| named.contains(&file.name.as_str());
         let files: Vec<ProductFile> = offered.iter().filter(is_named).cloned().collect();
         if files.is_empty() { offered } else { files }

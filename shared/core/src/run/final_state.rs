@@ -33,26 +33,7 @@ impl FinalState {
         match input {
             Input::Delivered { delivery } => self.undelivered.remove(delivery),
             Input::Resumed { .. } => !self.undelivered.is_empty(),
-            Input::Started(_)
-            | Input::AttemptFailed(_)
-            | Input::ModelReplied(_)
-            | Input::ModelChanged(_)
-            | Input::ModelFailed { .. }
-            | Input::ToolStarted { .. }
-            | Input::ToolStalled { .. }
-            | Input::PlanSaved { .. }
-            | Input::AnswerSaved { .. }
-            | Input::ToolReturned { .. }
-            | Input::FileAdded { .. }
-            | Input::StopRequested { .. }
-            | Input::ChildEnded(_)
-            | Input::Interrupted { .. }
-            | Input::HumanResponded(_)
-            | Input::HumanRequestExpired { .. }
-            | Input::ChildRequested(_)
-            | Input::UserMessageAdded(_)
-            | Input::PlanEdited(_)
-            | Input::LimitReached { .. } => false,
+            _ => false,
         }
     }
 }

@@ -163,7 +163,7 @@ impl Ledger {
         let granted = match answer {
             HumanResponse::Confirm => Some(offer),
             HumanResponse::Modify { arguments } => offer.parse_amount(arguments).ok(),
-            HumanResponse::Skip | HumanResponse::Stop | HumanResponse::Say { .. } => None,
+            _ => None,
         };
         if let Some(granted) = granted {
             self.granted = self.granted.saturating_add(granted);

@@ -74,7 +74,7 @@ impl Phase {
         match self {
             Self::Reacting(agent) => Some(agent),
             Self::PlanSolving(solving) => solving.active_planner(),
-            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => None,
+            _ => None,
         }
     }
 
@@ -107,7 +107,7 @@ impl Phase {
         match self {
             Self::Reacting(agent) => agent.is_tainted(),
             Self::PlanSolving(solving) => solving.is_tainted(),
-            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => false,
+            _ => false,
         }
     }
 
@@ -131,7 +131,7 @@ impl Phase {
         match self {
             Self::Reacting(agent) => agent.running_agents().collect(),
             Self::PlanSolving(solving) => solving.running_children().collect(),
-            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => Vec::new(),
+            _ => Vec::new(),
         }
     }
 
@@ -159,7 +159,7 @@ impl Phase {
             Self::PlanSolving(solving) => {
                 solving.allocate_shares(left, &spec.settings.plan, spec.places());
             }
-            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => {}
+            _ => {}
         }
         Vec::new()
     }
@@ -169,7 +169,7 @@ impl Phase {
         match self {
             Self::Reacting(agent) => agent.forget_hint(),
             Self::PlanSolving(solving) => solving.forget_hint(),
-            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => {}
+            _ => {}
         }
     }
 
@@ -210,7 +210,7 @@ impl Phase {
             Self::PlanSolving(solving) => {
                 Some(solving.on_model_replied(replied, settings).with_new_plan())
             }
-            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => None,
+            _ => None,
         }
     }
 
@@ -256,7 +256,7 @@ impl Phase {
                 agent.on_child_ended(ended, settings.language).map(Progress::from)
             }
             Self::PlanSolving(solving) => solving.on_child_ended(ended, settings),
-            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => None,
+            _ => None,
         }
     }
 
@@ -316,6 +316,7 @@ pub(super) fn reset_event(
 ) -> (EntryId, Event) {
     let count = attempts.failures + 1;
     let id = EntryId::of_message(&message, |name| EntryName::Reset(name, count));
-    let (attempt, failure) = (attempts.next_number(), failure.clone());
+    let attempt = attempts.next_number();
+    let failure = failure.clone();
     (id, Event::MessageReset { message, attempt, failure })
 }

@@ -108,7 +108,8 @@ impl PlanSolve {
         let at_work = self.tasks.iter().filter(|task| task.share().is_some());
         at_work
             .map(|task| {
-                let (child, crashes) = (task.child_id(), task.crashes);
+                let child = task.child_id();
+                let crashes = task.crashes;
                 Effect::RunChild(ChildDispatch { child, alone, crashes, waits: false })
             })
             .collect()
@@ -270,9 +271,10 @@ impl PlanSolve {
         observed: &mut TurnUpdate,
     ) -> Next {
         let StepResult { report, turns } = done;
-        let (status, note) = match report.done {
-            true => (StepStatus::Completed, String::new()),
-            false => (StepStatus::Blocked, report.full_text(settings.language).into_owned()),
+        let (status, note) = if report.done {
+            (StepStatus::Completed, String::new())
+        } else {
+            (StepStatus::Blocked, report.full_text(settings.language).into_owned())
         };
         if let Some(plan) = &mut self.plan {
             // The step exists, because an update keeps steps at work.
@@ -373,7 +375,8 @@ impl PlanSolve {
     ) -> Task {
         let attempts = self.attempts.entry(step).or_default();
         *attempts += 1;
-        let (id, words) = (TaskId::of(step.0, *attempts), words.to_owned());
+        let id = TaskId::of(step.0, *attempts);
+        let words = words.to_owned();
         Task {
             id,
             step,

@@ -103,9 +103,7 @@ impl UrlOrigins<'_> {
             ConversationItem::Round { reports, .. } => {
                 reports.iter().map(|report| report.known_urls.as_slice()).collect()
             }
-            ConversationItem::UserMessage(_)
-            | ConversationItem::Nudge(_)
-            | ConversationItem::PlanEdited(_) => Vec::new(),
+            _ => Vec::new(),
         });
         asked.any(|text| names_url(text, url))
             || told.chain(reported).flatten().any(|known| known == url)
@@ -127,9 +125,7 @@ impl UrlOrigins<'_> {
                 tools.peek()?;
                 Some(tools.all(is_quote) && self.quotes_files(call, output))
             }
-            ToolResult::Done(_) | ToolResult::Failed { .. } | ToolResult::PlanRefused { .. } => {
-                None
-            }
+            _ => None,
         })
     }
 

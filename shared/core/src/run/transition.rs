@@ -152,7 +152,8 @@ impl<'r> Transition<'r> {
         let count = attempts.failures;
         let id = EntryId::of_message(message, |name| EntryName::Reset(name, count));
         if !silent {
-            let (message, failure) = (message.clone(), failure.clone());
+            let message = message.clone();
+            let failure = failure.clone();
             self.push(id, Event::MessageReset { message, attempt: *attempt, failure });
         }
         if !silent || usage.is_billed() {
@@ -162,7 +163,8 @@ impl<'r> Transition<'r> {
         // Viewers do not see the compaction call.
         if let Some(until_ms) = failed.retry_at_ms.filter(|_| !message.is_compaction()) {
             let id = EntryId::of_message(message, |name| EntryName::Delay(name, count));
-            let (message, failure) = (message.clone(), failure.clone());
+            let message = message.clone();
+            let failure = failure.clone();
             self.push(id, Event::ModelDelayed { message, until_ms, failure });
         }
         if !can_retry {
@@ -303,7 +305,8 @@ impl<'r> Transition<'r> {
     /// Processes the write of the answer's file, successful or not, and returns the answer to the caller.
     fn on_answer_saved(&mut self, file: Option<&ProductFile>) -> Handled {
         let Phase::SavingAnswer(kept) = &self.run.phase else { return None };
-        let (name, text) = (kept.name.clone(), kept.text.clone());
+        let name = kept.name.clone();
+        let text = kept.text.clone();
         self.run.files.add_produced(file.map_or(&[], std::slice::from_ref));
         self.answer_file = file.cloned();
         let files = self.run.files.list_offered();
@@ -381,7 +384,10 @@ fn stopped_message(message: MessageId, text: String) -> Event {
 
 /// Returns the origins of a run's URLs, at a turn with these offered tools.
 pub(super) fn url_origins<'a>(run: &'a Run, offered: &'a [OfferedTool]) -> UrlOrigins<'a> {
-    let (spec, conversation, tool_sets) = (&run.spec, &run.conversation, &run.tool_sets);
-    let (readable, produced) = (run.files.readable(), run.files.produced());
+    let spec = &run.spec;
+    let conversation = &run.conversation;
+    let tool_sets = &run.tool_sets;
+    let readable = run.files.readable();
+    let produced = run.files.produced();
     UrlOrigins { spec, conversation, offered, tool_sets, readable, produced }
 }

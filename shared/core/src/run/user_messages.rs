@@ -37,7 +37,8 @@ impl PendingMessages {
         let is_taken = self.has_room() && self.seen_ids.insert(message.id.clone());
         is_taken.then(|| {
             self.texts.push(message.text.clone());
-            let (by, text) = (message.by.clone(), message.text.clone());
+            let by = message.by.clone();
+            let text = message.text.clone();
             let id = EntryId::local(EntryName::UserMessage(message.id.clone()));
             (id, Event::UserMessageAdded { by, text })
         })

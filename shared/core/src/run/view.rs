@@ -383,10 +383,7 @@ impl Run {
             Effect::RunChild(dispatch) => dispatch.waits,
             // A task that tells its run about its wait does no work.
             Effect::Deliver(delivery) => matches!(delivery, Delivery::ChildRequest(_)),
-            Effect::CallModel(_)
-            | Effect::RunTool(_)
-            | Effect::SavePlan { .. }
-            | Effect::SaveAnswer(_) => false,
+            _ => false,
         })
     }
 }

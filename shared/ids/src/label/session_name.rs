@@ -25,9 +25,10 @@ impl SessionName {
     /// Returns [`BadId`] with the rule that the text breaks.
     pub fn new(text: impl Into<String>) -> Result<Self, BadId> {
         let text = text.into();
-        match text.starts_with(SHARE_PREFIX) {
-            true => ShareHandle::new(text).map(Self::Shared),
-            false => SessionId::new(text).map(Self::Own),
+        if text.starts_with(SHARE_PREFIX) {
+            ShareHandle::new(text).map(Self::Shared)
+        } else {
+            SessionId::new(text).map(Self::Own)
         }
     }
 

@@ -98,7 +98,7 @@ impl CallAssembler {
         self.calls.len()
     }
 
-    /// The position of the call with this id.
+    /// Returns the position of the call with this id.
     pub(crate) fn position_of(&self, id: &str) -> Option<usize> {
         self.calls.iter().rposition(|call| call.id == id)
     }
@@ -112,9 +112,10 @@ impl CallAssembler {
             .enumerate()
             .map(|(at, call)| RequestedCall {
                 tool: names.original_name(&names.join_pieces(&call.name)),
-                arguments: match call.arguments.len() > MAX_ARGUMENTS {
-                    true => malformed_arguments(&call.arguments, ArgumentProblem::TooLong),
-                    false => parse_arguments(&call.arguments, cut && at == last),
+                arguments: if call.arguments.len() > MAX_ARGUMENTS {
+                    malformed_arguments(&call.arguments, ArgumentProblem::TooLong)
+                } else {
+                    parse_arguments(&call.arguments, cut && at == last)
                 },
             })
             .collect()

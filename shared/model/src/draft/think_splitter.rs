@@ -112,7 +112,8 @@ mod tests {
 
     fn split(pieces: &[&str]) -> (String, String) {
         let mut think = ThinkSplitter::default();
-        let (mut text, mut thoughts) = (String::new(), String::new());
+        let mut text = String::new();
+        let mut thoughts = String::new();
         let mut tell = |kind, piece: &str| match kind {
             TextKind::Text => text.push_str(piece),
             TextKind::Reasoning => thoughts.push_str(piece),

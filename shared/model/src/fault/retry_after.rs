@@ -19,8 +19,8 @@ pub(super) fn find_wait(headers: &HeaderMap, json: &Value, message: &str) -> Opt
         .map(|wait| wait.min(MAX_WAIT))
 }
 
-/// `retry-after-ms`, or `Retry-After` as a number of seconds, a duration or a date. A date is measured against the
-/// answer's own `Date`, so no clock of ours matters.
+/// Reads `retry-after-ms`, or `Retry-After` as a number of seconds, a duration or a date. A date is compared
+/// with the response's own `Date`, so our clock is not used.
 fn find_in_headers(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(ms) = text("retry-after-ms").and_then(parse_number) {
@@ -37,7 +37,7 @@ fn find_in_headers(headers: &HeaderMap) -> Option<Duration> {
     httpdate::parse_http_date(after).ok()?.duration_since(date).ok()
 }
 
-/// `retryDelay` of Google's RetryInfo, at whatever depth of the error.
+/// Finds `retryDelay` of Google's RetryInfo, at any depth of the error.
 fn find_retry_delay(json: &Value) -> Option<Duration> {
     match json {
         Value::Object(fields) => fields
@@ -46,7 +46,7 @@ fn find_retry_delay(json: &Value) -> Option<Duration> {
             .and_then(parse_duration)
             .or_else(|| fields.values().find_map(find_retry_delay)),
         Value::Array(items) => items.iter().find_map(find_retry_delay),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+        _ => None,
     }
 }
 

@@ -24,9 +24,7 @@ impl GenaiEventReader {
             ChatStreamEvent::ReasoningChunk(chunk) => draft.append_reasoning(&chunk.content, out),
             ChatStreamEvent::ToolCallChunk(chunk) => read_call(&chunk.tool_call, draft),
             ChatStreamEvent::End(end) => read_end(end, draft),
-            ChatStreamEvent::Start
-            | ChatStreamEvent::ThoughtSignatureChunk(_)
-            | ChatStreamEvent::Heartbeat => {}
+            _ => {}
         }
     }
 }
@@ -99,21 +97,18 @@ fn read_content(content: MessageContent, draft: &mut Draft) {
             ContentPart::Custom(custom) => {
                 draft.reasoning_state.blocks.push(ReasoningBlock::Opaque(custom.data));
             }
-            ContentPart::Text(_) | ContentPart::Binary(_) | ContentPart::ToolResponse(_) => {}
+            _ => {}
         }
     }
     draft.reasoning_state.blocks.extend(signature.map(ReasoningBlock::Detached));
     let in_order = calls.len() == draft.calls.len();
     for (place, call) in calls.iter().enumerate() {
-        let at = match in_order {
-            true => Some(place),
-            false => draft.calls.position_of(&call.call_id),
-        };
+        let at = if in_order { Some(place) } else { draft.calls.position_of(&call.call_id) };
         // genai replaces unreadable arguments by `{}`, so these are ignored.
         let is_said = match &call.fn_arguments {
             Value::Object(object) => !object.is_empty(),
             Value::String(text) => !text.is_empty(),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => false,
+            _ => false,
         };
         if is_said || at.is_none() {
             put_call(at, call, draft);

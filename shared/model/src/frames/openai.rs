@@ -85,7 +85,8 @@ fn read_message(said: &Value, form: MessageForm, draft: &mut Draft, out: DeltaSi
 
 /// Reads content in the form of a list of parts (Mistral, and gateways to Anthropic).
 fn read_parts(parts: &[Value], form: MessageForm, draft: &mut Draft, out: DeltaSink<'_>) {
-    let (mut content, mut thoughts) = (String::new(), String::new());
+    let mut content = String::new();
+    let mut thoughts = String::new();
     for part in parts {
         if let Value::String(piece) = part {
             content.push_str(piece);

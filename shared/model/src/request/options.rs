@@ -18,7 +18,7 @@ const SUMMARY_TEMPERATURE: f64 = 0.01;
 /// Model name suffixes that genai strips as an effort, unless an effort is set.
 const EFFORTS: &[&str] = &["zero", "none", "low", "medium", "high", "xhigh", "max", "minimal"];
 
-/// The options of a call; `choice` is `None` when no tool is offered.
+/// Builds the options of a call; `choice` is `None` if no tool is offered.
 pub(super) fn build_options(
     model: &ModelSettings,
     request: &ModelRequest,
@@ -69,10 +69,7 @@ pub(super) fn can_think(model: &ModelSettings, request: &ModelRequest) -> bool {
         {
             Some((reasoning, !calls.is_empty()))
         }
-        Message::Assistant { .. }
-        | Message::User(_)
-        | Message::ToolResults(_)
-        | Message::Images { .. } => None,
+        _ => None,
     });
     let is_foreign = newest.is_some_and(|(reasoning, has_calls)| {
         let signature = reasoning.as_ref().and_then(|reasoning| reasoning.signature.as_deref());

@@ -4,7 +4,8 @@
 /// path. Lines count from 1. The text must be JSON.
 pub(super) fn find_line(json: &str, path: &str) -> usize {
     let mut reader = LineReader { rest: json, line: 1, members: Vec::new(), is_key_next: false };
-    let (mut found, mut best) = (1, 0);
+    let mut found = 1;
+    let mut best = 0;
     while let Some((member, line)) = reader.next_member() {
         let leads_there = path == member || path.starts_with(&format!("{member}."));
         if leads_there && member.len() > best {

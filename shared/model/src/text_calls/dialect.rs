@@ -50,7 +50,7 @@ fn parse_each(
     bodies.map(|part| parse(part.split(end).next().unwrap_or(part).trim())).collect()
 }
 
-/// `{"name", "arguments"}`, or the same below `function`; arguments may be a text of JSON.
+/// Parses `{"name", "arguments"}`, at the top or below `function`; arguments may be JSON text.
 fn parse_object(value: &Value) -> Option<TextCall> {
     let object = value.as_object()?;
     if let Some(function @ Value::Object(_)) = object.get("function") {
@@ -62,7 +62,7 @@ fn parse_object(value: &Value) -> Option<TextCall> {
     let arguments = match arguments {
         Value::Object(arguments) => arguments.clone(),
         Value::String(text) => serde_json::from_str(text).ok()?,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => return None,
+        _ => return None,
     };
     Some((name.to_owned(), arguments))
 }
@@ -84,7 +84,7 @@ fn parse_kimi(body: &str) -> Option<TextCall> {
     Some((name.to_owned(), serde_json::from_str(arguments.trim()).ok()?))
 }
 
-/// A list of objects, or `name[ARGS]{…}`.
+/// Parses a list of objects, or `name[ARGS]{…}`.
 fn parse_mistral(body: &str) -> Option<Vec<TextCall>> {
     if let Some((name, arguments)) = body.split_once("[ARGS]") {
         let arguments = serde_json::from_str(arguments.trim()).ok()?;

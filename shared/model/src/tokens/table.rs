@@ -31,16 +31,19 @@ fn build_encoding(table: &[u8], words: &str) -> Option<CoreBPE> {
     CoreBPE::new(tokens.collect(), Default::default(), words).ok()
 }
 
-/// Every token, in the order of ranks.
+/// Decodes every token, in the order of ranks.
 fn decode_tokens(table: &[u8]) -> Option<Vec<Vec<u8>>> {
     let (bytes, pairs) = table.split_at_checked(256)?;
     let mut columns = pairs.chunks_exact((pairs.len() / 6).max(1));
     let mut ranks = || {
-        let (low, middle, high) = (columns.next()?, columns.next()?, columns.next()?);
+        let low = columns.next()?;
+        let middle = columns.next()?;
+        let high = columns.next()?;
         let digits = low.iter().zip(middle).zip(high);
         Some(digits.map(|((low, middle), high)| u32::from_le_bytes([*low, *middle, *high, 0])))
     };
-    let (firsts, seconds) = (ranks()?, ranks()?);
+    let firsts = ranks()?;
+    let seconds = ranks()?;
     let mut tokens: Vec<Vec<u8>> = bytes.iter().map(|byte| vec![*byte]).collect();
     for (first, second) in firsts.zip(seconds) {
         let token = |rank: u32| tokens.get(usize::try_from(rank).ok()?);
@@ -84,9 +87,11 @@ mod tests {
             "antidisestablishmentarianism aaaaaaaaaaaaaaaaaaaaaaa !!!!????//// \u{0}\u{1}",
         ];
         for text in texts {
-            let (ours, theirs) = (CL100K.as_ref().unwrap(), tiktoken_rs::cl100k_base_singleton());
+            let ours = CL100K.as_ref().unwrap();
+            let theirs = tiktoken_rs::cl100k_base_singleton();
             assert_eq!(ours.encode_ordinary(text), theirs.encode_ordinary(text), "{text}");
-            let (ours, theirs) = (O200K.as_ref().unwrap(), tiktoken_rs::o200k_base_singleton());
+            let ours = O200K.as_ref().unwrap();
+            let theirs = tiktoken_rs::o200k_base_singleton();
             assert_eq!(ours.encode_ordinary(text), theirs.encode_ordinary(text), "{text}");
         }
     }

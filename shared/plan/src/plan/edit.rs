@@ -58,11 +58,13 @@ impl Plan {
             }
             let unknown = |on: &&usize| !(1..=edits.len()).contains(*on);
             if let Some(on) = edit.depends_on.iter().find(unknown) {
-                let (number, steps) = (place - kept, edits.len());
+                let number = place - kept;
+                let steps = edits.len();
                 return Err(PlanError::UnknownDependency { number, on: *on, steps });
             }
             let depends_on = edit.depends_on.iter().map(|on| on + kept).collect();
-            let (stage, details) = (edit.stage.clone(), edit.details.clone());
+            let stage = edit.stage.clone();
+            let details = edit.details.clone();
             let kept_agent = known.as_ref().map(|step| step.agent.clone());
             let agent = edit.agent.clone().or(kept_agent).unwrap_or_default();
             let draft = StepDraft { line: place, stage, details, depends_on, agent };
@@ -96,6 +98,7 @@ impl Plan {
 
 /// Omits the dependencies, because a step that has begun no longer waits for them.
 fn to_draft((step, line): (&Step, usize)) -> StepDraft {
-    let (stage, details) = (step.stage.clone(), step.details.clone());
+    let stage = step.stage.clone();
+    let details = step.details.clone();
     StepDraft { line, stage, details, depends_on: BTreeSet::new(), agent: step.agent.clone() }
 }

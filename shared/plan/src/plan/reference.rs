@@ -57,7 +57,8 @@ pub(super) struct StepNames {
 impl StepNames {
     /// Collects the names of these steps, from their own ids, if any, and their texts.
     pub(super) fn of<'a>(steps: impl Iterator<Item = (Option<&'a str>, &'a StepText)>) -> Self {
-        let (mut ids, mut names) = (BTreeMap::new(), BTreeMap::new());
+        let mut ids = BTreeMap::new();
+        let mut names = BTreeMap::new();
         let mut titles = Vec::new();
         for (number, (id, step)) in (1..).zip(steps) {
             if let Some(id) = id {

@@ -75,7 +75,7 @@ pub(super) fn read_step_number(value: &Value) -> Option<usize> {
     match value {
         Value::Number(number) => parse_whole_number(number),
         Value::String(word) => parse_step_number(word),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        _ => None,
     }
 }
 
@@ -84,7 +84,7 @@ fn parse_step_list(value: &Value) -> Option<Vec<Value>> {
     match value {
         Value::Array(list) => Some(list.clone()),
         Value::String(text) => serde_json::from_str(text).ok().or_else(|| parse_lines(text)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+        _ => None,
     }
 }
 
@@ -119,7 +119,7 @@ impl ListedStep {
                 Some(Self { id: None, text, depends_on: None, agent: None })
             }
             Value::Object(members) => Self::from_members(members),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
+            _ => None,
         }
     }
 
@@ -155,7 +155,7 @@ fn parse_text(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.trim().to_owned(),
         Value::Array(texts) => texts.iter().map(parse_text).collect::<Option<Vec<_>>>()?.join("\n"),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
+        _ => return None,
     };
     (!text.is_empty()).then_some(text)
 }

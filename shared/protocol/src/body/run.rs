@@ -172,7 +172,8 @@ impl FailureBody {
     /// Returns the public form of a run's failure.
     #[must_use]
     pub fn new(failure: &Failure, language: Language) -> Self {
-        let (code, detail) = (failure.code, failure.detail.clone());
+        let code = failure.code;
+        let detail = failure.detail.clone();
         Self { code, message: failure.sentence(language), detail }
     }
 }

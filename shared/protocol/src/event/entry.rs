@@ -40,8 +40,10 @@ impl<'a> PublicEntry<'a> {
 fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
     match &entry.event {
         Event::RunStarted { session, request, question, mode, output_style, ignored, warnings } => {
-            let (session, request) = (session.as_str(), request.as_str());
-            let (mode, output_style) = (*mode, *output_style);
+            let session = session.as_str();
+            let request = request.as_str();
+            let mode = *mode;
+            let output_style = *output_style;
             Shown::RunStarted { session, request, question, mode, output_style, ignored, warnings }
         }
         Event::RunResumed { epoch } => Shown::RunResumed { epoch: *epoch },
@@ -54,8 +56,11 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
             Shown::model_delayed(message, *until_ms, failure)
         }
         Event::MessageCompleted { message, text, reasoning, truncated, finish, answer, usage } => {
-            let (truncated, finish, answer) = (*truncated, *finish, *answer);
-            let (reasoning, usage) = (reasoning.as_deref(), PublicUsage::new(usage));
+            let truncated = *truncated;
+            let finish = *finish;
+            let answer = *answer;
+            let reasoning = reasoning.as_deref();
+            let usage = PublicUsage::new(usage);
             Shown::MessageCompleted { message, text, reasoning, truncated, finish, answer, usage }
         }
         Event::CallRequested { call, tool, arguments, visible } => {
@@ -66,7 +71,9 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
         }
         Event::FileAdded { file } => Shown::FileAdded { file: PublicFile::new(file, links) },
         Event::ContextCompacted { message, exchanges, turns, usage } => {
-            let (exchanges, turns, usage) = (*exchanges, *turns, PublicUsage::new(usage));
+            let exchanges = *exchanges;
+            let turns = *turns;
+            let usage = PublicUsage::new(usage);
             Shown::ContextCompacted { message, exchanges, turns, usage }
         }
         Event::EmployeesNamed { roles, usage } => {
@@ -81,7 +88,8 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
             Shown::ChildStarted { child, description, agent }
         }
         Event::ChildEnded { child, status, text, files, failure, spent, .. } => {
-            let (status, files) = (*status, PublicFile::list(files, links));
+            let status = *status;
+            let files = PublicFile::list(files, links);
             let (failure, spent) =
                 (failure.as_ref().map(PublicFailure::new), PublicSpending::new(spent));
             let child = entry.path.with_child(child.clone()).to_string();
@@ -89,7 +97,8 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
         }
         Event::UserMessageAdded { by, text } => Shown::user_message_added(by, text),
         Event::HumanRequested { group, reasoning, risk, estimate, requests } => {
-            let (risk, estimate) = (*risk, PublicEstimate::new(estimate));
+            let risk = *risk;
+            let estimate = PublicEstimate::new(estimate);
             let requests = list_requests(requests, links, entry.at_ms);
             Shown::HumanRequested { group, reasoning, risk, estimate, requests }
         }

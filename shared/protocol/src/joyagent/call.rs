@@ -79,7 +79,8 @@ impl Translator {
         requested: &CallView,
         outcome: &ToolResult,
     ) -> Option<AgentResponse> {
-        let (id, at_ms) = (&entry.id.to_string(), entry.at_ms);
+        let id = &entry.id.to_string();
+        let at_ms = entry.at_ms;
         let text = match outcome {
             ToolResult::Done(observation) => match &observation.view {
                 ResultView::FileWritten { file } => {
@@ -89,7 +90,8 @@ impl Translator {
                     return Some(self.file_event(id, "读取文件", file, at_ms));
                 }
                 ResultView::UserAnswer => {
-                    let (tool, reason) = (requested.tool.as_str(), ToolFailure::Answered);
+                    let tool = requested.tool.as_str();
+                    let reason = ToolFailure::Answered;
                     let text = failed_call_notice(tool, reason, &observation.text, self.language);
                     return Some(self.lane_thought(&entry.path, id, &text, at_ms));
                 }

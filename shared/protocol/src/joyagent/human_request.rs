@@ -132,7 +132,8 @@ impl Translator {
         let fields = arguments.iter().map(|(name, value)| {
             let of_schema = schema.get("properties").and_then(|members| members.get(name));
             let says = |word| of_schema.and_then(|of_schema| of_schema.get(word)?.as_str());
-            let (type_of_schema, described) = (says("type"), says("description"));
+            let type_of_schema = says("type");
+let described = says("description");
             json!({
                 "name": name,
                 "type": type_of_schema.unwrap_or_else(|| json_type(value)),
@@ -219,7 +220,7 @@ fn planned_action(ask: &HumanRequest) -> Option<Value> {
     Some(action)
 }
 
-/// The design's three figures, and ours; money where there is a price.
+/// Returns the design's three figures and ours; money only if a price is known.
 fn cost_to_json(estimate: Estimate) -> Value {
     let mut cost = json!({
         "tokenCost": estimate.tokens,

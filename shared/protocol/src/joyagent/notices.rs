@@ -56,9 +56,10 @@ pub(super) fn failed_call_notice(
         ToolFailure::Skipped => (Wording::CallSkipped, false),
         ToolFailure::Answered => (Wording::CallAnswered, true),
     };
-    let notice = match detail.trim().is_empty() || !has_words {
-        true => Wording::CallFailed,
-        false => Wording::CallFailedWithDetail,
+    let notice = if detail.trim().is_empty() || !has_words {
+        Wording::CallFailed
+    } else {
+        Wording::CallFailedWithDetail
     };
     let why = why.text(language);
     notice.fill(language, &[("tool", tool), ("why", why), ("detail", detail)])

@@ -31,10 +31,7 @@ impl Translator {
         let one_can_change = self.open_requests.len() == 1
             && can_change.all(|ask| changeable_parameters(&ask.subject).is_some())
             && !all_are_questions;
-        let how = match all_are_questions {
-            true => Wording::JustAnswer,
-            false => Wording::AnswerByWord,
-        };
+        let how = if all_are_questions { Wording::JustAnswer } else { Wording::AnswerByWord };
         let mut hint = how.text(self.language).to_owned();
         if one_can_change {
             hint.push_str(Wording::ChangeByWord.text(self.language));
@@ -100,13 +97,14 @@ impl Translator {
     }
 
     fn budget_line(&self, spent: &str, more: TopUp) -> String {
-        let (tokens, dollars) = (more.tokens.to_string(), format_dollars(more.micro_usd));
+        let tokens = more.tokens.to_string();
+        let dollars = format_dollars(more.micro_usd);
         let values = [("spent", spent), ("tokens", &tokens), ("dollars", &dollars)];
         Wording::ExtendBudget.fill(self.language, &values)
     }
 }
 
-/// The arguments of a call, a line each.
+/// Returns the arguments of a call, an argument per line.
 fn argument_lines(arguments: &Map<String, Value>) -> String {
     let shown = arguments.iter().take(MAX_ARGUMENTS);
     let mut lines: String =

@@ -47,9 +47,10 @@ where
     D: Deserializer<'de>,
 {
     let text = String::deserialize(deserializer)?;
-    match text.is_empty() {
-        true => Err(D::Error::invalid_value(Unexpected::Str(""), &"a non-empty string")),
-        false => Ok(text),
+    if text.is_empty() {
+        Err(D::Error::invalid_value(Unexpected::Str(""), &"a non-empty string"))
+    } else {
+        Ok(text)
     }
 }
 

@@ -49,7 +49,8 @@ impl RunAlarm {
     ) {
         if self.state == AlarmState::Unset {
             self.state = AlarmState::Pending;
-            let (ports, key) = (run.ports().clone(), run.key().clone());
+            let ports = run.ports().clone();
+            let key = run.key().clone();
             background.spawn_background(async move {
                 let set = retry_store_call(&ports, || ports.alarms().set_alarm(&key)).await;
                 DriverEvent::AlarmSet(set.is_ok())
@@ -66,7 +67,8 @@ impl RunAlarm {
 /// Sets the timer to the earlier of the first request's expiry and the first delayed call's retry. Removes
 /// the timer if there is neither. Returns true on success.
 pub(super) async fn set_wake_timer<P: Ports>(run: &DrivenRun<P>) -> bool {
-    let (alarms, key) = (run.ports().alarms(), run.key());
+    let alarms = run.ports().alarms();
+    let key = run.key();
     let expiry = run.state().next_expiry().map(|(_, at_ms)| at_ms);
     let wake = expiry.into_iter().chain(run.state().next_retry_ms()).min();
     let timed = match wake {
@@ -92,7 +94,8 @@ async fn remove_unneeded_alarm<P: Ports>(
     run: &DrivenRun<P>,
     recorded_mail: &BTreeSet<String>,
 ) -> Result<(), StoreError> {
-    let (ports, key) = (run.ports(), run.key());
+    let ports = run.ports();
+    let key = run.key();
     ports.alarms().remove_alarm(key).await?;
     let meta = ports.store().find_meta(key).await?;
     let is_driven = meta.as_ref().is_some_and(|meta| meta.is_driven(run.now_ms()));

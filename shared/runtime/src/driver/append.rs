@@ -21,7 +21,8 @@ pub(super) async fn append_inputs<P: Ports>(
     viewers: &mut Viewers,
     background: &mut BackgroundWork,
 ) -> WriteReport {
-    let (ports, key) = (run.ports().clone(), run.key().clone());
+    let ports = run.ports().clone();
+    let key = run.key().clone();
     let heartbeat_every = to_millis(ports.settings().heartbeat_every);
     let renew_every = to_millis(ports.settings().renew_every);
     let clock = ports.clock();

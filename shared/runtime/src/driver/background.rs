@@ -199,11 +199,7 @@ impl BackgroundWork {
             }],
             EffectId::Plan(version) => vec![Input::PlanSaved { version: *version }],
             EffectId::Answer => vec![Input::AnswerSaved { file: None }],
-            EffectId::Child(_)
-            | EffectId::Repeated(..)
-            | EffectId::Human(_)
-            | EffectId::Wait(_)
-            | EffectId::Deliver(_) => Vec::new(),
+            _ => Vec::new(),
         };
         DriverEvent::EffectPerformed { id, inputs }
     }

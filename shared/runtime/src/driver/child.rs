@@ -176,10 +176,8 @@ impl<P: Ports> ChildExecution<P> {
     /// Finds or creates the child. A child that may exist is looked up first: a read costs less than a
     /// rejected transaction.
     async fn find_or_create(&self) -> Result<FoundChild, ChildError> {
-        let known = match self.may_exist {
-            true => self.ports.store().find_meta(&self.key).await?,
-            false => None,
-        };
+        let known =
+            if self.may_exist { self.ports.store().find_meta(&self.key).await? } else { None };
         match known {
             Some(meta) => Ok(FoundChild::Existing(Box::new(meta))),
             None => self.create_child().await,

@@ -57,10 +57,7 @@ impl Children {
             Effect::Wait { .. } | Effect::AwaitHuman(_) => true,
             Effect::RunChild(dispatch) => dispatch.waits || self.is_remote(&dispatch.child),
             Effect::CallModel(_) => effect.delayed_until_ms().is_some_and(|at_ms| at_ms > now_ms),
-            Effect::RunTool(_)
-            | Effect::SavePlan { .. }
-            | Effect::SaveAnswer(_)
-            | Effect::Deliver(_) => false,
+            _ => false,
         };
         !run.has_ended() && run.state().due().iter().all(waits)
     }

@@ -20,7 +20,9 @@ pub(super) struct RunCosts {
 impl RunCosts {
     /// Creates the costs of a driver under the lease of this epoch.
     pub(super) fn new<P: Ports>(run: &DrivenRun<P>, epoch: u64) -> Self {
-        let (limits, key, spec) = (run.settings().user, run.key().clone(), run.state().spec());
+        let limits = run.settings().user;
+        let key = run.key().clone();
+        let spec = run.state().spec();
         let account = Arc::new(BudgetAccount::new(limits, key, spec, epoch));
         Self { account, samples: Samples::default() }
     }
@@ -42,7 +44,8 @@ impl RunCosts {
         background: &mut BackgroundWork,
     ) {
         if self.account.claim_settlement() {
-            let (ports, account) = (run.ports().clone(), Arc::clone(&self.account));
+            let ports = run.ports().clone();
+            let account = Arc::clone(&self.account);
             background.spawn_background(async move {
                 account.settle_all(&ports).await;
                 DriverEvent::BackgroundDone

@@ -80,7 +80,8 @@ pub(crate) async fn drive_run<P: Ports>(
     );
     async {
         // Boxed, because every future around this would reserve space for it, and a moved future twice.
-        let (earlier, is_new) = (std::mem::take(&mut drive.earlier_records), drive.is_new);
+        let earlier = std::mem::take(&mut drive.earlier_records);
+        let is_new = drive.is_new;
         let end = match drive.caller {
             // A child uses the prompts and models of its caller's configuration.
             Some(_) => Box::pin(Driver::new(ports, drive).run_to_end(earlier, is_new)).await,

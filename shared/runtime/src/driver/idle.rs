@@ -53,7 +53,8 @@ impl IdleTime {
         viewers: &Viewers,
         hand_over: &HandOver,
     ) -> Option<i64> {
-        let (client, since_ms) = (viewers.client()?, self.since_ms?);
+        let client = viewers.client()?;
+        let since_ms = self.since_ms?;
         if !hand_over.deadline().is_known() {
             // A local process is not billed by the second.
             return Some(i64::MAX);

@@ -68,7 +68,9 @@ impl HeldLease {
         ports: &P,
         key: &RunKey,
     ) -> impl Future<Output = DriverEvent> + use<P> {
-        let (ports, key, lease) = (ports.clone(), key.clone(), self.lease.clone());
+        let ports = ports.clone();
+        let key = key.clone();
+        let lease = self.lease.clone();
         async move {
             let now_ms = ports.clock().now_ms();
             let until_ms = now_ms.saturating_add(to_millis(ports.settings().lease));
@@ -109,12 +111,15 @@ impl HeldLease {
         run: &DrivenRun<P>,
         recorded_mail: &BTreeSet<String>,
     ) -> Result<(i64, SleepResult), StoreError> {
-        let (session, status) = (run.session_key(), run.state().status());
+        let session = run.session_key();
+        let status = run.state().status();
         let waits_alone =
             run.state().next_retry_ms().is_some() && run.state().running_children().is_empty();
         let parks = (status == RunStatus::Paused || waits_alone) && !run.is_task();
         let has_timer = parks && set_wake_timer(run).await;
-        let (ports, key, read_at_ms) = (run.ports(), run.key(), run.now_ms());
+        let ports = run.ports();
+        let key = run.key();
+        let read_at_ms = run.now_ms();
         let slept = fall_asleep(ports, key, &session, &self.lease, status, recorded_mail).await;
         let slept =
             slept.inspect_err(|error| tracing::warn!(%error, "fell asleep without looking"))?;

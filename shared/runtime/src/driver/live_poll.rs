@@ -40,7 +40,8 @@ impl LivePoll {
         background: &mut BackgroundWork,
     ) {
         if is_needed(run, viewers, children) && self.poll.begin_if_due(now_ms) {
-            let (ports, key) = (run.ports().clone(), run.key().clone());
+            let ports = run.ports().clone();
+            let key = run.key().clone();
             let misses = viewers.missing_entries();
             let mut reader = std::mem::take(&mut self.reader);
             background.spawn_background(async move {

@@ -85,7 +85,8 @@ impl LiveWriter {
 
     /// Returns the link for a child driven here.
     pub(super) fn link_for_child(&self) -> CallerLink {
-        let (live_sender, watched_until) = (self.sender.clone(), self.watched_until.clone());
+        let live_sender = self.sender.clone();
+        let watched_until = self.watched_until.clone();
         CallerLink { live_sender, watched_until }
     }
 
@@ -151,20 +152,7 @@ impl LiveWriter {
                     self.open_calls.clear();
                 }
                 Event::CallCompleted { call, .. } => self.open_calls.remove_call(call),
-                Event::RunStarted { .. }
-                | Event::ModelChanged(_)
-                | Event::ModelDelayed { .. }
-                | Event::CallRequested { .. }
-                | Event::FileAdded { .. }
-                | Event::ContextCompacted { .. }
-                | Event::EmployeesNamed { .. }
-                | Event::PlanChanged { .. }
-                | Event::StepChanged { .. }
-                | Event::UserMessageAdded { .. }
-                | Event::HumanRequested { .. }
-                | Event::HumanResolved(_)
-                | Event::ChildStarted { .. }
-                | Event::ChildEnded { .. } => {}
+                _ => {}
             }
         }
         if self.path.is_root() {
@@ -172,7 +160,8 @@ impl LiveWriter {
         }
         let ends_at = nth + record.entries.len() as u64;
         let early = (nth..).zip(&record.entries).map(|(nth, entry)| {
-            let (ends_record, entry) = (nth + 1 == ends_at, entry.clone().below(&self.path));
+            let ends_record = nth + 1 == ends_at;
+            let entry = entry.clone().below(&self.path);
             EarlyEntry { index: nth, ends_record, entry }
         });
         let early: Vec<EarlyEntry> = early.collect();
@@ -201,8 +190,10 @@ impl LiveWriter {
         &self,
         run: &DrivenRun<P>,
     ) -> Option<PartialMessage> {
-        let (partial, asked) = (self.latest_partial()?, run.state().spec());
-        let (user, session) = (asked.user.clone(), asked.session_name());
+        let partial = self.latest_partial()?;
+        let asked = run.state().spec();
+        let user = asked.user.clone();
+        let session = asked.session_name();
         let whose = ContentOwner::of(run.key(), &user, &session);
         run.ports().content().screen_partial(partial, whose).await
     }
@@ -233,7 +224,8 @@ impl LiveWriter {
         background: &mut BackgroundWork,
     ) {
         if let Some(pieces) = self.take_batch(now_ms) {
-            let (ports, writer) = (run.ports().clone(), lease.lease().holder.clone());
+            let ports = run.ports().clone();
+            let writer = lease.lease().holder.clone();
             let key = run.key().root();
             background.spawn_background(async move {
                 // The live log may lose pieces; the whole text follows in the journal.

@@ -55,7 +55,9 @@ impl MailIntake {
             self.poll.make_due(now_ms);
         }
         if self.poll.begin_if_due(now_ms) {
-            let (ports, key, session) = (run.ports().clone(), run.key().clone(), run.session_key());
+            let ports = run.ports().clone();
+            let key = run.key().clone();
+            let session = run.session_key();
             background.spawn_background(async move {
                 let mailbox = read_mailbox(&ports, &key, &session).await;
                 DriverEvent::MailRead(MailRead { at_ms: now_ms, mailbox })
@@ -180,7 +182,8 @@ impl MailIntake {
         if ids.is_empty() {
             return;
         }
-        let (ports, key) = (run.ports().clone(), run.key().clone());
+        let ports = run.ports().clone();
+        let key = run.key().clone();
         background.spawn_background(async move {
             if let Err(error) = ports.store().delete_mail(&key, &ids).await {
                 tracing::warn!(%error, "mail not deleted");

@@ -31,14 +31,7 @@ fn has_orphaned_once_calls(run: &Run) -> bool {
 async fn estimate_lost_usage<P: Ports>(starter: &EffectStarter<'_, P>) -> Option<Usage> {
     let lost = starter.run.state().due().into_iter().filter_map(|effect| match effect {
         Effect::CallModel(call) if !call.waits && !call.message.is_of_agent_file() => Some(call),
-        Effect::CallModel(_)
-        | Effect::RunTool(_)
-        | Effect::AwaitHuman(_)
-        | Effect::Wait { .. }
-        | Effect::RunChild(_)
-        | Effect::SavePlan { .. }
-        | Effect::SaveAnswer(_)
-        | Effect::Deliver(_) => None,
+        _ => None,
     });
     let mut total: Option<Usage> = None;
     for call in lost {

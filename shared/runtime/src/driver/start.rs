@@ -147,8 +147,10 @@ impl<P: Ports> EffectStarter<'_, P> {
     pub(super) fn start_tool_call(&mut self, call: PreparedCall) {
         let (id, PreparedCall { invocation, timeout }) = (call.effect_id(), call);
         let class = invocation.class;
-        let (ports, key) = (self.run.ports().clone(), self.run.key().clone());
-        let (run, live_sender) = (self.run.state(), self.live_writer.sender().clone());
+        let ports = self.run.ports().clone();
+        let key = self.run.key().clone();
+        let run = self.run.state();
+        let live_sender = self.live_writer.sender().clone();
         let call = ToolExecution::of(ports, key, run, invocation, timeout, live_sender);
         self.background.spawn_effect(id, class, call.perform());
     }
@@ -164,13 +166,7 @@ impl<P: Ports> EffectStarter<'_, P> {
             Effect::RunTool(run) => {
                 run.call.tool == tool && self.background.contains_effect(&effect.id())
             }
-            Effect::CallModel(_)
-            | Effect::Wait { .. }
-            | Effect::RunChild(_)
-            | Effect::AwaitHuman(_)
-            | Effect::SavePlan { .. }
-            | Effect::SaveAnswer(_)
-            | Effect::Deliver(_) => false,
+            _ => false,
         };
         let running = self.run.state().due().iter().filter(|effect| is_running(effect)).count();
         running >= *bound as usize
@@ -226,7 +222,8 @@ impl<P: Ports> EffectStarter<'_, P> {
         if self.alarm.is_pending() || (self.is_inline && delivery == Delivery::ChildResult) {
             return;
         }
-        let (ports, key) = (self.run.ports().clone(), self.run.key().clone());
+        let ports = self.run.ports().clone();
+        let key = self.run.key().clone();
         let journal = self.run.journal().clone();
         let id = EffectId::Deliver(delivery.clone());
         self.background.spawn_effect(id, EffectClass::Idempotent, async move {

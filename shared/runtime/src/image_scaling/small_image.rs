@@ -47,7 +47,8 @@ fn jpeg_size(content: &[u8]) -> Option<(u32, u32)> {
         match marker {
             // Every kind of frame marker, without the tables in the same range of numbers.
             0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
-                let (height, width) = (segment.get(3..5)?, segment.get(5..7)?);
+                let height = segment.get(3..5)?;
+                let width = segment.get(5..7)?;
                 return Some((read_number(width), read_number(height)));
             }
             // Exif and XMP.

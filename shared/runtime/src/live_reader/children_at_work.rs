@@ -102,7 +102,8 @@ impl ChildReader {
         let nth = self.next_entry..;
         self.next_entry = ends_at;
         let entries = nth.zip(record.entries).map(|(index, entry)| {
-            let (ends_record, entry) = (index + 1 == ends_at, entry.below(&self.key.path));
+            let ends_record = index + 1 == ends_at;
+            let entry = entry.below(&self.key.path);
             Live::Entry(Box::new(EarlyEntry { index, ends_record, entry }))
         });
         entries.collect()

@@ -59,7 +59,8 @@ impl MissingEntries {
         let mut reading = JoinSet::new();
         for (path, nth) in self.take_due(misses, now_ms) {
             let (first, from) = self.start_position(&path, nth);
-            let (ports, key) = (ports.clone(), RunKey { path: path.clone(), ..key.clone() });
+            let ports = ports.clone();
+            let key = RunKey { path: path.clone(), ..key.clone() };
             reading.spawn(async move { (path, first, read_entry_page(&ports, &key, from).await) });
         }
         let mut found = Vec::new();
@@ -131,7 +132,8 @@ impl MissingEntries {
         for record in records {
             let ends_at = nth + record.entries.len() as u64;
             for entry in &record.entries {
-                let (ends_record, entry) = (nth + 1 == ends_at, entry.clone().below(path));
+                let ends_record = nth + 1 == ends_at;
+                let entry = entry.clone().below(path);
                 found.push(Live::Entry(Box::new(EarlyEntry { index: nth, ends_record, entry })));
                 nth += 1;
             }

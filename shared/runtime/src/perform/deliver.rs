@@ -115,12 +115,7 @@ async fn make_deliveries<P: Ports>(
                     let keeping = PlanWrite::of(ports.clone(), journal.run(), version);
                     inputs.extend(keeping.perform().await);
                 }
-                Effect::CallModel(_)
-                | Effect::RunTool(_)
-                | Effect::Wait { .. }
-                | Effect::AwaitHuman(_)
-                | Effect::SaveAnswer(_)
-                | Effect::RunChild(_) => {}
+                _ => {}
             }
         }
         let now_ms = ports.clock().now_ms();

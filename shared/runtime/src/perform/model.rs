@@ -121,7 +121,8 @@ impl<P: Ports> ModelExecution<P> {
                 }
                 Err(broken) => broken,
             };
-            let (call, model) = (&rendered.request.call, self.model_name());
+            let call = &rendered.request.call;
+            let model = self.model_name();
             let FailedAttempt { error, sent_text, was_suspended } = &broken;
             tracing::warn!(%call, model, kind = ?error.kind, attempt = failed + 1, was_suspended, "model call failed");
             let too_long = error.kind == ModelErrorKind::ContextTooLong;
@@ -162,7 +163,8 @@ impl<P: Ports> ModelExecution<P> {
                 tracing::info!(call = %self.call.message, bound = failure.detail, "budget used up");
                 // The call is made after a user responds: after a top-up, or on the next day.
                 let language = self.run.spec().settings.language;
-                let (code, message) = (failure.code.as_str(), failure.sentence(language));
+                let code = failure.code.as_str();
+                let message = failure.sentence(language);
                 let interrupt = Interrupt { code: code.to_owned(), message };
                 let target = InterruptTarget::Message(self.call.message.clone());
                 vec![Input::Interrupted { target, interrupt }]
@@ -178,7 +180,8 @@ impl<P: Ports> ModelExecution<P> {
     /// Estimates the usage of a call with an unknown result: the tokens of the request, and the average
     /// output of the run's calls. `None` if the call cannot be made.
     pub async fn estimate_usage(&self) -> Option<Usage> {
-        let (role, choice) = (self.call.role, self.call.model_choice());
+        let role = self.call.role;
+        let choice = self.call.model_choice();
         let limits = self.ports.model().limits(role, choice).ok()?;
         let tools = self.list_tools().await;
         let request = self.render_request(&tools, limits.max_input_tokens).ok()?.request;
@@ -247,7 +250,8 @@ impl<P: Ports> ModelExecution<P> {
         tools: &AvailableTools,
         limit: u64,
     ) -> Result<RenderedRequest, ContextTooLong> {
-        let (role, choice) = (self.call.role, self.call.model_choice());
+        let role = self.call.role;
+        let choice = self.call.model_choice();
         let message = self.call.message.clone().below(&self.key.path);
         let name = format!("{}/{message}/{}", self.key.run, self.call.attempt);
         let tools = tools.specs_for(self.run.spec());
@@ -330,7 +334,9 @@ impl<P: Ports> ModelExecution<P> {
             let limits = self.ports.model().limits(self.call.role, self.call.model_choice());
             let price = limits.ok().and_then(|limits| limits.price);
             // Boxed, because most replies do not need the space.
-            let (ports, run, calls) = (&self.ports, &self.run, &reply.calls);
+            let ports = &self.ports;
+            let run = &self.run;
+            let calls = &reply.calls;
             let estimating = Box::pin(estimate_tools(ports, tools, run, price, &offered, calls));
             estimates = estimating.await;
         }

@@ -145,7 +145,8 @@ impl<P: Ports> ToolExecution<P> {
     }
 
     async fn run_and_show_progress(&self) -> Result<ToolOutput, ToolExecutionError> {
-        let (clock, deny) = (self.ports.clock(), &self.ports.content().deny);
+        let clock = self.ports.clock();
+        let deny = &self.ports.content().deny;
         let feed = ProgressFeed::new(clock, &self.context, &self.reports, &self.live_sender, deny);
         // Boxed, because its observer would reserve space for it twice.
         feed.show_while(Box::pin(self.run_attempt())).await
@@ -167,7 +168,8 @@ impl<P: Ports> ToolExecution<P> {
         }
         tracing::warn!(reason = reason.as_str(), "tool failed while its process stood still");
         if self.invocation.class == EffectClass::Once {
-            let (reason, detail) = (ToolFailure::Uncertain, String::new());
+            let reason = ToolFailure::Uncertain;
+            let detail = String::new();
             return Err(ToolExecutionError::Final(ToolError::Failed { reason, detail }));
         }
         Err(ToolExecutionError::ProcessStalled)
@@ -199,16 +201,18 @@ impl<P: Ports> ToolExecution<P> {
     /// Returns the offered tool, if unchanged since the offer.
     async fn find_tool(&self) -> Result<Arc<dyn Tool>, ToolError> {
         let failed = |reason, detail| Err(ToolError::Failed { reason, detail });
-        let (toolbox, clock) = (self.ports.tools(), self.ports.clock());
+        let toolbox = self.ports.tools();
+        let clock = self.ports.clock();
         let tools = Box::pin(toolbox.list_tools(clock, &self.audience)).await;
         let language = self.context.language;
         match tools.find_tool(&self.invocation.call.tool) {
             Some(tool) => {
                 let ToolInvocation { schema_hash, class, policy, .. } = &self.invocation;
                 let now = tool.spec(language).to_offered();
-                match now.is_callable_as(schema_hash, *class, policy) {
-                    true => Ok(tool),
-                    false => failed(ToolFailure::Changed, String::new()),
+                if now.is_callable_as(schema_hash, *class, policy) {
+                    Ok(tool)
+                } else {
+                    failed(ToolFailure::Changed, String::new())
                 }
             }
             // The tool was removed from the deployment after the offer.

@@ -30,7 +30,9 @@ impl DayKey {
     pub fn at_time(user: UserKey, at_ms: i64) -> Self {
         let date = time::OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1000));
         let date = date.unwrap_or(time::OffsetDateTime::UNIX_EPOCH).date();
-        let (year, month, day) = (date.year(), u8::from(date.month()), date.day());
+        let year = date.year();
+        let month = u8::from(date.month());
+        let day = date.day();
         Self { user, day: format!("{year:04}-{month:02}-{day:02}") }
     }
 }

@@ -224,13 +224,7 @@ impl ModelErrorKind {
     pub fn is_retryable(self) -> bool {
         match self {
             Self::Unreachable | Self::BrokenOff | Self::Overloaded | Self::Unreadable => true,
-            Self::NotConfigured
-            | Self::KeyMissing
-            | Self::KeyRefused
-            | Self::NoBalance
-            | Self::UnknownModel
-            | Self::ContextTooLong
-            | Self::Refused => false,
+            _ => false,
         }
     }
 
@@ -248,7 +242,7 @@ impl ModelErrorKind {
             | Self::KeyRefused
             | Self::NoBalance
             | Self::UnknownModel => true,
-            Self::NotConfigured | Self::ContextTooLong | Self::Refused => false,
+            _ => false,
         }
     }
 

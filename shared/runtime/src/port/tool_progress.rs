@@ -55,9 +55,10 @@ impl ToolProgress {
         }
         let text = text.strip_suffix('\n').unwrap_or(text);
         let room = MAX_PROGRESS - state.kept_bytes;
-        let kept = match text.len() < room {
-            true => Some(text),
-            false => text.get(..text.floor_char_boundary(room)).and_then(whole_lines),
+        let kept = if text.len() < room {
+            Some(text)
+        } else {
+            text.get(..text.floor_char_boundary(room)).and_then(whole_lines)
         };
         if let Some(kept) = kept {
             state.waiting.text.push_str(kept);

@@ -25,7 +25,8 @@ pub(super) fn render_compaction(
     count: impl Fn(&str) -> u64,
 ) -> Result<RequestBody, ContextTooLong> {
     let part = run.compaction_range().unwrap_or_default();
-    let (conversation, language) = (run.conversation(), run.spec().settings.language);
+    let conversation = run.conversation();
+    let language = run.spec().settings.language;
     let history = conversation.history.get(..part.exchanges).unwrap_or_default();
     let items = conversation.items.get(..part.items).unwrap_or_default();
     let history = history_entries(history, &run.spec().user);

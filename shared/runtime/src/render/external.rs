@@ -10,7 +10,8 @@ use serde_json::Value;
 /// Returns the texts of users, tools and files. Excludes our instructions and the texts of agents. Agents'
 /// texts include earlier failures: the provider's words, and no secret.
 pub(super) fn external_texts(run: &Run) -> Vec<String> {
-    let (asked, conversation) = (run.spec(), run.conversation());
+    let asked = run.spec();
+    let conversation = run.conversation();
     let mut texts = vec![asked.question.clone(), asked.base_prompt.clone()];
     texts.extend(run.files().all().iter().map(|file| file.description.clone()));
     texts.extend(conversation.history.iter().map(|exchange| exchange.question.clone()));
@@ -51,16 +52,7 @@ fn result_text(outcome: &ToolResult) -> Option<String> {
             ToolFailure::Error | ToolFailure::Skipped | ToolFailure::Answered => {
                 Some(detail.clone())
             }
-            ToolFailure::UnknownTool
-            | ToolFailure::Changed
-            | ToolFailure::BadArguments
-            | ToolFailure::TimedOut
-            | ToolFailure::Crashed
-            | ToolFailure::Uncertain
-            | ToolFailure::TooMany
-            | ToolFailure::TooDeep
-            | ToolFailure::Untrusted
-            | ToolFailure::Stopped => None,
+            _ => None,
         },
     }
 }
@@ -81,7 +73,7 @@ fn collect_strings(value: &Value, texts: &mut Vec<String>) {
         Value::Object(members) => {
             members.values().for_each(|member| collect_strings(member, texts));
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        _ => {}
     }
 }
 

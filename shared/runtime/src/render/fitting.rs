@@ -70,7 +70,8 @@ impl ContextWindow<'_> {
         let room = self.limit.saturating_sub(taken);
         let others = self.keep_turns.saturating_sub(1);
         let newest = groups.iter().rposition(|group| group.kind == GroupKind::Turn);
-        let (mut kept, mut used) = (0, 0);
+        let mut kept = 0;
+        let mut used = 0;
         for (place, group) in groups.iter_mut().enumerate().rev() {
             match group.kind {
                 GroupKind::Fixed | GroupKind::Attached => continue,
@@ -106,7 +107,8 @@ impl ContextWindow<'_> {
             let of_kind = groups.iter().enumerate().filter(|(_, group)| group.kind == kind);
             of_kind.filter(|(place, _)| !is_kept(*place)).count()
         };
-        let (exchanges, turns) = (dropped(GroupKind::Exchange), dropped(GroupKind::Turn));
+        let exchanges = dropped(GroupKind::Exchange);
+        let turns = dropped(GroupKind::Turn);
         let mut note = (exchanges + turns > 0).then(|| {
             let values = json!({"exchanges": exchanges, "turns": turns});
             Message::User(self.prompts.render(self.language, prompt::NOTE_LEFT_OUT, values))

@@ -75,7 +75,7 @@ impl MessageGroup {
         match self.messages.last() {
             Some(Message::User(_)) => true,
             Some(Message::Images { .. }) => self.kind == GroupKind::Attached,
-            Some(Message::Assistant { .. } | Message::ToolResults(_)) | None => false,
+            _ => false,
         }
     }
 
@@ -133,7 +133,7 @@ fn message_arguments(message: &Message) -> Vec<String> {
         Message::Assistant { calls, .. } => {
             calls.iter().map(|call| json!(call.arguments).to_string()).collect()
         }
-        Message::User(_) | Message::ToolResults(_) | Message::Images { .. } => Vec::new(),
+        _ => Vec::new(),
     }
 }
 
@@ -171,7 +171,7 @@ fn collect_strings<'a>(value: &'a mut Value, strings: &mut Vec<LongText<'a>>) {
         Value::Object(members) => {
             members.values_mut().for_each(|member| collect_strings(member, strings));
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        _ => {}
     }
 }
 
@@ -186,9 +186,10 @@ pub(super) fn group_conversation(
     let conversation = run.conversation();
     let language = run.spec().settings.language;
     let attachments = &run.spec().attachments;
-    let images = match bounds.sees_images {
-        true => select_images(conversation, attachments),
-        false => ShownImages::default(),
+    let images = if bounds.sees_images {
+        select_images(conversation, attachments)
+    } else {
+        ShownImages::default()
     };
     let mut groups = opening_groups(prompts, run, question, &images.attached);
     for item in &conversation.items {
@@ -243,16 +244,18 @@ fn opening_groups(
     question: &str,
     images: &[&ProductFile],
 ) -> Vec<MessageGroup> {
-    let (asked, conversation) = (run.spec(), run.conversation());
+    let asked = run.spec();
+    let conversation = run.conversation();
     let language = asked.settings.language;
     let earlier = conversation.compacted.iter().map(|compacted| {
         let text = earlier_text(prompts, language, compacted, Framing::Each);
         MessageGroup::new(GroupKind::Earlier, "earlier", vec![Message::User(text)])
     });
     let history = conversation.history.iter().map(|exchange| {
-        let messages = match exchange.is_asked_by(&asked.user) {
-            true => exchange_messages(prompts, language, exchange),
-            false => vec![Message::User(others_exchange_text(prompts, language, exchange))],
+        let messages = if exchange.is_asked_by(&asked.user) {
+            exchange_messages(prompts, language, exchange)
+        } else {
+            vec![Message::User(others_exchange_text(prompts, language, exchange))]
         };
         MessageGroup::new(GroupKind::Exchange, "history", messages)
     });
@@ -328,7 +331,8 @@ fn turn_messages(prompts: &Prompts, language: Language, turn: &Turn) -> Vec<Mess
     // Providers reject an empty assistant message.
     if !turn.text.trim().is_empty() || !turn.calls.is_empty() {
         let calls = turn.calls.iter().map(|(call, _)| to_past_call(call)).collect();
-        let (text, reasoning) = (turn.text.clone(), turn.reasoning.clone());
+        let text = turn.text.clone();
+        let reasoning = turn.reasoning.clone();
         messages.push(Message::Assistant { text, reasoning, calls });
     }
     if !turn.calls.is_empty() {

@@ -46,7 +46,8 @@ pub(super) fn select_images<'a>(
         images.iter().rev().map(|image| (None, image))
     });
     let mut shown = ShownImages::default();
-    let (mut count, mut bytes) = (0, 0);
+    let mut count = 0;
+    let mut bytes = 0;
     for (call, image) in of_calls.map(|(call, image)| (Some(call), image)).chain(attached) {
         count += 1;
         bytes += image.size;
@@ -184,7 +185,8 @@ mod tests {
             name: FileName::new("a.png").unwrap(),
             image: Some(AttachedImage::Parts(parts.to_vec())),
         };
-        let (alone, long) = (conversation(&[]), [long]);
+        let alone = conversation(&[]);
+        let long = [long];
         assert!(select_images(&alone, &long).attached.into_iter().eq(&parts));
         let file = Attachment { name: FileName::new("a.csv").unwrap(), image: None };
         let unseen = Attachment { image: Some(AttachedImage::Unseen), ..file.clone() };

@@ -59,7 +59,8 @@ fn render_message(prompts: &Prompts, run: &Run, history: &[TranscriptEntry]) -> 
 
 /// Returns the compaction, if there is one, and the entries after it.
 fn summary_entries(prompts: &Prompts, run: &Run, limit: u64) -> Vec<TranscriptEntry> {
-    let (conversation, language) = (run.conversation(), run.spec().settings.language);
+    let conversation = run.conversation();
+    let language = run.spec().settings.language;
     let most = usize::try_from(limit).unwrap_or(usize::MAX).min(MAX_EARLIER);
     let earlier = conversation.compacted.iter().map(|compacted| {
         let text = earlier_text(prompts, language, compacted, Framing::Enclosing);

@@ -129,24 +129,26 @@ pub async fn authorize_run<P: Ports>(
     if meta.user == user.user {
         let share_ended = has_share_ended(ports, user, meta.shared.as_ref()).await;
         let share_ended = share_ended.map_err(|error| store_failure(&error))?;
-        let (session, viewer) = (meta.session_name(), AccessLevel::Asker);
+        let session = meta.session_name();
+        let viewer = AccessLevel::Asker;
         return Ok(RunAccess { run, session, level: viewer, share_ended });
     }
     let session = meta.session_key(&run.key().tenant);
     if session.owner == user.user {
-        let (session, viewer) = (SessionName::Own(session.session), AccessLevel::SessionOwner);
+        let session = SessionName::Own(session.session);
+        let viewer = AccessLevel::SessionOwner;
         return Ok(RunAccess { run, session, level: viewer, share_ended: false });
     }
     let shares =
         ports.store().list_shares(&session).await.map_err(|error| store_failure(&error))?;
     let share =
         shares.into_iter().find(|share| share.is_for(user)).ok_or(ErrorCode::RunNotFound)?;
-    match is_share_current(ports, &share).await.map_err(|error| store_failure(&error))? {
-        true => {
-            let (session, viewer) = (SessionName::Shared(share.handle), AccessLevel::Guest);
-            Ok(RunAccess { run, session, level: viewer, share_ended: false })
-        }
-        false => Err(ErrorCode::RunNotFound.into()),
+    if is_share_current(ports, &share).await.map_err(|error| store_failure(&error))? {
+        let session = SessionName::Shared(share.handle);
+        let viewer = AccessLevel::Guest;
+        Ok(RunAccess { run, session, level: viewer, share_ended: false })
+    } else {
+        Err(ErrorCode::RunNotFound.into())
     }
 }
 

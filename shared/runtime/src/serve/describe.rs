@@ -174,20 +174,7 @@ impl EntryFold {
             Event::RunEnded(ending) => {
                 self.ending = Some(ending.clone());
             }
-            Event::RunStarted { .. }
-            | Event::RunResumed { .. }
-            | Event::MessageReset { .. }
-            | Event::ModelChanged(_)
-            | Event::ModelDelayed { .. }
-            | Event::MessageCompleted { .. }
-            | Event::CallRequested { .. }
-            | Event::CallCompleted { .. }
-            | Event::FileAdded { .. }
-            | Event::ContextCompacted { .. }
-            | Event::UserMessageAdded { .. }
-            | Event::HumanRequested { .. }
-            | Event::HumanResolved(_)
-            | Event::EmployeesNamed { .. } => {}
+            _ => {}
         }
     }
 }

@@ -103,8 +103,11 @@ struct Follower<'a, P: Ports> {
 impl<P: Ports> Follower<'_, P> {
     /// Polls the run once. Returns the run if it has no driver.
     async fn poll_run(&mut self) -> Result<Option<Box<LeasedRun>>, StoreError> {
-        let (ports, serving) = (self.ports.clone(), self.serving);
-        let (key, store, settings) = (&serving.key, ports.store(), ports.settings());
+        let ports = self.ports.clone();
+        let serving = self.serving;
+        let key = &serving.key;
+        let store = ports.store();
+        let settings = ports.settings();
         // Read nothing for a client that does not read.
         if !self.wait_for_room().await {
             return Ok(None);
@@ -162,7 +165,8 @@ impl<P: Ports> Follower<'_, P> {
         meta: Option<RunMeta>,
         now_ms: i64,
     ) -> Result<Option<Box<LeasedRun>>, StoreError> {
-        let (ports, serving) = (self.ports.clone(), self.serving);
+        let ports = self.ports.clone();
+        let serving = self.serving;
         let key = &serving.key;
         match meta {
             Some(meta) if is_idle(&ports, key, &meta, now_ms).await? => {

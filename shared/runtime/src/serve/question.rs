@@ -71,7 +71,8 @@ pub async fn start_streaming<P: Ports>(
     known: Option<LoadedRun>,
 ) -> Result<StartResult, Failure> {
     check_bounds(&mut question)?;
-    let (key, body_hash) = (question.run_key(), question.body_hash());
+    let key = question.run_key();
+    let body_hash = question.body_hash();
     let session = question.session_key();
     let view = ports.store().load_session(&session).await.map_err(|error| store_failure(&error))?;
     let mut known = KnownRuns::new(known);
@@ -105,7 +106,8 @@ pub async fn start_background<P: Ports>(
     mut question: UserQuestion,
 ) -> Result<RunKey, Failure> {
     check_bounds(&mut question)?;
-    let (key, body_hash) = (question.run_key(), question.body_hash());
+    let key = question.run_key();
+    let body_hash = question.body_hash();
     let session = question.session_key();
     let view = ports.store().load_session(&session).await.map_err(|error| store_failure(&error))?;
     let mut known = KnownRuns::default();
@@ -129,7 +131,8 @@ async fn screen_question<P: Ports>(
     if content.allows_all() || known.find(ports, key).await?.is_some() {
         return Ok(());
     }
-    let (tenant, user) = (question.tenant.clone(), question.user.clone());
+    let tenant = question.tenant.clone();
+    let user = question.user.clone();
     let session = question.session_name();
     let whose =
         ContentOwner { tenant: &tenant, user: &user, session: &session, run: Some(&key.run) };

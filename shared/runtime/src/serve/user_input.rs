@@ -71,10 +71,12 @@ pub async fn send_message<P: Ports>(
     if !journal.run().accepts_messages() {
         return Err(ended_failure(run.ended_status().unwrap_or(run.meta().status)));
     }
-    let (meta, session) = (run.meta(), run.meta().session_name());
+    let meta = run.meta();
+    let session = run.meta().session_name();
     let owner = ContentOwner::of(run.key(), &meta.user, &session);
     ports.content().screen_input(&mut said, owner).await?;
-    let (id, mail) = (said.id.clone(), Mail::UserMessage { message: Box::new(said) });
+    let id = said.id.clone();
+    let mail = Mail::UserMessage { message: Box::new(said) };
     run.wake(ports, &mail).await.map_err(|error| store_failure(&error))?;
     let heard = run.poll_until(ports, |run| {
         if run.has_seen_id(&id) {
@@ -113,10 +115,12 @@ pub async fn send_plan_edit<P: Ports>(
         }
         Some(Ok(_)) => {}
     }
-    let (meta, session) = (run.meta(), run.meta().session_name());
+    let meta = run.meta();
+    let session = run.meta().session_name();
     let owner = ContentOwner::of(run.key(), &meta.user, &session);
     ports.content().screen_input(&mut edited, owner).await?;
-    let (id, mail) = (edited.id.clone(), Mail::PlanEdited { edit: Box::new(edited.clone()) });
+    let id = edited.id.clone();
+    let mail = Mail::PlanEdited { edit: Box::new(edited.clone()) };
     run.wake(ports, &mail).await.map_err(|error| store_failure(&error))?;
     let heard = run.poll_until(ports, |run| {
         let plan = run.current_plan()?.clone();

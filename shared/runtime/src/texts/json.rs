@@ -29,6 +29,6 @@ fn value_texts<'a>(
             items.iter_mut().flat_map(|item| value_texts(field, item, most)).collect()
         }
         Value::Object(of) => member_texts(field, of, most),
-        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+        _ => Vec::new(),
     }
 }

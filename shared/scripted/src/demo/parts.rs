@@ -55,7 +55,8 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
         return make_parts(words, question_text(request), &[part], request);
     }
     let question = question_text(request);
-    let (parts, words) = (Part::list(question), detect_language(question));
+    let parts = Part::list(question);
+    let words = detect_language(question);
     match parts.as_slice() {
         [] => None,
         parts if request.offers_tool(PLANNING) => Some(plan_parts(words, parts, request)),

@@ -81,7 +81,9 @@ impl<'a> FilePart<'a> {
         let (_, numbers) = marks.iter().find_map(|mark| header.rsplit_once(mark))?;
         let mut numbers =
             numbers.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok());
-        let (_start, end, total) = (numbers.next()?, numbers.next()?, numbers.next()?);
+        let _start = numbers.next()?;
+        let end = numbers.next()?;
+        let total = numbers.next()?;
         let next = numbers.next();
         Some(Self { text, end, total, next })
     }

@@ -96,7 +96,8 @@ fn find_separator(text: &str) -> char {
 fn split_records(text: &str, separator: char) -> Vec<(usize, Vec<String>)> {
     let mut records = Vec::new();
     let mut cells = vec![String::new()];
-    let (mut line, mut start) = (1, 1);
+    let mut line = 1;
+    let mut start = 1;
     let mut quoted = false;
     let mut characters = text.chars().chain(['\n']).peekable();
     while let Some(character) = characters.next() {

@@ -52,7 +52,9 @@ fn char_kind(c: char) -> CharKind {
 }
 
 fn count_tokens(text: &str) -> u64 {
-    let (mut tokens, mut run, mut length) = (0, CharKind::Other, 0);
+    let mut tokens = 0;
+    let mut run = CharKind::Other;
+    let mut length = 0;
     for c in text.chars().chain(['\n']) {
         if char_kind(c) != run {
             tokens += run_tokens(run, length);

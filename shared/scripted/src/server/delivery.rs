@@ -103,11 +103,7 @@ impl ChunkFeed {
             ResponseEnding::CutAfter(chunks) if chunks <= self.position => {
                 return Err(aborted_error("the script cuts here"));
             }
-            ResponseEnding::CutAfter(_)
-            | ResponseEnding::Fail { .. }
-            | ResponseEnding::HangAfter(_)
-            | ResponseEnding::Silent
-            | ResponseEnding::Complete => {}
+            _ => {}
         }
         for (_, gate) in self.gates.iter().filter(|(at, _)| *at == self.position) {
             gate.pass().await;

@@ -154,7 +154,8 @@ impl Stream<'_> {
 
     /// Formatted as text for speed, since benchmarks measure the client.
     fn encode_event(&self, choices: &str, usage: &Value) -> String {
-        let (number, model) = (self.to.number(), json!(self.to.model()));
+        let number = self.to.number();
+        let model = json!(self.to.model());
         let usage = if self.reports_usage { format!(r#","usage":{usage}"#) } else { String::new() };
         format!(
             concat!(

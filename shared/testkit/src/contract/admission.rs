@@ -25,7 +25,9 @@ fn limit_at_once(most: u32) -> Admission {
 /// other users' runs.
 pub async fn a_user_starts_so_many_runs_a_minute(store: &impl Store) -> Checked {
     let run = |session: &str| RunFixture::of(session, "r");
-    let (first, second, third) = (run("s1")?, run("s2")?, run("s3")?);
+    let first = run("s1")?;
+    let second = run("s2")?;
+    let third = run("s3")?;
     let new = |run: &RunFixture, write| {
         run.created_by(write, None).map(|new| with_admission(limit_per_minute(2), new))
     };
@@ -86,7 +88,8 @@ pub async fn a_user_has_so_many_runs_at_work(store: &impl Store) -> Checked {
 
 /// A place not freed at the end of a run is freed on demand.
 pub async fn a_place_that_was_not_given_back_is_found(store: &impl Store) -> Checked {
-    let (first, second) = (RunFixture::of("s1", "r")?, RunFixture::of("s2", "r")?);
+    let first = RunFixture::of("s1", "r")?;
+    let second = RunFixture::of("s2", "r")?;
     let new = |run: &RunFixture| {
         run.created_by("w1", None).map(|new| with_admission(limit_at_once(1), new))
     };

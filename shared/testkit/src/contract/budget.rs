@@ -45,7 +45,8 @@ fn first_change(payer: &Payer, next: Hold) -> DayChange {
 
 /// A reservation counts until the update that settles it and makes the next one.
 pub async fn what_is_reserved_counts_until_it_is_settled(store: &impl Store) -> Checked {
-    let (day, ann) = (day_of("ann")?, payer_of("r1")?);
+    let day = day_of("ann")?;
+    let ann = payer_of("r1")?;
     let one = first_change(&ann, hold_of("t1", 40));
     assert_eq!(store.change_day(&day, &one).await?, DayChangeResult::Applied);
     assert_eq!(store.read_day_total(&day).await?, amount_of(40));
@@ -73,7 +74,8 @@ pub async fn what_is_reserved_counts_until_it_is_settled(store: &impl Store) -> 
 
 /// A repeated change returns success without counting twice.
 pub async fn a_change_of_a_day_is_made_once(store: &impl Store) -> Checked {
-    let (day, ann) = (day_of("ann")?, payer_of("r1")?);
+    let day = day_of("ann")?;
+    let ann = payer_of("r1")?;
     let one = first_change(&ann, hold_of("t1", 40));
     let two = DayChange {
         hold: Some(hold_of("t1", 40)),
@@ -98,7 +100,8 @@ pub async fn a_change_of_a_day_is_made_once(store: &impl Store) -> Checked {
 
 /// A change with a wrong hold returns the current hold, and changes nothing.
 pub async fn a_change_names_what_is_held(store: &impl Store) -> Checked {
-    let (day, ann) = (day_of("ann")?, payer_of("r1")?);
+    let day = day_of("ann")?;
+    let ann = payer_of("r1")?;
     store.change_day(&day, &first_change(&ann, hold_of("t1", 40))).await?;
     let anew = first_change(&ann, hold_of("t1@2", 10));
     let holds = DayChangeResult::Conflict(Some(hold_of("t1", 40)));
@@ -113,7 +116,9 @@ pub async fn a_change_names_what_is_held(store: &impl Store) -> Checked {
 
 /// Below the limit a day accepts one more call of any cost, then none.
 pub async fn a_day_takes_calls_until_a_bound_is_reached(store: &impl Store) -> Checked {
-    let (day, ann, bob) = (day_of("ann")?, payer_of("r1")?, payer_of("r2")?);
+    let day = day_of("ann")?;
+    let ann = payer_of("r1")?;
+    let bob = payer_of("r2")?;
     assert_eq!(
         store.change_day(&day, &first_change(&ann, hold_of("t1", 99))).await?,
         DayChangeResult::Applied
@@ -157,7 +162,8 @@ pub async fn of_concurrent_reservations_one_passes_the_bound(store: &impl Store)
 
 /// The end of a run settles its last hold in the same transaction. A repeated end counts once.
 pub async fn the_end_of_a_run_settles_its_last_call(store: &impl Store) -> Checked {
-    let (run, ann) = (RunFixture::of("s", "r1")?, payer_of("r1")?);
+    let run = RunFixture::of("s", "r1")?;
+    let ann = payer_of("r1")?;
     let day = DayKey { user: run.user_key(), day: "2026-11-21".to_owned() };
     store.create(&run.key, &run.created_by("w1", None)?).await?;
     let reserved = first_change(&ann, hold_of("t1", 40));
@@ -191,7 +197,8 @@ pub async fn the_end_of_a_run_settles_its_last_call(store: &impl Store) -> Check
 
 /// A day keeps a limited number of holds: old holds count as spent.
 pub async fn old_holds_count_as_spent_when_there_are_too_many(store: &impl Store) -> Checked {
-    let (day, bound) = (day_of("ann")?, DayBound::default());
+    let day = day_of("ann")?;
+    let bound = DayBound::default();
     let change = |payer: Payer, at_s| {
         let next = Some(Hold { reserved_at_s: at_s, ..hold_of("t1", 1) });
         DayChange { payer, hold: None, settled_amount: Amount::default(), next_hold: next, bound }

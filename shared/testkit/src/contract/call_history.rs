@@ -39,7 +39,8 @@ pub async fn samples_of_a_tool_are_its_users_own(store: &impl Store) -> Checked 
 
 /// The oldest samples are dropped for new ones.
 pub async fn the_newest_samples_are_kept(store: &impl Store) -> Checked {
-    let (tool, kept) = (tool_key("t", "ann", "search")?, KEPT_SAMPLES as u64);
+    let tool = tool_key("t", "ann", "search")?;
+    let kept = KEPT_SAMPLES as u64;
     for nth in 0..5 {
         store.add_call_samples(&tool, &samples_of(nth * kept..(nth + 1) * kept)).await?;
     }

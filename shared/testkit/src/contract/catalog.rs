@@ -33,7 +33,9 @@ pub async fn a_users_runs_are_listed_newest_first_with_where_they_stand(
     let run = |n: i64| {
         RunFixture::of(&format!("s{n}"), &format!("r{n}")).map(|run| run.at_time(START + n))
     };
-    let (queued, running, taken) = (run(1)?, run(2)?, run(3)?);
+    let queued = run(1)?;
+    let running = run(2)?;
+    let taken = run(3)?;
     store.create(&queued.key, &queued.created_by("w", None)?).await?;
     let held = Some(lease_of("a", 1_000, 1));
     store.create(&running.key, &running.created_by("w", held)?).await?;
@@ -98,7 +100,8 @@ pub async fn a_page_of_runs_goes_on_where_the_last_one_ended(store: &impl Store)
     expected.sort_by_key(|run| std::cmp::Reverse((run.at_ms, run.key.run.clone())));
     let expected: Vec<_> = expected.iter().map(|run| run.spec.request.as_str()).collect();
     for limit in [1, 29, 65, 129, 130, 500] {
-        let (mut seen, mut after) = (Vec::new(), None);
+        let mut seen = Vec::new();
+        let mut after = None;
         loop {
             let page = store.list_runs(&user, &[], after.as_ref(), limit).await?;
             assert!(page.items.len() <= limit);
@@ -158,7 +161,8 @@ pub async fn sessions_are_listed_by_their_newest_run(store: &impl Store) -> Chec
 /// A user's title is not replaced by a later question.
 pub async fn a_session_keeps_the_title_it_is_given(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r1")?;
-    let (user, session) = (run.user_key(), run.spec.session.clone());
+    let user = run.user_key();
+    let session = run.spec.session.clone();
     assert!(!store.rename_session(&user, &session, "Gold").await?);
     assert_eq!(store.find_session(&user, &session).await?, None);
     end_run(store, &run, RunStatus::Finished).await?;
@@ -223,7 +227,8 @@ pub async fn turns_are_listed_page_by_page(store: &impl Store) -> Checked {
     let all = store.list_turns(&at_work.session_key(), None, 7).await?;
     assert_eq!((all.items.len(), all.next), (8, None));
     for limit in 1..7 {
-        let (mut seen, mut after) = (Vec::new(), None);
+        let mut seen = Vec::new();
+        let mut after = None;
         loop {
             let page = store.list_turns(&at_work.session_key(), after.as_ref(), limit).await?;
             seen.extend(page.items);
@@ -240,7 +245,8 @@ pub async fn turns_are_listed_page_by_page(store: &impl Store) -> Checked {
 /// The session's runs, children, files and labels are deleted, and may be created again.
 pub async fn a_forgotten_session_leaves_nothing(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r1")?;
-    let (user, session) = (run.user_key(), run.session_key());
+    let user = run.user_key();
+    let session = run.session_key();
     let label = &run.spec.session;
     assert_eq!(store.delete_session(&user, label).await?, SessionDeletion::Unknown);
     store.create(&run.key, &run.created_by("w", None)?).await?;

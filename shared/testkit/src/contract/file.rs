@@ -51,7 +51,9 @@ pub async fn a_file_of_another_writer_is_kept(store: &impl Store) -> Checked {
     let by = |writer: &str| -> Result<_, Box<dyn std::error::Error + Send + Sync>> {
         Ok(NewFile { writer: UserId::new(writer)?, ..new_file("a.md")? })
     };
-    let (bob, carl, owner) = (by("bob")?, by("carl")?, by(session.owner.as_str())?);
+    let bob = by("bob")?;
+    let carl = by("carl")?;
+    let owner = by(session.owner.as_str())?;
     let mut expected = Vec::new();
     for (file, name) in
         [(&owner, "a.md"), (&bob, "a (2).md"), (&carl, "a (3).md"), (&bob, "a (2).md")]

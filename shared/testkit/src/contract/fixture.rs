@@ -50,8 +50,10 @@ impl RunFixture {
     }
 
     fn of_user(tenant: &str, user: &str, session: &str, request: &str) -> FixtureResult<Self> {
-        let (tenant, user) = (TenantId::new(tenant)?, UserId::new(user)?);
-        let (session, request) = (SessionId::new(session)?, RequestId::new(request)?);
+        let tenant = TenantId::new(tenant)?;
+        let user = UserId::new(user)?;
+        let session = SessionId::new(session)?;
+        let request = RequestId::new(request)?;
         let run = RunId::of(&tenant, &user, &session.clone().into(), &request);
         let spec = RunSpec {
             tenant: tenant.clone(),

@@ -197,7 +197,8 @@ pub async fn a_journal_is_read_page_by_page(store: &impl Store) -> Checked {
     }
     for size in [(7, 1_000_000), (1_000, 100_000), (3, 1), (1_000, usize::MAX)] {
         let size = PageSize { records: size.0, bytes: size.1 };
-        let (mut read, mut pages) = (Vec::new(), 0);
+        let mut read = Vec::new();
+        let mut pages = 0;
         loop {
             let page = store.read_page(&run.key, read.len() as u64, size).await?;
             let count = page.records.len();

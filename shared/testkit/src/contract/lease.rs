@@ -75,7 +75,8 @@ pub async fn of_concurrent_takers_one_holds_the_lease(store: &impl Store) -> Che
     let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w", Some(lease_of("a", 1_000, 1)))?).await?;
     for round in 0..4 {
-        let (now_ms, until_ms) = (1_000 * (round + 1), 1_000 * (round + 2));
+        let now_ms = 1_000 * (round + 1);
+        let until_ms = 1_000 * (round + 2);
         let holders: Vec<_> = (0..6).map(|n| format!("h{round}.{n}")).collect();
         let takers =
             holders.iter().map(|holder| store.take_lease(&run.key, holder, now_ms, until_ms));

@@ -48,7 +48,8 @@ pub async fn entries_of_tasks_are_read_as_they_were_written(store: &impl Store) 
 
 /// Two writes in the same millisecond are both kept, of one or two writers.
 pub async fn writers_do_not_replace_each_other(store: &impl Store) -> Checked {
-    let (run, other) = (RunFixture::of("s", "r")?, RunFixture::of("s", "other")?);
+    let run = RunFixture::of("s", "r")?;
+    let other = RunFixture::of("s", "other")?;
     let pieces = [preview_piece(0, "a", 5), preview_piece(1, "b", 5), preview_piece(0, "c", 5)];
     for (piece, writer) in pieces.iter().zip(["w1", "w1", "w2"]) {
         store.write_live(&run.key, writer, 5, std::slice::from_ref(piece)).await?;

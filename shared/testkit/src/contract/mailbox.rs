@@ -27,7 +27,8 @@ pub async fn a_message_is_there_until_it_is_deleted(store: &impl Store) -> Check
     let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w", None)?).await?;
     let stop = Mail::Stop { by: UserId::new("ann")? };
-    let (first, second) = (file_added("1")?, file_added("2")?);
+    let first = file_added("1")?;
+    let second = file_added("2")?;
     for mail in [&first, &stop, &second, &first, &stop] {
         store.put_mail(&run.key, mail, EXPIRY).await?;
     }
@@ -51,7 +52,8 @@ pub async fn a_message_is_there_until_it_is_deleted(store: &impl Store) -> Check
 
 /// Mail is separate from the journal and from other runs.
 pub async fn mail_is_the_runs_own(store: &impl Store) -> Checked {
-    let (run, other) = (RunFixture::of("s", "r")?, RunFixture::of_tenant("t2", "s", "r")?);
+    let run = RunFixture::of("s", "r")?;
+    let other = RunFixture::of_tenant("t2", "s", "r")?;
     let new = run.created_by("w", None)?;
     store.create(&run.key, &new).await?;
     store.put_mail(&run.key, &file_added("1")?, EXPIRY).await?;
@@ -70,7 +72,8 @@ pub async fn mail_is_the_runs_own(store: &impl Store) -> Checked {
 pub async fn a_mailbox_names_the_moment_until_which_its_run_is_watched(
     store: &impl Store,
 ) -> Checked {
-    let (run, other) = (RunFixture::of("s", "r")?, RunFixture::of_tenant("t2", "s", "r")?);
+    let run = RunFixture::of("s", "r")?;
+    let other = RunFixture::of_tenant("t2", "s", "r")?;
     store.create(&run.key, &run.created_by("w", None)?).await?;
     assert_eq!(store.read_mailbox(&run.key).await?, MailboxContents::default());
     store.put_mail(&run.key, &file_added("1")?, EXPIRY).await?;

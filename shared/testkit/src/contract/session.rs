@@ -13,7 +13,8 @@ use super::fixture::{EXPIRY, RunFixture, lease_of, record_of};
 
 /// A session accepts no other run while one is active.
 pub async fn a_session_answers_one_run_at_a_time(store: &impl Store) -> Checked {
-    let (first, second) = (RunFixture::of("s", "r1")?, RunFixture::of("s", "r2")?);
+    let first = RunFixture::of("s", "r1")?;
+    let second = RunFixture::of("s", "r2")?;
     assert_eq!(
         store.create(&first.key, &first.created_by("w1", None)?).await?,
         CreateResult::Created
@@ -56,7 +57,8 @@ pub async fn of_concurrent_runs_of_a_session_one_is_new(store: &impl Store) -> C
 
 /// The end of a run frees its own session, but not a later run's.
 pub async fn an_ended_run_frees_its_session_and_no_other(store: &impl Store) -> Checked {
-    let (first, second) = (RunFixture::of("s", "r1")?, RunFixture::of("s", "r2")?);
+    let first = RunFixture::of("s", "r1")?;
+    let second = RunFixture::of("s", "r2")?;
     store.create(&first.key, &first.created_by("w1", None)?).await?;
     store.append_end(&first.key, &record_of(1, "w2", "done")?, &first.run_end(), EXPIRY).await?;
     let view = store.load_session(&first.session_key()).await?;
@@ -79,7 +81,8 @@ pub async fn an_ended_run_frees_its_session_and_no_other(store: &impl Store) -> 
 
 /// A session with an ended run as its active run must not stay locked.
 pub async fn a_session_left_busy_by_an_ended_run_is_free(store: &impl Store) -> Checked {
-    let (first, second) = (RunFixture::of("s", "r1")?, RunFixture::of("s", "r2")?);
+    let first = RunFixture::of("s", "r1")?;
+    let second = RunFixture::of("s", "r2")?;
     store.create(&first.key, &first.created_by("w1", None)?).await?;
     let mut end = first.run_end();
     end.session.session = SessionId::new("mistaken")?;
@@ -97,7 +100,8 @@ pub async fn a_session_left_busy_by_an_ended_run_is_free(store: &impl Store) -> 
 pub async fn a_run_that_is_given_up_has_failed_and_frees_its_session(
     store: &impl Store,
 ) -> Checked {
-    let (first, second) = (RunFixture::of("s", "r1")?, RunFixture::of("s", "r2")?);
+    let first = RunFixture::of("s", "r1")?;
+    let second = RunFixture::of("s", "r2")?;
     let held = Some(lease_of("h", first.at_ms + 15_000, 1));
     store.create(&first.key, &first.created_by("w1", held)?).await?;
     store.abandon_run(&second.key, first.at_ms).await?;

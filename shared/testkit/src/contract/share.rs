@@ -44,7 +44,8 @@ pub async fn a_share_is_found_by_its_handle_and_by_its_session(store: &impl Stor
     for run in others.iter().chain([&ours]) {
         end_run(store, run).await?;
     }
-    let (first, mut second) = (share_of(&ours, 1)?, share_of(&ours, 2)?);
+    let first = share_of(&ours, 1)?;
+    let mut second = share_of(&ours, 2)?;
     second.audience = Audience::Tenant;
     for share in [&second, &first, &first] {
         assert_eq!(store.add_share(share).await?, ShareResult::Added);
@@ -84,7 +85,8 @@ pub async fn only_a_session_that_is_there_can_be_shared(store: &impl Store) -> C
 
 /// Deleting a session deletes its shares.
 pub async fn the_end_of_a_session_ends_its_shares(store: &impl Store) -> Checked {
-    let (run, other) = (RunFixture::of("s", "r")?, RunFixture::of("s2", "r")?);
+    let run = RunFixture::of("s", "r")?;
+    let other = RunFixture::of("s2", "r")?;
     let shares = [share_of(&run, 1)?, share_of(&run, 2)?, share_of(&other, 3)?];
     for run in [&run, &other] {
         end_run(store, run).await?;

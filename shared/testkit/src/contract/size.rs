@@ -61,7 +61,8 @@ fn child_ended(text: &str) -> FixtureResult<ChildEnded> {
         truncated: false,
         known_urls: Vec::new(),
     };
-    let (spent, turns) = (Spending::default(), Vec::new());
+    let spent = Spending::default();
+    let turns = Vec::new();
     let status = RunStatus::Finished;
     Ok(ChildEnded {
         report,
@@ -89,7 +90,8 @@ fn task_asks(text: &str) -> FixtureResult<ChildRequest> {
         digest: "digest".to_owned(),
         expires_at_ms: Some(9),
     };
-    let (child, reasoning) = (ChildId::for_step(1, 1), text.to_owned());
+    let child = ChildId::for_step(1, 1);
+    let reasoning = text.to_owned();
     Ok(ChildRequest {
         child,
         version: 1,
@@ -193,7 +195,8 @@ pub async fn what_is_too_large_is_refused_for_good_and_leaves_nothing(
 
     store.create(&run.key, &run.created_by("w1", None)?).await?;
     let before = store.find_meta(&run.key).await?;
-    let (session, now_ms) = (run.session_key(), run.at_ms);
+    let session = run.session_key();
+    let now_ms = run.at_ms;
     let described =
         djinn_runtime::port::file::NewFile { description: long.clone(), ..new_file("a.md")? };
     let pieces = [preview_piece(0, &long, 5)];

@@ -37,10 +37,7 @@ pub(super) fn read_corpus(corpus: &str) -> Result<Vec<FuzzInput>, String> {
             inputs.push(FuzzInput { name, bytes });
         }
     }
-    match inputs.is_empty() {
-        true => Err(format!("{} has no inputs", folder.display())),
-        false => Ok(inputs),
-    }
+    if inputs.is_empty() { Err(format!("{} has no inputs", folder.display())) } else { Ok(inputs) }
 }
 
 /// Writes an input into its folder, and returns the path.

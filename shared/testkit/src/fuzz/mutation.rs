@@ -32,9 +32,10 @@ impl Mutator {
     /// Returns a changed copy of one of the inputs, or of an input changed before.
     pub(super) fn change_one(&mut self, corpus: &[FuzzInput]) -> FuzzInput {
         let is_again = !self.remembered.is_empty() && self.rng.usize(..ONE_OF) == 0;
-        let chosen = match is_again {
-            true => self.remembered.get(self.rng.usize(..self.remembered.len())),
-            false => corpus.get(self.rng.usize(..corpus.len().max(1))),
+        let chosen = if is_again {
+            self.remembered.get(self.rng.usize(..self.remembered.len()))
+        } else {
+            corpus.get(self.rng.usize(..corpus.len().max(1)))
         };
         let Some(FuzzInput { name, mut bytes }) = chosen.cloned() else {
             return FuzzInput { name: String::new(), bytes: Vec::new() };

@@ -49,7 +49,8 @@ impl DeployedFunction {
     /// Delivers an asynchronous invocation `copies` times, each as soon as there is room.
     pub(crate) fn invoke_later(self: &Arc<Self>, region: &Arc<LambdaRegion>, payload: &Bytes) {
         for _ in 0..self.function.copies {
-            let (deployed, shared) = (Arc::clone(self), Arc::clone(region));
+            let deployed = Arc::clone(self);
+            let shared = Arc::clone(region);
             let work = InvocationWork { payload: payload.clone(), reply: None };
             region.spawn_task(async move {
                 if let Ok(room) = Arc::clone(&deployed.room).acquire_owned().await {
@@ -67,7 +68,8 @@ impl DeployedFunction {
     ) -> Option<ResponsePieces> {
         let room = Arc::clone(&self.room).try_acquire_owned().ok()?;
         let (reply, pieces): (ReplySender, ResponsePieces) = mpsc::unbounded_channel();
-        let (deployed, shared) = (Arc::clone(self), Arc::clone(region));
+        let deployed = Arc::clone(self);
+        let shared = Arc::clone(region);
         let work = InvocationWork { payload, reply: Some(reply) };
         region.spawn_task(async move { deployed.run_work(&shared, room, work).await });
         Some(pieces)

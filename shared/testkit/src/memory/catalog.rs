@@ -105,7 +105,8 @@ impl Catalog for MemoryStore {
 impl State {
     /// Adds a new run to its user's lists.
     pub(super) fn list_run(&mut self, key: &RunKey, new: &NewRun, asked: &RunSpec) {
-        let (title, now_ms) = (run_title(&asked.question), new.record.at_ms);
+        let title = run_title(&asked.question);
+        let now_ms = new.record.at_ms;
         let owner = UserKey { tenant: key.tenant.clone(), user: asked.owner().clone() };
         let owner = self.users.entry(owner).or_default();
         let session = owner.sessions.entry(asked.session.clone()).or_insert(SessionSummary {
@@ -180,7 +181,8 @@ impl State {
         if let Some((run, meta)) = self.active_run(key).filter(|_| after.is_none()) {
             let RunMeta { request, user, started_at_ms, status, .. } = meta;
             let exchange = self.read_question(&run);
-            let (request, user) = (Some(request), Some(user));
+            let request = Some(request);
+            let user = Some(user);
             let turn = SessionTurn { run: run.run, request, user, started_at_ms, status, exchange };
             page.items.insert(0, turn);
         }
@@ -199,7 +201,8 @@ impl State {
         let record: Record = from_json(self.runs.get(run)?.records.get(&0)?).ok()?;
         match record.inputs.into_iter().next() {
             Some(Input::Started(asked)) => {
-                let (question, asker) = (asked.question, Some(asked.user));
+                let question = asked.question;
+                let asker = Some(asked.user);
                 Some(Exchange { question, asker, ..Exchange::default() })
             }
             _ => None,

@@ -29,7 +29,8 @@ impl State {
             return DayChangeResult::Conflict(stored.cloned());
         }
         let of = |hold: &Option<Hold>| hold.as_ref().map(|hold| hold.amount).unwrap_or_default();
-        let (held, next) = (of(&change.hold), of(&change.next_hold));
+        let held = of(&change.hold);
+        let next = of(&change.next_hold);
         let sum = |sum: i128, part: fn(Amount) -> u64| {
             sum - i128::from(part(held)) + i128::from(part(change.settled_amount))
         };

@@ -37,7 +37,8 @@ impl State {
         };
         let after_it = (first, Bound::Unbounded);
         let found = self.runs.get(key).into_iter().flat_map(|run| run.live.range(after_it.clone()));
-        let (mut pieces, mut position) = (Vec::new(), from.clone());
+        let mut pieces = Vec::new();
+        let mut position = from.clone();
         let seen = match &mut self.chance {
             // Reads are eventually consistent.
             Some(chance) => chance.usize(0..=found.clone().count()),

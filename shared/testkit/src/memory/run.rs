@@ -54,9 +54,10 @@ impl State {
         let holder = new.lease.as_ref().map_or(0, |lease| lease.holder.len());
         check_item_size(asked.body_hash.len() + holder)?;
         if let Some(stored) = self.stored_meta(key) {
-            return Ok(match stored.write == new.record.write {
-                true => CreateResult::Created,
-                false => CreateResult::Exists(Box::new(stored.meta.clone())),
+            return Ok(if stored.write == new.record.write {
+                CreateResult::Created
+            } else {
+                CreateResult::Exists(Box::new(stored.meta.clone()))
             });
         }
         if !key.is_root() {
@@ -216,9 +217,10 @@ impl State {
         records
             .map(|(_, json)| {
                 let record: Record = from_json(json)?;
-                match record.format > FORMAT {
-                    true => Err(StoreError::NewerFormat(record.format)),
-                    false => Ok(record),
+                if record.format > FORMAT {
+                    Err(StoreError::NewerFormat(record.format))
+                } else {
+                    Ok(record)
                 }
             })
             .collect()
@@ -284,9 +286,10 @@ impl State {
             return LeaseAcquisition::Unavailable;
         };
         if let Some(lease) = stored.meta.lease.as_ref().filter(|lease| lease.until_ms > now_ms) {
-            return match lease.holder == holder {
-                true => LeaseAcquisition::Acquired { lease: lease.clone(), lapsed: stored.lapsed },
-                false => LeaseAcquisition::Unavailable,
+            return if lease.holder == holder {
+                LeaseAcquisition::Acquired { lease: lease.clone(), lapsed: stored.lapsed }
+            } else {
+                LeaseAcquisition::Unavailable
             };
         }
         stored.epoch += 1;

@@ -58,7 +58,8 @@ pub(super) struct Visit {
 impl Sim {
     pub(super) fn spawn_visit(&mut self, visit: Visit) {
         let (process, ports, serving) = self.new_invocation(visit.question.run_key(), 0);
-        let (speaks, buffer_size) = (self.projection, self.buffer_size);
+        let speaks = self.projection;
+        let buffer_size = self.buffer_size;
         self.spawn_process(process, async move {
             // A rejected client simply retries.
             let _ = serve_visit(&ports, serving, visit, (speaks, buffer_size)).await;

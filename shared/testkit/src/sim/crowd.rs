@@ -91,7 +91,8 @@ impl Crowd {
         let max_thinking_s = if rng.bool() { rng.u64(1..10) } else { rng.u64(10..120) };
         let began = Instant::now();
         let responses = Vec::new();
-        let (operations_before, quiet_operations) = (None, None);
+        let operations_before = None;
+        let quiet_operations = None;
         let state = CrowdState {
             rng,
             began,
@@ -139,7 +140,9 @@ impl Crowd {
 
     fn record_response(&self, saying: &PlannedResponse, came: Result<ResponseStatus, Failure>) {
         let PlannedResponse { answer, request: feedback, id, by, .. } = saying;
-        let (answer, feedback, id) = (answer.clone(), feedback.clone(), id.clone());
+        let answer = answer.clone();
+        let feedback = feedback.clone();
+        let id = id.clone();
         let by = by.to_string();
         self.lock_state().responses.push(CrowdResponse {
             request: feedback,

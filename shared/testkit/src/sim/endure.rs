@@ -57,46 +57,50 @@ impl Sim {
         let gives_up = began + chaos.duration() + GOOD_WEATHER + takes;
         let mut stops = chaos.draw_stop().map(|(after, copies)| (began + after, copies));
         let mut alarm = tokio::time::interval_at(began + ALARM_EVERY, ALARM_EVERY);
-        let (mut comings, mut comes_at) = (ClientVisits::default(), Some(began));
+        let mut comings = ClientVisits::default();
+        let mut comes_at = Some(began);
         let points = self.points.clone();
-        let (key, mut people_at) = (question.run_key(), self.crowd.is_some().then_some(began));
+        let key = question.run_key();
+        let mut people_at = self.crowd.is_some().then_some(began);
         loop {
             let never = gives_up + GOOD_WEATHER;
-            let (stops_at, next) = (stops.map_or(never, |(at, _)| at), comes_at.unwrap_or(never));
+            let stops_at = stops.map_or(never, |(at, _)| at);
+            let next = comes_at.unwrap_or(never);
             let people = people_at.unwrap_or(never);
             tokio::select! {
-                biased;
-                process = points.next_killed() => self.kill_process(process),
-                () = tokio::time::sleep_until(gives_up) => {
-                    let (alarm, alive) = (self.has_alarm(), self.alive_count());
-                    let seen = self.has_seen_end();
-                    return Err(format!("alarm: {alarm}, alive: {alive}, seen: {seen}"));
-                }
-                () = tokio::time::sleep_until(stops_at) => {
-                    let (_, copies) = stops.take().unwrap_or((began, 0));
-                    (0..copies).for_each(|_| self.stop_run(question));
-                }
-                () = tokio::time::sleep_until(next) => {
-                    comes_at = None;
-                    self.start_next_visit(question, chaos, &mut comings);
-                }
-                () = tokio::time::sleep_until(people) => people_at = self.let_people_act(&key).await,
-                Some((key, hops)) = self.kicks.recv() => {
-                    for after in chaos.draw_deliveries() {
-                        points.add_note(&format!("{key} is kicked, coming after {after:?}"));
-                        self.invoke_run(key.clone(), hops, after);
-                    }
-                }
-                _ = alarm.tick() => {
-                    points.add_note("alarms ring");
-                    self.ring_alarms();
-                }
-                () = comings.wait_until_left() => {
-                    let again = || self.delay_visit(Instant::now() + chaos.draw_absence());
-                    comes_at = (!self.has_seen_end()).then(again);
-                }
-                Some(_) = self.invocations.join_next() => {}
-            }
+                            biased;
+                            process = points.next_killed() => self.kill_process(process),
+                            () = tokio::time::sleep_until(gives_up) => {
+                                let alarm = self.has_alarm();
+            let alive = self.alive_count();
+                                let seen = self.has_seen_end();
+                                return Err(format!("alarm: {alarm}, alive: {alive}, seen: {seen}"));
+                            }
+                            () = tokio::time::sleep_until(stops_at) => {
+                                let (_, copies) = stops.take().unwrap_or((began, 0));
+                                (0..copies).for_each(|_| self.stop_run(question));
+                            }
+                            () = tokio::time::sleep_until(next) => {
+                                comes_at = None;
+                                self.start_next_visit(question, chaos, &mut comings);
+                            }
+                            () = tokio::time::sleep_until(people) => people_at = self.let_people_act(&key).await,
+                            Some((key, hops)) = self.kicks.recv() => {
+                                for after in chaos.draw_deliveries() {
+                                    points.add_note(&format!("{key} is kicked, coming after {after:?}"));
+                                    self.invoke_run(key.clone(), hops, after);
+                                }
+                            }
+                            _ = alarm.tick() => {
+                                points.add_note("alarms ring");
+                                self.ring_alarms();
+                            }
+                            () = comings.wait_until_left() => {
+                                let again = || self.delay_visit(Instant::now() + chaos.draw_absence());
+                                comes_at = (!self.has_seen_end()).then(again);
+                            }
+                            Some(_) = self.invocations.join_next() => {}
+                        }
             let is_gone = comings.presence.is_none() && comes_at.is_none();
             if is_gone && self.alive_count() == 0 && !self.has_alarm() {
                 return Ok(());
@@ -109,9 +113,11 @@ impl Sim {
         self.ports.store.leave_to_chance(chaos.seed());
         self.ports.clock = Arc::new(PausedClock::new().with_jitter(chaos.seed()));
         self.host.chaos = Some(chaos.clone());
-        let (points, chaos) = (self.points.clone(), chaos.clone());
+        let points = self.points.clone();
+        let chaos = chaos.clone();
         self.ports.store.before_each(move |op| {
-            let (points, chaos) = (points.of(op.process), chaos.clone());
+            let points = points.of(op.process);
+            let chaos = chaos.clone();
             async move {
                 if op.process == 0 {
                     return StoreFault::None;
@@ -157,7 +163,8 @@ impl Sim {
         let cursor = self.clients.iter().rev().find_map(last_cursor);
         let frames = FrameLog::default();
         self.clients.push(Arc::clone(&frames));
-        let (question, stays) = (question.clone(), chaos.draw_stay());
+        let question = question.clone();
+        let stays = chaos.draw_stay();
         let from = cursor.as_ref().map(|cursor| cursor.record);
         self.points.add_note(&format!("the client comes, from {from:?}, stays {stays:?}"));
         self.spawn_visit(Visit { question, cursor, stay: stays, frames, presence: there });

@@ -25,7 +25,8 @@ pub struct SimHost {
 
 impl SimHost {
     pub(super) fn new(kicks: mpsc::UnboundedSender<(RunKey, u32)>, points: Points) -> Self {
-        let (alarms, removal_takes) = (Arc::default(), Arc::default());
+        let alarms = Arc::default();
+        let removal_takes = Arc::default();
         let timers = Arc::default();
         Self { kicks, alarms, timers, removal_takes, chaos: None, points }
     }
@@ -58,7 +59,7 @@ impl SimHost {
         match fault {
             StoreFault::NotDone | StoreFault::ReplyLost => Err(StoreError::Unavailable(name)),
             StoreFault::TooLarge => Err(StoreError::TooLarge(name)),
-            StoreFault::None | StoreFault::Late(_) | StoreFault::Silent => Ok(()),
+            _ => Ok(()),
         }
     }
 }

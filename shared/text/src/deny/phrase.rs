@@ -32,7 +32,8 @@ impl Phrase {
         for character in text.chars() {
             reader.read(character, |piece| match (piece, letters.last_mut()) {
                 (TextPiece::Letter(character, gap), _) => {
-                    let (has_space, marks) = (gap == Gap::Space, Marks::default());
+                    let has_space = gap == Gap::Space;
+                    let marks = Marks::default();
                     letters.push(PhraseLetter { character, has_space, marks });
                 }
                 (TextPiece::Part(mark), Some(last)) => _ = last.marks.parts.insert(mark),
@@ -40,7 +41,8 @@ impl Phrase {
                 (TextPiece::Part(_) | TextPiece::Accent(_), None) | (TextPiece::Space, _) => {}
             });
         }
-        let (first, last) = (letters.first()?.character, letters.last()?.character);
+        let first = letters.first()?.character;
+        let last = letters.last()?.character;
         (text.chars().count() <= MAX_PHRASE).then(|| Self {
             begins_word: begins_word && is_word_character(first),
             ends_word: ends_word && is_word_character(last),

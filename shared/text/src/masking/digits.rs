@@ -16,7 +16,9 @@ pub(super) struct DigitGroups {
 impl DigitGroups {
     /// Reads the groups at `at` with a constant separator, up to the maximum digits of any number in total.
     pub(super) fn parse_at(text: &str, at: usize, to: usize) -> Self {
-        let (mut groups, mut start, mut separator) = (Self::default(), at, None);
+        let mut groups = Self::default();
+        let mut start = at;
+        let mut separator = None;
         loop {
             let end = digits_end(text, start, to.min(start + MAX_DIGITS + 1));
             let run = text.get(start..end).unwrap_or_default();

@@ -38,7 +38,8 @@ fn is_local(byte: u8) -> bool {
 
 /// Returns the end of the longest domain at this position.
 fn domain_end(text: &str, start: usize, to: usize) -> Option<usize> {
-    let (mut at, mut end) = (start, None);
+    let mut at = start;
+    let mut end = None;
     let mut labels = 0;
     loop {
         let label = at;

@@ -32,7 +32,9 @@ pub(super) fn international_end(text: &str, at: usize, to: usize) -> Option<usiz
         return None;
     }
     let most = most_digits(text.get(at..).unwrap_or_default());
-    let (mut start, mut digits, mut longest) = (at, 0, None);
+    let mut start = at;
+    let mut digits = 0;
+    let mut longest = None;
     loop {
         let end = digits_end(text, start, to.min(start + MAX_DIGITS + 1));
         digits += end - start;
@@ -65,7 +67,7 @@ fn most_digits(number: &str) -> usize {
     }
 }
 
-/// The end of a mobile number of mainland China.
+/// Returns the end of a mobile number of mainland China.
 pub(super) fn mobile_end(text: &str, at: usize, to: usize) -> Option<usize> {
     let groups = DigitGroups::parse_at(text, at, to);
     let lengths = groups.lengths();

@@ -11,7 +11,9 @@ pub(super) enum Destination {
 
 /// Splits a text into prose and code blocks with fences; `true` marks code.
 pub(super) fn split_code(text: &str) -> Vec<(bool, &str)> {
-    let (mut parts, mut part, mut at) = (Vec::new(), 0, 0);
+    let mut parts = Vec::new();
+    let mut part = 0;
+    let mut at = 0;
     let mut open: Option<&str> = None;
     for line in text.split_inclusive('\n') {
         let end = at + line.len();

@@ -33,9 +33,10 @@ impl RepeatFilter {
 
     /// Ends a text and returns the rest of the text to show.
     pub(super) fn end_text(&mut self, whole: &str) -> String {
-        let left = match whole.trim() == self.last_text.trim() {
-            true => String::new(),
-            false => take(&mut self.buffer),
+        let left = if whole.trim() == self.last_text.trim() {
+            String::new()
+        } else {
+            take(&mut self.buffer)
         };
         self.is_buffering = false;
         whole.clone_into(&mut self.last_text);

@@ -83,7 +83,8 @@ impl<'a> DocumentSession<'a> {
             fs::remove_dir_all(&folder)
                 .with_context(|| format!("{} is in use", folder.display()))?;
         }
-        let (home, bin) = (folder.join("home"), folder.join("bin"));
+        let home = folder.join("home");
+        let bin = folder.join("bin");
         fs::create_dir_all(&home).and_then(|()| fs::create_dir_all(&bin))?;
         fs::write(bin.join("cargo"), CARGO)?;
         fs::set_permissions(bin.join("cargo"), Permissions::from_mode(0o755))?;

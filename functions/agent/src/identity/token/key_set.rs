@@ -86,7 +86,8 @@ impl<E: JwksEndpoint + 'static> KeySet<E> {
     }
 
     fn with_timeout(endpoint: E, within: Duration) -> Self {
-        let (known, reading) = (Mutex::default(), tokio::sync::Mutex::default());
+        let known = Mutex::default();
+        let reading = tokio::sync::Mutex::default();
         Self(Arc::new(SharedKeys { endpoint, timeout: within, cache: known, reading }))
     }
 
@@ -101,7 +102,8 @@ impl<E: JwksEndpoint + 'static> KeySet<E> {
         now_ms: i64,
     ) -> Result<Option<DecodingKey>, Failure> {
         if self.0.lock_cache().needs_refresh(&wanted, now_ms) {
-            let (shared, wanted) = (Arc::clone(&self.0), wanted.clone());
+            let shared = Arc::clone(&self.0);
+            let wanted = wanted.clone();
             // A separate task, so a read outlives a disconnected caller. Otherwise each of many callers would
             // start a read.
             let reading = tokio::spawn(async move { shared.refresh_keys(&wanted, now_ms).await });
@@ -126,12 +128,13 @@ impl<E: JwksEndpoint> SharedKeys<E> {
     /// Reads the keys, unless another task has read them meanwhile.
     async fn refresh_keys(&self, wanted: &KeyQuery, now_ms: i64) {
         let is_known = self.lock_cache().find_key(wanted).is_some();
-        let _reading = match is_known {
-            true => match self.reading.try_lock() {
+        let _reading = if is_known {
+            match self.reading.try_lock() {
                 Ok(reading) => reading,
                 Err(_) => return,
-            },
-            false => self.reading.lock().await,
+            }
+        } else {
+            self.reading.lock().await
         };
         if !self.lock_cache().needs_refresh(wanted, now_ms) {
             return;

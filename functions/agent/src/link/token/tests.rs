@@ -123,7 +123,8 @@ fn no_other_algorithm_counts_and_least_of_all_none() {
 
 #[test]
 fn the_first_key_signs_all_verify_and_none_but_those() {
-    let (old, new) = (keys(&key("o")), keys(&key("n")));
+    let old = keys(&key("o"));
+    let new = keys(&key("n"));
     let both = keys(&format!("{}, {}\n", key("n"), key("o")));
     let (of_old, of_both) =
         (old.sign_answer(&grant()).unwrap(), both.sign_answer(&grant()).unwrap());

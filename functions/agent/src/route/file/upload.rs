@@ -210,10 +210,7 @@ impl UploadForm {
                 _ => {}
             }
         }
-        match names.contains("file") {
-            true => Ok(form),
-            false => Err(form_error().with_field("file")),
-        }
+        if names.contains("file") { Ok(form) } else { Err(form_error().with_field("file")) }
     }
 }
 

@@ -85,7 +85,8 @@ fn parse_edit(request: PlanRequest, caller: &Caller) -> Result<PlanEdit, ApiErro
     let PlanRequest { version: WholeNumber(version), title, steps } = request;
     let version = u32::try_from(version)
         .map_err(|_| ApiError::invalid_field("version", "must be the plan's version"))?;
-    let (title, steps) = (title.unwrap_or_default(), step_request::parse_steps(&steps)?);
+    let title = title.unwrap_or_default();
+    let steps = step_request::parse_steps(&steps)?;
     Ok(PlanEdit { id: new_id(), by: caller.user.clone(), version, title, steps })
 }
 

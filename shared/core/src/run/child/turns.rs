@@ -19,11 +19,7 @@ pub(in crate::run) const MAX_ARGUMENT: usize = 500;
 pub(in crate::run) fn select_turns(conversation: &Conversation) -> Vec<Turn> {
     let turns = conversation.items.iter().rev().filter_map(|item| match item {
         ConversationItem::Turn(turn) if !turn.calls.is_empty() => Some(shorten_turn(turn)),
-        ConversationItem::Turn(_)
-        | ConversationItem::Nudge(_)
-        | ConversationItem::UserMessage(_)
-        | ConversationItem::PlanEdited(_)
-        | ConversationItem::Round { .. } => None,
+        _ => None,
     });
     let mut left = MAX_JOINED_TURNS;
     let fits = |turn: &Turn| {

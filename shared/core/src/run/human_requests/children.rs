@@ -88,7 +88,7 @@ impl ChildRequests {
             Delivery::HumanResponse(request) => {
                 self.undelivered_responses.remove(request).is_some()
             }
-            Delivery::AlarmRemoval | Delivery::ChildResult | Delivery::StopChild(_) => false,
+            _ => false,
         }
     }
 

@@ -49,7 +49,7 @@ impl Task {
     pub(in crate::run) fn share(&self) -> Option<BudgetShare> {
         match &self.stage {
             TaskStage::Running(share) => Some(*share),
-            TaskStage::AwaitingApproval | TaskStage::Queued | TaskStage::InReview(_) => None,
+            _ => None,
         }
     }
 

@@ -199,7 +199,8 @@ impl Transition<'_> {
         let paused_ms = self.run.human_requests.pause().total_ms(self.at_ms);
         self.abandon_work();
         let run = &mut *self.run;
-        let (last_finish, spent) = (run.last_finish, *run.ledger.spending());
+        let last_finish = run.last_finish;
+        let spent = *run.ledger.spending();
         let ending = Ending { status, answer, files, failure, last_finish, spent };
         let child_result = match &run.spec.child {
             None => {

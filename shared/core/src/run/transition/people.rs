@@ -35,7 +35,8 @@ impl Transition<'_> {
     /// Processes a user's response, which may resolve several requests.
     pub(super) fn on_human_responded(&mut self, response: &ResponseRecord) -> Handled {
         for request in self.run.human_requests.match_response(response).ok()? {
-            let (id, digest) = (request.id.clone(), Some(request.digest.clone()));
+            let id = request.id.clone();
+            let digest = Some(request.digest.clone());
             let own = ResponseRecord { request: id, digest, ..response.clone() };
             self.resolve_request(&request, &own);
             if self.run.status().has_ended() {

@@ -69,7 +69,8 @@ mod tests {
     use djinn_core::id::ChildId;
 
     fn piece(offset: u64, text: &str, at_ms: i64) -> CallProgress {
-        let (call, text) = (CallId::new("t1.c1").unwrap(), text.to_owned());
+        let call = CallId::new("t1.c1").unwrap();
+        let text = text.to_owned();
         CallProgress {
             path: Path::default(),
             call,

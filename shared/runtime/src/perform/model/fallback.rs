@@ -77,7 +77,8 @@ impl<P: Ports> ModelExecution<P> {
         if self.call.fallback.is_some() {
             return None;
         }
-        let (role, message) = (self.call.role, self.call.message.clone());
+        let role = self.call.role;
+        let message = self.call.message.clone();
         let to = self.ports.model().name(role, ModelChoice::Fallback)?.to_owned();
         let from = self.model_name().to_owned();
         let code = failure.code.as_str();

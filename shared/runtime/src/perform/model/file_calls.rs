@@ -14,9 +14,10 @@ impl<P: Ports> ModelExecution<P> {
     /// Returns the input of a call without a model request: the calls of an agent's file, or a change to the
     /// fallback.
     pub(super) async fn decide_without_model(&self) -> Option<Input> {
-        match self.call.message.is_of_agent_file() {
-            true => Some(self.ask_for_file_calls().await),
-            false => self.skip_primary(),
+        if self.call.message.is_of_agent_file() {
+            Some(self.ask_for_file_calls().await)
+        } else {
+            self.skip_primary()
         }
     }
 

@@ -80,7 +80,8 @@ impl<P: Ports> ModelExecution<P> {
         let clock = self.ports.clock();
         let now_ms = clock.now_ms();
         let since_ms = streak.begin(now_ms);
-        let (requested, held) = (error.retry_after, streak.held());
+        let requested = error.retry_after;
+        let held = streak.held();
         let failure = PassingFailure { count: failed, since_ms, requested, held };
         let next = self.ports.settings().outages.next_attempt(failure, clock.jitter(), now_ms);
         let is_delay = matches!(next, NextAttempt::Delay { .. });

@@ -125,7 +125,8 @@ impl<'a> ReplyPreviews<'a> {
         let shown = self.visible_text_mut(kind);
         let offset = shown.sent_bytes;
         shown.sent_bytes += text.len() as u64;
-        let (message, attempt) = (self.message.clone(), self.attempt);
+        let message = self.message.clone();
+        let attempt = self.attempt;
         Some(Preview { path: Path::default(), message, attempt, kind, offset, text, at_ms })
     }
 }

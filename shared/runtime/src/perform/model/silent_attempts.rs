@@ -72,9 +72,10 @@ impl<P: Ports> ModelExecution<P> {
 
     /// Returns `end`, preceded by the cost of the attempts.
     pub(super) fn end_after(&self, silent: &SilentAttempts, end: Input) -> Vec<Input> {
-        let mut inputs = match silent.usage.is_billed() {
-            true => self.postpone_after(silent, &FailureStreak::default()),
-            false => Vec::new(),
+        let mut inputs = if silent.usage.is_billed() {
+            self.postpone_after(silent, &FailureStreak::default())
+        } else {
+            Vec::new()
         };
         inputs.push(end);
         inputs
@@ -88,7 +89,8 @@ impl<P: Ports> ModelExecution<P> {
         process_stalled: bool,
         silent: &SilentAttempts,
     ) -> AttemptFailed {
-        let (usage, times) = (usage.plus(silent.usage), silent.times + 1);
+        let usage = usage.plus(silent.usage);
+        let times = silent.times + 1;
         let failed = self.build_attempt_failed(failure, usage, times, process_stalled);
         AttemptFailed { silent: false, ..failed }
     }

@@ -106,7 +106,8 @@ impl<P: Ports> ModelExecution<P> {
 
     /// Returns the tokens of a request, without the overhead of providers.
     fn count_request(&self, rendered: &RenderedRequest) -> u64 {
-        let (role, choice) = (self.call.role, self.call.model_choice());
+        let role = self.call.role;
+        let choice = self.call.model_choice();
         let count = |text: &String| self.ports.model().count_tokens(role, choice, text);
         let texts: u64 = rendered.request.to_texts().iter().map(count).sum();
         texts + rendered.request.image_tokens()

@@ -149,7 +149,8 @@ mod tests {
     async fn shown(deny: &[&str], reports: &[(i64, &str)]) -> Vec<(i64, u64, String)> {
         let (progress, reader) = ToolProgress::with_reader();
         let (sender, mut receiver) = mpsc::unbounded_channel();
-        let (context, clock) = (context(progress), TestClock(0.into()));
+        let context = context(progress);
+        let clock = TestClock(0.into());
         let deny = DenyList::new(deny).unwrap();
         let feed = ProgressFeed::new(&clock, &context, &reader, &sender, &deny);
         let tool = async {

@@ -23,7 +23,8 @@ impl ToolAudience {
     /// Returns the audience of a run or a child.
     #[must_use]
     pub fn of(spec: &RunSpec) -> Self {
-        let (mode, output_style) = (spec.settings.mode, spec.output_style);
+        let mode = spec.settings.mode;
+        let output_style = spec.output_style;
         Self { user: UserKey::of(spec), mode, output_style }
     }
 }

@@ -72,7 +72,8 @@ impl SourceCache {
             match answer {
                 Ok(tools) => last.tools = Some(tools.into()),
                 Err(error) => {
-                    let (source, has_last) = (self.source.name(), last.tools.is_some());
+                    let source = self.source.name();
+                    let has_last = last.tools.is_some();
                     tracing::warn!(source, has_last, error, "tools not listed");
                 }
             }

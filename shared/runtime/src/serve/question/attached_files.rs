@@ -33,18 +33,17 @@ pub(super) async fn attach_files<P: Ports>(
     }
     let is_image = |file: &ProductFile| IMAGE_TYPES.contains(&file.media_type.as_str());
     let images = files.iter().zip(&question.attachments).filter(|(file, _)| is_image(file));
-    let mut images = match can_show_images(ports, question) {
-        true => {
-            let images = images.map(|(file, attachment)| AttachedContent {
-                file,
-                bytes: match attachment {
-                    QuestionAttachment::New(_, bytes) => Some(bytes),
-                    QuestionAttachment::Known(_) => None,
-                },
-            });
-            prepare_images(ports, &session, images.collect()).await
-        }
-        false => Vec::new(),
+    let mut images = if can_show_images(ports, question) {
+        let images = images.map(|(file, attachment)| AttachedContent {
+            file,
+            bytes: match attachment {
+                QuestionAttachment::New(_, bytes) => Some(bytes),
+                QuestionAttachment::Known(_) => None,
+            },
+        });
+        prepare_images(ports, &session, images.collect()).await
+    } else {
+        Vec::new()
     }
     .into_iter();
     let attached = files.into_iter().map(|file| {

@@ -37,7 +37,8 @@ pub(super) async fn find_continued_run<P: Ports>(
     let active = RunKey::new(own.tenant.clone(), active.clone());
     let mut run = known.take(ports, &active).await?;
     if run.meta().user == question.user {
-        let (by, id) = (&question.user, question.request.as_str());
+        let by = &question.user;
+        let id = question.request.as_str();
         let as_answer = question.parsed_response.as_ref();
         let words = ChatMessage { by, id, text: &question.text, parsed_response: as_answer };
         let ChatResult { is_response: answers, request_record: asked_in } =

@@ -136,7 +136,8 @@ impl DemoLanguage {
     pub(super) fn cells(self, region: &RegionGrowth) -> [String; 6] {
         let RegionGrowth { name, first, last, percent } = region;
         let growth = percent.map_or_else(|| "–".to_owned(), |percent| self.format_percent(percent));
-        let (from, to) = (first.0.to_string(), last.0.to_string());
+        let from = first.0.to_string();
+        let to = last.0.to_string();
         [name.clone(), from, first.1.clone(), to, last.1.clone(), growth]
     }
 

@@ -129,7 +129,8 @@ impl DemoLanguage {
             .iter()
             .map(|row| format!("| {} | {} |", row.year, super::escape_cell(&row.sales_text)))
             .collect();
-        let (rows, moved) = (rows.join("\n"), self.region_sentence(region));
+        let rows = rows.join("\n");
+        let moved = self.region_sentence(region);
         format!("{title}\n\n{moved}\n\n{header}\n| --- | ---: |\n{rows}\n\n{basis}\n")
     }
 
