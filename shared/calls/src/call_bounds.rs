@@ -10,7 +10,7 @@ use crate::tool::{
 /// Maximum calls of a turn to agents. Further calls fail with `too_many`.
 pub const MAX_AGENT_CALLS: u32 = 16;
 
-/// The calls of a turn so far, and how many there may be.
+/// The counted calls of a turn, and their limits.
 #[derive(Debug)]
 pub struct CallBounds {
     most: u32,

@@ -70,13 +70,13 @@ impl FileList {
         self.0.push(file);
     }
 
-    /// All files, oldest first.
+    /// Returns all files, oldest first.
     #[must_use]
     pub fn all(&self) -> &[ProductFile] {
         &self.0
     }
 
-    /// The files a user would be offered, newest first.
+    /// Returns the files that a user sees, newest first.
     #[must_use]
     pub fn deliverable_files(&self) -> Vec<ProductFile> {
         self.0.iter().rev().filter(|file| !file.internal).cloned().collect()

@@ -9,7 +9,7 @@ use crate::tool::{OfferedTool, ToolArguments, ToolSetRef};
 /// The reasoning of a model before its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reasoning {
-    /// The thoughts in plain text, with whole URLs; empty where a provider shows none.
+    /// The reasoning in plain text, with whole URLs; empty if the provider shows none.
     pub text: String,
     /// Data that the model's client needs to send the reasoning back with the turn. Opaque to all other code;
     /// may exist without any text.
@@ -50,10 +50,10 @@ pub struct ModelReplied {
 /// A model's reply, after repair.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
-    /// The text for the user; empty where the reply only calls tools.
+    /// The text for the user; empty if the reply only calls tools.
     #[serde(default)]
     pub text: String,
-    /// The thoughts before the text, if the model shows any.
+    /// The reasoning before the text, if the model shows any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<Reasoning>,
     /// The requested tool calls, in the model's order.

@@ -16,7 +16,7 @@ pub enum Role {
     Executor,
     /// A summary of the older turns of a long conversation.
     Compactor,
-    /// Naming a task's digital employees.
+    /// The names of a task's digital employees.
     Employees,
     /// A turn of an agent for code.
     Code,
@@ -40,7 +40,7 @@ impl Role {
         Self::Code,
     ];
 
-    /// The word used in settings, logs and spans.
+    /// Returns the role's word in settings, logs and spans.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

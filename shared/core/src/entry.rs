@@ -52,7 +52,7 @@ pub enum Event {
         question: String,
         /// The mode in which the run works.
         mode: Mode,
-        /// The form the answer should take.
+        /// The requested form of the answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output_style: Option<OutputStyle>,
         /// The names of request fields without effect.
@@ -88,7 +88,7 @@ pub enum Event {
     ModelDelayed {
         /// The message that the call writes.
         message: MessageId,
-        /// The moment of the next attempt, Unix milliseconds.
+        /// The time of the next attempt, Unix milliseconds.
         until_ms: i64,
         /// The failure of the last attempt, as users see it.
         failure: Failure,
@@ -247,7 +247,7 @@ pub enum Event {
 /// The result of an ended run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
-    /// `finished`, `failed` or `stopped`.
+    /// The final status: `finished`, `failed` or `stopped`.
     pub status: RunStatus,
     /// The answer; after a failure, the part that exists.
     pub answer: String,
@@ -351,7 +351,7 @@ impl Event {
         self
     }
 
-    /// The event's name on the wire.
+    /// Returns the event's name on the wire.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {

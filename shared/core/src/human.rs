@@ -113,7 +113,7 @@ pub enum HumanResponse {
     Stop,
     /// Do not make the call; the model reads this text instead of a result.
     Say {
-        /// At most [`MAX_RESPONSE_BYTES`] bytes.
+        /// The text, at most [`MAX_RESPONSE_BYTES`] bytes.
         text: String,
     },
 }
@@ -127,7 +127,7 @@ impl HumanRequest {
 }
 
 impl HumanResponse {
-    /// The word used in the API, logs and mail ids.
+    /// Returns the word for the API, logs and mail ids.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -170,7 +170,7 @@ pub struct ResponseRecord {
 pub struct Resolution {
     /// The user who responded. `None` at the timeout.
     pub by: Option<UserId>,
-    /// The word of the answer.
+    /// The word for the response.
     pub response: String,
     /// The id of the response that took effect.
     pub id: String,

@@ -53,7 +53,7 @@ impl OutputStyle {
     /// Every style, for parsers and tests.
     pub const ALL: &[Self] = &[Self::Html, Self::Docs, Self::Table, Self::Ppt];
 
-    /// The word of the protocol, and the prompt's file name.
+    /// Returns the word of the protocol, which is also the prompt's file name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -64,7 +64,7 @@ impl OutputStyle {
         }
     }
 
-    /// Reads the word of the protocol.
+    /// Parses the word of the protocol.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|style| style.as_str() == word)
@@ -87,7 +87,7 @@ impl SummaryPolicy {
     /// Every policy, for parsers and tests.
     pub const ALL: &[Self] = &[Self::WhenNeeded, Self::Always];
 
-    /// The word used in settings.
+    /// Returns the word in settings.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -170,7 +170,7 @@ impl ContextSettings {
     }
 }
 
-/// The settings a run keeps.
+/// The settings of a run, fixed at its start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSettings {
     /// The mode: one loop, or a plan with tasks.

@@ -145,13 +145,13 @@ impl EntryName {
 }
 
 impl EntryId {
-    /// The entry of a run's start.
+    /// Returns the id of the run's first entry.
     #[must_use]
     pub fn start() -> Self {
         Self::local(EntryName::Start)
     }
 
-    /// The entry of a run's end.
+    /// Returns the id of the run's last entry.
     #[must_use]
     pub fn end() -> Self {
         Self::local(EntryName::End)
@@ -163,13 +163,13 @@ impl EntryId {
         Self::at(Path::to(child), name)
     }
 
-    /// Something of a message's.
+    /// Returns the id of an entry about a message.
     #[must_use]
     pub fn of_message(message: &MessageId, name: impl FnOnce(MessageName) -> EntryName) -> Self {
         Self::at(message.path().clone(), name(*message.name()))
     }
 
-    /// Something of a call's.
+    /// Returns the id of an entry about a call.
     #[must_use]
     pub fn of_call(call: &CallId, name: impl FnOnce(CallName) -> EntryName) -> Self {
         Self::at(call.path().clone(), name(*call.name()))

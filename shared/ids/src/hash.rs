@@ -1,10 +1,10 @@
-//! Hashes, and how bytes are written.
+//! Hashes, and bytes as hexadecimal text.
 
 use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
 
-/// Bytes as lower-case hexadecimal digits.
+/// Formats bytes as lower-case hexadecimal digits.
 #[must_use]
 pub fn encode_hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {

@@ -26,7 +26,7 @@ pub struct MessageKey {
 /// The name of a message in its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MessageName {
-    /// The reply of this turn of the agent's, from 1.
+    /// The reply of the agent's turn with this number, from 1.
     Turn(u32),
     /// The summary of older turns before this turn's reply.
     Compaction(u32),
@@ -97,13 +97,13 @@ impl LocalName for CallName {
 }
 
 impl MessageId {
-    /// The model's reply of turn `turn`, counted from 1.
+    /// Returns the id of the reply in turn `turn`, from 1.
     #[must_use]
     pub fn for_turn(turn: u32) -> Self {
         Self::local(MessageName::Turn(turn))
     }
 
-    /// The id of the closing summary.
+    /// Returns the id of the closing summary.
     #[must_use]
     pub fn summary() -> Self {
         Self::local(MessageName::Summary)
@@ -190,7 +190,7 @@ impl CallId {
         Some(Self::local(CallName { message: MessageName::Turn(turn), index }))
     }
 
-    /// Call number `index` (from 1) of a message.
+    /// Returns the id of call number `index` (from 1) of a message.
     #[must_use]
     pub fn nth_of(message: &MessageId, index: usize) -> Self {
         let index = u32::try_from(index).unwrap_or(u32::MAX);

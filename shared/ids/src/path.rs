@@ -49,7 +49,7 @@ impl Path {
         Self(way.0.iter().chain(&self.0).cloned().collect())
     }
 
-    /// Takes the last level off; `None` for the run itself.
+    /// Removes and returns the last level; `None` for the run itself.
     pub fn pop(&mut self) -> Option<ChildId> {
         self.0.pop()
     }

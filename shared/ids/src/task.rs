@@ -38,7 +38,7 @@ impl FromStr for StepId {
 }
 
 impl TaskId {
-    /// Attempt `attempt` (from 1) at step `step` (from 1).
+    /// Returns the id of attempt `attempt` (from 1) at step `step` (from 1).
     #[must_use]
     pub fn of(step: u32, attempt: u32) -> Self {
         Self { step: StepId(step), attempt }
@@ -52,7 +52,7 @@ impl TaskId {
         text.as_ref().parse()
     }
 
-    /// Reads an id; `None` if the text is none.
+    /// Parses an id; `None` if the text is not an id.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (step, attempt) = text.strip_prefix('s')?.split_once('.')?;
         Some(Self::of(parse_count(step)?, parse_count(attempt)?))

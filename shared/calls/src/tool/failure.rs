@@ -1,4 +1,4 @@
-//! Why calls have no result.
+//! Failures of tool calls.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ pub enum ToolFailure {
 }
 
 impl ToolFailure {
-    /// The word used in logs and the API.
+    /// Returns the word for logs and the API.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

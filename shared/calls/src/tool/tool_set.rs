@@ -45,7 +45,7 @@ pub struct ToolSetRef {
 }
 
 impl ToolSetRef {
-    /// Names these tools. `None` if there is none: nothing is to be named then.
+    /// Returns the reference to these tools; `None` without tools.
     #[must_use]
     pub fn of(tools: &[OfferedTool], estimates: BTreeMap<String, Estimate>) -> Option<Self> {
         let hash = (!tools.is_empty()).then(|| ToolSetHash::of(tools));

@@ -126,11 +126,11 @@ impl TimeoutAction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CostThreshold {
-    /// Tokens, default 10 000.
+    /// Tokens of all calls together, default 10 000.
     pub token: u64,
     /// Seconds of all calls together, default 60.
     pub time: u64,
-    /// Calls to others, default 10.
+    /// Calls to external services, default 10.
     pub api: u32,
 }
 

@@ -37,7 +37,7 @@ pub struct AttemptFailed {
     pub failing_since_ms: Option<i64>,
 }
 
-/// In records of before there were counts.
+/// Returns the count for records from before counts.
 fn one_attempt() -> u32 {
     1
 }

@@ -14,7 +14,7 @@ pub struct ChildSpec {
     /// The id of the child: its step and attempt, or the call that it answers.
     #[serde(alias = "task")]
     pub child: ChildId,
-    /// The way from the root of the tree to the run above.
+    /// The path from the root of the tree to the run above.
     #[serde(default, skip_serializing_if = "Path::is_root")]
     pub above: Path,
     /// The work of the child in one line; for a step `stage: details`.
@@ -59,7 +59,7 @@ pub struct ChildSpec {
 }
 
 impl ChildSpec {
-    /// The way from the root of the tree to this run.
+    /// Returns the path from the root of the tree to this run.
     #[must_use]
     pub fn path(&self) -> Path {
         self.above.with_child(self.child.clone())

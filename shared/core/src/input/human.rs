@@ -10,7 +10,7 @@ use crate::plan::StepEdit;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InterruptTarget {
-    /// The tool call of this id.
+    /// The tool call with this id.
     Call(CallId),
     /// The model call for this message.
     Message(MessageId),

@@ -5,19 +5,19 @@ use crate::plan::Plan;
 use crate::tool::{ResultView, ToolArguments, ToolOutput, ToolResult};
 use djinn_text::tokens::IMAGE_BYTES;
 
-/// Tokens of the oldest part of a conversation.
+/// Estimates the tokens of the oldest part of a conversation.
 pub(super) fn tokens_of_range(conversation: &Conversation, part: CompactionRange) -> u64 {
     let exchanges = conversation.history.get(..part.exchanges).unwrap_or_default();
     let items = conversation.items.get(..part.items).unwrap_or_default();
     tokens_of_history(exchanges) + items.iter().map(tokens_of_item).sum::<u64>()
 }
 
-/// Tokens of earlier questions and answers.
+/// Estimates the tokens of earlier questions and answers.
 pub(super) fn tokens_of_history(history: &[Exchange]) -> u64 {
     history.iter().map(tokens_of_exchange).sum()
 }
 
-/// Tokens of a text of this length.
+/// Estimates the tokens of a text with this length in bytes.
 pub(super) fn estimate_tokens(bytes: usize) -> u64 {
     djinn_text::tokens::estimate_tokens(bytes as u64)
 }
@@ -27,7 +27,7 @@ pub(super) fn tokens_of_exchange(exchange: &Exchange) -> u64 {
     estimate_tokens(exchange.question.len() + exchange.answer.len())
 }
 
-/// Tokens of an item.
+/// Estimates the tokens of a conversation item.
 pub(super) fn tokens_of_item(item: &ConversationItem) -> u64 {
     estimate_tokens(match item {
         ConversationItem::Turn(turn) => bytes_of_turn(turn),

@@ -26,7 +26,7 @@ impl PlanFile {
         Self { is_kept: spec.child.is_none(), ..Self::default() }
     }
 
-    /// Takes the plan after a word of the planner.
+    /// Sets the plan after a change by the planner or a user.
     pub(super) fn set_plan(&mut self, plan: &Plan) {
         if self.plan.as_ref() != Some(plan) {
             self.plan = Some(plan.clone());

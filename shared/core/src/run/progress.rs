@@ -16,11 +16,11 @@ pub(super) struct Progress {
 /// The next action of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
-    /// The turn at work is not complete: nothing is decided.
+    /// The open turn is not complete: no decision is due.
     Wait,
     /// More work is left, if the budget allows it.
     Continue,
-    /// The agent's last words may be the answer.
+    /// The agent's last message may be the answer.
     Answer,
     /// The work is done: sum up.
     Summarize,

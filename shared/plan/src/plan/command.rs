@@ -101,7 +101,7 @@ impl PlanCommand {
     }
 }
 
-/// `3`, `"3"`, `"s3"` and `"step 3"`.
+/// Parses a step number: `3`, `"3"`, `"s3"` or `"step 3"`.
 fn parse_step_index(arguments: &Map<String, Value>) -> Result<StepId, PlanError> {
     let number = arguments.get("step_index").and_then(read_step_number);
     let id = number.and_then(|number| u32::try_from(number).ok());

@@ -13,7 +13,7 @@ pub enum PlanError {
     /// A plan without any steps.
     #[error("a plan has at least one step")]
     Empty,
-    /// More steps than the cap.
+    /// More steps than the maximum.
     #[error("a plan has at most {cap} steps")]
     TooMany {
         /// The maximum number of steps.
@@ -46,7 +46,7 @@ pub enum PlanError {
     UnknownStep {
         /// The requested step as the planner wrote it.
         asked: String,
-        /// The steps there are.
+        /// The ids of the plan's steps.
         known: Vec<StepId>,
     },
     /// A step that is no text and contains no text.
@@ -69,13 +69,13 @@ pub enum PlanError {
         /// The name of the argument in the tool's schema.
         argument: String,
     },
-    /// There is no plan yet.
+    /// No plan exists yet.
     #[error("there is no plan yet: create one")]
     NoPlan,
 }
 
 impl PlanError {
-    /// An argument of this name is missing or cannot be read.
+    /// Returns the error for an argument that is missing or cannot be parsed.
     pub(super) fn bad_command(argument: &str) -> Self {
         Self::BadCommand { argument: argument.to_owned() }
     }

@@ -9,7 +9,7 @@ pub(super) fn is_plan_creation(call: &ToolCall, max_steps: usize) -> bool {
     run_plan_command(call, &mut plan, max_steps, &mut false).is_some() && plan.is_some()
 }
 
-/// Carries a call of the planning tool out; `None` for a call of another tool.
+/// Runs a call of the planning tool; `None` for a call of another tool.
 pub(super) fn run_plan_command(
     call: &ToolCall,
     plan: &mut Option<Plan>,
