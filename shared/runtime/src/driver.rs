@@ -1,8 +1,7 @@
 //! The driver: performs a run's due effects and records their results.
 //!
-//! Each iteration of the loop starts due effects, waits for the next event and records the result. Slow work
-//! runs beside the loop, in tokio tasks that end with the loop. Only journal appends are awaited: nothing may
-//! be shown or done before the append succeeded.
+//! Each iteration starts due effects, waits for the next event and records the result. Slow work runs in tokio
+//! tasks beside the loop. Only journal appends are awaited: nothing may be shown or done before.
 //!
 //! Each concern is a unit with private state. A unit reports its next wake time (`next_wake_ms`), acts when
 //! due (`on_timer`), and takes the results.
@@ -230,8 +229,7 @@ impl<P: Ports> Driver<P> {
         wakes_ms.into_iter().flatten().min().unwrap_or(i64::MAX)
     }
 
-    /// Lets each unit do due work, beside the loop. Returns the inputs of reached limits and expired
-    /// requests.
+    /// Lets each unit do due work, beside the loop. Returns the inputs of reached limits and expiries.
     fn on_timer(&mut self) -> Vec<Input> {
         let Self { run, viewers, children, background, .. } = self;
         let now_ms = run.now_ms();
@@ -343,8 +341,7 @@ impl<P: Ports> Driver<P> {
         self.viewers.show_local_live(news, early, now_ms);
     }
 
-    /// Stops a driver with nothing in flight and nothing to start: the run has ended, sleeps, or continues
-    /// elsewhere.
+    /// Stops an idle driver: the run has ended, waits, or continues elsewhere.
     async fn wind_down(&mut self) -> DriveResult {
         self.costs.settle_all(&self.run).await;
         if self.run.has_ended() {
