@@ -62,7 +62,7 @@ pub struct BudgetShare {
     pub tool_calls: u32,
     /// Tokens of model calls, read and written together.
     pub tokens: u64,
-    /// Money, in millionths of a US dollar; `None` has no end.
+    /// Money in millionths of a US dollar; `None` sets no limit.
     pub micro_usd: Option<u64>,
 }
 
@@ -143,7 +143,7 @@ impl Price {
 pub struct Usage {
     /// Tokens read, including cached tokens.
     pub input_tokens: u64,
-    /// Tokens written, reasoning included.
+    /// Tokens written, including reasoning.
     pub output_tokens: u64,
     /// Tokens read from the provider's prompt cache.
     pub cached_tokens: u64,
@@ -156,13 +156,13 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The same, at this price.
+    /// Returns the usage with its cost at this price.
     #[must_use]
     pub fn priced_at(self, price: Option<Price>) -> Self {
         Self { micro_usd: price.map_or(0, |price| price.cost_of(&self)), ..self }
     }
 
-    /// Tokens read and written.
+    /// Returns the tokens read and written.
     #[must_use]
     pub fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
@@ -238,7 +238,7 @@ impl Spending {
         self.usage.add_usage(&task.usage);
     }
 
-    /// Tokens read and written.
+    /// Returns the tokens read and written.
     #[must_use]
     pub fn tokens(&self) -> u64 {
         self.usage.tokens()

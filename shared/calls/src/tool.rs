@@ -169,7 +169,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 /// One tool call of a model's reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// Ours, whatever id the provider sent.
+    /// Djinn's own id of the call, not the provider's.
     pub id: CallId,
     /// The name of the tool as the model wrote it.
     pub tool: String,
@@ -233,7 +233,7 @@ pub enum ArgumentProblem {
     NotAnObject,
     /// The reply ended before the arguments were complete.
     CutOff,
-    /// Longer than the cap of 1 MB.
+    /// Longer than the limit of 1 MB.
     TooLong,
     /// The arguments contain content that the deployment rejects.
     Refused,
@@ -254,7 +254,7 @@ pub enum ToolResult {
         /// Details from the tool or the check; may be empty.
         detail: String,
     },
-    /// The plan cannot be made or changed so.
+    /// The plan cannot be created or changed in this way.
     PlanRefused {
         /// The problem of the plan, for the planner.
         error: PlanError,
@@ -316,7 +316,7 @@ pub struct ToolOutput {
 }
 
 impl ToolOutput {
-    /// A plain answer without files.
+    /// Returns an output of plain text without files.
     #[must_use]
     pub fn from_text(text: impl Into<String>) -> Self {
         let text = text.into();
@@ -328,7 +328,7 @@ impl ToolOutput {
     }
 }
 
-/// The uncut result of a call.
+/// The location of the uncut result of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FullOutput {
     /// The internal file with the whole result.
@@ -373,7 +373,7 @@ pub fn digest_call(tool: &str, arguments: &Map<String, Value>) -> String {
     sha256_hex(format!("{tool} {}", canonical_json(&Value::Object(arguments.clone()))).as_bytes())
 }
 
-/// JSON with sorted keys and no spaces: equal for equal values, so fit for hashing and comparing.
+/// Formats JSON with sorted keys and no spaces. Equal values have equal texts, for hashes and comparisons.
 #[must_use]
 pub fn canonical_json(value: &Value) -> String {
     match value {

@@ -45,7 +45,7 @@ const MAX_NUDGES_WHEN_EMPTY: u32 = 1;
 /// Maximum bytes of a tool's name as a model wrote it, in a sentence for users.
 const MAX_TOOL_NAME: usize = 128;
 
-/// The loop's state between two inputs.
+/// The state of an agent loop between two inputs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentLoop {
     role: Role,

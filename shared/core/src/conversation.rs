@@ -54,7 +54,7 @@ pub struct Turn {
 pub enum Nudge {
     /// The reply was cut off at the output limit: continue.
     CutOff,
-    /// The reply held neither text nor calls: say something.
+    /// The reply held neither text nor calls: write a text.
     Empty,
     /// The planner created no plan: it must create a plan, or answer if no plan is needed.
     NoPlan,
@@ -124,7 +124,7 @@ impl ChildReport {
 pub enum ConversationItem {
     /// A reply and the results of its calls.
     Turn(Turn),
-    /// A word of the loop's.
+    /// A nudge of the loop.
     Nudge(Nudge),
     /// A user's message while the run was at work.
     UserMessage(String),

@@ -46,7 +46,7 @@ pub struct AnswerFile {
     /// The file name, if the answer is a file. An answer that is only too long for its caller goes to an
     /// internal file named after its run.
     pub name: Option<FileName>,
-    /// All of the answer.
+    /// The whole text of the answer.
     pub text: String,
 }
 
@@ -148,7 +148,7 @@ pub struct ToolInvocation {
 pub enum ToolChoice {
     /// The model must not call any tool.
     None,
-    /// The model decides for itself whether to call tools.
+    /// The model may call tools.
     #[default]
     Auto,
     /// The model must call a tool.
@@ -165,7 +165,7 @@ pub enum Limit {
     WallTime,
     /// The wall-time budget minus the time for the summary.
     WorkTime,
-    /// The number of hand-overs.
+    /// The maximum number of handoffs.
     Hops,
 }
 
@@ -192,17 +192,17 @@ pub enum EffectId {
     Model(MessageId),
     /// The tool call with this id.
     Tool(CallId),
-    /// The work on this child.
+    /// The dispatch of this child.
     Child(ChildId),
-    /// Waiting for this limit.
+    /// The wait for this limit.
     Wait(Limit),
     /// The effect after this number of interrupts. Drivers treat each repeat as another effect.
     Repeated(Box<EffectId>, u32),
-    /// The wait for an answer to this request.
+    /// The wait for a response to this request.
     Human(HumanRequestId),
-    /// Keeping this version of the plan.
+    /// The write of this version of the plan.
     Plan(u32),
-    /// Keeping the answer as a file.
+    /// The write of the answer's file.
     Answer,
     /// The delivery with this value.
     Deliver(Delivery),

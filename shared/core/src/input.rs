@@ -30,7 +30,7 @@ pub use run_spec::RunSpec;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "input")]
 pub enum Input {
-    /// The question. Always the first input, and never again.
+    /// The question. Always the first input, and only there.
     #[serde(rename = "started")]
     Started(Box<RunSpec>),
     /// The lease was taken over from a driver that had not released it.
@@ -53,10 +53,10 @@ pub enum Input {
     /// A model replied to a due call.
     #[serde(rename = "model.replied")]
     ModelReplied(Box<ModelReplied>),
-    /// Another model makes a call from here on.
+    /// Another model takes over a call.
     #[serde(rename = "model.changed")]
     ModelChanged(Box<ModelChanged>),
-    /// The model call failed for good.
+    /// The model call failed permanently.
     #[serde(rename = "model.failed")]
     ModelFailed {
         /// The message of the model call.
@@ -64,7 +64,7 @@ pub enum Input {
         /// The failure, in place of a reply.
         failure: Failure,
     },
-    /// A `once` call is about to run.
+    /// A `once` call is about to start.
     #[serde(rename = "tool.started")]
     ToolStarted {
         /// The id of the call that begins.
@@ -176,7 +176,7 @@ impl Input {
         }
     }
 
-    /// The input's name, for logs and spans.
+    /// Returns the input's name for logs and spans.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {

@@ -91,10 +91,10 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Takes the next record, written by whomever.
+    /// Applies the next record, from this or another writer.
     ///
     /// # Errors
-    /// See [`Journal::fold`]; the journal is unchanged then.
+    /// Returns the errors of [`Journal::fold`]; the journal is then unchanged.
     pub fn apply_record(&mut self, record: &Record) -> Result<(), FoldError> {
         record.check_format()?;
         if record.number != self.next_number {

@@ -44,7 +44,7 @@ impl RunStatus {
         }
     }
 
-    /// Reads the word back.
+    /// Parses the word of a status.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Queued, Self::Running, Self::Paused, Self::Finished, Self::Failed, Self::Stopped]

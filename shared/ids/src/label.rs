@@ -32,7 +32,7 @@ macro_rules! text_id {
                 if $check(&text) { Ok(Self(text)) } else { Err(BadId { what: $what, rule: $rule }) }
             }
 
-            /// The id as text.
+            /// Returns the id as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -180,7 +180,7 @@ fn is_32_hex_digits(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Bytes of a file name.
+/// Maximum bytes of a file name.
 const MAX_FILE_NAME: usize = 255;
 
 /// Maximum bytes of a file extension with its dot, after a number. A longer suffix is no extension.

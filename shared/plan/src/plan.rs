@@ -47,7 +47,7 @@ pub enum StepStatus {
 }
 
 impl StepStatus {
-    /// The word of the planning tool.
+    /// Returns the word of the planning tool.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -253,13 +253,13 @@ impl Plan {
         }
     }
 
-    /// The steps in their order.
+    /// Returns the steps in order.
     #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// The step of this id.
+    /// Returns the step with this id, if the plan has the step.
     #[must_use]
     pub fn step(&self, id: StepId) -> Option<&Step> {
         self.steps.iter().find(|step| step.id == id)

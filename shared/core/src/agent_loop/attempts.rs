@@ -30,7 +30,7 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    /// The number of the next attempt, from 1.
+    /// Returns the number of the next attempt, from 1.
     #[must_use]
     pub fn next_number(&self) -> u32 {
         1 + self.failures + self.crashes

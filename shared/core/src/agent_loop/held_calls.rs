@@ -140,7 +140,7 @@ impl AgentLoop {
         let mut observed = TurnUpdate::default();
         let asks_user = open.call.tool == ASK_USER;
         let outcome = match answer {
-            // To a question, consent is an answer, and so is whatever was filled in.
+            // Consent and changed arguments both answer a question.
             HumanResponse::Confirm if asks_user => user_answer("yes"),
             HumanResponse::Modify { arguments } if asks_user => {
                 user_answer(&Value::Object(arguments.clone()).to_string())

@@ -80,7 +80,7 @@ impl OpenCall {
         self.result.is_none() && self.held_for.is_none()
     }
 
-    /// The number of the next attempt, from 1.
+    /// Returns the number of the next attempt, from 1.
     pub(super) fn next_attempt(&self) -> u32 {
         1 + self.crashes
     }

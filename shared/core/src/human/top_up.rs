@@ -14,7 +14,7 @@ pub struct TopUp {
 }
 
 impl TopUp {
-    /// The sum of both extensions, each amount by itself.
+    /// Adds both extensions, each amount separately.
     #[must_use]
     pub fn saturating_add(self, other: Self) -> Self {
         Self {

@@ -63,7 +63,7 @@ impl RunFiles {
         self.readable.all().iter().filter(|file| !old.contains(&file.name)).cloned().collect()
     }
 
-    /// The names of all files.
+    /// Returns the names of all files.
     pub(super) fn deliverables(&self) -> Deliverables {
         Deliverables::of(self.readable.all().iter().map(|file| file.name.to_string()).collect())
     }

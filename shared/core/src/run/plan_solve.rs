@@ -45,7 +45,7 @@ pub(super) struct PlanSolve {
     plan: Option<Plan>,
     /// Tasks whose steps have not ended, in the order of their starts. Tasks at work stay at work.
     tasks: Vec<Task>,
-    /// Attempts made at each step.
+    /// The number of attempts at each step.
     attempts: BTreeMap<StepId, u32>,
     /// The reports of this round's tasks.
     reports: BTreeMap<StepId, ChildReport>,
@@ -141,7 +141,7 @@ impl PlanSolve {
         self.tasks.is_empty() && self.planner_turns >= turns
     }
 
-    /// The tasks at work.
+    /// Returns the tasks at work.
     pub(super) fn running_children(&self) -> impl Iterator<Item = ChildId> {
         self.tasks.iter().filter(|task| task.share().is_some()).map(Task::child_id)
     }
@@ -209,7 +209,7 @@ impl PlanSolve {
         }
     }
 
-    /// The work ends here.
+    /// Ends the work on all tasks.
     pub(super) fn abandon_tasks(&mut self) -> AbandonedWork {
         let events = self.tasks.iter().filter_map(Task::stop_event).collect();
         let at_work = self.running_children().collect();
@@ -292,7 +292,7 @@ impl PlanSolve {
         }
     }
 
-    /// Every task of the round has ended and nothing became ready.
+    /// Ends a round after the last task, if no step is ready.
     fn end_round(&mut self, settings: &PlanSettings, observed: &mut TurnUpdate) -> Next {
         self.rounds += 1;
         observed.items.extend(self.take_round_items());
@@ -365,7 +365,7 @@ impl PlanSolve {
         self.plan.as_ref()
     }
 
-    /// The next attempt at a step.
+    /// Creates the next attempt at a step.
     fn next_attempt(
         &mut self,
         step: StepId,

@@ -36,7 +36,7 @@ pub(super) struct Transition<'r> {
 type Handled = Option<()>;
 
 impl<'r> Transition<'r> {
-    /// A transition at a moment, Unix milliseconds.
+    /// Creates a transition at a time, Unix milliseconds.
     pub(super) fn at(at_ms: i64, run: &'r mut Run) -> Self {
         Self { run, at_ms, events: Vec::new(), answer_file: None }
     }
@@ -170,7 +170,7 @@ impl<'r> Transition<'r> {
         if !can_retry {
             return self.on_model_failed(message, &ErrorCode::Crashed.into());
         }
-        // Another attempt would be another call. The summary's are allowed whatever is left.
+        // Another attempt needs budget, because it is another call. The summary may always repeat its call.
         if self.run.phase.is_working() {
             self.go_on(None);
         }
@@ -249,7 +249,7 @@ impl<'r> Transition<'r> {
         }
     }
 
-    /// A model call failed for good.
+    /// Processes the permanent failure of a model call.
     fn on_model_failed(&mut self, message: &MessageId, failure: &Failure) -> Handled {
         self.attempts_at(message)?;
         if self.run.compaction.fail(message) {

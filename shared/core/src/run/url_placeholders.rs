@@ -41,12 +41,12 @@ impl UrlPlaceholders {
         &self.urls
     }
 
-    /// Forgets all but the first `count`.
+    /// Removes all URLs after the first `count`.
     pub(super) fn truncate(&mut self, count: usize) {
         self.urls.truncate(count);
     }
 
-    /// Learns the URLs of whatever of an input the model will see.
+    /// Registers the URLs in the parts of an input that the model will see.
     pub(super) fn register_input(&mut self, input: &Input) {
         if self.is_enabled {
             register_input_urls(&mut self.urls, input);

@@ -126,13 +126,13 @@ impl Run {
         self.tainted || self.phase.is_tainted()
     }
 
-    /// Every file the agent can read.
+    /// Returns every file that the agent can read.
     #[must_use]
     pub fn files(&self) -> &FileList {
         self.files.readable()
     }
 
-    /// The files this run wrote.
+    /// Returns the files that this run wrote.
     #[must_use]
     pub fn produced_files(&self) -> &FileList {
         self.files.produced()

@@ -32,7 +32,7 @@ impl SessionName {
         }
     }
 
-    /// The label or handle as text.
+    /// Returns the label or handle as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {

@@ -194,13 +194,13 @@ pub(super) fn is_none_word(word: &str) -> bool {
     matches!(word.trim().to_lowercase().as_str(), "" | "-" | "none" | "null" | "n/a" | "无")
 }
 
-/// A number without a fraction.
+/// Parses a number without a fraction.
 pub(super) fn parse_whole_number(number: &serde_json::Number) -> Option<usize> {
     let written = number.to_string();
     written.strip_suffix(".0").unwrap_or(&written).parse().ok()
 }
 
-/// The number of a step: `3`, `s3`, `Step 3`, `第三步`, `3. title`.
+/// Parses the number of a step: `3`, `s3`, `Step 3`, `第三步`, `3. title`.
 pub(super) fn parse_step_number(word: &str) -> Option<usize> {
     split_step_number(word).map(|(number, _)| number)
 }
@@ -215,7 +215,7 @@ pub(super) fn split_step_number(word: &str) -> Option<(usize, &str)> {
     let rest = named.unwrap_or(word).trim_start_matches([' ', '_', '-', '#']);
     let (number, rest) = split_digits(rest).or_else(|| split_numeral(rest))?;
     let rest = rest.strip_prefix('步').unwrap_or(rest);
-    // `s3.1` is an attempt at s3; `3.1` and `10:30` are no numbers of steps.
+    // `s3.1` is an attempt at s3; `3.1` and `10:30` are not step numbers.
     let part = rest.strip_prefix(['.', '．', ':', '：']);
     let attempt = part.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let ends = rest.is_empty() || rest.starts_with(['.', ':', '：', ')', ']']);
@@ -228,7 +228,7 @@ fn split_digits(text: &str) -> Option<(usize, &str)> {
     Some((digits.parse().ok()?, rest))
 }
 
-/// `三`, `十二`, `二十`, `二十三`.
+/// Splits a Chinese numeral from the beginning of a text: `三`, `十二`, `二十`, `二十三`.
 fn split_numeral(text: &str) -> Option<(usize, &str)> {
     let unit = |character: char| {
         "一二三四五六七八九".chars().zip(1..).find(|(c, _)| *c == character).map(|(_, unit)| unit)
@@ -247,7 +247,7 @@ fn split_numeral(text: &str) -> Option<(usize, &str)> {
     Some((number, rest))
 }
 
-/// All of the numbers, or the first problem.
+/// Returns all numbers, or the first error.
 pub(super) fn union_all(
     all: impl Iterator<Item = Result<BTreeSet<usize>, PlanError>>,
 ) -> Result<BTreeSet<usize>, PlanError> {

@@ -70,7 +70,7 @@ fn read_agents(arguments: &Map<String, Value>, steps: &[ListedStep]) -> Vec<Stri
     steps.iter().enumerate().map(agent).collect()
 }
 
-/// The number of a step: `3`, `3.0`, `"3"`, `"s3"`, `"step 3"`, `"3. title"`.
+/// Parses the number of a step: `3`, `3.0`, `"3"`, `"s3"`, `"step 3"`, `"3. title"`.
 pub(super) fn read_step_number(value: &Value) -> Option<usize> {
     match value {
         Value::Number(number) => parse_whole_number(number),
