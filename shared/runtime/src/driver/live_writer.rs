@@ -33,7 +33,7 @@ const MAX_WAITING_ENTRIES: usize = 1_000;
 
 /// The unfinished messages of a driver and, for a child, its entries, with the written part of each.
 pub(super) struct LiveWriter {
-    /// Receives pieces from this driver's model calls, and from a child driven here.
+    /// The pieces from this driver's model calls, and from a child driven here.
     receiver: mpsc::UnboundedReceiver<Live>,
     sender: mpsc::UnboundedSender<Live>,
     /// The path of the writing run.
