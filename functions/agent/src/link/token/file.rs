@@ -1,7 +1,7 @@
-//! The tokens of links to files.
+//! The tokens of file links.
 //!
-//! A token is base64url without padding: a payload, and the first 16 bytes of an HMAC-SHA256 (RFC 4868). The HMAC
-//! covers the file's name too, which is in the path of the link already.
+//! A token is base64url without padding: a payload, and the first 16 bytes of an HMAC-SHA256 (RFC 4868). The
+//! HMAC also covers the file's name, which is already in the path of the link.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,14 +14,15 @@ use sha2::{Digest as _, Sha256};
 use super::{BadLink, LinkKeys};
 use crate::link::MAX_LABEL;
 
-/// The beginning of every text that is signed here. The signed part of a JWT has no spaces, so that a signature of
-/// one kind is never one of the other.
+/// The prefix of every signed text. The signed part of a JWT has no spaces, so a signature of one kind is
+/// never valid for the other.
 const PURPOSE: &str = "djinn file link v1";
 
 /// Bytes of a signature.
 const TAG: usize = 16;
 
-/// The least bytes of a payload. A shorter payload ends with zeros, so that each token is longer than a label.
+/// Minimum size of a payload in bytes. A shorter payload ends with zeros, so each token is longer than a
+/// label.
 const MIN_PAYLOAD: usize = MAX_LABEL / 4 * 3 + 1 - TAG;
 
 /// Kinds of objects. A payload begins with an index into this list: new kinds are added at the end.
@@ -30,14 +31,14 @@ const KINDS: [&str; 2] = ["files/", "uploads/"];
 /// Hexadecimal digits of a 128-bit hash, and of half a SHA-256.
 const HASH_DIGITS: usize = 32;
 
-/// The grant of a link to a file: reading one content of it until the expiry, whatever is written under its name
+/// The grant of a file link: reading one content until the expiry, even if the file's name gets other content
 /// later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileGrant {
-    /// The folder of the session. It has hashes alone, so that a holder of the link learns neither the owner nor the
-    /// name of the session.
+    /// The folder of the session. The folder consists of hashes, so a holder of the link learns neither the
+    /// session's owner nor the session's name.
     pub folder: Folder,
-    /// The file's name, which is in the path of the link and not in the token.
+    /// The file's name, from the path of the link; not in the token.
     pub name: FileName,
     /// The object in the folder: `files/` or `uploads/` and 64 hexadecimal digits.
     pub object: String,
@@ -46,7 +47,8 @@ pub struct FileGrant {
 }
 
 impl LinkKeys {
-    /// The token of a grant, which is the same for the same grant; `None` for an object of any other form.
+    /// Returns the token of a grant, always the same for the same grant; `None` for an object of another
+    /// form.
     #[must_use]
     pub fn sign_file(&self, grant: &FileGrant) -> Option<String> {
         let mut token = grant.encode()?;
@@ -55,10 +57,10 @@ impl LinkKeys {
         Some(URL_SAFE_NO_PAD.encode(token))
     }
 
-    /// Returns the grant of a token that is valid at this moment in a link to a file of this name.
+    /// Returns the grant of a currently valid token in a link to a file of this name.
     ///
     /// # Errors
-    /// [`BadLink`].
+    /// Returns [`BadLink`] if the token is invalid or has expired.
     pub fn verify_file(&self, token: &str, name: &str, now_ms: i64) -> Result<FileGrant, BadLink> {
         let grant = self.decode_file(token, name).ok_or(BadLink::NotOurs)?;
         if now_ms < grant.expires_at_ms { Ok(grant) } else { Err(BadLink::Expired) }
@@ -67,7 +69,7 @@ impl LinkKeys {
     fn decode_file(&self, token: &str, name: &str) -> Option<FileGrant> {
         let (payload, tag) = split_token(token)?;
         let grant = FileGrant::decode(&payload, name)?;
-        // In constant time for each key, so that no byte of a tag can be found out by itself.
+        // The comparison takes constant time for each key, so no byte of a tag can be guessed alone.
         let is_signed_by = |key: &Secret| {
             mac_of(key, &payload, &grant.name)
                 .is_some_and(|mac| mac.verify_truncated_left(&tag).is_ok())
@@ -76,7 +78,7 @@ impl LinkKeys {
     }
 }
 
-/// Checks the form of a token in a link to a file of this name, without a key.
+/// Returns true if a token has the form of a file link's token for this name, without checking the key.
 pub(crate) fn is_file_token(token: &str, name: &str) -> bool {
     split_token(token).is_some_and(|(payload, _)| FileGrant::decode(&payload, name).is_some())
 }
@@ -88,7 +90,7 @@ fn split_token(token: &str) -> Option<(Vec<u8>, Vec<u8>)> {
     Some((payload, tag))
 }
 
-/// The name is signed by its hash, whose length is fixed: no letter of it passes for one of the tenant's.
+/// The name is signed by a hash of fixed length, so no letter of the name counts as part of the tenant.
 fn mac_of(key: &Secret, payload: &[u8], name: &FileName) -> Option<Hmac<Sha256>> {
     let mac = Hmac::<Sha256>::new_from_slice(key.reveal().as_bytes()).ok()?;
     let name = Sha256::digest(name.as_str());
@@ -108,7 +110,7 @@ impl FileGrant {
         for digits in [owner.as_str(), session.as_str(), object_start, object_end] {
             payload.extend(parse_hash(digits)?.to_be_bytes());
         }
-        // Rounded down, so that nothing lasts longer.
+        // Rounded down, so no link lasts longer.
         let expires_at_s = self.expires_at_ms.div_euclid(1_000).clamp(0, u32::MAX.into());
         payload.extend(u32::try_from(expires_at_s).ok()?.to_be_bytes());
         payload.extend(tenant.as_str().as_bytes());
@@ -137,7 +139,7 @@ impl FileGrant {
     }
 }
 
-/// Parses 32 hexadecimal digits in small letters.
+/// Parses 32 lowercase hexadecimal digits.
 fn parse_hash(digits: &str) -> Option<u128> {
     let hash = u128::from_str_radix(digits, 16).ok()?;
     (format!("{hash:0HASH_DIGITS$x}") == digits).then_some(hash)
