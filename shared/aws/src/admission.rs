@@ -107,10 +107,7 @@ pub(crate) fn active_run_removal(user: &UserKey, run: &RunId) -> ItemChange<'sta
 }
 
 fn is_active(status: RunStatus) -> bool {
-    match status {
-        RunStatus::Queued | RunStatus::Running => true,
-        _ => false,
-    }
+    matches!(status, RunStatus::Queued | RunStatus::Running)
 }
 
 fn run_id_set<'a>(runs: impl IntoIterator<Item = &'a RunId>) -> AttributeValue {

@@ -305,10 +305,7 @@ impl ConversationItem {
     /// Returns true for a turn or a round. Every other item belongs to the turn or round before.
     #[must_use]
     pub fn is_turn_or_round(&self) -> bool {
-        match self {
-            Self::Turn(_) | Self::Round { .. } => true,
-            _ => false,
-        }
+        matches!(self, Self::Turn(_) | Self::Round { .. })
     }
 
     /// Returns the files that the item names.

@@ -25,10 +25,7 @@ impl RunStatus {
     /// Returns true if the run's final entry is in its journal.
     #[must_use]
     pub fn has_ended(self) -> bool {
-        match self {
-            Self::Queued | Self::Running | Self::Paused => false,
-            _ => true,
-        }
+        !matches!(self, Self::Queued | Self::Running | Self::Paused)
     }
 
     /// Returns the word for clients, journals and logs.

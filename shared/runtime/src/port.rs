@@ -172,10 +172,7 @@ impl StoreError {
     /// Returns true if the same request may succeed later. Other errors must not be retried.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        match self {
-            Self::Unavailable(_) => true,
-            _ => false,
-        }
+        matches!(self, Self::Unavailable(_))
     }
 }
 

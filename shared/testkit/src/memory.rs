@@ -176,28 +176,28 @@ impl OpKind {
     /// Returns true if the operation may change the store.
     #[must_use]
     pub fn is_write(self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::AddCallSamples
-            | Self::AddShare
-            | Self::Append
-            | Self::ChangeDay
-            | Self::Create
-            | Self::DeleteMail
-            | Self::End
-            | Self::EndShare
-            | Self::ForgetSession
-            | Self::GiveUp
-            | Self::NameSession
-            | Self::NoteEndShown
-            | Self::PutMail
-            | Self::ReleaseLease
-            | Self::RenewLease
-            | Self::TakeLease
-            | Self::Watch
-            | Self::WriteFile
-            | Self::WriteLive => true,
-            _ => false,
-        }
+                | Self::AddShare
+                | Self::Append
+                | Self::ChangeDay
+                | Self::Create
+                | Self::DeleteMail
+                | Self::End
+                | Self::EndShare
+                | Self::ForgetSession
+                | Self::GiveUp
+                | Self::NameSession
+                | Self::NoteEndShown
+                | Self::PutMail
+                | Self::ReleaseLease
+                | Self::RenewLease
+                | Self::TakeLease
+                | Self::Watch
+                | Self::WriteFile
+                | Self::WriteLive
+        )
     }
 }
 

@@ -139,12 +139,10 @@ impl Subject {
     /// Returns true if the run waits for `continue` instead of consent.
     #[must_use]
     pub fn can_continue(&self) -> bool {
-        match self {
-            Self::CallInterrupt { .. }
-            | Self::ModelInterrupt { .. }
-            | Self::BudgetExtension { .. } => true,
-            _ => false,
-        }
+        matches!(
+            self,
+            Self::CallInterrupt { .. } | Self::ModelInterrupt { .. } | Self::BudgetExtension { .. }
+        )
     }
 
     /// Returns the interrupt that stopped the work, if any.

@@ -222,10 +222,7 @@ impl ModelErrorKind {
     /// Returns true if the same request may succeed on a retry.
     #[must_use]
     pub fn is_retryable(self) -> bool {
-        match self {
-            Self::Unreachable | Self::BrokenOff | Self::Overloaded | Self::Unreadable => true,
-            _ => false,
-        }
+        matches!(self, Self::Unreachable | Self::BrokenOff | Self::Overloaded | Self::Unreadable)
     }
 
     /// Returns true if another model takes the call: this model is unreachable or overloaded, or its key,
@@ -233,17 +230,17 @@ impl ModelErrorKind {
     /// any model.
     #[must_use]
     pub fn allows_fallback(self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::Unreachable
-            | Self::BrokenOff
-            | Self::Overloaded
-            | Self::Unreadable
-            | Self::KeyMissing
-            | Self::KeyRefused
-            | Self::NoBalance
-            | Self::UnknownModel => true,
-            _ => false,
-        }
+                | Self::BrokenOff
+                | Self::Overloaded
+                | Self::Unreadable
+                | Self::KeyMissing
+                | Self::KeyRefused
+                | Self::NoBalance
+                | Self::UnknownModel
+        )
     }
 
     /// Returns the public code of a run that ends with this failure.

@@ -83,10 +83,11 @@ impl Crowd {
     pub fn of(seed: u64, weather: Duration) -> Self {
         let mut rng = Rng::with_seed(seed ^ 0x0c20_4d00);
         let is_quiet = rng.bool();
-        let first_visit = match is_quiet && rng.bool() {
-            // No person visits before the quiet time begins.
-            true => weather + RESTS_AFTER,
-            false => Duration::from_secs(rng.u64(0..60)),
+        // Some visit only after the quiet time has begun.
+        let first_visit = if is_quiet && rng.bool() {
+            weather + RESTS_AFTER
+        } else {
+            Duration::from_secs(rng.u64(0..60))
         };
         let max_thinking_s = if rng.bool() { rng.u64(1..10) } else { rng.u64(10..120) };
         let began = Instant::now();
