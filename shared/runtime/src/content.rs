@@ -18,7 +18,7 @@ use crate::texts::{ContentText, HasTexts, ReplyTexts, check_bounds, refuse_call,
 /// The maximum length of a checker's reason, in characters.
 const MAX_REASON: usize = 300;
 
-/// The bytes scanned before the task yields.
+/// The bytes scanned between two yields to the executor.
 const SCAN_CHUNK_BYTES: usize = 64 * 1024;
 
 /// The content policy; by default every text passes.

@@ -29,7 +29,7 @@ pub(super) struct Employees {
 }
 
 impl Employees {
-    /// Creates the call for a task, if its settings enable roles.
+    /// Creates the call of a child that works on a step, if its settings enable roles.
     pub(super) fn of(spec: &RunSpec) -> Self {
         let is_task = spec.child.is_some() && spec.agent().is_none();
         let has_employees = is_task && spec.settings.plan.employees;
