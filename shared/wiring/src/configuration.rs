@@ -1,4 +1,4 @@
-//! What a deployment keeps as texts: prompts in the place of ours, and the settings of its models.
+//! A deployment's texts: prompts in place of ours, and the settings of models.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -24,14 +24,14 @@ use crate::{Variables, WiringError};
 /// The models of a deployment.
 type AwsModels = Models<AwsSecrets>;
 
-/// The texts as they were at the start.
+/// The texts read at the start.
 pub(crate) struct ConfigurationTexts {
     prompts: Option<(PromptSource, OwnPrompts)>,
     models: Option<(ModelsText, Option<djinn_model::Settings>)>,
 }
 
 impl ConfigurationTexts {
-    /// Opens what the variables name, and reads what is asked at the start.
+    /// Opens the texts named by the variables, and reads the texts available at the start.
     pub(crate) fn open(
         variables: &Variables,
         store: &AwsStore,
@@ -54,7 +54,7 @@ impl ConfigurationTexts {
         Ok(Self { prompts, models })
     }
 
-    /// The models to begin with, and what reads prompts and models anew, if there is anything to read.
+    /// Returns the initial models, and the source that rereads prompts and models, if any text can change.
     pub(crate) fn into_source(
         self,
         prompts: &Arc<Prompts>,
@@ -88,7 +88,7 @@ impl ConfigurationTexts {
     }
 }
 
-/// The text that `DJINN_MODELS` names: one of the function's own, or, behind an `@`, an object of its bucket.
+/// Opens the text named by `DJINN_MODELS`: a file of the function, or, after an `@`, an object of the bucket.
 fn open_text(path: &str, store: &AwsStore) -> Result<Arc<dyn TextFolder>, WiringError> {
     let Some(key) = path.strip_prefix('@') else {
         return Ok(Arc::new(LocalText::new(path)));
@@ -105,7 +105,7 @@ struct ModelsText {
 }
 
 impl ModelsText {
-    /// The settings. `None` where they are not asked at the start.
+    /// Reads the settings; `None` if not readable at the start.
     fn read_at_start(&self) -> Result<Option<djinn_model::Settings>, String> {
         self.folder.read_at_start().map(|read| self.parse(read)).transpose()
     }
@@ -139,8 +139,10 @@ pub(crate) enum DollarLimits {
 }
 
 impl DollarLimits {
+    /// Reads the dollar limits of a deployment.
+    ///
     /// # Errors
-    /// [`InvalidSetting`] names the variable.
+    /// Returns [`InvalidSetting`] with the variable's name.
     pub(crate) fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
         let run_micro_usd = MAX_USD.find_micro_usd(var)?;
         Ok(match USER_DAY_USD.find_money_limit(var)? {
@@ -151,8 +153,10 @@ impl DollarLimits {
         })
     }
 
+    /// Checks that each model has a price, if required.
+    ///
     /// # Errors
-    /// The models without a price, if each one needs a price.
+    /// Returns the models without a required price.
     pub(crate) fn check_prices(self, models: &djinn_model::Settings) -> Result<(), String> {
         let unpriced = join_unpriced(models);
         if self == Self::NeedPrices && !unpriced.is_empty() { Err(unpriced) } else { Ok(()) }
@@ -182,13 +186,14 @@ fn join_unpriced(models: &djinn_model::Settings) -> String {
     models.unpriced_models().into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// Reads prompts and models anew, at most every five seconds.
+/// The source that rereads prompts and models, at most every five seconds.
 struct LiveConfiguration {
-    /// What tools have: the prompts of now.
+    /// The prompts of tools, updated to the current state.
     prompts: Arc<Prompts>,
     own: Option<PromptSource>,
     text: Option<ModelsText>,
-    /// When it was last begun, Unix milliseconds. Who finds that too long ago reads, while others wait.
+    /// The start of the last read, Unix milliseconds. The first caller after the interval reads, while others
+    /// wait.
     read_at_ms: Mutex<Option<i64>>,
     current: RwLock<Arc<Configuration<AwsModels>>>,
 }

@@ -1,4 +1,4 @@
-//! What a deployment is made of besides variables: its tools.
+//! The tools of a deployment, besides its variables.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use djinn_tools::{Language, RegistrationError, ToolAdapter, ToolRegistry, TypedT
 use crate::own_tools::own_tools;
 use crate::text_folders::open_folders;
 
-/// A deployment: Djinn with its own tools, and those of whoever deploys it.
+/// A deployment: Djinn with its own tools and the deployer's tools.
 ///
-/// Agent and executor both run tools, so both are started with the same one: `agent::run_function(djinn)` and
-/// `executor::run_function(djinn)`.
+/// Agent and executor both run tools, so start both with the same deployment: `agent::run_function(djinn)`
+/// and `executor::run_function(djinn)`.
 #[derive(Clone)]
 pub struct Djinn {
     factories: Vec<ToolFactory>,
@@ -30,37 +30,37 @@ pub struct Djinn {
     outside: Arc<dyn Outside>,
 }
 
-/// Makes a tool, out of the parts of the world that is being built.
+/// Creates a tool from the parts of the world under construction.
 pub(crate) type ToolFactory =
     Arc<dyn Fn(&ToolParts<'_>) -> Result<Arc<dyn Tool>, InvalidSetting> + Send + Sync>;
 
-/// What a tool of a deployment can be made of.
+/// The parts of a deployment for creating tools.
 #[non_exhaustive]
 pub struct ToolParts<'a> {
-    /// Looks an environment variable up. Names that begin with `DJINN_` are ours.
+    /// Looks up an environment variable. Names starting with `DJINN_` are reserved.
     pub var: &'a dyn Fn(&str) -> Option<String>,
-    /// The files of sessions, as [`djinn_tools::Files`] has them.
+    /// The files of sessions, as [`djinn_tools::Files`].
     pub files: Arc<AwsStore>,
     /// The templates in `prompts/`.
     pub prompts: Arc<Prompts>,
-    /// Secrets that the function may read, as [`djinn_tools::Secrets`] has them.
+    /// Secrets readable by the function, as [`djinn_tools::Secrets`].
     pub secrets: AwsSecrets,
-    /// Where model-written code runs and foreign documents are read.
+    /// The sandbox for model-written code and foreign documents.
     pub sandbox: Arc<dyn Sandbox>,
-    /// What reads pages of the web, and asks search engines.
+    /// The gateway for web pages and search engines.
     pub outside: Arc<dyn Outside>,
 }
 
-/// Why a deployment's tools cannot be offered. Its text says what to change.
+/// The reason for rejecting a deployment's tools. The text includes the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolSetupError {
-    /// A variable that a tool is made with.
+    /// A variable required by a tool is invalid.
     #[error(transparent)]
     Setting(#[from] InvalidSetting),
-    /// A file of an agent.
+    /// A file of an agent is invalid.
     #[error(transparent)]
     Agent(#[from] AgentSetupError),
-    /// A name, a description or a schema.
+    /// A name, a description or a schema is invalid.
     #[error(transparent)]
     Registration(#[from] RegistrationError),
 }
@@ -73,26 +73,26 @@ impl Default for Djinn {
     }
 }
 
-/// What is said of code where no sandbox was given.
+/// The error for code without a sandbox.
 const NO_SANDBOX: &str = "this deployment has no sandbox.";
 
-/// What is said of the web where no gateway was given.
+/// The error for the web without a gateway.
 const NO_GATEWAY: &str = "this deployment has no gateway.";
 
 impl Djinn {
-    /// With our own tools: `file_tool` and `web_fetch`, and those of agents.
+    /// Creates a deployment with our own tools: `file_tool`, `web_fetch`, and the tools of agents.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With this tool, too.
+    /// Adds a tool with typed arguments.
     #[must_use]
     pub fn with_tool(self, tool: impl TypedTool + 'static) -> Self {
         self.with_dyn_tool(Arc::new(ToolAdapter::new(tool)))
     }
 
-    /// With a tool that is made of the deployment's parts, too.
+    /// Adds a tool created from the deployment's parts.
     #[must_use]
     pub fn with_tool_of<T: TypedTool + 'static>(
         self,
@@ -101,27 +101,27 @@ impl Djinn {
         self.with_factory(Arc::new(move |parts| Ok(Arc::new(ToolAdapter::new(make(parts)?)))))
     }
 
-    /// With a tool that reads its arguments by itself, too.
+    /// Adds a tool that parses its own arguments.
     #[must_use]
     pub fn with_dyn_tool(self, tool: Arc<dyn Tool>) -> Self {
         self.with_factory(Arc::new(move |_| Ok(Arc::clone(&tool))))
     }
 
-    /// With the tools that this source lists, too: other ones for each tenant, user, mode and output style.
-    /// It is asked when runs are offered tools, never at the start.
+    /// Adds a source of tools by tenant, user, mode and output style. The source is queried whenever tools
+    /// are offered to runs, never at the start.
     #[must_use]
     pub fn with_tool_source(mut self, source: impl ToolSource + 'static) -> Self {
         self.sources.push(Arc::new(source));
         self
     }
 
-    /// With this sandbox, instead of one that refuses every job.
+    /// Sets the sandbox; the default rejects every job.
     #[must_use]
     pub fn with_sandbox(self, sandbox: Arc<dyn Sandbox>) -> Self {
         Self { sandbox, ..self }
     }
 
-    /// With this gateway, instead of one that refuses every job.
+    /// Sets the gateway; the default rejects every job.
     #[must_use]
     pub fn with_outside(self, outside: Arc<dyn Outside>) -> Self {
         Self { outside, ..self }
@@ -140,7 +140,7 @@ impl Djinn {
         self
     }
 
-    /// Makes all tools, and checks them.
+    /// Creates and checks all tools.
     pub(crate) fn build_toolbox(&self, parts: &ToolParts<'_>) -> Result<Toolbox, ToolSetupError> {
         check_code_sandbox(parts.var)?;
         let mut registry = ToolRegistry::default();
@@ -153,7 +153,7 @@ impl Djinn {
     }
 }
 
-/// Code that nothing holds runs on laptops only.
+/// Rejects the sandbox mode `unsafe` except on a laptop.
 fn check_code_sandbox(var: &dyn Fn(&str) -> Option<String>) -> Result<(), InvalidSetting> {
     match CODE_SANDBOX.find_choice(var)? {
         Some("unsafe") if !LOCAL.read_switch(var)? => {
@@ -163,7 +163,7 @@ fn check_code_sandbox(var: &dyn Fn(&str) -> Option<String>) -> Result<(), Invali
     }
 }
 
-/// Adds the deployment's agents. Without any that is offered or in a folder of its own, none is read.
+/// Adds the deployment's agents. No agent file is read if none is offered and no folder is set.
 fn with_agents(toolbox: Toolbox, parts: &ToolParts<'_>) -> Result<Toolbox, ToolSetupError> {
     let folders = open_folders(&AGENTS, parts.var, &parts.files, NameDepth::Language)?;
     let offered = OFFERED_AGENTS.find_text(parts.var).unwrap_or_default();

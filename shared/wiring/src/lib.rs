@@ -1,8 +1,8 @@
-//! Puts a function's world together from variables: AWS, models, tools.
+//! The wiring of a function's world from variables: AWS, models, tools.
 //!
-//! Every function and the local system are wired by [`build_world`]; they differ in who makes alarms and
-//! invokes the executor. Nothing here does I/O: clients connect when they are first used.
-//! Which tools there are says a [`Djinn`].
+//! Every function and the local system are wired by [`build_world`]; the differences are alarms and the
+//! invoker of the executor. No I/O happens here: clients connect on first use. The tools come from a
+//! [`Djinn`].
 
 mod configuration;
 mod djinn;
@@ -28,42 +28,42 @@ use configuration::{ConfigurationTexts, DollarLimits};
 pub use djinn::{Djinn, ToolParts, ToolSetupError};
 pub use environment::check_environment;
 
-/// A world whose runs are kept by AWS, or by what stands in for it on a laptop.
+/// A world with runs stored in AWS, or in local services on a laptop.
 pub type AwsWorld<A, I> = World<AwsStore, Models<AwsSecrets>, A, I, SystemClock>;
 
-/// Looks an environment variable up, also later: texts that are read anew may name one.
+/// Looks up an environment variable, also later: a reread text may name a variable.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// The world of a function on Lambda.
 pub type LambdaWorld = AwsWorld<SchedulerAlarms, LambdaInvoker>;
 
-/// A variable that is missing or cannot be used. Its text names it, never a secret's value.
+/// A missing or invalid variable. The text contains the name, never a secret's value.
 #[derive(Debug, thiserror::Error)]
 pub enum WiringError {
-    /// Which models there are.
+    /// The models are invalid.
     #[error(transparent)]
     Models(#[from] djinn_model::SettingsError),
-    /// Where everything lies, how long things may take, what may be said.
+    /// A setting is invalid: locations, timeouts, or content rules.
     #[error(transparent)]
     Settings(#[from] InvalidSetting),
-    /// A tool of the deployment.
+    /// A tool of the deployment is invalid.
     #[error(transparent)]
     Tools(#[from] ToolSetupError),
-    /// A prompt of the deployment.
+    /// A prompt of the deployment is invalid.
     #[error(transparent)]
     Prompts(#[from] PromptSetupError),
-    /// The text that `DJINN_MODELS` names.
+    /// The text named by `DJINN_MODELS` is invalid.
     #[error("{0}")]
     ModelsText(String),
-    /// There is a budget in money, and models whose calls cost nobody knows what.
+    /// A budget in money is set, but some models have no price.
     #[error("a budget in US dollars is set, but DJINN_PRICES has no price for {0}")]
     Unpriced(String),
 }
 
-/// The world of a function on Lambda.
+/// Builds the world of a function on Lambda.
 ///
 /// # Errors
-/// [`WiringError`] for the first variable that is missing or unusable, or a tool that is.
+/// Returns [`WiringError`] for the first missing or invalid variable, or the first invalid tool.
 pub fn build_lambda_world(
     djinn: &Djinn,
     variables: &Variables,
@@ -74,10 +74,10 @@ pub fn build_lambda_world(
     build_world(djinn, variables, &aws, alarms, invoker)
 }
 
-/// A world over `aws` in which `alarms` and `invoker` bring runs back.
+/// Builds a world over `aws`, with `alarms` and `invoker` to restart runs.
 ///
 /// # Errors
-/// [`WiringError`] for the first variable or tool that is unusable.
+/// Returns [`WiringError`] for the first invalid variable or tool.
 pub fn build_world<A: Alarms, I: Invoker>(
     djinn: &Djinn,
     variables: &Variables,
