@@ -16,7 +16,7 @@ pub(crate) const MAX_INLINE_ROUND_START: usize = 4 * 1024;
 pub(crate) enum Body {
     /// Inline JSON, at most `MAX_INLINE` bytes.
     Inline(String),
-    /// In the bucket. The object was there before the pointer.
+    /// A pointer to an object, written before the pointer.
     Spilled(Pointer),
 }
 

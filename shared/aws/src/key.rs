@@ -118,7 +118,7 @@ pub(crate) const STREAMS: &str = "STREAMS";
 pub(crate) const UPLOADS: &str = "UPLOADS";
 pub(crate) const CALLS: &str = "CALLS";
 
-/// Sort before and behind every sort key.
+/// The first and the last sort key: before and after all others.
 pub(crate) const FIRST_SORT: &str = "!";
 pub(crate) const LAST_SORT: &str = "~";
 

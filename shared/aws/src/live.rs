@@ -17,7 +17,7 @@ const WATCHED: &str = "watched#";
 /// The format of a viewer's note. Older code takes the note for newer mail, and ignores the note.
 const WATCHED_FORMAT: u16 = u16::MAX;
 
-/// Sorts behind every position.
+/// The last sort key, after every position.
 const LAST: &str = "9~";
 
 impl LiveLog for AwsStore {

@@ -123,7 +123,7 @@ impl AwsStore {
             Err(error) => {
                 return match error.code() {
                     Some("NoSuchKey") => Ok(None),
-                    // Nothing is in the range of an empty object.
+                    // An empty object has no valid range.
                     Some("InvalidRange") => Ok(Some(FileStart { bytes: Vec::new(), size: 0 })),
                     _ => Err(store_error(self.bucket_request("GetObject"), &error)),
                 };

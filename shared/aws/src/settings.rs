@@ -86,7 +86,7 @@ impl GatewayFunctions {
 /// Timeouts and number of attempts of one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Until a connection stands.
+    /// Timeout for establishing a connection.
     pub connect: Duration,
     /// Timeout of one attempt to DynamoDB, Lambda, Scheduler or Secrets Manager.
     pub attempt: Duration,

@@ -50,7 +50,7 @@ fn signature_pair(request: SignedRequest<'_>, key: &Secret) -> Option<(String, S
     if access_key != LOCAL_ACCESS_KEY || !names.contains(&"host") {
         return None;
     }
-    // The time is put in by whoever signs.
+    // The signing library adds the time itself.
     let names = names.into_iter().filter(|name| *name != "x-amz-date");
     let headers: Vec<_> = names.map(|name| Some((name, header(name)?))).collect::<Option<_>>()?;
     let identity = Credentials::new(access_key, key.reveal(), None, None, "djinn-local").into();

@@ -21,7 +21,7 @@ use crate::throttle::RetrySchedule;
 pub(crate) enum TransactionResult {
     /// All items were written.
     Done,
-    /// Nothing is written: the conditions of some items failed.
+    /// No item was written: the conditions of some items failed.
     Refused(RefusedItems),
 }
 

@@ -12,11 +12,11 @@ use AddressRange::{
 /// An address range outside the public Internet; connections are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AddressRange {
-    /// For measurements of network devices.
+    /// An address for measurements of network devices.
     Benchmarking,
     /// A cloud provider's service for its own machines, at an address in a public range.
     CloudService,
-    /// For examples in texts.
+    /// An address for examples in texts.
     Documentation,
     /// An IPv4 address in the form of an IPv6 address.
     Ipv4InIpv6,
@@ -24,15 +24,15 @@ pub enum AddressRange {
     LinkLocal,
     /// The machine's own address.
     Loopback,
-    /// Of many machines at once, or of all.
+    /// A multicast or broadcast address, for many machines at once.
     Multicast,
     /// Translated to an IPv4 address on the way.
     Nat64,
     /// An address of a private IPv4 network, or of the former IPv6 equivalent.
     Private,
-    /// Given out for protocols, not for machines.
+    /// An address assigned to protocols, not to machines.
     ProtocolAssignment,
-    /// Given to nobody yet, or to nobody any more.
+    /// An unassigned or formerly assigned address.
     Reserved,
     /// An address between a provider and its customers (RFC 6598).
     SharedAddress,
@@ -42,7 +42,7 @@ pub enum AddressRange {
     Teredo,
     /// `0.0.0.0` and `::`, which lead to the local machine, and the rest of `0.0.0.0/8`.
     ThisNetwork,
-    /// Of a private network over IPv6.
+    /// An address of a private IPv6 network.
     UniqueLocal,
 }
 

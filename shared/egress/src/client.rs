@@ -46,11 +46,10 @@ pub struct Egress {
 }
 
 impl Egress {
-    /// Asks the operating system for the addresses of names.
+    /// Creates a client with the operating system's name resolution.
     ///
     /// # Errors
-    /// [`EgressError::Unreachable`] if there can be no client, for want of TLS. Asking again does not
-    /// help.
+    /// Returns [`EgressError::Unreachable`] if TLS is unavailable. A retry does not help.
     pub fn new(settings: EgressSettings) -> Result<Self, EgressError> {
         Self::with_lookup(settings, Arc::new(SystemLookup))
     }

@@ -61,7 +61,7 @@ impl ModelFault {
         Self { retry_after, ..Self::new(kind, message) }
     }
 
-    /// An error of genai's; `heard` says whether anything of the reply had arrived.
+    /// Creates the fault for an error of genai; `heard` is true if a part of the reply had arrived.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "whatever else genai complains of, the request was not sent"

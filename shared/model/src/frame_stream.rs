@@ -21,7 +21,7 @@ pub(crate) enum StreamItem {
     Frame(String),
     /// An event created by genai.
     Event(ChatStreamEvent),
-    /// An error of genai's; the stream may go on.
+    /// An error of genai; the stream may continue.
     Error(GenaiError),
     /// The stream is over.
     End,

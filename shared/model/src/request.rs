@@ -1,4 +1,4 @@
-//! From the port's request to genai's.
+//! Conversion of the port's request into genai's.
 
 mod history;
 mod options;

@@ -92,8 +92,8 @@ pub enum ModelKey {
     Stored(String),
 }
 
-/// A model's sampling temperature. The roles summary, compactor and employees always get 0.01, unless
-/// none is sent.
+/// A model's sampling temperature. The roles summary, compactor and employees always get 0.01, unless no
+/// temperature is sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Temperature {
     /// 0, or no temperature for models known to reject a temperature.
@@ -108,7 +108,7 @@ pub enum Temperature {
 /// A model's thinking effort before the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Thinking {
-    /// The model is told not to think, by effort `none` or by the provider's switch.
+    /// Thinking is switched off, by effort `none` or by the provider's switch.
     Off,
     /// The effort is `low`; where thoughts have a budget, the output limit grows by 1 024 tokens.
     Low,
@@ -116,14 +116,14 @@ pub enum Thinking {
     Medium,
     /// The effort is `high`; where thoughts have a budget, the limit grows by 24 000 tokens.
     High,
-    /// At most this many tokens; only where the provider counts so.
+    /// Maximum tokens of thinking; only for providers with a token budget.
     Tokens(u32),
 }
 
 /// The interface for tools and tool calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FunctionCallType {
-    /// By the provider's own interface.
+    /// The provider's own tool interface.
     #[default]
     FunctionCall,
     /// Fenced JSON in the text, for models without native tool calls.

@@ -67,7 +67,7 @@ impl TokenCounter {
         let key = (encoding, Sha256::digest(text.as_bytes()).into());
         let known = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let remembered = known().get_count(&key);
-        // Not under the lock: others count at the same time.
+        // Counted without the lock, so that others can count at the same time.
         remembered.unwrap_or_else(|| {
             let tokens = (self.tokenize)(encoding, text);
             known().insert_count(key, tokens);

@@ -129,7 +129,7 @@ impl Connection {
     /// parts follow in order, and [`Self::render_record`] last. The frames have the cursor of the previous record.
     pub fn render_child_entries(&mut self, entries: &[Entry]) -> Vec<String> {
         let frames = self.child_frames(entries);
-        // Whatever comes early from now on stands in a later part.
+        // Later early entries belong to a later part.
         entries.iter().map(|entry| &entry.path).for_each(|path| {
             self.lanes.close_lane(path);
         });

@@ -10,7 +10,7 @@ use icu_properties::{CodePointMapData, CodePointSetData};
 /// A character that stretches Arabic words without changing the meaning.
 const TATWEEL: char = '\u{640}';
 
-/// Has no dots, and so looks like a space.
+/// A character without dots, so it looks like a space.
 const BLANK_BRAILLE: char = '\u{2800}';
 
 /// The role of a combining mark in a text.

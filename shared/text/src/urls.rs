@@ -106,7 +106,8 @@ impl Urls {
         Cow::Owned(shown)
     }
 
-    /// Learns the URLs of JSON's names and texts, in their order. `end_of` says whether a text was cut.
+    /// Registers the URLs of JSON's names and texts, in order. `end_of` returns the end of a text: whole or
+    /// cut.
     pub fn register_members(
         &mut self,
         members: &Map<String, Value>,

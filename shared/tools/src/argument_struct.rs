@@ -83,7 +83,7 @@ pub(crate) fn read_arguments<A: DeserializeOwned>(
 
 /// Converts numbers like `2.0` to integers: JSON Schema and models accept these as integers, serde does not.
 fn with_integers(value: &Value) -> Value {
-    /// The numbers below are all told apart as floats.
+    /// Every integer below this number is exact as a float.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::Array(items) => items.iter().map(with_integers).collect(),

@@ -36,7 +36,7 @@ pub enum RegistrationError {
     /// The schema cannot be compiled, or is none of an object.
     #[error("the arguments of the tool `{0}` are no JSON object: use a struct with named members")]
     NoObject(String),
-    /// A time-out of less than a millisecond.
+    /// The timeout is less than a millisecond.
     #[error("the tool `{0}` has no time: its time-out is less than a millisecond")]
     NoTime(String),
 }

@@ -17,7 +17,7 @@ const HOLD: &str = "hold_";
 pub(crate) struct DayItem {
     /// Spent and held amounts: `used_tokens` and `used_micro_usd`.
     pub(crate) used: Amount,
-    /// By payer: `<call> <tokens> <millionths of a dollar> <Unix seconds>`.
+    /// The holds by payer: `<call> <tokens> <millionths of a dollar> <Unix seconds>`.
     pub(crate) holds: BTreeMap<String, Hold>,
 }
 

@@ -30,7 +30,7 @@ pub(crate) enum ThinkingStyle {
     Switch,
     /// The body has the switch, and while thinking is on `reasoning_effort` too.
     SwitchAndEffort,
-    /// By genai: an effort, or a budget of tokens.
+    /// Set by genai: an effort, or a budget of tokens.
     Budget,
     /// Set by genai, as an effort level only.
     Level,

@@ -15,7 +15,7 @@ pub(super) enum Gap {
     Nothing,
     /// Hidden characters: optional spaces that do not end a word.
     Hidden,
-    /// The same, and the end of a word.
+    /// A zero-width space: hidden, and the end of a word.
     ZeroWidthSpace,
     Space,
 }
@@ -41,7 +41,7 @@ pub(super) enum TextPiece {
     Letter(char, Gap),
     /// A mark that changes the last letter into another letter.
     Part(char),
-    /// Another mark of the last letter.
+    /// A further mark of the last letter.
     Accent(char),
     /// Significant white space: the last letter has no more marks.
     Space,

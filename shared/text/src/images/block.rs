@@ -280,7 +280,7 @@ impl Block {
                 line.has_backslash = true;
                 self.trusts_spans = false;
             }
-            // Comments and the like go on behind blank lines.
+            // Comments and similar elements continue after blank lines.
             '!' | '?' if is_kept && previous == '<' => self.is_raw = true,
             _ => {}
         }

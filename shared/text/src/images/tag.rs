@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
         Ok((name, value))
     }
 
-    /// Takes the value of an attribute; none has the beginning of another tag.
+    /// Reads the value of an attribute; a value never contains the start of another tag.
     fn take_value(&mut self, is_end: impl Fn(char) -> bool) -> Result<&'a str, TagError> {
         let value = self.take_while(|next| next != '<' && !is_end(next));
         let is_broken = self.peek() == Some('<') || has_blank_line(value);

@@ -15,7 +15,7 @@ pub(super) enum WindowEnd {
     Open,
     /// The end of the text.
     Text,
-    /// The text goes on.
+    /// The text continues after the window.
     Cut,
 }
 

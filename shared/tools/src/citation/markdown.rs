@@ -1,4 +1,4 @@
-//! As much of Markdown as tells a citation from code and from a link.
+//! The subset of Markdown for telling citations from code and links.
 
 /// The target of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
