@@ -138,7 +138,7 @@ async fn a_model_that_says_nothing_fails_the_run_with_a_sentence_and_its_files()
             Protocol::Raw | Protocol::Ui => {
                 let result = last.raw();
                 let text = result["result"].as_str().unwrap();
-                assert!(text.contains("gave no answer"), "{text}");
+                assert!(text.contains("returned no answer"), "{text}");
                 assert_eq!(result["resultMap"]["fileList"][0]["fileName"], "found.md");
             }
         }
@@ -188,7 +188,7 @@ async fn an_attempt_at_a_step_that_says_nothing_fails_and_the_next_is_told() {
     assert_eq!((&ended[0]["child"], &ended[0]["status"]), (&json!("s1.1"), &json!("failed")));
     assert_eq!(ended[0]["failure"]["code"], "empty_answer");
     assert_eq!((&ended[1]["child"], &ended[1]["status"]), (&json!("s1.2"), &json!("finished")));
-    let told = |request: &RecordedRequest| request.text().contains("gave no answer");
+    let told = |request: &RecordedRequest| request.text().contains("returned no answer");
     assert!(world.model.requests().iter().any(told), "the next attempt is not told why");
     world.model.assert_done();
 }

@@ -48,7 +48,7 @@ async fn a_key_that_the_provider_refuses() {
     let (code, text) = ends(|rule| rule.status(401)).await;
     assert_eq!(code, "model_key_refused");
     assert!(text.contains("I write down what I found."), "what there was stays: {text}");
-    assert!(text.contains("refused the API key") && !text.contains(KEY), "{text}");
+    assert!(text.contains("rejected the API key") && !text.contains(KEY), "{text}");
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ fn too_long(rule: Rule) -> Rule {
 async fn a_conversation_that_does_not_fit_also_after_it_was_shortened() {
     let (code, text) = ends(|rule| too_long(too_long(rule).then())).await;
     assert_eq!(code, "context_too_long");
-    assert!(text.contains("does not fit") && text.contains("max_input_tokens"), "{text}");
+    assert!(text.contains("exceeds") && text.contains("max_input_tokens"), "{text}");
 }
 
 #[tokio::test]

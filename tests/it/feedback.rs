@@ -270,7 +270,7 @@ async fn a_provider_without_balance_is_asked_again_after_a_top_up() {
     let asked = frames.iter().find(|frame| frame.event() == "human.requested").unwrap().json();
     let interrupt = &asked["requests"][0]["interrupt"];
     assert_eq!(interrupt["code"], "model_no_balance");
-    assert!(interrupt["message"].as_str().unwrap().contains("Top it up"), "{interrupt}");
+    assert!(interrupt["message"].as_str().unwrap().contains("Add credit"), "{interrupt}");
     let go_on = Question::new("continue").session("s1").request("r2");
     world.told(&go_on).await;
     let end = ending(&world, &run).await;

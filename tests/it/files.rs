@@ -166,7 +166,7 @@ async fn however_many_uploads_are_announced_each_costs_the_same_and_there_are_a_
     let refused = announce("one more.md".to_owned()).await;
     let body = refused.json();
     assert_eq!((refused.status, &body["code"]), (429, &json!("too_many_uploads")));
-    assert!(body["message"].as_str().unwrap().starts_with("100 files of this session"), "{body}");
+    assert!(body["message"].as_str().unwrap().contains("has 100 announced files"), "{body}");
     assert_eq!(body["retryable"], json!(true));
 
     let put = client.http.put(newest["uploadUrl"].as_str().unwrap());

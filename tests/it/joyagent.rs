@@ -140,9 +140,7 @@ async fn what_a_model_thinks_and_what_fails_is_shown_while_it_works() {
         page.check_unlocked();
         let chips = only_lane(&page);
         let texts: Vec<&str> = chips.iter().map(|chip| chip.text.as_str()).collect();
-        for wanted in
-            ["Let me think of x.", "I look.", "`file_tool`: ", "`dance`: there is no such tool"]
-        {
+        for wanted in ["Let me think of x.", "I look.", "`file_tool`: ", "`dance`: no such tool"] {
             assert!(texts.iter().any(|text| text.contains(wanted)), "no {wanted} in {texts:#?}");
         }
     }
@@ -300,7 +298,7 @@ async fn change_of_an_argument_that_the_tool_does_not_have_is_an_error() {
     let page = shown(Protocol::Ui, false, &frames);
     page.check_unlocked();
     let told = page.conclusion().unwrap().text;
-    assert!(told.contains("没有参数 nope") && told.contains("filename"), "{told}");
+    assert!(told.contains("未知参数：nope") && told.contains("filename"), "{told}");
     let body = json!({"feedbackId": "t2.c1", "feedback": {"command": "list", "nope": 1}});
     let answer = world.post("/api/feedback/r1", &body).await;
     assert_eq!((answer.status, &answer.json()["code"]), (400, &json!("invalid_field")));

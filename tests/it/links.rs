@@ -125,15 +125,17 @@ async fn a_page_shows_what_is_asked_and_only_its_form_answers() {
     let form = [("words", "By\nmail."), ("instead", "{}"), ("answer", "confirm")];
     let taken = post(&world, &path, &form).await;
     assert_eq!(taken.status, 200, "{}", taken.text);
-    assert!(taken.text.contains("Your answer was taken"), "{}", taken.text);
+    assert!(taken.text.contains("Your response was accepted"), "{}", taken.text);
     assert_eq!(ending(&world, &run).await["status"], "finished");
     let late = post(&world, &path, &[("answer", "stop")]).await;
     assert_eq!((late.status, code(&late.text)), (409, "feedback_answered"));
-    assert!(late.text.contains("This has been answered: go ahead"), "{}", late.text);
+    assert!(late.text.contains("This request has a response: confirm"), "{}", late.text);
     assert!(late.text.contains("changed nothing") && !late.text.contains("you<"));
     let seen = world.get(&path).await;
     assert_eq!((seen.status, code(&seen.text)), (200, ""));
-    assert!(seen.text.contains("This has been answered: go ahead") && !seen.text.contains("<form"));
+    assert!(
+        seen.text.contains("This request has a response: confirm") && !seen.text.contains("<form")
+    );
 
     let audit = world.get(&format!("/runs/{run}/audit")).await.text;
     let lines: Vec<Value> = audit.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -169,7 +171,7 @@ async fn arguments_are_changed_by_a_link_and_wrong_ones_leave_it_waiting() {
     arguments["command"] = json!("dance");
     let wrong = arguments.to_string();
     for (given, part) in [
-        (wrong.as_str(), "do not fit `file_tool`"),
+        (wrong.as_str(), "are invalid for `file_tool`"),
         ("{\"command\":", "are not valid JSON"),
         ("[]", "must be a JSON object"),
     ] {
@@ -240,7 +242,7 @@ async fn an_answer_elsewhere_ends_a_link_and_so_does_the_end_of_its_run() {
     assert_eq!(world.delete(&format!("/api/feedback/{run}/t2.c1")).await.status, 200);
     let late = post(&world, &path, &[("answer", "confirm")]).await;
     assert_eq!((late.status, code(&late.text)), (409, "feedback_answered"));
-    assert!(late.text.contains("This has been answered: skip it"), "{}", late.text);
+    assert!(late.text.contains("This request has a response: skip"), "{}", late.text);
 
     let world = linking().await;
     let (run, _) = waiting(&world).await;
@@ -302,7 +304,7 @@ async fn what_stopped_goes_on_by_link() {
     let feedback = asked.unwrap()["requests"][0]["id"].as_str().unwrap().to_owned();
     let path = link(&world, &run, &feedback).await;
     let page = world.get(&path).await.text;
-    assert!(page.contains("Top it up") && page.contains(">Go on</button>"), "{page}");
+    assert!(page.contains("Add credit") && page.contains(">Continue</button>"), "{page}");
     assert!(!page.contains("name=\"instead\""), "{page}");
     assert_eq!(post(&world, &path, &[("answer", "confirm")]).await.status, 200);
     assert_eq!(ending(&world, &run).await["answer"], "Nothing new.");
@@ -365,8 +367,8 @@ async fn steps_and_their_results_are_looked_at_by_link() {
     let stream = world.ask(Protocol::Native, &question).await;
     let (run, _) = (stream.run(), stream.rest().await);
     let mut answers = [
-        ("look at gold", "Go ahead", "look at\r\nsilver"),
-        ("It is cheap.", "Yes, go on with it", "It is <not> dear."),
+        ("look at gold", "Confirm", "look at\r\nsilver"),
+        ("It is cheap.", "Yes, continue", "It is <not> dear."),
     ]
     .into_iter();
     let mut asked = 0;
@@ -414,7 +416,7 @@ async fn a_budget_is_topped_up_by_link_with_no_more_than_is_offered() {
     let path = link(&world, &run, "budget.1").await;
     let page = world.get(&path).await.text;
     assert!(page.contains("&quot;tokens&quot;: 1000,"), "{page}");
-    assert!(page.contains(">Sum up what there is</button>"), "{page}");
+    assert!(page.contains(">Summarize the results so far</button>"), "{page}");
     let form = |tokens| json!({"tokens": tokens}).to_string();
     let too_much = post(&world, &path, &[("answer", "modify"), ("instead", &form(1_001))]).await;
     assert_eq!((too_much.status, code(&too_much.text)), (400, "invalid_field"));

@@ -105,7 +105,7 @@ async fn a_run_that_failed_says_why() {
     assert_eq!((&failed["status"], &failed["answer"]), (&json!("failed"), &json!("")));
     let (failure, known) = (&failed["failure"], &end["failure"]);
     assert_eq!((&failure["code"], &failure["detail"]), (&known["code"], &known["detail"]));
-    assert!(failure["message"].as_str().unwrap().starts_with("The model provider refused"));
+    assert!(failure["message"].as_str().unwrap().starts_with("The model provider rejected"));
     assert_eq!(each(&world.get("/runs?status=failed").await.json()["runs"], "run"), [run]);
 }
 

@@ -56,7 +56,7 @@ async fn an_answer_that_failed_is_part_of_the_conversation_too() {
     world.told(&Question::new("Why?").session("s1").request("r2")).await;
     let request = world.model.last_request().unwrap();
     let texts: Vec<_> = request.messages().iter().map(|message| message.text.as_str()).collect();
-    assert!(texts[1].contains("refused the API key"), "{texts:?}");
+    assert!(texts[1].contains("rejected the API key"), "{texts:?}");
 }
 
 #[tokio::test]
@@ -87,5 +87,5 @@ async fn in_chinese_our_own_words_are_chinese() {
     world.told(&Question::of("哪个地区增长最快？", "s1")).await;
     insta::assert_snapshot!("model_sees_chinese", model_sees(&world.model.requests()));
     let refused = world.ask(Protocol::Ui, &Question::new("").session("s1")).await.rest().await;
-    assert!(refused[0].json()["response"].as_str().unwrap().contains("缺少问题"));
+    assert!(refused[0].json()["response"].as_str().unwrap().contains("问题缺失或为空"));
 }

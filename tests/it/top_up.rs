@@ -64,7 +64,7 @@ async fn in_a_chat_continue_takes_the_offer() {
     let world = world().await;
     let frames = world.ask(Protocol::Ui, &Question::of("How did it go?", "s1")).await.rest().await;
     let shown = frames.last().unwrap().json()["response"].as_str().unwrap().to_owned();
-    assert!(shown.contains("budget of 1000 is used up. Go on with 1000 more tokens"), "{shown}");
+    assert!(shown.contains("budget of 1000 is used up. Continue with 1000 more tokens"), "{shown}");
     let said = Question::new("continue").session("s1").request("r2");
     let frames = world.ask(Protocol::Ui, &said).await.rest().await;
     let end = frames.last().unwrap().json();

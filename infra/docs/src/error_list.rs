@@ -16,29 +16,29 @@ const HEAD: &str = "\
 
 This page is written by `cargo xtask docs` from the code.
 
-A request that is refused is answered with its HTTP status and a JSON object:
+A rejected request returns its HTTP status and a JSON object:
 
 ```json
-{\"code\": \"too_long\", \"message\": \"A text is too long: …\", \"field\": \"question\",
+{\"code\": \"too_long\", \"message\": \"A text exceeds its limit: …\", \"field\": \"question\",
  \"detail\": \"…\", \"retryable\": false, \"retry_after\": null, \"run\": null}
 ```
 
-A run that ends badly says so in `run.ended`, with the code and its detail as `failure`.
-`GET /runs/{run}` has the sentence for it, too, as `failure.message`.
-Branch on `code`; `message` is for people, in the deployment's language.
-`field` names the member of the request that is wrong.
-`retry_after` are the seconds of the header `Retry-After`.
-`run` is the run that stands in the way.
+A run that fails reports the code and its detail as `failure` in `run.ended`.
+`GET /runs/{run}` also returns the message, as `failure.message`.
+Branch on `code`; `message` is a text for users, in the deployment's language.
+`field` names the invalid field of the request.
+`retry_after` is the value of the `Retry-After` header, in seconds.
+`run` is the run that blocks the request.
 
-**HTTP** is the status of a request that is refused; a code in an event has none.
-**Retry** says whether the same request may succeed later, unchanged.
-**Then** says what has happened by the time the code is seen:
+**HTTP** is the status of the response; codes in events have none.
+**Retry** states whether the same request can succeed later, unchanged.
+**Then** states the effect of the request:
 
 - *nothing*: the request changed nothing.
-- *perhaps*: it may have been carried out.
-  Send it again with the same request id: it is carried out once.
-- *ended*: the run is over; what it wrote and found is kept.
-- *waits*: the run keeps its place, and asks a person (`model_interrupt`) before it goes on.
+- *perhaps*: the request may have taken effect.
+  Send it again with the same request id: it takes effect once.
+- *ended*: the run has ended; its texts and results are kept.
+- *waits*: the run pauses and requests a response (`model_interrupt`) before it continues.
   `interrupt.code` of that request is this code.
 ";
 
@@ -50,7 +50,7 @@ pub(crate) fn write_error_list() -> Result<String> {
         let title = group_title(*code);
         if group != Some(title) {
             group = Some(title);
-            write!(text, "\n## {title}\n\n| Code | HTTP | When | What is said | Retry | Then |\n")?;
+            write!(text, "\n## {title}\n\n| Code | HTTP | When | Message | Retry | Then |\n")?;
             writeln!(text, "|---|---|---|---|---|---|")?;
         }
         let name = code.as_str();

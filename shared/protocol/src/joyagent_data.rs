@@ -30,8 +30,8 @@ mod tests {
     #[test]
     fn page_shows_the_reason_and_is_unlocked() {
         let stream = refusal_stream(&ErrorCode::DataUnavailable.into(), Language::En);
-        let frames = "data:{\"eventType\":\"THINK\",\"data\":\"Data questions cannot be answered here \
-                      yet. Choose another product, or switch deep thinking on.\",\
+        let frames = "data:{\"eventType\":\"THINK\",\"data\":\"Data questions are not supported yet. \
+                      Choose another product, or turn on deep thinking.\",\
                       \"code\":\"data_unavailable\"}\n\n\
                       data:{\"eventType\":\"READY\",\"data\":\"\"}\n\n";
         assert_eq!(stream, frames);

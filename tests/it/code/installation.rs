@@ -74,8 +74,8 @@ fn progress_of(frames: &[Frame], path: Option<&str>, call: &str) -> String {
 #[tokio::test]
 async fn asker_sees_how_far_the_installation_is() {
     let (_world, frames) = ask(Installing(Ok(()))).await;
-    let progress = "Installing Python and its packages, once: 0 of 30.\n\
-                    Installing Python and its packages, once: 30 of 30.\n";
+    let progress = "Installing Python and its packages (only once): 0 of 30.\n\
+                    Installing Python and its packages (only once): 30 of 30.\n";
     // Progress is kept nowhere: after a hand-over, whoever follows may come too late for it.
     if !always_hands_over() {
         assert_eq!(progress_of(&frames, None, "t1.c1"), progress);

@@ -33,7 +33,7 @@ async fn code_that_waits_shows_its_place_in_line_and_then_runs() {
     let progress = frames.iter().filter(|frame| frame.event() == "progress");
     let texts: Vec<_> =
         progress.map(|frame| frame.json()["text"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(texts, ["Waiting for a free sandbox: number 1 in line.\n"]);
+    assert_eq!(texts, ["Waiting for a free sandbox: position 1 in the queue.\n"]);
     for call in ["t1.c1.t1.c1.result", "t1.c2.t1.c1.result"] {
         let result = completed(&frames, call)[0].json();
         assert!(result["result"]["text"].as_str().unwrap().contains("slow"), "{result}");

@@ -33,7 +33,7 @@ async fn a_question_with_a_denied_phrase_starts_no_run() {
         let answer = world.post(protocol.path(), &question).await;
         assert_eq!(answer.status, 422, "{}", answer.text);
         assert!(answer.text.contains("content_refused"), "{}", answer.text);
-        assert!(answer.text.contains("does not let through"), "{}", answer.text);
+        assert!(answer.text.contains("This deployment blocks"), "{}", answer.text);
     }
     assert!(world.model.requests().is_empty());
     world.model.on("How do I bake").reply("With flour.");
@@ -56,7 +56,7 @@ async fn an_answer_with_a_denied_phrase_ends_the_run_and_nothing_of_it_is_seen()
             for piece in ["mA", "bomb", "then"] {
                 assert!(!seen.contains(piece), "{piece} in {seen}");
             }
-            assert!(seen.contains("does not let through") || seen.contains("content_refused"));
+            assert!(seen.contains("This deployment blocks") || seen.contains("content_refused"));
             if protocol == Protocol::Native {
                 let ending = last.json();
                 assert_eq!(ending["status"], "failed");

@@ -63,7 +63,7 @@ impl OpenRequests {
         show_request(&ask, screen);
         let Some(body) = read_response(&ask, screen).await? else {
             bail!(
-                "the run waits for your answer to {id}; ask again with the same --request-id, or \
+                "the run is waiting for your response to {id}; ask again with the same --request-id, or \
                  POST it to /api/feedback/{run}"
             );
         };
@@ -89,12 +89,12 @@ fn show_request(ask: &Value, screen: &mut Screen) {
     match (text_at(ask, "/about"), ask.get("interrupt")) {
         ("budget_extension", _) => {
             let spent = text_at(ask, "/used_up/detail");
-            screen.print_line(&format!("? the budget of {spent} is used up; go on with more?"));
+            screen.print_line(&format!("? the budget of {spent} is used up; extend it?"));
             for (name, value) in &editable_fields(ask) {
                 screen.print_line(&format!("    {name}: {value}"));
             }
         }
-        ("step_review", _) => screen.print_line(&format!("? may step s{step} begin? {details}")),
+        ("step_review", _) => screen.print_line(&format!("? start step s{step}? {details}")),
         ("result_review", _) => {
             screen.print_line(&format!("? step s{step} is done: {details}"));
             screen.print_line(&to_printable(text_at(ask, "/text")));
@@ -130,7 +130,7 @@ fn show_request(ask: &Value, screen: &mut Screen) {
     }
     let link = text_at(ask, "/link");
     if !link.is_empty() {
-        screen.print_line(&format!("    or let somebody answer at {link}"));
+        screen.print_line(&format!("    or let someone respond at {link}"));
     }
 }
 
@@ -142,7 +142,7 @@ fn is_question(ask: &Value) -> bool {
 fn format_estimate(ask: &Value) -> String {
     let of = |name: &str| number_at(ask, &format!("/estimate/{name}"));
     let from = match of("samples") {
-        0 => "as the tool declares".to_owned(),
+        0 => "as declared by the tool".to_owned(),
         samples => format!("from {samples} calls"),
     };
     let (tokens, seconds, calls) = (of("tokens"), of("ms").div_ceil(1_000), of("calls"));

@@ -73,7 +73,7 @@ impl Screen {
                 self.drop_messages(|key| key == text);
                 self.print_lane_line(
                     data,
-                    &format!("(broken off: {}; starting over)", failure_detail(data)),
+                    &format!("(interrupted: {}; starting over)", failure_detail(data)),
                 );
             }
             "model.changed" => {
@@ -85,7 +85,7 @@ impl Screen {
                 let wait_ms =
                     number_at(data, "/until_ms").saturating_sub(number_at(data, "/at_ms"));
                 let (seconds, why) = (wait_ms.div_ceil(1_000), failure_detail(data));
-                self.print_lane_line(data, &format!("({why}; asks again in {seconds} s)"));
+                self.print_lane_line(data, &format!("({why}; retrying in {seconds} s)"));
                 if let Some(failure) = data.get("failure") {
                     self.advise_on(&RunFailure::new(failure, failure_text(failure)));
                 }
@@ -95,7 +95,7 @@ impl Screen {
                 self.drop_messages(|key| key.starts_with(&lane));
                 self.print_lane_line(
                     data,
-                    "(the process that worked on this died; another goes on)",
+                    "(the process that worked on this crashed; another one continues)",
                 );
             }
             "call.requested" => self.show_call(data),
@@ -106,7 +106,7 @@ impl Screen {
             "child.ended" => self.show_child_end(data),
             "human.resolved" => {
                 let by = text_at(data, "/by");
-                let by = if by.is_empty() { "nobody answered in time" } else { by };
+                let by = if by.is_empty() { "no one responded in time" } else { by };
                 self.print_line(&format!("= {} ({by})", text_at(data, "/answer")));
             }
             "file.added" => self.print_line(&format!("+ {}", text_at(data, "/file/name"))),
@@ -443,8 +443,8 @@ mod tests {
                      s2.1 │ is cheap.\n\
                      s1.1 ✓ done\n\
                      s1.1 │ + gold.md\n\
-                     s2.1 ✗ The step budget of 3 is used up. What was found so far is above; \
-                     ask a follow-up question to go on.\n";
+                     s2.1 ✗ The step budget of 3 is used up. The results so far are above. \
+                     Ask a follow-up question to continue.\n";
         assert_eq!(text, lines);
     }
 
@@ -515,7 +515,7 @@ mod tests {
             screen.show_event(&event);
         }
         let text = String::from_utf8(out.0.lock().unwrap().clone()).unwrap();
-        let died = "s1.1 │ (the process that worked on this died; another goes on)\n";
+        let died = "s1.1 │ (the process that worked on this crashed; another one continues)\n";
         assert_eq!(text, format!("{died}s1.1 │ Gold is dear.\n"));
     }
 

@@ -152,12 +152,12 @@ mod tests {
         let measured = Estimate { samples: 20, ms_p95: 9_000, micro_usd: Some(2_500), ..declared };
         assert_eq!(
             estimate_text(&declared, Language::En),
-            "tokens: 1000, seconds: 2, calls to others: 1 (as the tool declares)"
+            "tokens: 1000, seconds: 2, external calls: 1 (as declared by the tool)"
         );
         assert_eq!(
             estimate_text(&measured, Language::En),
-            "tokens: 1000, seconds: 2, calls to others: 1, US dollars: 0.002500 (from 20 earlier calls, of \
-             which few took more than 9 s)"
+            "tokens: 1000, seconds: 2, external calls: 1, US dollars: 0.002500 (from 20 earlier calls, \
+             few of which took more than 9 s)"
         );
         let chinese = estimate_text(&measured, Language::Zh);
         assert_eq!(

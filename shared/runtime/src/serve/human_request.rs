@@ -129,11 +129,11 @@ fn response_failure(run: &Run, refusal: ResponseError) -> Failure {
     match refusal {
         ResponseError::UnknownRequest => {
             let asked: Vec<String> = run.pending_requests().map(|ask| ask.id.to_string()).collect();
-            let asked = if asked.is_empty() { "nothing".to_owned() } else { asked.join(", ") };
+            let asked = if asked.is_empty() { "none".to_owned() } else { asked.join(", ") };
             Failure::new(ErrorCode::FeedbackNotFound, asked)
         }
         ResponseError::AlreadyResolved(Resolution { by, response: answer, .. }) => {
-            let by = by.map_or_else(|| "nobody in time".to_owned(), |by| by.to_string());
+            let by = by.map_or_else(|| "no one in time".to_owned(), |by| by.to_string());
             late_response(&format!("{answer} ({by})"))
         }
         ResponseError::Stale => ErrorCode::FeedbackStale.into(),
@@ -160,7 +160,7 @@ async fn check_response<P: Ports>(
             continue;
         };
         if tool == PLANNING_TOOL {
-            let no_plan = |problem| bad(format!("`parameters` make no plan: {problem}"));
+            let no_plan = |problem| bad(format!("`parameters` are not a valid plan: {problem}"));
             let command =
                 PlanCommand::parse(arguments).map_err(|error| no_plan(error.to_string()))?;
             if command.title().len() > MAX_TITLE {

@@ -144,7 +144,7 @@ impl Outcome {
             Ok(ResponseStatus::Pending) => {}
             Err(failure) if failure.code == ErrorCode::FeedbackAnswered => {
                 let named = |answered: &ResponseRecord| {
-                    let by = answered.by.as_ref().map(UserId::as_str).unwrap_or("nobody in time");
+                    let by = answered.by.as_ref().map(UserId::as_str).unwrap_or("no one in time");
                     format!("{} ({by})", answered.answer.as_str())
                 };
                 let ended = self.entries.last().and_then(|entry| entry.event.run_result());
