@@ -87,7 +87,9 @@ async fn a_plan_goes_on_as_a_person_lets_its_steps_begin_and_likes_their_results
     assert_eq!(frames.last().unwrap().json()["answer"], "Gold is 55 euros, as staff can read.");
     let planner = world.model.requests();
     let sees = |text: &str| planner.iter().any(|request| request.text().contains(text));
-    assert!(sees("reworded s2; keep to that. They say of it:\n\nOnly staff may read it."));
+    assert!(sees(
+        "reworded s2; follow the changed plan. They say of it:\n\nOnly staff may read it."
+    ));
     assert!(sees("Done. The user changed its text and says:\n\nI moved it.\n"));
     world.model.assert_done();
 }

@@ -192,7 +192,7 @@ async fn what_has_not_begun_of_a_plan_is_changed_and_a_stale_change_is_shown_the
     assert_eq!(begun.len(), 3, "{begun:?}");
     assert!(!begun.contains(&json!("silver")));
     let told = "The user changed the plan while its steps were at work: added s3; reworded s2; \
-        changed what comes before s2; keep to that.";
+        changed what comes before s2; follow the changed plan.";
     assert!(model.requests().iter().any(|request| request.text().contains(told)));
     let late = patch(2, json!([{"details": "x"}])).await;
     assert_eq!((late.status, &late.json()["code"]), (409, &json!("run_ended")));

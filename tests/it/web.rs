@@ -67,7 +67,7 @@ async fn an_answer_cites_pages_that_were_read_in_two_rounds() {
     );
     let second = text_of(&frames, "t1.c1.t2.c1");
     assert!(second.contains(&format!("[1] {gold} was read before")), "{second}");
-    assert!(second.contains("The site asks not to be read by programs"), "{second}");
+    assert!(second.contains("The site does not allow programs to read it"), "{second}");
     // What clients are shown.
     let round = completed(&frames, "t1.c1.t1.c1.result")[0].json();
     let view = &round["result"]["view"];
@@ -175,7 +175,7 @@ async fn what_is_wrong_with_a_query_or_an_address_is_told_to_the_model() {
         (json!({"url": "http://169.254.169.254/latest/meta-data"}), "Only pages of the public web"),
         (json!({"url": long}), "/url"),
         (json!({"url": site.page_url("/none")}), "There is no such page (status 404)"),
-        (json!({"url": site.page_url("/photo.bin")}), "neither a text nor a document"),
+        (json!({"url": site.page_url("/photo.bin")}), "neither a text nor a readable document"),
     ];
     let calls = fetches.iter().map(|(arguments, _)| ("web_fetch", arguments.clone()));
     at(&world.model, "").calls(calls).then().call("deep_search", search()).then().reply("No.");
