@@ -1,4 +1,4 @@
-//! What the page of a link says, in both languages.
+//! The texts of a link's page, in both languages.
 
 use std::sync::LazyLock;
 
@@ -10,9 +10,9 @@ use djinn_messages::Wording;
 
 macro_rules! page_texts {
     ($($field:ident = $message:ident,)*) => {
-        /// The words that stand alone.
+        /// The fixed texts.
         pub(super) struct PageTexts {
-            /// The page's language, as HTML names it.
+            /// The page's language tag in HTML.
             pub(super) tag: &'static str,
             $(pub(super) $field: &'static str,)*
         }
@@ -102,7 +102,7 @@ pub(super) fn reason_text(why: Reason, language: Language) -> &'static str {
     text.text(language)
 }
 
-/// What it may cost, and where that is known from.
+/// Describes the estimated cost and the source of the estimate.
 pub(super) fn estimate_text(estimate: &Estimate, language: Language) -> String {
     let Estimate { tokens, calls, micro_usd, samples, .. } = *estimate;
     let (seconds, mostly_s) = (estimate.ms.div_ceil(1_000), estimate.ms_p95.div_ceil(1_000));
@@ -129,7 +129,7 @@ pub(super) fn estimate_text(estimate: &Estimate, language: Language) -> String {
     Wording::Estimate.fill(language, &values)
 }
 
-/// The words of an answer, for people.
+/// Returns the wording of a response for users.
 pub(super) fn answer_text(answer: &str, language: Language) -> &str {
     let text = match answer {
         "confirm" => Wording::AnswerConfirm,
