@@ -1,4 +1,4 @@
-//! `errors.md`: every code, when it comes, what to do, and what had happened by then.
+//! `errors.md`: every error code with cause, remedy and effects.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -66,7 +66,7 @@ pub(crate) fn write_error_list() -> Result<String> {
     Ok(text)
 }
 
-/// What the code says of each of its variants.
+/// Returns the doc comment of each error code.
 fn read_meanings() -> Result<BTreeMap<String, String>> {
     let schema = Value::from(schema_for!(ErrorCode));
     let variants =
