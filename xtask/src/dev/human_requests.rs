@@ -1,4 +1,4 @@
-//! What a run asks people, answered from the keyboard.
+//! Human requests of a run, answered from the keyboard.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, stdin};
@@ -13,20 +13,20 @@ use super::client::{ServerClient, StreamEvent};
 use super::json::{list_at, number_at, text_at};
 use super::show::{Screen, to_printable};
 
-/// Characters of an argument that are shown.
+/// Maximum characters of a displayed argument.
 const MAX_SHOWN: usize = 200;
 
-/// What is asked and not answered, by its ids.
+/// The open human requests by id.
 #[derive(Default)]
 pub(super) struct OpenRequests(BTreeMap<String, Value>);
 
-/// Whether a path leads where another does, or below that.
+/// Returns true if a path equals the other path or is below.
 fn is_below(path: &str, other: &str) -> bool {
     path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 impl OpenRequests {
-    /// Takes an event of the run.
+    /// Handles an event of the run.
     pub(super) fn apply_event(&mut self, event: &StreamEvent) {
         match event.name.as_str() {
             "human.requested" => {
@@ -52,7 +52,7 @@ impl OpenRequests {
         }
     }
 
-    /// Has the next of them answered. Returns whether there was one.
+    /// Asks the user for the next response. Returns false without an open request.
     pub(super) async fn answer_next(
         &mut self,
         server: &ServerClient,
@@ -67,10 +67,10 @@ impl OpenRequests {
                  POST it to /api/feedback/{run}"
             );
         };
-        // One who was late is told so, and the run goes on as it was decided.
+        // A late response is rejected with a message, and the run continues by the earlier decision.
         if let Err(refused) = server.post_json(&format!("/api/feedback/{run}"), &body).await {
             screen.print_line(&format!("({refused})"));
-            // What was mistyped is asked again.
+            // An invalid response is asked for again.
             let waiting = server.get_json(&format!("/api/feedback/pending/{run}")).await?;
             if waiting.pointer("/data").and_then(|asks| asks.get(&id)).is_some() {
                 self.0.insert(id, ask);
@@ -80,7 +80,7 @@ impl OpenRequests {
     }
 }
 
-/// What is asked, why, and what it may cost.
+/// Shows a human request with the reason and the estimated cost.
 fn show_request(ask: &Value, screen: &mut Screen) {
     let (tool, risk) = (text_at(ask, "/tool"), text_at(ask, "/risk"));
     let path = text_at(ask, "/path");
@@ -134,7 +134,7 @@ fn show_request(ask: &Value, screen: &mut Screen) {
     }
 }
 
-/// Whether the model asks for what only the user can say.
+/// Returns true if the model asks for information from the user.
 fn is_question(ask: &Value) -> bool {
     text_at(ask, "/tool") == ASK_USER
 }
@@ -159,7 +159,7 @@ fn display_value(value: &Value) -> String {
     to_printable(&format!("{cut}{more}")).replace('\n', "\\n")
 }
 
-/// The answer as it is sent; `None` if nobody is at the keyboard.
+/// Returns the response to send; `None` without input from the keyboard.
 async fn read_response(ask: &Value, screen: &mut Screen) -> Result<Option<Value>> {
     let question = match (text_at(ask, "/about"), ask.get("interrupt")) {
         (_, Some(_)) => "continue, skip or stop?",
@@ -191,7 +191,7 @@ async fn read_response(ask: &Value, screen: &mut Screen) -> Result<Option<Value>
     })))
 }
 
-/// What can be changed of what is asked about.
+/// Returns the editable fields of the request's subject.
 fn editable_fields(ask: &Value) -> Map<String, Value> {
     let one =
         |name: &str| Map::from_iter([(name.to_owned(), json!(text_at(ask, &format!("/{name}"))))]);
@@ -205,7 +205,7 @@ fn editable_fields(ask: &Value) -> Map<String, Value> {
     }
 }
 
-/// What was typed over a value: a text for a text, JSON for the rest, nothing to keep it.
+/// Returns an edited value: text for a text, JSON for other values, and the old value for an empty line.
 fn edit_value(value: &Value, line: &str) -> Value {
     match (line, value) {
         ("", _) => value.clone(),
@@ -214,7 +214,7 @@ fn edit_value(value: &Value, line: &str) -> Value {
     }
 }
 
-/// The next line of the keyboard.
+/// Returns the next line of the keyboard.
 async fn read_line() -> Result<Option<String>> {
     tokio::task::spawn_blocking(|| {
         let mut line = String::new();

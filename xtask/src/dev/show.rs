@@ -1,6 +1,6 @@
-//! A run in the terminal: thoughts as they are written, tool calls with their progress, the answer.
+//! Shows a run in the terminal: thoughts while written, tool calls with progress, the answer.
 //!
-//! Tasks that are at work at the same time have a lane each: whole lines, marked with their task.
+//! Parallel tasks have a lane each: whole lines, prefixed with the task.
 
 mod repeat;
 
@@ -18,19 +18,19 @@ use super::client::StreamEvent;
 use super::json::{list_at, number_at, text_at};
 use repeat::RepeatFilter;
 
-/// What is on the screen.
+/// The state of the screen.
 pub(super) struct Screen {
     out: Box<dyn Write + Send>,
     colours: bool,
-    /// How much of each message is shown, in bytes, and of which attempt.
+    /// The attempt of each message, and the number of bytes shown.
     shown_bytes: BTreeMap<String, (u64, usize)>,
-    /// What a task has said of a line that has not ended.
+    /// The unfinished line of each task.
     unfinished: BTreeMap<String, String>,
     calls: BTreeMap<String, (String, Instant)>,
-    /// The words of the plan that was shown last.
+    /// The step labels of the last plan shown.
     plan: Vec<String>,
     at_line_start: bool,
-    /// The text of the last message outside tasks, and of the one that is being written.
+    /// The text of the last message outside tasks, and of the current message.
     last_text: RepeatFilter,
     adviser: Adviser,
 }
@@ -58,7 +58,7 @@ impl Screen {
         }
     }
 
-    /// The event's name decides what is printed of its data.
+    /// Prints an event according to its name.
     pub(super) fn show_event(&mut self, event: &StreamEvent) {
         let data = &event.data;
         match event.name.as_str() {
@@ -114,29 +114,29 @@ impl Screen {
         }
     }
 
-    /// A line of its own.
+    /// Prints a separate line.
     pub(super) fn print_line(&mut self, line: &str) {
         self.start_line();
         self.write(line);
         self.start_line();
     }
 
-    /// Says what helps against a failure, the first time that the run waits for it.
+    /// Prints advice for a failure, the first time the run waits for the failure.
     pub(super) fn advise_on(&mut self, failure: &RunFailure) {
         if let Some(advice) = self.adviser.advise_on_failure(failure) {
             self.print_line(&advice);
         }
     }
 
-    /// A question to whoever is at the keyboard, on a line that goes on with the answer.
+    /// Prompts the user for input on the same line.
     pub(super) fn prompt(&mut self, question: &str) {
         self.start_line();
         self.write_styled(Some(BOLD), &format!("{question} "));
-        // What is typed ends the line.
+        // The user's input ends the line.
         self.at_line_start = true;
     }
 
-    /// The answer, unless it is the last thing that was said.
+    /// Shows the answer, unless the answer repeats the last text.
     pub(super) fn show_answer(&mut self, answer: &str) {
         if !self.last_text.is_repeat(answer) {
             self.start_line();
@@ -172,13 +172,13 @@ impl Screen {
                     _ => self.print_text(shown == 0, added),
                 }
             }
-            // Two tasks that think aloud would take each other's lines apart.
+            // The lines of two parallel thoughts would interrupt each other.
             _ if kind == "reasoning" => {}
             task => self.print_in_lane(task, &key, added),
         }
     }
 
-    /// The whole text; what was not shown as it was written is shown now.
+    /// Shows a complete message, except for the part already shown.
     fn show_message(&mut self, data: &Value) {
         let key = message_key(data, "text");
         let whole = text_at(data, "/text");
@@ -198,7 +198,7 @@ impl Screen {
         }
     }
 
-    /// Shows what joins a text outside tasks, unless it says again what was said last.
+    /// Shows an addition to a text outside tasks, unless the addition repeats the last text.
     fn print_text(&mut self, begins: bool, added: &str) {
         if begins {
             self.last_text.begin_text();
@@ -207,7 +207,7 @@ impl Screen {
         self.write(&new);
     }
 
-    /// Shows the lines that are whole.
+    /// Shows the complete lines.
     fn print_in_lane(&mut self, task: &str, key: &str, added: &str) {
         let mut said = self.unfinished.remove(key).unwrap_or_default();
         said.push_str(added);
@@ -220,13 +220,13 @@ impl Screen {
         self.unfinished.insert(key.to_owned(), said);
     }
 
-    /// What was said of these messages is void: they start over.
+    /// Drops the state of void messages, which start over.
     fn drop_messages(&mut self, is_void: impl Fn(&str) -> bool) {
         self.shown_bytes.retain(|key, _| !is_void(key));
         self.unfinished.retain(|key, _| !is_void(key));
     }
 
-    /// A line of its own, in the lane of the task it belongs to.
+    /// Prints a separate line in the task's lane.
     fn print_lane_line(&mut self, data: &Value, line: &str) {
         match text_at(data, "/path") {
             "" => self.print_line(line),
@@ -235,7 +235,7 @@ impl Screen {
     }
 
     fn show_call(&mut self, data: &Value) {
-        // The plan itself is shown, and so is what is asked.
+        // The plan and the human requests are shown elsewhere.
         if ["planning", "ask_user"].contains(&text_at(data, "/tool")) {
             return;
         }
@@ -249,7 +249,7 @@ impl Screen {
         self.calls.insert(call_key(data), (title, Instant::now()));
     }
 
-    /// The newest line of what a call says.
+    /// Shows the last line of a call's progress.
     fn show_progress(&mut self, data: &Value) {
         let newest = text_at(data, "/text").trim_end().rsplit('\n').next().unwrap_or_default();
         if self.calls.contains_key(&call_key(data)) && !newest.is_empty() {
@@ -271,7 +271,7 @@ impl Screen {
         self.print_lane_line(data, &line);
     }
 
-    /// The plan, when its steps are others than before: what becomes of them shows below.
+    /// Shows the plan if the steps have changed; changes of status are shown elsewhere.
     fn show_plan(&mut self, data: &Value) {
         let steps: Vec<&Value> = list_at(data, "/plan/steps").collect();
         let words: Vec<String> = steps.iter().map(|step| step_label(step)).collect();
@@ -336,23 +336,23 @@ impl Screen {
             Some(style) => format!("{style}{text}{PLAIN}"),
             None => text,
         };
-        // A closed terminal is no reason to stop the run.
+        // A closed terminal does not stop the run.
         let _ = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
     }
 }
 
-/// Why a run or a task failed, in the server's words.
+/// Returns the reason for a failed run or task, in the server's words.
 pub(super) fn failure_text(failure: &Value) -> String {
     Failure::deserialize(failure)
         .map_or_else(|_| "it failed".to_owned(), |f| to_printable(&f.sentence(Language::En)))
 }
 
-/// A text without the control characters by which models, tools and files could command a terminal.
+/// Removes control characters, with which models, tools and files could control a terminal.
 pub(super) fn to_printable(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
 }
 
-/// A message's text of one kind; tasks count their messages by themselves.
+/// Returns the key of a message's text of one kind. Tasks number messages separately.
 fn message_key(data: &Value, kind: &str) -> String {
     format!("{}/{}/{kind}", text_at(data, "/path"), text_at(data, "/message"))
 }
