@@ -76,7 +76,7 @@ mod tests {
         let after = plan().with_edits("Sales of 2025", &edits, 10).unwrap();
         let en = told(Language::En, after.clone(), "Anna knows.");
         insta::assert_snapshot!(en.unwrap(), @r"
-        The user changed the plan while its steps were at work: added s4; removed s1, s3; reworded s2; changed what comes before s2; changed the title; keep to that. They say of it:
+        The user changed the plan while its steps were at work: added s4; removed s1, s3; reworded s2; changed what comes before s2; changed the title; follow the changed plan. They say of it:
 
         Anna knows.
         ");
