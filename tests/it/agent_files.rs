@@ -148,7 +148,10 @@ async fn a_text_that_has_not_the_hash_of_its_manifest_is_left_out_and_the_others
     fs::write(published.folder().join(MANIFEST), "{").unwrap();
     let (_, warnings) = warnings_of(&world, &ask("r2")).await;
     let warning = warnings[0].as_str().unwrap();
-    assert!(warning.starts_with("@config/agents/manifest.json is no list of files: "), "{warning}");
+    assert!(
+        warning.starts_with("@config/agents/manifest.json is not a list of files: "),
+        "{warning}"
+    );
     assert!(offered(1, "analyst"), "the last good state stays");
     published.publish();
     assert_eq!(warnings_of(&world, &ask("r3")).await.1, Value::Null);

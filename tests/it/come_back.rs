@@ -364,7 +364,7 @@ async fn a_cursor_that_is_none_is_refused_with_those_that_are() {
             let body = stream.body().await;
             assert_eq!(body["code"], "bad_cursor", "{cursor}");
             let detail = body["detail"].as_str().unwrap();
-            assert!(detail.starts_with(&format!("valid are {run}:0 to {run}:")), "{body}");
+            assert!(detail.starts_with(&format!("valid cursors are {run}:0 to {run}:")), "{body}");
         }
     }
     // A question that comes with a cursor starts nothing.

@@ -121,10 +121,10 @@ async fn a_token_that_says_something_else_is_refused_and_not_repeated() {
     };
     let whole = ec.token(&anna);
     let unsigned_whole = whole.rsplit_once('.').unwrap().0;
-    let no_token = "it is no token that is signed with RS256 or ES256";
-    let other_kind = "it is a token of another kind, or asks for extensions (`crit`)";
-    let no_key = "none of its issuer's keys for its algorithm is the one that it names";
-    let (bad, another) = ("its signature is wrong", "it is another issuer's");
+    let no_token = "it is not a token signed with RS256 or ES256";
+    let other_kind = "it is a token of another kind, or requires extensions (`crit`)";
+    let no_key = "its issuer has no key with the named id for its algorithm";
+    let (bad, another) = ("its signature is wrong", "it was issued by another issuer");
     let (audience, unreadable) = ("it is for another audience", "its claims cannot be read");
     for (what, token, why) in [
         ("expired", but("exp", json!(now - 61)), "it has expired"),

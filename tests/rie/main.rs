@@ -77,7 +77,7 @@ fn a_built_function_with_a_misspelt_variable_says_so_and_does_not_start() {
         assert!(!output.status.success(), "{function}");
         let logged = String::from_utf8(output.stdout).unwrap();
         let sentence =
-            "DJINN_TABEL is no setting; the nearest is DJINN_TABLE, and docs/settings.md";
+            "DJINN_TABEL is not a setting; the closest one is DJINN_TABLE, and docs/settings.md";
         assert!(logged.contains(sentence), "{function}: {logged}");
     }
 }

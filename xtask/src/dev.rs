@@ -77,12 +77,12 @@ async fn serve_system(port: u16, ui: Option<PathBuf>) -> Result<()> {
         print_line(&describe_walls(&walls, needs_file_wall()?));
     }
     wait_for_end().await?;
-    print_line("stopping; press Ctrl-C again to end at once");
+    print_line("stopping; press Ctrl-C again to stop immediately");
     tokio::select! {
         () = system.stop() => {}
         ended = wait_for_end() => ended?,
     }
-    print_line("stopped; `cargo dev` goes on where this left off");
+    print_line("stopped; the next `cargo dev` continues from here");
     Ok(())
 }
 
@@ -114,7 +114,7 @@ fn system_options() -> Result<SystemOptions> {
 /// The sandbox of this machine, which installs itself a Python when code is first wanted.
 fn open_sandbox() -> Result<LaptopSandbox> {
     if let Err(error) = LaptopSandbox::remove_leftovers(&home_dir()) {
-        print_line(&format!("what earlier code left could not be removed: {error}"));
+        print_line(&format!("files left by earlier code could not be removed: {error}"));
     }
     Ok(LaptopSandbox::new(home_dir(), needs_file_wall()?, print_line, print_python_advice))
 }
@@ -184,26 +184,26 @@ fn price_notice(system: &System) -> Option<String> {
     }
     let names = models.into_iter().collect::<Vec<_>>().join(", ");
     Some(format!(
-        "No price is known of {names}: its calls count as free, and runs have no budget in money.\n\
-         DJINN_PRICES gives it one (docs/models.md)."
+        "No price is known for {names}: its calls count as free, and runs have no budget in dollars.\n\
+         Set the price in DJINN_PRICES (docs/models.md)."
     ))
 }
 
 /// What is said of searches.
-const DEMO_SEARCH: &str = "Searches find the DEMO's pages and no others: examples/site, all invented. For the web,\n\
+const DEMO_SEARCH: &str = "Searches return only the invented DEMO pages in examples/site. To search the web,\n\
     set DJINN_SEARCH, such as [{\"engine\": \"tavily\", \"key\": \"env:TAVILY_API_KEY\"}].";
-const OWN_SEARCH: &str = "Searches ask the engines of DJINN_SEARCH.";
-const NO_SEARCH: &str = "There is no gateway here: the web is neither searched nor read.";
+const OWN_SEARCH: &str = "Searches use the engines in DJINN_SEARCH.";
+const NO_SEARCH: &str = "There is no gateway here: Djinn neither searches nor reads the web.";
 
 fn welcome_text(url: &str, scripted: bool, web: &str) -> String {
     let model = match scripted {
         true => {
             "The model is SCRIPTED: a demo that only knows questions about the growth of regions in\n\
-             examples/sales.csv and files like it, and about heat pumps. For a real one, set OPENAI_API_KEY (and\n\
+             examples/sales.csv and files like it, and about heat pumps. For a real model, set OPENAI_API_KEY (and\n\
              OPENAI_BASE_URL, OPENAI_MODEL for any compatible endpoint), ANTHROPIC_API_KEY, or\n\
              DJINN_MODELS (docs/models.md), and start again."
         }
-        false => "The model is the one your environment configures.",
+        false => "The model is the one configured in your environment.",
     };
     format!(
         "Djinn listens on {url}\n\n{model}\n\n{web}\n\n\
@@ -214,9 +214,9 @@ fn welcome_text(url: &str, scripted: bool, web: &str) -> String {
          curl -s {url}/v1/file_tool/upload_file_data -F requestId=s1 -F file=@examples/sales.csv\n  \
          curl -N {url}/runs -H 'content-type: application/json' -H 'accept: text/event-stream' \\\n    \
          -d '{{\"question\":\"Which region grew fastest? Write the answer to growth.md\",\"session_id\":\"s1\"}}'\n\n\
-         Everything is kept in {home}/; an agent's file in {home}/agents/ is called by the next question,\n\
-         and a prompt in {home}/prompts/ stands in the place of ours.\n\
-         Ctrl-C stops it.\n",
+         All state is stored in {home}/. The next question uses the agent files in {home}/agents/,\n\
+         and prompts in {home}/prompts/ replace the built-in ones.\n\
+         Press Ctrl-C to stop.\n",
         home = home_dir().strip_prefix(workspace::root()).unwrap_or(&home_dir()).display()
     )
 }

@@ -21,22 +21,22 @@ use product::Product;
 use score_table::{HEADER, JudgedRun, SuiteScore, describe_run};
 use suite::{EvalQuestion, EvalSuite, site_pages};
 
-/// Which questions are asked, and whom.
+/// The questions to ask, and the server.
 #[derive(clap::Args)]
 pub(crate) struct EvalArguments {
-    /// Asks the questions of this file in examples/eval.
+    /// Suite of questions in examples/eval.
     #[arg(long)]
     suite: SuiteName,
-    /// Asks the server at this URL, in the place of one that is started for the questions.
+    /// URL of the server; without it, a server is started for the questions.
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// Sends this API key to the server.
+    /// API key for the server.
     #[arg(long, requires = "base_url")]
     key: Option<String>,
-    /// Asks only the question at this place, from 1.
+    /// Number of the only question to ask, from 1.
     #[arg(long, value_name = "N")]
     only: Option<usize>,
-    /// Fails if a smaller share than this is right.
+    /// Minimum share of correct answers, from 0 to 1; fails below it.
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     require: Option<f64>,
 }
@@ -169,7 +169,7 @@ fn check_share(score: &SuiteScore, required: Option<f64>) -> Result<()> {
 }
 
 fn parse_share(text: &str) -> Result<f64, String> {
-    let share: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    let share: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
     match (0.0..=1.0).contains(&share) {
         true => Ok(share),
         false => Err("a share is between 0 and 1".to_owned()),
@@ -198,7 +198,7 @@ mod tests {
             (&["--suite", "maths"], Some("search, code, report")),
             (&["--suite", "code", "--key", "k"], Some("--base-url")),
             (&["--suite", "code", "--require", "80"], Some("between 0 and 1")),
-            (&["--suite", "code", "--require", "most"], Some("no number")),
+            (&["--suite", "code", "--require", "most"], Some("not a number")),
         ] {
             let parsed = Words::try_parse_from(["eval"].iter().chain(words));
             let said = parsed.map(|_| ()).map_err(|error| error.to_string());

@@ -18,7 +18,7 @@ pub(crate) struct KeyArguments {
 /// Shows a new key, which is kept nowhere, and the member of `DJINN_API_KEYS` that knows it.
 pub(crate) fn run(KeyArguments { tenant, user }: KeyArguments) -> Result<()> {
     let mut chance = [0; KEY_BYTES];
-    getrandom::fill(&mut chance).context("the operating system gives no chance")?;
+    getrandom::fill(&mut chance).context("the operating system provides no random bytes")?;
     print_line(&make_key(&chance, tenant, user)?);
     Ok(())
 }
@@ -28,8 +28,8 @@ fn make_key(chance: &[u8; KEY_BYTES], tenant: TenantId, user: UserId) -> Result<
     let sha256 = KeyHash::of(&key).context("a key that was made is none")?;
     let line = serde_json::to_string(&KeyHolder { sha256, tenant, user })?;
     Ok(format!(
-        "The key. Hand it over now, it is not kept:\n\n  {key}\n\n\
-         What is kept of it. Put it into the JSON list of DJINN_API_KEYS, or of the secret named there:\n\n  {line}"
+        "The key. Copy it now: it is not stored.\n\n  {key}\n\n\
+         Its entry for the JSON list in DJINN_API_KEYS, or in the secret that DJINN_API_KEYS names:\n\n  {line}"
     ))
 }
 

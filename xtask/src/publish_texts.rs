@@ -40,12 +40,12 @@ impl PublishedTexts {
     }
 }
 
-/// Which texts are published, and where.
+/// The texts to publish, and their prefix in the bucket.
 #[derive(clap::Args)]
 pub(crate) struct PublishArguments {
-    /// The folder of their files.
+    /// Folder with the files.
     folder: PathBuf,
-    /// The prefix of the bucket, as the setting has it behind its `@`: `config/agents` or `config/prompts`.
+    /// Prefix in the bucket, as in the setting after its `@`: `config/agents` or `config/prompts`.
     prefix: Option<String>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn run(
 fn next_steps(kind: PublishedTexts, folder: &Path, prefix: &str) -> String {
     let (folder, parameter) = (folder.display(), kind.parameter());
     format!(
-        "The files are in good order, and {folder}/{MANIFEST} lists them. Publish them in this order, where BUCKET is \
+        "The files are valid, and {folder}/{MANIFEST} lists them. Publish them in this order, where BUCKET is \
          the stack's output BucketName:\n\n  \
          aws s3 cp {folder} s3://BUCKET/{prefix}/ --recursive --exclude '*' --include '*.md'\n  \
          aws s3 cp {folder}/{MANIFEST} s3://BUCKET/{prefix}/{MANIFEST}\n\n\

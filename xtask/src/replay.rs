@@ -16,15 +16,15 @@ use crate::terminal::print_line;
 /// Characters of a member that differs.
 const SHOWN: usize = 400;
 
-/// Which run to replay, and where to keep it.
+/// The run to replay, and the file to save its records in.
 #[derive(clap::Args)]
 pub(crate) struct ReplayArguments {
-    /// A run that `cargo dev` keeps, which must not be running; or a file that `--save` wrote.
+    /// A run in the state folder of `cargo dev`, which must not be running, or a file written by `--save`.
     run: String,
-    /// Whose run it is.
+    /// Tenant of the run.
     #[arg(long, default_value = "local", value_parser = |name: &str| TenantId::new(name))]
     tenant: TenantId,
-    /// Writes its records to this file, a line of JSON each.
+    /// File to write the records to, one line of JSON each.
     #[arg(long)]
     save: Option<PathBuf>,
 }
@@ -78,7 +78,7 @@ fn read_file(file: &Path) -> Result<Vec<SavedRecord>> {
         std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     let read = |(at, line): (usize, &str)| {
         serde_json::from_str(line)
-            .with_context(|| format!("{}:{} is no record", file.display(), at + 1))
+            .with_context(|| format!("{}:{} is not a record", file.display(), at + 1))
     };
     text.lines().enumerate().map(read).collect()
 }
@@ -87,7 +87,9 @@ fn read_file(file: &Path) -> Result<Vec<SavedRecord>> {
 fn describe_difference(run: &str, difference: &ReplayDifference) -> Result<String> {
     let number = difference.kept.number;
     let Some(decided) = &difference.decided else {
-        return Ok(format!("record {number} of {run} differs: today's code ignores its inputs"));
+        return Ok(format!(
+            "record {number} of {run} differs: the current code ignores its inputs"
+        ));
     };
     let mut text = format!("record {number} of {run} differs");
     let (kept, decided) = (serde_json::to_value(&difference.kept)?, serde_json::to_value(decided)?);

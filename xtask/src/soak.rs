@@ -18,13 +18,13 @@ const SOAK: StepCommand = StepCommand { name: "soak", steps: STEPS, success_word
 pub(crate) const STEPS: &[CheckStep] = &[
     CheckStep {
         name: "seeds",
-        description: "a plan in the bad weather of 10 000 seeds, in memory",
+        description: "a plan under injected faults with 10 000 seeds, in memory",
         run: run_seeds,
-        remedy: "run the seed that it names, with DJINN_SEED, and read what happened",
+        remedy: "run the named seed, with DJINN_SEED, and read what happened",
     },
     CheckStep {
         name: "crowd",
-        description: "a plan of 1 000 tasks, also behind a table that throttles",
+        description: "a plan of 1 000 tasks, also with a throttling table",
         run: run_crowd,
         remedy: "try fewer: DJINN_CROWD=100 cargo test -p djinn-tests crowd::",
     },
@@ -36,63 +36,63 @@ pub(crate) const STEPS: &[CheckStep] = &[
     },
     CheckStep {
         name: "kills",
-        description: "10 000 runs killed, 1 000 frozen for 30 s: nothing is lost, nothing done twice",
+        description: "10 000 runs killed, 1 000 frozen for 30 s: nothing is lost or done twice",
         run: run_kills,
-        remedy: "run the seed that it names, with DJINN_SEED; read target/tmp/lambdasim-kills-*.log",
+        remedy: "run the named seed, with DJINN_SEED; read target/tmp/lambdasim-kills-*.log",
     },
     CheckStep {
         name: "build",
-        description: "sam build makes of both functions what is deployed",
+        description: "sam build builds the deployable package of both functions",
         run: sam_builds::build_functions,
         remedy: "run it by hand: `sam build`, as docs/deploy.md says",
     },
     CheckStep {
         name: "sandbox",
-        description: "sam build makes the sandbox with its packages, of a size that Lambda takes",
+        description: "sam build builds the sandbox with its packages, within Lambda's size limit",
         run: sam_builds::build_sandbox,
-        remedy: "docs/sandbox.md says what it needs: python3.13, npm and make, besides the network",
+        remedy: "see docs/sandbox.md for the requirements: python3.13, npm, make and network access",
     },
     CheckStep {
         name: "gateway",
-        description: "sam build makes both functions of the gateway",
+        description: "sam build builds both functions of the gateway",
         run: sam_builds::build_gateway,
         remedy: "run it by hand: `sam build Fetch --parameter-overrides WithWeb=true`, as docs/web.md says",
     },
     CheckStep {
         name: "fuzz-guard",
-        description: "URLs that deceive, changed for an hour: what gets through is public",
+        description: "deceptive URLs, mutated for an hour: only public addresses get through",
         run: fuzz_guard,
         remedy: FUZZ_REMEDY,
     },
     CheckStep {
         name: "fuzz-gzip",
-        description: "compressed bodies, changed for an hour: each is decoded within its limits, as flate2 decodes it",
+        description: "compressed bodies, mutated for an hour: each is decoded within its limits, as by flate2",
         run: fuzz_gzip,
         remedy: FUZZ_REMEDY,
     },
     CheckStep {
         name: "fuzz-sandbox",
-        description: "values and folders of jobs, changed for an hour: none deceives whoever reads it",
+        description: "values and folders of jobs, mutated for an hour: none deceives its reader",
         run: fuzz_sandbox,
         remedy: FUZZ_REMEDY,
     },
     CheckStep {
         name: "fuzz-sse",
-        description: "streams of models, changed for an hour: whole or in pieces they are the same reply",
+        description: "model streams, mutated for an hour: whole or in pieces, they give the same reply",
         run: fuzz_streams,
         remedy: FUZZ_REMEDY,
     },
     CheckStep {
         name: "fuzz-html",
-        description: "pages, changed for an hour: each is read within its bounds, and no script is",
+        description: "pages, mutated for an hour: each is read within its limits, and scripts are never read",
         run: fuzz_pages,
         remedy: FUZZ_REMEDY,
     },
 ];
 
 /// What to do with an input that breaks a property.
-const FUZZ_REMEDY: &str = "the input is in tests/corpora now: run its test again, mend the code, and keep the input; \
-                           DJINN_FUZZ_SECONDS says for how long";
+const FUZZ_REMEDY: &str = "the input is now in tests/corpora: run its test again, fix the code, and keep the input; \
+                           DJINN_FUZZ_SECONDS sets the duration";
 
 /// For how many seconds a fuzz step tries inputs where nobody says.
 const FUZZ_SECONDS: &str = "3600";

@@ -132,7 +132,7 @@ fn a_refused_key_is_explained_to_who_asks_and_to_who_serves() {
     let model = refuse_keys(&runtime);
     let url = model.base_url();
     let newcomer = Newcomer::new();
-    let refused = "The model's provider refuses the API key.";
+    let refused = "The model provider rejects the API key.";
     let shown = newcomer.fail(&ASK, &model_at(&url));
     teaches(&shown, refused, "HTTP 401: Incorrect API key provided.", "docs/models.md");
     assert!(!shown.contains("sk-wrong"), "{shown}");
@@ -154,14 +154,14 @@ fn a_refused_key_is_explained_to_who_asks_and_to_who_serves() {
 
 #[test]
 fn a_model_that_does_not_answer_is_explained() {
-    let unanswered = "The model does not answer.";
+    let unanswered = "The model does not respond.";
     let closed = TcpListener::bind("127.0.0.1:0").unwrap();
     let refusing = format!("http://{}/v1", closed.local_addr().unwrap());
     drop(closed);
     let newcomer = Newcomer::new();
     let (asks, mut output) = newcomer.start(&ASK, &model_at(&refusing));
     let mut shown = find_line(&mut output, "cannot be reached: Connection refused");
-    assert!(shown.contains("asks again in "), "{shown}");
+    assert!(shown.contains("retrying in "), "{shown}");
     for _ in 0..4 {
         output.read_line(&mut shown).unwrap();
     }
@@ -188,7 +188,7 @@ fn a_port_in_use_is_explained() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let shown = Newcomer::new().fail(&["dev", "--port", &port], &[]);
-    let happened = "Another program listens on this port.";
+    let happened = "Another program is using this port.";
     teaches(&shown, happened, &format!("cannot listen on 127.0.0.1:{port}"), "docs/quickstart.md");
 }
 
@@ -198,7 +198,7 @@ fn a_folder_that_cannot_be_written_and_a_full_disk_are_explained() {
     let file = newcomer.home.path().join("file");
     fs::write(&file, "no folder").unwrap();
     let home = [("DJINN_HOME", file.to_str().unwrap())];
-    let happened = "The folder that keeps the state cannot be written.";
+    let happened = "The state folder is not writable.";
     for words in [&["dev", "--port", "0"][..], &ASK] {
         teaches(&newcomer.fail(words, &home), happened, "cannot be written", "docs/quickstart.md");
     }
@@ -206,7 +206,7 @@ fn a_folder_that_cannot_be_written_and_a_full_disk_are_explained() {
         // Writing there fails as it does on a full disk.
         std::os::unix::fs::symlink("/dev/full", newcomer.home.path().join("running")).unwrap();
         let shown = newcomer.fail(&["dev", "--port", "0"], &[]);
-        let full = "There is no room on the disk.";
+        let full = "The disk is full.";
         teaches(&shown, full, "running cannot be written: No space left", "docs/quickstart.md");
     }
 }
@@ -235,7 +235,7 @@ fn a_missing_python_is_explained_and_the_run_goes_on() {
     let words = ["dev", "ask", question, "--file", "examples/sales.csv"];
     let nothing = newcomer.home.path().join("no-programs");
     let shown = newcomer.succeed(&words, &[("PATH", nothing.to_str().unwrap())]);
-    let happened = "Code cannot run here: there is no usable Python. All else works.";
+    let happened = "Code cannot run here: no usable Python was found. Everything else works.";
     teaches(&shown, happened, "there is no python3 on this machine", "docs/sandbox.md");
     assert_eq!(shown.matches(happened).count(), 1, "{shown}");
 }
@@ -245,7 +245,7 @@ fn a_model_without_a_price_is_named_at_the_start() {
     let newcomer = Newcomer::new();
     let own = [("OPENAI_API_KEY", "key"), ("OPENAI_MODEL", "my-own-model")];
     let (_server, mut output) = newcomer.start(&["dev", "--port", "0"], &own);
-    let line = find_line(&mut output, "No price is known of ");
+    let line = find_line(&mut output, "No price is known for ");
     assert!(line.contains("my-own-model: its calls count as free"), "{line}");
 }
 

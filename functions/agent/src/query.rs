@@ -172,7 +172,7 @@ impl Parameters {
         let Some(text) = self.text("cursor") else { return Ok(None) };
         let parts = text.split_once('.');
         let parsed = parts.and_then(|(time, label)| C::from_parts(time.parse().ok()?, label));
-        let problem = "must be the `next` of another page";
+        let problem = "must be the `next` of the previous page";
         parsed.map(Some).ok_or_else(|| ApiError::invalid_field("cursor", problem))
     }
 }

@@ -331,7 +331,7 @@ fn cursor_error(run: &RunId, failure: Failure) -> ApiError {
     if failure.code != ErrorCode::RunNotFound {
         return failure.into();
     }
-    let wanted = format!("there is no run {run} to come back to: ask without one");
+    let wanted = format!("there is no run {run} to reconnect to: send no cursor");
     Failure::new(ErrorCode::BadCursor, wanted).into()
 }
 

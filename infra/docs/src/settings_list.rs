@@ -13,22 +13,21 @@ const HEAD: &str = "\
 This page is written by `cargo xtask docs` from the code.
 
 Settings are environment variables, read once at the start.
-One that is empty or blank counts as not set.
-A stack gives what is required.
-One that has a value it may not have stops the start, with a sentence that names it.
-So does a name that begins with `DJINN_` and is not here: whoever wrote it meant another.
+Empty and blank variables count as not set.
+The stack sets the required variables.
+An invalid value stops the start, with an error that names the variable.
+So does an unknown name that begins with `DJINN_`.
 
-**Secret** values are repeated in no error and no log.
-**From** says what gives the variable to the functions of a deployment.
-That is a parameter of `template.yaml`, the stack itself, or nothing.
-Where a deployment has another default than the code, both are here.
+**Secret** values never appear in errors or logs.
+**From** names the source of the variable in a deployment: a parameter of `template.yaml`, the stack itself, or nothing.
+If the default of a deployment differs from the default of the code, both are listed.
 ";
 
 const MODEL_HEAD: &str = "
 ### Members of `DJINN_MODELS`
 
 [Models](models.md) shows whole objects.
-An unknown member, a wrong type or a value out of range is refused with its path.
+An unknown field, a wrong type or a value out of range is rejected with its path.
 ";
 
 pub(crate) fn write_settings_list() -> Result<String> {

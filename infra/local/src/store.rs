@@ -99,7 +99,7 @@ pub enum StoresError {
     #[error("the local stores cannot listen on 127.0.0.1: {0}")]
     Listen(#[from] std::io::Error),
     /// No key could be made.
-    #[error("the operating system gives no chance to make a key of: {0}")]
+    #[error("the operating system provides no random bytes to make a key of: {0}")]
     Key(#[from] getrandom::Error),
 }
 

@@ -84,7 +84,7 @@ impl<'a> CallGraph<'a> {
                 continue;
             }
             if let Some((circle, line)) = self.find_circle(name) {
-                let rule = format!("agents call each other in a circle: {}", circle.join(" -> "));
+                let rule = format!("agents call each other in a cycle: {}", circle.join(" -> "));
                 problems.push(agent.problem_at(line, rule));
                 told.extend(circle);
             }
@@ -145,7 +145,7 @@ impl<'a> CallGraph<'a> {
         }
         let chain = chain.join(" -> ");
         let rule = format!(
-            "the chain {chain} is {count} levels deep: below a run there are {MAX_DEPTH} at most"
+            "the chain {chain} is {count} levels deep: the limit below a run is {MAX_DEPTH}"
         );
         Some(agent.problem_at(line, rule))
     }

@@ -45,7 +45,7 @@ fn check_name(
     } else {
         return None;
     };
-    let rule = format!("`name` is {}, which is {whose}: take another one", quote(name));
+    let rule = format!("`name` is {}, which is {whose}; choose another name", quote(name));
     Some(agent.problem_at(agent.line_of("name"), rule))
 }
 
@@ -86,7 +86,7 @@ fn check_file_calls(agent: &ReadAgent, known_tools: &BTreeSet<String>) -> Vec<Fi
         let meant = find_near_miss(name, known_tools.iter().map(String::as_str))
             .map(|meant| format!(": did you mean `{meant}`?"))
             .unwrap_or_default();
-        let rule = format!("`{key}` names {}, which is no tool{meant}", quote(name));
+        let rule = format!("`{key}` names {}, which is not a tool{meant}", quote(name));
         agent.problem_at(agent.line_of(key), rule)
     };
     unknown.map(problem).collect()

@@ -105,8 +105,7 @@ impl Fields {
             }
             Content::List(items) => {
                 let refuse = |item: &Node| {
-                    let rule =
-                        format!("`{key}` holds {}: only names may stand here", item.describe());
+                    let rule = format!("`{key}` holds {}: only names are allowed", item.describe());
                     Fault::new(item.line, rule)
                 };
                 let name = |item: &Node| match text_of(item) {
@@ -120,7 +119,7 @@ impl Fields {
         let mut known = BTreeSet::new();
         for (name, line) in &names {
             if name.is_empty() {
-                let rule = format!("`{key}` holds an empty text: only names may stand here");
+                let rule = format!("`{key}` holds an empty text: only names are allowed");
                 return Err(Fault::new(*line, rule));
             }
             if !known.insert(name) {
@@ -134,7 +133,7 @@ impl Fields {
 /// The refusal of a value, with what may stand in its place.
 pub(crate) fn refuse_entry(entry: &KeyEntry, allowed: &str) -> Fault {
     let KeyEntry { key, line, node } = entry;
-    Fault::new(*line, format!("`{key}` is {}: {allowed} may stand here", node.describe()))
+    Fault::new(*line, format!("`{key}` is {}: {allowed} is expected", node.describe()))
 }
 
 /// A text that is not empty, without white space around it.

@@ -34,7 +34,7 @@ pub(crate) struct FileParts {
 /// Takes a file apart.
 pub(crate) fn split_file(text: &str) -> Result<FileParts, Fault> {
     if text.len() > MAX_FILE {
-        let rule = format!("the file has {} bytes: {MAX_FILE} are the most", text.len());
+        let rule = format!("the file has {} bytes: the limit is {MAX_FILE}", text.len());
         return Err(Fault::new(1, rule));
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

@@ -80,10 +80,11 @@ pub(crate) fn sort_keys(entries: Vec<KeyEntry>) -> Result<(Vec<KeyEntry>, Vec<Fa
         if !FOREIGN_KEYS.contains(&key.as_str())
             && let Some(meant) = find_near_miss(&key, KEYS)
         {
-            let rule = format!("{quoted} is no key of an agent: did you mean `{meant}`?");
+            let rule = format!("{quoted} is not a key of an agent: did you mean `{meant}`?");
             return Err(Fault::new(line, rule));
         }
-        warnings.push(Fault::new(line, format!("{quoted} is no key of an agent and is ignored")));
+        warnings
+            .push(Fault::new(line, format!("{quoted} is not a key of an agent and is ignored")));
     }
     Ok((ours, warnings))
 }

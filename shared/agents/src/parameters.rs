@@ -69,7 +69,7 @@ pub(crate) fn read_parameters(fields: &Fields, language: Language) -> Result<Val
     for (nth, name) in required.enumerate() {
         let name = name.as_str().unwrap_or_default();
         if !properties.contains_key(name) {
-            let rule = format!("`required` names {}, which is no parameter", quote(name));
+            let rule = format!("`required` names {}, which is not a parameter", quote(name));
             return Err(Fault::new(line(&format!("/required/{nth}")), rule));
         }
     }
@@ -86,7 +86,7 @@ pub(crate) fn read_schema(entry: &KeyEntry) -> Result<Value, Fault> {
         Ok(_) => Ok(schema),
         Err(fault) => {
             let line = entry.node.find_line(&fault.pointer).unwrap_or(entry.line);
-            let rule = format!("`{}` is no JSON Schema: {}", entry.key, fault.rule);
+            let rule = format!("`{}` is not a JSON Schema: {}", entry.key, fault.rule);
             Err(Fault::new(line, rule))
         }
     }

@@ -167,7 +167,7 @@ fn read_name(fields: &Fields) -> Result<String, Fault> {
     if is_good {
         return Ok(name.to_owned());
     }
-    let rule = format!("`name` is the text {}: {ALLOWED} may stand here", quote(name));
+    let rule = format!("`name` is the text {}: {ALLOWED} is expected", quote(name));
     Err(Fault::new(fields.line_of("name"), rule))
 }
 
@@ -177,7 +177,7 @@ fn read_description(fields: &Fields) -> Result<String, Fault> {
         return Ok(description.to_owned());
     }
     let bytes = description.len();
-    let rule = format!("`description` has {bytes} bytes: {MAX_DESCRIPTION} are the most");
+    let rule = format!("`description` has {bytes} bytes: the limit is {MAX_DESCRIPTION}");
     Err(Fault::new(fields.line_of("description"), rule))
 }
 
@@ -188,7 +188,7 @@ fn read_file_calls(fields: &Fields) -> Result<(Vec<String>, Option<String>), Fau
     let after = fields.read_text("after", "the name of a tool")?;
     if before.len() > MAX_CALLS_BEFORE {
         let rule =
-            format!("`before` names {} tools: {MAX_CALLS_BEFORE} are the most", before.len());
+            format!("`before` names {} tools: the limit is {MAX_CALLS_BEFORE}", before.len());
         return Err(Fault::new(fields.line_of("before"), rule));
     }
     Ok((before, after.map(str::to_owned)))
@@ -204,7 +204,7 @@ fn refuse_beside_plan(fields: &Fields, mode: Mode, answer: &AnswerFormat) -> Res
     let key = key.or(matches!(answer, AnswerFormat::Json(_)).then_some("answer: json"));
     let Some(key) = key else { return Ok(()) };
     let line = fields.line_of(key.split(':').next().unwrap_or_default());
-    Err(Fault::new(line, format!("`{key}` may not stand beside `mode: plan_solve`")))
+    Err(Fault::new(line, format!("`{key}` is not allowed with `mode: plan_solve`")))
 }
 
 /// `is_made` says that a tool makes the file, under whatever name.
@@ -215,10 +215,10 @@ fn read_answer(fields: &Fields, parameters: &Value, is_made: bool) -> Result<Ans
     match (word, schema) {
         (AnswerWord::Json, Some(entry)) => Ok(AnswerFormat::Json(read_schema(entry)?)),
         (AnswerWord::Json, None) => {
-            refuse("`answer` is `json`: `answer_schema` must say which, as a JSON Schema")
+            refuse("`answer` is `json`: `answer_schema` must define it, as a JSON Schema")
         }
         (AnswerWord::Text | AnswerWord::File, Some(entry)) => {
-            Err(Fault::new(entry.line, "`answer_schema` may stand only beside `answer: json`"))
+            Err(Fault::new(entry.line, "`answer_schema` is only allowed with `answer: json`"))
         }
         (AnswerWord::File, None) if !is_made && !is_required_text(parameters, "file_name") => {
             refuse(

@@ -45,7 +45,7 @@ pub fn check_replacement(
 
 fn check_length(text: &str, most: usize) -> Result<(), Fault> {
     let characters = text.trim().chars().count();
-    let rule = || format!("the prompt has {characters} characters: {most} are the most");
+    let rule = || format!("the prompt has {characters} characters: the limit is {most}");
     if characters > most { Err(Fault::new(1, rule())) } else { Ok(()) }
 }
 
@@ -77,7 +77,7 @@ fn check_members(text: &str, ours: ReplacedTemplate<'_>) -> Result<(), Fault> {
             let meant =
                 meant.map_or_else(String::new, |meant| format!(": did you mean `{meant}`?"));
             let rule = format!(
-                "the prompt uses the member {}, which ours has not{meant}",
+                "the prompt uses the field {}, which the built-in prompt does not have{meant}",
                 quote(word.text)
             );
             Err(Fault::new(word.line, rule))

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 const MAX_VIOLATIONS: usize = 3;
 
 /// Why references are refused: nothing is fetched for a schema.
-const LEADS_OUTSIDE: &str = "what a `$ref` or `$schema` names must stand in the schema itself";
+const LEADS_OUTSIDE: &str = "the target of a `$ref` or `$schema` must be in the schema itself";
 
 /// The types of JSON Schema.
 const TYPES: &str = "there are array, boolean, integer, null, number, object and string";
@@ -52,7 +52,7 @@ pub(crate) fn compile_schema(schema: &Value) -> Result<Validator, SchemaFault> {
         let rule = if matches!(error.kind(), ValidationErrorKind::Referencing(_)) {
             LEADS_OUTSIDE.to_owned()
         } else if is_type {
-            format!("{} is no type: {TYPES}", error.instance())
+            format!("{} is not a type: {TYPES}", error.instance())
         } else {
             error.to_string()
         };

@@ -24,7 +24,7 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
 /// Checks a prompt that begins in this line of its file.
 pub(crate) fn check_prompt(prompt: &str, line: usize, parameters: &Value) -> Result<(), Fault> {
     if prompt.len() > MAX_PROMPT {
-        let rule = format!("the prompt has {} bytes: {MAX_PROMPT} are the most", prompt.len());
+        let rule = format!("the prompt has {} bytes: the limit is {MAX_PROMPT}", prompt.len());
         return Err(Fault::new(line, rule));
     }
     check_template(prompt, |path| find_unknown_variable(path, parameters))
@@ -40,7 +40,7 @@ pub(crate) fn check_template(
 ) -> Result<(), Fault> {
     let template = ENVIRONMENT.template_from_str(text).map_err(|error| {
         let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
-        let rule = format!("the prompt is a template, and this is none: {detail}");
+        let rule = format!("the prompt is not a valid template: {detail}");
         Fault::new(error.line().unwrap_or(1), rule)
     })?;
     let words = find_words(text);
@@ -72,7 +72,7 @@ fn find_unknown_word(word: &TemplateWord<'_>) -> Option<Fault> {
         WordKind::Name | WordKind::Member => return None,
     };
     let is_unknown = ENVIRONMENT.render_str(&probe, ()).is_err_and(|error| error.kind() == unknown);
-    let rule = || format!("the prompt uses the {noun} {}, which there is not", quote(text));
+    let rule = || format!("the prompt uses the {noun} {}, which does not exist", quote(text));
     is_unknown.then(|| Fault::new(line, rule()))
 }
 
@@ -92,5 +92,5 @@ fn find_unknown_variable(path: &str, parameters: &Value) -> Option<String> {
     let is_whole =
         is_ours || matches!(kind, Some("string" | "number" | "integer" | "boolean" | "null"));
     (is_whole && !member.is_empty())
-        .then(|| format!("the prompt uses {}, but {} has no members", quote(path), quote(name)))
+        .then(|| format!("the prompt uses {}, but {} has no fields", quote(path), quote(name)))
 }

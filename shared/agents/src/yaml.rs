@@ -94,7 +94,10 @@ pub(crate) fn read_mapping(text: &str) -> Result<Vec<KeyEntry>, Fault> {
             documents += 1;
         }
         if documents > 1 {
-            return Err(Fault::new(span.start.line(), "front matter is one YAML document"));
+            return Err(Fault::new(
+                span.start.line(),
+                "the front matter must be one YAML document",
+            ));
         }
         tree.add_event(event, span)?;
     }
@@ -103,7 +106,8 @@ pub(crate) fn read_mapping(text: &str) -> Result<Vec<KeyEntry>, Fault> {
         Some(Node { content: Content::Mapping(entries), .. }) => Ok(entries),
         Some(Node { content: Content::Scalar(Value::Null), .. }) => Ok(Vec::new()),
         Some(node) => {
-            let rule = format!("front matter is a mapping of keys, and not {}", node.describe());
+            let rule =
+                format!("the front matter must be a mapping of keys, not {}", node.describe());
             Err(Fault::new(node.line, rule))
         }
     }
@@ -113,11 +117,11 @@ fn scan_fault(error: &saphyr_parser::ScanError, text: &str) -> Fault {
     let last = text.lines().count().max(2);
     let hint = match error.info() {
         info if info.contains("mapping values are not allowed") => {
-            "; a text with `: ` in it stands in quotes"
+            "; put a text that contains `: ` in quotes"
         }
         _ => "",
     };
-    let rule = format!("front matter is YAML, and this is none: {}{hint}", error.info());
+    let rule = format!("the front matter is not valid YAML: {}{hint}", error.info());
     Fault::new(error.marker().line().clamp(2, last), rule)
 }
 
@@ -148,7 +152,7 @@ impl Tree {
             | Event::StreamEnd
             | Event::DocumentStart(_)
             | Event::DocumentEnd => Ok(()),
-            Event::Alias(_) => Err(Fault::new(line, "aliases (`*name`) may not stand here")),
+            Event::Alias(_) => Err(Fault::new(line, "aliases (`*name`) are not allowed")),
             Event::Scalar(text, style, anchor, tag) => {
                 check_plain(line, anchor, tag.is_some())?;
                 self.add_scalar(&text, style, line)
@@ -192,11 +196,10 @@ impl Tree {
 
     fn open_node(&mut self, line: usize, content: OpenContent) -> Result<(), Fault> {
         if let Some(OpenNode { content: OpenContent::Mapping(_, None), .. }) = self.open.last() {
-            return Err(Fault::new(line, "a key is a text, and no list or mapping"));
+            return Err(Fault::new(line, "a key must be a text, not a list or mapping"));
         }
         if self.open.len() >= MAX_NESTING {
-            let rule =
-                format!("more than {MAX_NESTING} lists and mappings stand within each other");
+            let rule = format!("lists and mappings are nested more than {MAX_NESTING} levels deep");
             return Err(Fault::new(line, rule));
         }
         self.open.push(OpenNode { line, content });
@@ -230,8 +233,8 @@ impl Tree {
 fn check_plain(line: usize, anchor: usize, has_tag: bool) -> Result<(), Fault> {
     match (anchor, has_tag) {
         (0, false) => Ok(()),
-        (0, true) => Err(Fault::new(line, "tags (`!name`) may not stand here")),
-        (_, _) => Err(Fault::new(line, "anchors (`&name`) may not stand here")),
+        (0, true) => Err(Fault::new(line, "tags (`!name`) are not allowed")),
+        (_, _) => Err(Fault::new(line, "anchors (`&name`) are not allowed")),
     }
 }
 

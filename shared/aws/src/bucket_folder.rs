@@ -240,7 +240,7 @@ mod tests {
             (error(403, "AccessDenied"), "cannot be read (AccessDenied): let the functions read"),
             (error(503, "SlowDown"), "cannot be reached: it is tried again"),
             (response(200, " ".repeat(MAX_MANIFEST + 1)), "has more than 65536 bytes"),
-            (response(200, "{}".to_owned()), "is no list of files: missing field `files`"),
+            (response(200, "{}".to_owned()), "is not a list of files: missing field `files`"),
         ] {
             let folder = folder(&Replay::new([answer]));
             let error = folder.read_texts().await.unwrap_err().to_string();

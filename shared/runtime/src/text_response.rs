@@ -56,11 +56,14 @@ pub fn parse_response(
         ("skip", None) => HumanResponse::Skip,
         ("stop" | "cancel" | "abort", None) => HumanResponse::Stop,
         ("modify", None) => {
-            return Err((ErrorCode::InvalidField, "modify needs `parameters`: the arguments"));
+            return Err((
+                ErrorCode::InvalidField,
+                "modify requires `parameters` with the arguments",
+            ));
         }
         ("modify", Some(arguments)) => HumanResponse::Modify { arguments },
         (_, Some(_)) => {
-            return Err((ErrorCode::InvalidField, "only modify takes `parameters`"));
+            return Err((ErrorCode::InvalidField, "`parameters` are only allowed with modify"));
         }
         (_, None) => return say_words(words),
     })

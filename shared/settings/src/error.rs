@@ -21,7 +21,7 @@ impl InvalidSetting {
 
 /// A variable that begins as ours do, and is none of them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name} is no setting; the nearest is {nearest}, and docs/settings.md has them all")]
+#[error("{name} is not a setting; the closest one is {nearest}, and docs/settings.md lists all")]
 pub struct UnknownSetting {
     /// The name as it was found.
     pub name: String,

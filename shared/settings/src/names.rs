@@ -83,8 +83,8 @@ mod tests {
             assert_eq!((refused.name.as_str(), refused.nearest), (misspelt, meant));
         }
         let sentence = check_names(["DJINN_TABEL"]).unwrap_err().to_string();
-        let wanted = "DJINN_TABEL is no setting; the nearest is DJINN_TABLE, and docs/settings.md \
-                      has them all";
+        let wanted = "DJINN_TABEL is not a setting; the closest one is DJINN_TABLE, \
+                      and docs/settings.md lists all";
         assert_eq!(sentence, wanted);
     }
 

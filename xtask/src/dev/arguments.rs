@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value, json};
 
-/// Where the system listens, unless it is told otherwise.
+/// The default port of the system.
 pub(super) const PORT: u16 = 9000;
 
 /// Without a command the system runs on this machine.
@@ -14,54 +14,54 @@ pub(super) const PORT: u16 = 9000;
 pub(crate) struct DevArguments {
     #[command(subcommand)]
     pub(super) command: Option<DevCommand>,
-    /// Listens on this port of 127.0.0.1.
+    /// Port of 127.0.0.1 to listen on.
     #[arg(long, default_value_t = PORT)]
     pub(super) port: u16,
-    /// Serves a built web UI, too.
+    /// Folder of a built web UI to serve.
     #[arg(long, value_name = "DIR", value_parser = parse_ui)]
     pub(super) ui: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
 pub(super) enum DevCommand {
-    /// Runs the functions under `cargo lambda watch`, with the stores and the timers around them.
+    /// Runs the functions under `cargo lambda watch`, with local stores and timers.
     Watch {
-        /// Listens on this port of 127.0.0.1.
+        /// Port of 127.0.0.1 to listen on.
         #[arg(long, default_value_t = PORT)]
         port: u16,
     },
-    /// Asks one question and shows the answer as it comes.
+    /// Asks one question and streams the answer.
     Ask(AskOptions),
 }
 
-/// A question comes with the options of `cargo dev ask`; those not given are `None` or empty.
+/// The options of `cargo dev ask`; options that are not set are `None` or empty.
 #[derive(Args, Debug, Default, PartialEq)]
 pub(super) struct AskOptions {
-    /// The whole question, in quotes.
+    /// The question, in quotes.
     #[arg(value_parser = parse_question)]
     pub(super) question: String,
-    /// Sends a file first.
+    /// Sends this file with the question; can be repeated.
     #[arg(long = "file", value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
-    /// Asks in this session.
+    /// Id of the session to ask in.
     #[arg(long)]
     pub(super) session: Option<String>,
-    /// Names the request; the same name continues a run.
+    /// Id of the request; the same id joins or continues its run.
     #[arg(long = "request-id", value_name = "ID")]
     pub(super) request: Option<String>,
-    /// Has links lead to this port, on which `cargo dev` will listen.
+    /// Port to use in links, for a later `cargo dev`.
     #[arg(long)]
     pub(super) port: Option<u16>,
-    /// Has it planned and worked on by several agents at once.
+    /// Plans the question; several agents work in parallel.
     #[arg(long)]
     pub(super) deep: bool,
-    /// Asks you before calls that can do harm.
+    /// Asks for your approval before risky calls.
     #[arg(long)]
     approve: bool,
-    /// Lets the model ask you first for what is missing.
+    /// Lets the model ask you for missing information first.
     #[arg(long)]
     clarify: bool,
-    /// Shows you plans, steps before they begin, or what came of them.
+    /// Asks for your approval of the plan, of each step before it starts, or of each step's result.
     #[arg(long, value_name = "WHAT")]
     confirm: Vec<ConfirmSubject>,
 }
@@ -97,13 +97,13 @@ fn parse_ui(path: &str) -> Result<PathBuf, String> {
     let dir = PathBuf::from(path);
     match dir.join("index.html").is_file() {
         true => Ok(dir),
-        false => Err("it holds no index.html: name the directory of a built UI".to_owned()),
+        false => Err("no index.html in this folder; pass the folder of a built UI".to_owned()),
     }
 }
 
 fn parse_question(text: &str) -> Result<String, String> {
     match text.trim() {
-        "" => Err("it says nothing".to_owned()),
+        "" => Err("the question is empty".to_owned()),
         _ => Ok(text.to_owned()),
     }
 }
@@ -163,7 +163,7 @@ mod tests {
     fn what_cannot_be_done_is_said() {
         for (words, part) in [
             (&["ask"][..], "<QUESTION>"),
-            (&["ask", " "], "it says nothing"),
+            (&["ask", " "], "the question is empty"),
             (&["ask", "two", "words"], "'words'"),
             (&["ask", "q", "--fiel", "x"], "'--file'"),
             (&["ask", "q", "--confirm", "all"], "plan, steps, results"),

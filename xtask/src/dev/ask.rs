@@ -122,7 +122,7 @@ async fn follow_run(
         }
         match place.wait_before_next() {
             Some(wait) => tokio::time::sleep(wait).await,
-            None => bail!("the stream broke off; the same --request-id goes on with the run"),
+            None => bail!("the stream broke off; the same --request-id continues the run"),
         }
     }
 }

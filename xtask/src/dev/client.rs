@@ -44,7 +44,7 @@ impl ServerClient {
         }
         let answer = put.send().await?;
         if !answer.status().is_success() {
-            bail!("{} was not taken: {}", file.display(), answer.status());
+            bail!("{} was not accepted: {}", file.display(), answer.status());
         }
         Ok(name.to_owned())
     }

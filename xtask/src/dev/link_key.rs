@@ -25,7 +25,8 @@ pub(super) fn of(home: &Path) -> Result<String> {
     match new.open(&file) {
         Ok(mut made) => {
             let mut chance = [0; BYTES];
-            getrandom::fill(&mut chance).context("the operating system gives no chance")?;
+            getrandom::fill(&mut chance)
+                .context("the operating system provides no random bytes")?;
             let key = encode_hex(&chance);
             made.write_all(key.as_bytes()).with_context(at)?;
             Ok(key)

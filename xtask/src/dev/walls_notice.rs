@@ -7,7 +7,7 @@ use djinn_local::Walls;
 pub(super) fn describe_walls(walls: &Walls, needs_file_wall: bool) -> String {
     if let Some(missing) = walls.missing(needs_file_wall) {
         return format!(
-            "Code that models write is DISABLED: this kernel has no {missing} (docs/sandbox.md)."
+            "Model-written code is DISABLED: this kernel has no {missing} (docs/sandbox.md)."
         );
     }
     let Walls { landlock, private_root, own_user, .. } = walls;
@@ -15,10 +15,10 @@ pub(super) fn describe_walls(walls: &Walls, needs_file_wall: bool) -> String {
         0 => None,
         version => Some(format!("Landlock {version}")),
     };
-    let private_root = private_root.then(|| "a file system of its own".to_owned());
+    let private_root = private_root.then(|| "its own file system".to_owned());
     let names: Vec<_> =
         [private_root, landlock, Some("seccomp".to_owned())].into_iter().flatten().collect();
-    let mut text = format!("Code that models write runs behind {}.", names.join(", "));
+    let mut text = format!("Model-written code is isolated by {}.", names.join(", "));
     let lacks = [
         (walls.landlock == 0 && !walls.private_root, "it can read and change what you can"),
         (walls.landlock > 0 && !walls.private_root, "it can tell which files exist"),
@@ -27,7 +27,7 @@ pub(super) fn describe_walls(walls: &Walls, needs_file_wall: bool) -> String {
     let lacks: Vec<_> = lacks.iter().filter(|(is_so, _)| *is_so).map(|(_, lack)| *lack).collect();
     if !lacks.is_empty() {
         text += &format!(
-            "\nThis kernel grants no more, so {} (docs/sandbox.md).",
+            "\nThis kernel provides nothing more, so {} (docs/sandbox.md).",
             lacks.join(", and ")
         );
     }
@@ -51,37 +51,37 @@ mod tests {
             (
                 walls(7, true, true, true),
                 true,
-                "Code that models write runs behind a file system of its own, Landlock 7, seccomp.",
+                "Model-written code is isolated by its own file system, Landlock 7, seccomp.",
             ),
             (
                 walls(0, true, true, false),
                 true,
-                "Code that models write runs behind a file system of its own, seccomp.\n\
-                 This kernel grants no more, so its threads count as yours (docs/sandbox.md).",
+                "Model-written code is isolated by its own file system, seccomp.\n\
+                 This kernel provides nothing more, so its threads count as yours (docs/sandbox.md).",
             ),
             (
                 walls(4, true, false, false),
                 true,
-                "Code that models write runs behind Landlock 4, seccomp.\n\
-                 This kernel grants no more, so it can tell which files exist, and its threads count as yours \
+                "Model-written code is isolated by Landlock 4, seccomp.\n\
+                 This kernel provides nothing more, so it can tell which files exist, and its threads count as yours \
                  (docs/sandbox.md).",
             ),
             (
                 walls(0, true, false, false),
                 false,
-                "Code that models write runs behind seccomp.\n\
-                 This kernel grants no more, so it can read and change what you can, and its threads count as yours \
-                 (docs/sandbox.md).",
+                "Model-written code is isolated by seccomp.\n\
+                 This kernel provides nothing more, so it can read and change what you can, and its threads count as \
+                 yours (docs/sandbox.md).",
             ),
             (
                 walls(0, true, false, false),
                 true,
-                "Code that models write is DISABLED: this kernel has no Landlock and no namespaces (docs/sandbox.md).",
+                "Model-written code is DISABLED: this kernel has no Landlock and no namespaces (docs/sandbox.md).",
             ),
             (
                 walls(7, false, true, true),
                 true,
-                "Code that models write is DISABLED: this kernel has no seccomp (docs/sandbox.md).",
+                "Model-written code is DISABLED: this kernel has no seccomp (docs/sandbox.md).",
             ),
         ] {
             assert_eq!(describe_walls(&walls, needs_file_wall), text);

@@ -37,7 +37,7 @@ pub(super) async fn run_watch(port: u16) -> Result<()> {
     print_line(&welcome_text(&backing.agent_url(), backing.demo_model().is_some(), NO_SEARCH));
     print_line(&event_help(&host));
     if let Err(error) = backing.continue_runs().await {
-        print_line(&format!("unfinished runs were not continued: {error}"));
+        print_line(&format!("unfinished runs were not resumed: {error}"));
     }
     tokio::select! {
         ended = child.wait() => bail!("cargo lambda watch ended with {}", ended?),

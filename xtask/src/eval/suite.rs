@@ -54,7 +54,7 @@ impl EvalSuite {
         let text =
             fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
         let suite: Self =
-            toml::from_str(&text).with_context(|| format!("{} is no suite", file.display()))?;
+            toml::from_str(&text).with_context(|| format!("{} is not a suite", file.display()))?;
         ensure!(suite.suite == name, "{} calls itself {}", file.display(), suite.suite);
         let pages = site_pages(&examples.join("site"))?;
         let mut names = BTreeSet::new();

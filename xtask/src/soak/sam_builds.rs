@@ -24,7 +24,7 @@ pub(super) fn build_functions() -> Result<()> {
     process::run(&mut venv::ensure_venv()?.program_command("sam", &build)?)?;
     for function in FUNCTIONS {
         let bootstrap = out.join(function).join("bootstrap");
-        ensure!(is_for_arm64(&bootstrap)?, "{} is no program for arm64", bootstrap.display());
+        ensure!(is_for_arm64(&bootstrap)?, "{} is not a program for arm64", bootstrap.display());
     }
     ensure!(out.join("template.yaml").is_file(), "there is no template to deploy");
     Ok(())
@@ -43,7 +43,7 @@ pub(super) fn build_sandbox() -> Result<()> {
     process::run(sam.args(["--parameter-overrides", "WithSandbox=true"]))?;
     let archive = out.join("Sandbox");
     let program = archive.join("sandbox");
-    ensure!(is_for_arm64(&program)?, "{} is no program for arm64", program.display());
+    ensure!(is_for_arm64(&program)?, "{} is not a program for arm64", program.display());
     for part in ["packages/numpy", "packages/pandas", "fonts"] {
         ensure!(archive.join(part).is_dir(), "{} has no {part}", archive.display());
     }
@@ -64,7 +64,7 @@ pub(super) fn build_gateway() -> Result<()> {
         let mut sam = venv.program_command("sam", &build)?;
         process::run(sam.args(["--parameter-overrides", "WithWeb=true"]))?;
         let bootstrap = out.join(function).join("bootstrap");
-        ensure!(is_for_arm64(&bootstrap)?, "{} is no program for arm64", bootstrap.display());
+        ensure!(is_for_arm64(&bootstrap)?, "{} is not a program for arm64", bootstrap.display());
         let bytes = count_bytes(&out.join(function))?;
         print_line(&format!("    {function}: {:.1} MB unpacked", bytes as f64 / 1e6));
     }

@@ -33,10 +33,10 @@ impl<S: Secrets> ApiKeys<S> {
         now_ms: i64,
     ) -> Result<Caller, Failure> {
         let refused =
-            || Failure::new(ErrorCode::CredentialsRefused, "it is no key of this deployment");
+            || Failure::new(ErrorCode::CredentialsRefused, "it is not a key of this deployment");
         let Some(key) = key else {
-            let how = "send your key as `Authorization: Bearer djinn_…` or `x-api-key`; whoever \
-                       runs this deployment makes one with `cargo xtask key`";
+            let how = "send your key as `Authorization: Bearer djinn_…` or `x-api-key`; the \
+                       operator of this deployment creates one with `cargo xtask key`";
             return Err(Failure::new(ErrorCode::CredentialsMissing, how));
         };
         let hash = KeyHash::of(key).ok_or_else(refused)?;

@@ -34,11 +34,11 @@ type Claims = Map<String, Value>;
 enum TokenError {
     #[error("it is longer than {MAX_TOKEN} bytes")]
     TooLong,
-    #[error("it is no token that is signed with RS256 or ES256")]
+    #[error("it is not a token signed with RS256 or ES256")]
     Malformed,
-    #[error("it is a token of another kind, or asks for extensions (`crit`)")]
+    #[error("it is a token of another kind, or requires extensions (`crit`)")]
     OtherKind,
-    #[error("none of its issuer's keys for its algorithm is the one that it names")]
+    #[error("its issuer has no key with the named id for its algorithm")]
     UnknownKey,
     #[error("its signature is wrong")]
     Signature,
@@ -46,7 +46,7 @@ enum TokenError {
     Claims,
     #[error("it has no usable claim `{0}`")]
     Claim(String),
-    #[error("it is another issuer's")]
+    #[error("it was issued by another issuer")]
     Issuer,
     #[error("it is for another audience")]
     Audience,

@@ -51,7 +51,7 @@ impl AnswerForm {
             };
             // Browsers end lines as HTTP does.
             if place.replace(value.replace("\r\n", "\n")).is_some() {
-                return Err(form_error(format!("`{name}` is there twice")));
+                return Err(form_error(format!("`{name}` occurs twice")));
             }
         }
         let button = button.unwrap_or_default();
@@ -191,7 +191,7 @@ mod tests {
             ("", "`answer` must be"),
             ("answer=", "`answer` must be"),
             ("answer=yes", "`answer` must be"),
-            ("answer=confirm&answer=skip", "`answer` is there twice"),
+            ("answer=confirm&answer=skip", "`answer` occurs twice"),
             ("answer=say&words=%20", "`words` is empty"),
             ("answer=modify", "are not valid JSON"),
             ("answer=modify&instead=%7B%22a%22%3A1%2C%22a%22%3A2%7D", "are not valid JSON"),

@@ -253,7 +253,7 @@ impl QuestionIds {
         };
         check_bounds(&mut question)?;
         if question.is_continue() && !question.attachments.is_empty() {
-            let problem = "come with a question of their own: this one only goes on with a run";
+            let problem = "are not allowed here: this request only continues a run";
             return Err(ApiError::invalid_field(names.attachments, problem));
         }
         let language = question.settings.language;

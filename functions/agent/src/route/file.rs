@@ -104,7 +104,7 @@ async fn find_session<P: Ports>(
             Err(ApiError::invalid_field(
                 SESSION,
                 &format!(
-                    "names a question of a shared session: to add files there, name it {handle}"
+                    "is a question of a shared session: to add files to the session, use {handle}"
                 ),
             ))
         }

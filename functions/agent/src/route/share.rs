@@ -89,7 +89,7 @@ fn parse_audience(with: &AudienceRequest, caller: &Caller) -> Result<Audience, A
     let user = UserId::new(user.as_str())
         .map_err(|error| ApiError::invalid_field(WITH, &format!("must name a user: a {error}")))?;
     match user == caller.user {
-        true => Err(ApiError::invalid_field(WITH, "must be somebody else: the session is yours")),
+        true => Err(ApiError::invalid_field(WITH, "must be another user: the session is yours")),
         false => Ok(Audience::User(user)),
     }
 }
@@ -98,7 +98,7 @@ fn parse_audience(with: &AudienceRequest, caller: &Caller) -> Result<Audience, A
 fn new_handle() -> Result<ShareHandle, ApiError> {
     let mut chance = [0; 16];
     getrandom::fill(&mut chance).map_err(|error| {
-        tracing::error!(%error, "the operating system gives no chance");
+        tracing::error!(%error, "the operating system provides no random bytes");
         ErrorCode::Internal
     })?;
     ShareHandle::new(format!("shr_{}", encode_hex(&chance))).map_err(|_| ErrorCode::Internal.into())

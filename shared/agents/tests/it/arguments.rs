@@ -47,7 +47,7 @@ fn answers_are_held_to_their_schema() {
 
 #[test]
 fn a_schema_that_is_none_lets_nothing_through() {
-    let sentence = "the schema cannot be used: \"x\" is no type: there are array, boolean, integer, \
+    let sentence = "the schema cannot be used: \"x\" is not a type: there are array, boolean, integer, \
                     null, number, object and string";
     assert_eq!(check_answer(&json!({"type": "x"}), &json!(1)), Err(sentence.to_owned()));
 }

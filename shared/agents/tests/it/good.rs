@@ -135,11 +135,11 @@ fn a_file_of_another_product_is_read_and_its_keys_are_named() {
         agent.spec.prompt.starts_with("You are a") && agent.spec.prompt.ends_with("---\n\nEnd.")
     );
     let expected = [
-        "a.md:5: `color` is no key of an agent and is ignored",
-        "a.md:6: `permissionMode` is no key of an agent and is ignored",
-        "a.md:7: `hooks` is no key of an agent and is ignored",
-        "a.md:10: `license` is no key of an agent and is ignored",
-        "a.md:11: `version` is no key of an agent and is ignored",
+        "a.md:5: `color` is not a key of an agent and is ignored",
+        "a.md:6: `permissionMode` is not a key of an agent and is ignored",
+        "a.md:7: `hooks` is not a key of an agent and is ignored",
+        "a.md:10: `license` is not a key of an agent and is ignored",
+        "a.md:11: `version` is not a key of an agent and is ignored",
     ];
     assert_eq!(agent.warnings, expected);
 }

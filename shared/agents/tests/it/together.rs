@@ -43,10 +43,10 @@ fn names_that_are_taken() {
     assert_eq!(
         found,
         [
-            "search.md:2: `name` is `search`, which is a tool's: take another one",
-            "planning.md:2: `name` is `planning`, which is reserved: take another one",
-            "ask_user.md:2: `name` is `ask_user`, which is reserved: take another one",
-            "a.md:2: `name` is `a`, which is the agent's in a.md:2: take another one",
+            "search.md:2: `name` is `search`, which is a tool's; choose another name",
+            "planning.md:2: `name` is `planning`, which is reserved; choose another name",
+            "ask_user.md:2: `name` is `ask_user`, which is reserved; choose another name",
+            "a.md:2: `name` is `a`, which is the agent's in a.md:2; choose another name",
         ]
     );
 }
@@ -83,9 +83,9 @@ fn the_machine_calls_tools_that_are_there_and_no_agents() {
     assert_eq!(
         found,
         [
-            "a.md:4: `before` names `serch`, which is no tool: did you mean `search`?",
-            "b.md:4: `before` names `a`, which is no tool",
-            "b.md:5: `after` names `nothing`, which is no tool",
+            "a.md:4: `before` names `serch`, which is not a tool: did you mean `search`?",
+            "b.md:4: `before` names `a`, which is not a tool",
+            "b.md:5: `after` names `nothing`, which is not a tool",
         ]
     );
 }
@@ -94,11 +94,11 @@ fn the_machine_calls_tools_that_are_there_and_no_agents() {
 fn circles() {
     assert_eq!(
         problems(&[("a", "tools: search, a")]),
-        ["a.md:4: agents call each other in a circle: a -> a"]
+        ["a.md:4: agents call each other in a cycle: a -> a"]
     );
     assert_eq!(
         problems(&[("a", "tools: b"), ("b", "color: red\ntools: [search, a]")]),
-        ["a.md:4: agents call each other in a circle: a -> b -> a"]
+        ["a.md:4: agents call each other in a cycle: a -> b -> a"]
     );
     let found = problems(&[
         ("d", "tools: a"),
@@ -112,8 +112,8 @@ fn circles() {
     assert_eq!(
         found,
         [
-            "a.md:6: agents call each other in a circle: a -> b -> c -> a",
-            "x.md:4: agents call each other in a circle: x -> y -> x",
+            "a.md:6: agents call each other in a cycle: a -> b -> c -> a",
+            "x.md:4: agents call each other in a cycle: x -> y -> x",
         ]
     );
 }
@@ -130,15 +130,13 @@ fn chains_that_are_too_long() {
     assert_eq!(problems(&chain[1..]), [""; 0]);
     assert_eq!(
         problems(&chain),
-        [
-            "a.md:6: the chain a -> b -> c -> d -> e is 5 levels deep: below a run there are 4 at most"
-        ]
+        ["a.md:6: the chain a -> b -> c -> d -> e is 5 levels deep: the limit below a run is 4"]
     );
     let longer: Vec<_> = [("z", "tools: a")].into_iter().chain(chain).collect();
     assert_eq!(
         problems(&longer),
         [
-            "z.md:4: the chain z -> a -> b -> c -> d -> e is 6 levels deep: below a run there are 4 at most"
+            "z.md:4: the chain z -> a -> b -> c -> d -> e is 6 levels deep: the limit below a run is 4"
         ]
     );
     let plans = [("a", "tools: b"), ("b", "tools: c\nmode: plan_solve"), ("c", "mode: plan_solve")];
@@ -146,7 +144,7 @@ fn chains_that_are_too_long() {
     assert_eq!(
         problems(&plans),
         [
-            "a.md:4: the chain a -> b -> steps of b -> c -> steps of c is 5 levels deep: below a run there are 4 at most"
+            "a.md:4: the chain a -> b -> steps of b -> c -> steps of c is 5 levels deep: the limit below a run is 4"
         ]
     );
 }
@@ -159,5 +157,5 @@ fn many_agents_are_checked_in_a_row() {
     agents.push(agent(&name(3_000), ""));
     let problems = check_agents(&agents, &BTreeSet::new());
     assert_eq!(problems.len(), 1);
-    assert!(problems[0].rule.ends_with("3001 levels deep: below a run there are 4 at most"));
+    assert!(problems[0].rule.ends_with("3001 levels deep: the limit below a run is 4"));
 }

@@ -94,7 +94,7 @@ impl ObjectReader {
             None => Ok(()),
             Some(key) => Err(SettingsError::new(
                 join_path(&self.path, key),
-                format!("is no setting; there are {}", self.known_keys.join(", ")),
+                format!("is not a setting; there are {}", self.known_keys.join(", ")),
             )),
         }
     }

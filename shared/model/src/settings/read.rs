@@ -140,7 +140,7 @@ fn from_json(json: &str, var: VarLookup<'_>) -> Result<Settings, SettingsError> 
             return Err(SettingsError::new(
                 whole::DEFAULT.name,
                 format!(
-                    "is missing: there are several models and the role {} has none",
+                    "is missing: there are several models, and the role {} has no model",
                     role.as_str()
                 ),
             ));
@@ -210,7 +210,7 @@ fn read_role(
         let words: Vec<_> = words().collect();
         return Err(SettingsError::new(
             path,
-            format!("is no role; there are {}", words.join(", ")),
+            format!("is not a role; there are {}", words.join(", ")),
         ));
     }
     let name = value
@@ -291,7 +291,7 @@ fn read_key(
     if provider.is_signed() {
         return Err(SettingsError::new(
             path,
-            "must be left out: bedrock is called with the function's own role",
+            "must not be set: bedrock uses the function's own role",
         ));
     }
     match text.split_once(':') {
@@ -306,7 +306,7 @@ fn read_key(
         // The text may be a key: it is not repeated.
         Some(_) | None => Err(SettingsError::new(
             path,
-            "must say where the key is, `env:NAME` or `secret:NAME`, and never be the key itself",
+            "must refer to the key, as `env:NAME` or `secret:NAME`, and must not be the key itself",
         )),
     }
 }
@@ -324,10 +324,10 @@ fn normalize_base_url(
         return Err(wrong("must start with https:// or http:// and name a host"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("must not hold a user or a password"));
+        return Err(wrong("must not contain a user or a password"));
     }
     if url.query().is_some() && shape != StreamFormat::OpenAi {
-        return Err(wrong("must not hold a query for this provider"));
+        return Err(wrong("must not contain a query for this provider"));
     }
     url.set_fragment(None);
     let trimmed = url.path().trim_end_matches('/').to_owned();

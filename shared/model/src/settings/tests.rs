@@ -138,12 +138,12 @@ fn what_is_wrong_is_said_with_its_place() {
     assert_eq!(whole(json!({"models": {}})), "models must name at least one model");
     assert_eq!(
         whole(json!({"model": {}, "models": {"a": ok}})),
-        "model is no setting; there are default, roles, fallback, models"
+        "model is not a setting; there are default, roles, fallback, models"
     );
     assert_eq!(whole(json!({"default": "b", "models": {"a": ok}})), "default must be a, got `b`");
     assert_eq!(
         whole(json!({"models": {"a": ok, "b": ok}, "roles": {"react": "a"}})),
-        "default is missing: there are several models and the role summary has none"
+        "default is missing: there are several models, and the role summary has no model"
     );
     assert_eq!(
         whole(json!({"models": {"a": ok, "b": ok}, "roles": {"react": "c"}})),
@@ -151,7 +151,7 @@ fn what_is_wrong_is_said_with_its_place() {
     );
     assert_eq!(
         whole(json!({"models": {"a": ok}, "roles": {"critic": "a"}})),
-        "roles.critic is no role; there are react, summary, planner, executor, compactor, employees, report, search, code, analysis, data"
+        "roles.critic is not a role; there are react, summary, planner, executor, compactor, employees, report, search, code, analysis, data"
     );
     assert_eq!(
         whole(json!({"models": {"a": ok}, "roles": {"react": 1}})),
@@ -206,7 +206,7 @@ fn a_fallback_is_another_model_of_every_role_or_of_those_that_are_named() {
         (
             json!({}),
             json!({"critic": "b"}),
-            "fallback.critic is no role; there are react, summary, planner, executor, compactor, \
+            "fallback.critic is not a role; there are react, summary, planner, executor, compactor, \
              employees, report, search, code, analysis, data",
         ),
     ] {
@@ -239,7 +239,7 @@ fn what_is_wrong_with_a_model_is_said_with_its_place() {
         (json!({"key": "env:OTHER"}), "models.main.key names the variable OTHER, which is not set"),
         (
             json!({"provider": "bedrock"}),
-            "models.main.key must be left out: bedrock is called with the function's own role",
+            "models.main.key must not be set: bedrock uses the function's own role",
         ),
         (
             json!({"temperature": 3}),
@@ -282,11 +282,11 @@ fn what_is_wrong_with_a_model_is_said_with_its_place() {
         ),
         (
             json!({"base_url": "https://user:pass@a/"}),
-            "models.main.base_url must not hold a user or a password",
+            "models.main.base_url must not contain a user or a password",
         ),
         (
             json!({"provider": "anthropic", "base_url": "https://a/?b=c"}),
-            "models.main.base_url must not hold a query for this provider",
+            "models.main.base_url must not contain a query for this provider",
         ),
     ] {
         assert_eq!(one(&members).unwrap_err(), problem);
@@ -296,7 +296,9 @@ fn what_is_wrong_with_a_model_is_said_with_its_place() {
     assert!(unknown.contains(", anthropic,") && unknown.contains(", bedrock,"), "{unknown}");
     assert!(unknown.ends_with(", got `hal`"), "{unknown}");
     let unknown = one(&json!({"max_token": 1})).unwrap_err();
-    assert!(unknown.starts_with("models.main.max_token is no setting; there are provider, model,"));
+    assert!(
+        unknown.starts_with("models.main.max_token is not a setting; there are provider, model,")
+    );
 }
 
 #[test]
@@ -304,7 +306,7 @@ fn a_literal_key_is_refused_and_not_repeated() {
     for key in ["sk-live-123456789", "env:", "secret:", "vault:x"] {
         assert_eq!(
             one(&json!({"key": key})).unwrap_err(),
-            "models.main.key must say where the key is, `env:NAME` or `secret:NAME`, and never be the key itself"
+            "models.main.key must refer to the key, as `env:NAME` or `secret:NAME`, and must not be the key itself"
         );
     }
     let model = one(&json!({})).unwrap();
@@ -394,10 +396,10 @@ fn a_text_of_its_own_says_in_which_line_it_is_wrong() {
         ("{\n  \"models\": {,".to_owned(), "2: it is not JSON: column 14"),
         ("[1]".to_owned(), "1: it must be an object, got `[1]`"),
         ("{}".to_owned(), "1: `models` must name at least one model"),
-        ("{\n\"model\": {}}".to_owned(), "2: `model` is no setting; there are "),
+        ("{\n\"model\": {}}".to_owned(), "2: `model` is not a setting; there are "),
         (main("\"max_tokens\": 0"), "4: `models.main.max_tokens` must be between 1 and 1000000"),
-        (main("\"max_token\": 1"), "4: `models.main.max_token` is no setting; there are "),
-        (main("\"key\": \"sk-secret\""), "4: `models.main.key` must say where the key is"),
+        (main("\"max_token\": 1"), "4: `models.main.max_token` is not a setting; there are "),
+        (main("\"key\": \"sk-secret\""), "4: `models.main.key` must refer to the key"),
         (
             main("\"key\": \"env:NONE\""),
             "4: `models.main.key` names the variable NONE, which is not set",

@@ -55,7 +55,7 @@ pub struct NoSecrets;
 
 impl Secrets for NoSecrets {
     async fn read_secret(&self, name: &str) -> Result<Secret, SecretError> {
-        Err(SecretError::Missing(format!("there is no secret store here to read `{name}` from")))
+        Err(SecretError::Missing(format!("no secret store is available to read `{name}` from")))
     }
 }
 

@@ -159,5 +159,5 @@ async fn newest_record<P: Ports>(ports: &P, run: &LoadedRun) -> Result<u64, Fail
 
 fn bad_cursor_failure(run: &RunId, records: u64) -> Failure {
     let last = records.saturating_sub(1);
-    Failure::new(ErrorCode::BadCursor, format!("valid are {run}:0 to {run}:{last}"))
+    Failure::new(ErrorCode::BadCursor, format!("valid cursors are {run}:0 to {run}:{last}"))
 }

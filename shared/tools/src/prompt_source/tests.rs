@@ -64,8 +64,8 @@ fn what_is_wrong_with_a_prompt_is_said_with_file_line_and_rule() {
             "{{ text }}",
             "1: the frame around what others wrote cannot be changed",
         ),
-        (system, "Today\nis {{ date }", "2: the prompt is a template, and this is none: "),
-        (system, "{% if date %}", "1: the prompt is a template, and this is none: "),
+        (system, "Today\nis {{ date }", "2: the prompt is not a valid template: "),
+        (system, "{% if date %}", "1: the prompt is not a valid template: "),
         (
             system,
             "\n{{ dat }}",
@@ -76,19 +76,23 @@ fn what_is_wrong_with_a_prompt_is_said_with_file_line_and_rule() {
             "{{ something_else }}",
             "1: the prompt uses `something_else`, which it is not given: ours has ",
         ),
-        (system, "{{ date | framd }}", "1: the prompt uses the filter `framd`, which there is not"),
-        (system, "{{ date is od }}", "1: the prompt uses the test `od`, which there is not"),
+        (
+            system,
+            "{{ date | framd }}",
+            "1: the prompt uses the filter `framd`, which does not exist",
+        ),
+        (system, "{{ date is od }}", "1: the prompt uses the test `od`, which does not exist"),
         (
             system,
             "{% for file in files %}\n{{ file.nme }}{% endfor %}",
-            "2: the prompt uses the member `nme`, which ours has not: did you mean `name`?",
+            "2: the prompt uses the field `nme`, which the built-in prompt does not have: did you mean `name`?",
         ),
         (
             "en/style/table.md",
             "{{ date }}",
             "1: the prompt uses `date`, which it is not given: ours has none",
         ),
-        ("en/style/table.md", &long, "1: the prompt has 1001 characters: 1000 are the most"),
+        ("en/style/table.md", &long, "1: the prompt has 1001 characters: the limit is 1000"),
         ("en/tool/look.md", "Looks.", "1: the prompt lacks the section `## "),
         (
             "en/tool/look.md",

@@ -55,7 +55,7 @@ pub(super) fn parse_commands(block: &FencedBlock) -> Result<Vec<ConsoleCommand>>
                 command.expected.push(text.clone());
                 continue;
             }
-            (None, None) => bail!("line {line}: no command has printed this"),
+            (None, None) => bail!("line {line}: this is not the output of any command"),
         }
         is_continued = text.ends_with('\\');
     }
@@ -89,7 +89,7 @@ mod tests {
             assert_eq!(found, commands.iter().map(command).collect::<Vec<_>>(), "{text}");
         }
         let error = parse("a\n$ b").unwrap_err().to_string();
-        assert_eq!(error, "line 11: no command has printed this");
+        assert_eq!(error, "line 11: this is not the output of any command");
     }
 
     #[test]

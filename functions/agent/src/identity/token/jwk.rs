@@ -14,7 +14,7 @@ pub(super) struct VerifyingKey {
 /// The keys of a set that can be used here: RSA for RS256 and P-256 for ES256, whose `use`, `key_ops`
 /// and `alg` do not say otherwise. Others are passed over, as the standard demands.
 pub(super) fn parse_key_set(set: &[u8]) -> Result<Vec<VerifyingKey>, String> {
-    let set: Value = serde_json::from_slice(set).map_err(|_| "it is no JSON".to_owned())?;
+    let set: Value = serde_json::from_slice(set).map_err(|_| "it is not JSON".to_owned())?;
     match set.get("keys").and_then(Value::as_array) {
         Some(keys) => Ok(keys.iter().filter_map(parse_key).collect()),
         None => Err("it has no list `keys`".to_owned()),

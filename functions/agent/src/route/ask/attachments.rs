@@ -114,7 +114,7 @@ impl ReadFiles {
         for (at, NamedFile { path, named }) in named.into_iter().enumerate() {
             if at >= MAX_ATTACHMENTS {
                 let problem =
-                    format!("is too much: a question has at most {MAX_ATTACHMENTS} files");
+                    format!("exceeds the limit: a question has at most {MAX_ATTACHMENTS} files");
                 return Err(ApiError::invalid_field(path, &problem));
             }
             let attachment = match named {
@@ -141,7 +141,7 @@ impl ReadFiles {
         match (same, &attachment) {
             (Some(QuestionAttachment::Known(_)), QuestionAttachment::Known(_)) => return Ok(()),
             (Some(_), _) => {
-                let problem = "has the name of another file of the question: give each its own";
+                let problem = "has the same name as another file of the question: give each file its own name";
                 return Err(ApiError::invalid_field(format!("{path}.name"), problem));
             }
             (None, _) => {}
@@ -149,7 +149,7 @@ impl ReadFiles {
         self.attachments.push(attachment);
         let images = self.attachments.iter().filter(|attachment| is_image(attachment)).count();
         if images > MAX_IMAGES {
-            let problem = format!("is too much: a question has at most {MAX_IMAGES} images");
+            let problem = format!("exceeds the limit: a question has at most {MAX_IMAGES} images");
             return Err(ApiError::invalid_field(path, &problem));
         }
         Ok(())
@@ -176,7 +176,7 @@ async fn find_one<P: Ports>(
     })?;
     match &request.name {
         Some(name) if FileName::new(name).as_ref() != Ok(&file.name) => {
-            let problem = "is another than that of the file, which keeps its own: leave it out";
+            let problem = "differs from the name of the file, which is kept: leave it out";
             Err(ApiError::invalid_field(format!("{path}.name"), problem))
         }
         Some(_) | None => Ok(QuestionAttachment::Known(file)),
@@ -217,7 +217,7 @@ fn read_data(
     if let (Some(said), Some(own)) = (&said, &data.media_type)
         && said != own
     {
-        return Err(invalid("type", "is another than the `uri` says"));
+        return Err(invalid("type", "differs from the one in the `uri`"));
     }
     let said = data.media_type_or(said.as_deref());
     let name = request.name.unwrap_or_else(|| format!("attachment-{nth}.{}", ending_of(said)));
@@ -234,7 +234,7 @@ fn read_data(
         IMAGE_TYPES.contains(media_type) && image_type_of(&data.bytes) != Some(media_type)
     });
     if let Some(wrong) = wrong {
-        return Err(invalid("uri", &format!("is called {wrong} and does not begin as that does")));
+        return Err(invalid("uri", &format!("is declared as {wrong}, but its content is not")));
     }
     let file = NewFile {
         name,
@@ -290,10 +290,15 @@ mod tests {
     #[test]
     fn what_contradicts_itself_is_refused() {
         for (uri, media_type, name, problem) in [
-            ("data:text/csv,a", Some("text/plain"), None, "`attachments[0].type` is another"),
+            ("data:text/csv,a", Some("text/plain"), None, "`attachments[0].type` differs"),
             ("data:text/csv,a", Some("csv"), None, "`attachments[0].type` must be"),
-            ("data:image/png,a", None, None, "`attachments[0].uri` is called image/png"),
-            ("data:text/csv,a", None, Some("a.png"), "`attachments[0].uri` is called image/png"),
+            ("data:image/png,a", None, None, "`attachments[0].uri` is declared as image/png"),
+            (
+                "data:text/csv,a",
+                None,
+                Some("a.png"),
+                "`attachments[0].uri` is declared as image/png",
+            ),
             ("data:text/csv,a", None, Some("a/b"), "`attachments[0].name`: a file name"),
         ] {
             let found = read(uri, media_type, name).unwrap_err();
@@ -323,6 +328,6 @@ mod tests {
         let refusal = read.add("a".to_owned(), image(MAX_IMAGES)).unwrap_err();
         assert!(refusal.failure.detail.contains("at most 20 images"), "{refusal:?}");
         let refusal = ReadFiles::add(&mut read, "b".to_owned(), image(0)).unwrap_err();
-        assert!(refusal.failure.detail.starts_with("`b.name` has the name"), "{refusal:?}");
+        assert!(refusal.failure.detail.starts_with("`b.name` has the same name"), "{refusal:?}");
     }
 }

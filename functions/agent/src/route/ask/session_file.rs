@@ -19,7 +19,7 @@ use crate::link::{SignedLinks, is_token, split_file_path};
 use crate::origin::request_origin;
 
 /// What is said of a URI that leads to no file of the session.
-const ELSEWHERE: &str = "names no file of this session. Nothing is fetched from elsewhere: upload the file first \
+const ELSEWHERE: &str = "is not a file of this session. Files are not fetched from elsewhere: upload the file first \
                          (`/v1/file_tool/upload_url`), then name it here";
 
 /// What is said of a link to the file of another session.
@@ -27,7 +27,7 @@ const OF_ANOTHER: &str =
     "is a link to a file of another session: upload the file to this one first";
 
 /// What is said of a link whose time is over.
-const EXPIRED: &str = "is a link whose time is over: name the file by its name";
+const EXPIRED: &str = "is an expired link: use the name of the file instead";
 
 /// Why a file is not taken.
 pub(super) enum UnknownFile {

@@ -19,7 +19,7 @@ pub(super) fn parse_steps(given: &[StepRequest]) -> Result<Vec<StepEdit>, ApiErr
     let names: Vec<Option<&str>> = given.iter().map(|step| step.id.as_deref()).collect();
     let known: BTreeSet<&str> = names.iter().flatten().copied().collect();
     if known.len() < names.iter().flatten().count() {
-        return Err(ApiError::invalid_field(FIELD, "must have an id each of its own"));
+        return Err(ApiError::invalid_field(FIELD, "must have different ids"));
     }
     let edits = given.iter().enumerate();
     edits.map(|(index, step)| step_edit(index, step, &names)).collect()
@@ -91,7 +91,7 @@ mod tests {
             (
                 json!([{"id": "s1", "details": "a"}, {"id": "s1", "details": "b"}]),
                 "steps",
-                "an id each",
+                "different ids",
             ),
             (json!([{"details": "a", "status": "completed"}]), "steps[0]", "no status"),
         ] {

@@ -69,10 +69,10 @@ pub enum ManifestError {
     #[error("has more than {MAX_MANIFEST} bytes")]
     TooLong,
     /// It is no JSON, or not of this form.
-    #[error("is no list of files: {0}")]
+    #[error("is not a list of files: {0}")]
     Form(String),
     /// It lists too many.
-    #[error("lists {0} files: {MAX_LISTED} are the most")]
+    #[error("lists {0} files: the limit is {MAX_LISTED}")]
     TooMany(usize),
     /// A name is none that a folder of texts may have.
     #[error("lists the file `{0}`, which is not named {1}")]
@@ -230,7 +230,7 @@ mod tests {
         let named = |name: &str| listing(&[name]).to_string();
         let hashed = |hash: &str| json!({"files": [{"name": "a.md", "sha256": hash}]}).to_string();
         let long = format!("{}.md", "a".repeat(101));
-        let form = "is no list of files: ";
+        let form = "is not a list of files: ";
         let unnamed = "which is not named NAME.md, en/NAME.md or zh/NAME.md";
         for (manifest, says) in [
             (String::new(), form),
@@ -255,7 +255,7 @@ mod tests {
             (named("a..md"), "lists the file `a..md`"),
             (named(&long), unnamed),
             (listing(&["a.md", "a.md"]).to_string(), "lists `a.md` twice"),
-            (listing(&["a.md"; 201]).to_string(), "lists 201 files: 200 are the most"),
+            (listing(&["a.md"; 201]).to_string(), "lists 201 files: the limit is 200"),
             (hashed(""), "has no SHA-256 of `a.md` in lower-case hex"),
             (hashed(&HASH.to_uppercase()), "has no SHA-256 of `a.md`"),
             (hashed(&HASH[1..]), "has no SHA-256 of `a.md`"),
