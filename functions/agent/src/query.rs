@@ -1,4 +1,4 @@
-//! Reading what stands behind the `?` of a path.
+//! Parses the query parameters of a URL.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use djinn_runtime::port::catalog::{RunPosition, SessionPosition};
 use crate::api_error::ApiError;
 use crate::unknown::unknown_name;
 
-/// Things on one page of a list unless the request says otherwise, and at most.
+/// Default and maximum number of items per page.
 const PAGE_SIZE: usize = 20;
 const MAX_PAGE_SIZE: usize = 100;
 
-/// Every status, in the words of the API.
+/// Every status under the API's name.
 const STATUSES: [RunStatus; 6] = [
     RunStatus::Queued,
     RunStatus::Running,
@@ -27,15 +27,15 @@ const STATUSES: [RunStatus; 6] = [
     RunStatus::Stopped,
 ];
 
-/// The parameters of one of our own routes: those it knows, each once, and no others.
+/// The query parameters of one of Djinn's own routes. Unknown and repeated parameters are rejected.
 pub(crate) struct UrlQuery<T>(pub(crate) T);
 
-/// The parameters that a route knows.
+/// The known parameters of a route.
 pub(crate) trait QueryParameters: Sized {
-    /// The names of all of them.
+    /// The names of all parameters.
     const NAMES: &'static [&'static str];
 
-    /// Reads their values from a request.
+    /// Parses the values of a request.
     fn read(parameters: &Parameters) -> Result<Self, ApiError>;
 }
 
@@ -49,7 +49,7 @@ impl<T: QueryParameters, S: Sync> FromRequestParts<S> for UrlQuery<T> {
     }
 }
 
-/// The parameters of a route that has none.
+/// The parameters of a route without any.
 pub(crate) struct NoParameters;
 
 impl QueryParameters for NoParameters {
@@ -60,7 +60,7 @@ impl QueryParameters for NoParameters {
     }
 }
 
-/// A page of a list: how much stands on it, and behind which thing it begins.
+/// A page of a list: the number of items, and the position before the first item.
 pub(crate) struct PageQuery<C> {
     pub(crate) limit: usize,
     pub(crate) after: Option<C>,
@@ -74,7 +74,7 @@ impl<C: PageCursor> QueryParameters for PageQuery<C> {
     }
 }
 
-/// A page of a user's runs, perhaps of those in one state.
+/// A page of a user's runs, optionally of one status.
 pub(crate) struct RunListQuery {
     pub(crate) page: PageQuery<RunPosition>,
     pub(crate) status: Option<RunStatus>,
@@ -94,7 +94,7 @@ impl QueryParameters for RunListQuery {
     }
 }
 
-/// Where a client comes back to a stream that cannot send the header `Last-Event-ID`.
+/// The position for resuming a stream, for clients that cannot send the header `Last-Event-ID`.
 pub(crate) struct FollowQuery {
     pub(crate) after: Option<String>,
 }
@@ -107,9 +107,9 @@ impl QueryParameters for FollowQuery {
     }
 }
 
-/// A place in a list, as clients hand it back: a time and a label.
+/// A position in a list: a time and a label.
 pub(crate) trait PageCursor: Sized {
-    /// The place behind this time, Unix milliseconds, and label.
+    /// Returns the position after this time, Unix milliseconds, and label.
     fn from_parts(at_ms: i64, label: &str) -> Option<Self>;
 }
 
@@ -125,7 +125,7 @@ impl PageCursor for SessionPosition {
     }
 }
 
-/// The parameters of a request, each of which it has once.
+/// The parameters of a request, without repetitions.
 pub(crate) struct Parameters(BTreeMap<String, String>);
 
 impl Parameters {
@@ -142,7 +142,7 @@ impl Parameters {
         Ok(Self(parameters))
     }
 
-    /// The names of those that were sent.
+    /// Returns the names of the parameters.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
@@ -154,12 +154,12 @@ impl Parameters {
         }
     }
 
-    /// A text; absent and empty are the same.
+    /// Returns a text; an empty text counts as absent.
     fn text(&self, name: &'static str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|text| !text.is_empty())
     }
 
-    /// `limit`: how much stands on one page.
+    /// Returns `limit`: the number of items per page.
     fn limit(&self) -> Result<usize, ApiError> {
         let Some(text) = self.text("limit") else { return Ok(PAGE_SIZE) };
         let limit = text.parse().ok().filter(|limit| (1..=MAX_PAGE_SIZE).contains(limit));
@@ -167,7 +167,7 @@ impl Parameters {
         limit.ok_or_else(|| ApiError::invalid_field("limit", &problem()))
     }
 
-    /// `cursor`: where the page begins.
+    /// Returns `cursor`: the start of the page.
     fn cursor<C: PageCursor>(&self) -> Result<Option<C>, ApiError> {
         let Some(text) = self.text("cursor") else { return Ok(None) };
         let parts = text.split_once('.');
@@ -177,7 +177,7 @@ impl Parameters {
     }
 }
 
-/// A place as clients hand it back.
+/// Formats a position for clients.
 pub(crate) fn format_cursor(at_ms: i64, label: &impl std::fmt::Display) -> String {
     format!("{at_ms}.{label}")
 }

@@ -1,4 +1,4 @@
-//! From a question to a response that streams its run.
+//! Streams the run of a question.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -37,20 +37,20 @@ use crate::session_links::{AnswerableRun, session_links};
 use crate::slots::{StreamSlot, StreamSlots};
 use crate::user_stream::UserStream;
 
-/// The protocol a client speaks.
+/// The client's protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StreamProtocol {
-    /// The client reads JoyAgent's raw events, as `POST /AutoAgent` sends them.
+    /// JoyAgent's raw events, as sent by `POST /AutoAgent`.
     JoyAgent,
-    /// The client reads what JoyAgent's UI does, as `queryAgentStreamIncr` sends it.
+    /// The events of JoyAgent's UI, as sent by `queryAgentStreamIncr`.
     JoyAgentUi,
-    /// The client reads the events of our own protocol, as `POST /runs` sends them.
+    /// The events of Djinn's own protocol, as sent by `POST /runs`.
     Native,
 }
 
 impl StreamProtocol {
-    /// Whether its clients show what follows a message below that message: there an answer is not
-    /// followed by the whole run once more.
+    /// Returns true if clients display the events after a message below the message. For such clients, a
+    /// response to a human request does not repeat the run.
     fn has_thread_per_message(self) -> bool {
         match self {
             Self::JoyAgent | Self::JoyAgentUi => true,
@@ -59,15 +59,15 @@ impl StreamProtocol {
     }
 }
 
-/// A question with how it wants to be answered.
+/// A question with the format of the response.
 pub(crate) struct StreamRequest {
     pub(crate) question: UserQuestion,
     pub(crate) protocol: StreamProtocol,
-    /// Whether text is sent as it is written.
+    /// True if text is streamed while the model writes.
     pub(crate) previews: bool,
 }
 
-/// Opens the question's run and streams it.
+/// Starts the question's run and streams the events.
 pub(crate) async fn stream_question<P: AgentPorts>(
     agent: &SharedAgent<P>,
     parts: &Parts,
@@ -80,8 +80,8 @@ pub(crate) async fn stream_question<P: AgentPorts>(
     permits.into_response(agent, streamed).await
 }
 
-/// The run that a question is about, as far as that can be told before it is opened: with `continue` the
-/// session's active one, else its own.
+/// Returns the expected run of a question before the start: for `continue`, the session's active run, else
+/// the question's own run.
 async fn find_streamed_run<P: Ports>(
     agent: &Agent<P>,
     question: &UserQuestion,
@@ -123,7 +123,7 @@ async fn open_run<P: AgentPorts>(
     serve_stream(agent, parts, shown, holder, begin).await
 }
 
-/// Streams a run that exists, to a client that comes back to it.
+/// Streams an existing run to a returning client.
 pub(crate) async fn stream_run<P: AgentPorts>(
     agent: &SharedAgent<P>,
     parts: &Parts,
@@ -139,7 +139,7 @@ pub(crate) async fn stream_run<P: AgentPorts>(
     permits.into_response(agent, streamed).await
 }
 
-/// What a response takes up while it is streamed: a slot of this process, and a permit of the caller's.
+/// The permits of a stream: a slot of this process, and a permit of the caller.
 struct ResponsePermits {
     user: Option<UserStream>,
     _process: Option<StreamSlot>,
@@ -154,8 +154,8 @@ impl ResponsePermits {
         Ok(Self { user: None, _process: process })
     }
 
-    /// The response that has them. A refusal needs none: they are free before it leaves, since a function may
-    /// be frozen then.
+    /// Returns the response with the permits. An error response needs none: the permits are released first,
+    /// because Lambda may freeze the function after the response.
     async fn into_response<P: AgentPorts>(
         mut self,
         agent: &SharedAgent<P>,
@@ -180,48 +180,49 @@ impl ResponsePermits {
     }
 }
 
-/// What a response streams.
+/// The content of a streamed response.
 struct ResponseStream {
     body: ClientBody,
     run: RunId,
     request: RequestId,
-    /// What ends it for want of a place: who drives a run does not leave it for that.
+    /// The signal for ending the stream after losing the permit; `None` for a driver, which keeps driving the
+    /// run.
     recall: Option<HandOverSignal>,
 }
 
-/// A run, and how a client is shown it.
+/// A run and the format for a client.
 pub(crate) struct RunSubscription {
     pub(crate) key: RunKey,
     pub(crate) session: SessionKey,
-    /// The session as this client names it.
+    /// The client's name of the session.
     pub(crate) session_name: SessionName,
     pub(crate) request: RequestId,
     pub(crate) protocol: StreamProtocol,
-    /// Whether text is sent as it is written.
+    /// True if text is streamed while the model writes.
     pub(crate) previews: bool,
-    /// What this client is to the run: who asked may answer what it asks.
+    /// The client's access level; the asker may respond to human requests.
     pub(crate) viewer: AccessLevel,
 }
 
-/// Where a response begins.
+/// The start of a response.
 enum StreamStart {
-    /// With a run of this invocation's own, and its first record.
+    /// A run driven by this invocation, with the first record.
     Driving(Box<LeasedRun>, Box<Record>),
-    /// The run was there before; its client is sent what it has not had.
+    /// An existing run; the client receives the missing records.
     Existing(Box<LoadedRun>, ReplayStart),
 }
 
-/// Where a client begins in a run that was there before.
+/// The client's position in an existing run.
 enum ReplayStart {
-    /// The response begins with the question: the client names nothing that it had.
+    /// From the question: the client has named no position.
     Start,
-    /// After what the client had.
+    /// After the client's cursor.
     After(Cursor),
-    /// With this record: the client has another place for what was before.
+    /// From this record: the client displays the earlier records elsewhere.
     Record(u64),
 }
 
-/// Sends what the client has not had, and serves it from there on.
+/// Sends the missing records, and streams the run from there.
 async fn serve_stream<P: Ports>(
     agent: &SharedAgent<P>,
     parts: &Parts,
@@ -282,12 +283,12 @@ async fn serve_stream<P: Ports>(
     Ok(ResponseStream { body, run, request, recall })
 }
 
-/// Names this driver among all others that ever were.
+/// Returns a unique name for this driver.
 pub(crate) fn new_holder<P: Ports>(agent: &Agent<P>) -> String {
     format!("agent.{:x}.{:x}", agent.ports.clock().now_ms(), fastrand::u64(..))
 }
 
-/// When Lambda ends this invocation.
+/// Returns the deadline of this invocation.
 pub(crate) fn invocation_deadline<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Deadline {
     let Some(context) = parts.extensions.get::<lambda_http::Context>() else {
         return Deadline::none();
@@ -297,9 +298,8 @@ pub(crate) fn invocation_deadline<P: Ports>(agent: &Agent<P>, parts: &Parts) -> 
     Deadline::from_invocation(at_ms, agent.ports.clock().now_ms(), margin)
 }
 
-/// The cursor that a question comes with: of its own run, or of the one that a `continue` goes on
-/// with, and the run that it names. Which of the two is checked when the question's run is known; one of
-/// neither starts no run.
+/// Parses the cursor of a question and loads the cursor's run: the question's own run, or the run of a
+/// `continue`. The choice is checked once the question's run is known. A cursor of another run starts no run.
 async fn read_cursor<P: Ports>(
     agent: &Agent<P>,
     headers: &HeaderMap,
@@ -319,14 +319,13 @@ async fn read_cursor<P: Ports>(
     let key = RunKey::new(own.tenant, cursor.run.clone());
     match LoadedRun::load(&agent.ports, &key).await {
         Ok(run) if run.meta().user == question.user => Ok(Some((cursor, run))),
-        // Another user's run does not exist for this one.
+        // For this caller, another user's run does not exist.
         Ok(_) => Err(cursor_error(&key.run, ErrorCode::RunNotFound.into())),
         Err(failure) => Err(cursor_error(&key.run, failure)),
     }
 }
 
-/// Why a question's cursor is refused. A run that was never there, or is not there any more, is not
-/// what was asked for.
+/// Returns the error of a question's cursor. A missing run becomes [`ErrorCode::BadCursor`].
 fn cursor_error(run: &RunId, failure: Failure) -> ApiError {
     if failure.code != ErrorCode::RunNotFound {
         return failure.into();
@@ -335,7 +334,7 @@ fn cursor_error(run: &RunId, failure: Failure) -> ApiError {
     Failure::new(ErrorCode::BadCursor, wanted).into()
 }
 
-/// What a client says that it had last.
+/// Returns the client's last event id.
 pub(crate) fn last_event_id(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(HeaderName::from_static("last-event-id"))?;
     Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
@@ -350,9 +349,8 @@ fn event_stream_response(frames: ResponseFrames) -> Response {
     (headers, Body::from_stream(frames)).into_response()
 }
 
-/// The body's frames as the bytes of a response. It cannot fail: an error in the middle of a
-/// Lambda stream would be written into it as text. Its permits are free when the response has
-/// ended, or its client has gone.
+/// The body's frames as bytes of a response. Reading never fails, because Lambda would write an error into
+/// the stream as text. The permits are released at the end, or when the client has disconnected.
 struct ResponseFrames {
     body: ClientBody,
     permits: ResponsePermits,

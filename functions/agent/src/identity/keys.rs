@@ -1,4 +1,4 @@
-//! API keys: the list of their hashes and holders, and how it is kept.
+//! API keys: the list of hashes and holders, in the setting or in a secret.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl<S: Secrets> ApiKeys<S> {
         }
     }
 
-    /// The holder of the key that came with a request. What is no key costs no read.
+    /// Returns the holder of the request's key. A text without the form of a key causes no read.
     pub(super) async fn authenticate(
         &self,
         key: Option<&str>,

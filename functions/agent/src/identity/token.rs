@@ -1,7 +1,7 @@
 //! Tokens (JWT) of one issuer.
 //!
-//! Only RS256 and ES256 count, and only keys that the issuer publishes: whatever a token says of
-//! keys itself is not looked at, but for the id of one.
+//! Only RS256 and ES256 are accepted, and only keys published by the issuer. From a token's own statements
+//! about keys, only the key id is used.
 
 mod endpoint;
 mod jwk;
@@ -20,16 +20,16 @@ use endpoint::JwksEndpoint;
 use key_set::{KeyQuery, KeySet};
 pub use settings::TokenSettings;
 
-/// Bytes of a token.
+/// Maximum size of a token, in bytes.
 const MAX_TOKEN: usize = 16 * 1024;
-/// How far the issuer's clock and ours may differ.
+/// Maximum difference between the issuer's clock and this machine's.
 const LEEWAY_MS: i64 = 60 * 1000;
-/// What a token may call itself; those of other kinds, such as `logout+jwt`, let nobody in.
+/// The accepted types of a token. Other types, such as `logout+jwt`, are rejected.
 const TYPES: [&str; 4] = ["jwt", "at+jwt", "application/jwt", "application/at+jwt"];
 
 type Claims = Map<String, Value>;
 
-/// Why a token is not accepted. Says nothing of what stands in it.
+/// The reason a token is rejected. No message repeats the token's content.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum TokenError {
     #[error("it is longer than {MAX_TOKEN} bytes")]
@@ -62,7 +62,7 @@ impl From<TokenError> for Failure {
     }
 }
 
-/// What tokens are checked against.
+/// Verifies tokens against the settings and the issuer's keys.
 pub(crate) struct TokenVerifier<E> {
     settings: TokenSettings,
     keys: KeySet<E>,
@@ -73,8 +73,8 @@ impl<E: JwksEndpoint + 'static> TokenVerifier<E> {
         Self { settings, keys: KeySet::new(endpoint) }
     }
 
-    /// The holder of the token that came with a request. What has not the form of a token that could
-    /// be accepted costs no request for keys.
+    /// Returns the holder of the request's token. A text without the form of an acceptable token causes no
+    /// request for keys.
     pub(super) async fn authenticate(
         &self,
         token: Option<&str>,
@@ -92,7 +92,7 @@ impl<E: JwksEndpoint + 'static> TokenVerifier<E> {
     }
 }
 
-/// The key that a token names.
+/// Returns the key id and algorithm of a token.
 fn parse_key_query(token: &str) -> Result<KeyQuery, TokenError> {
     if token.len() > MAX_TOKEN {
         return Err(TokenError::TooLong);
@@ -109,7 +109,7 @@ fn parse_key_query(token: &str) -> Result<KeyQuery, TokenError> {
     Ok(KeyQuery { id: kid, algorithm: alg })
 }
 
-/// The claims of a token that this key has signed, with this algorithm.
+/// Verifies the token's signature with this key and algorithm, and returns the claims.
 fn verify_claims(
     token: &str,
     algorithm: Algorithm,
@@ -120,13 +120,13 @@ fn verify_claims(
     validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
     validation.set_issuer(&[&settings.issuer]);
     validation.set_audience(&settings.audiences);
-    // By our own clock, which tests can move; see `holder`.
+    // `holder` checks the expiry with Djinn's own clock, which tests can move.
     validation.validate_exp = false;
     let token = jsonwebtoken::decode(token, key, &validation);
     token.map(|token| token.claims).map_err(|error| token_error(error.kind()))
 }
 
-/// Why the library refuses a token whose header it has read before.
+/// Converts the library's error. The token's header has already been read.
 fn token_error(kind: &ErrorKind) -> TokenError {
     if let ErrorKind::MissingRequiredClaim(name) = kind {
         TokenError::Claim(name.clone())
@@ -141,8 +141,8 @@ fn token_error(kind: &ErrorKind) -> TokenError {
     }
 }
 
-/// Whose token it is, if it is valid now. The library has checked the issuer, but takes lists of them
-/// as well.
+/// Returns the token's holder, if the token is valid now. The library has checked the issuer, but also
+/// accepts lists of issuers.
 fn caller_from_claims(
     claims: &Claims,
     settings: &TokenSettings,

@@ -1,4 +1,4 @@
-//! The form of a link's page, as a browser sends it.
+//! The form of a link's page, as submitted by a browser.
 
 use axum::body::Body;
 use axum::http::HeaderMap;
@@ -13,22 +13,22 @@ use crate::answer_parser;
 use crate::body::read_bytes_up_to;
 use crate::json;
 
-/// Bytes of a form: arguments as long as the page shows them, each letter of them encoded, and words.
+/// Maximum size of a form in bytes: the longest arguments shown, with every letter encoded, and the comment.
 const MAX_FORM: usize = 512 * 1024;
 
-/// What somebody filled in.
+/// A submitted form.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct AnswerForm {
     /// The button: `confirm`, `skip`, `stop`, `say`, `modify`.
     button: String,
-    /// The words come from the form's field `words`; they are empty if it has none.
+    /// The form's field `words`; empty if absent.
     pub(super) words: String,
-    /// What is to be in the place of what is asked about: arguments as JSON, or a text.
+    /// The replacement of the request's subject: arguments as JSON, or a text.
     pub(super) replacement: Option<String>,
 }
 
 impl AnswerForm {
-    /// Reads a body of at most [`MAX_FORM`] bytes that says that it is a form.
+    /// Reads a form of at most [`MAX_FORM`] bytes, with the content type of a form.
     pub(crate) async fn from_body(headers: &HeaderMap, body: Body) -> Result<Self, Failure> {
         let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if !kind.is_some_and(is_form) {
@@ -49,7 +49,7 @@ impl AnswerForm {
                 "instead" => &mut instead,
                 _ => continue,
             };
-            // Browsers end lines as HTTP does.
+            // Browsers end lines with CR LF.
             if place.replace(value.replace("\r\n", "\n")).is_some() {
                 return Err(form_error(format!("`{name}` occurs twice")));
             }
@@ -58,7 +58,7 @@ impl AnswerForm {
         Ok(Self { button, words: words.unwrap_or_default(), replacement: instead })
     }
 
-    /// The answer to this, and a comment that goes with it.
+    /// Returns the response to this subject, and a comment.
     pub(crate) fn to_answer(
         &self,
         about: &Subject,
@@ -99,7 +99,8 @@ impl AnswerForm {
     }
 }
 
-/// The one parameter of what is changed as a text; `None` for what is changed as JSON, if at all.
+/// Returns the only parameter of a subject edited as text; `None` for a subject edited as JSON or not
+/// editable.
 pub(super) fn text_parameter(about: &Subject) -> Option<&'static str> {
     match about {
         Subject::StepReview { .. } => Some("details"),
@@ -115,7 +116,7 @@ fn form_error(problem: String) -> Failure {
     Failure::new(ErrorCode::InvalidField, problem)
 }
 
-/// Whether a media type is that of a form in UTF-8.
+/// Returns true for the media type of a form in UTF-8.
 fn is_form(media_type: &str) -> bool {
     let mut parts = media_type.split(';').map(|part| part.trim().to_ascii_lowercase());
     let is_utf8 = |parameter: String| match parameter.strip_prefix("charset=") {

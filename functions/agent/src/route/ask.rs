@@ -42,7 +42,7 @@ use crate::reply::{JsonReply, ignored_header};
 use crate::run_stream::{StreamProtocol, StreamRequest, stream_question};
 use crate::unknown::UnknownMembers;
 
-/// `POST /AutoAgent` answers with a stream of JoyAgent's raw events, or refuses in JSON.
+/// `POST /AutoAgent`: streams JoyAgent's raw events, or returns an error in JSON.
 pub(crate) async fn auto_agent<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -54,8 +54,8 @@ pub(crate) async fn auto_agent<P: AgentPorts>(
     ids.into_reply(answer, &JOYAGENT)
 }
 
-/// `POST /web/api/v1/gpt/queryAgentStreamIncr` answers with a stream of the events that
-/// JoyAgent's UI reads; a refusal is such an event too.
+/// `POST /web/api/v1/gpt/queryAgentStreamIncr`: streams the events of JoyAgent's UI. An error is also such an
+/// event.
 pub(crate) async fn query_agent<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -67,7 +67,7 @@ pub(crate) async fn query_agent<P: AgentPorts>(
     ids.into_reply(answer, &JOYAGENT)
 }
 
-/// `POST /runs`: a stream for those who accept one, else 202 and the run's id.
+/// `POST /runs`: returns a stream if the client accepts streams, else 202 with the run's id.
 pub(crate) async fn start_run<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -80,7 +80,7 @@ pub(crate) async fn start_run<P: AgentPorts>(
     ids.into_reply(answer, &NATIVE)
 }
 
-/// What came of a question, and what is known of it.
+/// The result of a question, with the ids.
 pub(crate) struct QuestionReply {
     answer: Result<Response, ApiError>,
     ids: QuestionIds,
@@ -92,23 +92,23 @@ impl IntoResponse for QuestionReply {
     }
 }
 
-/// What is known of a question while it is read: its answer names it, whatever comes of it.
+/// The ids of a question in parsing, returned with any result.
 #[derive(Default)]
 struct QuestionIds {
     run: Option<RunId>,
     request: Option<RequestId>,
-    /// The members that have no effect.
+    /// The fields without effect.
     ignored: Vec<String>,
-    /// The language of its text.
+    /// The language of the question's text.
     language: Option<Language>,
 }
 
-/// Who asks, and what of the request has no effect.
+/// The caller, and the request's fields without effect.
 struct Asked<'a> {
     caller: Caller,
     parts: &'a Parts,
     unknown: UnknownMembers,
-    /// A member that its type has, and that says nothing that is read.
+    /// A field of the request's type without any used content.
     unread: Option<&'static str>,
 }
 
@@ -178,7 +178,7 @@ impl QuestionIds {
         let session = question.session_name();
         let key = start_background(&agent.ports, question).await?;
         self.run = Some(key.run.clone());
-        // An invocation may come never; nobody but the alarm would bring this run another.
+        // An invocation may get lost, and then only the alarm would start this run.
         if let Err(error) = agent.ports.alarms().set_alarm(&key).await {
             tracing::warn!(%error, run_id = %key.run, "alarm not made: its driver tries again");
         }
@@ -194,7 +194,7 @@ impl QuestionIds {
         Ok(reply.with_status(StatusCode::ACCEPTED).into_response())
     }
 
-    /// Reads a request, and first of all its id: a refusal names it, whatever else is wrong.
+    /// Parses a request, the id first: errors include the id, regardless of other errors.
     fn read_members<P: Ports, T: DeserializeOwned>(
         &mut self,
         agent: &Agent<P>,
@@ -209,7 +209,7 @@ impl QuestionIds {
         Ok((request?, unknown))
     }
 
-    /// Reads the question itself, which is the same everywhere but for its names.
+    /// Parses the question, which differs between endpoints only in field names.
     async fn read_question<P: Ports>(
         &mut self,
         agent: &Agent<P>,
@@ -219,7 +219,7 @@ impl QuestionIds {
     ) -> Result<UserQuestion, ApiError> {
         self.language = said.text.as_deref().and_then(Language::of_text);
         let request = self.request.clone().ok_or(ErrorCode::Internal)?;
-        // Without a session the question is one of its own.
+        // Without a session, the question starts a new session.
         let session = said.session.as_deref().unwrap_or(request.as_str());
         let session: SessionName = parse_id(names.session, session)?;
         let text = said.text.filter(|text| !is_blank(text)).ok_or_else(|| {
@@ -263,14 +263,14 @@ impl QuestionIds {
         Ok(question)
     }
 
-    /// An answer, or a refusal that names the client's members in the language of the question.
+    /// Returns the response, or an error in the language of the question with the client's field names.
     fn into_reply(self, answer: Result<Response, ApiError>, names: &MemberNames) -> QuestionReply {
         let language = self.language;
         let refused = |refusal| names.rename_member(refusal).with_language(language);
         QuestionReply { answer: answer.map_err(refused), ids: self }
     }
 
-    /// Names what is known of the question in an answer that does not name it yet.
+    /// Adds the question's ids to a response without them.
     fn add_headers(&self, mut response: Response) -> Response {
         let unnamed = |header| !response.headers().contains_key(header);
         let run = self.run.as_ref().filter(|_| unnamed(RUN_ID));
@@ -282,8 +282,8 @@ impl QuestionIds {
     }
 }
 
-/// Decides how the question is worked on, and when people are asked: as the deployment says for that
-/// kind of agent, or more often if the request wants it. `field` is where it says so.
+/// Sets the mode and the settings of human requests: the deployment's settings for this mode, with the
+/// request's additions. `field` is the request's field with the change.
 fn set_mode<P: Ports>(
     agent: &Agent<P>,
     question: &mut UserQuestion,
@@ -317,12 +317,12 @@ fn accepts_stream(headers: &HeaderMap) -> bool {
     accept.into_iter().any(|value| value.contains("text/event-stream"))
 }
 
-/// Whether a text shows nothing.
+/// Returns true if a text shows nothing.
 pub(super) fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || is_invisible(c))
 }
 
-/// Characters that show nothing: zero-width ones, joiners, tags.
+/// Returns true for invisible characters: zero-width characters, joiners, tags.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
         || c.is_control()

@@ -1,6 +1,6 @@
-//! Files of a session: `/v1/file_tool/*`, with the names and shapes of JoyAgent's file service.
+//! Files of a session: `/v1/file_tool/*`, in the format of JoyAgent's file service.
 //!
-//! Its `requestId` is a session id, or any request id of that session.
+//! The field `requestId` is a session id, or any request id of the session.
 
 mod as_text;
 mod encoded_word;
@@ -33,15 +33,14 @@ use crate::identity::Caller;
 use crate::reply::{JsonReply, ReplyResult};
 use crate::session_links::session_links;
 
-/// The member that names the session.
+/// The field with the session's name.
 const SESSION: &str = "requestId";
 
-/// Files on one page of a list unless the request says otherwise, and at most.
+/// Default and maximum number of files per page.
 const PAGE_SIZE: i64 = 10;
 const MAX_PAGE_SIZE: i64 = 1_000;
 
-/// `POST /v1/file_tool/get_file` answers with the URLs, size and description of the file that
-/// `fileName` names, as JSON.
+/// `POST /v1/file_tool/get_file`: returns URLs, size and description of the file `fileName` as JSON.
 pub(crate) async fn get_file<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -57,8 +56,8 @@ pub(crate) async fn get_file<P: Ports>(
     Ok(reply.with_ignored(&unknown.header_names()))
 }
 
-/// `POST /v1/file_tool/get_file_list` answers with one page of a session's files in `results`, and
-/// with the number of all of them in `totalSize`.
+/// `POST /v1/file_tool/get_file_list`: returns one page of a session's files in `results`, and the total
+/// number in `totalSize`.
 pub(crate) async fn get_file_list<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -79,7 +78,7 @@ pub(crate) async fn get_file_list<P: Ports>(
     Ok(reply.with_ignored(&unknown.header_names()))
 }
 
-/// The session that a request about files names, if the caller may do this in it.
+/// Returns the session of a file request, if the caller has this right.
 async fn find_named_session<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
@@ -89,8 +88,8 @@ async fn find_named_session<P: Ports>(
     find_session(agent, caller, parse_id(SESSION, label)?, right).await
 }
 
-/// The session that a handle names, or a label of the caller's: the one in which the request of that id
-/// was asked, else the one of that id. Nothing is written into somebody else's session but under its handle.
+/// Returns the session of a handle, or of one of the caller's labels. A request's id leads to the session of
+/// the request, and any other label is a session's id. Another user's session is writable only by handle.
 async fn find_session<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
@@ -123,7 +122,7 @@ async fn find_file<P: Ports>(
     file.ok_or_else(|| ErrorCode::FileNotFound.into())
 }
 
-/// The URLs of a session's files, for a caller who may see it.
+/// Returns the URLs of a session's files, for a caller with access.
 async fn file_links<P: Ports>(
     agent: &Agent<P>,
     parts: &Parts,

@@ -1,5 +1,5 @@
-//! Shares of a session: `/sessions/{session}/share`. A handle is a session's name for those whom its owner
-//! lets in, wherever a request names a session.
+//! Shares of a session: `/sessions/{session}/share`. A handle is the session's name for guests, in every
+//! request with a session name.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -22,13 +22,13 @@ use crate::path::PathId;
 use crate::query::{NoParameters, UrlQuery};
 use crate::reply::{JsonReply, ReplyResult};
 
-/// The member that names whom a session is shared with.
+/// The field with the audience of a share.
 const WITH: &str = "with";
 
-/// The word that stands for every user of the tenant.
+/// The word for every user of the tenant.
 const TENANT: &str = "tenant";
 
-/// `POST /sessions/{session}/share`: `{"with", "write"?}`, answered with a handle.
+/// `POST /sessions/{session}/share`: accepts `{"with", "write"?}` and returns a handle.
 pub(crate) async fn share_session<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -63,8 +63,7 @@ pub(crate) async fn share_session<P: Ports>(
     }
 }
 
-/// `DELETE /sessions/{session}/share/{handle}`: from now on the handle is nobody's, and a guest's run under
-/// it is stopped.
+/// `DELETE /sessions/{session}/share/{handle}`: ends the share, and stops a guest's run under the handle.
 pub(crate) async fn end_share<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -80,7 +79,8 @@ pub(crate) async fn end_share<P: Ports>(
     }
 }
 
-/// Whom a request names: a user, or `tenant` for all of them. One who is called so is `{"user": "tenant"}`.
+/// Returns the audience of a share: a user, or `tenant` for all users. A user with the id `tenant` is
+/// `{"user": "tenant"}`.
 fn parse_audience(with: &AudienceRequest, caller: &Caller) -> Result<Audience, ApiError> {
     let user = match with {
         AudienceRequest::Word(word) if word == TENANT => return Ok(Audience::Tenant),
@@ -94,7 +94,7 @@ fn parse_audience(with: &AudienceRequest, caller: &Caller) -> Result<Audience, A
     }
 }
 
-/// A handle that nobody can guess.
+/// Creates a random handle of 128 bits.
 fn new_handle() -> Result<ShareHandle, ApiError> {
     let mut chance = [0; 16];
     getrandom::fill(&mut chance).map_err(|error| {
@@ -104,7 +104,7 @@ fn new_handle() -> Result<ShareHandle, ApiError> {
     ShareHandle::new(format!("shr_{}", encode_hex(&chance))).map_err(|_| ErrorCode::Internal.into())
 }
 
-/// A share as its owner sees it.
+/// Returns a share's description for the owner.
 pub(super) fn share_body(share: &SessionShare) -> ShareBody {
     let with = match &share.audience {
         Audience::Tenant => AudienceBody::Tenant(TenantWord::Tenant),

@@ -1,9 +1,9 @@
-//! Keys as issuers publish them (JWK, RFC 7517).
+//! Parses published keys of issuers (JWK, RFC 7517).
 
 use jsonwebtoken::{Algorithm, DecodingKey};
 use serde_json::Value;
 
-/// A public key, for the one algorithm that its form allows.
+/// A public key with the only algorithm for its form.
 #[derive(Debug, Clone)]
 pub(super) struct VerifyingKey {
     pub(super) id: Option<String>,
@@ -11,8 +11,8 @@ pub(super) struct VerifyingKey {
     pub(super) key: DecodingKey,
 }
 
-/// The keys of a set that can be used here: RSA for RS256 and P-256 for ES256, whose `use`, `key_ops`
-/// and `alg` do not say otherwise. Others are passed over, as the standard demands.
+/// Parses the usable keys of a set: RSA for RS256 and P-256 for ES256, unless `use`, `key_ops` or `alg`
+/// exclude the use. Other keys are ignored, as the standard requires.
 pub(super) fn parse_key_set(set: &[u8]) -> Result<Vec<VerifyingKey>, String> {
     let set: Value = serde_json::from_slice(set).map_err(|_| "it is not JSON".to_owned())?;
     match set.get("keys").and_then(Value::as_array) {

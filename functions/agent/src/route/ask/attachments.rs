@@ -18,26 +18,26 @@ use crate::api_error::ApiError;
 use crate::data_uri::{DataUri, is_data_uri, is_media_type};
 use crate::identity::Caller;
 
-/// Files that one question brings at most.
+/// Maximum number of files per question.
 const MAX_ATTACHMENTS: usize = 100;
 
-/// Images among them at most: as many as a model is shown.
+/// Maximum number of images, equal to the limit of a model view.
 const MAX_IMAGES: usize = 20;
 
-/// The media type of what is known to be nothing else.
+/// The media type of files with an unknown type.
 const ANY_TYPE: &str = "application/octet-stream";
 
-/// A file as a request names it.
+/// A file as named in a request.
 pub(super) struct NamedFile {
-    /// Where it does so, as in `files[0]`.
+    /// The location in the request, such as `files[0]`.
     path: String,
     named: NamedBy,
 }
 
 enum NamedBy {
-    /// What is wrong with it is refused.
+    /// A URI; errors in the URI reject the question.
     Uri(AttachmentRequest),
-    /// By what JoyAgent's clients know of files, in a member whose name is said if it leads nowhere.
+    /// JoyAgent's references to a file. The field is reported as ignored if no reference leads to a file.
     References(Vec<String>, &'static str),
 }
 
@@ -51,8 +51,8 @@ pub(super) fn own_files(attachments: Option<Vec<AttachmentRequest>>) -> Vec<Name
     files.map(file).collect()
 }
 
-/// The files of a question of JoyAgent's protocols. Whether `messages` says anything else is told as well: its
-/// name is that of a member without effect then.
+/// Returns the files of a question in JoyAgent's protocols. Also returns the name of `messages` as a field
+/// without effect, if the field has content but no files.
 pub(super) fn joyagent_files(
     files: Option<Vec<JoyAgentFile>>,
     attachments: Option<Vec<JoyAgentFile>>,
@@ -90,7 +90,7 @@ fn to_named(files: Option<Vec<JoyAgentFile>>, path: &str, member: &'static str) 
     files.map(file).collect()
 }
 
-/// The files of a question, and the members that named something else.
+/// The files of a question, and the fields with other content.
 #[derive(Default)]
 pub(super) struct ReadFiles {
     pub(super) attachments: Vec<QuestionAttachment>,
@@ -98,10 +98,10 @@ pub(super) struct ReadFiles {
 }
 
 impl ReadFiles {
-    /// Reads all of them. None is written yet.
+    /// Reads all files without writing any.
     ///
     /// # Errors
-    /// `invalid_field` or `bad_file_name` about the first that is wrong, `store_unavailable`.
+    /// Returns `invalid_field` or `bad_file_name` for the first invalid file, or `store_unavailable`.
     pub(super) async fn read<P: Ports>(
         agent: &Agent<P>,
         parts: &Parts,
@@ -135,7 +135,7 @@ impl ReadFiles {
         Ok(read)
     }
 
-    /// Adds a file. What names a file of the session once more adds nothing.
+    /// Adds a file. A repeated file of the session adds nothing.
     fn add(&mut self, path: String, attachment: QuestionAttachment) -> Result<(), ApiError> {
         let same = self.attachments.iter().find(|known| known.name() == attachment.name());
         match (same, &attachment) {
@@ -164,7 +164,7 @@ fn is_image(attachment: &QuestionAttachment) -> bool {
     IMAGE_TYPES.contains(&media_type.as_str())
 }
 
-/// The file of the session that a URI names, by which the request stands or falls.
+/// Returns the session's file with this URI. An unknown file rejects the request.
 async fn find_one<P: Ports>(
     session: &SessionFiles<'_, P>,
     path: &str,
@@ -183,7 +183,7 @@ async fn find_one<P: Ports>(
     }
 }
 
-/// The first file of the session that JoyAgent's words for one name.
+/// Returns the session's first file matching one of JoyAgent's references.
 async fn find_any<P: Ports>(
     session: &SessionFiles<'_, P>,
     references: &[String],
@@ -198,7 +198,7 @@ async fn find_any<P: Ports>(
     Ok(None)
 }
 
-/// The new file that a `data:` URI holds, which is the `nth` of the question, by this user.
+/// Returns the new file in a `data:` URI, the `nth` file of the question, written by this user.
 fn read_data(
     path: &str,
     request: AttachmentRequest,

@@ -1,4 +1,4 @@
-//! The files of a session as a question names them: by their names, or by a URL that we gave for them.
+//! Finds a session's files in a question, by name or by a URL of Djinn's.
 
 use axum::http::request::Parts;
 use djinn_core::error_code::ErrorCode;
@@ -18,26 +18,26 @@ use crate::identity::Caller;
 use crate::link::{SignedLinks, is_token, split_file_path};
 use crate::origin::request_origin;
 
-/// What is said of a URI that leads to no file of the session.
+/// The error for a URI that leads to no file of the session.
 const ELSEWHERE: &str = "is not a file of this session. Files are not fetched from elsewhere: upload the file first \
                          (`/v1/file_tool/upload_url`), then name it here";
 
-/// What is said of a link to the file of another session.
+/// The error for a link to a file of another session.
 const OF_ANOTHER: &str =
     "is a link to a file of another session: upload the file to this one first";
 
-/// What is said of a link whose time is over.
+/// The error for an expired link.
 const EXPIRED: &str = "is an expired link: use the name of the file instead";
 
-/// Why a file is not taken.
+/// The reason a file is not accepted.
 pub(super) enum UnknownFile {
-    /// It is none of the session: the end of a sentence about what names it.
+    /// No file of the session; the text completes a sentence about the reference.
     Missing(&'static str),
-    /// The whole question is refused, since nobody can tell now.
+    /// The whole question is rejected, because the file cannot be looked up now.
     Refused(ApiError),
 }
 
-/// The session of a question, and who asks.
+/// The session of a question, and the caller.
 pub(super) struct SessionFiles<'a, P> {
     pub(super) agent: &'a Agent<P>,
     pub(super) parts: &'a Parts,
@@ -46,7 +46,7 @@ pub(super) struct SessionFiles<'a, P> {
 }
 
 impl<P: Ports> SessionFiles<'_, P> {
-    /// The file of a name, or of a URL of ours.
+    /// Returns the file with this name, or of this URL of Djinn's.
     pub(super) async fn find_file(&self, reference: &str) -> Result<ProductFile, UnknownFile> {
         let name = match FileName::new(reference) {
             Ok(name) => name,
@@ -57,8 +57,8 @@ impl<P: Ports> SessionFiles<'_, P> {
         file.ok_or(UnknownFile::Missing(ELSEWHERE))
     }
 
-    /// The name of the file of this session that a URL of ours leads to. It stands for the file of that name,
-    /// whatever that holds by now.
+    /// Returns the file name in a URL of this session's file. The URL stands for the file of this name,
+    /// regardless of the current content.
     async fn read_link(&self, url: &str) -> Result<FileName, UnknownFile> {
         let links = SignedLinks::of(self.parts);
         let origin = request_origin(self.parts, &self.agent.settings);
@@ -80,7 +80,7 @@ impl<P: Ports> SessionFiles<'_, P> {
         FileName::new(name).map_err(|_| UnknownFile::Missing(ELSEWHERE))
     }
 
-    /// Whether a signed link opens a file of this name of this session.
+    /// Returns true if a signed link opens a file of this name in this session.
     async fn is_linked(
         &self,
         links: &SignedLinks,
@@ -100,7 +100,8 @@ impl<P: Ports> SessionFiles<'_, P> {
         }
     }
 
-    /// Whether a label names this session: its own, or a request's of it.
+    /// Returns true if a label names this session: the session's own label, or the label of one of its
+    /// requests.
     async fn is_named(&self, label: &str) -> Result<bool, UnknownFile> {
         let session = self.access.session_name();
         if SessionName::new(label).is_ok_and(|name| name == session) {

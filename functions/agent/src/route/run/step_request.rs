@@ -1,4 +1,4 @@
-//! The steps of a plan as a client sends them: in the shape in which it was shown them.
+//! Parses a plan's steps from a client, in the format of the plan's display.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use djinn_protocol::request::StepRequest;
 
 use crate::api_error::ApiError;
 
-/// The member of the request that holds the steps.
+/// The field with the steps.
 const FIELD: &str = "steps";
 
-/// Characters of an unknown id that are said again, and bytes of an agent's name.
+/// Maximum characters of an unknown id in an error, and maximum bytes of an agent's name.
 const MAX_NAME: usize = 64;
 
-/// The steps as they are to be.
+/// Parses the new steps.
 pub(super) fn parse_steps(given: &[StepRequest]) -> Result<Vec<StepEdit>, ApiError> {
     let names: Vec<Option<&str>> = given.iter().map(|step| step.id.as_deref()).collect();
     let known: BTreeSet<&str> = names.iter().flatten().copied().collect();
@@ -41,7 +41,7 @@ fn step_edit(
             invalid(&format!(".depends_on[{at}]"), &problem)
         })
     };
-    // A name that no step of a plan can have is one of this request's alone.
+    // A name that is not the id of a step refers only to this request.
     let id = step.id.as_ref().and_then(|id| id.parse::<StepId>().ok());
     if id.is_none() && (step.status.is_some() || step.note.is_some()) {
         return Err(invalid("", "must have no status and no note, since it is new"));
