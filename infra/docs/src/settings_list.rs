@@ -1,4 +1,4 @@
-//! `settings.md`: every variable, what it may be, and what gives it to a deployment.
+//! `settings.md`: every variable with its values and its source in a deployment.
 
 use std::fmt::Write as _;
 
@@ -75,7 +75,7 @@ fn write_members(text: &mut String, table: &SettingsTable) -> Result<()> {
     Ok(())
 }
 
-/// A line for each sentence, as in every document.
+/// Writes one sentence per line, as in every document.
 fn break_sentences(text: &str) -> String {
     text.replace(". ", ".\n")
 }
