@@ -1,10 +1,10 @@
-//! DynamoDB and S3 for a laptop: dynoxide (SQLite) and s3s-fs (files), behind their own HTTP APIs.
+//! DynamoDB and S3 for a laptop: dynoxide (SQLite) and s3s-fs (files), behind the HTTP APIs of AWS.
 //!
-//! Each start makes a key by chance, and what is not signed with it is refused: every page that a browser
-//! shows can reach a port of this machine.
+//! Each start creates a random key, and requests with another signature are rejected: every page in a browser
+//! can reach a port of this machine.
 //!
-//! What they do not do: the table's items have no size limit per partition and are never throttled;
-//! reads are always consistent; nothing survives a power cut that happens while it is written.
+//! Differences from AWS: partitions have no size limit and are never throttled, reads are always consistent,
+//! and a power failure during a write can lose all data.
 
 mod api;
 mod bucket;
@@ -28,32 +28,31 @@ use tokio::runtime::Runtime;
 use crate::private::{create_private_dir, narrow_home};
 use crate::serve::{ServeTimeouts, serve, with_body_timeout};
 
-/// The table of the local DynamoDB has this name, wherever it is kept.
+/// The name of the table.
 pub const TABLE: &str = "djinn";
 
-/// The bucket of the local S3 has this name, and so has the directory of its objects.
+/// The name of the bucket and of the directory with the objects.
 pub const BUCKET: &str = "djinn";
 
 /// The folder of the bucket below the home.
 const OBJECTS: &str = "objects";
 
-/// How often items whose time has come are deleted.
+/// Interval for deleting expired items.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
-/// How often it is looked whether a directory is free.
+/// Interval for checking a locked directory.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Where the local stores keep what they are given.
+/// Options of the local stores.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoresOptions {
-    /// A directory, made if it is missing, that other users of the machine may not enter; it holds `table.db`,
-    /// `objects/` and `layout`. `None`: in memory
-    /// and in a temporary directory, until the stores are dropped.
+    /// The directory with `table.db`, `objects/` and `layout`, created if missing, without access for other
+    /// users. With `None`, the stores are in memory and in a temporary directory, until dropped.
     pub dir: Option<PathBuf>,
-    /// How long a directory that another process uses is waited for: one that was killed has it until
-    /// the operating system has cleared it away.
+    /// Maximum wait for a directory in use by another process. A killed process holds the directory until the
+    /// operating system has cleaned up.
     pub wait: Duration,
-    /// Whose pages may read and write files by URLs that they were given.
+    /// Origins of pages that may read and write files by URL.
     pub origins: LocalOrigins,
 }
 
@@ -63,21 +62,21 @@ impl Default for StoresOptions {
     }
 }
 
-/// Why the local stores cannot start.
+/// The reason the local stores cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StoresError {
     /// The directory cannot be used.
     #[error("{} cannot be used: {problem}", .path.display())]
     Dir {
-        /// The directory, or what is wrong in it.
+        /// The directory, or an invalid entry of the directory.
         path: PathBuf,
-        /// The problem is what the operating system or the file store says, as text.
+        /// The error text of the operating system or the file store.
         problem: String,
     },
     /// Another process uses the directory.
     #[error("{} is in use by another process; stop it, or choose another directory", .0.display())]
     InUse(PathBuf),
-    /// What the directory holds was written by a version of Djinn that names things otherwise.
+    /// The directory was written by a version of Djinn with another layout.
     #[error(
         "{} was written by another version of Djinn, which this one cannot read; move it away, or set \
          DJINN_HOME to another directory, to start with an empty one",
@@ -90,9 +89,9 @@ pub enum StoresError {
         .path.display()
     )]
     Table {
-        /// The path is that of `table.db`, or `:memory:` if there is no directory.
+        /// The path of `table.db`, or `:memory:` without a directory.
         path: PathBuf,
-        /// The problem is what the database says of it, as text.
+        /// The error text of the database.
         problem: String,
     },
     /// No server could be started.
@@ -104,11 +103,11 @@ pub enum StoresError {
 }
 
 impl StoresError {
-    /// Whether there was no room left for what is kept.
+    /// Returns true if the disk is full.
     #[must_use]
     pub fn is_disk_full(&self) -> bool {
         match self {
-            // The operating system's words, and the database's.
+            // The texts of the operating system and of the database.
             Self::Dir { problem, .. } | Self::Table { problem, .. } => {
                 ["No space left", "disk is full"].iter().any(|words| problem.contains(words))
             }
@@ -117,8 +116,8 @@ impl StoresError {
     }
 }
 
-/// A running DynamoDB and S3, on threads of their own. They stop when this is dropped; what they
-/// have answered by then is kept.
+/// Running DynamoDB and S3 servers in separate threads. Dropping the value stops both; answered requests are
+/// kept.
 #[derive(Debug)]
 pub struct Stores {
     settings: Settings,
@@ -127,10 +126,10 @@ pub struct Stores {
 }
 
 impl Stores {
-    /// Starts both on free ports of 127.0.0.1, with the table and the bucket in place.
+    /// Starts both servers on free ports of 127.0.0.1, with the table and the bucket.
     ///
     /// # Errors
-    /// [`StoresError`], whose text says what to do.
+    /// Returns [`StoresError`], whose text says what to do.
     pub fn start(options: StoresOptions) -> Result<Self, StoresError> {
         let home = StoresHome::open(options.dir, options.wait)?;
         let key = make_key()?;
@@ -160,7 +159,7 @@ impl Stores {
         Ok(Self { settings, runtime: Some(runtime), _home: home })
     }
 
-    /// Settings that lead to these stores. There is no executor and there are no schedules in them.
+    /// Returns the settings of these stores, without an executor and without schedules.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -175,7 +174,7 @@ impl Drop for Stores {
     }
 }
 
-/// The directory that holds everything.
+/// The directory of all data.
 #[derive(Debug)]
 enum StoresHome {
     /// Kept, and locked against other processes.
@@ -199,7 +198,7 @@ impl StoresHome {
         Ok(Self::Permanent { dir, _lock: lock })
     }
 
-    /// The directory, if it is kept.
+    /// Returns the directory; `None` for temporary stores.
     fn dir(&self) -> Option<&Path> {
         match self {
             Self::Permanent { dir, .. } => Some(dir),
@@ -219,7 +218,7 @@ fn dir_error(path: &Path, error: &dyn std::fmt::Display) -> StoresError {
     StoresError::Dir { path: path.to_owned(), problem: error.to_string() }
 }
 
-/// The lock of a directory, once no other process has it, and at the latest after `wait`.
+/// Locks a directory, or returns an error if another process still holds the lock after `wait`.
 fn lock_dir(
     dir: &Path,
     wait: Duration,
@@ -242,17 +241,17 @@ fn lock_dir(
     }
 }
 
-/// A secret key that nobody had before.
+/// Creates a random secret key.
 fn make_key() -> Result<Secret, getrandom::Error> {
     let mut chance = [0; 32];
     getrandom::fill(&mut chance)?;
     Ok(Secret::new(&encode_hex(&chance)))
 }
 
-/// A listener on a free port, and its URL.
+/// Returns a listener on a free port, and the listener's URL.
 fn listen_locally() -> Result<(tokio::net::TcpListener, String), StoresError> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
-    // On Linux accepted connections inherit it; without it each answer waits 40 ms for an
+    // Accepted connections inherit this option on Linux. Otherwise each response waits 40 ms for an
     // acknowledgement.
     socket.set_tcp_nodelay(true)?;
     socket.set_nonblocking(true)?;
