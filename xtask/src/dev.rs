@@ -36,7 +36,7 @@ pub(crate) use client::ServerClient;
 pub(crate) use eval_server::{EvalServer, FinishedRun, finish_question};
 use walls_notice::describe_walls;
 
-/// Where the local system keeps everything: `.djinn`, or where `DJINN_HOME` says.
+/// Returns the home of the local system: `DJINN_HOME`, by default `.djinn` in the workspace.
 pub(crate) fn home_dir() -> PathBuf {
     let elsewhere = HOME.find_text(&environment_vars());
     workspace::root().join(elsewhere.as_deref().unwrap_or(".djinn"))
@@ -45,7 +45,7 @@ pub(crate) fn home_dir() -> PathBuf {
 /// Runs `cargo dev`.
 ///
 /// # Errors
-/// What to do about it, in a sentence.
+/// Returns an error with advice in one sentence.
 pub(crate) fn run(DevArguments { command, port, ui }: DevArguments) -> Result<()> {
     check_names(environment_names())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -72,7 +72,7 @@ async fn serve_system(port: u16, ui: Option<PathBuf>) -> Result<()> {
     if let Some(notice) = price_notice(&system) {
         print_line(&notice);
     }
-    // Without a Python the first code says what to do.
+    // Without Python, the first use of code reports the problem.
     if let Ok(walls) = Walls::probe(Path::new("python3")) {
         print_line(&describe_walls(&walls, needs_file_wall()?));
     }
@@ -86,7 +86,7 @@ async fn serve_system(port: u16, ui: Option<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Waits for Ctrl-C, or for the wish of whoever started this that it ends.
+/// Waits for Ctrl-C or SIGTERM.
 async fn wait_for_end() -> Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?;
     tokio::select! {
@@ -95,11 +95,11 @@ async fn wait_for_end() -> Result<()> {
     }
 }
 
-/// What is searched where no engine is configured.
+/// The demo site, searched if no engine is configured.
 const DEMO_SITE: &str = "examples/site";
 
-/// A system over its home, with the environment's models and, where that says nothing, what a
-/// developer wants.
+/// Returns options of a system over the home, with the environment's variables and the defaults for
+/// developers.
 fn system_options() -> Result<SystemOptions> {
     let defaults = default_vars()?;
     let var: Var = Box::new(move |name| {
@@ -111,7 +111,7 @@ fn system_options() -> Result<SystemOptions> {
     Ok(SystemOptions { djinn, dir: Some(home_dir()), site, var, ..SystemOptions::default() })
 }
 
-/// The sandbox of this machine, which installs itself a Python when code is first wanted.
+/// Returns the sandbox of this machine, which installs Python on the first use of code.
 fn open_sandbox() -> Result<LaptopSandbox> {
     if let Err(error) = LaptopSandbox::remove_leftovers(&home_dir()) {
         print_line(&format!("files left by earlier code could not be removed: {error}"));
@@ -119,13 +119,13 @@ fn open_sandbox() -> Result<LaptopSandbox> {
     Ok(LaptopSandbox::new(home_dir(), needs_file_wall()?, print_line, print_python_advice))
 }
 
-/// Returns true if code runs only where the kernel keeps it from files that are not its own.
+/// Returns true if code requires a kernel with a wall around files.
 fn needs_file_wall() -> Result<bool> {
     Ok(CODE_SANDBOX.find_choice(&environment_vars())? != Some("unsafe"))
 }
 
-/// Links that lead here after a restart, every agent, folders for agents and prompts of one's own, and the
-/// models of a file, if there is one by now.
+/// Returns the default variables: link settings that outlast a restart, all agents, folders for custom agents
+/// and prompts, and the models file if present.
 fn default_vars() -> Result<Vec<(&'static str, String)>> {
     let text = |path: PathBuf| {
         let text = path.to_str().map(str::to_owned);
@@ -149,7 +149,7 @@ fn default_vars() -> Result<Vec<(&'static str, String)>> {
     Ok(vars)
 }
 
-/// The names that the environment has, whatever their values.
+/// Returns the names of all environment variables.
 fn environment_names() -> impl Iterator<Item = String> {
     std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())
 }
@@ -159,13 +159,13 @@ fn environment_vars() -> Var {
     Box::new(|name| std::env::var(name).ok())
 }
 
-/// Logs what is at least a warning, or of the level that `DJINN_LOG` names.
+/// Starts the log at the level of `DJINN_LOG`, by default warnings.
 fn start_log() {
     let level = LOG.read_text(&environment_vars());
     djinn_local::log_to_stderr(&level.unwrap_or_default());
 }
 
-/// The same, and explains what can be mended here.
+/// Starts the log, and prints advice for problems with a known remedy.
 fn start_explained_log() {
     let level = LOG.read_text(&environment_vars());
     let adviser = Adviser::default();
@@ -176,7 +176,7 @@ fn start_explained_log() {
     });
 }
 
-/// What is said of models whose calls nobody knows the price of; the demo's cost nothing.
+/// Returns a notice about models without a price; `None` for the demo model.
 fn price_notice(system: &System) -> Option<String> {
     let models = system.ports().model.settings().unpriced_models();
     if models.is_empty() || system.demo_model().is_some() {
@@ -189,7 +189,7 @@ fn price_notice(system: &System) -> Option<String> {
     ))
 }
 
-/// What is said of searches.
+/// Notices about the search.
 const DEMO_SEARCH: &str = "Searches return only the invented DEMO pages in examples/site. To search the web,\n\
     set DJINN_SEARCH, such as [{\"engine\": \"tavily\", \"key\": \"env:TAVILY_API_KEY\"}].";
 const OWN_SEARCH: &str = "Searches use the engines in DJINN_SEARCH.";

@@ -1,4 +1,4 @@
-//! `cargo xtask eval`: questions whose answers are known, asked of whatever model is configured.
+//! `cargo xtask eval`: asks questions with known answers to the configured model.
 
 mod citation;
 mod judgement;
@@ -41,7 +41,7 @@ pub(crate) struct EvalArguments {
     require: Option<f64>,
 }
 
-/// The suites that there are.
+/// The available suites.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq)]
 enum SuiteName {
     Search,
@@ -59,11 +59,11 @@ impl SuiteName {
     }
 }
 
-/// Asks the questions of a suite one after the other, and prints what was right.
+/// Asks the questions of a suite in sequence, and prints the scores.
 ///
 /// # Errors
-/// No server can be asked; with the scripted model a run that did not end; with `--require` too few
-/// right answers.
+/// Returns an error if no server is available. With the scripted model, also for an unfinished run; with
+/// `--require`, also for a low score.
 pub(crate) fn run(arguments: &EvalArguments) -> Result<()> {
     let examples = workspace::root().join("examples");
     let suite = EvalSuite::read(&examples, arguments.suite.file_stem())?;
@@ -99,7 +99,7 @@ fn select_questions(suite: &EvalSuite, only: Option<usize>) -> Result<Vec<(usize
     Ok(chosen)
 }
 
-/// Asks one question. Whatever goes wrong is a part of what is said of it.
+/// Asks one question. Errors become part of the result.
 async fn judge_question(
     client: &ServerClient,
     number: usize,
@@ -133,7 +133,7 @@ async fn judge_question(
     }
 }
 
-/// The first file of the run that has the form which the question wants.
+/// Returns the run's first file of the requested form.
 async fn read_product(
     client: &ServerClient,
     question: &EvalQuestion,
@@ -151,7 +151,7 @@ async fn read_product(
     Ok(None)
 }
 
-/// What a model without thoughts can show: that every run ends, and that all is judged.
+/// Checks the results of a scripted model: every run ends, and every question is judged.
 fn check_plumbing(score: &SuiteScore, asked: usize) -> Result<()> {
     print_line("scripted model: plumbing only");
     ensure!(score.questions == asked, "{} of {asked} questions were judged", score.questions);

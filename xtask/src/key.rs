@@ -15,7 +15,7 @@ pub(crate) struct KeyArguments {
     user: UserId,
 }
 
-/// Shows a new key, which is kept nowhere, and the member of `DJINN_API_KEYS` that knows it.
+/// Prints a new key, which is stored nowhere, and the key's item for `DJINN_API_KEYS`.
 pub(crate) fn run(KeyArguments { tenant, user }: KeyArguments) -> Result<()> {
     let mut chance = [0; KEY_BYTES];
     getrandom::fill(&mut chance).context("the operating system provides no random bytes")?;

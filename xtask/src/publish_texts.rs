@@ -1,4 +1,5 @@
-//! `cargo xtask publish-agents` and `publish-prompts`: the manifest by which functions read texts from the bucket.
+//! `cargo xtask publish-agents` and `publish-prompts`: creates the manifest for reading texts from the
+//! bucket.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use djinn_tools::prompt_source;
 
 use crate::terminal::print_line;
 
-/// What the texts of a folder are.
+/// The kind of texts in a folder.
 #[derive(Clone, Copy)]
 pub(crate) enum PublishedTexts {
     Agents,
@@ -17,7 +18,7 @@ pub(crate) enum PublishedTexts {
 }
 
 impl PublishedTexts {
-    /// The template's parameter that names their folders.
+    /// Returns the template's parameter for the folder.
     fn parameter(self) -> &'static str {
         match self {
             Self::Agents => "Agents",
@@ -49,10 +50,10 @@ pub(crate) struct PublishArguments {
     prefix: Option<String>,
 }
 
-/// Checks the files, writes their manifest beside them, and says how both get into the bucket.
+/// Checks the files, writes the manifest next to the files, and prints the upload commands.
 ///
 /// # Errors
-/// The first thing that is wrong with a file.
+/// Returns the first problem in a file.
 pub(crate) fn run(
     kind: PublishedTexts,
     PublishArguments { folder, prefix }: &PublishArguments,
@@ -65,7 +66,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// The files go first: what a manifest names has to be there.
+/// Returns the commands, files first: a manifest must name only existing files.
 fn next_steps(kind: PublishedTexts, folder: &Path, prefix: &str) -> String {
     let (folder, parameter) = (folder.display(), kind.parameter());
     format!(

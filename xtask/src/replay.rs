@@ -1,4 +1,4 @@
-//! `cargo xtask replay`: whether today's code would still write a run's records.
+//! `cargo xtask replay`: checks that the current code still writes a run's records.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::dev::home_dir;
 use crate::terminal::print_line;
 
-/// Characters of a member that differs.
+/// Maximum characters of a differing field.
 const SHOWN: usize = 400;
 
 /// The run to replay, and the file to save its records in.
@@ -29,10 +29,10 @@ pub(crate) struct ReplayArguments {
     save: Option<PathBuf>,
 }
 
-/// Replays a run and every run below it.
+/// Replays a run and all runs below.
 ///
 /// # Errors
-/// The first record that differs, or why none can be read.
+/// Returns an error for the first difference, or if the records cannot be read.
 pub(crate) fn run(ReplayArguments { run, tenant, save }: ReplayArguments) -> Result<()> {
     let saved = read_records(tenant, &run)?;
     if let Some(file) = save {
@@ -56,10 +56,10 @@ pub(crate) fn run(ReplayArguments { run, tenant, save }: ReplayArguments) -> Res
     Ok(())
 }
 
-/// The records of a run and of every run below it: one that `cargo dev` keeps, or a file's.
+/// Reads the records of a run and of all runs below, from the home of `cargo dev` or from a file.
 ///
 /// # Errors
-/// Why none can be read.
+/// Returns an error if the records cannot be read.
 pub(crate) fn read_records(tenant: TenantId, run: &str) -> Result<Vec<SavedRecord>> {
     match Path::new(run) {
         file if file.is_file() => read_file(file),
@@ -83,7 +83,7 @@ fn read_file(file: &Path) -> Result<Vec<SavedRecord>> {
     text.lines().enumerate().map(read).collect()
 }
 
-/// Which record differs, and in which of its members.
+/// Describes the differing record and its differing fields.
 fn describe_difference(run: &str, difference: &ReplayDifference) -> Result<String> {
     let number = difference.kept.number;
     let Some(decided) = &difference.decided else {
@@ -105,7 +105,7 @@ fn describe_difference(run: &str, difference: &ReplayDifference) -> Result<Strin
     Ok(text)
 }
 
-/// The innermost members that differ, with the places they are at.
+/// Returns the innermost differing fields with their locations.
 fn find_differing_members<'a>(
     place: &str,
     kept: &'a Value,

@@ -1,7 +1,7 @@
-//! `cargo soak`: what takes too long for every change.
+//! `cargo soak`: tests too slow for every change.
 //!
-//! A new step is a line in [`STEPS`] and a function. One that tries for longer what `cargo verify`
-//! tries runs the same tests, with a variable that says how long.
+//! A new step is a line in [`STEPS`] and a function. A longer form of a `cargo verify` step runs the same
+//! tests, with a variable for the duration.
 
 mod sam_builds;
 
@@ -11,10 +11,10 @@ use djinn_settings::table::contributor;
 use crate::steps::{CheckStep, StepArguments, StepCommand};
 use crate::{process, verify};
 
-/// The command `cargo soak` runs these steps, or those that are named.
+/// The command `cargo soak` with these steps.
 const SOAK: StepCommand = StepCommand { name: "soak", steps: STEPS, success_word: "soaked" };
 
-/// In the order they run.
+/// The steps in order.
 pub(crate) const STEPS: &[CheckStep] = &[
     CheckStep {
         name: "seeds",
@@ -90,17 +90,17 @@ pub(crate) const STEPS: &[CheckStep] = &[
     },
 ];
 
-/// What to do with an input that breaks a property.
+/// The remedy for an input that breaks a property.
 const FUZZ_REMEDY: &str = "the input is now in tests/corpora: run its test again, fix the code, and keep the input; \
                            DJINN_FUZZ_SECONDS sets the duration";
 
-/// For how many seconds a fuzz step tries inputs where nobody says.
+/// Default duration of a fuzz step, in seconds.
 const FUZZ_SECONDS: &str = "3600";
 
-/// Runs the steps, or those that are named.
+/// Runs all steps, or the selected steps.
 ///
 /// # Errors
-/// The first step that fails, with what to do.
+/// Returns the error of the first failed step, with the remedy.
 pub(crate) fn run(arguments: &StepArguments) -> Result<()> {
     SOAK.run(arguments)
 }
@@ -147,7 +147,7 @@ fn fuzz_pages() -> Result<()> {
     run_fuzz(&["--package", "gateway", "--lib"])
 }
 
-/// Runs the fuzz tests of a package, for an hour or as long as the variable says.
+/// Runs the fuzz tests of a package for the variable's duration, by default an hour.
 fn run_fuzz(target: &[&str]) -> Result<()> {
     let mut tests = process::cargo_command(&["test"]);
     tests.args(target).args(["fuzz::", "--", "--nocapture"]);

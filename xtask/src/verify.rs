@@ -1,7 +1,7 @@
-//! `cargo verify`: everything CI runs, in this order, up to the first failure.
+//! `cargo verify`: runs all CI steps in this order up to the first failure.
 //!
-//! A new step is a line in [`STEPS`] and a function. Steps install what they need under `target/`
-//! and find it there the next time.
+//! A new step is a line in [`STEPS`] and a function. Steps install their requirements under `target/` and
+//! reuse the installation.
 
 mod bootstrap;
 mod built_programs;
@@ -22,10 +22,10 @@ use crate::steps::{CheckStep, StepArguments, StepCommand};
 use crate::template;
 pub(crate) use rust::{kills_tests, lambdasim_tests};
 
-/// The command `cargo verify` runs these steps, or those that are named.
+/// The command `cargo verify` with these steps.
 const VERIFY: StepCommand = StepCommand { name: "verify", steps: STEPS, success_word: "verified" };
 
-/// Quick ones first; `template` before `tests`, which read the file it writes.
+/// The steps, quick ones first. `template` precedes `tests`, because the tests read the generated file.
 const STEPS: &[CheckStep] = &[
     CheckStep {
         name: "fmt",
@@ -132,10 +132,10 @@ const STEPS: &[CheckStep] = &[
     },
 ];
 
-/// Runs the steps, or those that are named.
+/// Runs all steps, or the selected steps.
 ///
 /// # Errors
-/// The first step that fails, with what to do.
+/// Returns the error of the first failed step, with the remedy.
 pub(crate) fn run(arguments: &StepArguments) -> Result<()> {
     VERIFY.run(arguments)
 }

@@ -1,4 +1,4 @@
-//! What goes wrong on a newcomer's machine: what happened, what to do, and the page that says more.
+//! Advice for problems on a new user's machine: cause, remedy, and a page with details.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::json::{number_at, text_at};
 use crate::terminal::print_line;
 
-/// A cause that a newcomer can do something about.
+/// A problem with a remedy for new users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Problem {
     KeyRefused,
@@ -29,7 +29,7 @@ pub(super) enum Problem {
     PythonUnprepared,
 }
 
-/// What is said of a problem.
+/// The advice for a problem.
 struct Advice {
     problem: Problem,
     happened: &'static str,
@@ -37,7 +37,7 @@ struct Advice {
     page: &'static str,
 }
 
-/// One row for each problem.
+/// The advice for each problem.
 const TABLE: [Advice; 10] = [
     Advice {
         problem: Problem::KeyRefused,
@@ -103,7 +103,7 @@ const TABLE: [Advice; 10] = [
     },
 ];
 
-/// The file or folder, in the folder that keeps the state, that an error is about.
+/// The file or folder of an error, in the state folder.
 #[derive(Debug)]
 pub(super) struct HomeFile(pub(super) PathBuf);
 
@@ -113,12 +113,12 @@ impl fmt::Display for HomeFile {
     }
 }
 
-/// Why a run ended badly, or waits.
+/// The reason a run failed or waits.
 #[derive(Debug)]
 pub(super) struct RunFailure {
-    /// The code, if it is one of ours.
+    /// The error code, if known to Djinn.
     pub(super) code: Option<ErrorCode>,
-    /// What a person is told.
+    /// The sentence for users.
     pub(super) sentence: String,
 }
 
@@ -130,7 +130,7 @@ impl fmt::Display for RunFailure {
 
 impl Error for RunFailure {}
 
-/// The same error, with what helps, if the table has anything of it.
+/// Adds advice to an error, if the table has advice for the problem.
 pub(super) fn add_advice(error: anyhow::Error) -> anyhow::Error {
     match Problem::of_error(&error) {
         Some(problem) => anyhow::anyhow!("{}", problem.write_advice(&format!("{error:#}"))),
@@ -138,13 +138,13 @@ pub(super) fn add_advice(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// Tells people that code cannot run, and what helps.
+/// Prints the reason that code cannot run, with advice.
 pub(super) fn print_python_advice(error: &PythonError) {
     print_line(&Problem::of_python(error).write_advice(&error.to_string()));
 }
 
 impl Problem {
-    /// The problem that an error comes of.
+    /// Returns the problem behind an error.
     fn of_error(error: &anyhow::Error) -> Option<Self> {
         if error.downcast_ref::<HomeFile>().is_some() {
             let kind = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>());
@@ -210,7 +210,7 @@ impl Problem {
         }
     }
 
-    /// The problem that a line of the log tells of. A model that could not be reached once is tried again.
+    /// Returns the problem in a log line. A model unreachable only once is retried, and is no problem.
     fn of_log_line(line: &str) -> Option<(Self, String)> {
         let line: Value = serde_json::from_str(line).ok()?;
         if text_at(&line, "/message") != "model call failed" {
@@ -226,7 +226,7 @@ impl Problem {
         Some((problem, format!("a call of the model `{}` failed", text_at(&line, "/model"))))
     }
 
-    /// What happened, with what was said of it, what to do, and where to read on.
+    /// Formats the cause with the original message, the remedy, and the page with details.
     fn write_advice(self, said: &str) -> String {
         let Some(advice) = TABLE.iter().find(|advice| advice.problem == self) else {
             return said.to_owned();
@@ -236,18 +236,18 @@ impl Problem {
     }
 }
 
-/// Explains each problem once.
+/// Gives each advice only once.
 #[derive(Default)]
 pub(super) struct Adviser(Mutex<BTreeSet<Problem>>);
 
 impl Adviser {
-    /// The advice for this line of the log, if there is any that was not given before.
+    /// Returns new advice for this log line.
     pub(super) fn advise_on_log(&self, line: &str) -> Option<String> {
         let (problem, said) = Problem::of_log_line(line)?;
         self.advise_once(problem, &said)
     }
 
-    /// The advice for a failure that a run waits out, if there is any that was not given before.
+    /// Returns new advice for a failure that a run waits out.
     pub(super) fn advise_on_failure(&self, failure: &RunFailure) -> Option<String> {
         self.advise_once(Problem::of_code(failure.code?)?, &failure.sentence)
     }
@@ -259,7 +259,7 @@ impl Adviser {
 }
 
 impl RunFailure {
-    /// A failure as the server tells of it.
+    /// Creates a failure from the server's JSON.
     pub(super) fn new(failure: &Value, sentence: String) -> Self {
         let known = serde_json::from_value::<Failure>(failure.clone()).ok();
         Self { code: known.map(|failure| failure.code), sentence }

@@ -66,7 +66,7 @@ pub(super) struct AskOptions {
     confirm: Vec<ConfirmSubject>,
 }
 
-/// What is shown to a person before a plan goes on.
+/// The subject of a confirmation before a plan continues.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq)]
 enum ConfirmSubject {
     Plan,
@@ -74,13 +74,13 @@ enum ConfirmSubject {
     Results,
 }
 
-/// Where a system on this port is.
+/// Returns the URL of a system on this port.
 pub(super) fn url_at(port: u16) -> String {
     format!("http://127.0.0.1:{port}")
 }
 
 impl AskOptions {
-    /// When people are asked: the members of `human_feedback`.
+    /// Returns the settings of human requests: the fields of `human_feedback`.
     pub(super) fn human_feedback(&self) -> Map<String, Value> {
         let confirmed = self.confirm.iter().map(|what| match what {
             ConfirmSubject::Plan => ("confirm_plan", json!(true)),

@@ -1,4 +1,4 @@
-//! `cargo dev ask`: one question, answered in the terminal.
+//! `cargo dev ask`: asks one question in the terminal.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::json::{list_at, number_at, text_at};
 use super::show::{Screen, failure_text};
 use super::{home_dir, start_log, system_options};
 
-/// Asks, shows the run, keeps copies of its files, and fails if the run did.
+/// Asks the question, shows the run, saves copies of the files, and returns an error if the run failed.
 pub(super) async fn ask_question(ask: AskOptions) -> Result<()> {
     start_log();
     let http = new_http()?;
@@ -44,19 +44,19 @@ pub(super) async fn ask_question(ask: AskOptions) -> Result<()> {
     answered
 }
 
-/// The client that systems are spoken to with: it waits for answers as long as they take.
+/// Returns the HTTP client for systems, without a timeout for responses.
 pub(super) fn new_http() -> Result<reqwest::Client> {
     let http = reqwest::Client::builder();
     Ok(http.connect_timeout(Duration::from_secs(5)).tcp_nodelay(true).build()?)
 }
 
-/// Where `cargo dev` will listen: on the port that is told, else where it did last.
+/// Returns the URL of a later `cargo dev`: on the given port, else on the last port.
 fn later_url(ask: &AskOptions) -> String {
     let last = || Announcement::last_url(&home_dir()).unwrap_or_else(|| url_at(PORT));
     ask.port.map_or_else(last, url_at)
 }
 
-/// `later` is where links lead once a system listens there, if this one will be gone.
+/// Asks the question and follows the run. `later` is the base URL for links if this system will stop.
 async fn run_question(
     server: &ServerClient,
     ask: &AskOptions,
@@ -99,7 +99,7 @@ async fn run_question(
     }
 }
 
-/// Follows a run to its end, across connections that break off.
+/// Follows a run to the end, across lost connections.
 async fn follow_run(
     server: &ServerClient,
     question: &AskRequest<'_>,
@@ -127,7 +127,7 @@ async fn follow_run(
     }
 }
 
-/// How far a stream was read, across its connections, and how many of them brought nothing.
+/// The position in a stream across connections, and the number of connections without news.
 #[derive(Default)]
 pub(super) struct StreamPosition {
     pub(super) cursor: Option<String>,
@@ -135,13 +135,13 @@ pub(super) struct StreamPosition {
 }
 
 impl StreamPosition {
-    /// How often a stream is taken up again without news. The waits in between are 21 s in all, more
-    /// than it takes the lease of a driver that died to lapse.
+    /// Maximum number of reconnections without news. The waits total 21 s, longer than the lease of a dead
+    /// driver.
     const MAX_IDLE: u32 = 8;
     const FIRST_WAIT: Duration = Duration::from_millis(200);
     const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-    /// Takes an event's cursor. Only one that moved is news: previews and hand-overs repeat it.
+    /// Stores an event's cursor. Only a new cursor is news: previews and handoffs repeat the cursor.
     pub(super) fn move_to(&mut self, cursor: Option<&str>) {
         if cursor.is_some() && cursor != self.cursor.as_deref() {
             self.cursor = cursor.map(str::to_owned);
@@ -149,7 +149,7 @@ impl StreamPosition {
         }
     }
 
-    /// How long to wait before the stream that ended is taken up again, if it is to be.
+    /// Returns the wait before reconnecting; `None` to give up.
     pub(super) fn wait_before_next(&mut self) -> Option<Duration> {
         let wait =
             Self::FIRST_WAIT.saturating_mul(1 << self.idle_streams.min(16)).min(Self::LONGEST_WAIT);
@@ -181,7 +181,7 @@ async fn show_file(
     Ok(())
 }
 
-/// The path as it is shorter to type.
+/// Returns the path relative to the current directory, if inside.
 fn short_path(path: &Path) -> &Path {
     let here = std::env::current_dir().unwrap_or_default();
     path.strip_prefix(here).unwrap_or(path)

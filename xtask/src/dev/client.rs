@@ -13,24 +13,24 @@ use super::json::text_at;
 pub(crate) struct ServerClient {
     pub(super) http: Client,
     pub(super) url: String,
-    /// The API key that it wants, if any.
+    /// The API key, if required.
     pub(super) key: Option<String>,
 }
 
-/// A question and its ids.
+/// A question with ids.
 pub(super) struct AskRequest<'a> {
     pub(super) text: &'a str,
     pub(super) session: &'a str,
     pub(super) request: &'a str,
     pub(super) deep: bool,
-    /// The names of the files that come with it, which its session has.
+    /// The names of the question's files in the session.
     pub(super) files: &'a [String],
-    /// When people are asked: the members of `human_feedback`.
+    /// The settings of human requests: the fields of `human_feedback`.
     pub(super) feedback: &'a Map<String, Value>,
 }
 
 impl ServerClient {
-    /// Uploads a file to a session, straight into the object store. Returns its name there.
+    /// Uploads a file of a session directly to the object store. Returns the stored name.
     pub(super) async fn upload_file(&self, session: &str, file: &Path) -> Result<String> {
         let bytes =
             std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -49,7 +49,7 @@ impl ServerClient {
         Ok(name.to_owned())
     }
 
-    /// Asks, or comes back to what was asked: the stream goes on behind `after`.
+    /// Asks a question, or resumes the stream after the cursor `after`.
     pub(super) async fn open_stream(
         &self,
         question: &AskRequest<'_>,
@@ -76,26 +76,26 @@ impl ServerClient {
         Ok(EventStream { response, run, buffer: String::new(), rest: Vec::new() })
     }
 
-    /// The bytes behind a link.
+    /// Downloads the bytes of a link.
     ///
     /// # Errors
-    /// It cannot be fetched.
+    /// Returns an error if the download fails.
     pub(crate) async fn download_file(&self, url: &str) -> Result<Vec<u8>> {
         let request = self.http.get(url);
-        // A signed URL that leads to the store is refused with a key.
+        // The store rejects a signed URL sent with an API key.
         let is_ours = url.strip_prefix(&self.url).is_some_and(|path| path.starts_with('/'));
         let request = if is_ours { self.send_key(request) } else { request };
         let answer = request.send().await?.error_for_status()?;
         Ok(answer.bytes().await?.to_vec())
     }
 
-    /// The path is below the server's URL; a refusal is an error with the server's own sentence.
+    /// Sends a GET request to a path below the server's URL; an error has the server's own sentence.
     pub(super) async fn get_json(&self, path: &str) -> Result<Value> {
         let request = self.send_key(self.http.get(format!("{}{path}", self.url)));
         Ok(check_response(request.send().await?).await?.json().await?)
     }
 
-    /// The body is sent as JSON to a path below the server's URL; the answer's JSON comes back.
+    /// Sends a POST request with JSON to a path below the server's URL, and returns the response's JSON.
     pub(super) async fn post_json(&self, path: &str, body: &Value) -> Result<Value> {
         let request = self.send_key(self.http.post(format!("{}{path}", self.url))).json(body);
         Ok(check_response(request.send().await?).await?.json().await?)
@@ -109,7 +109,7 @@ impl ServerClient {
     }
 }
 
-/// The server's own sentence, where it refuses.
+/// Returns the response, or an error with the server's own sentence.
 async fn check_response(response: Response) -> Result<Response> {
     if [StatusCode::OK, StatusCode::ACCEPTED].contains(&response.status()) {
         return Ok(response);
@@ -126,14 +126,14 @@ fn header_text(headers: &HeaderMap, name: &str) -> String {
     headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
 }
 
-/// One event of the stream.
+/// An event of the stream.
 pub(super) struct StreamEvent {
     pub(super) id: Option<String>,
     pub(super) name: String,
     pub(super) data: Value,
 }
 
-/// The events of a stream, as they come.
+/// The events of a stream, in order of arrival.
 pub(super) struct EventStream {
     response: Response,
     pub(super) run: String,
@@ -142,7 +142,7 @@ pub(super) struct EventStream {
 }
 
 impl EventStream {
-    /// The next event; `None` when the stream has ended.
+    /// Returns the next event; `None` after the end of the stream.
     pub(super) async fn next_event(&mut self) -> Result<Option<StreamEvent>> {
         loop {
             if let Some((frame, rest)) = self.buffer.split_once("\n\n") {

@@ -1,5 +1,4 @@
-//! What a laptop's links are signed with: chance, kept beside all else, so that a link that was handed out
-//! counts after a restart.
+//! The signing key of a laptop's links: random, and stored in the home, so links stay valid after a restart.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
@@ -13,7 +12,7 @@ use super::advice::HomeFile;
 
 const BYTES: usize = 32;
 
-/// The key of the system over `home`, made when there is none.
+/// Returns the key of the system over `home`, created if missing.
 pub(super) fn of(home: &Path) -> Result<String> {
     let file = home.join("link-key");
     let at = || HomeFile(file.clone());
@@ -35,7 +34,7 @@ pub(super) fn of(home: &Path) -> Result<String> {
             let key = std::fs::read_to_string(&file).with_context(at)?;
             match key.len() == BYTES * 2 {
                 true => Ok(key),
-                // Whoever made it died in between.
+                // The process that created the file died before writing the key.
                 false => {
                     std::fs::remove_file(&file).with_context(at)?;
                     of(home)

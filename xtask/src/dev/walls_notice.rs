@@ -1,9 +1,9 @@
-//! The walls of this machine around code that models write, in a sentence or two.
+//! Describes this machine's walls around model-written code, in a sentence or two.
 
 use djinn_local::Walls;
 
-/// Describes what holds code here, and what this kernel lacks for it. `needs_file_wall` is false where the environment
-/// has code run without a wall around files.
+/// Describes the walls around code, and the missing walls of this kernel. `needs_file_wall` is false if the
+/// environment allows code without a wall around files.
 pub(super) fn describe_walls(walls: &Walls, needs_file_wall: bool) -> String {
     if let Some(missing) = walls.missing(needs_file_wall) {
         return format!(

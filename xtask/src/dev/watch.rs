@@ -1,5 +1,5 @@
-//! `cargo dev watch`: the functions under `cargo lambda watch`, which rebuilds them when the code
-//! changes, with the stores, the demo model and the timers around them.
+//! `cargo dev watch`: the functions under `cargo lambda watch`, which rebuilds changed functions, with
+//! stores, demo model and timers.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use super::{NO_SEARCH, default_vars, environment_vars, home_dir, start_log, welc
 use crate::terminal::print_line;
 use crate::venv;
 
-/// How many instances of a function there are at most.
+/// Maximum number of instances per function.
 const INSTANCES: &str = "4";
 
-/// How often it is looked whether the host listens.
+/// Interval for checking that the host listens.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Runs until Ctrl-C, or until the host ends.
@@ -43,19 +43,19 @@ pub(super) async fn run_watch(port: u16) -> Result<()> {
         ended = child.wait() => bail!("cargo lambda watch ended with {}", ended?),
         pressed = tokio::signal::ctrl_c() => pressed.context("cannot wait for Ctrl-C")?,
     }
-    // Ctrl-C reached the host too: the two are in one process group.
+    // Ctrl-C reaches the host too: both are in the same process group.
     child.wait().await?;
     Ok(())
 }
 
-/// Whether nobody listens there yet: else he would be taken for the host.
+/// Checks that the port is free: another server would be taken for the host.
 async fn check_port(port: u16) -> Result<()> {
     let address = SocketAddr::from(([127, 0, 0, 1], port));
     let bound = TcpListener::bind(address).await;
     bound.map(drop).map_err(|error| SystemError::Listen { address, error }.into())
 }
 
-/// Starts the host in the environment's venv.
+/// Starts the host in the virtual environment.
 fn start_host(port: u16, backing: &Backing) -> Result<Child> {
     let port = port.to_string();
     let arguments = ["lambda", "watch", "--disable-cors", "--invoke-address", "127.0.0.1"];
@@ -81,8 +81,8 @@ async fn wait_for_host(port: u16, child: &mut Child) -> Result<()> {
     }
 }
 
-/// How to send the events of a REST API, for which the host has no route. They have a caller of
-/// their own, whose files are nobody else's: so the file comes first.
+/// Describes how to send events of a REST API, for which the host has no route. The events have a separate
+/// caller without access to other files, so the upload comes first.
 fn event_help(host: &str) -> String {
     let invoke = |event: &str| {
         format!(

@@ -1,4 +1,4 @@
-//! Suites of questions whose answers are known: the files in `examples/eval/`.
+//! Suites of questions with known answers: the files in `examples/eval/`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,46 +9,46 @@ use serde::Deserialize;
 
 use super::product::ProductForm;
 
-/// One suite, as its file has it.
+/// A suite as written in its file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EvalSuite {
-    /// The name of the suite, which is that of its file.
+    /// The name of the suite, equal to the file's.
     suite: String,
     #[serde(rename = "question")]
     pub(super) questions: Vec<EvalQuestion>,
 }
 
-/// A question, and what is known of its answer. Where spellings stand in a list, any of them will do.
+/// A question with the expected answer. In a list of spellings, any spelling suffices.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EvalQuestion {
     pub(super) name: String,
     pub(super) ask: String,
-    /// Files of the workspace that come with it.
+    /// The question's files, in the workspace.
     #[serde(default)]
     pub(super) files: Vec<PathBuf>,
-    /// What must be stated.
+    /// Required statements.
     #[serde(default)]
     pub(super) facts: Vec<Vec<String>>,
-    /// What must not be stated.
+    /// Forbidden statements.
     #[serde(default)]
     pub(super) never: Vec<String>,
-    /// Pages of the site that must be cited.
+    /// Required citations of the site's pages.
     #[serde(default)]
     pub(super) cites: Vec<Vec<String>>,
-    /// Pages that must not be all that is cited.
+    /// Pages that must not be the only citations.
     #[serde(default)]
     pub(super) not_alone: Vec<String>,
-    /// The file that must come with the answer.
+    /// The form of the required file.
     pub(super) product: Option<ProductForm>,
-    /// The headings that this file must have.
+    /// The required headings of the file.
     #[serde(default)]
     pub(super) headings: Vec<Vec<String>>,
 }
 
 impl EvalSuite {
-    /// Reads the suite of a name below the folder with `eval` and `site`.
+    /// Reads a suite by name, below the folder with `eval` and `site`.
     pub(super) fn read(examples: &Path, name: &str) -> Result<Self> {
         let file = examples.join("eval").join(format!("{name}.toml"));
         let text =
@@ -83,7 +83,7 @@ impl EvalQuestion {
     }
 }
 
-/// The paths of the pages that the site's index leads to.
+/// Returns the paths of the site's indexed pages.
 pub(super) fn site_pages(site: &Path) -> Result<BTreeSet<String>> {
     let entries = fs::read_dir(site).with_context(|| format!("cannot read {}", site.display()))?;
     let mut pages = BTreeSet::new();

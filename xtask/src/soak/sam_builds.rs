@@ -1,4 +1,4 @@
-//! What `sam build` makes of the template's functions.
+//! Checks the results of `sam build` for the template's functions.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -9,13 +9,13 @@ use anyhow::{Context as _, Result, ensure};
 use crate::terminal::print_line;
 use crate::{process, venv, workspace};
 
-/// The functions that every deployment has, as `sam build` lays them out.
+/// The functions of every deployment, as named by `sam build`.
 const FUNCTIONS: [&str; 2] = ["Agent", "Executor"];
 
-/// The two that the gateway is.
+/// The two functions of the gateway.
 const GATEWAY: [&str; 2] = ["Fetch", "Call"];
 
-/// `sam build` with the template's own build method: cargo-lambda, with zig as the linker. Needs the
+/// Runs `sam build` with the template's own build method: cargo-lambda, with zig as the linker. Needs the
 /// network once: cargo-lambda has rustup install the target for arm64.
 pub(super) fn build_functions() -> Result<()> {
     let out = workspace::target_dir().join("sam");
@@ -30,11 +30,10 @@ pub(super) fn build_functions() -> Result<()> {
     Ok(())
 }
 
-/// The most bytes of the sandbox's archive when it is unpacked; Lambda takes 262 MB.
+/// Maximum unpacked size of the sandbox's archive in bytes; Lambda's limit is 262 MB.
 const MAX_SANDBOX: u64 = 215_000_000;
 
-/// `sam build` of the sandbox alone, which is built only where it is asked for. Needs the network, and a
-/// `python3.13` on the path.
+/// Runs `sam build` for the optional sandbox. Needs the network, and `python3.13` on the path.
 pub(super) fn build_sandbox() -> Result<()> {
     let out = workspace::target_dir().join("sam-sandbox");
     let place = out.to_string_lossy();
@@ -53,11 +52,11 @@ pub(super) fn build_sandbox() -> Result<()> {
     Ok(())
 }
 
-/// `sam build` of the gateway's two functions, which are built only where they are asked for: one binary, twice.
+/// Runs `sam build` for the gateway's two optional functions, which share one binary.
 pub(super) fn build_gateway() -> Result<()> {
     let venv = venv::ensure_venv()?;
     for function in GATEWAY {
-        // SAM builds one function at a time into a folder of its own.
+        // SAM builds one function at a time into a separate folder.
         let out = workspace::target_dir().join(format!("sam-{}", function.to_lowercase()));
         let place = out.to_string_lossy();
         let build = ["build", function, "--template", "template.yaml", "--build-dir", &place];
@@ -71,7 +70,7 @@ pub(super) fn build_gateway() -> Result<()> {
     Ok(())
 }
 
-/// The bytes of all files below a folder.
+/// Returns the total size of a folder's files, in bytes.
 fn count_bytes(folder: &Path) -> Result<u64> {
     let unreadable = || format!("{} cannot be read", folder.display());
     let mut bytes = 0;
@@ -83,7 +82,7 @@ fn count_bytes(folder: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Whether a file is a program for 64-bit ARM: what its ELF header says.
+/// Returns true if a file's ELF header is for 64-bit ARM.
 fn is_for_arm64(path: &Path) -> Result<bool> {
     let mut header = [0; 20];
     let missing = || format!("{} cannot be read", path.display());

@@ -1,25 +1,25 @@
-//! The commands of a `console` block, each with what it prints.
+//! Parses the commands of a `console` block, each with its output.
 
 use anyhow::{Result, bail};
 
 use super::blocks::FencedBlock;
 
-/// What begins a command.
+/// The prefix of a command.
 const PROMPT: &str = "$ ";
 
-/// One command of a block.
+/// A command of a block.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ConsoleCommand {
-    /// Its line in the document, from 1.
+    /// The command's line in the document, from 1.
     pub(super) line: usize,
-    /// What a shell is given, with its continued lines.
+    /// The text for the shell, including continued lines.
     pub(super) text: String,
-    /// The lines that it prints, with `…` in them.
+    /// The expected output lines, with `…` as placeholders.
     pub(super) expected: Vec<String>,
 }
 
 impl ConsoleCommand {
-    /// Whether this is `cargo dev` itself, which serves and does not end.
+    /// Returns true if the command is `cargo dev` itself, a server that does not end.
     pub(super) fn is_server(&self) -> bool {
         let is_variable = |word: &&str| {
             word.split_once('=').is_some_and(|(name, _)| {
@@ -29,15 +29,15 @@ impl ConsoleCommand {
         let mut words = self.text.split_whitespace().skip_while(is_variable);
         let is_dev = words.next() == Some("cargo") && words.next() == Some("dev");
         let next = words.next();
-        // Its options and a comment are no command of its own.
+        // Options and comments do not make another command.
         is_dev && next.is_none_or(|word| word.starts_with(['-', '#']) && word != "--help")
     }
 }
 
-/// The commands of a block.
+/// Returns the commands of a block.
 ///
 /// # Errors
-/// If it does not begin with one.
+/// Returns an error if the block does not begin with a command.
 pub(super) fn parse_commands(block: &FencedBlock) -> Result<Vec<ConsoleCommand>> {
     let mut commands: Vec<ConsoleCommand> = Vec::new();
     let mut is_continued = false;
