@@ -1,24 +1,24 @@
-//! Answers as people write them.
+//! Text responses of users to human requests.
 
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::{HumanResponse, MAX_RESPONSE_BYTES, Subject};
 use serde_json::{Map, Value};
 
-/// What somebody wrote as an answer.
+/// A user's text as a response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextResponse {
-    /// The answer word for word.
+    /// The text, unchanged.
     pub text: String,
-    /// What they are read as, wherever words may be a command.
+    /// The parsed text, for requests that accept commands.
     pub parsed: Result<HumanResponse, Failure>,
 }
 
 impl TextResponse {
-    /// The answer to all of these. To a question of the model's all is an answer that neither skips it
-    /// nor stops the run: its own words, as they are.
+    /// Returns the response to all of these requests. If all are clarifications, every text except skip and
+    /// stop is an answer in the user's own words.
     ///
     /// # Errors
-    /// Those of [`parse_response`].
+    /// Returns the errors of [`parse_response`].
     pub fn response_to<'a>(
         &self,
         asked: impl IntoIterator<Item = &'a Subject>,
@@ -40,12 +40,12 @@ impl TextResponse {
     }
 }
 
-/// Reads what a client sends: a few words are commands, all else is told to the model. Only `modify`
-/// takes `arguments`. What people write in their languages is read before, where it comes in.
+/// Parses a client's text: a few words are commands, any other text is for the model. Only `modify` takes
+/// `arguments`. Commands in users' languages are parsed earlier, by the protocol.
 ///
 /// # Errors
-/// `invalid_field` for `modify` without arguments, for arguments with other words, and for words that are
-/// empty; `too_long`.
+/// Returns `invalid_field` for `modify` without arguments, for arguments with another command, and for an
+/// empty text. Returns `too_long` for a text above the limit.
 pub fn parse_response(
     words: &str,
     arguments: Option<Map<String, Value>>,
@@ -69,7 +69,7 @@ pub fn parse_response(
     })
 }
 
-/// Words as they are, if there are any and not too many.
+/// Returns the text unchanged if its length is valid.
 fn say_words(words: &str) -> Result<HumanResponse, (ErrorCode, &'static str)> {
     match words.len() {
         _ if words.trim().is_empty() => Err((ErrorCode::InvalidField, "`feedback` is empty")),
@@ -78,7 +78,7 @@ fn say_words(words: &str) -> Result<HumanResponse, (ErrorCode, &'static str)> {
     }
 }
 
-/// Words without the marks that end a sentence: as they are compared with those we know.
+/// Trims white space and the punctuation at the end, for comparison with commands.
 #[must_use]
 pub fn trim_end_marks(words: &str) -> &str {
     words.trim().trim_end_matches(['.', '!', '。', '！', '．', '…', '~', '～']).trim_end()
