@@ -1,19 +1,19 @@
-//! Secrets: API keys, where they come from, and a type that never shows them.
+//! Secrets: API keys, their store, and a type that never shows a key.
 
 use std::fmt;
 
-/// An API key. It has no `Display`, and its `Debug` prints `***`.
+/// An API key without `Display`; its `Debug` prints `***`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a key, without the white space that files and consoles leave around it.
+    /// Creates a secret from a key, without the white space that files and consoles add.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
 
-    /// The key itself, to be sent and for nothing else.
+    /// Returns the key itself, only for sending.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -26,30 +26,30 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Why a secret could not be read. Its text names the secret, never its value.
+/// The error of reading a secret. The text names the secret, never its value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
-    /// There is no such secret, or it may not be read.
+    /// The secret does not exist, or access is denied.
     #[error("{0}")]
     Missing(String),
-    /// The store was not reached or throttled; the same question may succeed later.
+    /// The store was unreachable or throttled; the same request may succeed later.
     #[error("{0}")]
     Unavailable(String),
 }
 
-/// A store of secrets, asked for the key of each model whose `key` is `secret:NAME`: on its first call,
-/// and again after a provider refused it.
+/// A store of secrets, read for the key of each model whose `key` is `secret:NAME`: on the first call of the
+/// model, and again after a provider rejected the key.
 ///
-/// Needs `secretsmanager:GetSecretValue` on the secrets that the settings name.
+/// Needs `secretsmanager:GetSecretValue` on the secrets named by the settings.
 pub trait Secrets: Send + Sync {
     /// Reads the secret with this name or ARN.
     ///
     /// # Errors
-    /// [`SecretError`]; a missing one ends the run, an unavailable store is asked again.
+    /// Returns [`SecretError`]: a missing secret ends the run, an unavailable store is retried.
     fn read_secret(&self, name: &str) -> impl Future<Output = Result<Secret, SecretError>> + Send;
 }
 
-/// No store: every question is answered with [`SecretError::Missing`].
+/// A missing store: every request returns [`SecretError::Missing`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NoSecrets;
 
