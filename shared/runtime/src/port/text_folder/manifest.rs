@@ -1,4 +1,5 @@
-//! The list of the texts of a folder that cannot be listed cheaply: one object names all, each with its hash.
+//! The manifest of a folder whose texts are expensive to list: one object with the name and hash of every
+//! text.
 
 use std::collections::BTreeSet;
 
@@ -7,24 +8,24 @@ use serde::{Deserialize, Serialize};
 
 use super::FolderText;
 
-/// The name of the list in its folder.
+/// The name of the manifest in its folder.
 pub const MANIFEST: &str = "manifest.json";
 
-/// The most bytes of a manifest.
+/// The maximum size of a manifest, in bytes.
 pub const MAX_MANIFEST: usize = 64 * 1024;
 
-/// The most texts that a manifest lists.
+/// The maximum number of texts in a manifest.
 pub const MAX_LISTED: usize = 200;
 
-/// The most characters of a name, without the language before it.
+/// The maximum length of a name without its language prefix, in characters.
 const MAX_NAME: usize = 100;
 
-/// How the texts of a folder may be named.
+/// The rule for the names of a folder's texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameDepth {
-    /// `NAME.md`, `en/NAME.md` and `zh/NAME.md`, as files of agents.
+    /// `NAME.md`, `en/NAME.md` and `zh/NAME.md`, as for files of agents.
     Language,
-    /// Up to two folders before the name: `en/GROUP/NAME.md`, as prompts.
+    /// Up to two folders before the name: `en/GROUP/NAME.md`, as for prompts.
     Group,
 }
 
@@ -36,7 +37,7 @@ impl NameDepth {
         }
     }
 
-    /// Whether a text may be called so: nothing that leads out of its folder, nor too deep.
+    /// Returns true if a name is valid: within its folder, and not too deep.
     fn allows(self, name: &str) -> bool {
         let file = ["en/", "zh/"].into_iter().find_map(|language| name.strip_prefix(language));
         let Some(stem) = file.unwrap_or(name).strip_suffix(".md") else { return false };
@@ -52,43 +53,43 @@ impl NameDepth {
     }
 }
 
-/// A text, as a manifest lists it.
+/// A text in a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListedText {
-    /// Its name below the folder, as the folder's [`NameDepth`] has it.
+    /// The name below the folder, valid for the folder's [`NameDepth`].
     pub name: String,
-    /// The SHA-256 of its bytes, in lower-case hex.
+    /// The SHA-256 of the text's bytes, in lower-case hex.
     pub sha256: String,
 }
 
-/// What is wrong with a manifest, as the rest of a sentence that begins with its path.
+/// The problem with a manifest, as the rest of a sentence that begins with the manifest's path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
-    /// It is too long to be read.
+    /// The manifest is too long.
     #[error("has more than {MAX_MANIFEST} bytes")]
     TooLong,
-    /// It is no JSON, or not of this form.
+    /// The manifest is no JSON, or has another form.
     #[error("is not a list of files: {0}")]
     Form(String),
-    /// It lists too many.
+    /// The manifest lists too many texts.
     #[error("lists {0} files: the limit is {MAX_LISTED}")]
     TooMany(usize),
-    /// A name is none that a folder of texts may have.
+    /// A name is invalid for the folder.
     #[error("lists the file `{0}`, which is not named {1}")]
     Name(String, &'static str),
-    /// A name is there more than once.
+    /// A name is listed more than once.
     #[error("lists `{0}` twice")]
     Twice(String),
-    /// A hash is none.
+    /// A hash is invalid.
     #[error("has no SHA-256 of `{0}` in lower-case hex")]
     Hash(String),
 }
 
-/// The manifest of these texts, as a file. One that cannot be had is left out.
+/// Returns the manifest of these texts, as a file. Unreadable texts are left out.
 ///
 /// # Errors
-/// [`ManifestError`] where a reader would not take it.
+/// Returns [`ManifestError`] if a reader would reject the manifest.
 pub fn list_texts(texts: &[FolderText], depth: NameDepth) -> Result<String, ManifestError> {
     let listed = texts.iter().filter_map(|FolderText { name, text }| {
         let sha256 = sha256_hex(text.as_ref().ok()?.as_bytes());
@@ -103,10 +104,10 @@ struct Manifest {
     files: Vec<ListedText>,
 }
 
-/// Reads a manifest: its texts by name.
+/// Parses a manifest and returns its texts, sorted by name.
 ///
 /// # Errors
-/// [`ManifestError`] for the first thing that is wrong with it.
+/// Returns [`ManifestError`] for the first problem.
 pub fn parse_manifest(bytes: &[u8], depth: NameDepth) -> Result<Vec<ListedText>, ManifestError> {
     if bytes.len() > MAX_MANIFEST {
         return Err(ManifestError::TooLong);
@@ -132,10 +133,10 @@ pub fn parse_manifest(bytes: &[u8], depth: NameDepth) -> Result<Vec<ListedText>,
     Ok(files)
 }
 
-/// The manifest that lists these texts, as a file.
+/// Returns the manifest with these texts, as a file.
 ///
 /// # Errors
-/// [`ManifestError`] where a reader would not take it.
+/// Returns [`ManifestError`] if a reader would reject the manifest.
 pub fn write_manifest(files: Vec<ListedText>, depth: NameDepth) -> Result<String, ManifestError> {
     let json = serde_json::to_string_pretty(&Manifest { files })
         .map_err(|error| ManifestError::Form(error.to_string()))?;
@@ -153,7 +154,7 @@ fn is_sha256(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(is_hex)
 }
 
-/// Words of a manifest as a sentence quotes them: in one line, and not too long.
+/// Shortens quoted content of a manifest to one line of limited length.
 fn shorten_words(words: &str) -> String {
     words.chars().take(120).flat_map(char::escape_debug).collect::<String>().replace("\\\"", "\"")
 }
