@@ -1,4 +1,4 @@
-//! Which agent calls which: none may come back to itself, and none may lead too deep.
+//! Checks of calls between agents: no cycles, and no chain deeper than the limit.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -8,14 +8,14 @@ use djinn_core::settings::Mode;
 use crate::problem::FileProblem;
 use crate::read::ReadAgent;
 
-/// The agents by their names, and what is known of how deep each leads.
+/// The agents by name, and the known depth of each.
 struct CallGraph<'a> {
     agents: BTreeMap<&'a str, &'a ReadAgent>,
-    /// How many levels an agent and those that it calls take, and the one that leads deepest.
+    /// The levels of an agent and its callees, and the callee with the most levels.
     levels: BTreeMap<&'a str, (usize, Option<&'a str>)>,
 }
 
-/// Every circle of agents, and every chain that is too long.
+/// Returns every cycle of agents, and every chain that is too long.
 pub(crate) fn find_graph_problems(agents: &[ReadAgent]) -> Vec<FileProblem> {
     let mut graph = CallGraph { agents: BTreeMap::new(), levels: BTreeMap::new() };
     for agent in agents {
@@ -28,14 +28,14 @@ pub(crate) fn find_graph_problems(agents: &[ReadAgent]) -> Vec<FileProblem> {
 }
 
 impl<'a> CallGraph<'a> {
-    /// The agents that an agent calls, each with the line that names it.
+    /// Returns the agents that an agent calls, each with its line in the file.
     fn callees(&self, name: &str) -> impl Iterator<Item = (&'a str, usize)> {
         let tools = self.agents.get(name).copied().into_iter().flat_map(|a| a.tools_with_lines());
         tools.filter(|(tool, _)| self.agents.contains_key(tool))
     }
 
-    /// Gives each agent its level once all that it calls have theirs: whatever leads into a circle gets
-    /// none.
+    /// Sets the level of each agent after the levels of all its callees. Agents that lead into a cycle
+    /// receive no level.
     fn measure_levels(&mut self) {
         let mut callers: BTreeMap<&str, Vec<&'a str>> = BTreeMap::new();
         let mut open: BTreeMap<&'a str, usize> = BTreeMap::new();
@@ -70,7 +70,7 @@ impl<'a> CallGraph<'a> {
         self.agents.get(name).is_some_and(|agent| agent.spec.mode == Mode::PlanSolve)
     }
 
-    /// The steps of a plan are runs below that of their agent.
+    /// A planner takes two levels, because the steps of its plan are runs below its own.
     fn own_levels(&self, name: &str) -> usize {
         if self.is_planner(name) { 2 } else { 1 }
     }
@@ -92,7 +92,7 @@ impl<'a> CallGraph<'a> {
         problems
     }
 
-    /// The shortest way from an agent to itself, and the line in which it begins.
+    /// Returns the shortest cycle through an agent, and the line of its first call.
     fn find_circle(&self, name: &'a str) -> Option<(Vec<&'a str>, usize)> {
         let mut reached: BTreeMap<&'a str, &'a str> = BTreeMap::new();
         let mut ready = VecDeque::from([name]);
@@ -117,7 +117,7 @@ impl<'a> CallGraph<'a> {
         Some((circle.into(), line))
     }
 
-    /// The chains that are too long, each from the agent that no other on such a chain calls.
+    /// Returns the chains that are too long, each from its outermost agent.
     fn find_long_chains(&self) -> Vec<FileProblem> {
         let is_long = |name: &str| self.levels.get(name).is_some_and(|(all, _)| *all > MAX_DEPTH);
         let long: Vec<_> = self.agents.keys().copied().filter(|name| is_long(name)).collect();

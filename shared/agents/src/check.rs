@@ -1,4 +1,4 @@
-//! All agents of a deployment together: their names, their tools, and who calls whom.
+//! Checks across all agents of a deployment: names, tools and calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,13 +7,12 @@ use crate::near_miss::find_near_miss;
 use crate::problem::{FileProblem, quote};
 use crate::read::ReadAgent;
 
-/// Names of calls that runs answer themselves, which no agent may have.
+/// Names of calls that runs answer themselves; no agent may have such a name.
 pub const RESERVED_NAMES: [&str; 2] = ["ask_user", "planning"];
 
 /// Checks agents against each other and against the names of all tools.
 ///
-/// Two agents have one name if they stand in this list together: agents of different languages are
-/// checked apart.
+/// Two agents in this list may not share a name. Check agents of different languages separately.
 #[must_use]
 pub fn check_agents(agents: &[ReadAgent], known_tools: &BTreeSet<String>) -> Vec<FileProblem> {
     let mut by_name: BTreeMap<&str, &ReadAgent> = BTreeMap::new();
@@ -77,7 +76,8 @@ fn check_tools(
     problems
 }
 
-/// The machine calls tools only: an agent that it called would have no caller to be told of.
+/// Returns unknown tools in `before` and `after`. Agents are not allowed there, because such a call has no
+/// calling model.
 fn check_file_calls(agent: &ReadAgent, known_tools: &BTreeSet<String>) -> Vec<FileProblem> {
     let before = agent.spec.before.iter().map(|name| ("before", name));
     let after = agent.spec.after.iter().map(|name| ("after", name));

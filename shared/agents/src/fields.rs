@@ -1,5 +1,4 @@
-//! Front matter, read key by key. Whatever does not fit is refused with what was found and what may
-//! stand there.
+//! Parses front matter key by key. An invalid value is rejected with the found and the expected value.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -12,7 +11,7 @@ use crate::yaml::{Content, KeyEntry, Node};
 /// The entries of an agent's front matter.
 pub(crate) struct Fields(Vec<KeyEntry>);
 
-/// Names of a list, each with its line.
+/// The names in a list, each with its line.
 pub(crate) type NamesWithLines = Vec<(String, usize)>;
 
 impl Fields {
@@ -31,18 +30,18 @@ impl Fields {
         self.find_entry(key).map_or(1, |entry| entry.line)
     }
 
-    /// Every key, with its line.
+    /// Returns every key with its line.
     pub(crate) fn key_lines(&self) -> impl Iterator<Item = (&str, usize)> {
         self.0.iter().map(|entry| (entry.key.as_str(), entry.line))
     }
 
-    /// A text that must be there.
+    /// Returns a required text.
     pub(crate) fn read_required(&self, key: &str, allowed: &str) -> Result<&str, Fault> {
         let missing = || Fault::new(1, format!("`{key}` is missing: {allowed}"));
         self.read_text(key, allowed)?.ok_or_else(missing)
     }
 
-    /// A text that is not empty, without white space around it.
+    /// Returns a text that is not empty, without surrounding white space.
     pub(crate) fn read_text(&self, key: &str, allowed: &str) -> Result<Option<&str>, Fault> {
         let Some(entry) = self.find_entry(key) else { return Ok(None) };
         match text_of(&entry.node) {
@@ -72,7 +71,7 @@ impl Fields {
         }
     }
 
-    /// One word of several, each with what it stands for.
+    /// Returns the value for one of several words.
     pub(crate) fn read_word<T: Copy>(
         &self,
         key: &str,
@@ -95,7 +94,7 @@ impl Fields {
         Err(refuse_entry(entry, &allowed))
     }
 
-    /// Names as a list or as a text with commas. None may be empty, or stand there twice.
+    /// Parses names from a list, or from a text with commas. Rejects empty and repeated names.
     pub(crate) fn read_names(&self, key: &str) -> Result<NamesWithLines, Fault> {
         const ALLOWED: &str = "a list of names or names with commas between them";
         let Some(entry) = self.find_entry(key) else { return Ok(Vec::new()) };
@@ -130,13 +129,13 @@ impl Fields {
     }
 }
 
-/// The refusal of a value, with what may stand in its place.
+/// Returns the error for a value, with the expected value.
 pub(crate) fn refuse_entry(entry: &KeyEntry, allowed: &str) -> Fault {
     let KeyEntry { key, line, node } = entry;
     Fault::new(*line, format!("`{key}` is {}: {allowed} is expected", node.describe()))
 }
 
-/// A text that is not empty, without white space around it.
+/// Returns a text that is not empty, without surrounding white space.
 fn text_of(node: &Node) -> Option<&str> {
     match &node.content {
         Content::Scalar(Value::String(text)) => Some(text.trim()).filter(|text| !text.is_empty()),

@@ -4,34 +4,34 @@ use djinn_core::language::Language;
 
 use crate::problem::Fault;
 
-/// The most bytes of an agent file.
+/// Maximum bytes of an agent file.
 pub const MAX_FILE: usize = 64 * 1024;
 
-/// What begins and ends the front matter.
+/// The line before and after the front matter.
 const FENCE: &str = "---";
 
-/// An agent file as it was found.
+/// An agent file as the deployment provides it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentFile<'a> {
-    /// What problems name it by.
+    /// The path in problem messages.
     pub path: &'a str,
-    /// All that stands in it.
+    /// The whole text of the file.
     pub text: &'a str,
-    /// The language that its words for models are in.
+    /// The language of its texts for models.
     pub language: Language,
 }
 
 /// Front matter and prompt of a file, with ends of lines as `\n`.
 pub(crate) struct FileParts {
-    /// The front matter, with an empty line for the one that begins it: its lines are the file's.
+    /// The front matter, with an empty first line for the opening fence, so that its lines match the file's.
     pub(crate) front_matter: String,
-    /// The prompt, without white space around it.
+    /// The prompt, without surrounding white space.
     pub(crate) prompt: String,
-    /// The line of the file in which the prompt begins.
+    /// The first line of the prompt in the file.
     pub(crate) prompt_line: usize,
 }
 
-/// Takes a file apart.
+/// Splits a file into its parts.
 pub(crate) fn split_file(text: &str) -> Result<FileParts, Fault> {
     if text.len() > MAX_FILE {
         let rule = format!("the file has {} bytes: the limit is {MAX_FILE}", text.len());

@@ -1,4 +1,4 @@
-//! The keys of front matter: ours, and those that other products have.
+//! The keys of front matter: Djinn's keys, and keys of other products.
 
 use crate::near_miss::find_near_miss;
 use crate::problem::{Fault, quote};
@@ -24,7 +24,7 @@ pub(crate) const KEYS: [&str; 16] = [
     "risk",
 ];
 
-/// Keys of other products' agent files. Some are only two letters away from one of ours.
+/// Keys of other products' agent files. Some are only two letters away from one of Djinn's keys.
 const FOREIGN_KEYS: [&str; 42] = [
     "agents",
     "allowed-tools",
@@ -70,7 +70,8 @@ const FOREIGN_KEYS: [&str; 42] = [
     "version",
 ];
 
-/// Splits entries into ours and warnings about others'. One that looks like ours is refused.
+/// Separates Djinn's entries from other entries, and returns warnings about the others. Rejects a key that
+/// looks like a misspelled key of Djinn.
 pub(crate) fn sort_keys(entries: Vec<KeyEntry>) -> Result<(Vec<KeyEntry>, Vec<Fault>), Fault> {
     let (ours, others): (Vec<_>, Vec<_>) =
         entries.into_iter().partition(|entry| KEYS.contains(&entry.key.as_str()));

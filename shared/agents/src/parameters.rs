@@ -1,4 +1,4 @@
-//! The schemas in a file: what an agent is called with, and what it answers.
+//! The schemas in a file, for the arguments and the answer of an agent.
 
 use djinn_core::language::Language;
 use serde_json::{Map, Value, json};
@@ -8,10 +8,10 @@ use crate::problem::{Fault, quote};
 use crate::schema::compile_schema;
 use crate::yaml::{Content, KeyEntry};
 
-/// What a prompt is filled with besides the arguments.
+/// The variables of a prompt in addition to the arguments.
 pub const TEMPLATE_VARIABLES: [&str; 3] = ["base_prompt", "date", "files"];
 
-/// Words that mean something else in templates. `bare` would take the frame off what others wrote.
+/// Words with another meaning in templates. `bare` would remove the untrusted frame.
 const TEMPLATE_WORDS: [&str; 31] = [
     "and",
     "autoescape",
@@ -46,7 +46,7 @@ const TEMPLATE_WORDS: [&str; 31] = [
     "true",
 ];
 
-/// The parameters of an agent: its own, or the one text `task`.
+/// Returns the parameters of an agent: its own, or the single text `task`.
 pub(crate) fn read_parameters(fields: &Fields, language: Language) -> Result<Value, Fault> {
     let Some(entry) = fields.find_entry("parameters") else {
         return Ok(default_parameters(language));
@@ -76,7 +76,7 @@ pub(crate) fn read_parameters(fields: &Fields, language: Language) -> Result<Val
     Ok(schema)
 }
 
-/// The schema of a key: a mapping that is valid JSON Schema.
+/// Returns the schema of a key: a mapping with valid JSON Schema.
 pub(crate) fn read_schema(entry: &KeyEntry) -> Result<Value, Fault> {
     if !matches!(entry.node.content, Content::Mapping(_)) {
         return Err(refuse_entry(entry, "a JSON Schema as a mapping"));
@@ -92,7 +92,7 @@ pub(crate) fn read_schema(entry: &KeyEntry) -> Result<Value, Fault> {
     }
 }
 
-/// Whether a parameter of this name is a text that each call has.
+/// Returns true if the parameter with this name is a required text.
 pub(crate) fn is_required_text(parameters: &Value, name: &str) -> bool {
     let required = parameters.get("required").and_then(Value::as_array);
     let kind = parameters.get("properties").and_then(|all| all.get(name)?.get("type"));
@@ -100,7 +100,7 @@ pub(crate) fn is_required_text(parameters: &Value, name: &str) -> bool {
         && required.is_some_and(|all| all.iter().any(|one| one == name))
 }
 
-/// The parameters that a schema names.
+/// Returns the parameters in a schema.
 pub(crate) fn properties_of(parameters: &Value) -> Option<&Map<String, Value>> {
     parameters.get("properties").and_then(Value::as_object)
 }

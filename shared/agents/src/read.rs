@@ -1,4 +1,4 @@
-//! One agent file, read and checked by itself.
+//! Parses and checks one agent file.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -16,33 +16,33 @@ use crate::problem::{Fault, FileProblem, quote};
 use crate::template::check_prompt;
 use crate::yaml::read_mapping;
 
-/// The most bytes of what other models are told about an agent.
+/// Maximum bytes of an agent's description for other models.
 pub const MAX_DESCRIPTION: usize = 2_000;
 
-/// The most bytes of an agent's name.
+/// Maximum bytes of an agent's name.
 const MAX_NAME: usize = 64;
 
-/// Turns that an agent may take unless its file says otherwise.
+/// The default of an agent's maximum turns.
 const DEFAULT_MAX_STEPS: u32 = 20;
 
-/// The most turns that a file can give an agent.
+/// The highest value for an agent's maximum turns.
 const MAX_STEPS: u32 = 1_000;
 
-/// The most tools that the machine calls before an agent's first turn.
+/// Maximum tools that are called before an agent's first turn.
 const MAX_CALLS_BEFORE: usize = 8;
 
-/// The most calls a turn that a file can give an agent.
+/// The highest value for an agent's maximum calls in one turn.
 const MAX_CALLS: u32 = 100;
 
-/// Characters of a result that a file can have its agent shown: what a deployment may, too.
+/// The range of a result's maximum characters for an agent, as for a deployment.
 const MAX_RESULT: RangeInclusive<u32> = 1_000..=1_000_000;
 
-/// An agent whose file is in order.
+/// An agent with a valid file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadAgent {
-    /// What the file says of it.
+    /// The spec in the file.
     pub spec: AgentSpec,
-    /// A sentence for each key that is ignored, with path and line.
+    /// A sentence for each ignored key, with path and line.
     pub warnings: Vec<String>,
     path: String,
     key_lines: BTreeMap<String, usize>,
@@ -50,33 +50,33 @@ pub struct ReadAgent {
 }
 
 impl ReadAgent {
-    /// The path of its file, as it was given.
+    /// Returns the path of the file, as the caller gave it.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The line of a key in its file, or the first one.
+    /// Returns the line of a key in the file, by default the first line.
     #[must_use]
     pub fn line_of(&self, key: &str) -> usize {
         self.key_lines.get(key).copied().unwrap_or(1)
     }
 
-    /// The tools that it is offered, each with the line that names it.
+    /// Returns the tools that the agent is offered, each with its line.
     pub(crate) fn tools_with_lines(&self) -> impl Iterator<Item = (&str, usize)> {
         self.spec.tools.iter().map(String::as_str).zip(self.tool_lines.iter().copied())
     }
 
-    /// A problem in a line of its file.
+    /// Returns a problem in a line of the file.
     pub(crate) fn problem_at(&self, line: usize, rule: impl Into<String>) -> FileProblem {
         Fault::new(line, rule).into_problem(&self.path)
     }
 }
 
-/// Reads one agent file. Whether its tools exist is up to [`crate::check_agents`].
+/// Parses one agent file. [`crate::check_agents`] checks that the tools exist.
 ///
 /// # Errors
-/// The first thing that is wrong with it, with its line.
+/// Returns the first problem, with its line.
 pub fn read_agent(file: &AgentFile<'_>) -> Result<ReadAgent, FileProblem> {
     read_file(file).map_err(|fault| fault.into_problem(file.path))
 }
@@ -146,7 +146,7 @@ const CONTEXTS: [(&str, AgentContext); 3] = [
 const RISKS: [(&str, Risk); 3] =
     [("low", Risk::Low), ("medium", Risk::Medium), ("high", Risk::High)];
 
-/// The words of the key `answer`.
+/// The values of the key `answer`.
 #[derive(Clone, Copy)]
 enum AnswerWord {
     Text,
@@ -181,7 +181,7 @@ fn read_description(fields: &Fields) -> Result<String, Fault> {
     Err(Fault::new(fields.line_of("description"), rule))
 }
 
-/// The tools that the machine calls itself.
+/// Returns the tools in `before` and `after`.
 fn read_file_calls(fields: &Fields) -> Result<(Vec<String>, Option<String>), Fault> {
     let before: Vec<String> =
         fields.read_names("before")?.into_iter().map(|(name, _)| name).collect();
@@ -194,7 +194,7 @@ fn read_file_calls(fields: &Fields) -> Result<(Vec<String>, Option<String>), Fau
     Ok((before, after.map(str::to_owned)))
 }
 
-/// A planner plans first, and the summary of its work is text.
+/// Rejects keys that a planner cannot have. A planner plans first, and the summary of its work is text.
 fn refuse_beside_plan(fields: &Fields, mode: Mode, answer: &AnswerFormat) -> Result<(), Fault> {
     if mode != Mode::PlanSolve {
         return Ok(());
@@ -207,7 +207,7 @@ fn refuse_beside_plan(fields: &Fields, mode: Mode, answer: &AnswerFormat) -> Res
     Err(Fault::new(line, format!("`{key}` is not allowed with `mode: plan_solve`")))
 }
 
-/// `is_made` says that a tool makes the file, under whatever name.
+/// Returns the answer format. `is_made` is true if a tool creates the file, under any name.
 fn read_answer(fields: &Fields, parameters: &Value, is_made: bool) -> Result<AnswerFormat, Fault> {
     let word = fields.read_word("answer", &ANSWERS)?.unwrap_or(AnswerWord::Text);
     let schema = fields.find_entry("answer_schema");

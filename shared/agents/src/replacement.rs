@@ -1,4 +1,4 @@
-//! A template that stands in the place of one of ours: it is given what ours is given, and nothing else.
+//! A template that replaces a built-in template and has the same variables.
 
 use std::collections::BTreeSet;
 
@@ -7,30 +7,30 @@ use crate::problem::{Fault, FileProblem, quote};
 use crate::template::{check_template, find_variables};
 use crate::template_words::{TemplateWord, WordKind, find_words};
 
-/// What a loop of a template knows of itself.
+/// The fields of `loop` in a template.
 const LOOP_MEMBERS: [&str; 8] =
     ["index", "index0", "revindex", "revindex0", "first", "last", "length", "cycle"];
 
-/// What begins a section of a tool's description: the name of a parameter follows.
+/// The prefix of a section in a tool's description; the name of a parameter follows.
 const SECTION: &str = "## ";
 
-/// What a template has to be like to take the place of another.
+/// The requirements for a template that replaces another.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplacedTemplate<'a> {
-    /// Ours in the language of the one that takes its place.
+    /// The built-in template in the language of the replacement.
     pub text: &'a str,
-    /// Ours in the other language, which may use what this one does not.
+    /// The built-in template in the other language, which may use other variables.
     pub other: &'a str,
-    /// The most characters of what it is filled to.
+    /// Maximum characters of the replacement.
     pub max_chars: usize,
-    /// Whether its sections describe the parameters of a tool.
+    /// True if the sections describe the parameters of a tool.
     pub describes_tool: bool,
 }
 
-/// Checks a text that is to take the place of a template of ours.
+/// Checks a text that replaces a built-in template.
 ///
 /// # Errors
-/// [`FileProblem`] with the first line that cannot be used.
+/// Returns [`FileProblem`] with the first line that cannot be used.
 pub fn check_replacement(
     path: &str,
     text: &str,
@@ -49,7 +49,7 @@ fn check_length(text: &str, most: usize) -> Result<(), Fault> {
     if characters > most { Err(Fault::new(1, rule())) } else { Ok(()) }
 }
 
-/// Why a variable cannot be used.
+/// Returns the reason why a variable cannot be used.
 fn find_unknown_variable(path: &str, ours: ReplacedTemplate<'_>) -> Option<String> {
     let name = path.split('.').next().unwrap_or_default();
     let known: BTreeSet<String> =
@@ -66,7 +66,7 @@ fn find_unknown_variable(path: &str, ours: ReplacedTemplate<'_>) -> Option<Strin
     Some(format!("the prompt uses {}, which it is not given: {rest}", quote(name)))
 }
 
-/// Members of what is in a list are not told by a template's variables.
+/// Checks fields separately, because a template's variables do not include the fields of list items.
 fn check_members(text: &str, ours: ReplacedTemplate<'_>) -> Result<(), Fault> {
     let known = [ours.text, ours.other].into_iter().flat_map(find_members);
     let known: BTreeSet<&str> = known.map(|word| word.text).chain(LOOP_MEMBERS).collect();
@@ -89,7 +89,7 @@ fn find_members(text: &str) -> impl Iterator<Item = TemplateWord<'_>> {
     find_words(text).into_iter().filter(|word| word.kind == WordKind::Member)
 }
 
-/// A model is told about a parameter what its section says.
+/// Checks that each parameter has its section, which is the parameter's description for the model.
 fn check_sections(text: &str, ours: ReplacedTemplate<'_>) -> Result<(), Fault> {
     let sections = |text| -> Vec<(usize, &str)> {
         let lines = (1..).zip(str::lines(text));

@@ -1,13 +1,13 @@
-//! JSON Schema checks of what an agent is called with, and of what it answers.
+//! JSON Schema checks of an agent's arguments and of its answer.
 
 use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value};
 
-/// The most violations that are told of at once.
+/// Maximum violations in one message.
 const MAX_VIOLATIONS: usize = 3;
 
-/// Why references are refused: nothing is fetched for a schema.
+/// The error for external references: no schema is fetched.
 const LEADS_OUTSIDE: &str = "the target of a `$ref` or `$schema` must be in the schema itself";
 
 /// The types of JSON Schema.
@@ -16,12 +16,12 @@ const TYPES: &str = "there are array, boolean, integer, null, number, object and
 /// Checks the arguments of a call against the parameters of its agent.
 ///
 /// # Errors
-/// Up to three violations, each with the path it is at.
+/// Returns up to three violations, each with its path.
 pub fn check_arguments(parameters: &Value, arguments: &Map<String, Value>) -> Result<(), String> {
     check_value(parameters, &Value::Object(arguments.clone()))
 }
 
-/// The arguments of a call with the `default` of each parameter that it leaves out.
+/// Returns the arguments of a call, with the `default` of each missing parameter.
 #[must_use]
 pub fn fill_arguments(parameters: &Value, mut arguments: Map<String, Value>) -> Map<String, Value> {
     let properties = parameters.get("properties").and_then(Value::as_object);
@@ -33,10 +33,10 @@ pub fn fill_arguments(parameters: &Value, mut arguments: Map<String, Value>) -> 
     arguments
 }
 
-/// Checks an answer against the schema that the agent's file has for it.
+/// Checks an answer against the schema in the agent's file.
 ///
 /// # Errors
-/// Up to three violations, each with the path it is at.
+/// Returns up to three violations, each with its path.
 pub fn check_answer(schema: &Value, answer: &Value) -> Result<(), String> {
     check_value(schema, answer)
 }
@@ -44,7 +44,7 @@ pub fn check_answer(schema: &Value, answer: &Value) -> Result<(), String> {
 /// Compiles a schema.
 ///
 /// # Errors
-/// Why it is none, with the path of what is wrong in it.
+/// Returns [`SchemaFault`] with the path of the problem if the schema is invalid.
 pub(crate) fn compile_schema(schema: &Value) -> Result<Validator, SchemaFault> {
     jsonschema::validator_for(schema).map_err(|error| {
         let pointer = error.instance_path().as_str().to_owned();
@@ -60,16 +60,16 @@ pub(crate) fn compile_schema(schema: &Value) -> Result<Validator, SchemaFault> {
     })
 }
 
-/// Why a schema is none, and where in it.
+/// The reason why a schema is invalid, and its location.
 #[derive(Debug)]
 pub(crate) struct SchemaFault {
-    /// The JSON pointer of what is wrong.
+    /// The JSON pointer to the problem.
     pub(crate) pointer: String,
-    /// What is wrong with it.
+    /// The problem as a sentence.
     pub(crate) rule: String,
 }
 
-/// A schema that cannot be used lets nothing through: the ones of agent files were compiled at the start.
+/// Checks a value. An invalid schema rejects every value; schemas of agent files were compiled at the start.
 fn check_value(schema: &Value, value: &Value) -> Result<(), String> {
     let validator = compile_schema(schema)
         .map_err(|fault| format!("the schema cannot be used: {}", fault.rule))?;

@@ -1,4 +1,4 @@
-//! The prompt of an agent: a template that must be able to render with any arguments it can get.
+//! The prompt of an agent: a template that must render with any valid arguments.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -10,10 +10,10 @@ use crate::parameters::{TEMPLATE_VARIABLES, properties_of};
 use crate::problem::{Fault, quote};
 use crate::template_words::{TemplateWord, WordKind, find_words};
 
-/// The most bytes of a prompt.
+/// Maximum bytes of a prompt.
 pub const MAX_PROMPT: usize = 16 * 1024;
 
-/// As the one that renders prompts, but for what `framed` does.
+/// The environment that renders prompts, except for the effect of `framed`.
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -21,7 +21,7 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment
 });
 
-/// Checks a prompt that begins in this line of its file.
+/// Checks a prompt whose first line has this number in its file.
 pub(crate) fn check_prompt(prompt: &str, line: usize, parameters: &Value) -> Result<(), Fault> {
     if prompt.len() > MAX_PROMPT {
         let rule = format!("the prompt has {} bytes: the limit is {MAX_PROMPT}", prompt.len());
@@ -32,8 +32,8 @@ pub(crate) fn check_prompt(prompt: &str, line: usize, parameters: &Value) -> Res
         .map_err(|fault| Fault { line: line + fault.line.saturating_sub(1), ..fault })
 }
 
-/// Checks that a text is a template, with filters and tests that there are, and with no variable of which
-/// `find_unknown` says why it cannot be used. It is given a variable with its members: `file.name`.
+/// Checks that a text is a template with known filters, tests and variables. `find_unknown` returns the
+/// reason why a variable with its fields, such as `file.name`, cannot be used.
 pub(crate) fn check_template(
     text: &str,
     find_unknown: impl Fn(&str) -> Option<String>,
@@ -55,14 +55,14 @@ pub(crate) fn check_template(
     faults.min_by_key(|fault| fault.line).map_or(Ok(()), Err)
 }
 
-/// The variables that a template of ours is given, without their members.
+/// Returns the variables of a built-in template, without their fields.
 pub(crate) fn find_variables(text: &str) -> BTreeSet<String> {
     let template = ENVIRONMENT.template_from_str(text);
     let names = template.map(|template| template.undeclared_variables(false));
     names.into_iter().flatten().collect()
 }
 
-/// Why a filter or test cannot be used.
+/// Returns the reason why a filter or test cannot be used.
 fn find_unknown_word(word: &TemplateWord<'_>) -> Option<Fault> {
     let TemplateWord { text, line, kind } = *word;
     let (probe, unknown, noun) = match kind {
@@ -76,7 +76,7 @@ fn find_unknown_word(word: &TemplateWord<'_>) -> Option<Fault> {
     is_unknown.then(|| Fault::new(line, rule()))
 }
 
-/// Why a variable, or a member of one, cannot be used.
+/// Returns the reason why a variable, or a field of a variable, cannot be used.
 fn find_unknown_variable(path: &str, parameters: &Value) -> Option<String> {
     let (name, member) = path.split_once('.').unwrap_or((path, ""));
     let schema = properties_of(parameters).and_then(|all| all.get(name));

@@ -1,29 +1,29 @@
-//! The part of YAML that front matter needs: mappings, lists and scalars, each with its line. Anchors,
-//! aliases and tags are refused, so that what is read is never larger than the file.
+//! The part of YAML that front matter needs: mappings, lists and scalars, each with its line. Rejects
+//! anchors, aliases and tags, so that the parsed value is never larger than the file.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use serde_json::{Map, Number, Value};
 
 use crate::problem::{Fault, quote};
 
-/// The most lists and mappings within each other.
+/// Maximum nesting of lists and mappings.
 const MAX_NESTING: usize = 32;
 
-/// A value, with the line in which it begins.
+/// A value, with its first line.
 pub(crate) struct Node {
     pub(crate) line: usize,
     pub(crate) content: Content,
 }
 
-/// What a value is made of.
+/// The content of a value.
 pub(crate) enum Content {
-    /// Nothing, a boolean, a number or a text.
+    /// Null, a boolean, a number or a text.
     Scalar(Value),
     List(Vec<Node>),
     Mapping(Vec<KeyEntry>),
 }
 
-/// A key of a mapping, with its line and its value.
+/// A key of a mapping, with its line and value.
 pub(crate) struct KeyEntry {
     pub(crate) key: String,
     pub(crate) line: usize,
@@ -43,7 +43,7 @@ impl Node {
         }
     }
 
-    /// The line of what a JSON pointer leads to, or of what is nearest above it.
+    /// Returns the line of a JSON pointer's target, or of the nearest value above.
     pub(crate) fn find_line(&self, pointer: &str) -> Option<usize> {
         let mut line = None;
         let mut node = self;
@@ -67,7 +67,7 @@ impl Node {
         line
     }
 
-    /// What it is, as a sentence names it.
+    /// Describes the value for a sentence.
     pub(crate) fn describe(&self) -> String {
         match &self.content {
             Content::Scalar(Value::Null) => "nothing".to_owned(),
@@ -83,7 +83,7 @@ impl Node {
     }
 }
 
-/// Reads one document: a mapping. The lines are those of the text.
+/// Parses one document, which must be a mapping. The lines are lines of the text.
 pub(crate) fn read_mapping(text: &str) -> Result<Vec<KeyEntry>, Fault> {
     let mut tree = Tree { open: Vec::new(), root: None };
     let mut documents = 0;
@@ -133,11 +133,11 @@ struct OpenNode {
 
 enum OpenContent {
     List(Vec<Node>),
-    /// The entries, and the key whose value comes next.
+    /// The entries, and the key of the next value.
     Mapping(Vec<KeyEntry>, Option<(String, usize)>),
 }
 
-/// What the events so far make.
+/// The tree that results from the events so far.
 struct Tree {
     open: Vec<OpenNode>,
     root: Option<Node>,
@@ -238,7 +238,7 @@ fn check_plain(line: usize, anchor: usize, has_tag: bool) -> Result<(), Fault> {
     }
 }
 
-/// What a scalar without quotes is, as YAML's core schema has it.
+/// Returns the value of a plain scalar, by YAML's core schema.
 fn resolve_plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
@@ -248,7 +248,7 @@ fn resolve_plain(text: &str) -> Value {
     }
 }
 
-/// A number that JSON has too. What is none, as `.inf`, stays a text.
+/// Parses a number that JSON can represent. Other numbers, such as `.inf`, stay texts.
 fn read_number(text: &str) -> Option<Number> {
     for (prefix, radix) in [("0x", 16), ("0o", 8)] {
         if let Some(digits) = text.strip_prefix(prefix) {
