@@ -81,7 +81,7 @@ pub enum AnswerFormat {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentContext {
-    /// Only the arguments.
+    /// Only the agent's arguments.
     #[default]
     None,
     /// The names, descriptions and sizes of the session's files.

@@ -166,7 +166,7 @@ pub enum Event {
     /// progress, and `step.changed` reports the step's new status.
     #[serde(rename = "plan.changed")]
     PlanChanged {
-        /// The current plan.
+        /// The plan after the change.
         plan: Plan,
     },
     /// A step of the plan has ended: completed, blocked or skipped.
@@ -192,7 +192,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         agent: String,
     },
-    /// A child ended.
+    /// A child of the run ended.
     #[serde(rename = "child.ended")]
     ChildEnded {
         /// The id of the child, as in its `child.started`.

@@ -109,7 +109,7 @@ pub enum HumanResponse {
     },
     /// Do not make the call; the model is informed.
     Skip,
-    /// Stop the run.
+    /// Stop the whole run.
     Stop,
     /// Do not make the call; the model reads this text instead of a result.
     Say {

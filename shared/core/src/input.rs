@@ -112,7 +112,7 @@ pub enum Input {
         /// The limit that was reached or used up.
         limit: Limit,
     },
-    /// A child ended.
+    /// A child of the run ended.
     #[serde(rename = "child.ended")]
     ChildEnded(Box<ChildEnded>),
     /// A tool or a model was interrupted and can continue after a user has acted.

@@ -30,7 +30,7 @@ pub enum EntryName {
     UserMessage(String),
     /// A user's change of the plan with this id.
     PlanEdit(String),
-    /// A complete message.
+    /// A complete message of a model.
     Message(MessageName),
     /// A failed attempt at a message, by the number of failures.
     Reset(MessageName, u32),
@@ -40,13 +40,13 @@ pub enum EntryName {
     Delay(MessageName, u32),
     /// A change of the plan by a turn's reply.
     MessagePlan(MessageName),
-    /// A requested call.
+    /// A call that a model requested.
     Call(CallName),
     /// The result of a call.
     CallResult(CallName),
     /// A change of the plan by a response about a call.
     CallPlan(CallName),
-    /// A human request.
+    /// A human request to users.
     Requested(RequestName),
     /// The resolution of a human request.
     Resolved(RequestName),
