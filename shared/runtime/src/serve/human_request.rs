@@ -1,4 +1,4 @@
-//! What people are asked about a run, and what they answer.
+//! Human requests of a run, and the responses of users.
 
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::{HumanRequest, HumanResponse, Resolution, ResponseError, ResponseRecord};
@@ -19,19 +19,19 @@ use crate::render::planning_tool;
 use crate::texts::check_bounds;
 use crate::world::Ports;
 
-/// What became of an answer.
+/// The result of submitting a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseStatus {
-    /// It is what the run goes on with.
+    /// The run continues with the response.
     Accepted,
-    /// It waits for the run, which has not been heard of within a few seconds.
+    /// The response waits for the run, which did not record it within a few seconds.
     Pending,
 }
 
-/// What people are asked about a run, its children included; nothing for one that has ended.
+/// Returns the pending requests of a run and its children; none for an ended run.
 ///
 /// # Errors
-/// `internal` for a journal that cannot be read, or `store_unavailable`.
+/// Returns `internal` for an unreadable journal, or `store_unavailable`.
 pub async fn list_requests<P: Ports>(
     ports: &P,
     run: &mut LoadedRun,
@@ -43,10 +43,10 @@ pub async fn list_requests<P: Ports>(
     Ok(journal.run().pending_requests().cloned().collect())
 }
 
-/// What people were asked and decided in a run, and who: see [`AuditLog`].
+/// Returns the requests, resolutions and users of a run: see [`AuditLog`].
 ///
 /// # Errors
-/// `run_expired`, or `store_unavailable`.
+/// Returns `run_expired`, or `store_unavailable`.
 pub async fn load_audit<P: Ports>(ports: &P, run: &LoadedRun) -> Result<Vec<AuditLine>, Failure> {
     let key = run.key();
     let mut audit = AuditLog::default();
@@ -61,8 +61,8 @@ pub async fn load_audit<P: Ports>(ports: &P, run: &LoadedRun) -> Result<Vec<Audi
     }
 }
 
-/// The JSON Schema of the arguments of a tool that people may be asked about, in words of this language.
-/// Only the deployment's own tools are known here: those of a source are another audience's, too.
+/// Returns the JSON Schema of a tool's arguments, described in `language`. Covers only the deployment's own
+/// tools: a tool source may serve another audience.
 #[must_use]
 pub fn tool_schema<P: Ports>(ports: &P, tool: &str, language: Language) -> Option<Value> {
     if tool == PLANNING_TOOL {
@@ -71,12 +71,12 @@ pub fn tool_schema<P: Ports>(ports: &P, tool: &str, language: Language) -> Optio
     ports.tools().find_tool(tool).map(|found| found.spec(language).schema)
 }
 
-/// Answers what was asked. `answered.id` must be another for each answer.
+/// Submits a response to a request. `answered.id` must be unique for each response.
 ///
 /// # Errors
-/// `feedback_not_found` with what is asked, `feedback_answered` with who was first,
-/// `feedback_stale`, `invalid_field` for arguments that break their tool's schema, `store_unavailable`, or what
-/// [`crate::content::ContentPolicy::screen_input`] says.
+/// Returns `feedback_not_found` with the pending requests, `feedback_answered` with the first response, or
+/// `feedback_stale`. Returns `invalid_field` for arguments that break their tool's schema. Returns
+/// `store_unavailable`, or an error of [`crate::content::ContentPolicy::screen_input`].
 pub async fn submit_response<P: Ports>(
     ports: &P,
     run: &mut LoadedRun,
@@ -99,7 +99,7 @@ pub async fn submit_response<P: Ports>(
     await_acceptance(ports, run, &answered).await
 }
 
-/// Waits for the run to take an answer up.
+/// Waits until the run records a response.
 async fn await_acceptance<P: Ports>(
     ports: &P,
     run: &mut LoadedRun,
@@ -144,7 +144,7 @@ fn late_response(how: &str) -> Failure {
     Failure::new(ErrorCode::FeedbackAnswered, how)
 }
 
-/// Changed arguments must be such as the model could have written.
+/// Checks changed arguments like arguments of the model.
 async fn check_response<P: Ports>(
     ports: &P,
     settings: &RunSettings,
@@ -188,7 +188,8 @@ async fn check_response<P: Ports>(
     Ok(())
 }
 
-/// Names the arguments that a tool would ignore, and those that it has. Those of the call itself are known.
+/// Returns a message with arguments the tool would ignore, and the known ones. The call's own arguments count
+/// as known.
 fn find_unknown_parameters(
     schema: &Value,
     requested: &Map<String, Value>,

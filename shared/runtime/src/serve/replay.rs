@@ -1,4 +1,4 @@
-//! Showing a run to a client that comes to it late, or comes back.
+//! Replaying a run to a late or returning client.
 
 use djinn_core::entry::Event;
 use djinn_core::error_code::{ErrorCode, Failure};
@@ -14,27 +14,27 @@ use crate::port::journal::Journals;
 use crate::port::page::PageSize;
 use crate::world::Ports;
 
-/// Where a client begins that a run is shown to.
+/// The point at which a replay begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplayFrom<'a> {
-    /// The stream begins with the question.
+    /// The beginning of the run, with its question.
     Start,
-    /// After what it had on another connection.
+    /// The record after the cursor of an earlier connection.
     After(&'a Cursor),
-    /// With this record; it has seen nothing of what was before, and is not to.
+    /// This record; all earlier records stay hidden.
     Record(u64),
 }
 
-/// The newest records among which the final entry of a run that has ended is looked for, more each time: what
-/// follows it are its deliveries, mostly one or two, but one for each child that a stopped run tells.
+/// The numbers of newest records to search for an ended run's final entry, in rising order. The final entry
+/// is followed by deliveries: usually one or two, but one per child of a stopped run.
 const END_WINDOWS_RECORDS: [usize; 3] = [4, 64, 4_096];
 
-/// Prepares a client for a run that exists: replays what it missed. What its buffer does not hold,
-/// [`super::serve_client`] sends as it reads.
+/// Prepares a client for an existing run, and replays missed records. Records without room in the client's
+/// buffer are sent later by [`super::serve_client`].
 ///
 /// # Errors
-/// `bad_cursor` for a cursor of another run or ahead of this one, `run_expired` when its journal is
-/// gone, or `store_unavailable`.
+/// Returns `bad_cursor` for a cursor of another run or beyond this run's end. Returns `run_expired` if the
+/// journal is gone, or `store_unavailable`.
 pub async fn replay_run<P: Ports>(
     ports: &P,
     run: &LoadedRun,
@@ -79,18 +79,18 @@ pub async fn replay_run<P: Ports>(
     Ok(())
 }
 
-/// A replay under way.
+/// A replay in progress.
 struct RunReplay<'a> {
     extent: JournalExtent,
-    /// How many records the client has, or is not to see.
+    /// The number of records the client has, or should not see.
     first_unseen: u64,
     has_begun: bool,
     from: ReplayFrom<'a>,
 }
 
 impl RunReplay<'_> {
-    /// Takes the next record. Returns whether the client can be sent another one here: none for which it
-    /// has no room, and none with which children ended, whose journals are read as they are sent.
+    /// Takes the next record. Returns true if another record can be sent here. Stops without room, and at the
+    /// end of a child, whose journal is read while sending.
     fn replay_record(&mut self, client: &mut ClientStream, record: &Record, now_ms: i64) -> bool {
         if record.number < self.first_unseen {
             client.skip_record(record);
@@ -106,7 +106,7 @@ impl RunReplay<'_> {
         sends
     }
 
-    /// All that the client has was taken.
+    /// Begins the stream after all skipped records.
     fn begin_stream(&mut self, client: &mut ClientStream, now_ms: i64) {
         if std::mem::replace(&mut self.has_begun, true) {
             return;
@@ -119,8 +119,7 @@ impl RunReplay<'_> {
     }
 }
 
-/// Whether the end of a run is still kept, if it has ended: its records expire in no order. `page` was
-/// read last.
+/// Checks that the end of an ended run is still kept, since records expire in no order. `page` was read last.
 async fn check_end_kept<P: Ports>(
     ports: &P,
     run: &LoadedRun,
@@ -132,8 +131,8 @@ async fn check_end_kept<P: Ports>(
     newest_record(ports, run).await.map(|_| ())
 }
 
-/// Why a client that comes back to a run with something that is no cursor is refused: `bad_cursor`
-/// with the valid ones, or what [`replay_run`] would say.
+/// Returns the failure for an invalid cursor: `bad_cursor` with the valid range, or the error of
+/// [`replay_run`].
 pub async fn invalid_cursor_failure<P: Ports>(ports: &P, run: &LoadedRun) -> Failure {
     match newest_record(ports, run).await {
         Ok(newest) => bad_cursor_failure(&run.key().run, newest.saturating_add(1)),
@@ -141,7 +140,7 @@ pub async fn invalid_cursor_failure<P: Ports>(ports: &P, run: &LoadedRun) -> Fai
     }
 }
 
-/// The number of a run's newest record, unless its journal has expired.
+/// Returns the number of a run's newest record, unless the journal has expired.
 async fn newest_record<P: Ports>(ports: &P, run: &LoadedRun) -> Result<u64, Failure> {
     for window in END_WINDOWS_RECORDS {
         let newest = ports.store().read_newest(run.key(), window).await;
