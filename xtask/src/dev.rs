@@ -196,14 +196,13 @@ const OWN_SEARCH: &str = "Searches use the engines in DJINN_SEARCH.";
 const NO_SEARCH: &str = "There is no gateway here: Djinn neither searches nor reads the web.";
 
 fn welcome_text(url: &str, scripted: bool, web: &str) -> String {
-    let model = match scripted {
-        true => {
-            "The model is SCRIPTED: a demo that only knows questions about the growth of regions in\n\
+    let model = if scripted {
+        "The model is SCRIPTED: a demo that only knows questions about the growth of regions in\n\
              examples/sales.csv and files like it, and about heat pumps. For a real model, set OPENAI_API_KEY (and\n\
              OPENAI_BASE_URL, OPENAI_MODEL for any compatible endpoint), ANTHROPIC_API_KEY, or\n\
              DJINN_MODELS (docs/models.md), and start again."
-        }
-        false => "The model is the one configured in your environment.",
+    } else {
+        "The model is the one configured in your environment."
     };
     format!(
         "Djinn listens on {url}\n\n{model}\n\n{web}\n\n\

@@ -85,9 +85,10 @@ pub(crate) fn run(arguments: &EvalArguments) -> Result<()> {
         anyhow::Ok((score, server.is_scripted()))
     })?;
     print_line(&score.describe());
-    match is_scripted {
-        true => check_plumbing(&score, questions.len()),
-        false => check_share(&score, arguments.require),
+    if is_scripted {
+        check_plumbing(&score, questions.len())
+    } else {
+        check_share(&score, arguments.require)
     }
 }
 
@@ -170,9 +171,10 @@ fn check_share(score: &SuiteScore, required: Option<f64>) -> Result<()> {
 
 fn parse_share(text: &str) -> Result<f64, String> {
     let share: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
-    match (0.0..=1.0).contains(&share) {
-        true => Ok(share),
-        false => Err("a share is between 0 and 1".to_owned()),
+    if (0.0..=1.0).contains(&share) {
+        Ok(share)
+    } else {
+        Err("a share is between 0 and 1".to_owned())
     }
 }
 

@@ -68,7 +68,8 @@ pub(crate) fn run(
 
 /// Returns the commands, files first: a manifest must name only existing files.
 fn next_steps(kind: PublishedTexts, folder: &Path, prefix: &str) -> String {
-    let (folder, parameter) = (folder.display(), kind.parameter());
+    let folder = folder.display();
+    let parameter = kind.parameter();
     format!(
         "The files are valid, and {folder}/{MANIFEST} lists them. Publish them in this order, where BUCKET is \
          the stack's output BucketName:\n\n  \
@@ -112,10 +113,8 @@ mod tests {
     #[test]
     fn prompts_are_listed_below_their_languages() {
         let folder = tempfile::tempdir().unwrap();
-        let (group, arguments) = (
-            folder.path().join("en/react"),
-            PublishArguments { folder: folder.path().to_owned(), prefix: None },
-        );
+        let group = folder.path().join("en/react");
+        let arguments = PublishArguments { folder: folder.path().to_owned(), prefix: None };
         fs::create_dir_all(&group).unwrap();
         fs::write(folder.path().join("README.md"), "Ours.").unwrap();
         fs::write(group.join("system.md"), "You are brief. {{ date }}").unwrap();

@@ -92,7 +92,8 @@ fn describe_difference(run: &str, difference: &ReplayDifference) -> Result<Strin
         ));
     };
     let mut text = format!("record {number} of {run} differs");
-    let (kept, decided) = (serde_json::to_value(&difference.kept)?, serde_json::to_value(decided)?);
+    let kept = serde_json::to_value(&difference.kept)?;
+    let decided = serde_json::to_value(decided)?;
     for (place, kept, decided) in find_differing_members("", &kept, &decided) {
         let shorten = |value: &Value| value.to_string().chars().take(SHOWN).collect::<String>();
         write!(
@@ -118,7 +119,8 @@ fn find_differing_members<'a>(
                 kept.keys().chain(decided.keys()).collect();
             let of = |name: &String| {
                 let place = format!("{place}/{name}");
-                let (kept, decided) = (kept.get(name), decided.get(name));
+                let kept = kept.get(name);
+                let decided = decided.get(name);
                 find_differing_members(
                     &place,
                     kept.unwrap_or(&Value::Null),

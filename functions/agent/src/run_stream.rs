@@ -102,7 +102,8 @@ async fn open_run<P: AgentPorts>(
     let StreamRequest { question, protocol, previews } = ask;
     let (cursor, known) = read_cursor(agent, &parts.headers, &question).await?.unzip();
     let holder = new_holder(agent);
-    let (session, session_name) = (question.session_key(), question.session_name());
+    let session = question.session_key();
+    let session_name = question.session_name();
     let request = question.request.clone();
     let opened = start_streaming(&agent.ports, question, &holder, known).await?;
     let (key, begin) = match opened {

@@ -60,7 +60,8 @@ pub(crate) fn write_error_list() -> Result<String> {
         let said = find_error_template(name, Language::En)
             .with_context(|| format!("{name} has no sentence for people"))?
             .replace("{detail}", "…");
-        let (status, then) = (http_status(*code), consequence_word(Consequence::of(*code)));
+        let status = http_status(*code);
+        let then = consequence_word(Consequence::of(*code));
         writeln!(text, "| `{name}` | {status} | {meaning} | {said} | {retry} | {then} |")?;
     }
     Ok(text)
@@ -73,7 +74,8 @@ fn read_meanings() -> Result<BTreeMap<String, String>> {
         schema.get("oneOf").and_then(Value::as_array).context("codes have no variants")?;
     let pair = |variant: &Value| {
         let text = |name| variant.get(name).and_then(Value::as_str);
-        let (name, meaning) = (text("const")?, text("description")?);
+        let name = text("const")?;
+        let meaning = text("description")?;
         Some((name.to_owned(), meaning.split_whitespace().collect::<Vec<_>>().join(" ")))
     };
     Ok(variants.iter().filter_map(pair).collect())

@@ -111,7 +111,7 @@ impl StoresError {
             Self::Dir { problem, .. } | Self::Table { problem, .. } => {
                 ["No space left", "disk is full"].iter().any(|words| problem.contains(words))
             }
-            Self::InUse(_) | Self::Layout(_) | Self::Listen(_) | Self::Key(_) => false,
+            _ => false,
         }
     }
 }

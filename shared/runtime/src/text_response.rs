@@ -92,13 +92,15 @@ mod tests {
     use serde_json::json;
 
     fn call(tool: &str) -> Subject {
-        let (call, tool) = (CallId::new("t1.c1").unwrap(), tool.to_owned());
+        let call = CallId::new("t1.c1").unwrap();
+        let tool = tool.to_owned();
         Subject::Call { call, tool, arguments: Map::new() }
     }
 
     #[test]
     fn every_text_answers_a_question_but_those_that_skip_or_stop() {
-        let (question, other) = (call(ASK_USER), call("file_tool"));
+        let question = call(ASK_USER);
+        let other = call("file_tool");
         let arguments = json!({"region": "East"}).as_object().unwrap().clone();
         let refused = || Err(Failure::new(ErrorCode::InvalidField, "needs parameters"));
         for (words, read) in [

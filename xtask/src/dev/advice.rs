@@ -165,11 +165,7 @@ impl Problem {
             SystemError::Listen { error, .. } if error.kind() == ErrorKind::AddrInUse => {
                 Some(Self::PortInUse)
             }
-            SystemError::Listen { .. }
-            | SystemError::Wiring(_)
-            | SystemError::Setting(_)
-            | SystemError::Site(_)
-            | SystemError::Demo(_) => None,
+            _ => None,
         }
     }
 
@@ -178,10 +174,7 @@ impl Problem {
             _ if error.is_disk_full() => Some(Self::DiskFull),
             StoresError::Dir { .. } => Some(Self::HomeUnwritable),
             StoresError::InUse(_) => Some(Self::HomeInUse),
-            StoresError::Layout(_)
-            | StoresError::Table { .. }
-            | StoresError::Listen(_)
-            | StoresError::Key(_) => None,
+            _ => None,
         }
     }
 

@@ -95,9 +95,10 @@ impl AskOptions {
 
 fn parse_ui(path: &str) -> Result<PathBuf, String> {
     let dir = PathBuf::from(path);
-    match dir.join("index.html").is_file() {
-        true => Ok(dir),
-        false => Err("no index.html in this folder; pass the folder of a built UI".to_owned()),
+    if dir.join("index.html").is_file() {
+        Ok(dir)
+    } else {
+        Err("no index.html in this folder; pass the folder of a built UI".to_owned())
     }
 }
 

@@ -105,7 +105,8 @@ async fn follow_run(
     question: &AskRequest<'_>,
     screen: &mut Screen,
 ) -> Result<(String, Value)> {
-    let (mut place, mut asked) = (StreamPosition::default(), OpenRequests::default());
+    let mut place = StreamPosition::default();
+    let mut asked = OpenRequests::default();
     loop {
         let mut events = server.open_stream(question, place.cursor.as_deref()).await?;
         while let Ok(Some(event)) = events.next_event().await {
@@ -165,7 +166,8 @@ async fn show_file(
     screen: &mut Screen,
     later: Option<&str>,
 ) -> Result<()> {
-    let (name, url) = (text_at(file, "/name"), text_at(file, "/preview_url"));
+    let name = text_at(file, "/name");
+    let url = text_at(file, "/preview_url");
     let dir = home_dir().join("files").join(run);
     create_private_dir(&dir).with_context(|| HomeFile(dir.clone()))?;
     let copy = dir.join(name);

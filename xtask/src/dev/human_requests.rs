@@ -38,7 +38,8 @@ impl OpenRequests {
                 self.0.remove(text_at(&event.data, "/request"));
             }
             "call.completed" => {
-                let (path, call) = (text_at(&event.data, "/path"), text_at(&event.data, "/call"));
+                let path = text_at(&event.data, "/path");
+                let call = text_at(&event.data, "/call");
                 self.0.retain(|_, ask| {
                     text_at(ask, "/path") != path || text_at(ask, "/call") != call
                 });
@@ -82,10 +83,12 @@ impl OpenRequests {
 
 /// Shows a human request with the reason and the estimated cost.
 fn show_request(ask: &Value, screen: &mut Screen) {
-    let (tool, risk) = (text_at(ask, "/tool"), text_at(ask, "/risk"));
+    let tool = text_at(ask, "/tool");
+    let risk = text_at(ask, "/risk");
     let path = text_at(ask, "/path");
     let of = if path.is_empty() { String::new() } else { format!(" ({path})") };
-    let (step, details) = (number_at(ask, "/step"), to_printable(text_at(ask, "/details")));
+    let step = number_at(ask, "/step");
+    let details = to_printable(text_at(ask, "/details"));
     match (text_at(ask, "/about"), ask.get("interrupt")) {
         ("budget_extension", _) => {
             let spent = text_at(ask, "/used_up/detail");
@@ -104,7 +107,8 @@ fn show_request(ask: &Value, screen: &mut Screen) {
             }
         }
         (_, Some(interrupt)) => {
-            let (code, message) = (text_at(interrupt, "/code"), text_at(interrupt, "/message"));
+            let code = text_at(interrupt, "/code");
+            let message = text_at(interrupt, "/message");
             let what = if tool.is_empty() { "the model" } else { tool };
             screen.print_line(&format!("? {what}{of} stopped: {} ({code})", to_printable(message)));
             let code = serde_json::from_value(Value::from(code)).ok();
@@ -145,7 +149,9 @@ fn format_estimate(ask: &Value) -> String {
         0 => "as declared by the tool".to_owned(),
         samples => format!("from {samples} calls"),
     };
-    let (tokens, seconds, calls) = (of("tokens"), of("ms").div_ceil(1_000), of("calls"));
+    let tokens = of("tokens");
+    let seconds = of("ms").div_ceil(1_000);
+    let calls = of("calls");
     let money = ask.pointer("/estimate/micro_usd").and_then(Value::as_u64);
     let money =
         money.map_or_else(String::new, |money| format!(", {} dollars", format_dollars(money)));
@@ -176,7 +182,8 @@ async fn read_response(ask: &Value, screen: &mut Screen) -> Result<Option<Value>
             break line;
         }
     };
-    let (id, digest) = (text_at(ask, "/id"), text_at(ask, "/digest"));
+    let id = text_at(ask, "/id");
+    let digest = text_at(ask, "/digest");
     if is_question(ask) || !words.eq_ignore_ascii_case("modify") {
         return Ok(Some(json!({"feedbackId": id, "feedback": words, "digest": digest})));
     }

@@ -51,7 +51,8 @@ mod tests {
 
     #[test]
     fn a_home_keeps_its_key_and_no_other_has_it() {
-        let (home, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let home = tempfile::tempdir().unwrap();
+        let other = tempfile::tempdir().unwrap();
         let key = of(home.path()).unwrap();
         assert_eq!(key.len(), BYTES * 2);
         assert_eq!(of(home.path()).unwrap(), key);

@@ -77,14 +77,16 @@ impl Screen {
                 );
             }
             "model.changed" => {
-                let (from, to) = (text_at(data, "/from"), text_at(data, "/to"));
+                let from = text_at(data, "/from");
+                let to = text_at(data, "/to");
                 let why = failure_detail(data);
                 self.print_lane_line(data, &format!("({to} answers in place of {from}: {why})"));
             }
             "model.delayed" => {
                 let wait_ms =
                     number_at(data, "/until_ms").saturating_sub(number_at(data, "/at_ms"));
-                let (seconds, why) = (wait_ms.div_ceil(1_000), failure_detail(data));
+                let seconds = wait_ms.div_ceil(1_000);
+                let why = failure_detail(data);
                 self.print_lane_line(data, &format!("({why}; retrying in {seconds} s)"));
                 if let Some(failure) = data.get("failure") {
                     self.advise_on(&RunFailure::new(failure, failure_text(failure)));

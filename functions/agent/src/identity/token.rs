@@ -167,7 +167,8 @@ fn caller_from_claims(
     if text("sub").is_none_or(str::is_empty) {
         return Err(unusable("sub"));
     }
-    let (tenant, user) = (&settings.tenant_claim, &settings.user_claim);
+    let tenant = &settings.tenant_claim;
+    let user = &settings.user_claim;
     let named = |name: &str| text(name).ok_or(unusable(name));
     Ok(Caller {
         tenant: TenantId::new(named(tenant)?).map_err(|_| unusable(tenant))?,

@@ -41,7 +41,9 @@ impl AnswerForm {
     }
 
     fn of(body: &[u8]) -> Result<Self, Failure> {
-        let (mut button, mut words, mut instead) = (None, None, None);
+        let mut button = None;
+        let mut words = None;
+        let mut instead = None;
         for (name, value) in form_urlencoded::parse(body) {
             let place = match &*name {
                 "answer" => &mut button,
@@ -105,10 +107,7 @@ pub(super) fn text_parameter(about: &Subject) -> Option<&'static str> {
     match about {
         Subject::StepReview { .. } => Some("details"),
         Subject::ResultReview { .. } => Some("text"),
-        Subject::Call { .. }
-        | Subject::CallInterrupt { .. }
-        | Subject::ModelInterrupt { .. }
-        | Subject::BudgetExtension { .. } => None,
+        _ => None,
     }
 }
 
@@ -170,7 +169,8 @@ mod tests {
 
     #[test]
     fn steps_and_results_are_changed_as_texts() {
-        let (step, details) = (StepId(1), "look".to_owned());
+        let step = StepId(1);
+        let details = "look".to_owned();
         let result = Subject::ResultReview {
             step,
             details: details.clone(),

@@ -105,7 +105,8 @@ pub(super) fn reason_text(why: Reason, language: Language) -> &'static str {
 /// Describes the estimated cost and the source of the estimate.
 pub(super) fn estimate_text(estimate: &Estimate, language: Language) -> String {
     let Estimate { tokens, calls, micro_usd, samples, .. } = *estimate;
-    let (seconds, mostly_s) = (estimate.ms.div_ceil(1_000), estimate.ms_p95.div_ceil(1_000));
+    let seconds = estimate.ms.div_ceil(1_000);
+    let mostly_s = estimate.ms_p95.div_ceil(1_000);
     let amount = |micro_usd: u64| format!("{}.{:06}", micro_usd / 1_000_000, micro_usd % 1_000_000);
     let dollars = micro_usd.map_or_else(String::new, |money| {
         Wording::EstimateDollars.fill(language, &[("amount", &amount(money))])
@@ -113,7 +114,8 @@ pub(super) fn estimate_text(estimate: &Estimate, language: Language) -> String {
     let from = match samples {
         0 => Wording::EstimateDeclared.text(language).to_owned(),
         _ => {
-            let (samples, seconds) = (samples.to_string(), mostly_s.to_string());
+            let samples = samples.to_string();
+            let seconds = mostly_s.to_string();
             let values = [("samples", samples.as_str()), ("seconds", &seconds)];
             Wording::EstimateSampled.fill(language, &values)
         }

@@ -123,7 +123,9 @@ impl QuestionIds {
         let (request, unknown) = self.read_members(agent, members, &JOYAGENT)?;
         let JoyAgentRequest { query, session_id, output_style, base_prompt, .. } = request;
         let (files, unread) = joyagent_files(request.files, request.attachments, request.messages);
-        let (text, session, style) = (query, session_id, output_style);
+        let text = query;
+        let session = session_id;
+        let style = output_style;
         let said = QuestionMembers { text, session, style, base_prompt, files };
         let asked = Asked { caller, parts, unknown, unread };
         let mut question = self.read_question(agent, said, asked, &JOYAGENT).await?;
@@ -144,7 +146,9 @@ impl QuestionIds {
         let (request, unknown) = self.read_members(agent, members, &JOYAGENT)?;
         let PageRequest { query, session_id, output_style, base_prompt, .. } = request;
         let (files, unread) = joyagent_files(request.files, request.attachments, request.messages);
-        let (text, session, style) = (query, session_id, output_style);
+        let text = query;
+        let session = session_id;
+        let style = output_style;
         let said = QuestionMembers { text, session, style, base_prompt, files };
         let asked = Asked { caller, parts, unknown, unread };
         let mut question = self.read_question(agent, said, asked, &JOYAGENT).await?;
@@ -165,7 +169,9 @@ impl QuestionIds {
         let (request, unknown) = self.read_members(agent, members, &NATIVE)?;
         let RunRequest { question, session_id, output_style, base_prompt, .. } = request;
         let files = own_files(request.attachments);
-        let (text, session, style) = (question, session_id, output_style);
+        let text = question;
+        let session = session_id;
+        let style = output_style;
         let said = QuestionMembers { text, session, style, base_prompt, files };
         let asked = Asked { caller, parts, unknown, unread: None };
         let mut question = self.read_question(agent, said, asked, &NATIVE).await?;

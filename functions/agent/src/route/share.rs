@@ -73,9 +73,10 @@ pub(crate) async fn end_share<P: Ports>(
 ) -> ReplyResult {
     let SessionAccess { session, .. } =
         require_access(&agent, &caller, name, Permission::Own).await?;
-    match serve::end_share(&agent.ports, &session, &handle).await? {
-        true => Ok(JsonReply::no_content()),
-        false => Err(ErrorCode::ShareNotFound.into()),
+    if serve::end_share(&agent.ports, &session, &handle).await? {
+        Ok(JsonReply::no_content())
+    } else {
+        Err(ErrorCode::ShareNotFound.into())
     }
 }
 
@@ -88,9 +89,10 @@ fn parse_audience(with: &AudienceRequest, caller: &Caller) -> Result<Audience, A
     };
     let user = UserId::new(user.as_str())
         .map_err(|error| ApiError::invalid_field(WITH, &format!("must name a user: a {error}")))?;
-    match user == caller.user {
-        true => Err(ApiError::invalid_field(WITH, "must be another user: the session is yours")),
-        false => Ok(Audience::User(user)),
+    if user == caller.user {
+        Err(ApiError::invalid_field(WITH, "must be another user: the session is yours"))
+    } else {
+        Ok(Audience::User(user))
     }
 }
 

@@ -58,9 +58,10 @@ pub(super) fn parse_text(text: &str, var: VarLookup<'_>) -> Result<Settings, Set
         return Err(SettingsFault { line: error.line().max(1), rule: format!("it {rule}") });
     }
     let set = |name: &str| var(name).filter(|value| !value.trim().is_empty());
-    from_json(text, &set).map_err(|error| match error.path == MODELS.name {
-        true => SettingsFault { line: 1, rule: format!("it {}", error.problem) },
-        false => {
+    from_json(text, &set).map_err(|error| {
+        if error.path == MODELS.name {
+            SettingsFault { line: 1, rule: format!("it {}", error.problem) }
+        } else {
             let rule = format!("`{}` {}", error.path, error.problem);
             SettingsFault { line: find_line(text, &error.path), rule }
         }
@@ -121,13 +122,16 @@ fn from_json(json: &str, var: VarLookup<'_>) -> Result<Settings, SettingsError> 
     if models.is_empty() {
         return Err(SettingsError::new(whole::MODELS.name, "must name at least one model"));
     }
-    let known = |path: &str, name: String| match models.contains_key(&name) {
-        true => Ok(name),
-        false => Err(SettingsError::wrong_value(
-            path,
-            &list_choices(models.keys().map(String::as_str)),
-            &Value::String(name),
-        )),
+    let known = |path: &str, name: String| {
+        if models.contains_key(&name) {
+            Ok(name)
+        } else {
+            Err(SettingsError::wrong_value(
+                path,
+                &list_choices(models.keys().map(String::as_str)),
+                &Value::String(name),
+            ))
+        }
     };
     let default = match default {
         Some(name) => Some(known(whole::DEFAULT.name, name)?),

@@ -122,10 +122,8 @@ fn every_prompt_of_ours_can_stand_in_its_own_place() {
 #[tokio::test]
 async fn of_two_folders_the_later_counts_and_a_broken_file_stays_as_it_was() {
     let style = "en/style/table.md";
-    let (first, second) = (
-        TestFolder::new("one", &[(style, "One."), ("README.md", "{{ nothing }}")]),
-        TestFolder::new("two", &[]),
-    );
+    let first = TestFolder::new("one", &[(style, "One."), ("README.md", "{{ nothing }}")]);
+    let second = TestFolder::new("two", &[]);
     let folders: Vec<Arc<dyn TextFolder>> = vec![first.clone(), second.clone()];
     let (source, own) = PromptSource::open(folders).unwrap();
     let prompts = Prompts::default();

@@ -73,7 +73,8 @@ mod tests {
 
     #[test]
     fn a_key_is_for_the_algorithm_that_its_form_allows() {
-        let (rs, es) = (Algorithm::RS256, Algorithm::ES256);
+        let rs = Algorithm::RS256;
+        let es = Algorithm::ES256;
         let id = |text: &str| Some(text.to_owned());
         assert_eq!(usable(&[rsa(), ec()]), [(id("2011-04-29"), rs), (id("1"), es)]);
         let mut nameless = ec();
