@@ -15,17 +15,17 @@ pub(crate) struct Fields(Vec<KeyEntry>);
 pub(crate) type NamesWithLines = Vec<(String, usize)>;
 
 impl Fields {
-    /// The fields with these entries.
+    /// Creates the fields with these entries.
     pub(crate) fn new(entries: Vec<KeyEntry>) -> Self {
         Self(entries)
     }
 
-    /// The entry of a key.
+    /// Returns the entry of a key.
     pub(crate) fn find_entry(&self, key: &str) -> Option<&KeyEntry> {
         self.0.iter().find(|entry| entry.key == key)
     }
 
-    /// The line of a key, or of where the front matter begins.
+    /// Returns the line of a key, by default the first line of the front matter.
     pub(crate) fn line_of(&self, key: &str) -> usize {
         self.find_entry(key).map_or(1, |entry| entry.line)
     }
@@ -50,7 +50,7 @@ impl Fields {
         }
     }
 
-    /// A whole number in a range.
+    /// Returns a whole number in a range.
     pub(crate) fn read_number(
         &self,
         key: &str,

@@ -21,7 +21,7 @@ pub struct AgentFile<'a> {
     pub language: Language,
 }
 
-/// Front matter and prompt of a file, with ends of lines as `\n`.
+/// Front matter and prompt of a file, with line ends as `\n`.
 pub(crate) struct FileParts {
     /// The front matter, with an empty first line for the opening fence, so that its lines match the file's.
     pub(crate) front_matter: String,

@@ -22,7 +22,7 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    /// A fault in a line.
+    /// Creates a fault in a line.
     pub(crate) fn new(line: usize, rule: impl Into<String>) -> Self {
         Self { line, rule: rule.into() }
     }

@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
         self.skip(self.rest.len());
     }
 
-    /// The words up to the end of a tag.
+    /// Collects the words up to the end of a tag.
     fn read_words(&mut self, end: &str) {
         let first = self.words.len();
         let mut depth = 0_usize;

@@ -31,7 +31,7 @@ pub(crate) struct KeyEntry {
 }
 
 impl Node {
-    /// The value as JSON.
+    /// Returns the value as JSON.
     pub(crate) fn to_json(&self) -> Value {
         match &self.content {
             Content::Scalar(value) => value.clone(),
