@@ -1,4 +1,4 @@
-//! A small agent over the client library that Djinn uses and the prompts that Djinn sends.
+//! A small agent with Djinn's client library and prompts.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(crate) struct Reply {
     pub(crate) calls: Vec<ToolCall>,
     pub(crate) usage: Option<Usage>,
     pub(crate) stop: Option<StopReason>,
-    /// The number of deltas that brought the text.
+    /// The number of deltas of the text.
     pub(crate) deltas: usize,
 }
 
@@ -75,12 +75,12 @@ pub(crate) fn tool(name: &str) -> Tool {
     Tool::new(name).with_description("A tool.").with_schema(json!({"type": "object"}))
 }
 
-/// What others wrote, as Djinn frames it.
+/// Returns foreign text in Djinn's untrusted frame.
 fn framed(text: &str) -> String {
     format!("<untrusted>\n{text}\n</untrusted>")
 }
 
-/// Prompts in one language, as they are in the repository.
+/// The repository's prompts in one language.
 #[derive(Clone, Copy)]
 pub(crate) struct Prompts(pub(crate) &'static str);
 
@@ -97,18 +97,18 @@ impl Prompts {
     }
 }
 
-/// A run of the agent, and what it did.
+/// A run of the agent, with its results.
 pub(crate) struct Agent {
     pub(crate) client: Client,
     pub(crate) prompts: Prompts,
     pub(crate) files: BTreeMap<String, String>,
-    /// Characters of a file that one read returns.
+    /// The characters of a file returned by one read.
     pub(crate) part: usize,
-    /// Characters that are lost at the end of each.
+    /// The characters lost at the end of each read.
     pub(crate) lost: usize,
-    /// Whether nothing can be written.
+    /// True if writing always fails.
     pub(crate) read_only: bool,
-    /// What it said and called, a line each.
+    /// The texts and calls of the agent, a line each.
     pub(crate) lines: Vec<String>,
     /// Questions and answers of earlier runs.
     pub(crate) history: Vec<ChatMessage>,

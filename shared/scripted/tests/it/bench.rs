@@ -1,4 +1,4 @@
-//! The benchmark model: how many turns and bytes it gives a run.
+//! The benchmark model: the turns and bytes of its runs.
 
 use djinn_scripted::{Bench, Script, ScriptedModel};
 use genai::adapter::AdapterKind;

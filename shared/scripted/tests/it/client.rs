@@ -1,4 +1,4 @@
-//! A client that knows only HTTP.
+//! A plain HTTP client for tests.
 
 use djinn_scripted::ScriptedModel;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The demo model answers from what it is sent, and from nothing else.
+//! The demo model answers from the request alone.
 
 use djinn_scripted::{Script, ScriptedModel};
 use genai::adapter::AdapterKind;

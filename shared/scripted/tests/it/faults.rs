@@ -1,4 +1,4 @@
-//! What goes wrong on purpose.
+//! Scripted faults of a response.
 
 use djinn_scripted::ScriptedModel;
 use serde_json::{Value, json};

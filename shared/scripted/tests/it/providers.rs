@@ -1,4 +1,4 @@
-//! The client library that Djinn uses reads all three protocols.
+//! Djinn's client library reads all three protocols.
 
 use djinn_scripted::{ProviderProtocol, ScriptedModel};
 use genai::adapter::AdapterKind;

@@ -1,4 +1,4 @@
-//! Which rule answers, what is unexpected, and what is recorded.
+//! Matching of rules, unexpected requests, and recorded requests.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

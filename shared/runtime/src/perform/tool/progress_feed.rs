@@ -144,8 +144,8 @@ mod tests {
         }
     }
 
-    /// What viewers are shown, and when, of a tool that reports each of these at its moment, in order, and
-    /// then ends.
+    /// Runs a tool that makes these reports at their times and ends. Returns the pieces shown to viewers: time,
+    /// offset and text.
     async fn shown(deny: &[&str], reports: &[(i64, &str)]) -> Vec<(i64, u64, String)> {
         let (progress, reader) = ToolProgress::with_reader();
         let (sender, mut receiver) = mpsc::unbounded_channel();
