@@ -184,11 +184,10 @@ fn match_opening(behind: &str) -> Option<bool> {
     let word: String = behind.chars().take_while(char::is_ascii_alphanumeric).collect();
     let word = word.to_ascii_lowercase();
     let is_whole = word.len() < behind.len();
-    match is_whole {
-        true => Some(word == LANGUAGE),
-        false if LANGUAGE.starts_with(&word) => None,
-        false => Some(false),
+    if is_whole {
+        return Some(word == LANGUAGE);
     }
+    if LANGUAGE.starts_with(&word) { None } else { Some(false) }
 }
 
 /// Parses a block's body as a call; `None` if the body is not a call.

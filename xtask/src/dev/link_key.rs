@@ -32,14 +32,12 @@ pub(super) fn of(home: &Path) -> Result<String> {
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             let key = std::fs::read_to_string(&file).with_context(at)?;
-            match key.len() == BYTES * 2 {
-                true => Ok(key),
-                // The process that created the file died before writing the key.
-                false => {
-                    std::fs::remove_file(&file).with_context(at)?;
-                    of(home)
-                }
+            if key.len() == BYTES * 2 {
+                return Ok(key);
             }
+            // The process that created the file died before writing the key.
+            std::fs::remove_file(&file).with_context(at)?;
+            of(home)
         }
         Err(error) => Err(error).with_context(at),
     }

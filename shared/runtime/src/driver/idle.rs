@@ -59,11 +59,13 @@ impl IdleTime {
             // A local process is not billed by the second.
             return Some(i64::MAX);
         }
-        let longest = match client.connection().can_resume() {
+        let longest = if !client.connection().can_resume() {
+            run.settings().idle_stream_unresumable
+        } else if Self::waits_long_for_provider(run) {
             // A client that reconnects at once costs at most one invocation a second.
-            true if Self::waits_long_for_provider(run) => MIN_STREAM,
-            true => run.settings().idle_stream,
-            false => run.settings().idle_stream_unresumable,
+            MIN_STREAM
+        } else {
+            run.settings().idle_stream
         };
         let until_ms = since_ms.max(client.last_shown_ms()).saturating_add(to_millis(longest));
         (until_ms > run.now_ms()).then_some(until_ms)

@@ -66,10 +66,10 @@ impl Transition<'_> {
     fn apply_response(&mut self, request: &HumanRequest, response: &ResponseRecord) {
         match (&request.subject, &response.answer) {
             (Subject::BudgetExtension { used_up, offer }, answer) => {
-                match self.run.ledger.resolve_offer(&request.id, *offer, answer) {
-                    true if self.run.phase.is_working() => self.go_on(None),
-                    true => {}
-                    false => self.break_off(used_up.clone()),
+                if !self.run.ledger.resolve_offer(&request.id, *offer, answer) {
+                    self.break_off(used_up.clone());
+                } else if self.run.phase.is_working() {
+                    self.go_on(None);
                 }
             }
             (Subject::ModelInterrupt { interrupt, .. }, answer) => {

@@ -45,11 +45,13 @@ pub(super) async fn find_continued_run<P: Ports>(
             submit_chat_response(ports, &mut run, words).await?;
         return Ok((answers || question.is_continue()).then_some((run, asked_in)));
     }
-    match question.is_continue() {
-        true if run.meta().status.has_ended() => find_unseen(ports, question, view, known).await,
-        true => Err(Failure::session_busy(&active.run)),
-        false => Ok(None),
+    if !question.is_continue() {
+        return Ok(None);
     }
+    if run.meta().status.has_ended() {
+        return find_unseen(ports, question, view, known).await;
+    }
+    Err(Failure::session_busy(&active.run))
 }
 
 async fn find_unseen<P: Ports>(
