@@ -1,4 +1,4 @@
-//! A folder of texts under a prefix of the bucket: a manifest, and the texts that it lists.
+//! A folder of texts under a prefix of the bucket: a manifest, and the listed texts.
 
 mod prefix;
 mod single;
@@ -24,33 +24,33 @@ use prefix::{parse_path, parse_prefix};
 pub use single::BucketText;
 use small::{ReadFailure, SmallObject, read_small};
 
-/// The texts under a prefix of the bucket. Its manifest is asked for by its `ETag`, and a text when its hash
-/// is new.
+/// The texts under a prefix of the bucket. The manifest is revalidated by `ETag`, and a text is read if its
+/// hash is new.
 #[derive(Debug)]
 pub struct BucketFolder {
     store: AwsStore,
-    /// The beginning of its keys, with a `/` at its end.
+    /// The start of the folder's keys, with a final `/`.
     prefix: String,
     depth: NameDepth,
     known: Mutex<KnownTexts>,
 }
 
-/// What was read before.
+/// The last state read.
 #[derive(Debug, Default)]
 struct KnownTexts {
-    /// Which manifest was read last.
+    /// The `ETag` of the last manifest.
     etag: Option<String>,
-    /// What it lists, or what is wrong with it.
+    /// The texts listed by the manifest, or the manifest's error.
     listed: Option<Result<Vec<ListedText>, TextFolderError>>,
-    /// The texts that it lists, as far as they were had, by their hash.
+    /// The listed texts read so far, by hash.
     texts: BTreeMap<String, Arc<str>>,
 }
 
 impl AwsStore {
-    /// The texts under a prefix of the bucket, which are named so. Nothing is read by this.
+    /// Opens the texts under a prefix of the bucket, with `depth` of text names, without reading.
     ///
     /// # Errors
-    /// [`InvalidPrefix`] for a text that is none.
+    /// Returns [`InvalidPrefix`] if the prefix is not valid.
     pub fn open_text_folder(
         &self,
         prefix: &str,
@@ -60,10 +60,10 @@ impl AwsStore {
         Ok(BucketFolder { store: self.clone(), prefix, depth, known: Mutex::default() })
     }
 
-    /// One text of the bucket, as a folder that has no other. Nothing is read by this.
+    /// Opens a single text of the bucket, as a folder without other texts, without reading.
     ///
     /// # Errors
-    /// [`InvalidPrefix`] for a text that is none.
+    /// Returns [`InvalidPrefix`] if the path is not valid.
     pub fn open_text(&self, path: &str) -> Result<BucketText, InvalidPrefix> {
         let (prefix, name) = parse_path(path)?;
         Ok(BucketText::new(self.clone(), prefix, name))
@@ -71,7 +71,7 @@ impl AwsStore {
 }
 
 impl BucketFolder {
-    /// Reads the manifest, if it is another one than before.
+    /// Reads the manifest, if changed.
     async fn update_manifest(&self, known: &mut KnownTexts) -> Result<(), TextFolderError> {
         let object = match self.read_small(MANIFEST, known.etag.as_deref(), MAX_MANIFEST).await {
             Ok(object) => object,
@@ -101,7 +101,7 @@ impl BucketFolder {
         TextFolderError(format!("{}/{MANIFEST} {rest}", self.path()))
     }
 
-    /// Reads the listed texts that are not known, several at once. What was had before others fail stays.
+    /// Reads the new listed texts, several at once. After a failure, the texts already read are kept.
     async fn read_new_texts(
         &self,
         listed: &[ListedText],
@@ -124,7 +124,7 @@ impl BucketFolder {
         problems
     }
 
-    /// A text with the hash that the manifest names, or what is wrong with it.
+    /// Returns the text with the hash from the manifest, or an error message.
     async fn read_text(&self, file: &ListedText) -> Result<Arc<str>, String> {
         let object = self
             .read_small(&file.name, None, MAX_TEXT)

@@ -1,16 +1,16 @@
-//! The protocol of JoyAgent's data questions, as `POST /data/chatQuery` speaks it: small events of its
-//! own, of which `READY` is always the last.
+//! The protocol of JoyAgent's data questions, as in `POST /data/chatQuery`: small events, always ending with
+//! `READY`.
 //!
-//! Data questions are not answered yet, so there is only what tells its page so.
+//! Data questions are not supported yet, so there are only events to report this.
 
 use serde_json::json;
 
 use djinn_core::error_code::Failure;
 use djinn_core::language::Language;
 
-/// Returns the whole stream of a question that is not answered: a thought that says why, and the event that
-/// unlocks the page's input. For `ERROR` the page shows a sentence of its own, which says nothing of the
-/// cause. The code is for other clients.
+/// Returns the whole stream for an unsupported question: a thought with the reason, and the event that
+/// unlocks the page's input. For `ERROR` the page shows its own sentence without a cause. The code is for
+/// other clients.
 #[must_use]
 pub fn refusal_stream(failure: &Failure, language: Language) -> String {
     let thought = json!({

@@ -1,11 +1,11 @@
-//! Reading a JSON object member by member, so that every complaint names its place.
+//! Reads a JSON object field by field, so that every error names its place.
 
 use djinn_settings::{Setting, ValueKind};
 use serde_json::{Map, Value};
 
 use super::SettingsError;
 
-/// The members of one object that were not read yet.
+/// The unread fields of an object.
 pub(super) struct ObjectReader {
     path: String,
     members: Map<String, Value>,
@@ -34,7 +34,7 @@ impl ObjectReader {
         join_path(&self.path, row.name)
     }
 
-    /// The value of a member, whatever it is.
+    /// Takes the value of a field, of any type.
     pub(super) fn take(&mut self, row: &Setting) -> Option<Value> {
         self.known_keys.push(row.name);
         self.members.remove(row.name)
@@ -60,7 +60,7 @@ impl ObjectReader {
         }
     }
 
-    /// A whole number within the bounds of its row.
+    /// Takes a whole number within the limits of its row.
     pub(super) fn take_integer(&mut self, row: &Setting) -> Result<Option<u64>, SettingsError> {
         let Some(value) = self.take(row) else {
             return Ok(None);
@@ -88,7 +88,7 @@ impl ObjectReader {
         }
     }
 
-    /// Refuses whatever was not read.
+    /// Returns an error if an unread field is left.
     pub(super) fn reject_unknown(self) -> Result<(), SettingsError> {
         match self.members.keys().next() {
             None => Ok(()),
@@ -104,7 +104,7 @@ fn join_path(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// A value as complaints show it: texts without quotes, everything cut to 40 characters.
+/// Returns a value for errors: texts without quotes, all values cut to 40 characters.
 fn display_value(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.clone(),

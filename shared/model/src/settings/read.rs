@@ -1,4 +1,4 @@
-//! From variables to settings.
+//! Conversion of variables into settings.
 
 mod sampling;
 
@@ -26,10 +26,10 @@ use super::{
     SettingsFault, StreamFormat, inherited_role,
 };
 
-/// Roles of agents that are still to come: a configuration may name them already.
+/// Roles of future agents, already allowed in a configuration.
 pub(super) const LATER_ROLES: &[&str] = &["analysis", "data"];
 
-/// Members of the body that the client itself depends on.
+/// Fields of the body reserved for the client.
 const RESERVED_MEMBERS: &[&str] = &["messages", "model", "stream", "system", "tools"];
 
 pub(super) fn read_settings(var: VarLookup<'_>) -> Result<Settings, SettingsError> {
@@ -45,15 +45,15 @@ pub(super) fn find_text_path(var: VarLookup<'_>) -> Option<String> {
     MODELS.find_text(var).map(|text| text.trim().to_owned()).filter(|text| is_path(text))
 }
 
-/// What no JSON begins with.
+/// Returns true for a text that starts like a path, which JSON never does.
 fn is_path(text: &str) -> bool {
     ["@", "./", "../", "/"].iter().any(|begin| text.trim_start().starts_with(begin))
 }
 
-/// The models of a text of its own.
+/// Parses the models of a text file.
 pub(super) fn parse_text(text: &str, var: VarLookup<'_>) -> Result<Settings, SettingsFault> {
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
-        // What serde says of it is without its text, where a key may stand.
+        // Serde's message here omits the text, which may contain a key.
         let rule = format!("is not JSON: column {}", error.column());
         return Err(SettingsFault { line: error.line().max(1), rule: format!("it {rule}") });
     }
@@ -155,7 +155,7 @@ fn from_json(json: &str, var: VarLookup<'_>) -> Result<Settings, SettingsError> 
     Ok(Settings { models, primary, fallback, ..Settings::default() })
 }
 
-/// One model for every role, or one for each role that is named.
+/// Reads the fallbacks: a model for every role, or a model for each listed role.
 fn read_fallback(
     value: Option<Value>,
     primary: &RoleModels,
@@ -307,7 +307,7 @@ fn read_key(
             )),
         },
         Some(("secret", name)) if !name.is_empty() => Ok(ModelKey::Stored(name.to_owned())),
-        // The text may be a key: it is not repeated.
+        // The text may be a key, so the error does not repeat the text.
         Some(_) | None => Err(SettingsError::new(
             path,
             "must refer to the key, as `env:NAME` or `secret:NAME`, and must not be the key itself",
@@ -315,7 +315,8 @@ fn read_key(
     }
 }
 
-/// An address in its one form: with a slash after its path, and without what the client appends.
+/// Returns an address in normal form: with a slash after its path, and without the part appended by the
+/// client.
 fn normalize_base_url(
     path: &str,
     text: &str,
