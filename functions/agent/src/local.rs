@@ -67,7 +67,7 @@ mod tests {
 
     use super::*;
 
-    /// What is refused of a request with these headers, to `127.0.0.1:9000` unless they say otherwise.
+    /// Returns the error for a request with these headers; the default host is `127.0.0.1:9000`.
     fn checked(method: &str, headers: &[(&str, &str)]) -> Result<(), String> {
         let origins = |name: &str| {
             (name == "DJINN_LOCAL_ORIGINS").then(|| "https://chat.example.org".to_owned())

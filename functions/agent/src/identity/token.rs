@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// Whose token with this claim in the place of a valid one it is.
+    /// Returns the holder of a token with this claim in place of the valid claim.
     fn with(name: &str, value: Value) -> Result<(String, String), TokenError> {
         let mut claims = json!({"iss": "https://issuer", "aud": "djinn", "sub": "auth0|anna",
             "tenant": "acme", "exp": 1_700_000_001});

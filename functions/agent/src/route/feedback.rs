@@ -223,9 +223,11 @@ async fn find_active_run<P: Ports>(
     Ok(LoadedRun::load(&agent.ports, &key).await?)
 }
 
-/// Returns the run if the caller asked its question. For other users the run does not exist, unless the
-/// session is shared with them for reading. A guest keeps control of the guest's own runs until the share
-/// ends.
+/// Returns the run if the caller asked the question.
+///
+/// # Errors
+/// Returns `asker_only` if the caller is the session's owner or a guest, and `run_not_found` for other users.
+/// Returns `share_ended` for a guest's own run after the end of the share.
 pub(crate) async fn require_own_run<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,

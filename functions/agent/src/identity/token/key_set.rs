@@ -154,7 +154,7 @@ mod tests {
     use serde_json::json;
     use std::collections::VecDeque;
 
-    /// What is answered; `None` is nothing, ever.
+    /// The response; `None` never responds.
     type Answer = Option<Result<Vec<u8>, String>>;
 
     /// Answers each question with the next of these, and no more.

@@ -26,7 +26,7 @@ fn grant() -> AnswerGrant {
     }
 }
 
-/// What is wrong with a token of an answer's link.
+/// Returns the reason a response link's token is rejected.
 fn problem(keys: &LinkKeys, token: &str) -> Option<BadLink> {
     keys.verify_answer(token, NOW).err()
 }
