@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    /// What clap itself holds against a command line.
+    /// Checks the command line with clap's own assertions.
     #[test]
     fn the_commands_fit_together() {
         CommandLine::command().debug_assert();

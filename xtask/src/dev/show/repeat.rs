@@ -53,7 +53,7 @@ impl RepeatFilter {
 mod tests {
     use super::*;
 
-    /// What is shown of texts that come in pieces.
+    /// Returns the displayed text of texts in pieces.
     fn shown(texts: &[&[&str]]) -> String {
         let mut repeat = RepeatFilter::default();
         let mut shown = String::new();
