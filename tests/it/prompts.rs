@@ -165,9 +165,12 @@ fn values(row: &Row, text: &str, items: usize) -> Value {
         "tools",
         "unread",
     ];
-    let value = |name: &String| match lists.contains(&name.as_str()) && !says.members.is_empty() {
-        true => json!(vec![item.clone(); items]),
-        false => json!(text),
+    let value = |name: &String| {
+        if lists.contains(&name.as_str()) && !says.members.is_empty() {
+            json!(vec![item.clone(); items])
+        } else {
+            json!(text)
+        }
     };
     says.variables.iter().map(|name| (name.clone(), value(name))).collect()
 }

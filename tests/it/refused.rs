@@ -30,22 +30,19 @@ fn check(path: &str, answer: &Answer, (status, code, field): Refused<'_>, about:
     let place = std::panic::Location::caller();
     let context = format!("{path}: {about} at {place}: {}", answer.text);
     assert_eq!(answer.status, status, "{context}");
-    let sentence = match path == Protocol::Ui.path() {
-        true => {
-            let envelope = only_event(answer);
-            assert_eq!(envelope["finished"], true, "{context}");
-            assert_eq!(envelope["status"], "failed", "{context}");
-            assert_eq!(envelope["errorMsg"], code, "{context}");
-            let event = &envelope["resultMap"]["eventData"]["resultMap"];
-            assert_eq!((&event["messageType"], &event["finish"]), (&json!("result"), &json!(true)));
-            assert_eq!(event["result"], envelope["response"]);
-            envelope["response"].clone()
-        }
-        false => {
-            let json = answer.json();
-            assert_eq!((&json["code"], &json["field"]), (&json!(code), &json!(field)), "{context}");
-            json["message"].clone()
-        }
+    let sentence = if path == Protocol::Ui.path() {
+        let envelope = only_event(answer);
+        assert_eq!(envelope["finished"], true, "{context}");
+        assert_eq!(envelope["status"], "failed", "{context}");
+        assert_eq!(envelope["errorMsg"], code, "{context}");
+        let event = &envelope["resultMap"]["eventData"]["resultMap"];
+        assert_eq!((&event["messageType"], &event["finish"]), (&json!("result"), &json!(true)));
+        assert_eq!(event["result"], envelope["response"]);
+        envelope["response"].clone()
+    } else {
+        let json = answer.json();
+        assert_eq!((&json["code"], &json["field"]), (&json!(code), &json!(field)), "{context}");
+        json["message"].clone()
     };
     let sentence = sentence.as_str().unwrap();
     assert!(sentence.ends_with(['.', ')', '。']) && !sentence.contains("{detail}"), "{context}");

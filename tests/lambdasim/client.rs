@@ -140,9 +140,12 @@ impl Seen {
             matches!(entry["type"].as_str().unwrap(), "run.resumed" | "message.reset")
         };
         let told = self.state.entries.iter().filter(|entry| !chance(entry));
-        let told = told.map(|entry| match without.contains(entry["id"].as_str().unwrap()) {
-            true => json!({"id": entry["id"], "type": entry["type"]}).to_string(),
-            false => timeless(entry).to_string(),
+        let told = told.map(|entry| {
+            if without.contains(entry["id"].as_str().unwrap()) {
+                json!({"id": entry["id"], "type": entry["type"]}).to_string()
+            } else {
+                timeless(entry).to_string()
+            }
         });
         let mut told: Vec<String> = told.collect();
         told.sort();

@@ -52,14 +52,11 @@ pub(crate) fn split_file(text: &str) -> Result<FileParts, Fault> {
             let prompt = body.trim();
             let before = body.len() - body.trim_start().len();
             let skipped = body.get(..before).unwrap_or_default().matches('\n').count();
-            return match prompt.is_empty() {
-                true => Err(Fault::new(end, "no prompt follows the front matter")),
-                false => Ok(FileParts {
-                    front_matter,
-                    prompt: prompt.to_owned(),
-                    prompt_line: end + 1 + skipped,
-                }),
-            };
+            if prompt.is_empty() {
+                return Err(Fault::new(end, "no prompt follows the front matter"));
+            }
+            let prompt_line = end + 1 + skipped;
+            return Ok(FileParts { front_matter, prompt: prompt.to_owned(), prompt_line });
         }
         front_matter.push_str(line);
     }

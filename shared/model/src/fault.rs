@@ -62,10 +62,6 @@ impl ModelFault {
     }
 
     /// Creates the fault for an error of genai; `heard` is true if a part of the reply had arrived.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "whatever else genai complains of, the request was not sent"
-    )]
     pub(crate) fn from_genai(error: &GenaiError, host: &str, heard: bool) -> Self {
         match error {
             GenaiError::WebStream { error, .. } => Self::from_transport(error, host, heard),

@@ -3,6 +3,9 @@
 //! A projection is a pure fold over the entries and previews of one connection, in its own file. A protocol's
 //! strings appear only there.
 
+// A new event must not pass a projection unseen.
+#![warn(clippy::wildcard_enum_match_arm)]
+
 pub mod audit;
 pub mod body;
 pub mod call_progress;

@@ -45,11 +45,13 @@ impl Deployment {
         });
         let backing = Backing::start(BackingOptions::new(lambda.url())).await.unwrap();
         let variables = backing.variables();
-        let variables: Variables =
-            Arc::new(move |name| match djinn_settings::table::aws::SANDBOX.name == name {
-                true => Some("sandbox".to_owned()),
-                false => variables.iter().find(|(known, _)| *known == name).map(|(_, v)| v.clone()),
-            });
+        let variables: Variables = Arc::new(move |name| {
+            if djinn_settings::table::aws::SANDBOX.name == name {
+                Some("sandbox".to_owned())
+            } else {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, v)| v.clone())
+            }
+        });
         let world = build_lambda_world(&Djinn::new(), &variables).unwrap();
         let session = SessionKey {
             tenant: TenantId::new("t").unwrap(),

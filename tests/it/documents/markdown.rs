@@ -107,9 +107,10 @@ pub(super) fn definition(line: &str) -> Option<(&str, &str)> {
 pub(super) fn item_body(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let bullet = match number.len() < line.len() {
-        true => number.strip_prefix(['.', ')']),
-        false => line.strip_prefix(['-', '*', '+']),
+    let bullet = if number.len() < line.len() {
+        number.strip_prefix(['.', ')'])
+    } else {
+        line.strip_prefix(['-', '*', '+'])
     };
     bullet.filter(|rest| rest.starts_with(' ')).map(str::trim)
 }

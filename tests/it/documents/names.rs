@@ -51,9 +51,12 @@ fn unknown_settings(text: &str) -> Vec<String> {
     let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     let rows = || TABLES.iter().flat_map(|table| table.rows).map(|row| row.name);
     let names = text.split(|c: char| !is_part(c)).filter(|word| word.starts_with(PREFIX));
-    let unknown = names.filter(|name| match name.ends_with('_') {
-        true => !rows().any(|row| row.starts_with(name)),
-        false => !rows().any(|row| row == *name),
+    let unknown = names.filter(|name| {
+        if name.ends_with('_') {
+            !rows().any(|row| row.starts_with(name))
+        } else {
+            !rows().any(|row| row == *name)
+        }
     });
     unknown.map(|name| format!("{name} is no setting")).collect()
 }

@@ -1,14 +1,11 @@
-//! One sentence a line, of few words, in lines that fit a screen.
+//! One sentence a line, in lines that fit a screen.
 
 use super::markdown::{Document, Line, LineKind, item_body};
-use super::sentences::{count_words, is_ended, split_sentences, spoken};
+use super::sentences::{is_ended, split_sentences, spoken};
 use super::{complain, none};
 
 /// The most characters of a line.
 const LINE: usize = 120;
-
-/// The most words of a sentence.
-const WORDS: usize = 25;
 
 /// Documents that are made from the code: a row of their tables is as long as what it says.
 const MADE: [&str; 2] = ["docs/errors.md", "docs/settings.md"];
@@ -31,10 +28,8 @@ fn check_line(document: &Document, line: &Line, next: Option<&Line>) -> Vec<Stri
     if characters > LINE && !may_be_long {
         problems.push(format!("{characters} characters, and {LINE} are the most"));
     }
-    match line.kind {
-        LineKind::Row => problems.extend(cells(&line.text).iter().flat_map(|cell| wordy(cell))),
-        LineKind::Item | LineKind::Text => problems.extend(check_text(line, next)),
-        _ => {}
+    if matches!(line.kind, LineKind::Item | LineKind::Text) {
+        problems.extend(check_text(line, next));
     }
     problems.into_iter().map(|what| complain(document, line.number, what)).collect()
 }
@@ -42,7 +37,7 @@ fn check_line(document: &Document, line: &Line, next: Option<&Line>) -> Vec<Stri
 fn check_text(line: &Line, next: Option<&Line>) -> Vec<String> {
     let text = line.text.trim_start_matches(['>', ' ']);
     let text = spoken(item_body(text).unwrap_or(text));
-    let mut problems = wordy(&text);
+    let mut problems = Vec::new();
     let count = split_sentences(&text).len();
     if count > 1 {
         problems.push(format!("{count} sentences: give each a line"));
@@ -56,26 +51,8 @@ fn check_text(line: &Line, next: Option<&Line>) -> Vec<String> {
     problems
 }
 
-/// The sentences of a text that have too many words.
-fn wordy(text: &str) -> Vec<String> {
-    let long = split_sentences(text).into_iter().filter_map(|sentence| {
-        let words = count_words(sentence);
-        let start = sentence.split_whitespace().take(5).collect::<Vec<_>>().join(" ");
-        (words > WORDS).then(|| format!("`{start} …` has {words} words, and {WORDS} are the most"))
-    });
-    long.collect()
-}
-
-/// The cells of a row, as they are heard.
-fn cells(row: &str) -> Vec<String> {
-    // A bar in code is escaped, too.
-    let row = row.replace("\\|", " ");
-    row.trim().trim_matches('|').split('|').map(spoken).collect()
-}
-
 #[test]
 fn what_is_hard_to_read_is_noticed() {
-    let words = |count: usize| format!("A{}", " b".repeat(count - 1));
     let check = |text: &str| check(&Document::parse("a.md", text));
     for text in [
         "# A heading. Of two sentences\n\nA sentence.\nAnother one:\n\n- a phrase\n- A sentence.\n  Another.\n",
@@ -83,14 +60,11 @@ fn what_is_hard_to_read_is_noticed() {
         "```text\nany words, without an end. And more\n```\n",
         "> A quoted sentence.\n",
         "<p align=\"center\">\n",
-        &format!("{}.\n", words(WORDS)),
         &format!("[a]: {}\n", "b".repeat(LINE)),
     ] {
         none(check(text));
     }
     for (text, problem) in [
-        (format!("{}.\n", words(WORDS + 1)), "a.md:1: `A b b b b …` has 26 words"),
-        (format!("| {} |\n", words(WORDS + 1)), "has 26 words"),
         (format!("{}.\n", "a".repeat(LINE)), "121 characters, and 120 are the most"),
         (format!("```\n{}\n```\n", "a".repeat(LINE + 1)), "a.md:2: 121 characters"),
         ("One. Two.\n".to_owned(), "2 sentences: give each a line"),

@@ -69,11 +69,6 @@ fn is_abbreviated(text: &str) -> bool {
     word.is_some_and(|word| ABBREVIATIONS.contains(&word))
 }
 
-/// The words of a sentence: what has a letter or a digit.
-pub(super) fn count_words(sentence: &str) -> usize {
-    sentence.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count()
-}
-
 /// Whether what is heard ends as a sentence does, or as what leads to the next lines.
 pub(super) fn is_ended(text: &str) -> bool {
     text.trim_end_matches(|c: char| CLOSING.contains(&c) || c.is_whitespace())
@@ -107,15 +102,6 @@ fn sentences_are_told_apart() {
         ("  ", &[]),
     ] {
         assert_eq!(split_sentences(text), sentences, "{text}");
-    }
-}
-
-#[test]
-fn words_have_letters_or_digits() {
-    for (sentence, words) in
-        [("One **two** – three / 4.", 4), ("`code`, and | nothing * else", 4), ("", 0)]
-    {
-        assert_eq!(count_words(sentence), words, "{sentence}");
     }
 }
 

@@ -19,9 +19,6 @@ const ONE_WORD: usize = 40;
 /// The most functions in a hundred whose name is a bare participle.
 const BARE: usize = 1;
 
-/// The fewest words of a doc comment.
-const DOC_WORDS: usize = 4;
-
 /// Names that say what happened and not what is done.
 const PARTICIPLES: &str = "added allowed answered asked begun bound broken built called changed charged checked \
     chosen claimed closed completed counted cut dealt decoded delayed delivered deleted denied \
@@ -106,37 +103,6 @@ impl<'a> Visit<'a> for Names<'a> {
     }
 }
 
-/// Doc comments, with their first lines from 1.
-fn doc_comments(text: &str) -> Vec<(usize, String)> {
-    let mut comments: Vec<(usize, String)> = Vec::new();
-    let mut is_open = false;
-    for (line, text) in (1..).zip(text.lines()) {
-        let text = text.trim();
-        let words = text.strip_prefix("///").or_else(|| text.strip_prefix("//!"));
-        match (words, comments.last_mut()) {
-            (Some(words), Some((_, comment))) if is_open => comment.push_str(words),
-            (Some(words), _) => comments.push((line, words.trim().to_owned())),
-            (None, _) => {}
-        }
-        is_open = words.is_some();
-    }
-    comments
-}
-
-fn short_docs(source: &Source) -> Vec<String> {
-    let comments = doc_comments(&source.text).into_iter();
-    let short = comments.filter(|(line, comment)| {
-        comment.split_whitespace().count() < DOC_WORDS && !source.is_test(*line)
-    });
-    let complaint = |(line, comment): (usize, String)| {
-        format!(
-            "{}:{line} `{comment}` has fewer than {DOC_WORDS} words: say what the name does not",
-            source.path
-        )
-    };
-    short.map(complaint).collect()
-}
-
 #[test]
 fn a_type_name_has_one_meaning() {
     none(repeated_types(&sources()));
@@ -145,11 +111,6 @@ fn a_type_name_has_one_meaning() {
 #[test]
 fn function_names_say_what_they_act_on() {
     none(unclear_functions(&sources()));
-}
-
-#[test]
-fn doc_comments_say_more_than_the_name() {
-    none(sources().iter().flat_map(short_docs));
 }
 
 fn repeated_types(sources: &[Source]) -> Vec<String> {
@@ -219,13 +180,4 @@ fn unclear_names_are_noticed_and_those_of_traits_and_tests_do_not_count() {
     none(unclear("struct A;\nimpl B for A {\n    fn told(&self) {}\n}"));
     none(unclear("#[cfg(test)]\nmod tests {\n    fn told() {}\n}"));
     one(unclear("struct A;\nimpl A {\n    fn stop(&self) {}\n}"), "1 of 1 function names");
-}
-
-#[test]
-fn a_short_doc_comment_is_noticed() {
-    let docs = |text: &str| short_docs(&Source::parse("a.rs", text));
-    one(docs("/// Its own key.\npub struct Key;"), "a.rs:1 `Its own key.` has fewer");
-    one(docs("pub struct Key {\n    /// Why.\n    why: u8,\n}"), "a.rs:2 `Why.` has fewer");
-    none(docs("/// The key of\n/// an item.\npub struct Key;"));
-    none(docs("#[cfg(test)]\nmod tests {\n    /// Why.\n    fn a() {}\n}"));
 }

@@ -47,9 +47,10 @@ pub(crate) fn files_below(directory: &str) -> Vec<String> {
     while let Some(directory) = open.pop() {
         let Ok(entries) = fs::read_dir(&directory) else { continue };
         for path in entries.map(|entry| entry.unwrap().path()) {
-            match path.is_dir() {
-                true => open.push(path),
-                false => found.push(path.strip_prefix(root()).unwrap().display().to_string()),
+            if path.is_dir() {
+                open.push(path)
+            } else {
+                found.push(path.strip_prefix(root()).unwrap().display().to_string())
             }
         }
     }

@@ -51,10 +51,9 @@ impl Machine {
     }
 
     fn is_step(&self, path: &str) -> bool {
-        self.steps.iter().any(|step| match step.ends_with('/') {
-            true => path.starts_with(step),
-            false => path == *step,
-        })
+        self.steps
+            .iter()
+            .any(|step| if step.ends_with('/') { path.starts_with(step) } else { path == *step })
     }
 }
 

@@ -24,7 +24,7 @@ async fn a_signed_link_names_the_file_that_comes_with_a_question() {
     };
     for (session, uri, words) in [
         ("s2", link.to_owned(), "another session"),
-        ("s1", granting(link, &expired), "time is over"),
+        ("s1", granting(link, &expired), "expired link"),
         ("s1", granting(link, &other), "upload the file first"),
         ("s1", forged, "upload the file first"),
     ] {

@@ -54,9 +54,10 @@ fn runless(text: &str) -> String {
     let mut shown = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let digits = part.bytes().take_while(u8::is_ascii_hexdigit).count();
-        match digits >= 32 {
-            true => write!(shown, "run_…{}", &part[32..]).unwrap(),
-            false => write!(shown, "run_{part}").unwrap(),
+        if digits >= 32 {
+            write!(shown, "run_…{}", &part[32..]).unwrap()
+        } else {
+            write!(shown, "run_{part}").unwrap()
         }
     }
     shown

@@ -105,9 +105,10 @@ impl Throttle {
             writes.iter().map(|write| !table.has_room(write, now, self.limits)).collect();
         let refused = over.contains(&true);
         for (write, over) in writes.iter().zip(&over) {
-            match refused {
-                true => table.counted(write).throttled += u64::from(*over),
-                false => table.write(write, now),
+            if refused {
+                table.counted(write).throttled += u64::from(*over)
+            } else {
+                table.write(write, now)
             }
         }
         if refused { Err(over) } else { Ok(()) }

@@ -189,10 +189,6 @@ impl Problem {
         }
     }
 
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "of most codes their own sentence says all there is to say"
-    )]
     fn of_code(code: ErrorCode) -> Option<Self> {
         match code {
             ErrorCode::ModelKeyRefused => Some(Self::KeyRefused),

@@ -105,9 +105,10 @@ impl Page {
             "plan" if data["taskId"].is_null() => self.plan = event.clone(),
             "plan_thought" => {
                 let text = event["planThought"].as_str().unwrap();
-                match event["isFinal"] == true {
-                    true => text.clone_into(&mut self.thought),
-                    false => self.thought.push_str(text),
+                if event["isFinal"] == true {
+                    text.clone_into(&mut self.thought)
+                } else {
+                    self.thought.push_str(text)
                 }
             }
             "task" => {
@@ -135,9 +136,10 @@ impl Page {
         match (kind, known) {
             ("tool_thought", Some(known)) => {
                 let text = event["toolThought"].as_str().unwrap_or_default();
-                known["toolThought"] = match event["isFinal"] == true {
-                    true => text.into(),
-                    false => format!("{}{text}", known["toolThought"].as_str().unwrap()).into(),
+                known["toolThought"] = if event["isFinal"] == true {
+                    text.into()
+                } else {
+                    format!("{}{text}", known["toolThought"].as_str().unwrap()).into()
                 };
                 known["wasTakenBack"] = text.is_empty().into();
             }
@@ -224,9 +226,10 @@ impl Page {
         if conclusion.text.trim().is_empty() {
             problems.push("the result says nothing".to_owned());
         }
-        let own: Vec<Chip> = match self.deep {
-            true => Vec::new(),
-            false => self.lanes().into_iter().flat_map(|lane| lane.chips).collect(),
+        let own: Vec<Chip> = if self.deep {
+            Vec::new()
+        } else {
+            self.lanes().into_iter().flat_map(|lane| lane.chips).collect()
         };
         let own: Vec<Chip> = own.into_iter().filter(|chip| chip.kind == "tool_thought").collect();
         let newest = self.thought.rsplit("\n\n").take(1);

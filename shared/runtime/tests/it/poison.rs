@@ -17,10 +17,9 @@ use crate::market;
 /// Points of which all of this name kill.
 fn deadly(name: &str) -> Points {
     let name = name.to_owned();
-    Points::with_decision(move |_, point| match point.name == name {
-        true => Fate::Dies,
-        false => Fate::Passes,
-    })
+    Points::with_decision(
+        move |_, point| if point.name == name { Fate::Dies } else { Fate::Passes },
+    )
 }
 
 /// The calls that failed, and of what.

@@ -65,10 +65,10 @@ async fn a_run_that_stands_still_at_any_point_is_the_same_as_without() {
     let names = points.point_names();
     for (at, name) in names.iter().enumerate() {
         let ledger = Ledger::default();
-        let points = Points::with_decision(move |nth, _| match nth == at {
-            true => Fate::Freezes(LONG),
-            false => Fate::Passes,
-        });
+        let points =
+            Points::with_decision(
+                move |nth, _| if nth == at { Fate::Freezes(LONG) } else { Fate::Passes },
+            );
         let entries = told(&mut leased_for_long(sim(points, &ledger))).await;
         assert_eq!(sorted(&visible(&entries)), sorted(&TOLD), "it stood still {name}");
         assert!(entries.iter().all(|entry| !matches!(entry.event, Event::RunResumed { .. })));
@@ -102,9 +102,10 @@ impl Tool for Call {
             let began_ms = self.clock.now_ms();
             let done = LedgerTool::new("call", self.effect, &self.ledger, &self.points);
             let done = done.run(context, arguments).await;
-            match self.clock.now_ms() - began_ms > 10_000 {
-                true => Err(ToolError::from_detail("connection reset by peer")),
-                false => done,
+            if self.clock.now_ms() - began_ms > 10_000 {
+                Err(ToolError::from_detail("connection reset by peer"))
+            } else {
+                done
             }
         })
     }

@@ -280,9 +280,10 @@ async fn an_object_that_is_gone_or_damaged_is_never_taken_for_what_was_written()
     let objects = dir.path().join("objects/djinn/tenants/local");
     for (damage, problem) in [(true, "is not what was written"), (false, "is gone")] {
         for object in objects_under(&objects) {
-            match damage {
-                true => std::fs::write(object, b"fals").unwrap(),
-                false => std::fs::remove_file(object).unwrap(),
+            if damage {
+                std::fs::write(object, b"fals").unwrap()
+            } else {
+                std::fs::remove_file(object).unwrap()
             }
         }
         let journal = store.read_from(&run, 0).await.unwrap_err().to_string();

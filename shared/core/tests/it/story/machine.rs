@@ -30,9 +30,10 @@ pub(crate) fn input(line: &str) -> Input {
         "stalled" => {
             let effect = word();
             let attempt = word().parse().unwrap();
-            match effect.contains(".c") {
-                true => story::tool_stalled(effect, attempt),
-                false => story::model_stalled(effect, attempt),
+            if effect.contains(".c") {
+                story::tool_stalled(effect, attempt)
+            } else {
+                story::model_stalled(effect, attempt)
             }
         }
         "model_changed" => story::model_changed(word()),

@@ -83,9 +83,10 @@ impl Tale {
     /// These tools, and the agents that it calls.
     pub(super) fn tools(self, tools: impl IntoIterator<Item = impl Tool + 'static>) -> Toolbox {
         let tools = tools.into_iter().fold(Toolbox::default(), Toolbox::with_tool);
-        match self.is_tree() {
-            true => tree::with_agents(tools).with_offered_agents(OfferedAgents::All),
-            false => tools,
+        if self.is_tree() {
+            tree::with_agents(tools).with_offered_agents(OfferedAgents::All)
+        } else {
+            tools
         }
     }
 
