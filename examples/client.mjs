@@ -298,7 +298,7 @@ class Screen {
         return this.line(`ends: ${event.status}`, event.child);
       case "human.resolved":
         // Guests do not receive the name.
-        return this.line(`${event.request}: ${event.answer} (${event.by ?? (event.answer_id ? "somebody" : "nobody in time")})`);
+        return this.line(`${event.request}: ${event.answer} (${event.by ?? (event.answer_id ? "somebody" : "no one in time")})`);
       case "user_message.added":
         return this.line(`${event.by ?? "somebody"}: ${event.text}`);
       case "run.resumed":

@@ -189,7 +189,7 @@ class Screen:
                 self.line(f"ends: {event['status']}", event["child"])
             case "human.resolved":
                 # Guests are not told who answered.
-                nameless = "somebody" if event.get("answer_id") else "nobody in time"
+                nameless = "somebody" if event.get("answer_id") else "no one in time"
                 self.line(f"{event['request']}: {event['answer']} ({event.get('by') or nameless})")
             case "user_message.added":
                 self.line(f"{event.get('by') or 'somebody'}: {event['text']}")
