@@ -141,9 +141,9 @@ impl AgentLoop {
 
     /// Returns the attempts at the due reply, if it is this message.
     pub fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
-        let awaited = self.message();
+        let current = self.message();
         match &mut self.stage {
-            LoopStage::Thinking(attempts) if *message == awaited => Some(attempts),
+            LoopStage::Thinking(attempts) if *message == current => Some(attempts),
             LoopStage::Thinking(_) | LoopStage::Acting(_) => None,
         }
     }
@@ -169,25 +169,25 @@ impl AgentLoop {
     ) -> TurnUpdate {
         let reply = &replied.reply;
         let message = replied.message.clone();
-        let mut observed = TurnUpdate::default();
+        let mut update = TurnUpdate::default();
         if !message.is_of_agent_file() {
-            observed.events.push(completed_event(&message, reply));
+            update.events.push(completed_event(&message, reply));
         }
         let mut calls = Vec::with_capacity(reply.calls.len());
         let mut bounds = CallBounds::new(most, self.depth);
-        for (index, asked) in reply.calls.iter().enumerate() {
+        for (index, request) in reply.calls.iter().enumerate() {
             let call = ToolCall {
                 id: CallId::nth_of(&message, index + 1),
-                tool: asked.tool.clone(),
-                arguments: asked.arguments.clone(),
+                tool: request.tool.clone(),
+                arguments: request.arguments.clone(),
                 edit_comment: None,
             };
-            let tool = replied.offered.iter().find(|tool| tool.name == asked.tool);
-            let refused = bounds.refuse_call(asked, &replied.offered);
-            let outcome = refused.or_else(|| answer(&call));
-            observed.events.push(requested_event(&call, tool));
+            let tool = replied.offered.iter().find(|tool| tool.name == request.tool);
+            let rejection = bounds.refuse_call(request, &replied.offered);
+            let outcome = rejection.or_else(|| answer(&call));
+            update.events.push(requested_event(&call, tool));
             if let Some(outcome) = &outcome {
-                observed.events.push(result_event(&call, outcome));
+                update.events.push(result_event(&call, outcome));
             }
             calls.push(OpenCall::new(call, tool, outcome));
         }
@@ -198,9 +198,9 @@ impl AgentLoop {
             calls,
             answer_problem: replied.answer_problem.clone(),
         });
-        self.hold_calls(&replied.offered, settings, known_urls, &mut observed);
-        self.close_turn_if_complete(reply.finish, &mut observed);
-        observed
+        self.hold_calls(&replied.offered, settings, known_urls, &mut update);
+        self.close_turn_if_complete(reply.finish, &mut update);
+        update
     }
 
     /// Records the start of a `once` call. Returns true if the start is new.
@@ -221,33 +221,33 @@ impl AgentLoop {
         };
         let open = self.open_call(call).filter(is_owed)?;
         open.crashes += 1;
-        let mut observed = TurnUpdate::default();
-        observed.events.extend(open.give_up_if_crashed());
-        self.close_turn_if_complete(FinishReason::Done, &mut observed);
-        Some(observed)
+        let mut update = TurnUpdate::default();
+        update.events.extend(open.give_up_if_crashed());
+        self.close_turn_if_complete(FinishReason::Done, &mut update);
+        Some(update)
     }
 
     /// Processes the result of a call. `None` if the call is not due.
     pub fn on_tool_returned(&mut self, call: &CallId, outcome: &ToolResult) -> Option<TurnUpdate> {
         let open = self.open_call(call).filter(|open| open.is_due())?;
-        let mut observed = TurnUpdate::default();
+        let mut update = TurnUpdate::default();
         // This check precedes the result, because a call with a result has no run.
-        observed.events.extend(no_run_event(open));
+        update.events.extend(no_run_event(open));
         open.result = Some(outcome.clone());
-        observed.events.push(result_event(&open.call, outcome));
+        update.events.push(result_event(&open.call, outcome));
         self.tainted |= outcome.is_untrusted(open.policy.untrusted);
-        self.close_turn_if_complete(FinishReason::Done, &mut observed);
-        Some(observed)
+        self.close_turn_if_complete(FinishReason::Done, &mut update);
+        Some(update)
     }
 
     /// Processes a crash. Started `once` calls become uncertain, and an effect with three crashes is given
     /// up. `None` if the model call is given up.
     pub(crate) fn on_resumed(&mut self, ran: &ActiveEffects) -> Option<TurnUpdate> {
-        let mut observed = TurnUpdate::default();
-        let awaited = self.message();
+        let mut update = TurnUpdate::default();
+        let current = self.message();
         match &mut self.stage {
             LoopStage::Thinking(attempts) => {
-                if ran.has_message(&awaited) && !attempts.record_crash() {
+                if ran.has_message(&current) && !attempts.record_crash() {
                     return None;
                 }
             }
@@ -259,12 +259,12 @@ impl AgentLoop {
                         continue;
                     }
                     open.crashes += u32::from(ran.has_call(&open.call.id));
-                    observed.events.extend(open.give_up_if_crashed());
+                    update.events.extend(open.give_up_if_crashed());
                 }
-                self.close_turn_if_complete(FinishReason::Done, &mut observed);
+                self.close_turn_if_complete(FinishReason::Done, &mut update);
             }
         }
-        Some(observed)
+        Some(update)
     }
 
     /// Returns the ends of the calls that are open when the run ends.
@@ -275,11 +275,11 @@ impl AgentLoop {
         };
         let open = turn.calls.iter().filter(|open| open.result.is_none());
         open.flat_map(|open| {
-            let stopped = stop_event(open);
+            let stop = stop_event(open);
             let reason =
                 if open.is_started_once() { ToolFailure::Uncertain } else { ToolFailure::Stopped };
             let result = ToolResult::Failed { reason, detail: String::new() };
-            stopped.into_iter().chain([result_event(&open.call, &result)])
+            stop.into_iter().chain([result_event(&open.call, &result)])
         })
         .collect()
     }
@@ -300,7 +300,7 @@ impl AgentLoop {
     }
 
     /// Moves the open turn into the conversation after the last result.
-    fn close_turn_if_complete(&mut self, finish: FinishReason, observed: &mut TurnUpdate) {
+    fn close_turn_if_complete(&mut self, finish: FinishReason, update: &mut TurnUpdate) {
         let LoopStage::Acting(turn) = &self.stage else {
             return;
         };
@@ -324,8 +324,8 @@ impl AgentLoop {
         };
         let note = note.filter(|_| self.nudges < most);
         self.nudges = if note.is_some() { self.nudges + 1 } else { 0 };
-        observed.done = turn.calls.is_empty() && note.is_none();
-        observed.answer_problem = turn.answer_problem.filter(|_| observed.done);
+        update.done = turn.calls.is_empty() && note.is_none();
+        update.answer_problem = turn.answer_problem.filter(|_| update.done);
         let calls = turn.calls.into_iter().filter_map(|open| Some((open.call, open.result?)));
         let calls: Vec<(ToolCall, ToolResult)> = calls.collect();
         let repetition = self.repeats.observe_calls(&calls);
@@ -334,23 +334,23 @@ impl AgentLoop {
             Caller::FileAfter => read_result_after(&calls),
             Caller::FileBefore | Caller::Model => (None, None),
         };
-        observed.items.push(ConversationItem::Turn(Turn {
+        update.items.push(ConversationItem::Turn(Turn {
             message: turn.message,
             text: text.unwrap_or(turn.text),
             reasoning: turn.reasoning,
             calls,
         }));
-        observed.items.extend(note.map(ConversationItem::Nudge));
+        update.items.extend(note.map(ConversationItem::Nudge));
         match repetition {
             Repetition::None => {}
-            Repetition::Hint => observed.items.push(ConversationItem::Nudge(Nudge::Repeated)),
+            Repetition::Hint => update.items.push(ConversationItem::Nudge(Nudge::Repeated)),
             Repetition::Persists(tool) => {
                 let tool = truncate_text(&tool, MAX_TOOL_NAME);
-                observed.dead_end = Some(Failure::new(ErrorCode::RepeatedCalls, tool));
+                update.dead_end = Some(Failure::new(ErrorCode::RepeatedCalls, tool));
             }
         }
         if is_unreadable && self.wrote_unreadable_call {
-            observed.dead_end = Some(ErrorCode::CallsWrittenAsText.into());
+            update.dead_end = Some(ErrorCode::CallsWrittenAsText.into());
         }
         self.wrote_unreadable_call = is_unreadable;
         self.stage = LoopStage::Thinking(Attempts::default());
@@ -358,18 +358,20 @@ impl AgentLoop {
             Caller::FileBefore => self.caller = Caller::Model,
             Caller::Model => {
                 self.turn += 1;
-                if observed.done && observed.answer_problem.is_none() && self.calls_after {
-                    (observed.done, self.caller) = (false, Caller::FileAfter);
+                if update.done && update.answer_problem.is_none() && self.calls_after {
+                    (update.done, self.caller) = (false, Caller::FileAfter);
                 }
             }
-            Caller::FileAfter => (observed.done, observed.answer_problem) = (true, problem),
+            Caller::FileAfter => (update.done, update.answer_problem) = (true, problem),
         }
     }
 }
 
 fn is_unreadable_text(call: &ToolCall) -> bool {
-    let problem = ArgumentProblem::WrittenAsText;
-    matches!(&call.arguments, ToolArguments::Malformed { problem: found, .. } if *found == problem)
+    matches!(
+        &call.arguments,
+        ToolArguments::Malformed { problem: ArgumentProblem::WrittenAsText, .. }
+    )
 }
 
 /// Returns the event of a model's reply.

@@ -249,8 +249,8 @@ impl Conversation {
         let (last, before) = self.items.split_last()?;
         let ConversationItem::Turn(turn) = last else { return None };
         let goes_on = match before {
-            [.., ConversationItem::Turn(begun), ConversationItem::Nudge(Nudge::CutOff)] => {
-                !begun.text.trim().is_empty()
+            [.., ConversationItem::Turn(cut_turn), ConversationItem::Nudge(Nudge::CutOff)] => {
+                !cut_turn.text.trim().is_empty()
             }
             _ => false,
         };
@@ -288,7 +288,7 @@ impl Conversation {
         let mut files: Vec<FileName> =
             self.compacted.iter().flat_map(|before| before.files.iter().cloned()).collect();
         for name in self.items.iter().take(part.items).flat_map(ConversationItem::file_names) {
-            files.retain(|known| known != name);
+            files.retain(|file| file != name);
             files.push(name.clone());
         }
         files.split_off(files.len().saturating_sub(MAX_COMPACTED_FILES))

@@ -71,28 +71,28 @@ pub struct Interrupt {
     pub message: String,
 }
 
-/// Why a call needs a person's consent.
+/// The reason that a call needs a user's consent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// The settings name its tool.
+    /// The settings list the call's tool.
     Required,
-    /// Its risk is at least what the settings say.
+    /// The call's risk is at least the risk in the settings.
     Risk,
-    /// The calls of its turn may cost more than the settings allow.
+    /// The turn's calls may cost more than the settings allow.
     Cost,
-    /// The settings have plans shown before they begin.
+    /// The settings require a review of plans before the first step.
     Plan,
-    /// The settings have this step shown before it begins.
+    /// The settings require a review of this step before the start.
     Step,
-    /// The settings have what came of each step shown.
+    /// The settings require a review of each step's result.
     Result,
     /// The run's budget is used up.
     Budget,
-    /// The model asks for what is missing.
+    /// The model asks for missing information.
     Clarification,
-    /// It sends data out, and the run has read text that anybody may have written.
+    /// The call sends data out, and the run has read untrusted text.
     Untrusted,
 }
 

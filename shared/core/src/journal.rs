@@ -59,9 +59,9 @@ pub struct Journal {
 impl Journal {
     /// Opens the journal of a question and returns it with its first record.
     #[must_use]
-    pub fn open(asked: RunSpec, epoch: u64, write: WriteId, at_ms: i64) -> (Self, Record) {
-        let (run, entries) = Run::start(asked.clone(), at_ms);
-        let inputs = vec![Input::Started(Box::new(asked))];
+    pub fn open(spec: RunSpec, epoch: u64, write: WriteId, at_ms: i64) -> (Self, Record) {
+        let (run, entries) = Run::start(spec.clone(), at_ms);
+        let inputs = vec![Input::Started(Box::new(spec))];
         let record = Record { format: FORMAT, number: 0, write, epoch, at_ms, inputs, entries };
         let entries = record.entries.len() as u64;
         (Self { run: Arc::new(run), next_number: 1, epoch, entry_count: entries }, record)
@@ -75,8 +75,8 @@ impl Journal {
     pub fn fold(records: &[Record]) -> Result<Self, FoldError> {
         let (first, rest) = records.split_first().ok_or(FoldError::NoQuestion)?;
         first.check_format()?;
-        let asked = first.question().ok_or(FoldError::NoQuestion)?;
-        let (run, _) = Run::start(asked.clone(), first.at_ms);
+        let spec = first.question().ok_or(FoldError::NoQuestion)?;
+        let (run, _) = Run::start(spec.clone(), first.at_ms);
         let next = first.number + 1;
         let entries = first.entries.len() as u64;
         let mut journal = Self {
@@ -124,9 +124,9 @@ impl Journal {
         at_ms: i64,
     ) -> Option<(Self, Record)> {
         inputs.sort_by_key(input_order);
-        let mut decided = self.clone();
+        let mut journal = self.clone();
         let mut entries = Vec::new();
-        let run = Arc::make_mut(&mut decided.run);
+        let run = Arc::make_mut(&mut journal.run);
         inputs.retain_mut(|input| {
             omit_known_tools(input, run);
             match run.apply_input(input, at_ms) {
@@ -140,9 +140,9 @@ impl Journal {
         if inputs.is_empty() {
             return None;
         }
-        decided.next_number += 1;
-        decided.epoch = decided.epoch.max(epoch);
-        decided.entry_count += entries.len() as u64;
+        journal.next_number += 1;
+        journal.epoch = journal.epoch.max(epoch);
+        journal.entry_count += entries.len() as u64;
         let record = Record {
             format: FORMAT,
             number: self.next_number,
@@ -152,7 +152,7 @@ impl Journal {
             inputs,
             entries,
         };
-        Some((decided, record))
+        Some((journal, record))
     }
 
     /// Returns the run that results from the records so far.
@@ -196,7 +196,7 @@ impl Journal {
 /// Removes the tools of a reply that `run` can restore by their hash.
 fn omit_known_tools(input: &mut Input, run: &Run) {
     if let Input::ModelReplied(replied) = input
-        && replied.tool_set.as_ref().is_some_and(|named| run.has_tool_set(&named.hash))
+        && replied.tool_set.as_ref().is_some_and(|tool_set| run.has_tool_set(&tool_set.hash))
     {
         replied.offered.clear();
     }
@@ -232,7 +232,7 @@ impl Record {
     /// Returns the question if this is the first record of a journal.
     pub(crate) fn question(&self) -> Option<&RunSpec> {
         match self.inputs.as_slice() {
-            [Input::Started(asked), ..] => Some(asked),
+            [Input::Started(spec), ..] => Some(spec),
             _ => None,
         }
     }

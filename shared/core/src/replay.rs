@@ -38,8 +38,8 @@ pub fn find_difference(records: &[Record]) -> Result<Option<ReplayDifference>, F
     }
     for record in rest {
         let Record { inputs, write, .. } = record.clone();
-        let decided = journal.decide_record(inputs, record.epoch, write, record.at_ms);
-        let again = decided.map(|(_, again)| again);
+        let decision = journal.decide_record(inputs, record.epoch, write, record.at_ms);
+        let again = decision.map(|(_, again)| again);
         let is_next = record.number == journal.next_number();
         if is_next && again.as_ref() != Some(record) {
             return Ok(Some(ReplayDifference::of(record, again)));
@@ -50,7 +50,7 @@ pub fn find_difference(records: &[Record]) -> Result<Option<ReplayDifference>, F
 }
 
 impl ReplayDifference {
-    fn of(kept: &Record, decided: Option<Record>) -> Self {
-        Self { kept: Box::new(kept.clone()), decided: decided.map(Box::new) }
+    fn of(record: &Record, decided: Option<Record>) -> Self {
+        Self { kept: Box::new(record.clone()), decided: decided.map(Box::new) }
     }
 }

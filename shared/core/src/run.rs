@@ -176,8 +176,8 @@ impl Run {
         match (effect, self.spec.agent()) {
             (Effect::CallModel(mut call), Some(agent)) if self.spec.work_mode() == Mode::React => {
                 if let Some(turn) = call.message.turn_number() {
-                    let left = self.ledger.remaining(&self.spec).steps;
-                    call.tool_choice = agent.tool_choice(turn, left);
+                    let remaining_steps = self.ledger.remaining(&self.spec).steps;
+                    call.tool_choice = agent.tool_choice(turn, remaining_steps);
                 }
                 Effect::CallModel(call)
             }

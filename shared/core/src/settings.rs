@@ -11,16 +11,16 @@ use crate::budget::Budget;
 use crate::human::HumanSettings;
 use crate::language::Language;
 
-/// How a run works on its question.
+/// The way a run works on a question.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Reason, act, observe, until nothing is left to do (`agentType` 5 of the JoyAgent protocol).
+    /// Reason, act, observe, until no work is left (`agentType` 5 of the JoyAgent protocol).
     #[default]
     React,
-    /// Plan, work on the steps side by side, look at what came of them and plan again (`agentType`
-    /// 3 of the JoyAgent protocol).
+    /// Plan, work on the steps in parallel, review the results and plan again (`agentType` 3 of the JoyAgent
+    /// protocol).
     PlanSolve,
 }
 
@@ -34,18 +34,18 @@ pub enum ModelChoice {
     Fallback,
 }
 
-/// The form the answer should take. The names are the JoyAgent protocol's.
+/// The form of the answer, with the names of the JoyAgent protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum OutputStyle {
-    /// A web page, written as one HTML file.
+    /// A web page, as one HTML file.
     Html,
-    /// A document, written as one Markdown file.
+    /// A document, as one Markdown file.
     Docs,
-    /// A table, as CSV.
+    /// A table, as one CSV file.
     Table,
-    /// A deck of slides, written as one HTML file.
+    /// A slide deck, as one HTML file.
     Ppt,
 }
 

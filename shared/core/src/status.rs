@@ -2,22 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where a run stands. The same six words everywhere: in the table, in the API, in the logs.
+/// The status of a run, with the same six words in the table, the API and the logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
-    /// Accepted; nobody has driven it yet.
+    /// Accepted, without a driver so far.
     Queued,
-    /// Being driven, or to be taken up again by whoever finds it undriven.
+    /// At work, or waiting for a new driver.
     Running,
-    /// Waits for a human and costs nothing meanwhile.
+    /// Waiting for a user, at no cost.
     Paused,
     /// Ended with an answer.
     Finished,
-    /// Ended without one; its final entry says why and what to do.
+    /// Ended without an answer; the final entry has the reason and the remedy.
     Failed,
-    /// Ended because somebody stopped it.
+    /// Stopped by a user or client.
     Stopped,
 }
 

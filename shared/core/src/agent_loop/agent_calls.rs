@@ -23,30 +23,34 @@ impl AgentLoop {
     /// Gives each agent that can begin its share of `left`, and returns the events of their starts. Other
     /// agents keep their shares until they end. The caller keeps a quarter, or an equal part if it is less:
     /// halves would leave nothing four levels down.
-    pub fn allocate_shares(&mut self, left: BudgetShare, places: u32) -> Vec<(EntryId, Event)> {
+    pub fn allocate_shares(
+        &mut self,
+        remaining: BudgetShare,
+        places: u32,
+    ) -> Vec<(EntryId, Event)> {
         let LoopStage::Acting(turn) = &mut self.stage else { return Vec::new() };
         let open = || turn.calls.iter().filter(|open| open.child_id().is_some());
-        let wanted = u32::try_from(open().count()).unwrap_or(u32::MAX);
-        let held = open().filter_map(|open| open.share);
-        let holding = u32::try_from(held.clone().count()).unwrap_or(u32::MAX);
-        let mut free = held.fold(left, |free, share| free.minus(share.budget));
-        let (at_once, places) = split_places(places, wanted);
-        let next = wanted.min(at_once).saturating_sub(holding);
-        let kept = free.equal_part((next + 1).max(MIN_PARTS), u32::MAX);
-        let budget = free.minus(kept).equal_part(next, u32::MAX);
+        let child_count = u32::try_from(open().count()).unwrap_or(u32::MAX);
+        let shares = open().filter_map(|open| open.share);
+        let holding = u32::try_from(shares.clone().count()).unwrap_or(u32::MAX);
+        let mut free = shares.fold(remaining, |free, share| free.minus(share.budget));
+        let (at_once, places) = split_places(places, child_count);
+        let next = child_count.min(at_once).saturating_sub(holding);
+        let reserve = free.equal_part((next + 1).max(MIN_PARTS), u32::MAX);
+        let budget = free.minus(reserve).equal_part(next, u32::MAX);
         let share = AgentShare { budget, places, alone: at_once == 1 };
-        let mut begun = Vec::new();
-        let queued = turn.calls.iter_mut().filter(|open| open.share.is_none());
-        let queued = queued.filter_map(|open| Some((open.child_id()?, open)));
-        for (child, open) in queued.take(next as usize) {
+        let mut events = Vec::new();
+        let waiting_calls = turn.calls.iter_mut().filter(|open| open.share.is_none());
+        let waiting_calls = waiting_calls.filter_map(|open| Some((open.child_id()?, open)));
+        for (child, open) in waiting_calls.take(next as usize) {
             if free.is_used_up() {
                 break;
             }
             open.share = Some(share);
             free = free.minus(budget);
-            begun.push(start_event(child, &open.call));
+            events.push(start_event(child, &open.call));
         }
-        begun
+        events
     }
 
     /// Returns true if an agent call waits for a share.
@@ -80,13 +84,13 @@ impl AgentLoop {
         let open = turn.calls.iter_mut().find(is_it)?;
         let result = result_of(ended, language);
         let end = EntryId::of_child(ended.report.child.clone(), EntryName::End);
-        let mut observed = TurnUpdate::default();
-        observed.events.push((end, Event::child_ended(ended)));
-        observed.events.push(result_event(&open.call, &result));
+        let mut update = TurnUpdate::default();
+        update.events.push((end, Event::child_ended(ended)));
+        update.events.push(result_event(&open.call, &result));
         open.result = Some(result);
         self.tainted |= ended.tainted;
-        self.close_turn_if_complete(FinishReason::Done, &mut observed);
-        Some(observed)
+        self.close_turn_if_complete(FinishReason::Done, &mut update);
+        Some(update)
     }
 
     fn open_calls(&self) -> &[OpenCall] {

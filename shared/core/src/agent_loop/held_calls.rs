@@ -47,20 +47,20 @@ impl AgentLoop {
         offered: &[OfferedTool],
         settings: &RunSettings,
         known_urls: &BTreeSet<String>,
-        observed: &mut TurnUpdate,
+        update: &mut TurnUpdate,
     ) {
         let settings = &settings.human;
-        let tainted = self.tainted;
+        let is_tainted = self.tainted;
         let LoopStage::Acting(turn) = &mut self.stage else { return };
         let tool_of = |call: &ToolCall| offered.iter().find(|tool| tool.name == call.tool);
         let due = turn.calls.iter().filter(|open| open.is_due());
-        let planned = due.filter_map(|open| tool_of(&open.call)).map(|tool| tool.policy.estimate);
-        let planned = planned.reduce(Estimate::combine_with).unwrap_or_default();
-        let costs = settings.enabled && settings.cost.is_exceeded_by(&planned);
+        let estimates = due.filter_map(|open| tool_of(&open.call)).map(|tool| tool.policy.estimate);
+        let estimate = estimates.reduce(Estimate::combine_with).unwrap_or_default();
+        let costs = settings.enabled && settings.cost.is_exceeded_by(&estimate);
         for open in turn.calls.iter_mut().filter(|open| open.is_due()) {
             let Some(tool) = tool_of(&open.call) else { continue };
             let ToolArguments::Parsed(arguments) = &open.call.arguments else { continue };
-            let mut why = approval_reasons(settings, tool, arguments, tainted, known_urls);
+            let mut why = approval_reasons(settings, tool, arguments, is_tainted, known_urls);
             if costs && !settings.is_auto_confirmed(&tool.name) {
                 why.push(Reason::Cost);
             }
@@ -68,10 +68,10 @@ impl AgentLoop {
                 continue;
             }
             if why == [Reason::Untrusted] && !settings.enabled && tool.effect == EffectClass::Read {
-                let refused = ToolFailure::Untrusted;
-                let refused = ToolResult::Failed { reason: refused, detail: String::new() };
-                observed.events.push(result_event(&open.call, &refused));
-                open.result = Some(refused);
+                let reason = ToolFailure::Untrusted;
+                let result = ToolResult::Failed { reason, detail: String::new() };
+                update.events.push(result_event(&open.call, &result));
+                open.result = Some(result);
                 continue;
             }
             let ask = HumanRequest {
@@ -89,7 +89,7 @@ impl AgentLoop {
                 },
             };
             open.held_for = Some(ask.id.clone());
-            observed.requests.push(ask);
+            update.requests.push(ask);
         }
     }
 
@@ -137,7 +137,7 @@ impl AgentLoop {
         let LoopStage::Acting(turn) = &mut self.stage else { return None };
         let open = turn.calls.iter_mut().find(|open| open.held_for.as_ref() == Some(feedback))?;
         open.held_for = None;
-        let mut observed = TurnUpdate::default();
+        let mut update = TurnUpdate::default();
         let asks_user = open.call.tool == ASK_USER;
         let outcome = match answer {
             // Consent and changed arguments both answer a question.
@@ -146,11 +146,11 @@ impl AgentLoop {
                 user_answer(&Value::Object(arguments.clone()).to_string())
             }
             HumanResponse::Say { text: words } if asks_user => user_answer(words),
-            HumanResponse::Confirm => return Some(observed),
+            HumanResponse::Confirm => return Some(update),
             HumanResponse::Modify { arguments } => {
                 open.call.arguments = ToolArguments::Parsed(arguments.clone());
                 open.call.edit_comment = Some(comment.to_owned());
-                return Some(observed);
+                return Some(update);
             }
             // A stopped run answers the call itself.
             HumanResponse::Skip | HumanResponse::Stop => {
@@ -160,10 +160,10 @@ impl AgentLoop {
                 ToolResult::Failed { reason: ToolFailure::Answered, detail: words.clone() }
             }
         };
-        observed.events.push(result_event(&open.call, &outcome));
+        update.events.push(result_event(&open.call, &outcome));
         open.result = Some(outcome);
-        self.close_turn_if_complete(FinishReason::Done, &mut observed);
-        Some(observed)
+        self.close_turn_if_complete(FinishReason::Done, &mut update);
+        Some(update)
     }
 }
 

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 /// objects with a `question`. Returns the whole arguments as text if no question can be parsed.
 #[must_use]
 pub fn parse_questions(arguments: &Map<String, Value>) -> Vec<String> {
-    let written = ["questions", "question"].iter().find_map(|name| arguments.get(*name));
-    let questions = written.map_or_else(Vec::new, collect_texts);
+    let value = ["questions", "question"].iter().find_map(|name| arguments.get(*name));
+    let questions = value.map_or_else(Vec::new, collect_texts);
     if questions.is_empty() {
         vec![Value::Object(arguments.clone()).to_string()]
     } else {

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How an answer came, if not with the credentials of whom it names.
+/// The channel of a response without the named user's credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ResponseChannel {
-    /// By a signed link, whoever had it.
+    /// A signed link, used by any holder.
     Link,
 }

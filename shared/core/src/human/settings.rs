@@ -79,12 +79,12 @@ impl HumanSettings {
     #[must_use]
     pub fn needs_step_approval(&self, step: &Step) -> bool {
         let words = step.label().to_lowercase();
-        self.confirm_steps.iter().any(|named| {
-            let number = named.strip_prefix('s').unwrap_or(named).parse();
+        self.confirm_steps.iter().any(|name| {
+            let number = name.strip_prefix('s').unwrap_or(name).parse();
             match number {
-                _ if named == "*" => true,
+                _ if name == "*" => true,
                 Ok(number) => step.id == StepId(number),
-                Err(_) => words.contains(&named.to_lowercase()),
+                Err(_) => words.contains(&name.to_lowercase()),
             }
         })
     }

@@ -154,6 +154,6 @@ impl RunSpec {
 /// that no other run would choose.
 fn choose_file_name(child: &ChildSpec, agent: &AgentSpec, files: &[ProductFile]) -> String {
     let is_new = |name: &&str| files.iter().all(|file| file.name.as_str() != *name);
-    let named = find_text_files(&child.description).into_iter().rev().find(is_new);
-    named.map_or_else(|| format!("{}-{}.md", agent.name, child.path()), str::to_owned)
+    let file_name = find_text_files(&child.description).into_iter().rev().find(is_new);
+    file_name.map_or_else(|| format!("{}-{}.md", agent.name, child.path()), str::to_owned)
 }

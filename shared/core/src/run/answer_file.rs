@@ -24,9 +24,9 @@ pub(super) fn find_answer_file(spec: &RunSpec, answer: &str) -> Option<AnswerFil
 }
 
 fn find_file_name(child: &ChildSpec) -> Option<FileName> {
-    let wanted = child.arguments.get(FILE_NAME_ARGUMENT).and_then(|name| name.as_str());
-    let wanted = wanted.and_then(|name| FileName::new(name.trim()).ok());
+    let argument = child.arguments.get(FILE_NAME_ARGUMENT).and_then(|name| name.as_str());
+    let file_name = argument.and_then(|name| FileName::new(name.trim()).ok());
     let agent = child.agent.as_ref().map_or("answer", |agent| agent.name.as_str());
     let own = || FileName::new(format!("{agent}-{}.md", child.path())).ok();
-    wanted.filter(|name| name.as_str() != PLAN_FILE).or_else(own)
+    file_name.filter(|name| name.as_str() != PLAN_FILE).or_else(own)
 }

@@ -133,8 +133,8 @@ impl Compaction {
     /// Adds the tokens of new conversation items. A large item counts up to half of the limit.
     pub(super) fn add_items(&mut self, items: &[ConversationItem]) {
         let most = self.effective_limit(None).unwrap_or(u64::MAX) / 2;
-        let added: u64 = items.iter().map(|item| tokens_of_item(item).min(most)).sum();
-        self.tokens = self.tokens.saturating_add(added);
+        let new_tokens: u64 = items.iter().map(|item| tokens_of_item(item).min(most)).sum();
+        self.tokens = self.tokens.saturating_add(new_tokens);
     }
 
     /// Opens the compaction call, if the turn of `next` needs it.
@@ -230,27 +230,27 @@ impl Compaction {
 fn find_older_range(conversation: &Conversation, keep: usize, room: u64) -> CompactionRange {
     let items = &conversation.items;
     let mut start = items.len();
-    let mut kept = 0;
-    let mut used = 0;
-    let has_room = |kept: usize, used: u64| kept < keep && used <= room;
+    let mut count = 0;
+    let mut tokens = 0;
+    let has_room = |count: usize, tokens: u64| count < keep && tokens <= room;
     while start > 0 {
         // A note belongs to the turn before.
         let earlier = items.get(..start).unwrap_or_default();
         let turn = earlier.iter().rposition(ConversationItem::is_turn_or_round).unwrap_or(0);
-        used += earlier.iter().skip(turn).map(tokens_of_item).sum::<u64>();
-        if kept > 0 && !has_room(kept, used) {
+        tokens += earlier.iter().skip(turn).map(tokens_of_item).sum::<u64>();
+        if count > 0 && !has_room(count, tokens) {
             return CompactionRange { exchanges: conversation.history.len(), items: start };
         }
-        kept += 1;
+        count += 1;
         start = turn;
     }
     let mut exchanges = conversation.history.len();
     for exchange in conversation.history.iter().rev() {
-        used += tokens_of_exchange(exchange);
-        if !has_room(kept, used) {
+        tokens += tokens_of_exchange(exchange);
+        if !has_room(count, tokens) {
             break;
         }
-        kept += 1;
+        count += 1;
         exchanges -= 1;
     }
     CompactionRange { exchanges, items: 0 }

@@ -46,9 +46,9 @@ impl Employees {
 
     fn on_model_changed(&mut self, changed: &ModelChanged) -> Taken {
         let attempts = self.open.as_mut();
-        let switched = attempts
+        let switch = attempts
             .and_then(|attempts| attempts.switch_to_fallback(&changed.to, &changed.failure));
-        Taken::silently_if(switched.is_some())
+        Taken::silently_if(switch.is_some())
     }
 
     fn on_model_replied(&mut self, replied: &ModelReplied) -> Taken {
@@ -109,17 +109,17 @@ impl Concern for Employees {
 /// Parses the roles of a reply by tool name. Ignores names of other tools and all other text.
 fn parse_roles(replied: &ModelReplied) -> BTreeMap<String, String> {
     let is_tool = |name: &String| replied.offered.iter().any(|tool| tool.name == *name);
-    let named = parse_object(&replied.reply.text).into_iter().filter_map(|(tool, role)| {
+    let roles = parse_object(&replied.reply.text).into_iter().filter_map(|(tool, role)| {
         let role = role.as_str()?.trim();
         (is_tool(&tool) && is_role_name(role)).then(|| (tool, role.to_owned()))
     });
-    named.take(MAX_ROLES).collect()
+    roles.take(MAX_ROLES).collect()
 }
 
 /// Parses the JSON object in a text: the first JSON block, or the text between the outer braces.
 fn parse_object(text: &str) -> Map<String, Value> {
-    let fenced = text.split_once("```json").map(|(_, rest)| rest);
-    let text = fenced.map_or(text, |rest| rest.split("```").next().unwrap_or(rest));
+    let code_block = text.split_once("```json").map(|(_, rest)| rest);
+    let text = code_block.map_or(text, |rest| rest.split("```").next().unwrap_or(rest));
     let object = text.find('{').zip(text.rfind('}'));
     let object = object.and_then(|(start, end)| text.get(start..=end)).unwrap_or_default();
     serde_json::from_str(object).unwrap_or_default()

@@ -57,8 +57,10 @@ impl RunFiles {
 
     /// Returns the files for a new child: the users' files and the newest files that the run wrote.
     pub(super) fn list_for_child(&self) -> Vec<ProductFile> {
-        let made = self.produced.all();
-        let old = made.get(..made.len().saturating_sub(MAX_PRODUCED_FILES)).unwrap_or_default();
+        let produced_files = self.produced.all();
+        let old = produced_files
+            .get(..produced_files.len().saturating_sub(MAX_PRODUCED_FILES))
+            .unwrap_or_default();
         let old: BTreeSet<_> = old.iter().map(|file| &file.name).collect();
         self.readable.all().iter().filter(|file| !old.contains(&file.name)).cloned().collect()
     }
@@ -76,29 +78,30 @@ impl RunFiles {
     /// Returns the files in a summary's list, in the order of the list, as in `growth.md, growth.csv`.
     /// Without a match, returns every file that a user sees, newest first.
     pub(super) fn find_listed(&self, names: &str) -> Vec<ProductFile> {
-        let offered = self.list_offered();
+        let offered_files = self.list_offered();
         let mut files: Vec<ProductFile> = Vec::new();
         for (part, name) in self.deliverables().split_list(names) {
-            let exactly = offered.iter().find(|file| file.name.as_str() == name);
-            let named = exactly.map_or_else(|| self.names_in(part), |_| Vec::new());
-            let named = offered.iter().filter(|file| named.contains(&file.name.as_str()));
-            for file in exactly.into_iter().chain(named) {
+            let exactly = offered_files.iter().find(|file| file.name.as_str() == name);
+            let file_names = exactly.map_or_else(|| self.names_in(part), |_| Vec::new());
+            let named_files =
+                offered_files.iter().filter(|file| file_names.contains(&file.name.as_str()));
+            for file in exactly.into_iter().chain(named_files) {
                 if !files.contains(file) {
                     files.push(file.clone());
                 }
             }
         }
-        if files.is_empty() { offered } else { files }
+        if files.is_empty() { offered_files } else { files }
     }
 
     /// Returns the run's files that a text names, newest first. Without a match, returns every file that a
     /// user sees.
     pub(super) fn find_named(&self, text: &str) -> Vec<ProductFile> {
-        let offered = self.list_offered();
-        let named = self.names_in(text);
-        let is_named = |file: &&ProductFile| named.contains(&file.name.as_str());
-        let files: Vec<ProductFile> = offered.iter().filter(is_named).cloned().collect();
-        if files.is_empty() { offered } else { files }
+        let offered_files = self.list_offered();
+        let names = self.names_in(text);
+        let has_name = |file: &&ProductFile| names.contains(&file.name.as_str());
+        let files: Vec<ProductFile> = offered_files.iter().filter(has_name).cloned().collect();
+        if files.is_empty() { offered_files } else { files }
     }
 
     /// Returns the names of readable files in a text.

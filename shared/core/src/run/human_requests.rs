@@ -104,11 +104,11 @@ impl HumanRequests {
 
     /// Returns the due effects of the requests.
     pub(super) fn due(&self) -> Vec<Effect> {
-        let awaited = self.pending.values().map(|request| {
+        let waits = self.pending.values().map(|request| {
             let (request, until_ms) = (request.id.clone(), request.expires_at_ms);
             Effect::AwaitHuman(AwaitHuman { request, until_ms })
         });
-        awaited.chain(self.children.due().map(Effect::Deliver)).collect()
+        waits.chain(self.children.due().map(Effect::Deliver)).collect()
     }
 
     /// Adjusts an effect while requests are open; `None` if the effect is not due.
@@ -208,12 +208,13 @@ impl HumanRequests {
         request: &HumanRequestId,
         on_timeout: TimeoutAction,
     ) -> Option<(HumanRequest, ResponseRecord)> {
-        let request = self.pending.get(request).filter(|found| found.expires_at_ms.is_some())?;
+        let request =
+            self.pending.get(request).filter(|pending| pending.expires_at_ms.is_some())?;
         // A timeout never approves sending untrusted content or raising a budget, and never answers a
         // question.
-        let unasked = [Reason::Untrusted, Reason::Budget, Reason::Clarification];
+        let consent_reasons = [Reason::Untrusted, Reason::Budget, Reason::Clarification];
         let is_no_consent = on_timeout == TimeoutAction::Confirm
-            && unasked.iter().any(|unasked| request.reasons.contains(unasked));
+            && consent_reasons.iter().any(|reason| request.reasons.contains(reason));
         let answer = if is_no_consent { HumanResponse::Skip } else { on_timeout.to_response() };
         let response = ResponseRecord {
             request: request.id.clone(),
@@ -260,18 +261,21 @@ impl HumanRequests {
 
     /// Processes the requests of a child, and returns new requests with ids that are unique in this run.
     /// `None` if the child's version is not new.
-    pub(super) fn take_child_request(&mut self, told: &ChildRequest) -> Option<Vec<HumanRequest>> {
-        self.children.update(told).then_some(())?;
-        let child = &told.child;
+    pub(super) fn take_child_request(
+        &mut self,
+        child_request: &ChildRequest,
+    ) -> Option<Vec<HumanRequest>> {
+        self.children.update(child_request).then_some(())?;
+        let child = &child_request.child;
         let way = Path::to(child.clone());
-        let named = told.requests.iter().map(|request| {
+        let requests = child_request.requests.iter().map(|request| {
             let id = request.id.clone().below(&way);
             HumanRequest { id, child: Some(child.clone()), ..request.clone() }
         });
         let is_new = |request: &HumanRequest| {
             !self.pending.contains_key(&request.id) && !self.resolved.contains_key(&request.id)
         };
-        Some(named.filter(is_new).collect())
+        Some(requests.filter(is_new).collect())
     }
 
     /// Returns the requests that a response would resolve.

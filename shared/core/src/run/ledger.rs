@@ -35,8 +35,8 @@ impl Ledger {
 
     /// Charges the estimated cost of the model calls that were due at a crash.
     pub(super) fn charge_lost_calls(&mut self, due: &[Effect], estimate: &Usage) {
-        let died = |owed: &&Effect| matches!(owed, Effect::CallModel(call) if !call.waits);
-        let calls = due.iter().filter(died).count();
+        let is_lost = |owed: &&Effect| matches!(owed, Effect::CallModel(call) if !call.waits);
+        let calls = due.iter().filter(is_lost).count();
         self.spending.add_lost_calls(u32::try_from(calls).unwrap_or(u32::MAX), estimate);
     }
 
@@ -89,9 +89,9 @@ impl Ledger {
 
     /// Returns the maximum calls in the next reply of the run's agent.
     pub(super) fn max_calls_of_next_reply(&self, spec: &RunSpec) -> u32 {
-        let left = self.budget(spec).tool_calls.saturating_sub(self.spending.tool_calls);
+        let remaining = self.budget(spec).tool_calls.saturating_sub(self.spending.tool_calls);
         let own = spec.agent().and_then(|agent| agent.max_calls).unwrap_or(u32::MAX);
-        left.min(spec.settings.max_tool_calls_per_turn).min(own)
+        remaining.min(spec.settings.max_tool_calls_per_turn).min(own)
     }
 
     /// Returns the failure for a used-up part of the budget, if any.
@@ -160,15 +160,15 @@ impl Ledger {
         answer: &HumanResponse,
     ) -> bool {
         self.open_offer.take_if(|open| open == request);
-        let granted = match answer {
+        let amount = match answer {
             HumanResponse::Confirm => Some(offer),
             HumanResponse::Modify { arguments } => offer.parse_amount(arguments).ok(),
             _ => None,
         };
-        if let Some(granted) = granted {
-            self.granted = self.granted.saturating_add(granted);
+        if let Some(amount) = amount {
+            self.granted = self.granted.saturating_add(amount);
         }
-        granted.is_some()
+        amount.is_some()
     }
 
     /// Withdraws an offer without a response.

@@ -151,13 +151,13 @@ impl Phase {
     /// viewers.
     pub(super) fn allocate_shares(
         &mut self,
-        left: BudgetShare,
+        remaining: BudgetShare,
         spec: &RunSpec,
     ) -> Vec<(EntryId, Event)> {
         match self {
-            Self::Reacting(agent) => return agent.allocate_shares(left, spec.places()),
+            Self::Reacting(agent) => return agent.allocate_shares(remaining, spec.places()),
             Self::PlanSolving(solving) => {
-                solving.allocate_shares(left, &spec.settings.plan, spec.places());
+                solving.allocate_shares(remaining, &spec.settings.plan, spec.places());
             }
             _ => {}
         }

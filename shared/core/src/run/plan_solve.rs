@@ -180,20 +180,19 @@ impl PlanSolve {
         self.planner_turns += 1;
         let shown_first = settings.human.confirm_plan && self.plan.is_none();
         let mut plan = self.plan.clone();
-        let mut finished = false;
+        let mut is_done = false;
         let most = settings.max_tool_calls_per_turn;
         let none_known = BTreeSet::new();
-        let observed =
-            self.planner.on_model_replied(replied, settings, most, &none_known, |call| {
-                // A plan that needs approval is applied after the response.
-                if shown_first && is_plan_creation(call, max_steps) {
-                    None
-                } else {
-                    run_plan_command(call, &mut plan, max_steps, &mut finished)
-                }
-            });
+        let update = self.planner.on_model_replied(replied, settings, most, &none_known, |call| {
+            // A plan that needs approval is applied after the response.
+            if shown_first && is_plan_creation(call, max_steps) {
+                None
+            } else {
+                run_plan_command(call, &mut plan, max_steps, &mut is_done)
+            }
+        });
         let plan_entry = EntryId::of_message(&replied.message, EntryName::MessagePlan);
-        self.settle(observed, plan, finished, plan_entry, settings)
+        self.settle(update, plan, is_done, plan_entry, settings)
     }
 
     /// Processes a crash. The planner's call is repeated. A task continues from its own journal, which counts
@@ -230,36 +229,37 @@ impl PlanSolve {
         ended: &ChildEnded,
         settings: &RunSettings,
     ) -> Option<Progress> {
-        let known = |task: &Task| task.child_id() == ended.report.child && task.share().is_some();
-        let place = self.tasks.iter().position(known)?;
+        let is_running =
+            |task: &Task| task.child_id() == ended.report.child && task.share().is_some();
+        let place = self.tasks.iter().position(is_running)?;
         let mut task = self.tasks.remove(place);
         let step = task.step;
-        let mut observed = TurnUpdate::default();
+        let mut update = TurnUpdate::default();
         if ended.tainted {
             self.planner.taint();
         }
-        observed
+        update
             .events
             .push((EntryId::of_child(task.id.clone(), EntryName::End), Event::child_ended(ended)));
         let attempts = self.attempts.get(&step).copied().unwrap_or(1);
         // A task is only stopped together with its run, which is not a failure.
-        let failed = !ended.report.done && ended.status != RunStatus::Stopped;
-        if failed && attempts < MAX_TASK_ATTEMPTS && !ended.is_out_of_budget() {
-            let failed = Some(Box::new(ended.report.clone()));
-            let before = PreviousAttempt { failure: failed, revision: None };
+        let is_failure = !ended.report.done && ended.status != RunStatus::Stopped;
+        if is_failure && attempts < MAX_TASK_ATTEMPTS && !ended.is_out_of_budget() {
+            let failure = Some(Box::new(ended.report.clone()));
+            let before = PreviousAttempt { failure, revision: None };
             let again = self.next_attempt(step, &task.description, &task.agent, before);
-            observed.events.push(again.start_event());
+            update.events.push(again.start_event());
             self.tasks.push(again);
-            return Some(Progress::going_on(observed));
+            return Some(Progress::going_on(update));
         }
         if ended.report.done && settings.human.confirm_results {
-            observed.requests.extend(result_review(&task, ended));
+            update.requests.extend(result_review(&task, ended));
             task.stage = TaskStage::InReview(Box::new(ended.clone()));
             self.tasks.insert(place, task);
-            return Some(Progress::going_on(observed));
+            return Some(Progress::going_on(update));
         }
-        let next = self.finish_step(step, StepResult::of(ended), settings, &mut observed);
-        Some(Progress { next, ..Progress::going_on(observed) })
+        let next = self.finish_step(step, StepResult::of(ended), settings, &mut update);
+        Some(Progress { next, ..Progress::going_on(update) })
     }
 
     /// Ends the work on a step: dependent steps start, or the round is over.
@@ -268,7 +268,7 @@ impl PlanSolve {
         step: StepId,
         done: StepResult,
         settings: &RunSettings,
-        observed: &mut TurnUpdate,
+        update: &mut TurnUpdate,
     ) -> Next {
         let StepResult { report, turns } = done;
         let (status, note) = if report.done {
@@ -280,22 +280,18 @@ impl PlanSolve {
             // The step exists, because an update keeps steps at work.
             let _ = plan.set_status(step, status, &note);
         }
-        let changed = Event::StepChanged { step, status, note };
-        observed.events.push((EntryId::of_child(report.child.clone(), EntryName::Step), changed));
+        let event = Event::StepChanged { step, status, note };
+        update.events.push((EntryId::of_child(report.child.clone(), EntryName::Step), event));
         self.reports.insert(step, report);
         self.child_turns.insert(step, turns);
-        self.start_ready_steps(settings, observed);
-        if self.tasks.is_empty() {
-            self.end_round(&settings.plan, observed)
-        } else {
-            Next::Continue
-        }
+        self.start_ready_steps(settings, update);
+        if self.tasks.is_empty() { self.end_round(&settings.plan, update) } else { Next::Continue }
     }
 
     /// Ends a round after the last task, if no step is ready.
-    fn end_round(&mut self, settings: &PlanSettings, observed: &mut TurnUpdate) -> Next {
+    fn end_round(&mut self, settings: &PlanSettings, update: &mut TurnUpdate) -> Next {
         self.rounds += 1;
-        observed.items.extend(self.take_round_items());
+        update.items.extend(self.take_round_items());
         let Some(plan) = &self.plan else { return Next::Continue };
         if settings.ends_when_complete && plan.is_complete() {
             Next::Summarize
@@ -320,7 +316,7 @@ impl PlanSolve {
     }
 
     /// Starts every ready step, or requests approval for the step.
-    fn start_ready_steps(&mut self, settings: &RunSettings, observed: &mut TurnUpdate) {
+    fn start_ready_steps(&mut self, settings: &RunSettings, update: &mut TurnUpdate) {
         let ready: Vec<Step> = self
             .plan
             .iter()
@@ -334,9 +330,9 @@ impl PlanSolve {
             let mut task = self.next_attempt(step.id, &step.label(), &step.agent, before);
             task.stage = TaskStage::for_step(step, &settings.human);
             match task.stage {
-                TaskStage::AwaitingApproval => observed.requests.extend(step_review(&task)),
+                TaskStage::AwaitingApproval => update.requests.extend(step_review(&task)),
                 TaskStage::Queued | TaskStage::Running(_) | TaskStage::InReview(_) => {
-                    observed.events.push(task.start_event());
+                    update.events.push(task.start_event());
                 }
             }
             self.tasks.push(task);
@@ -351,13 +347,13 @@ impl PlanSolve {
         settings: &RunSettings,
     ) -> Progress {
         self.plan = Some(plan.clone());
-        let mut begun = TurnUpdate::default();
+        let mut update = TurnUpdate::default();
         if self.is_in_round() {
-            self.start_ready_steps(settings, &mut begun);
+            self.start_ready_steps(settings, &mut update);
         }
         let plan = self.plan.clone().unwrap_or(plan);
-        begun.events.insert(0, (entry_id, Event::PlanChanged { plan }));
-        Progress::going_on(begun).with_new_plan()
+        update.events.insert(0, (entry_id, Event::PlanChanged { plan }));
+        Progress::going_on(update).with_new_plan()
     }
 
     /// Returns the current plan, with the progress of its steps.

@@ -35,19 +35,19 @@ pub(super) struct SummaryReply<'a> {
     /// The answer without the list of files.
     pub(super) text: String,
     /// The list of files after the answer, as the model wrote the list.
-    pub(super) listed: &'a str,
+    pub(super) file_list: &'a str,
 }
 
 impl<'a> SummaryReply<'a> {
     /// Parses a reply, given the names of the files that the summary may list.
     pub(super) fn read(replied: &'a ModelReplied, files: &Deliverables) -> Self {
-        let (text, listed) = files.split_summary(&replied.reply.text);
-        Self { text: text.trim().to_owned(), listed }
+        let (text, file_list) = files.split_summary(&replied.reply.text);
+        Self { text: text.trim().to_owned(), file_list }
     }
 
     /// Returns the event for viewers. A text is marked as the answer if the settings mark answers.
     pub(super) fn event(&self, replied: &ModelReplied, marks_answers: bool) -> (EntryId, Event) {
-        let completed = Event::MessageCompleted {
+        let event = Event::MessageCompleted {
             message: replied.message.clone(),
             text: self.text.clone(),
             reasoning: replied.reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone()),
@@ -56,6 +56,6 @@ impl<'a> SummaryReply<'a> {
             answer: !self.text.is_empty() && marks_answers,
             usage: replied.reply.usage,
         };
-        (EntryId::of_message(&replied.message, EntryName::Message), completed)
+        (EntryId::of_message(&replied.message, EntryName::Message), event)
     }
 }

@@ -56,19 +56,19 @@ impl UrlOrigins<'_> {
     /// Returns the known URLs that a reply's calls request. A request for a known URL reveals nothing else
     /// that the run has read.
     pub(super) fn find_requested(&self, reply: &Reply) -> BTreeSet<String> {
-        let requested = reply.calls.iter().filter_map(|call| {
+        let requested_urls = reply.calls.iter().filter_map(|call| {
             let tool = self.offered.iter().find(|tool| tool.name == call.tool)?;
             let ToolArguments::Parsed(arguments) = &call.arguments else { return None };
             tool.policy.requested_url(arguments)
         });
-        requested.filter(|url| self.is_known(url)).map(str::to_owned).collect()
+        requested_urls.filter(|url| self.is_known(url)).map(str::to_owned).collect()
     }
 
     /// Returns the known URLs in one of the run's own texts.
     pub(super) fn find_in(&self, text: &str) -> Vec<String> {
         let urls: BTreeSet<&str> = find_urls(text).map(|(_, url)| url).collect();
-        let known = urls.into_iter().filter(|url| self.is_known(url));
-        known.take(MAX_KNOWN_URLS).map(str::to_owned).collect()
+        let known_urls = urls.into_iter().filter(|url| self.is_known(url));
+        known_urls.take(MAX_KNOWN_URLS).map(str::to_owned).collect()
     }
 
     /// Returns true if the whole URL appeared in the user's words, or in a result before the model wrote it.
@@ -91,22 +91,22 @@ impl UrlOrigins<'_> {
     /// Returns true if the user named a URL, or a run beside or below this run knows the URL.
     fn is_told(&self, url: &str) -> bool {
         let spec = self.spec;
-        let asked = spec.history.iter().filter(|earlier| earlier.is_asked_by(&spec.user));
-        let mut asked = asked.map(|earlier| &earlier.question).chain([&spec.question]);
-        let told = spec
+        let questions = spec.history.iter().filter(|earlier| earlier.is_asked_by(&spec.user));
+        let mut questions = questions.map(|earlier| &earlier.question).chain([&spec.question]);
+        let child_urls = spec
             .child
             .iter()
             .flat_map(ChildSpec::reports)
             .map(|report| report.known_urls.as_slice());
-        let reported = self.conversation.items.iter().flat_map(|item| match item {
+        let result_urls = self.conversation.items.iter().flat_map(|item| match item {
             ConversationItem::Turn(turn) => turn.calls.iter().filter_map(known_of_result).collect(),
             ConversationItem::Round { reports, .. } => {
                 reports.iter().map(|report| report.known_urls.as_slice()).collect()
             }
             _ => Vec::new(),
         });
-        asked.any(|text| names_url(text, url))
-            || told.chain(reported).flatten().any(|known| known == url)
+        questions.any(|text| names_url(text, url))
+            || child_urls.chain(result_urls).flatten().any(|other| other == url)
     }
 
     /// Returns true if a URL is known from this turn on; `None` if the turn does not name the URL.
@@ -114,8 +114,8 @@ impl UrlOrigins<'_> {
         if turn.calls.iter().any(|(call, result)| self.was_fetched(call, result, url)) {
             return Some(true);
         }
-        let written = turn.calls.iter().flat_map(|(call, _)| call.arguments.list_texts());
-        if written.flat_map(solid_characters).collect::<String>().contains(url) {
+        let argument_texts = turn.calls.iter().flat_map(|(call, _)| call.arguments.list_texts());
+        if argument_texts.flat_map(solid_characters).collect::<String>().contains(url) {
             return Some(false);
         }
         turn.calls.iter().find_map(|(call, result)| match result {
@@ -146,8 +146,8 @@ impl UrlOrigins<'_> {
             | ResultView::Plan { .. }
             | ResultView::Searched { .. } => {
                 let texts = call.arguments.list_texts();
-                let made = self.readable.all().iter().filter(|file| !file.uploaded);
-                !made.into_iter().any(|file| texts.contains(&file.name.as_str()))
+                let produced_files = self.readable.all().iter().filter(|file| !file.uploaded);
+                !produced_files.into_iter().any(|file| texts.contains(&file.name.as_str()))
             }
         }
     }
@@ -180,5 +180,5 @@ fn solid_characters(text: &str) -> impl Iterator<Item = char> {
 }
 
 fn names_url(text: &str, url: &str) -> bool {
-    text.contains(url) && find_urls(text).any(|(_, found)| found == url)
+    text.contains(url) && find_urls(text).any(|(_, other)| other == url)
 }

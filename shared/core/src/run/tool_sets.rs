@@ -22,13 +22,13 @@ impl ToolSets {
     /// the result has no tools.
     pub(super) fn restore_tools<'i>(&self, input: &'i Input) -> Cow<'i, Input> {
         let Input::ModelReplied(replied) = input else { return Cow::Borrowed(input) };
-        let Some(named) = &replied.tool_set else { return Cow::Borrowed(input) };
+        let Some(tool_set) = &replied.tool_set else { return Cow::Borrowed(input) };
         let tools = match replied.offered.as_slice() {
-            [] => self.0.get(&named.hash).map_or(&[][..], |tools| tools),
+            [] => self.0.get(&tool_set.hash).map_or(&[][..], |tools| tools),
             own => own,
         };
         let mut replied = replied.clone();
-        replied.offered = named.with_estimates(tools);
+        replied.offered = tool_set.with_estimates(tools);
         Cow::Owned(Input::ModelReplied(replied))
     }
 
@@ -40,8 +40,8 @@ impl ToolSets {
     /// Stores the tool set of an input.
     pub(super) fn add_set_of(&mut self, input: &Input) {
         let Input::ModelReplied(replied) = input else { return };
-        if let Some(named) = replied.tool_set.as_ref().filter(|_| !replied.offered.is_empty()) {
-            self.0.insert(named.hash.clone(), replied.offered.as_slice().into());
+        if let Some(tool_set) = replied.tool_set.as_ref().filter(|_| !replied.offered.is_empty()) {
+            self.0.insert(tool_set.hash.clone(), replied.offered.as_slice().into());
         }
     }
 }

@@ -51,10 +51,10 @@ impl<'r> Transition<'r> {
     }
 
     fn take_input(&mut self, input: &Input) -> Handled {
-        if let Some(taken) = self.run.concerns.take_input(input) {
-            taken.usage.iter().for_each(|usage| self.run.ledger.charge_call(usage));
-            self.events.extend(taken.event);
-            return taken.is_awaited.then_some(());
+        if let Some(outcome) = self.run.concerns.take_input(input) {
+            outcome.usage.iter().for_each(|usage| self.run.ledger.charge_call(usage));
+            self.events.extend(outcome.event);
+            return outcome.is_awaited.then_some(());
         }
         if let Input::Delivered { delivery } = input
             && self.mark_delivered(delivery)
@@ -104,7 +104,7 @@ impl<'r> Transition<'r> {
             Input::Interrupted { target, interrupt } => self.on_interrupted(target, interrupt),
             Input::HumanResponded(response) => self.on_human_responded(response),
             Input::HumanRequestExpired { request } => self.on_request_expired(request),
-            Input::ChildRequested(told) => self.on_child_requested(told),
+            Input::ChildRequested(request) => self.on_child_requested(request),
             Input::UserMessageAdded(message) => self.on_user_message(message),
             Input::PlanEdited(edit) => self.on_plan_edited(edit),
             Input::AnswerSaved { file } => self.on_answer_saved(file.as_ref()),
@@ -197,17 +197,17 @@ impl<'r> Transition<'r> {
         let choice = self.attempts_at(&replied.message)?.model_choice();
         let run = &mut *self.run;
         if replied.message.is_of_agent_file() {
-            let known = url_origins(run, &replied.offered).find_requested(&replied.reply);
+            let known_urls = url_origins(run, &replied.offered).find_requested(&replied.reply);
             let settings = &run.spec.settings;
-            let progress = run.phase.on_model_replied(replied, settings, u32::MAX, &known)?;
+            let progress = run.phase.on_model_replied(replied, settings, u32::MAX, &known_urls)?;
             self.settle(progress);
             return Some(());
         }
         run.ledger.charge_call(&replied.reply.usage);
         run.spec.settings.context.learn_limit(replied.window.as_ref());
         if run.compaction.is_open() {
-            let finished = run.compaction.finish(&replied.reply, &mut run.conversation, &run.urls);
-            self.events.extend(finished);
+            let event = run.compaction.finish(&replied.reply, &mut run.conversation, &run.urls);
+            self.events.extend(event);
             self.go_on(None);
             return Some(());
         }
@@ -222,8 +222,9 @@ impl<'r> Transition<'r> {
         }
         run.ledger.count_turn();
         let most = run.ledger.max_calls_of_next_reply(&run.spec);
-        let known = url_origins(run, &replied.offered).find_requested(&replied.reply);
-        let progress = run.phase.on_model_replied(replied, &run.spec.settings, most, &known)?;
+        let known_urls = url_origins(run, &replied.offered).find_requested(&replied.reply);
+        let progress =
+            run.phase.on_model_replied(replied, &run.spec.settings, most, &known_urls)?;
         self.settle(progress);
         Some(())
     }
@@ -231,7 +232,7 @@ impl<'r> Transition<'r> {
     /// Ends the run with the reply's answer, if any.
     fn on_summary_replied(&mut self, replied: &ModelReplied, failure: Option<Failure>) {
         let reply = SummaryReply::read(replied, &self.run.files.deliverables());
-        let files = self.run.files.find_listed(reply.listed);
+        let files = self.run.files.find_listed(reply.file_list);
         let marks_answers = self.run.spec.settings.summary_policy.is_some();
         self.events.push(reply.event(replied, marks_answers));
         match failure {
@@ -304,9 +305,9 @@ impl<'r> Transition<'r> {
 
     /// Processes the write of the answer's file, successful or not, and returns the answer to the caller.
     fn on_answer_saved(&mut self, file: Option<&ProductFile>) -> Handled {
-        let Phase::SavingAnswer(kept) = &self.run.phase else { return None };
-        let name = kept.name.clone();
-        let text = kept.text.clone();
+        let Phase::SavingAnswer(answer) = &self.run.phase else { return None };
+        let name = answer.name.clone();
+        let text = answer.text.clone();
         self.run.files.add_produced(file.map_or(&[], std::slice::from_ref));
         self.answer_file = file.cloned();
         let files = self.run.files.list_offered();

@@ -124,22 +124,22 @@ fn detect_cut(text: &str, bytes: usize) -> TextEnd {
     if (bytes - 3..=bytes).contains(&text.len()) { TextEnd::Cut } else { TextEnd::Whole }
 }
 
-fn register_spec_urls(urls: &mut Urls, asked: &RunSpec) {
-    urls.register_urls(&asked.base_prompt, TextEnd::Whole);
-    if let Some(earlier) = &asked.earlier {
+fn register_spec_urls(urls: &mut Urls, spec: &RunSpec) {
+    urls.register_urls(&spec.base_prompt, TextEnd::Whole);
+    if let Some(earlier) = &spec.earlier {
         urls.register_urls(&earlier.text, detect_cut(&earlier.text, MAX_COMPACTED));
     }
-    for Exchange { question, answer, .. } in &asked.history {
+    for Exchange { question, answer, .. } in &spec.history {
         urls.register_urls(question, TextEnd::Whole);
         urls.register_urls(answer, TextEnd::Whole);
     }
-    urls.register_urls(&asked.question, TextEnd::Whole);
-    if let Some(child) = &asked.child {
+    urls.register_urls(&spec.question, TextEnd::Whole);
+    if let Some(child) = &spec.child {
         urls.register_urls(&child.description, TextEnd::Whole);
         child.reports().for_each(|report| register_report_urls(urls, report));
         child.previous_failure.iter().for_each(|report| register_report_urls(urls, report));
     }
-    asked.files.iter().for_each(|file| urls.register_urls(&file.description, TextEnd::Whole));
+    spec.files.iter().for_each(|file| urls.register_urls(&file.description, TextEnd::Whole));
 }
 
 fn register_reply_urls(urls: &mut Urls, reply: &Reply) {
@@ -204,27 +204,27 @@ fn replace_urls(urls: &Urls, text: &mut String) {
     }
 }
 
-fn replace_spec_urls(urls: &Urls, asked: &mut RunSpec) {
-    let before = tokens_of_history(&asked.history);
-    replace_urls(urls, &mut asked.base_prompt);
-    replace_urls(urls, &mut asked.question);
-    asked.earlier.iter_mut().for_each(|earlier| replace_compacted_urls(urls, earlier));
-    asked.history.iter_mut().for_each(|exchange| replace_exchange_urls(urls, exchange));
-    asked.files = list_with_placeholders(urls, &asked.files).all().to_vec();
+fn replace_spec_urls(urls: &Urls, spec: &mut RunSpec) {
+    let before = tokens_of_history(&spec.history);
+    replace_urls(urls, &mut spec.base_prompt);
+    replace_urls(urls, &mut spec.question);
+    spec.earlier.iter_mut().for_each(|earlier| replace_compacted_urls(urls, earlier));
+    spec.history.iter_mut().for_each(|exchange| replace_exchange_urls(urls, exchange));
+    spec.files = list_with_placeholders(urls, &spec.files).all().to_vec();
     if let Some(ChildSpec {
         description: words,
         earlier_rounds: rounds,
         current_round: before,
         previous_failure: failed_before,
         ..
-    }) = &mut asked.child
+    }) = &mut spec.child
     {
         replace_urls(urls, words);
         rounds.iter_mut().chain(before).for_each(|report| replace_report_urls(urls, report));
         failed_before.iter_mut().for_each(|report| replace_report_urls(urls, report));
     }
-    let saved = before.saturating_sub(tokens_of_history(&asked.history));
-    asked.history_tokens = asked.history_tokens.saturating_sub(saved);
+    let saved_tokens = before.saturating_sub(tokens_of_history(&spec.history));
+    spec.history_tokens = spec.history_tokens.saturating_sub(saved_tokens);
 }
 
 fn replace_conversation_urls(urls: &Urls, conversation: &mut Conversation) {
@@ -266,9 +266,9 @@ fn replace_item_urls(urls: &Urls, item: &mut ConversationItem) {
 fn replace_turn_urls(urls: &Urls, turn: &mut Turn) {
     replace_urls(urls, &mut turn.text);
     if let Some(reasoning) = &mut turn.reasoning
-        && let Some(written) = reasoning.original.take()
+        && let Some(original) = reasoning.original.take()
     {
-        reasoning.text = written;
+        reasoning.text = original;
     }
     for (call, outcome) in &mut turn.calls {
         match &mut call.arguments {
@@ -276,9 +276,9 @@ fn replace_turn_urls(urls: &Urls, turn: &mut Turn) {
             ToolArguments::Malformed { raw, .. } => replace_urls(urls, raw),
         }
         match outcome {
-            ToolResult::Done(ToolOutput { text, view: shown, .. }) => {
+            ToolResult::Done(ToolOutput { text, view, .. }) => {
                 replace_urls(urls, text);
-                if let ResultView::Plan { plan } = shown {
+                if let ResultView::Plan { plan } = view {
                     replace_plan_urls(urls, plan);
                 }
             }

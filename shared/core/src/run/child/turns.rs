@@ -21,11 +21,11 @@ pub(in crate::run) fn select_turns(conversation: &Conversation) -> Vec<Turn> {
         ConversationItem::Turn(turn) if !turn.calls.is_empty() => Some(shorten_turn(turn)),
         _ => None,
     });
-    let mut left = MAX_JOINED_TURNS;
+    let mut remaining_bytes = MAX_JOINED_TURNS;
     let fits = |turn: &Turn| {
         let bytes = serde_json::to_vec(turn).map_or(usize::MAX, |json| json.len());
-        let fits = bytes <= left;
-        left = left.saturating_sub(bytes);
+        let fits = bytes <= remaining_bytes;
+        remaining_bytes = remaining_bytes.saturating_sub(bytes);
         fits
     };
     let mut turns: Vec<Turn> = turns.take_while(fits).collect();

@@ -55,13 +55,13 @@ impl ChildRequests {
     }
 
     /// Processes a child's requests. Returns true if their version is new.
-    pub(super) fn update(&mut self, told: &ChildRequest) -> bool {
-        let wait = self.waits.entry(told.child.clone()).or_default();
-        if told.version <= wait.version {
+    pub(super) fn update(&mut self, request: &ChildRequest) -> bool {
+        let wait = self.waits.entry(request.child.clone()).or_default();
+        if request.version <= wait.version {
             return false;
         }
-        wait.version = told.version;
-        wait.paused_after = told.paused.then_some(told.response_count);
+        wait.version = request.version;
+        wait.paused_after = request.paused.then_some(request.response_count);
         true
     }
 

@@ -11,19 +11,19 @@ use crate::tool::Risk;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Interrupts {
     /// The message of the held call.
-    held: Option<MessageId>,
+    held_message: Option<MessageId>,
     counts: BTreeMap<MessageId, u32>,
 }
 
 impl Interrupts {
     /// Returns true if the call for this message waits for a user.
     pub(super) fn holds(&self, message: &MessageId) -> bool {
-        self.held.as_ref() == Some(message)
+        self.held_message.as_ref() == Some(message)
     }
 
     /// Returns true if any call waits for a user.
     pub(super) fn holds_any(&self) -> bool {
-        self.held.is_some()
+        self.held_message.is_some()
     }
 
     /// Returns the number of interrupts of the call for this message.
@@ -43,7 +43,7 @@ impl Interrupts {
         let count = self.counts.entry(message.clone()).or_default();
         *count += 1;
         let id = HumanRequestId::of_model_interrupt(message, *count);
-        self.held = Some(message.clone());
+        self.held_message = Some(message.clone());
         Some(HumanRequest {
             digest: sha256_hex(id.to_string().as_bytes()),
             id,
@@ -58,6 +58,6 @@ impl Interrupts {
 
     /// Releases the held call.
     pub(super) fn release(&mut self) {
-        self.held = None;
+        self.held_message = None;
     }
 }

@@ -14,21 +14,21 @@ pub(super) fn run_plan_command(
     call: &ToolCall,
     plan: &mut Option<Plan>,
     max_steps: usize,
-    finished: &mut bool,
+    is_done: &mut bool,
 ) -> Option<ToolResult> {
     let ToolArguments::Parsed(arguments) = &call.arguments else { return None };
     if call.tool != PLANNING_TOOL {
         return None;
     }
-    let applied = PlanCommand::parse(arguments).and_then(|command| {
-        *finished |= command == PlanCommand::Finish && plan.is_some();
+    let result = PlanCommand::parse(arguments).and_then(|command| {
+        *is_done |= command == PlanCommand::Finish && plan.is_some();
         command.apply_to(plan.as_ref(), max_steps)
     });
-    Some(match applied {
+    Some(match result {
         Ok(changed) => {
             *plan = Some(changed.clone());
-            let shown = ResultView::Plan { plan: changed };
-            ToolResult::Done(ToolOutput { view: shown, ..ToolOutput::from_text("") })
+            let view = ResultView::Plan { plan: changed };
+            ToolResult::Done(ToolOutput { view, ..ToolOutput::from_text("") })
         }
         Err(error) => ToolResult::PlanRefused { error },
     })

@@ -24,14 +24,14 @@ impl PlanSolve {
         let place = self.tasks.iter().position(|task| is_waiting_for(task, ask))?;
         let mut task = self.tasks.remove(place);
         let stage = std::mem::replace(&mut task.stage, TaskStage::Queued);
-        let mut observed = TurnUpdate::default();
+        let mut update = TurnUpdate::default();
         let mut is_reworded = false;
         let next = match (stage, answer) {
             (TaskStage::InReview(ended), _) => {
-                self.resolve_review(&task, *ended, (ask, response), place, settings, &mut observed)
+                self.resolve_review(&task, *ended, (ask, response), place, settings, &mut update)
             }
             (_, HumanResponse::Confirm) => {
-                observed.events.push(task.start_event());
+                update.events.push(task.start_event());
                 self.tasks.insert(place, task);
                 Next::Continue
             }
@@ -43,20 +43,20 @@ impl PlanSolve {
                     plan.reword_step(task.step, &details);
                     task.description = details;
                     let event = Event::PlanChanged { plan: plan.clone() };
-                    observed.events.push((EntryId::local(EntryName::StepPlan(task.step)), event));
+                    update.events.push((EntryId::local(EntryName::StepPlan(task.step)), event));
                 }
-                observed.events.push(task.start_event());
+                update.events.push(task.start_event());
                 self.tasks.insert(place, task);
                 Next::Continue
             }
             (_, HumanResponse::Skip | HumanResponse::Stop) => {
-                self.skip_step(&task, String::new(), settings, &mut observed)
+                self.skip_step(&task, String::new(), settings, &mut update)
             }
             (_, HumanResponse::Say { text: words }) => {
-                self.skip_step(&task, words.clone(), settings, &mut observed)
+                self.skip_step(&task, words.clone(), settings, &mut update)
             }
         };
-        let progress = Progress { next, ..Progress::going_on(observed) };
+        let progress = Progress { next, ..Progress::going_on(update) };
         Some(if is_reworded { progress.with_new_plan() } else { progress })
     }
 
@@ -66,7 +66,7 @@ impl PlanSolve {
         task: &Task,
         text: String,
         settings: &RunSettings,
-        observed: &mut TurnUpdate,
+        update: &mut TurnUpdate,
     ) -> Next {
         let report = ChildReport {
             child: task.child_id(),
@@ -80,7 +80,7 @@ impl PlanSolve {
             truncated: false,
             known_urls: Vec::new(),
         };
-        self.finish_step(task.step, StepResult { report, turns: Vec::new() }, settings, observed)
+        self.finish_step(task.step, StepResult { report, turns: Vec::new() }, settings, update)
     }
 
     /// Processes the review of a step's result.
@@ -91,7 +91,7 @@ impl PlanSolve {
         (ask, response): (&HumanRequest, &ResponseRecord),
         place: usize,
         settings: &RunSettings,
-        observed: &mut TurnUpdate,
+        update: &mut TurnUpdate,
     ) -> Next {
         match &response.answer {
             // Completed work is kept without a review.
@@ -107,12 +107,12 @@ impl PlanSolve {
                     Revision { previous_result: ended.report.text, instructions: words.clone() };
                 let before = PreviousAttempt { failure: None, revision: Some(redo) };
                 let again = self.next_attempt(of.step, &of.description, &of.agent, before);
-                observed.events.push(again.start_event());
+                update.events.push(again.start_event());
                 self.tasks.insert(place, again);
                 return Next::Continue;
             }
         }
-        self.finish_step(of.step, StepResult::of(&ended), settings, observed)
+        self.finish_step(of.step, StepResult::of(&ended), settings, update)
     }
 }
 

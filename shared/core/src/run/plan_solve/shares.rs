@@ -9,7 +9,7 @@ use crate::settings::PlanSettings;
 impl PlanSolve {
     /// Returns the agent of a task, if its step names an agent.
     pub(in crate::run) fn agent_of(&self, task: &TaskId) -> Option<&str> {
-        let task = self.tasks.iter().find(|known| known.id == *task)?;
+        let task = self.tasks.iter().find(|candidate| candidate.id == *task)?;
         Some(task.agent.as_str()).filter(|agent| !agent.is_empty())
     }
 
@@ -18,7 +18,7 @@ impl PlanSolve {
         &self,
         task: &TaskId,
     ) -> Option<(&str, BudgetShare, &PreviousAttempt)> {
-        let task = self.tasks.iter().find(|known| known.id == *task)?;
+        let task = self.tasks.iter().find(|candidate| candidate.id == *task)?;
         Some((task.description.as_str(), task.share()?, &task.previous_attempt))
     }
 
@@ -27,18 +27,18 @@ impl PlanSolve {
     /// reserved for the planner and for later steps.
     pub(in crate::run) fn allocate_shares(
         &mut self,
-        left: BudgetShare,
+        remaining: BudgetShare,
         settings: &PlanSettings,
         places: u32,
     ) {
         self.has_places = places > 0;
         let places = settings.max_parallel_tasks.min(places).max(1) as usize;
-        let held = self.tasks.iter().filter_map(Task::share);
-        let holding = held.clone().count();
-        let mut free = held.fold(left, BudgetShare::minus);
-        let queued = self.tasks.iter().filter(|task| task.stage == TaskStage::Queued).count();
-        let queued = queued + self.pending_step_count();
-        let parts = queued.min(places.saturating_sub(holding)) + 1;
+        let shares = self.tasks.iter().filter_map(Task::share);
+        let holding = shares.clone().count();
+        let mut free = shares.fold(remaining, BudgetShare::minus);
+        let queue_len = self.tasks.iter().filter(|task| task.stage == TaskStage::Queued).count();
+        let queue_len = queue_len + self.pending_step_count();
+        let parts = queue_len.min(places.saturating_sub(holding)) + 1;
         let parts = u32::try_from(parts).unwrap_or(u32::MAX);
         let share = free.equal_part(parts, settings.max_task_turns);
         let next = self.tasks.iter_mut().filter(|task| task.needs_slot()).take(places);
@@ -54,8 +54,8 @@ impl PlanSolve {
     /// Returns the maximum tasks at work at the same time, and the places of each task for runs below it.
     pub(in crate::run) fn split_places(&self, settings: &PlanSettings, places: u32) -> (u32, u32) {
         let tasks = self.tasks.len() + self.pending_step_count();
-        let wanted = u32::try_from(tasks).unwrap_or(u32::MAX).min(settings.max_parallel_tasks);
-        split_places(places, wanted)
+        let task_count = u32::try_from(tasks).unwrap_or(u32::MAX).min(settings.max_parallel_tasks);
+        split_places(places, task_count)
     }
 
     fn pending_step_count(&self) -> usize {

@@ -20,68 +20,69 @@ impl PlanSolve {
     pub(in crate::run) fn resolve_planner_request(
         &mut self,
         ask: &HumanRequest,
-        answered: &ResponseRecord,
+        response: &ResponseRecord,
         settings: &RunSettings,
     ) -> Option<Progress> {
-        let mut observed =
-            self.planner.resolve_request(&ask.id, &answered.answer, &answered.comment)?;
+        let mut update =
+            self.planner.resolve_request(&ask.id, &response.answer, &response.comment)?;
         let mut plan = self.plan.clone();
-        let mut finished = false;
+        let mut is_done = false;
         let (call, tool, _) = ask.subject.call()?;
         if tool == PLANNING_TOOL
             && let Some(open) = self.planner.find_open_call(call).cloned()
         {
             let max_steps = settings.plan.max_steps as usize;
-            let outcome = run_plan_command(&open, &mut plan, max_steps, &mut finished)?;
-            observed = self.planner.on_tool_returned(call, &outcome)?;
+            let outcome = run_plan_command(&open, &mut plan, max_steps, &mut is_done)?;
+            update = self.planner.on_tool_returned(call, &outcome)?;
         }
         let plan_entry = EntryId::of_call(call, EntryName::CallPlan);
-        Some(self.settle(observed, plan, finished, plan_entry, settings).with_new_plan())
+        Some(self.settle(update, plan, is_done, plan_entry, settings).with_new_plan())
     }
 
     /// Determines the next action after a planner turn, complete or not. `plan_entry` is the id for the entry
     /// about a changed plan.
     pub(super) fn settle(
         &mut self,
-        mut observed: TurnUpdate,
+        mut update: TurnUpdate,
         plan: Option<Plan>,
-        finished: bool,
+        is_done: bool,
         plan_entry: EntryId,
         settings: &RunSettings,
     ) -> Progress {
-        let changed = plan != self.plan;
+        let has_changes = plan != self.plan;
         self.plan = plan;
-        self.has_rejected_plan |= observed.items.iter().any(is_rejected_plan);
-        if observed.items.is_empty() {
-            return Progress::going_on(observed);
+        self.has_rejected_plan |= update.items.iter().any(is_rejected_plan);
+        if update.items.is_empty() {
+            return Progress::going_on(update);
         }
         let next = match &self.plan {
             // Without a command, the planner does not need the rest of its plan.
-            Some(_) if finished || observed.done => Next::Summarize,
+            Some(_) if is_done || update.done => Next::Summarize,
             Some(_) => Next::Continue,
-            None if !observed.done => Next::Continue,
-            None if is_silent(&observed.items) => Next::Summarize,
+            None if !update.done => Next::Continue,
+            None if is_silent(&update.items) => Next::Summarize,
             // The planner tried to plan and failed.
             None if self.has_rejected_plan && self.nudges < MAX_PLAN_NUDGES => {
                 self.nudges += 1;
-                observed.items.push(ConversationItem::Nudge(Nudge::NoPlan));
+                update.items.push(ConversationItem::Nudge(Nudge::NoPlan));
                 Next::Continue
             }
             None => Next::Answer,
         };
-        observed.done = false;
-        let mut begun = TurnUpdate::default();
+        update.done = false;
+        let mut new_steps = TurnUpdate::default();
         if next == Next::Continue {
-            self.start_ready_steps(settings, &mut begun);
+            self.start_ready_steps(settings, &mut new_steps);
         }
-        let changed = changed || !begun.events.is_empty() || !begun.requests.is_empty();
-        if let Some(plan) = self.plan.as_ref().filter(|_| changed) {
+        let has_changes =
+            has_changes || !new_steps.events.is_empty() || !new_steps.requests.is_empty();
+        if let Some(plan) = self.plan.as_ref().filter(|_| has_changes) {
             let event = Event::PlanChanged { plan: plan.clone() };
-            observed.events.push((plan_entry, event));
+            update.events.push((plan_entry, event));
         }
-        observed.events.extend(begun.events);
-        observed.requests.extend(begun.requests);
-        Progress { next, ..Progress::going_on(observed) }
+        update.events.extend(new_steps.events);
+        update.requests.extend(new_steps.requests);
+        Progress { next, ..Progress::going_on(update) }
     }
 }
 

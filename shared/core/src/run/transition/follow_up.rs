@@ -85,8 +85,8 @@ impl Transition<'_> {
         if let Some(failure) = failure {
             return self.exhaust_budget(failure);
         }
-        let begun = run.phase.allocate_shares(run.ledger.remaining(&run.spec), &run.spec);
-        self.events.extend(begun);
+        let events = run.phase.allocate_shares(run.ledger.remaining(&run.spec), &run.spec);
+        self.events.extend(events);
         self.run.compact_if_due();
     }
 

@@ -23,9 +23,10 @@ impl Transition<'_> {
             InterruptTarget::Call(call) => self.run.phase.interrupt_call(call, &interrupt)?,
             InterruptTarget::Message(message) => {
                 self.attempts_at(message)?;
-                let held = self.run.human_requests.interrupt_model_call(message, interrupt)?;
+                let interruption =
+                    self.run.human_requests.interrupt_model_call(message, interrupt)?;
                 self.attempts_at(message)?.start_over();
-                held
+                interruption
             }
         };
         self.ask(vec![request], "");
@@ -108,10 +109,10 @@ impl Transition<'_> {
     }
 
     /// Processes a child's requests. `None` if the child is not at work, or if the requests are not new.
-    pub(super) fn on_child_requested(&mut self, told: &ChildRequest) -> Handled {
-        self.run.running_children().contains(&told.child).then_some(())?;
-        let new = self.run.human_requests.take_child_request(told)?;
-        self.ask(new, &told.reasoning);
+    pub(super) fn on_child_requested(&mut self, request: &ChildRequest) -> Handled {
+        self.run.running_children().contains(&request.child).then_some(())?;
+        let new = self.run.human_requests.take_child_request(request)?;
+        self.ask(new, &request.reasoning);
         Some(())
     }
 
