@@ -30,33 +30,33 @@ impl CallBounds {
     /// Counts the next call. Returns its failure if the call must not be made.
     pub fn refuse_call(
         &mut self,
-        asked: &RequestedCall,
+        request: &RequestedCall,
         offered: &[OfferedTool],
     ) -> Option<ToolResult> {
-        let failed = |reason, detail| Some(ToolResult::Failed { reason, detail });
+        let failure = |reason, detail| Some(ToolResult::Failed { reason, detail });
         self.count += 1;
-        let Some(tool) = offered.iter().find(|tool| tool.name == asked.tool) else {
+        let Some(tool) = offered.iter().find(|tool| tool.name == request.tool) else {
             let names: Vec<_> = offered.iter().map(|tool| tool.name.as_str()).collect();
-            return failed(ToolFailure::UnknownTool, names.join(", "));
+            return failure(ToolFailure::UnknownTool, names.join(", "));
         };
         if self.count > self.most {
-            return failed(ToolFailure::TooMany, self.most.to_string());
+            return failure(ToolFailure::TooMany, self.most.to_string());
         }
         if tool.effect == EffectClass::Agent {
             self.agent_count += 1;
             if self.depth >= MAX_DEPTH {
-                return failed(ToolFailure::TooDeep, MAX_DEPTH.to_string());
+                return failure(ToolFailure::TooDeep, MAX_DEPTH.to_string());
             }
             if self.agent_count > MAX_AGENT_CALLS {
-                return failed(ToolFailure::TooMany, MAX_AGENT_CALLS.to_string());
+                return failure(ToolFailure::TooMany, MAX_AGENT_CALLS.to_string());
             }
         }
-        match &asked.arguments {
+        match &request.arguments {
             ToolArguments::Parsed(_) => None,
             ToolArguments::Malformed { raw, problem: ArgumentProblem::Refused } => {
-                failed(ToolFailure::BadArguments, raw.clone())
+                failure(ToolFailure::BadArguments, raw.clone())
             }
-            ToolArguments::Malformed { .. } => failed(ToolFailure::BadArguments, String::new()),
+            ToolArguments::Malformed { .. } => failure(ToolFailure::BadArguments, String::new()),
         }
     }
 }

@@ -66,7 +66,7 @@ impl FileList {
 
     /// Adds a file, or replaces the file with the same name, as the newest file.
     pub fn insert(&mut self, file: ProductFile) {
-        self.0.retain(|known| known.name != file.name);
+        self.0.retain(|other| other.name != file.name);
         self.0.push(file);
     }
 
@@ -113,15 +113,15 @@ const TYPES: [(&str, &str); 22] = [
 #[must_use]
 pub fn media_type_of(name: &str) -> &'static str {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let known = TYPES.iter().find(|(known, _)| ending.eq_ignore_ascii_case(known));
-    known.map_or("application/octet-stream", |(_, media_type)| media_type)
+    let entry = TYPES.iter().find(|(extension, _)| ending.eq_ignore_ascii_case(extension));
+    entry.map_or("application/octet-stream", |(_, media_type)| media_type)
 }
 
 /// Returns the file extension of a media type, `bin` by default.
 #[must_use]
 pub fn ending_of(media_type: &str) -> &'static str {
-    let known = TYPES.iter().find(|(_, known)| *known == media_type);
-    known.map_or("bin", |(ending, _)| ending)
+    let entry = TYPES.iter().find(|(_, own_type)| *own_type == media_type);
+    entry.map_or("bin", |(ending, _)| ending)
 }
 
 /// The media types that every model with image input accepts.

@@ -32,18 +32,18 @@ pub enum Repetition {
 impl RepeatDetector {
     /// Records the calls of a complete turn. A hint is valid until the repeated call has left the window.
     pub fn observe_calls(&mut self, calls: &[(ToolCall, ToolResult)]) -> Repetition {
-        let mut repeated = None;
+        let mut repeated_tool = None;
         for (call, outcome) in calls {
             self.recent_calls.push_back(call_signature(call, outcome));
             if self.recent_calls.len() > WINDOW {
                 self.recent_calls.pop_front();
             }
             if self.recent_calls.back().is_some_and(|newest| self.is_repeated(newest)) {
-                repeated = Some(call.tool.clone());
+                repeated_tool = Some(call.tool.clone());
             }
         }
-        self.has_hinted &= self.recent_calls.iter().any(|known| self.is_repeated(known));
-        match repeated {
+        self.has_hinted &= self.recent_calls.iter().any(|signature| self.is_repeated(signature));
+        match repeated_tool {
             None => Repetition::None,
             Some(tool) if self.has_hinted => Repetition::Persists(tool),
             Some(_) => {
@@ -59,7 +59,7 @@ impl RepeatDetector {
     }
 
     fn is_repeated(&self, signature: &String) -> bool {
-        self.recent_calls.iter().filter(|known| *known == signature).count() >= MIN_REPEATS
+        self.recent_calls.iter().filter(|other| *other == signature).count() >= MIN_REPEATS
     }
 }
 

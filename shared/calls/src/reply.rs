@@ -74,17 +74,17 @@ pub struct RequestedCall {
     pub arguments: ToolArguments,
 }
 
-/// Why a reply ended.
+/// The reason that a reply ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    /// The model was done, or asks for tools.
+    /// The model was done, or requested tools.
     #[default]
     Done,
-    /// It reached its output limit.
+    /// The reply reached the model's output limit.
     Length,
-    /// The provider's filter cut it.
+    /// The provider's content filter cut the reply.
     Filtered,
 }
 

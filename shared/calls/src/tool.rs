@@ -32,15 +32,15 @@ pub enum EffectClass {
     Agent,
 }
 
-/// How much harm a wrong call can do.
+/// The possible harm of a wrong call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
-    /// Reads, or writes what the run itself made.
+    /// Reads, or writes only data that the run created.
     #[default]
     Low,
-    /// Writes what others see.
+    /// Writes data that other users see.
     Medium,
     /// Sends data out, spends money, or cannot be undone.
     High,
@@ -148,7 +148,7 @@ impl ToolPolicy {
     pub fn is_harmless(&self, arguments: &Map<String, Value>) -> bool {
         self.safe_arguments.as_ref().is_some_and(|harmless| {
             let value = arguments.get(&harmless.argument).and_then(Value::as_str);
-            value.is_some_and(|value| harmless.values.iter().any(|known| known == value))
+            value.is_some_and(|value| harmless.values.iter().any(|own| own == value))
         })
     }
 }
@@ -282,12 +282,12 @@ impl ToolResult {
             Self::Failed { .. } | Self::PlanRefused { .. } => None,
         };
         done.into_iter().flat_map(|observation| {
-            let read = match &observation.view {
+            let source = match &observation.view {
                 ResultView::FileRead { file } => Some(&file.name),
                 _ => None,
             };
-            let told = observation.files.iter().chain(&observation.images).map(|file| &file.name);
-            told.chain(read).chain(observation.full_output.as_ref().map(|whole| &whole.file))
+            let names = observation.files.iter().chain(&observation.images).map(|file| &file.name);
+            names.chain(source).chain(observation.full_output.as_ref().map(|whole| &whole.file))
         })
     }
 }

@@ -2,37 +2,36 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Why a call has no result of its tool.
+/// The reason for a call without a result of the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolFailure {
-    /// No tool of that name was offered, or there is none any more.
+    /// No tool of this name was offered, or the tool no longer exists.
     UnknownTool,
-    /// The tool of that name is another than was offered: its schema, effect class or policy is. It was not run.
+    /// The tool's schema, effect class or policy has changed since the offer. The call was not run.
     Changed,
     /// The arguments cannot be read or break the tool's schema.
     BadArguments,
     /// The tool ran and reported an error.
     Error,
-    /// It ran longer than it may.
+    /// The call exceeded the tool's timeout.
     TimedOut,
-    /// Its process died or stood still three times during the call.
+    /// The process died or stood still three times during the call.
     Crashed,
-    /// It was started, must not be repeated, and nobody knows whether it happened.
+    /// The call was started, must not be repeated, and has an unknown outcome.
     Uncertain,
-    /// More calls in one turn than the cap, or than are left of the budget; this one was not run.
+    /// The turn has more calls than the limit or the remaining budget. The call was not run.
     TooMany,
-    /// The run was stopped before it ended.
+    /// The run was stopped before the call ended.
     Stopped,
-    /// It was to an agent, and no run may be further down in its tree.
+    /// The call was to an agent, and the tree of runs is already at the maximum depth.
     TooDeep,
-    /// It would have told others something after the run had read what anybody may have written, and nobody is
-    /// asked.
+    /// The call would have sent data out after the run read untrusted text, and the settings ask no user.
     Untrusted,
-    /// A person decided that it is not to be made, or nobody decided in time.
+    /// A user declined the call, or no user responded in time.
     Skipped,
-    /// A person said something instead; the detail is that.
+    /// A user responded with a text instead; the detail contains the text.
     Answered,
 }
 
