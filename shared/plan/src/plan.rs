@@ -28,21 +28,21 @@ pub const MAX_TITLE: usize = 1024;
 /// Maximum bytes of one step's text.
 pub const MAX_STEP: usize = 2 * 1024;
 
-/// Where a step stands, in the words of the planning tool.
+/// The status of a step, in the words of the planning tool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StepStatus {
-    /// Nobody has worked on it.
+    /// No task has started the step.
     #[default]
     NotStarted,
-    /// A task works on it.
+    /// A task is at work on the step.
     InProgress,
-    /// The step is done, and what depends on it can begin.
+    /// The step is done, and dependent steps can begin.
     Completed,
-    /// It failed, or the planner gave it up. What depends on it does not run.
+    /// The step failed, or the planner gave the step up. Dependent steps do not run.
     Blocked,
-    /// It is not needed: the planner says so, or has finished before it began.
+    /// The planner skipped the step, or finished the plan before the step began.
     Skipped,
 }
 
@@ -142,30 +142,31 @@ impl Plan {
     ) -> Result<Self, PlanError> {
         check_drafts(drafts, max_steps)?;
         let mut ids = self.ids;
-        let mut known: Vec<&Step> = self.steps.iter().collect();
+        let mut remaining_steps: Vec<&Step> = self.steps.iter().collect();
         let mut steps: Vec<Step> = Vec::with_capacity(drafts.len());
         for draft in drafts {
-            let same = known
+            let same = remaining_steps
                 .iter()
                 .position(|step| step.stage == draft.stage && step.details == draft.details);
             steps.push(match same {
-                Some(place) => known.remove(place).with_agent_of(draft),
+                Some(place) => remaining_steps.remove(place).with_agent_of(draft),
                 None => {
                     ids += 1;
                     draft.to_step(StepId(ids))
                 }
             });
         }
-        let listed: Vec<StepId> = steps.iter().map(|step| step.id).collect();
+        let new_ids: Vec<StepId> = steps.iter().map(|step| step.id).collect();
         for (step, draft) in steps.iter_mut().zip(drafts) {
-            let on = draft.depends_on.iter().filter_map(|number| listed.get(number - 1));
+            let on = draft.depends_on.iter().filter_map(|number| new_ids.get(number - 1));
             step.depends_on = on.copied().collect();
         }
-        let running = known.into_iter().filter(|step| step.status == StepStatus::InProgress);
-        let kept: BTreeSet<StepId> = listed.into_iter().collect();
+        let running =
+            remaining_steps.into_iter().filter(|step| step.status == StepStatus::InProgress);
+        let new_ids: BTreeSet<StepId> = new_ids.into_iter().collect();
         for step in running {
             let mut step = step.clone();
-            step.depends_on.retain(|id| kept.contains(id));
+            step.depends_on.retain(|id| new_ids.contains(id));
             steps.push(step);
         }
         Ok(Self { title: self.title_or_current(title), steps, ids })
@@ -219,9 +220,9 @@ impl Plan {
         status: StepStatus,
         note: &str,
     ) -> Result<(), PlanError> {
-        let known = || self.steps.iter().map(|step| step.id).collect();
+        let step_ids = || self.steps.iter().map(|step| step.id).collect();
         let Some(place) = self.steps.iter().position(|step| step.id == id) else {
-            return Err(PlanError::UnknownStep { asked: id.to_string(), known: known() });
+            return Err(PlanError::UnknownStep { asked: id.to_string(), known: step_ids() });
         };
         if let Some(step) = self.steps.get_mut(place) {
             step.status = status;
@@ -354,12 +355,12 @@ fn find_cyclic_steps(drafts: &[StepDraft]) -> Vec<usize> {
 /// part of the cycle.
 fn keep_steps_on_cycles(drafts: &[StepDraft], mut waiting: BTreeSet<usize>) -> Vec<usize> {
     loop {
-        let awaited: BTreeSet<usize> = (1..)
+        let dependencies: BTreeSet<usize> = (1..)
             .zip(drafts)
             .filter(|(number, _)| waiting.contains(number))
             .flat_map(|(_, draft)| draft.depends_on.iter().copied())
             .collect();
-        let on_cycle: BTreeSet<usize> = waiting.intersection(&awaited).copied().collect();
+        let on_cycle: BTreeSet<usize> = waiting.intersection(&dependencies).copied().collect();
         if on_cycle == waiting {
             return waiting.into_iter().collect();
         }

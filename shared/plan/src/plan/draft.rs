@@ -84,11 +84,11 @@ pub fn parse_drafts(
             return Err(PlanError::UnknownDependency { number, on: *on, steps: lines.len() });
         }
     }
-    let given = |index| depends_on.map(|all| all.get(index).cloned().unwrap_or_default());
+    let dependencies_of = |index| depends_on.map(|all| all.get(index).cloned().unwrap_or_default());
     let lines: Vec<DraftLine> = lines
         .iter()
         .enumerate()
-        .map(|(index, line)| DraftLine::parse(line, given(index)))
+        .map(|(index, line)| DraftLine::parse(line, dependencies_of(index)))
         .collect();
     // The numbers of each line's drafts in the list of drafts.
     let mut numbers: Vec<Vec<usize>> = Vec::with_capacity(lines.len());
@@ -98,14 +98,14 @@ pub fn parse_drafts(
         next += line.parts.len();
     }
     let mut drafts = Vec::new();
-    let mut ordered: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
+    let mut lines_by_order: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
     for (number, line) in (1..).zip(&lines) {
         line.order.into_iter().for_each(|order| {
-            ordered.entry(order).or_default().insert(number);
+            lines_by_order.entry(order).or_default().insert(number);
         });
     }
     for (index, line) in lines.iter().enumerate() {
-        let on: BTreeSet<usize> = awaited_lines(&ordered, line, index)
+        let on: BTreeSet<usize> = awaited_lines(&lines_by_order, line, index)
             .into_iter()
             .flat_map(|line| {
                 line.checked_sub(1).and_then(|line| numbers.get(line)).into_iter().flatten()
@@ -165,23 +165,23 @@ pub(super) fn split_order_number(line: &str) -> Option<(u32, &str)> {
     let line = after.unwrap_or(line).trim_start();
     let end = line.find(|c: char| !c.is_ascii_digit())?;
     let (digits, rest) = line.split_at(end);
-    let listed = rest.strip_prefix('、');
-    let rest = listed.or_else(|| rest.strip_prefix(['.', '．', ':', '：']))?;
+    let after_mark = rest.strip_prefix('、');
+    let rest = after_mark.or_else(|| rest.strip_prefix(['.', '．', ':', '：']))?;
     let goes_on = rest.starts_with(|c: char| c.is_ascii_digit());
-    let is_order = after.is_some() || listed.is_some() || !goes_on;
+    let is_order = after.is_some() || after_mark.is_some() || !goes_on;
     Some((digits.parse().ok()?, rest.trim_start())).filter(|_| is_order)
 }
 
 /// Splits `stage: details` at the first colon of the first line, if a short stage precedes the colon.
 fn split_stage(text: &str) -> (&str, &str) {
     const LONGEST_STAGE: usize = 40;
-    let found =
+    let stage_end =
         text.char_indices().take(LONGEST_STAGE).take_while(|(_, c)| *c != '\n').find(|(at, c)| {
             // Not the colon of a URL or a time.
             matches!(c, '：')
                 || (*c == ':' && text.get(at + 1..).is_some_and(|rest| rest.starts_with(' ')))
         });
-    match found {
+    match stage_end {
         Some((at, colon)) => {
             let details = text.get(at + colon.len_utf8()..).unwrap_or_default();
             (text.get(..at).unwrap_or_default().trim(), details.trim())

@@ -38,18 +38,19 @@ impl Plan {
         edits: &[StepEdit],
         max_steps: usize,
     ) -> Result<Self, PlanError> {
-        let begun = |step: &&Step| step.status != StepStatus::NotStarted;
-        let listed: BTreeSet<StepId> = edits.iter().filter_map(|edit| edit.id).collect();
-        if listed.len() < edits.iter().filter(|edit| edit.id.is_some()).count() {
+        let has_started = |step: &&Step| step.status != StepStatus::NotStarted;
+        let edited_ids: BTreeSet<StepId> = edits.iter().filter_map(|edit| edit.id).collect();
+        if edited_ids.len() < edits.iter().filter(|edit| edit.id.is_some()).count() {
             return Err(PlanError::bad_command("steps"));
         }
-        let missing = self.steps.iter().filter(begun).filter(|step| !listed.contains(&step.id));
+        let missing =
+            self.steps.iter().filter(has_started).filter(|step| !edited_ids.contains(&step.id));
         let mut steps: Vec<Step> = missing.cloned().collect();
-        let kept = steps.len();
+        let offset = steps.len();
         let mut drafts: Vec<StepDraft> = steps.iter().zip(1..).map(to_draft).collect();
         let mut ids = self.ids;
-        for (edit, place) in edits.iter().zip(kept + 1..) {
-            let known = match edit.id {
+        for (edit, place) in edits.iter().zip(offset + 1..) {
+            let current = match edit.id {
                 None => None,
                 Some(id) => Some(self.require_step(id)?),
             };
@@ -58,18 +59,18 @@ impl Plan {
             }
             let unknown = |on: &&usize| !(1..=edits.len()).contains(*on);
             if let Some(on) = edit.depends_on.iter().find(unknown) {
-                let number = place - kept;
+                let number = place - offset;
                 let steps = edits.len();
                 return Err(PlanError::UnknownDependency { number, on: *on, steps });
             }
-            let depends_on = edit.depends_on.iter().map(|on| on + kept).collect();
+            let depends_on = edit.depends_on.iter().map(|on| on + offset).collect();
             let stage = edit.stage.clone();
             let details = edit.details.clone();
-            let kept_agent = known.as_ref().map(|step| step.agent.clone());
-            let agent = edit.agent.clone().or(kept_agent).unwrap_or_default();
+            let current_agent = current.as_ref().map(|step| step.agent.clone());
+            let agent = edit.agent.clone().or(current_agent).unwrap_or_default();
             let draft = StepDraft { line: place, stage, details, depends_on, agent };
-            steps.push(match known {
-                Some(step) if begun(&step) => step.clone(),
+            steps.push(match current {
+                Some(step) if has_started(&step) => step.clone(),
                 Some(step) => draft.to_step(step.id),
                 None => {
                     ids += 1;
@@ -90,9 +91,9 @@ impl Plan {
     }
 
     fn require_step(&self, id: StepId) -> Result<&Step, PlanError> {
-        let known = || self.steps.iter().map(|step| step.id).collect();
+        let step_ids = || self.steps.iter().map(|step| step.id).collect();
         self.step(id)
-            .ok_or_else(|| PlanError::UnknownStep { asked: id.to_string(), known: known() })
+            .ok_or_else(|| PlanError::UnknownStep { asked: id.to_string(), known: step_ids() })
     }
 }
 

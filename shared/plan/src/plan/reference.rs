@@ -111,15 +111,15 @@ impl StepNames {
 
     /// Returns the steps that a text names: one step, several with commas, or all before.
     fn resolve_list(&self, of: usize, word: &str) -> Option<BTreeSet<usize>> {
-        let folded = word.trim().to_lowercase();
-        if let Some(number) = self.find_exact(&folded) {
+        let lowercase = word.trim().to_lowercase();
+        if let Some(number) = self.find_exact(&lowercase) {
             return Some([number].into());
         }
-        if ALL_STEPS_WORDS.contains(&folded.as_str()) {
+        if ALL_STEPS_WORDS.contains(&lowercase.as_str()) {
             return Some((1..of).collect());
         }
-        let parted = word.replace(" and ", ",");
-        let parts = parted.split([',', '，', '、', ';', '；', '&']);
+        let with_commas = word.replace(" and ", ",");
+        let parts = with_commas.split([',', '，', '、', ';', '；', '&']);
         let parts: Vec<&str> = parts.filter(|part| !part.trim().is_empty()).collect();
         let all = parts.iter().map(|part| self.resolve_word(Some(of), part));
         let all: Option<BTreeSet<usize>> = all.collect();
@@ -153,20 +153,20 @@ impl StepNames {
         if looked_for.len() >= MAX_SEARCHES && !looked_for.contains_key(words) {
             return None;
         }
-        let found = looked_for.entry(words.to_owned()).or_insert_with(|| {
+        let matches = looked_for.entry(words.to_owned()).or_insert_with(|| {
             let titles = (1..).zip(&self.titles).filter(|(_, title)| contains_words(title, words));
             titles.map(|(number, _)| number).take(3).collect()
         });
-        let mut others = found.iter().filter(|number| Some(**number) != of);
+        let mut others = matches.iter().filter(|number| Some(**number) != of);
         others.next().copied().filter(|_| others.next().is_none())
     }
 }
 
 /// Adds a name of a step. A name of several steps identifies no step.
 fn add_name(names: &mut BTreeMap<String, Option<usize>>, name: String, number: usize) {
-    let known = names.entry(name).or_insert(Some(number));
-    if *known != Some(number) {
-        *known = None;
+    let owner = names.entry(name).or_insert(Some(number));
+    if *owner != Some(number) {
+        *owner = None;
     }
 }
 
@@ -182,11 +182,11 @@ fn contains_words(title: &str, words: &str) -> bool {
 }
 
 /// Returns true if two adjacent characters belong to the same word.
-fn is_same_word(left: Option<char>, right: Option<char>) -> bool {
+fn is_same_word(before: Option<char>, after: Option<char>) -> bool {
     let is_part = |side: Option<char>| {
         side.is_some_and(|side| side.is_alphanumeric() && !is_written_without_spaces(side))
     };
-    is_part(left) && is_part(right)
+    is_part(before) && is_part(after)
 }
 
 /// Returns true for a word that means no step.
@@ -196,8 +196,8 @@ pub(super) fn is_none_word(word: &str) -> bool {
 
 /// Parses a number without a fraction.
 pub(super) fn parse_whole_number(number: &serde_json::Number) -> Option<usize> {
-    let written = number.to_string();
-    written.strip_suffix(".0").unwrap_or(&written).parse().ok()
+    let text = number.to_string();
+    text.strip_suffix(".0").unwrap_or(&text).parse().ok()
 }
 
 /// Parses the number of a step: `3`, `s3`, `Step 3`, `第三步`, `3. title`.
@@ -208,18 +208,18 @@ pub(super) fn parse_step_number(word: &str) -> Option<usize> {
 /// Splits a step number from the beginning of a text, and returns the number with the rest.
 pub(super) fn split_step_number(word: &str) -> Option<(usize, &str)> {
     let word = word.trim().trim_start_matches(['#', '(', '[']);
-    let named = BEFORE_NUMBER.iter().find_map(|before| {
+    let after_word = BEFORE_NUMBER.iter().find_map(|before| {
         let start = word.get(..before.len())?;
         start.eq_ignore_ascii_case(before).then(|| word.get(before.len()..))?
     });
-    let rest = named.unwrap_or(word).trim_start_matches([' ', '_', '-', '#']);
+    let rest = after_word.unwrap_or(word).trim_start_matches([' ', '_', '-', '#']);
     let (number, rest) = split_digits(rest).or_else(|| split_numeral(rest))?;
     let rest = rest.strip_prefix('步').unwrap_or(rest);
     // `s3.1` is an attempt at s3; `3.1` and `10:30` are not step numbers.
     let part = rest.strip_prefix(['.', '．', ':', '：']);
     let attempt = part.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let ends = rest.is_empty() || rest.starts_with(['.', ':', '：', ')', ']']);
-    (ends && (named.is_some() || !attempt)).then_some((number, rest))
+    (ends && (after_word.is_some() || !attempt)).then_some((number, rest))
 }
 
 fn split_digits(text: &str) -> Option<(usize, &str)> {

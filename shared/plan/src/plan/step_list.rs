@@ -61,10 +61,10 @@ pub(super) fn read_steps(arguments: &Map<String, Value>) -> Result<Vec<StepDraft
 
 /// Returns each step's agent by position, from a list beside the steps or from the step itself.
 fn read_agents(arguments: &Map<String, Value>, steps: &[ListedStep]) -> Vec<String> {
-    let listed = arguments.get("agents").and_then(Value::as_array);
-    let named = |place: usize| listed.and_then(|list| list.get(place)?.as_str());
+    let agent_names = arguments.get("agents").and_then(Value::as_array);
+    let name_at = |place: usize| agent_names.and_then(|list| list.get(place)?.as_str());
     let agent = |(place, step): (usize, &ListedStep)| {
-        let name = named(place).or(step.agent.as_deref()).unwrap_or_default().trim();
+        let name = name_at(place).or(step.agent.as_deref()).unwrap_or_default().trim();
         if is_none_word(name) { String::new() } else { name.to_owned() }
     };
     steps.iter().enumerate().map(agent).collect()
@@ -162,22 +162,22 @@ fn parse_text(value: &Value) -> Option<String> {
 
 /// Returns the numbers of each step's dependencies; `None` if the arguments contain no dependencies.
 fn parse_dependencies(
-    given: Option<&Value>,
+    argument: Option<&Value>,
     steps: &[ListedStep],
 ) -> Result<Option<Vec<BTreeSet<usize>>>, PlanError> {
     let names = StepNames::of(steps.iter().map(|step| (step.id.as_deref(), &step.text)));
-    let given = order_by_step(given, &names)?;
-    if given.is_none() && steps.iter().all(|step| step.depends_on.is_none()) {
+    let by_step = order_by_step(argument, &names)?;
+    if by_step.is_none() && steps.iter().all(|step| step.depends_on.is_none()) {
         return Ok(None);
     }
-    let given = given.unwrap_or_default();
-    let said = given.iter().chain(steps.iter().filter_map(|step| step.depends_on.as_ref()));
-    if said.map(count_references).sum::<usize>() > MAX_REFERENCES {
+    let by_step = by_step.unwrap_or_default();
+    let values = by_step.iter().chain(steps.iter().filter_map(|step| step.depends_on.as_ref()));
+    if values.map(count_references).sum::<usize>() > MAX_REFERENCES {
         return Err(PlanError::bad_command("depends_on"));
     }
     let all = (1..).zip(steps).map(|(number, step)| {
-        let said = given.get(number - 1).into_iter().chain(&step.depends_on);
-        union_all(said.map(|value| names.resolve_value(number, value)))
+        let values = by_step.get(number - 1).into_iter().chain(&step.depends_on);
+        union_all(values.map(|value| names.resolve_value(number, value)))
     });
     all.collect::<Result<_, _>>().map(Some)
 }
@@ -194,10 +194,10 @@ fn count_references(value: &Value) -> usize {
 /// Returns `depends_on` as a list in the order of the steps. Also accepts an object by steps, or JSON in a
 /// text.
 fn order_by_step(
-    given: Option<&Value>,
+    argument: Option<&Value>,
     names: &StepNames,
 ) -> Result<Option<Vec<Value>>, PlanError> {
-    match given {
+    match argument {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Array(list)) => Ok(Some(list.clone())),
         Some(Value::Object(members)) if members.len() > MAX_LISTED_STEPS => {
