@@ -106,8 +106,8 @@ pub const MAX_PLACES: u32 = 1_000;
 /// same time, and the places of each child for runs below. A single child takes no place, because its
 /// caller's driver drives the child. Without places, children work in order.
 #[must_use]
-pub fn split_places(places: u32, wanted: u32) -> (u32, u32) {
-    match wanted.min(places) {
+pub fn split_places(places: u32, count: u32) -> (u32, u32) {
+    match count.min(places) {
         0 | 1 => (1, places),
         at_once => (at_once, (places - at_once) / at_once),
     }
@@ -129,10 +129,10 @@ impl Price {
     /// Returns the cost of a call, rounded up to a millionth of a dollar.
     #[must_use]
     pub fn cost_of(&self, usage: &Usage) -> u64 {
-        let cached = usage.cached_tokens.min(usage.input_tokens);
+        let cached_tokens = usage.cached_tokens.min(usage.input_tokens);
         let times = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
-        let sum = times(usage.input_tokens - cached, self.input)
-            + times(cached, self.cached_input)
+        let sum = times(usage.input_tokens - cached_tokens, self.input)
+            + times(cached_tokens, self.cached_input)
             + times(usage.output_tokens, self.output);
         u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)
     }

@@ -44,8 +44,8 @@ impl Estimate {
     /// Adds the price of reading the tokens once by a model with this price.
     #[must_use]
     pub fn with_price(self, price: Option<Price>) -> Self {
-        let read = Usage { input_tokens: self.tokens, ..Usage::default() };
-        let money = price.map(|price| price.cost_of(&read));
+        let usage = Usage { input_tokens: self.tokens, ..Usage::default() };
+        let money = price.map(|price| price.cost_of(&usage));
         Self { micro_usd: add_money(self.micro_usd, money), ..self }
     }
 }
@@ -54,6 +54,6 @@ impl Estimate {
 fn add_money(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.saturating_add(other)),
-        (known, None) | (None, known) => known,
+        (amount, None) | (None, amount) => amount,
     }
 }
