@@ -72,10 +72,10 @@ impl FromStr for ChildId {
     type Err = BadId;
 
     fn from_str(text: &str) -> Result<Self, BadId> {
-        let dotted = format!("{text}.");
-        let read = Self::split_from(&dotted).filter(|(_, rest)| rest.is_empty());
+        let with_dot = format!("{text}.");
+        let parts = Self::split_from(&with_dot).filter(|(_, rest)| rest.is_empty());
         let rule = "a task id, or t and a number, .c and a number";
-        read.map(|(child, _)| child).ok_or(BadId { what: "child id", rule })
+        parts.map(|(child, _)| child).ok_or(BadId { what: "child id", rule })
     }
 }
 

@@ -103,8 +103,8 @@ impl FromStr for Path {
     fn from_str(text: &str) -> Result<Self, BadId> {
         let rule = "child ids with dots between them, of at most four levels";
         let mut path = Self::default();
-        let dotted = if text.is_empty() { String::new() } else { format!("{text}.") };
-        let mut rest = dotted.as_str();
+        let with_dot = if text.is_empty() { String::new() } else { format!("{text}.") };
+        let mut rest = with_dot.as_str();
         while let Some((child, after)) = ChildId::split_from(rest) {
             path.0.push(child);
             rest = after;
@@ -210,15 +210,15 @@ impl<N: LocalName> FromStr for Scoped<N> {
     fn from_str(text: &str) -> Result<Self, BadId> {
         let mut path = Path::default();
         let mut rest = text;
-        let mut found = N::parse(rest).map(Self::local);
+        let mut id = N::parse(rest).map(Self::local);
         while path.depth() < MAX_DEPTH
             && let Some((child, after)) = ChildId::split_from(rest)
         {
             path.0.push(child);
             rest = after;
-            found = N::parse(rest).map(|name| Self::at(path.clone(), name)).or(found);
+            id = N::parse(rest).map(|name| Self::at(path.clone(), name)).or(id);
         }
-        found.ok_or(BadId { what: N::WHAT, rule: N::RULE })
+        id.ok_or(BadId { what: N::WHAT, rule: N::RULE })
     }
 }
 
