@@ -76,17 +76,17 @@ impl<'a> CallGraph<'a> {
     }
 
     fn find_circles(&self) -> Vec<FileProblem> {
-        let mut told = BTreeSet::new();
+        let mut reported_names = BTreeSet::new();
         let mut problems = Vec::new();
-        let unmeasured = self.agents.iter().filter(|(name, _)| !self.levels.contains_key(*name));
-        for (name, agent) in unmeasured {
-            if told.contains(name) {
+        let without_level = self.agents.iter().filter(|(name, _)| !self.levels.contains_key(*name));
+        for (name, agent) in without_level {
+            if reported_names.contains(name) {
                 continue;
             }
             if let Some((circle, line)) = self.find_circle(name) {
                 let rule = format!("agents call each other in a cycle: {}", circle.join(" -> "));
                 problems.push(agent.problem_at(line, rule));
-                told.extend(circle);
+                reported_names.extend(circle);
             }
         }
         problems
@@ -94,22 +94,22 @@ impl<'a> CallGraph<'a> {
 
     /// Returns the shortest cycle through an agent, and the line of its first call.
     fn find_circle(&self, name: &'a str) -> Option<(Vec<&'a str>, usize)> {
-        let mut reached: BTreeMap<&'a str, &'a str> = BTreeMap::new();
+        let mut callers: BTreeMap<&'a str, &'a str> = BTreeMap::new();
         let mut ready = VecDeque::from([name]);
         while let Some(caller) = ready.pop_front() {
             for (callee, _) in self.callees(caller) {
-                if reached.contains_key(callee) {
+                if callers.contains_key(callee) {
                     continue;
                 }
-                reached.insert(callee, caller);
+                callers.insert(callee, caller);
                 ready.push_back(callee);
             }
         }
         let mut circle = VecDeque::from([name]);
-        let mut at = *reached.get(name)?;
+        let mut at = *callers.get(name)?;
         while at != name {
             circle.push_front(at);
-            at = *reached.get(at)?;
+            at = *callers.get(at)?;
         }
         circle.push_front(name);
         let next = circle.get(1).copied()?;

@@ -57,12 +57,12 @@ fn check_tools(
     let unknown = agent.tools_with_lines().filter(|(name, _)| !is_known(name));
     let mut problems: Vec<_> = unknown
         .map(|(name, line)| {
-            let known = known_tools.iter().map(String::as_str).chain(by_name.keys().copied());
-            let meant = find_near_miss(name, known)
-                .map(|meant| format!(": did you mean `{meant}`?"))
+            let candidates = known_tools.iter().map(String::as_str).chain(by_name.keys().copied());
+            let hint = find_near_miss(name, candidates)
+                .map(|near_miss| format!(": did you mean `{near_miss}`?"))
                 .unwrap_or_default();
             let name = quote(name);
-            let rule = format!("`tools` names {name}, which is neither a tool nor an agent{meant}");
+            let rule = format!("`tools` names {name}, which is neither a tool nor an agent{hint}");
             agent.problem_at(line, rule)
         })
         .collect();
@@ -83,10 +83,10 @@ fn check_file_calls(agent: &ReadAgent, known_tools: &BTreeSet<String>) -> Vec<Fi
     let after = agent.spec.after.iter().map(|name| ("after", name));
     let unknown = before.chain(after).filter(|(_, name)| !known_tools.contains(*name));
     let problem = |(key, name): (&str, &String)| {
-        let meant = find_near_miss(name, known_tools.iter().map(String::as_str))
-            .map(|meant| format!(": did you mean `{meant}`?"))
+        let hint = find_near_miss(name, known_tools.iter().map(String::as_str))
+            .map(|near_miss| format!(": did you mean `{near_miss}`?"))
             .unwrap_or_default();
-        let rule = format!("`{key}` names {}, which is not a tool{meant}", quote(name));
+        let rule = format!("`{key}` names {}, which is not a tool{hint}", quote(name));
         agent.problem_at(agent.line_of(key), rule)
     };
     unknown.map(problem).collect()

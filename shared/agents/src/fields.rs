@@ -78,20 +78,20 @@ impl Fields {
         words: &[(&str, T)],
     ) -> Result<Option<T>, Fault> {
         let Some(entry) = self.find_entry(key) else { return Ok(None) };
-        let found = text_of(&entry.node)
+        let choice = text_of(&entry.node)
             .and_then(|text| words.iter().find(|(word, _)| *word == text))
             .map(|(_, value)| *value);
-        if found.is_some() {
-            return Ok(found);
+        if choice.is_some() {
+            return Ok(choice);
         }
-        let quoted: Vec<_> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
-        let allowed = match quoted.split_last() {
+        let quoted_words: Vec<_> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
+        let word_list = match quoted_words.split_last() {
             Some((last, before)) if !before.is_empty() => {
                 format!("{} or {last}", before.join(", "))
             }
-            Some(_) | None => quoted.concat(),
+            Some(_) | None => quoted_words.concat(),
         };
-        Err(refuse_entry(entry, &allowed))
+        Err(refuse_entry(entry, &word_list))
     }
 
     /// Parses names from a list, or from a text with commas. Rejects empty and repeated names.
@@ -115,13 +115,13 @@ impl Fields {
             }
             Content::Scalar(_) | Content::Mapping(_) => return Err(refuse_entry(entry, ALLOWED)),
         };
-        let mut known = BTreeSet::new();
+        let mut unique_names = BTreeSet::new();
         for (name, line) in &names {
             if name.is_empty() {
                 let rule = format!("`{key}` holds an empty text: only names are allowed");
                 return Err(Fault::new(*line, rule));
             }
-            if !known.insert(name) {
+            if !unique_names.insert(name) {
                 return Err(Fault::new(*line, format!("`{key}` holds {} twice", quote(name))));
             }
         }

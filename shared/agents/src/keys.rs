@@ -77,15 +77,18 @@ pub(crate) fn sort_keys(entries: Vec<KeyEntry>) -> Result<(Vec<KeyEntry>, Vec<Fa
         entries.into_iter().partition(|entry| KEYS.contains(&entry.key.as_str()));
     let mut warnings = Vec::new();
     for KeyEntry { key, line, .. } in others {
-        let quoted = quote(&key);
+        let quoted_key = quote(&key);
         if !FOREIGN_KEYS.contains(&key.as_str())
-            && let Some(meant) = find_near_miss(&key, KEYS)
+            && let Some(near_miss) = find_near_miss(&key, KEYS)
         {
-            let rule = format!("{quoted} is not a key of an agent: did you mean `{meant}`?");
+            let rule =
+                format!("{quoted_key} is not a key of an agent: did you mean `{near_miss}`?");
             return Err(Fault::new(line, rule));
         }
-        warnings
-            .push(Fault::new(line, format!("{quoted} is not a key of an agent and is ignored")));
+        warnings.push(Fault::new(
+            line,
+            format!("{quoted_key} is not a key of an agent and is ignored"),
+        ));
     }
     Ok((ours, warnings))
 }

@@ -9,13 +9,16 @@ const MAX_NAME: usize = 80;
 
 /// Returns the nearest known name, at most two edits away, ignoring case.
 #[must_use]
-pub fn find_near_miss<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn find_near_miss<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let name = plain_name(name)?;
-    let distances = known
-        .into_iter()
-        .filter_map(|known| Some((strsim::osa_distance(&name, &plain_name(known)?), known)));
-    let (distance, known) = distances.min_by_key(|(distance, _)| *distance)?;
-    (distance <= MAX_EDITS && distance < name.len()).then_some(known)
+    let distances = candidates.into_iter().filter_map(|candidate| {
+        Some((strsim::osa_distance(&name, &plain_name(candidate)?), candidate))
+    });
+    let (distance, closest) = distances.min_by_key(|(distance, _)| *distance)?;
+    (distance <= MAX_EDITS && distance < name.len()).then_some(closest)
 }
 
 fn plain_name(name: &str) -> Option<String> {

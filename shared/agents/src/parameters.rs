@@ -65,8 +65,8 @@ pub(crate) fn read_parameters(fields: &Fields, language: Language) -> Result<Val
             return Err(Fault::new(line(&format!("/properties/{}", escape_pointer(name))), rule));
         }
     }
-    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-    for (nth, name) in required.enumerate() {
+    let required_names = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    for (nth, name) in required_names.enumerate() {
         let name = name.as_str().unwrap_or_default();
         if !properties.contains_key(name) {
             let rule = format!("`required` names {}, which is not a parameter", quote(name));
@@ -94,10 +94,10 @@ pub(crate) fn read_schema(entry: &KeyEntry) -> Result<Value, Fault> {
 
 /// Returns true if the parameter with this name is a required text.
 pub(crate) fn is_required_text(parameters: &Value, name: &str) -> bool {
-    let required = parameters.get("required").and_then(Value::as_array);
+    let required_names = parameters.get("required").and_then(Value::as_array);
     let kind = parameters.get("properties").and_then(|all| all.get(name)?.get("type"));
     kind.and_then(Value::as_str) == Some("string")
-        && required.is_some_and(|all| all.iter().any(|one| one == name))
+        && required_names.is_some_and(|all| all.iter().any(|one| one == name))
 }
 
 /// Returns the parameters in a schema.
@@ -108,17 +108,19 @@ pub(crate) fn properties_of(parameters: &Value) -> Option<&Map<String, Value>> {
 fn name_fault(name: &str) -> Option<String> {
     let is_tail = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_good = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_tail);
-    let quoted = quote(name);
+    let quoted_name = quote(name);
     if !is_good {
         return Some(format!(
-            "{quoted} cannot be a parameter: its name is a-z A-Z 0-9 _ with a small letter first"
+            "{quoted_name} cannot be a parameter: its name is a-z A-Z 0-9 _ with a small letter first"
         ));
     }
     if TEMPLATE_VARIABLES.contains(&name) {
-        return Some(format!("{quoted} cannot be a parameter: prompts have a {quoted} already"));
+        return Some(format!(
+            "{quoted_name} cannot be a parameter: prompts have a {quoted_name} already"
+        ));
     }
     let is_word = TEMPLATE_WORDS.contains(&name);
-    is_word.then(|| format!("{quoted} cannot be a parameter: it is a word of templates"))
+    is_word.then(|| format!("{quoted_name} cannot be a parameter: it is a word of templates"))
 }
 
 fn escape_pointer(name: &str) -> String {

@@ -36,11 +36,11 @@ pub fn check_replacement(
     text: &str,
     ours: ReplacedTemplate<'_>,
 ) -> Result<(), FileProblem> {
-    let checked = check_length(text, ours.max_chars)
+    let result = check_length(text, ours.max_chars)
         .and_then(|()| check_template(text, |path| find_unknown_variable(path, ours)))
         .and_then(|()| check_members(text, ours))
         .and_then(|()| if ours.describes_tool { check_sections(text, ours) } else { Ok(()) });
-    checked.map_err(|fault| fault.into_problem(path))
+    result.map_err(|fault| fault.into_problem(path))
 }
 
 fn check_length(text: &str, most: usize) -> Result<(), Fault> {
@@ -52,32 +52,32 @@ fn check_length(text: &str, most: usize) -> Result<(), Fault> {
 /// Returns the reason why a variable cannot be used.
 fn find_unknown_variable(path: &str, ours: ReplacedTemplate<'_>) -> Option<String> {
     let name = path.split('.').next().unwrap_or_default();
-    let known: BTreeSet<String> =
+    let variables: BTreeSet<String> =
         [ours.text, ours.other].into_iter().flat_map(find_variables).collect();
-    if known.contains(name) {
+    if variables.contains(name) {
         return None;
     }
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let rest = match find_near_miss(name, known.iter().copied()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None if known.is_empty() => "ours has none".to_owned(),
-        None => format!("ours has {}", known.join(", ")),
+    let names: Vec<&str> = variables.iter().map(String::as_str).collect();
+    let rest = match find_near_miss(name, names.iter().copied()) {
+        Some(near_miss) => format!("did you mean `{near_miss}`?"),
+        None if names.is_empty() => "ours has none".to_owned(),
+        None => format!("ours has {}", names.join(", ")),
     };
     Some(format!("the prompt uses {}, which it is not given: {rest}", quote(name)))
 }
 
 /// Checks fields separately, because a template's variables do not include the fields of list items.
 fn check_members(text: &str, ours: ReplacedTemplate<'_>) -> Result<(), Fault> {
-    let known = [ours.text, ours.other].into_iter().flat_map(find_members);
-    let known: BTreeSet<&str> = known.map(|word| word.text).chain(LOOP_MEMBERS).collect();
-    match find_members(text).find(|word| !known.contains(word.text)) {
+    let fields = [ours.text, ours.other].into_iter().flat_map(find_members);
+    let fields: BTreeSet<&str> = fields.map(|word| word.text).chain(LOOP_MEMBERS).collect();
+    match find_members(text).find(|word| !fields.contains(word.text)) {
         None => Ok(()),
         Some(word) => {
-            let meant = find_near_miss(word.text, known.iter().copied());
-            let meant =
-                meant.map_or_else(String::new, |meant| format!(": did you mean `{meant}`?"));
+            let near_miss = find_near_miss(word.text, fields.iter().copied());
+            let hint =
+                near_miss.map_or_else(String::new, |field| format!(": did you mean `{field}`?"));
             let rule = format!(
-                "the prompt uses the field {}, which the built-in prompt does not have{meant}",
+                "the prompt uses the field {}, which the built-in prompt does not have{hint}",
                 quote(word.text)
             );
             Err(Fault::new(word.line, rule))
@@ -93,19 +93,19 @@ fn find_members(text: &str) -> impl Iterator<Item = TemplateWord<'_>> {
 fn check_sections(text: &str, ours: ReplacedTemplate<'_>) -> Result<(), Fault> {
     let sections = |text| -> Vec<(usize, &str)> {
         let lines = (1..).zip(str::lines(text));
-        let named =
+        let section_lines =
             lines.filter_map(|(line, text)| Some((line, text.strip_prefix(SECTION)?.trim())));
-        named.collect()
+        section_lines.collect()
     };
-    let known: BTreeSet<&str> = sections(ours.text).into_iter().map(|(_, name)| name).collect();
+    let built_in: BTreeSet<&str> = sections(ours.text).into_iter().map(|(_, name)| name).collect();
     let own = sections(text);
-    if let Some((line, name)) = own.iter().find(|(_, name)| !known.contains(name)) {
-        let known: Vec<&str> = known.into_iter().collect();
-        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        let rule = format!("the section {} is of no parameter; there are {known}", quote(name));
+    if let Some((line, name)) = own.iter().find(|(_, name)| !built_in.contains(name)) {
+        let names: Vec<&str> = built_in.into_iter().collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let rule = format!("the section {} is of no parameter; there are {names}", quote(name));
         return Err(Fault::new(*line, rule));
     }
-    match known.iter().find(|known| !own.iter().any(|(_, name)| name == *known)) {
+    match built_in.iter().find(|section| !own.iter().any(|(_, name)| name == *section)) {
         Some(missing) => {
             Err(Fault::new(1, format!("the prompt lacks the section `{SECTION}{missing}`")))
         }
