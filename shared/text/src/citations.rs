@@ -18,24 +18,24 @@ pub fn link_citations(text: &str) -> String {
     if sources.is_empty() {
         return text.to_owned();
     }
-    let mut linked = String::with_capacity(text.len() * 2);
+    let mut output = String::with_capacity(text.len() * 2);
     let mut fence: Option<&str> = None;
     for line in prose.split_inclusive('\n') {
         let start = line.trim_start();
         let mark = FENCES.into_iter().find(|mark| start.starts_with(mark));
         if fence.is_none() && mark.is_none() {
-            link_line(line, &sources, &mut linked);
+            link_line(line, &sources, &mut output);
             continue;
         }
-        linked.push_str(line);
+        output.push_str(line);
         fence = match fence {
             None => mark,
             Some(open) if start.starts_with(open) => None,
             Some(open) => Some(open),
         };
     }
-    linked.push_str(list);
-    linked
+    output.push_str(list);
+    output
 }
 
 /// Parses the number and the address of a source in the list.
@@ -45,23 +45,23 @@ fn read_source(line: &str) -> Option<(u32, &str)> {
     Some((number.parse().ok()?, address))
 }
 
-fn link_line(line: &str, sources: &BTreeMap<u32, &str>, linked: &mut String) {
+fn link_line(line: &str, sources: &BTreeMap<u32, &str>, output: &mut String) {
     let mut rest = line;
     while let Some(at) = rest.find(['[', '`']) {
         let (before, mark) = rest.split_at(at);
-        linked.push_str(before);
-        let is_plain = !linked.ends_with(['\\', '!', '[']);
+        output.push_str(before);
+        let is_plain = !output.ends_with(['\\', '!', '[']);
         let links = is_plain.then(|| read_citation(mark, sources)).flatten();
         rest = if let Some((links, after)) = links {
-            linked.push_str(&links);
+            output.push_str(&links);
             after
         } else {
-            let (taken, after) = mark.split_at(code_span_len(mark).unwrap_or(1));
-            linked.push_str(taken);
+            let (piece, after) = mark.split_at(code_span_len(mark).unwrap_or(1));
+            output.push_str(piece);
             after
         };
     }
-    linked.push_str(rest);
+    output.push_str(rest);
 }
 
 /// Returns the links of a citation at the start of a text, and the rest. A bracket before an address or a

@@ -40,8 +40,8 @@ impl Deliverables {
     /// Returns the first position of a possible list.
     fn list_start(&self, text: &str) -> usize {
         let parts = self.split_parts(text);
-        let listed = parts.iter().rev().take_while(|(_, part)| self.is_list_part(part));
-        listed.last().map_or(text.len(), |(at, _)| *at)
+        let list_parts = parts.iter().rev().take_while(|(_, part)| self.is_list_part(part));
+        list_parts.last().map_or(text.len(), |(at, _)| *at)
     }
 
     /// Splits a text at separators, with each part's position; separators within a file's name are ignored.
@@ -63,11 +63,11 @@ impl Deliverables {
     /// Returns the start of a partial file name at the end of the text, for names with separators.
     fn begun_name(&self, text: &str) -> usize {
         let names = self.0.iter().filter(|name| name.contains(SEPARATORS));
-        let begun = names.flat_map(|name| {
+        let partial_names = names.flat_map(|name| {
             let beginnings = name.char_indices().filter_map(|(at, _)| name.get(..at));
             beginnings.filter(|part| part.contains(SEPARATORS) && text.ends_with(part))
         });
-        text.len() - begun.map(str::len).max().unwrap_or_default()
+        text.len() - partial_names.map(str::len).max().unwrap_or_default()
     }
 
     /// Returns the names of a list, each as written and without decoration.
@@ -83,31 +83,32 @@ impl Deliverables {
     #[must_use]
     pub fn readable_len(&self, summary: &str) -> usize {
         let marks = summary.match_indices(FILE_LIST_MARK);
-        let held = marks.map(|(at, mark)| (at, at + mark.len())).find(|(_, end)| {
-            let listed = summary.get(*end..).unwrap_or_default();
-            let (whole, begun) = listed.split_at(self.begun_name(listed));
+        let list_mark = marks.map(|(at, mark)| (at, at + mark.len())).find(|(_, end)| {
+            let list_text = summary.get(*end..).unwrap_or_default();
+            let (whole, partial_name) = list_text.split_at(self.begun_name(list_text));
             let mut parts = self.split_parts(whole).into_iter().rev();
             let (_, last) = parts.next().unwrap_or_default();
-            last.len() + begun.len() <= MAX_LISTED && parts.all(|(_, part)| self.is_list_part(part))
+            last.len() + partial_name.len() <= MAX_LISTED
+                && parts.all(|(_, part)| self.is_list_part(part))
         });
         // The last characters may be the beginning of a mark.
-        held.map_or_else(|| summary.trim_end_matches('$').len(), |(at, _)| at)
+        list_mark.map_or_else(|| summary.trim_end_matches('$').len(), |(at, _)| at)
     }
 
     /// Returns true if a part is empty or names a file: a known name, possibly with a few letters, or a
     /// single word with an extension.
     fn is_list_part(&self, part: &str) -> bool {
         let name = strip_decoration(part);
-        if part.trim().is_empty() || self.0.iter().any(|known| known == name) {
+        if part.trim().is_empty() || self.0.iter().any(|file| file == name) {
             return true;
         }
         if part.len() > MAX_LISTED || part.trim_start().starts_with([')', '）', ']', '】']) {
             return false;
         }
         let is_word = !name.contains(char::is_whitespace) && has_extension(name);
-        let named = find_names(part, self.0.iter().map(String::as_str).collect());
-        let named_bytes: usize = named.iter().map(|name| name.len()).sum();
-        is_word || (!named.is_empty() && part.trim().len() <= named_bytes + MAX_EXTRA_TEXT)
+        let names = find_names(part, self.0.iter().map(String::as_str).collect());
+        let name_bytes: usize = names.iter().map(|name| name.len()).sum();
+        is_word || (!names.is_empty() && part.trim().len() <= name_bytes + MAX_EXTRA_TEXT)
     }
 }
 
@@ -131,23 +132,23 @@ fn has_extension(name: &str) -> bool {
 #[must_use]
 pub fn find_names<'a>(text: &str, mut names: Vec<&'a str>) -> Vec<&'a str> {
     names.sort_by_key(|name| std::cmp::Reverse(name.len()));
-    let mut taken: Vec<std::ops::Range<usize>> = Vec::new();
-    let mut found = Vec::new();
+    let mut used_ranges: Vec<std::ops::Range<usize>> = Vec::new();
+    let mut matches = Vec::new();
     for name in names {
         let places = text.match_indices(name).map(|(at, part)| at..at + part.len());
         let is_free = |place: &std::ops::Range<usize>| {
             let apart = |other: &std::ops::Range<usize>| {
                 place.end <= other.start || other.end <= place.start
             };
-            taken.iter().all(apart) && is_whole_name(text, place)
+            used_ranges.iter().all(apart) && is_whole_name(text, place)
         };
         let places: Vec<_> = places.filter(is_free).collect();
         if !places.is_empty() {
-            found.push(name);
+            matches.push(name);
         }
-        taken.extend(places);
+        used_ranges.extend(places);
     }
-    found
+    matches
 }
 
 /// Returns true if the characters around a name are not part of a longer name. Chinese is written without

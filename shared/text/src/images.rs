@@ -35,11 +35,11 @@ pub enum TextForm {
 /// division of the text into pieces.
 pub struct ImageFilter<'a> {
     form: TextForm,
-    known: KnownAddresses<'a>,
+    addresses: KnownAddresses<'a>,
     block: Block,
     /// The end of the text that may start an image.
-    held: String,
-    /// Minimum bytes of `held` for the next read.
+    pending: String,
+    /// Minimum bytes of `pending` for the next read.
     retry_len: usize,
     /// True if the paragraph contains the start of an image without a known end.
     has_open_image: bool,
@@ -88,12 +88,12 @@ impl<'a> ImageFilter<'a> {
     pub fn new(form: TextForm, is_known: &'a (dyn Fn(&str) -> bool + Sync)) -> Self {
         Self {
             form,
-            known: KnownAddresses::new(is_known),
+            addresses: KnownAddresses::new(is_known),
             block: match form {
                 TextForm::Message => Block::default(),
                 TextForm::Source => Block::without_code(),
             },
-            held: String::new(),
+            pending: String::new(),
             retry_len: 0,
             has_open_image: false,
             ends_in_mark: false,
@@ -109,14 +109,14 @@ impl<'a> ImageFilter<'a> {
     /// Returns the whole of a text, filtered.
     #[must_use]
     pub fn filter_text(mut self, text: &str, end: TextEnd) -> String {
-        let shown = self.push(text);
-        shown + &self.finish(end)
+        let output = self.push(text);
+        output + &self.finish(end)
     }
 
     /// Takes the next piece, and returns the text certain by now.
     pub fn push(&mut self, piece: &str) -> String {
-        self.held.push_str(piece);
-        if self.held.len() < self.retry_len { String::new() } else { self.filter_held(None) }
+        self.pending.push_str(piece);
+        if self.pending.len() < self.retry_len { String::new() } else { self.filter_held(None) }
     }
 
     /// Returns the rest at the end of the text.
@@ -125,20 +125,20 @@ impl<'a> ImageFilter<'a> {
     }
 
     fn filter_held(&mut self, end: Option<TextEnd>) -> String {
-        let text = std::mem::take(&mut self.held);
-        let mut shown = String::with_capacity(text.len());
+        let text = std::mem::take(&mut self.pending);
+        let mut output = String::with_capacity(text.len());
         let mut rest = text.as_str();
         while !rest.is_empty() {
             let Ok(Piece { len, replacement }) = self.next_piece(rest, end) else { break };
             let (piece, behind) = rest.split_at_checked(len).unwrap_or((rest, ""));
-            shown.push_str(replacement.as_deref().unwrap_or(piece));
-            self.ends_in_mark = shown.ends_with('!') || (shown.is_empty() && self.ends_in_mark);
+            output.push_str(replacement.as_deref().unwrap_or(piece));
+            self.ends_in_mark = output.ends_with('!') || (output.is_empty() && self.ends_in_mark);
             rest = behind;
         }
-        rest.clone_into(&mut self.held);
-        let len = self.held.len();
+        rest.clone_into(&mut self.pending);
+        let len = self.pending.len();
         self.retry_len = if len < MIN_RETRY { 0 } else { len + len / 8 };
-        shown
+        output
     }
 
     /// Returns the next piece of a non-empty text.
@@ -166,8 +166,8 @@ impl<'a> ImageFilter<'a> {
             ('`', _) => Piece::keep(count_ticks(rest)),
             _ => Piece::keep(first.len_utf8()),
         };
-        let consumed = rest.get(..piece.len).unwrap_or(rest);
-        if self.block.observe(consumed, piece.replacement.is_none()) {
+        let source = rest.get(..piece.len).unwrap_or(rest);
+        if self.block.observe(source, piece.replacement.is_none()) {
             self.has_open_image = false;
         }
         Ok(piece)
@@ -182,8 +182,8 @@ impl<'a> ImageFilter<'a> {
             (None, _) | (Some(']'), None) if end == WindowEnd::Open => Err(Incomplete),
             (Some(']'), Some('(')) => {
                 let address = read_image_address(behind.as_str(), end)?;
-                let kept = address.filter(|address| self.known.is_harmless(address));
-                Ok(match kept {
+                let safe_address = address.filter(|address| self.addresses.is_harmless(address));
+                Ok(match safe_address {
                     Some(address) => Piece::keep("![](".len() + alt_len + address.len()),
                     None => Piece::replace("![".len(), self.open_link()),
                 })
@@ -204,7 +204,7 @@ impl<'a> ImageFilter<'a> {
 
     fn read_definition(&mut self, (window, end): (&str, WindowEnd)) -> Result<Piece, Incomplete> {
         let address = read_definition_address(window.get("]:".len()..).unwrap_or_default(), end)?;
-        let is_harmless = |address: &str| address.is_empty() || self.known.is_harmless(address);
+        let is_harmless = |address: &str| address.is_empty() || self.addresses.is_harmless(address);
         let is_kept = address.is_some_and(is_harmless);
         Ok(if is_kept { Piece::keep("]:".len()) } else { Piece::replace(1, "] ") })
     }
@@ -215,7 +215,7 @@ impl<'a> ImageFilter<'a> {
             return Err(Incomplete);
         }
         let is_kept = match &tag {
-            Ok(tag) => is_harmless(tag, &mut self.known),
+            Ok(tag) => is_harmless(tag, &mut self.addresses),
             Err(TagError::Name) => !self.block.is_strict(),
             Err(TagError::Attribute) => !self.block.is_strict() && !self.block.begins_line(),
             Err(TagError::Unfinished | TagError::Broken) => false,

@@ -36,21 +36,21 @@ const WIDE_MASK: char = '＊';
 #[must_use]
 pub fn mask_pii(text: &str) -> Cow<'_, str> {
     let urls = find_urls(text).map(|(start, url)| start..start + url.len());
-    let found =
+    let spans =
         if text.contains(is_wide) { find_narrowed(text, urls) } else { find_all(text, urls) };
-    if found.is_empty() {
+    if spans.is_empty() {
         return Cow::Borrowed(text);
     }
-    let mut masked = String::with_capacity(text.len());
+    let mut output = String::with_capacity(text.len());
     let mut at = 0;
-    for Range { start, end } in found {
+    for Range { start, end } in spans {
         let start = start.max(at);
-        masked.push_str(text.get(at..start).unwrap_or_default());
-        masked.extend(text.get(start..end).unwrap_or_default().chars().map(mask_character));
+        output.push_str(text.get(at..start).unwrap_or_default());
+        output.extend(text.get(start..end).unwrap_or_default().chars().map(mask_character));
         at = at.max(end);
     }
-    masked.push_str(text.get(at..).unwrap_or_default());
-    Cow::Owned(masked)
+    output.push_str(text.get(at..).unwrap_or_default());
+    Cow::Owned(output)
 }
 
 /// Returns the ranges to mask in a text with full-width characters, in the text's own offsets.
@@ -69,27 +69,27 @@ fn find_narrowed(text: &str, urls: impl Iterator<Item = Range<usize>>) -> Vec<Ra
         places.get(nth).map_or(text.len(), |(in_text, _)| *in_text)
     };
     let urls = urls.map(|url| to_narrow(url.start)..to_narrow(url.end));
-    let found = find_all(&narrow, urls).into_iter();
-    found.map(|span| to_text(span.start)..to_text(span.end)).collect()
+    let spans = find_all(&narrow, urls).into_iter();
+    spans.map(|span| to_text(span.start)..to_text(span.end)).collect()
 }
 
 /// Returns the ranges to mask outside URLs, sorted by start.
 fn find_all(text: &str, urls: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
+    let mut spans = Vec::new();
     let mut from = 0;
     for url in urls {
-        find_in_range(text, from..url.start, &mut found);
+        find_in_range(text, from..url.start, &mut spans);
         from = url.end;
     }
-    find_in_range(text, from..text.len(), &mut found);
-    found.sort_unstable_by_key(|span| span.start);
-    found
+    find_in_range(text, from..text.len(), &mut spans);
+    spans.sort_unstable_by_key(|span| span.start);
+    spans
 }
 
 /// Finds the ranges to mask between two URLs.
-fn find_in_range(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
-    email::find_addresses(text, within.clone(), found);
-    number::find_numbers(text, within, found);
+fn find_in_range(text: &str, within: Range<usize>, spans: &mut Vec<Range<usize>>) {
+    email::find_addresses(text, within.clone(), spans);
+    number::find_numbers(text, within, spans);
 }
 
 fn mask_character(character: char) -> char {

@@ -8,14 +8,14 @@ use crate::urls::trim_partial_placeholder;
 pub fn find_cut_level(sizes: &[u64], budget: u64) -> u64 {
     let mut sizes = sizes.to_vec();
     sizes.sort_unstable();
-    let mut left = budget;
+    let mut remaining = budget;
     let mut count = sizes.len() as u64;
     for size in sizes {
-        let share = left / count;
+        let share = remaining / count;
         if size > share {
             return share;
         }
-        left -= size;
+        remaining -= size;
         count -= 1;
     }
     u64::MAX
@@ -48,33 +48,33 @@ pub fn shorten_text(
         return None;
     }
     let characters = text.chars().count() as u64;
-    let mut kept = scale_by(characters, tokens, whole);
+    let mut visible = scale_by(characters, tokens, whole);
     loop {
-        let shortened = keep_ends(text, characters, kept);
-        let used = count(shortened.head) + count(shortened.tail);
-        if used <= tokens || kept == 0 {
-            return Some(shortened);
+        let candidate = keep_ends(text, characters, visible);
+        let used_tokens = count(candidate.head) + count(candidate.tail);
+        if used_tokens <= tokens || visible == 0 {
+            return Some(candidate);
         }
         // The visible part may have more tokens per character than the rest.
-        kept = scale_by(kept, tokens, used).min(kept * 7 / 8);
+        visible = scale_by(visible, tokens, used_tokens).min(visible * 7 / 8);
     }
 }
 
 /// Returns `number × part ÷ whole`, rounded down, at most `u64::MAX`.
 fn scale_by(number: u64, part: u64, whole: u64) -> u64 {
-    let scaled = u128::from(number) * u128::from(part) / u128::from(whole.max(1));
-    u64::try_from(scaled).unwrap_or(u64::MAX)
+    let quotient = u128::from(number) * u128::from(part) / u128::from(whole.max(1));
+    u64::try_from(quotient).unwrap_or(u64::MAX)
 }
 
-fn keep_ends(text: &str, characters: u64, kept: u64) -> ShortenedText<'_> {
-    let tail = kept / 3;
+fn keep_ends(text: &str, characters: u64, visible: u64) -> ShortenedText<'_> {
+    let tail = visible / 3;
     let byte_at = |character: u64| {
         let nth = usize::try_from(character).unwrap_or(usize::MAX);
         text.char_indices().nth(nth).map_or(text.len(), |(byte, _)| byte)
     };
-    let cut = text.get(..byte_at(kept - tail)).unwrap_or_default();
+    let cut = text.get(..byte_at(visible - tail)).unwrap_or_default();
     let head = trim_partial_placeholder(cut);
-    let left_out = characters - kept + (cut.len() - head.len()) as u64;
+    let left_out = characters - visible + (cut.len() - head.len()) as u64;
     let tail = text.get(byte_at(characters - tail)..).unwrap_or_default();
     ShortenedText { head, tail, omitted: left_out, characters }
 }

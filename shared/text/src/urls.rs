@@ -63,11 +63,11 @@ impl Urls {
             let is_long = is_long(url);
             let counts = is_long && self.0.long_count < MAX_URLS && !is_cut;
             if (counts || placeholder_number(url).is_some()) && !self.0.numbers.contains_key(url) {
-                let known = Arc::make_mut(&mut self.0);
+                let list = Arc::make_mut(&mut self.0);
                 let url: Arc<str> = url.into();
-                known.numbers.insert(Arc::clone(&url), known.urls.len());
-                known.urls.push(url);
-                known.long_count += usize::from(is_long);
+                list.numbers.insert(Arc::clone(&url), list.urls.len());
+                list.urls.push(url);
+                list.long_count += usize::from(is_long);
             }
         }
     }
@@ -75,10 +75,10 @@ impl Urls {
     /// Forgets all but the first `count`.
     pub fn truncate(&mut self, count: usize) {
         if self.len() > count {
-            let known = Arc::make_mut(&mut self.0);
-            for url in known.urls.drain(count..) {
-                known.numbers.remove(&url);
-                known.long_count -= usize::from(is_long(&url));
+            let list = Arc::make_mut(&mut self.0);
+            for url in list.urls.drain(count..) {
+                list.numbers.remove(&url);
+                list.long_count -= usize::from(is_long(&url));
             }
         }
     }
@@ -89,21 +89,21 @@ impl Urls {
         if self.is_empty() {
             return Cow::Borrowed(text);
         }
-        let mut shown = String::new();
+        let mut output = String::new();
         let mut at = 0;
         for (start, url) in find_urls(text) {
             if let Some(number) = self.0.numbers.get(url) {
-                shown.push_str(text.get(at..start).unwrap_or_default());
-                shown.push_str(PLACEHOLDER_PREFIX);
-                shown.push_str(&number.to_string());
+                output.push_str(text.get(at..start).unwrap_or_default());
+                output.push_str(PLACEHOLDER_PREFIX);
+                output.push_str(&number.to_string());
                 at = start + url.len();
             }
         }
         if at == 0 {
             return Cow::Borrowed(text);
         }
-        shown.push_str(text.get(at..).unwrap_or_default());
-        Cow::Owned(shown)
+        output.push_str(text.get(at..).unwrap_or_default());
+        Cow::Owned(output)
     }
 
     /// Registers the URLs of JSON's names and texts, in order. `end_of` returns the end of a text: whole or

@@ -20,7 +20,7 @@ pub struct DenyFilter {
     newest: VecDeque<TextLetter>,
     /// True if phrases ending in the newest letter are still unchecked, because more marks may follow.
     is_open: bool,
-    held: String,
+    pending: String,
     passed_bytes: usize,
     is_blocked: bool,
 }
@@ -47,7 +47,7 @@ impl DenyFilter {
             reader: LetterReader::default(),
             newest: VecDeque::new(),
             is_open: false,
-            held: String::new(),
+            pending: String::new(),
             passed_bytes: 0,
             is_blocked: false,
         }
@@ -65,14 +65,14 @@ impl DenyFilter {
             return String::new();
         }
         let Some(matcher) = self.list.0.clone() else { return piece.to_owned() };
-        let start = self.passed_bytes + self.held.len();
-        self.held.push_str(piece);
+        let start = self.passed_bytes + self.pending.len();
+        self.pending.push_str(piece);
         for (at, character) in piece.char_indices() {
             let mut reader = self.reader;
             reader.read(character, |piece| self.take_piece(&matcher, piece, start + at));
             self.reader = reader;
             if self.is_blocked {
-                self.held.clear();
+                self.pending.clear();
                 return String::new();
             }
         }
@@ -80,10 +80,10 @@ impl DenyFilter {
         let first = self.newest.len().checked_sub(open).and_then(|nth| self.newest.get(nth));
         let until = first.filter(|_| open > 0).map_or(start + piece.len(), |letter| letter.at);
         let rest =
-            self.held.split_off(until.saturating_sub(self.passed_bytes).min(self.held.len()));
-        let shown = std::mem::replace(&mut self.held, rest);
-        self.passed_bytes += shown.len();
-        shown
+            self.pending.split_off(until.saturating_sub(self.passed_bytes).min(self.pending.len()));
+        let output = std::mem::replace(&mut self.pending, rest);
+        self.passed_bytes += output.len();
+        output
     }
 
     /// Returns the rest at the end of the text.
@@ -91,7 +91,7 @@ impl DenyFilter {
         if let Some(matcher) = self.list.0.clone() {
             self.close_letter(&matcher, false);
         }
-        let rest = std::mem::take(&mut self.held);
+        let rest = std::mem::take(&mut self.pending);
         if self.is_blocked { String::new() } else { rest }
     }
 
@@ -142,7 +142,8 @@ impl DenyFilter {
         let begins_word = before.is_none_or(|before| !is_word_character(before.character))
             || self.newest.get(start).is_some_and(|first| first.gap >= Gap::ZeroWidthSpace);
         (begins_word || !phrase.begins_word)
-            && letters
-                .all(|(nth, (wanted, found))| wanted.matches(found.gap, &found.marks, nth == 0))
+            && letters.all(|(nth, (phrase_letter, letter))| {
+                phrase_letter.matches(letter.gap, &letter.marks, nth == 0)
+            })
     }
 }

@@ -70,8 +70,8 @@ impl<'a> Tag<'a> {
     }
 
     fn attribute(&self, name: &str) -> Option<&'a str> {
-        let named = self.attributes.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-        named.map(|(_, value)| *value)
+        let attribute = self.attributes.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+        attribute.map(|(_, value)| *value)
     }
 }
 
@@ -87,9 +87,9 @@ impl<'a> Reader<'a> {
 
     fn take_while(&mut self, is_taken: impl Fn(char) -> bool) -> &'a str {
         let end = self.rest.find(|next| !is_taken(next)).unwrap_or(self.rest.len());
-        let (taken, rest) = self.rest.split_at_checked(end).unwrap_or((self.rest, ""));
+        let (prefix, rest) = self.rest.split_at_checked(end).unwrap_or((self.rest, ""));
         self.rest = rest;
-        taken
+        prefix
     }
 
     fn skip_blanks(&mut self, is_blank: impl Fn(char) -> bool) -> Result<(), TagError> {
@@ -153,7 +153,7 @@ fn has_blank_line(text: &str) -> bool {
 }
 
 /// Returns true if the element makes a browser load no unknown address, even if rendered unchanged.
-pub(super) fn is_harmless(tag: &Tag<'_>, known: &mut KnownAddresses<'_>) -> bool {
+pub(super) fn is_harmless(tag: &Tag<'_>, addresses: &mut KnownAddresses<'_>) -> bool {
     let name = tag.name.to_ascii_lowercase();
     !HARMFUL_NAMES.contains(&name.as_str())
         && tag.attributes.iter().all(|(attribute, value)| {
@@ -162,7 +162,7 @@ pub(super) fn is_harmless(tag: &Tag<'_>, known: &mut KnownAddresses<'_>) -> bool
             let is_plain = is_plain_value(value, attribute == "style");
             let is_loaded = ["src", "poster"].contains(&attribute.as_str());
             !attribute.starts_with("on")
-                && (is_link || is_plain || (is_loaded && known.is_harmless(value)))
+                && (is_link || is_plain || (is_loaded && addresses.is_harmless(value)))
         })
 }
 

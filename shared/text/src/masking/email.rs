@@ -11,7 +11,7 @@ const GIT: &str = "git";
 const MIN_TOP_LEVEL: usize = 2;
 
 /// Finds the addresses in a part of a text.
-pub(super) fn find_addresses(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
+pub(super) fn find_addresses(text: &str, within: Range<usize>, spans: &mut Vec<Range<usize>>) {
     let part = text.get(within.clone()).unwrap_or_default();
     for (at, _) in part.match_indices('@') {
         let at = within.start + at;
@@ -19,7 +19,7 @@ pub(super) fn find_addresses(text: &str, within: Range<usize>, found: &mut Vec<R
         let local = text.get(start..at).unwrap_or_default();
         let is_name = local != GIT && local.bytes().any(|byte| byte.is_ascii_alphanumeric());
         if let Some(end) = domain_end(text, at + 1, within.end).filter(|_| is_name) {
-            found.push(start..end);
+            spans.push(start..end);
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{byte_at, byte_before, card, phone};
 const NOT_BEFORE: [char; 6] = ['$', '¥', '￥', '€', '£', '#'];
 
 /// Finds the numbers in a part of a text.
-pub(super) fn find_numbers(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
+pub(super) fn find_numbers(text: &str, within: Range<usize>, spans: &mut Vec<Range<usize>>) {
     let mut at = within.start;
     while at < within.end {
         if !is_digit(text, at) {
@@ -20,11 +20,11 @@ pub(super) fn find_numbers(text: &str, within: Range<usize>, found: &mut Vec<Ran
         let end = phone::international_end(text, at, within.end).or_else(|| {
             let looked_for =
                 [resident_id_end, social_security_end, card::card_end, phone::mobile_end];
-            let begins = can_begin_at(text, at);
-            begins.then(|| looked_for.iter().find_map(|end| end(text, at, within.end))).flatten()
+            let can_begin = can_begin_at(text, at);
+            can_begin.then(|| looked_for.iter().find_map(|end| end(text, at, within.end))).flatten()
         });
         if let Some(end) = end {
-            found.push(at..end);
+            spans.push(at..end);
         }
         at = end.unwrap_or(run_end);
     }

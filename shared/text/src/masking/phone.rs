@@ -71,15 +71,15 @@ fn most_digits(number: &str) -> usize {
 pub(super) fn mobile_end(text: &str, at: usize, to: usize) -> Option<usize> {
     let groups = DigitGroups::parse_at(text, at, to);
     let lengths = groups.lengths();
-    let written = MOBILE.iter().filter(|written| lengths.starts_with(written));
-    written
-        .filter_map(|written| {
-            let count: usize = written.iter().sum();
+    let groupings = MOBILE.iter().filter(|grouping| lengths.starts_with(grouping));
+    groupings
+        .filter_map(|grouping| {
+            let count: usize = grouping.iter().sum();
             let digits = groups.digits.get(..count)?;
             let (prefix, number) = digits.split_at(count.checked_sub(11)?);
             let is_prefix = matches!(prefix, [] | [8, 6] | [0, 0, 8, 6]);
             let is_mobile = matches!(number, [1, 3..=9, ..]);
-            let (_, end) = groups.groups.get(written.len() - 1)?;
+            let (_, end) = groups.groups.get(grouping.len() - 1)?;
             (is_prefix && is_mobile && can_end_at(text, *end)).then_some(*end)
         })
         .max()

@@ -21,8 +21,8 @@ pub enum TextEnd {
 pub struct UrlExpander {
     urls: Urls,
     /// The end of the text so far that may start a placeholder.
-    held: String,
-    /// The byte before `held`.
+    pending: String,
+    /// The byte before `pending`.
     last_byte: Option<u8>,
     /// The number of open brackets, within a URL that is not a placeholder.
     open_brackets: Option<u32>,
@@ -36,7 +36,7 @@ impl UrlExpander {
     pub fn new(urls: Urls) -> Self {
         Self {
             urls,
-            held: String::new(),
+            pending: String::new(),
             last_byte: None,
             open_brackets: None,
             growth_left: MAX_GROWTH,
@@ -48,80 +48,80 @@ impl UrlExpander {
         if self.urls.is_empty() {
             return piece.to_owned();
         }
-        let mut text = std::mem::take(&mut self.held);
+        let mut text = std::mem::take(&mut self.pending);
         text.push_str(piece);
         self.expand_piece(&text, None)
     }
 
     /// Returns the held text. The next piece starts a new text, with the remaining growth.
     pub fn finish(&mut self, end: TextEnd) -> String {
-        let text = std::mem::take(&mut self.held);
-        let shown = self.expand_piece(&text, Some(end));
+        let text = std::mem::take(&mut self.pending);
+        let output = self.expand_piece(&text, Some(end));
         (self.last_byte, self.open_brackets) = (None, None);
-        shown
+        output
     }
 
     /// Returns a whole text with its URLs expanded.
     pub(super) fn expand_text(&mut self, text: &str, end: TextEnd) -> String {
-        let shown = self.push(text);
-        shown + &self.finish(end)
+        let output = self.push(text);
+        output + &self.finish(end)
     }
 
     /// Expands a piece; `end` is the text's end for the last piece.
     fn expand_piece(&mut self, text: &str, end: Option<TextEnd>) -> String {
-        let mut shown = String::with_capacity(text.len());
-        let mut at = self.skip_long_url(text, 0, &mut shown);
+        let mut output = String::with_capacity(text.len());
+        let mut at = self.skip_long_url(text, 0, &mut output);
         while let Some(start) = find_url_start(text, at, self.last_byte) {
             let rest = text.get(start..).unwrap_or_default();
-            shown.push_str(text.get(at..start).unwrap_or_default());
+            output.push_str(text.get(at..start).unwrap_or_default());
             at = start;
             match (find_run_end(rest, &mut 0), end) {
                 (None, None) if rest.len() <= MAX_RUN => {
                     self.hold_from(text, start);
-                    return shown;
+                    return output;
                 }
                 (None, None) => {
                     self.open_brackets = Some(0);
-                    at = self.skip_long_url(text, start, &mut shown);
+                    at = self.skip_long_url(text, start, &mut output);
                 }
                 (run, end) => {
                     let run = run.unwrap_or(rest.len());
                     let url = trim_closing_marks(rest.get(..run).unwrap_or_default());
                     let is_cut = end == Some(TextEnd::Cut) && url.len() == rest.len();
                     match self.expand_url(url).filter(|_| !is_cut) {
-                        Some(whole) => shown.push_str(&whole),
-                        None => shown.push_str(url),
+                        Some(whole) => output.push_str(&whole),
+                        None => output.push_str(url),
                     }
                     at += url.len();
                 }
             }
         }
-        let held = match end {
+        let scheme_start = match end {
             None if self.open_brackets.is_none() => find_cut_scheme(text, at, self.last_byte),
             None | Some(_) => None,
         };
-        let start = held.unwrap_or(text.len());
-        shown.push_str(text.get(at..start).unwrap_or_default());
+        let start = scheme_start.unwrap_or(text.len());
+        output.push_str(text.get(at..start).unwrap_or_default());
         self.hold_from(text, start);
-        shown
+        output
     }
 
     /// Copies the rest of a URL that is not a placeholder, and returns its end.
-    fn skip_long_url(&mut self, text: &str, at: usize, shown: &mut String) -> usize {
+    fn skip_long_url(&mut self, text: &str, at: usize, output: &mut String) -> usize {
         let Some(mut open) = self.open_brackets else { return at };
         let rest = text.get(at..).unwrap_or_default();
         let run = find_run_end(rest, &mut open);
         self.open_brackets = run.is_none().then_some(open);
         let length = run.unwrap_or(rest.len());
-        shown.push_str(rest.get(..length).unwrap_or_default());
+        output.push_str(rest.get(..length).unwrap_or_default());
         at + length
     }
 
     /// Holds back the text from `start` on.
     fn hold_from(&mut self, text: &str, start: usize) {
-        let (done, held) = text.split_at_checked(start).unwrap_or((text, ""));
+        let (done, rest) = text.split_at_checked(start).unwrap_or((text, ""));
         self.last_byte = done.bytes().next_back().or(self.last_byte);
-        held.clone_into(&mut self.held);
+        rest.clone_into(&mut self.pending);
     }
 
     fn expand_url(&mut self, url: &str) -> Option<String> {

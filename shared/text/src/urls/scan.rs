@@ -26,14 +26,14 @@ pub(super) fn find_url_start(text: &str, from: usize, before: Option<u8>) -> Opt
     let mut at = from;
     loop {
         let rest = text.get(at..)?;
-        let found = at + rest.find("http")?;
-        let candidate = text.get(found..)?;
-        if is_word_start(text, found, before)
+        let start = at + rest.find("http")?;
+        let candidate = text.get(start..)?;
+        if is_word_start(text, start, before)
             && SCHEMES.iter().any(|scheme| candidate.starts_with(scheme))
         {
-            return Some(found);
+            return Some(start);
         }
-        at = found + "http".len();
+        at = start + "http".len();
     }
 }
 
