@@ -157,15 +157,15 @@ impl Wording {
     #[must_use]
     pub fn fill(self, language: Language, values: &[(&str, &str)]) -> String {
         let mut rest = self.text(language);
-        let mut filled = String::with_capacity(rest.len());
+        let mut output = String::with_capacity(rest.len());
         while let Some((before, name, after)) = split_at_placeholder(rest) {
-            let value = values.iter().find(|(known, _)| *known == name);
-            filled.push_str(before);
-            filled.push_str(value.map_or(name, |(_, value)| value));
+            let value = values.iter().find(|(key, _)| *key == name);
+            output.push_str(before);
+            output.push_str(value.map_or(name, |(_, value)| value));
             rest = after;
         }
-        filled.push_str(rest);
-        filled
+        output.push_str(rest);
+        output
     }
 }
 
