@@ -18,10 +18,10 @@ pub fn check_names<N: AsRef<str>>(
 }
 
 fn check_name(name: &str) -> Result<(), UnknownSetting> {
-    if !name.starts_with(PREFIX) || known_names().any(|known| known == name) {
+    if !name.starts_with(PREFIX) || known_names().any(|setting| setting == name) {
         return Ok(());
     }
-    let nearest = known_names().min_by_key(|known| edit_distance(known, name));
+    let nearest = known_names().min_by_key(|setting| edit_distance(setting, name));
     Err(UnknownSetting { name: name.to_owned(), nearest: nearest.unwrap_or(PREFIX) })
 }
 
@@ -35,13 +35,13 @@ fn known_names() -> impl Iterator<Item = &'static str> {
 fn edit_distance(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.chars().count()).collect();
     for (at, letter) in from.chars().enumerate() {
-        let mut left = at + 1;
+        let mut previous = at + 1;
         let mut above_left = at;
         for (other, above) in to.chars().zip(row.iter_mut().skip(1)) {
-            let replaced = above_left + usize::from(letter != other);
+            let replacement = above_left + usize::from(letter != other);
             above_left = *above;
-            left = replaced.min(left + 1).min(above_left + 1);
-            *above = left;
+            previous = replacement.min(previous + 1).min(above_left + 1);
+            *above = previous;
         }
         if let Some(first) = row.first_mut() {
             *first = at + 1;

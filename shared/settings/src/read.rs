@@ -104,15 +104,15 @@ impl Setting {
 
     /// That the variable must be what its row says, and is not; a secret is not repeated.
     #[must_use]
-    pub fn refuse(&self, found: &str) -> InvalidSetting {
-        self.refuse_for(&self.kind.to_string(), found)
+    pub fn refuse(&self, value: &str) -> InvalidSetting {
+        self.refuse_for(&self.kind.to_string(), value)
     }
 
     /// The same where more can be said of what it must be than the row does.
     #[must_use]
-    pub fn refuse_for(&self, wanted: &str, found: &str) -> InvalidSetting {
-        let found = if self.is_secret { UNREPEATED } else { found };
-        InvalidSetting::new(self.name, wanted, found)
+    pub fn refuse_for(&self, rule: &str, value: &str) -> InvalidSetting {
+        let value = if self.is_secret { UNREPEATED } else { value };
+        InvalidSetting::new(self.name, rule, value)
     }
 
     /// The same with a description in the place of the value, such as its length.
