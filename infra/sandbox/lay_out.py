@@ -1,10 +1,10 @@
-"""Lays the packages and the font of the sandbox's archive beside its program.
+"""Lays the packages and the fonts of the sandbox's archive beside its program.
 
     python3.13 infra/sandbox/lay_out.py FOLDER
 
 `FOLDER/packages` gets the wheels of requirements.txt for Lambda on arm64, without what nothing there reads, and
 as byte code alone, which starts faster than it could be made on a disk that cannot be written. `FOLDER/fonts` gets
-a font that has Chinese. What is laid out must fit into a function, so its size is told, and checked.
+fonts with Chinese and Korean. What is laid out must fit into a function, so its size is told, and checked.
 """
 
 import compileall
@@ -23,11 +23,14 @@ REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 PLATFORMS = ("manylinux_2_28_aarch64", "manylinux_2_27_aarch64", "manylinux_2_26_aarch64",
              "manylinux_2_17_aarch64", "manylinux2014_aarch64")
 
-# Noto Sans SC (OFL 1.1) as npm has it, and the SHA-256 of the one file that is taken.
-FONT_PACKAGE = "@expo-google-fonts/noto-sans-sc@0.4.3"
-FONT = "package/400Regular/NotoSansSC_400Regular.ttf"
+# Fonts (OFL 1.1) in the order of preference: the npm package, the one file taken, and the file's SHA-256.
+FONTS = (
+    ("@expo-google-fonts/noto-sans-sc@0.4.3", "NotoSansSC_400Regular.ttf",
+     "d45f67f0a7c0ca3f256950777ce6a61cc7ce5f9696d02900cbbaac25f8aa7d16"),
+    ("@expo-google-fonts/noto-sans-kr@0.4.3", "NotoSansKR_400Regular.ttf",
+     "8cbc9b353bb9ce848fd69bb6a507319dfacc659cf5fd643db5d88f3c4970e1dd"),
+)
 FONT_LICENSE = "package/LICENSE_FONT"
-FONT_SHA256 = "d45f67f0a7c0ca3f256950777ce6a61cc7ce5f9696d02900cbbaac25f8aa7d16"
 
 # Folders that nothing at run time reads: tests, headers, examples and commands.
 NEEDLESS_FOLDERS = ("tests", "test", "__pycache__", "include", "includes", "sample_data")
@@ -48,7 +51,8 @@ def main(folder):
     install(packages)
     drop_needless(packages)
     compile_all(packages)
-    fetch_font(fonts)
+    for number, font in enumerate(FONTS, start=1):
+        fetch_font(fonts, number, *font)
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
     print(f"the sandbox has {size:.0f} MB of {MOST_MB}")
     if size > MOST_MB:
@@ -90,18 +94,18 @@ def compile_all(packages):
         source.unlink()
 
 
-def fetch_font(fonts):
-    """The font, by its hash."""
+def fetch_font(fonts, number, package, name, sha256):
+    """Fetches a font by its hash. The function prefers fonts in the order of their names."""
     with tempfile.TemporaryDirectory() as place:
-        subprocess.run(["npm", "pack", "--silent", "--pack-destination", place, FONT_PACKAGE], check=True,
+        subprocess.run(["npm", "pack", "--silent", "--pack-destination", place, package], check=True,
                        stdout=subprocess.DEVNULL)
         [archive] = Path(place).iterdir()
         with tarfile.open(archive) as opened:
-            font, license = (opened.extractfile(name).read() for name in (FONT, FONT_LICENSE))
-    if hashlib.sha256(font).hexdigest() != FONT_SHA256:
-        sys.exit(f"{FONT_PACKAGE} has another font than is expected")
+            font, license = (opened.extractfile(member).read() for member in (f"package/400Regular/{name}", FONT_LICENSE))
+    if hashlib.sha256(font).hexdigest() != sha256:
+        sys.exit(f"{package} has another font than is expected")
     fonts.mkdir(parents=True, exist_ok=True)
-    (fonts / Path(FONT).name).write_bytes(font)
+    (fonts / f"{number}-{name}").write_bytes(font)
     (fonts / "OFL.txt").write_bytes(license)
 
 

@@ -66,14 +66,10 @@ class _Fonts:
         import matplotlib
         from reportlab.pdfbase import pdfmetrics
         from reportlab.pdfbase.cidfonts import UnicodeCIDFont
-        from reportlab.pdfbase.ttfonts import TTFont
 
         wide = os.path.join(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")
+        self.unread = [*paths, wide]
         self.others = []
-        for number, path in enumerate([*paths, wide]):
-            font = TTFont(f"Djinn{number}", path)
-            pdfmetrics.registerFont(font)
-            self.others.append((f"Djinn{number}", font.face.charToGlyph))
         pdfmetrics.registerFont(UnicodeCIDFont(_UNEMBEDDED))
         self.known = {}
 
@@ -92,7 +88,21 @@ class _Fonts:
         for name, glyphs in self.others:
             if ord(letter) in glyphs:
                 return name
+        while self.unread:
+            name, glyphs = self._read_next()
+            if ord(letter) in glyphs:
+                return name
         return _UNEMBEDDED if "\u2e80" <= letter <= "\uffef" else None
+
+    def _read_next(self):
+        """Reads the next font, which few documents need, and returns its name and glyphs."""
+        from reportlab.pdfbase import pdfmetrics
+        from reportlab.pdfbase.ttfonts import TTFont
+
+        font = TTFont(f"Djinn{len(self.others)}", self.unread.pop(0))
+        pdfmetrics.registerFont(font)
+        self.others.append((font.fontName, font.face.charToGlyph))
+        return self.others[-1]
 
     def parts(self, text):
         """The text in pieces with the font of each. A letter that no font has is a box."""

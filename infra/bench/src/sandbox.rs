@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use djinn_core::id::{FileName, SessionId, TenantId, UserId};
-use djinn_local::{prepare_font, prepare_python};
+use djinn_local::{prepare_fonts, prepare_python};
 use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::sandbox::{
     JobContext, JobEnd, JobOutput, Sandbox, SandboxAnswer, SandboxError, SandboxFile, SandboxJob,
@@ -93,7 +93,7 @@ async fn measure_blocks() -> Result<Vec<Figure>> {
     let place = place.ancestors().nth(2).context("a program in a folder of target")?;
     let place = place.join("sandbox-python");
     let python = prepare_python(&place, &print_note)?;
-    let fonts = vec![prepare_font(&place, &print_note)?];
+    let fonts = prepare_fonts(&place, &print_note)?;
     let scratch = tempfile::tempdir()?;
     let walls = WallChoice::default();
     let settings = ZygoteSettings { python, packages: None, fonts, needs_file_wall: true, walls };
@@ -111,7 +111,8 @@ async fn measure_blocks() -> Result<Vec<Figure>> {
     let about = |sample: &Sample| format!("p95 {:.0} ms of {TIMED}", sample.p95());
     let looks = measure_looks(&sandbox).await?;
     let seconds = |took: Duration| took.as_secs_f64();
-    let loaded = "with numpy, pandas, matplotlib, seaborn and the readers of workbooks".to_owned();
+    let about_start =
+        "with numpy, pandas, matplotlib, seaborn and the readers of workbooks".to_owned();
     Ok(vec![
         figure("sandbox warm, `print(1)`, median", 40.0, "ms", print.median(), about(&print)),
         figure(
@@ -128,7 +129,7 @@ async fn measure_blocks() -> Result<Vec<Figure>> {
             products.median() - print.median(),
             "to write and to collect them".to_owned(),
         ),
-        figure("zygote, start", 2.5, "s", seconds(start), loaded),
+        figure("zygote, start", 2.5, "s", seconds(start), about_start),
         figure(
             "zygote, memory",
             150.0,
@@ -156,9 +157,10 @@ async fn time_blocks(sandbox: &LocalSandbox, code: &str) -> Result<Sample> {
 fn zygote_memory_mb() -> Result<f64> {
     let own = std::process::id().to_string();
     for entry in fs::read_dir("/proc")?.flatten() {
-        let read = |name: &str| fs::read_to_string(entry.path().join(name)).unwrap_or_default();
-        let status = read("status");
-        let command = read("cmdline");
+        let read_file =
+            |name: &str| fs::read_to_string(entry.path().join(name)).unwrap_or_default();
+        let status = read_file("status");
+        let command = read_file("cmdline");
         let value = |name: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(name))?;
             line.split_whitespace().next().map(str::to_owned)
@@ -253,8 +255,8 @@ async fn measure_turns() -> Result<Vec<Figure>> {
     let many = CodeBench::start(1 + TURNS).await?;
     let fewer = few.count_run().await?;
     let more = many.count_run().await?;
-    let mut added = fewer.iter().zip(more).map(|(fewer, more)| (more - fewer) / TURNS as f64);
-    let mut next = || added.next().unwrap_or_default();
+    let mut differences = fewer.iter().zip(more).map(|(fewer, more)| (more - fewer) / TURNS as f64);
+    let mut next = || differences.next().unwrap_or_default();
     let puts = next();
     let gets = next();
     let objects_put = next();

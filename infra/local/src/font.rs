@@ -1,4 +1,4 @@
-//! Installs the Chinese font for charts and documents from an npm package.
+//! Installs the fonts for charts and documents from npm packages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,27 +6,34 @@ use std::process::Command;
 
 use crate::python::{PythonError, run};
 
-/// The package, and its lock file with the archive's hash, verified by npm.
+/// The packages, and their lock file with the hashes of the archives, verified by npm.
 const PACKAGE: &str = include_str!("../../sandbox/package.json");
 const LOCK: &str = include_str!("../../sandbox/package-lock.json");
-/// The font's path in the npm installation: Noto Sans SC, regular, under the SIL Open Font License.
-const INSTALLED: &str =
-    "node_modules/@expo-google-fonts/noto-sans-sc/400Regular/NotoSansSC_400Regular.ttf";
-/// The font's file name in the fonts folder.
-const NAME: &str = "NotoSansSC-Regular.ttf";
+/// The fonts in the order of preference, each as its path in the npm installation and its file name in the fonts
+/// folder: Noto Sans SC and KR, regular, under the SIL Open Font License.
+const FONTS: [(&str, &str); 2] = [
+    (
+        "node_modules/@expo-google-fonts/noto-sans-sc/400Regular/NotoSansSC_400Regular.ttf",
+        "NotoSansSC-Regular.ttf",
+    ),
+    (
+        "node_modules/@expo-google-fonts/noto-sans-kr/400Regular/NotoSansKR_400Regular.ttf",
+        "NotoSansKR-Regular.ttf",
+    ),
+];
 
-/// Installs the font in the folder `fonts` of `place`, unless already installed, and returns the font's path.
-/// Calls `say` before the download of 60 MB, of which 10 MB are kept.
+/// Installs the fonts in the folder `fonts` of `place`, unless already installed, and returns their paths.
+/// Calls `say` before the download of 85 MB, of which 17 MB are kept.
 ///
 /// # Errors
-/// Returns [`PythonError`] without npm, network or disk space. Code and documents also work without the font.
-pub fn prepare_font(place: &Path, say: &dyn Fn(&str)) -> Result<PathBuf, PythonError> {
+/// Returns [`PythonError`] without npm, network or disk space. Code and documents also work without the fonts.
+pub fn prepare_fonts(place: &Path, say: &dyn Fn(&str)) -> Result<Vec<PathBuf>, PythonError> {
     let folder = place.join("fonts");
-    let font = folder.join(NAME);
-    if font.is_file() {
-        return Ok(font);
+    let fonts = FONTS.map(|(_, name)| folder.join(name));
+    if fonts.iter().all(|font| font.is_file()) {
+        return Ok(fonts.into());
     }
-    say("fetching the font for Chinese in charts and documents");
+    say("fetching the fonts for Chinese and Korean in charts and documents");
     let unwritable = |error| PythonError::Unwritable(folder.display().to_string(), error);
     let package = folder.join("package");
     fs::create_dir_all(&package).map_err(unwritable)?;
@@ -35,8 +42,10 @@ pub fn prepare_font(place: &Path, say: &dyn Fn(&str)) -> Result<PathBuf, PythonE
     let install =
         ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--logs-max=0"];
     run(Command::new("npm").args(install).current_dir(&package))?;
-    // The rename comes last, so an existing font is complete.
-    fs::rename(package.join(INSTALLED), &font).map_err(unwritable)?;
+    // A rename comes last, so an existing font is complete.
+    for ((installed, _), font) in FONTS.iter().zip(&fonts) {
+        fs::rename(package.join(installed), font).map_err(unwritable)?;
+    }
     fs::remove_dir_all(&package).map_err(unwritable)?;
-    Ok(font)
+    Ok(fonts.into())
 }

@@ -14,7 +14,7 @@ use sandbox::{LocalSandbox, WallChoice, ZygoteSettings, remove_leftovers};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use crate::font::prepare_font;
+use crate::font::prepare_fonts;
 use crate::preparation::{InstallProgress, Preparation, PreparationFailed, ReportProgress};
 use crate::python::{PythonError, prepare_python_with_progress, remove_unfinished_python};
 
@@ -108,8 +108,8 @@ impl Installation {
         self: Arc<Self>,
         progress: ReportProgress,
     ) -> Result<LocalSandbox, String> {
-        let installed = spawn_blocking(move || self.install(&progress)).await;
-        let sandbox = installed.map_err(|error| error.to_string())??;
+        let installation = spawn_blocking(move || self.install(&progress)).await;
+        let sandbox = installation.map_err(|error| error.to_string())??;
         sandbox.start().await.map_err(|error| error.to_string())?;
         Ok(sandbox)
     }
@@ -120,15 +120,15 @@ impl Installation {
         let python = prepare_python_with_progress(&place, &say, progress)
             .inspect_err(|error| (self.explain)(error))
             .map_err(|error| error.reason())?;
-        let font = prepare_font(&place, &say).inspect_err(|error| {
+        let fonts = prepare_fonts(&place, &say).unwrap_or_else(|error| {
             say(&format!(
-                "Chinese may show as boxes in charts: its font was not fetched ({error})"
+                "Chinese and Korean may show as boxes in charts: their fonts were not fetched ({error})"
             ));
+            Vec::new()
         });
         let scratch = self.home.join(SCRATCH);
         std::fs::create_dir_all(&scratch).map_err(|error| error.to_string())?;
         let needs_file_wall = self.needs_file_wall;
-        let fonts = font.into_iter().collect();
         let walls = WallChoice::default();
         let settings = ZygoteSettings { python, packages: None, fonts, needs_file_wall, walls };
         Ok(LocalSandbox::new(settings, scratch).with_patience(QUEUE_PATIENCE))

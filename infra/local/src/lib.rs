@@ -22,7 +22,7 @@ pub use backing::{Backing, BackingOptions};
 pub use demo_search::DemoSite;
 pub use dispatch::{ALARM_EVERY, LocalDispatch};
 pub use djinn_wiring::Djinn;
-pub use font::prepare_font;
+pub use font::prepare_fonts;
 pub use laptop_sandbox::LaptopSandbox;
 pub use log::{log_to_stderr, log_with_observer};
 pub use private::create_private_dir;

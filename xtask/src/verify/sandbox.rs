@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
-use djinn_local::{prepare_font, prepare_python};
+use djinn_local::{prepare_fonts, prepare_python};
 
 use super::built_programs::BuiltPrograms;
 use super::test_process;
@@ -15,9 +15,9 @@ use crate::process::command_output;
 use crate::terminal::print_line;
 use crate::workspace;
 
-/// The variables with the paths of Python and of the font, for the tests.
+/// The variables with the paths of Python and of the fonts, for the tests.
 const PYTHON: &str = "SANDBOX_PYTHON";
-const FONT: &str = "SANDBOX_FONT";
+const FONTS: &str = "SANDBOX_FONTS";
 /// A script that copies Python to a location readable by others.
 const COPY_PYTHON: &str = include_str!("copy_python.py");
 /// The user id of `nobody` on all distributions.
@@ -29,7 +29,8 @@ pub(super) fn run_tests() -> Result<()> {
     let place = workspace::target_dir().join("sandbox-python");
     let say = |words: &str| print_line(&format!("    {words}"));
     let python = prepare_python(&place, &say).context("the sandbox's tests need a Python")?;
-    let font = prepare_font(&place, &say).context("the sandbox's tests need a font")?;
+    let fonts = prepare_fonts(&place, &say).context("the sandbox's tests need fonts")?;
+    let font_paths = std::env::join_paths(&fonts)?;
     let built = BuiltPrograms::new()?;
     let jail = |words: &[&str]| {
         let words = [&["--ignored", "--nocapture"], words].concat();
@@ -39,23 +40,23 @@ pub(super) fn run_tests() -> Result<()> {
     let harmless = jail(&["--skip", "attacks::", "--skip", "endings::", "--test-threads", "2"]);
     let alone = jail(&["attacks::", "endings::", "--test-threads", "1"])?;
     for mut tests in [harmless?, alone] {
-        test_process::run_tests(tests.env(PYTHON, &python).env(FONT, &font))?;
+        test_process::run_tests(tests.env(PYTHON, &python).env(FONTS, &font_paths))?;
     }
     if rustix::process::geteuid().is_root() {
         let public = PublicFolder::new()?;
         // Without root, other namespaces and limits apply.
         let tests = ["attacks::", "ends::", "features::ordinary", "--skip", "without_the_jail"];
         let tests = jail(&[tests.as_slice(), &["--test-threads", "1"]].concat())?;
-        run_as_nobody(&public.0, &tests, &python, &font)?;
+        run_as_nobody(&public.0, &tests, &python, &fonts)?;
     } else {
         say("nothing is done as another user: this is not root");
     }
     let mut stories = built.ignored_test_command("tests", "it", &["code::", "report::"])?;
-    test_process::run_tests(stories.env(PYTHON, &python).env(FONT, &font))
+    test_process::run_tests(stories.env(PYTHON, &python).env(FONTS, &font_paths))
 }
 
 /// Runs a command's tests as a user without rights, on readable copies.
-fn run_as_nobody(folder: &Path, tests: &Command, python: &Path, font: &Path) -> Result<()> {
+fn run_as_nobody(folder: &Path, tests: &Command, python: &Path, fonts: &[PathBuf]) -> Result<()> {
     let readable = |from: &Path, name: &str| -> Result<PathBuf> {
         let copy = folder.join(name);
         fs::copy(from, &copy).with_context(|| format!("{} cannot be copied", from.display()))?;
@@ -63,13 +64,17 @@ fn run_as_nobody(folder: &Path, tests: &Command, python: &Path, font: &Path) -> 
         Ok(copy)
     };
     let program = readable(Path::new(tests.get_program()), "jail")?;
-    let font = readable(font, "font.ttf")?;
+    let fonts: Vec<PathBuf> = (1..)
+        .zip(fonts)
+        .map(|(number, font)| readable(font, &format!("{number}.ttf")))
+        .collect::<Result<_>>()?;
     let mut copying = Command::new(python);
     copying.args(["-I", "-c", COPY_PYTHON]).arg(folder.join("python"));
     let python = command_output(&mut copying)?;
     let mut command = Command::new(program);
     command.args(tests.get_args()).current_dir(folder).env_clear();
-    command.envs([("PATH", "/usr/bin:/bin")]).env(PYTHON, python).env(FONT, font);
+    command.envs([("PATH", "/usr/bin:/bin")]).env(PYTHON, python);
+    command.env(FONTS, std::env::join_paths(fonts)?);
     // The change of user also drops root's groups.
     test_process::run_tests(command.uid(NOBODY).gid(NOBODY))
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::documents::REPORT;
 use crate::features::probes;
-use crate::python::{font, python};
+use crate::python::{fonts, python};
 
 /// Calls that are made and that code does without: each has another way where it does not exist.
 #[rustfmt::skip]
@@ -52,7 +52,7 @@ fn trace() -> BTreeSet<i64> {
         .arg("-I")
         .arg(manifest.join("tests/jail/trace.py"))
         .arg(manifest.join("python"))
-        .arg(font())
+        .args(fonts())
         .env_clear()
         .envs([("TZ", "UTC"), ("LANG", "C.UTF-8"), ("MPLBACKEND", "Agg"), ("OMP_NUM_THREADS", "1")])
         .envs([("OPENBLAS_NUM_THREADS", "1"), ("PYTHONDONTWRITEBYTECODE", "1")])

@@ -170,7 +170,7 @@ async fn empty_figures_are_named_instead_of_saved() {
 
 #[tokio::test]
 #[ignore = "needs a Python: cargo verify --only sandbox"]
-async fn charts_in_any_family_show_chinese_without_a_warning() {
+async fn charts_in_any_family_show_chinese_and_korean_without_a_warning() {
     let sandbox = start();
     let answer = sandbox.run_code(CHINESE_CHART).await;
     assert_eq!(answer.output.head, "", "{answer:?}");
@@ -178,7 +178,7 @@ async fn charts_in_any_family_show_chinese_without_a_warning() {
     // Characters without a glyph look alike.
     let compare = "def shape(text):\n    figure = plt.figure(figsize=(1, 1))\n    figure.text(0.2, 0.2, text, fontsize=40)\n    \
         figure.canvas.draw()\n    shape = bytes(figure.canvas.buffer_rgba())\n    plt.close(figure)\n    return shape\n\
-        for text in ('华东✓★℃あ', ['$华$', '$东$']): print(len(text) == len({shape(one) for one in text}))";
+        for text in ('华东✓★℃あ한국어', ['$华$', '$东$']): print(len(text) == len({shape(one) for one in text}))";
     let imports = "import matplotlib.pyplot as plt, seaborn as sns";
     for settings in [
         "plt.rcParams['font.sans-serif'] = ['SimHei', 'Microsoft YaHei']",

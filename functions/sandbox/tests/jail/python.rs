@@ -13,8 +13,8 @@ use tempfile::TempDir;
 /// The variable that names a Python with the packages of `infra/sandbox/requirements.txt`.
 const PYTHON: &str = "SANDBOX_PYTHON";
 
-/// The variable that names the font that `prepare_font` fetched.
-const FONT: &str = "SANDBOX_FONT";
+/// The variable that names the fonts that `prepare_fonts` fetched, as a PATH does.
+const FONTS: &str = "SANDBOX_FONTS";
 
 /// A sandbox, and the folder of its jobs.
 pub(crate) struct TestSandbox {
@@ -27,8 +27,9 @@ pub(crate) fn python() -> PathBuf {
     python.expect("SANDBOX_PYTHON names a Python: run `cargo verify --only sandbox`").into()
 }
 
-pub(crate) fn font() -> PathBuf {
-    std::env::var_os(FONT).expect("SANDBOX_FONT names a font").into()
+pub(crate) fn fonts() -> Vec<PathBuf> {
+    let fonts = std::env::var_os(FONTS).expect("SANDBOX_FONTS names the fonts");
+    std::env::split_paths(&fonts).collect()
 }
 
 /// A sandbox on that Python, with all walls that this kernel grants.
@@ -52,7 +53,7 @@ fn settings(python: &Path, walls: WallChoice) -> ZygoteSettings {
     ZygoteSettings {
         python: python.to_owned(),
         packages: None,
-        fonts: vec![font()],
+        fonts: fonts(),
         needs_file_wall: false,
         walls,
     }
