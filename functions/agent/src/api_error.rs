@@ -75,10 +75,10 @@ impl ApiError {
 
     /// Renames the invalid field to the client's name.
     pub(crate) fn with_member_name(mut self, name: &'static str) -> Self {
-        if let Some(known) = &self.field {
-            let known = format!("`{known}`");
+        if let Some(current_name) = &self.field {
+            let current_name = format!("`{current_name}`");
             let own = format!("`{name}`");
-            self.failure.detail = self.failure.detail.replace(&known, &own);
+            self.failure.detail = self.failure.detail.replace(&current_name, &own);
         }
         self.with_field(name)
     }

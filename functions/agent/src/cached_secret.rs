@@ -31,42 +31,42 @@ struct CachedValue<T> {
 
 impl<S: Secrets, T> CachedSecret<S, T> {
     pub(crate) fn new(name: &str, secrets: S, parse: fn(&str) -> Result<T, String>) -> Self {
-        let known = CachedValue { value: None, read_at_ms: 0, refresh_after_ms: 0 };
-        Self { name: name.to_owned(), secrets, parse, cache: Mutex::new(known) }
+        let cache = CachedValue { value: None, read_at_ms: 0, refresh_after_ms: 0 };
+        Self { name: name.to_owned(), secrets, parse, cache: Mutex::new(cache) }
     }
 
     /// Returns the secret's value; `None` while the secret cannot be read. The cache is locked during a read,
     /// so concurrent requests read once.
     pub(crate) async fn get_value(&self, now_ms: i64) -> Option<Arc<T>> {
-        let mut known = self.cache.lock().await;
-        if now_ms >= known.refresh_after_ms {
-            self.refresh_value(&mut known, now_ms).await;
+        let mut cache = self.cache.lock().await;
+        if now_ms >= cache.refresh_after_ms {
+            self.refresh_value(&mut cache, now_ms).await;
         }
-        known.value.clone()
+        cache.value.clone()
     }
 
-    async fn refresh_value(&self, known: &mut CachedValue<T>, now_ms: i64) {
-        known.refresh_after_ms = now_ms + RETRY_MS;
+    async fn refresh_value(&self, cache: &mut CachedValue<T>, now_ms: i64) {
+        cache.refresh_after_ms = now_ms + RETRY_MS;
         match self.secrets.read_secret(&self.name).await {
             Ok(secret) => match (self.parse)(secret.reveal()) {
                 Ok(value) => {
                     let value = Some(Arc::new(value));
                     let again_at_ms = now_ms + MAX_AGE_MS;
-                    *known =
+                    *cache =
                         CachedValue { value, read_at_ms: now_ms, refresh_after_ms: again_at_ms };
                 }
-                Err(found) => {
-                    tracing::error!(secret = self.name, found, "a secret is not what it must be");
-                    known.value = None;
+                Err(problem) => {
+                    tracing::error!(secret = self.name, problem, "a secret is not what it must be");
+                    cache.value = None;
                 }
             },
             Err(error @ SecretError::Missing(_)) => {
                 tracing::error!(%error, "secret not read");
-                known.value = None;
+                cache.value = None;
             }
             Err(error @ SecretError::Unavailable(_)) => {
                 tracing::warn!(%error, "secret not read");
-                known.value = known.value.take().filter(|_| now_ms - known.read_at_ms < STALE_MS);
+                cache.value = cache.value.take().filter(|_| now_ms - cache.read_at_ms < STALE_MS);
             }
         }
     }

@@ -10,13 +10,14 @@ use crate::local::LocalOrigins;
 /// Allows the configured origins, with credentials, as sent by the original UI. Other origins receive no CORS
 /// headers.
 pub(crate) fn add_cors(router: Router, origins: LocalOrigins) -> Router {
-    let exposed = ["djinn-run-id", "djinn-request-id", "djinn-ignored", "content-disposition"];
+    let exposed_names =
+        ["djinn-run-id", "djinn-request-id", "djinn-ignored", "content-disposition"];
     router.layer(
         CorsLayer::new()
             .allow_origin(AllowOrigin::predicate(move |origin, _| origins.accepts_origin(origin)))
             .allow_headers(AllowHeaders::mirror_request())
             .allow_methods(AllowMethods::mirror_request())
             .allow_credentials(true)
-            .expose_headers(exposed.map(HeaderName::from_static)),
+            .expose_headers(exposed_names.map(HeaderName::from_static)),
     )
 }

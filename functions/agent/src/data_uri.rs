@@ -38,11 +38,11 @@ impl DataUri {
             return Err("is a `data:` URI of no media type, such as `image/png`");
         }
         let is_base64 = parameters.next_back().is_some_and(|it| it.eq_ignore_ascii_case("base64"));
-        let decoded: Vec<u8> = percent_decode_str(data).collect();
+        let payload: Vec<u8> = percent_decode_str(data).collect();
         let bytes = if is_base64 {
-            base64().decode(decoded).map_err(|_| "holds base64 that is broken or cut off")?
+            base64().decode(payload).map_err(|_| "holds base64 that is broken or cut off")?
         } else {
-            decoded
+            payload
         };
         if bytes.is_empty() {
             Err("holds an empty file")
@@ -52,8 +52,8 @@ impl DataUri {
     }
 
     /// Returns the URI's media type, else `said`, else the default.
-    pub(crate) fn media_type_or<'a>(&'a self, said: Option<&'a str>) -> &'a str {
-        self.media_type.as_deref().or(said).unwrap_or(DEFAULT_TYPE)
+    pub(crate) fn media_type_or<'a>(&'a self, fallback: Option<&'a str>) -> &'a str {
+        self.media_type.as_deref().or(fallback).unwrap_or(DEFAULT_TYPE)
     }
 }
 

@@ -94,8 +94,8 @@ impl HumanSettingsChange {
         let confirm_plan = of.confirm_plan || self.confirm_plan.unwrap_or_default();
         let confirm_results = of.confirm_results || self.confirm_results.unwrap_or_default();
         let clarify = self.clarify.unwrap_or(of.clarify);
-        let with = |known: &BTreeSet<String>, more: Option<BTreeSet<String>>| {
-            known.iter().cloned().chain(more.into_iter().flatten()).collect()
+        let with = |base: &BTreeSet<String>, more: Option<BTreeSet<String>>| {
+            base.iter().cloned().chain(more.into_iter().flatten()).collect()
         };
         let confirm_steps = with(&of.confirm_steps, self.confirm_steps.clone());
         // A request cannot turn a timeout into consent.
@@ -163,13 +163,13 @@ impl From<HumanFeedbackRequest> for HumanSettingsChange {
     }
 }
 
-fn is_valid_tool_list(named: &BTreeSet<String>) -> bool {
-    named.len() <= MAX_LIST_ITEMS && named.iter().all(|name| name.len() <= MAX_TOOL_BYTES)
+fn is_valid_tool_list(names: &BTreeSet<String>) -> bool {
+    names.len() <= MAX_LIST_ITEMS && names.iter().all(|name| name.len() <= MAX_TOOL_BYTES)
 }
 
-fn is_valid_step_list(named: &BTreeSet<String>) -> bool {
-    named.len() <= MAX_LIST_ITEMS
-        && named.iter().all(|step| (1..=200).contains(&step.chars().count()))
+fn is_valid_step_list(steps: &BTreeSet<String>) -> bool {
+    steps.len() <= MAX_LIST_ITEMS
+        && steps.iter().all(|step| (1..=200).contains(&step.chars().count()))
 }
 
 #[cfg(test)]

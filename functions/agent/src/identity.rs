@@ -99,8 +99,8 @@ impl<S: Secrets> Authenticator<S> {
                 Ok(tokens.authenticate(token.as_ref().map(Secret::reveal), now_ms).await?)
             }
             Self::Open => {
-                let signed = signed::signed_caller(extensions, IamUser::default());
-                signed.map_or_else(|| Ok(local_caller()?), Ok)
+                let caller = signed::signed_caller(extensions, IamUser::default());
+                caller.map_or_else(|| Ok(local_caller()?), Ok)
             }
         }
     }
@@ -113,7 +113,7 @@ pub(crate) fn is_signed(extensions: &Extensions) -> bool {
 
 /// Returns the only user of a laptop.
 fn local_caller() -> Result<Caller, Failure> {
-    let known = TenantId::new("local").and_then(|tenant| Ok((tenant, UserId::new("you")?)));
-    let (tenant, user) = known.map_err(|_| ErrorCode::Internal)?;
+    let ids = TenantId::new("local").and_then(|tenant| Ok((tenant, UserId::new("you")?)));
+    let (tenant, user) = ids.map_err(|_| ErrorCode::Internal)?;
     Ok(Caller { tenant, user })
 }

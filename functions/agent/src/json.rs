@@ -57,21 +57,21 @@ impl<'de> Visitor<'de> for Reader {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut read = Vec::new();
+        let mut values = Vec::new();
         while let Some(Strict(item)) = items.next_element()? {
-            read.push(item);
+            values.push(item);
         }
-        Ok(read.into())
+        Ok(values.into())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let mut read = Map::new();
+        let mut object = Map::new();
         while let Some((key, Strict(value))) = members.next_entry()? {
-            if read.insert(key, value).is_some() {
+            if object.insert(key, value).is_some() {
                 return Err(A::Error::custom("an object has the same key twice"));
             }
         }
-        Ok(read.into())
+        Ok(object.into())
     }
 }
 

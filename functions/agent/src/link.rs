@@ -75,7 +75,7 @@ impl LinkSettings {
             Some(name) => Ok(LinkKey::Secret(name.to_owned())),
             None => LinkKeys::parse(&text).map(LinkKey::Inline),
         };
-        let key = key.map_err(|found| LINK_KEY.refuse_described(&found))?;
+        let key = key.map_err(|problem| LINK_KEY.refuse_described(&problem))?;
         Ok(Some(Self { key, ttl, url }))
     }
 }

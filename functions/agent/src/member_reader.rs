@@ -26,11 +26,11 @@ pub(crate) fn read_members<T: DeserializeOwned>(
 ) -> (Result<T, ApiError>, UnknownMembers) {
     let mut unknown = UnknownMembers::default();
     let request = Request { members, unknown: &mut unknown };
-    let read = serde_path_to_error::deserialize(request).map_err(|error| {
+    let result = serde_path_to_error::deserialize(request).map_err(|error| {
         let path = error.path().to_string();
         error.into_inner().into_refusal(path)
     });
-    (read, unknown)
+    (result, unknown)
 }
 
 /// The fields of a request. Fields unknown to the type are set aside.
@@ -53,10 +53,10 @@ impl<'de> Deserializer<'de> for Request<'_> {
         visitor: V,
     ) -> Result<V::Value, MemberProblem> {
         let is_known = |name: &str| fields.contains(&name);
-        let (known, others): (Map<_, _>, Map<_, _>) =
+        let (known_members, others): (Map<_, _>, Map<_, _>) =
             self.members.into_iter().partition(|(name, _)| is_known(name));
         *self.unknown = UnknownMembers::new(fields, &others);
-        Member(Value::Object(known)).deserialize_struct(name, fields, visitor)
+        Member(Value::Object(known_members)).deserialize_struct(name, fields, visitor)
     }
 
     forward_to_deserialize_any! {
@@ -108,9 +108,9 @@ impl Member {
 macro_rules! read_whole_numbers {
     ($($read:ident)*) => {$(
         fn $read<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, MemberProblem> {
-            let wanted = "a whole number, neither negative nor too large";
-            let Value::Number(number) = self.0 else { return Err(MemberProblem::must_be(wanted)) };
-            Self::visit_number(&number, visitor).map_err(|_| MemberProblem::must_be(wanted))
+            let expectation = "a whole number, neither negative nor too large";
+            let Value::Number(number) = self.0 else { return Err(MemberProblem::must_be(expectation)) };
+            Self::visit_number(&number, visitor).map_err(|_| MemberProblem::must_be(expectation))
         }
     )*};
 }
@@ -242,20 +242,20 @@ impl Error for MemberProblem {
         Self { sentence, member: None }
     }
 
-    fn invalid_type(_: Unexpected<'_>, wanted: &dyn Expected) -> Self {
-        Self::must_be(wanted)
+    fn invalid_type(_: Unexpected<'_>, expectation: &dyn Expected) -> Self {
+        Self::must_be(expectation)
     }
 
-    fn invalid_value(_: Unexpected<'_>, wanted: &dyn Expected) -> Self {
-        Self::must_be(wanted)
+    fn invalid_value(_: Unexpected<'_>, expectation: &dyn Expected) -> Self {
+        Self::must_be(expectation)
     }
 
     fn unknown_variant(_: &str, words: &'static [&'static str]) -> Self {
         Self::must_be(format_args!("one of {}", words.join(", ")))
     }
 
-    fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
-        Self::custom(describe_unknown(name, "member", known))
+    fn unknown_field(name: &str, fields: &'static [&'static str]) -> Self {
+        Self::custom(describe_unknown(name, "member", fields))
     }
 
     fn missing_field(name: &'static str) -> Self {

@@ -60,6 +60,6 @@ where
         tracing::error!(%error, "a route's path has no segments");
         ErrorCode::Internal
     })?;
-    let text = segments.iter().find(|(known, _)| *known == name).map(|(_, text)| text);
+    let text = segments.iter().find(|(segment, _)| *segment == name).map(|(_, text)| text);
     parse_id(name, text.ok_or(ErrorCode::Internal)?)
 }

@@ -147,10 +147,10 @@ impl Parameters {
         self.0.keys().map(String::as_str)
     }
 
-    fn require_known(&self, known: &[&str]) -> Result<(), ApiError> {
-        match self.names().find(|name| !known.contains(name)) {
+    fn require_known(&self, parameters: &[&str]) -> Result<(), ApiError> {
+        match self.names().find(|name| !parameters.contains(name)) {
             None => Ok(()),
-            Some(unknown) => Err(unknown_name(unknown, "parameter", known)),
+            Some(unknown) => Err(unknown_name(unknown, "parameter", parameters)),
         }
     }
 
@@ -171,9 +171,9 @@ impl Parameters {
     fn cursor<C: PageCursor>(&self) -> Result<Option<C>, ApiError> {
         let Some(text) = self.text("cursor") else { return Ok(None) };
         let parts = text.split_once('.');
-        let parsed = parts.and_then(|(time, label)| C::from_parts(time.parse().ok()?, label));
+        let cursor = parts.and_then(|(time, label)| C::from_parts(time.parse().ok()?, label));
         let problem = "must be the `next` of the previous page";
-        parsed.map(Some).ok_or_else(|| ApiError::invalid_field("cursor", problem))
+        cursor.map(Some).ok_or_else(|| ApiError::invalid_field("cursor", problem))
     }
 }
 

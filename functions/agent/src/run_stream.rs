@@ -76,8 +76,8 @@ pub(crate) async fn stream_question<P: AgentPorts>(
     let mut permits = ResponsePermits::acquire_process(agent, parts).await?;
     permits.user =
         UserStream::acquire(agent, parts, find_streamed_run(agent, &ask.question).await?).await?;
-    let streamed = open_run(agent, parts, ask).await;
-    permits.into_response(agent, streamed).await
+    let stream = open_run(agent, parts, ask).await;
+    permits.into_response(agent, stream).await
 }
 
 /// Returns the expected run of a question before the start: for `continue`, the session's active run, else
@@ -100,44 +100,45 @@ async fn open_run<P: AgentPorts>(
     ask: StreamRequest,
 ) -> Result<ResponseStream, ApiError> {
     let StreamRequest { question, protocol, previews } = ask;
-    let (cursor, known) = read_cursor(agent, &parts.headers, &question).await?.unzip();
+    let (cursor, loaded_run) = read_cursor(agent, &parts.headers, &question).await?.unzip();
     let holder = new_holder(agent);
     let session = question.session_key();
     let session_name = question.session_name();
     let request = question.request.clone();
-    let opened = start_streaming(&agent.ports, question, &holder, known).await?;
-    let (key, begin) = match opened {
+    let start = start_streaming(&agent.ports, question, &holder, loaded_run).await?;
+    let (key, begin) = match start {
         StartResult::New { key, leased_run: driving, first_record: first } => {
             (key, StreamStart::Driving(driving, Box::new(first)))
         }
-        StartResult::Existing { run, request_record: asked_in, .. } => {
-            let asked_in = asked_in.filter(|_| protocol.has_thread_per_message());
+        StartResult::Existing { run, request_record, .. } => {
+            let request_record = request_record.filter(|_| protocol.has_thread_per_message());
             let from = cursor.map_or(
-                asked_in.map_or(ReplayStart::Start, ReplayStart::Record),
+                request_record.map_or(ReplayStart::Start, ReplayStart::Record),
                 ReplayStart::After,
             );
             (run.key().clone(), StreamStart::Existing(run, from))
         }
     };
     let viewer = AccessLevel::Asker;
-    let shown = RunSubscription { key, session, session_name, request, protocol, previews, viewer };
-    serve_stream(agent, parts, shown, holder, begin).await
+    let subscription =
+        RunSubscription { key, session, session_name, request, protocol, previews, viewer };
+    serve_stream(agent, parts, subscription, holder, begin).await
 }
 
 /// Streams an existing run to a returning client.
 pub(crate) async fn stream_run<P: AgentPorts>(
     agent: &SharedAgent<P>,
     parts: &Parts,
-    shown: RunSubscription,
+    subscription: RunSubscription,
     run: LoadedRun,
     cursor: Option<Cursor>,
 ) -> Result<Response, ApiError> {
     let mut permits = ResponsePermits::acquire_process(agent, parts).await?;
-    permits.user = UserStream::acquire(agent, parts, shown.key.run.clone()).await?;
+    permits.user = UserStream::acquire(agent, parts, subscription.key.run.clone()).await?;
     let from = cursor.map_or(ReplayStart::Start, ReplayStart::After);
     let begin = StreamStart::Existing(Box::new(run), from);
-    let streamed = serve_stream(agent, parts, shown, new_holder(agent), begin).await;
-    permits.into_response(agent, streamed).await
+    let stream = serve_stream(agent, parts, subscription, new_holder(agent), begin).await;
+    permits.into_response(agent, stream).await
 }
 
 /// The permits of a stream: a slot of this process, and a permit of the caller.
@@ -227,11 +228,12 @@ enum ReplayStart {
 async fn serve_stream<P: Ports>(
     agent: &SharedAgent<P>,
     parts: &Parts,
-    shown: RunSubscription,
+    subscription: RunSubscription,
     holder: String,
     begin: StreamStart,
 ) -> Result<ResponseStream, ApiError> {
-    let RunSubscription { key, session, session_name, request, protocol, previews, viewer } = shown;
+    let RunSubscription { key, session, session_name, request, protocol, previews, viewer } =
+        subscription;
     let language = agent.settings.run.language;
     let is_new = matches!(begin, StreamStart::Driving(..));
     let asking = (viewer == AccessLevel::Asker).then_some(AnswerableRun { run: &key, is_new });
@@ -331,8 +333,8 @@ fn cursor_error(run: &RunId, failure: Failure) -> ApiError {
     if failure.code != ErrorCode::RunNotFound {
         return failure.into();
     }
-    let wanted = format!("there is no run {run} to reconnect to: send no cursor");
-    Failure::new(ErrorCode::BadCursor, wanted).into()
+    let problem = format!("there is no run {run} to reconnect to: send no cursor");
+    Failure::new(ErrorCode::BadCursor, problem).into()
 }
 
 /// Returns the client's last event id.

@@ -89,8 +89,8 @@ impl StreamSlots {
     fn join_queue(&self) -> Option<QueuePlace<'_>> {
         let most = self.limits.queue as usize;
         let one_more = |waiting| (waiting < most).then_some(waiting + 1);
-        let joined = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
-        joined.is_ok().then(|| QueuePlace(&self.waiting))
+        let update = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+        update.is_ok().then(|| QueuePlace(&self.waiting))
     }
 
     fn too_many_streams(&self) -> Failure {

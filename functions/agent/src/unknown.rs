@@ -11,13 +11,13 @@ const MAX_NAME: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct UnknownMembers {
     names: Vec<String>,
-    known: &'static [&'static str],
+    known_names: &'static [&'static str],
 }
 
 impl UnknownMembers {
-    pub(crate) fn new(known: &'static [&'static str], others: &Map<String, Value>) -> Self {
+    pub(crate) fn new(known_names: &'static [&'static str], others: &Map<String, Value>) -> Self {
         let spoken = others.iter().filter(|(_, value)| has_content(value));
-        Self { names: spoken.map(|(name, _)| name.clone()).collect(), known }
+        Self { names: spoken.map(|(name, _)| name.clone()).collect(), known_names }
     }
 
     /// Rejects the body because of the first unknown field.
@@ -27,7 +27,7 @@ impl UnknownMembers {
     pub(crate) fn require_none(&self) -> Result<(), ApiError> {
         match self.names.first() {
             None => Ok(()),
-            Some(name) => Err(unknown_name(name, "member", self.known)),
+            Some(name) => Err(unknown_name(name, "member", self.known_names)),
         }
     }
 
@@ -54,34 +54,36 @@ fn has_content(value: &Value) -> bool {
 }
 
 /// Returns the error for an unknown parameter or field.
-pub(crate) fn unknown_name(name: &str, kind: &str, known: &[&str]) -> ApiError {
+pub(crate) fn unknown_name(name: &str, kind: &str, known_names: &[&str]) -> ApiError {
     let name: String = name.chars().take(MAX_NAME).collect();
-    let problem = describe_unknown(&name, kind, known);
+    let problem = describe_unknown(&name, kind, known_names);
     ApiError::invalid_field(name, &problem)
 }
 
 /// Describes an unknown name, with the nearest known name.
-pub(crate) fn describe_unknown(name: &str, kind: &str, known: &[&str]) -> String {
-    let meant = match nearest_name(name, known) {
-        Some(meant) => format!(" (did you mean `{meant}`?)"),
+pub(crate) fn describe_unknown(name: &str, kind: &str, known_names: &[&str]) -> String {
+    let suggestion = match nearest_name(name, known_names) {
+        Some(nearest) => format!(" (did you mean `{nearest}`?)"),
         None => String::new(),
     };
-    match known {
+    match known_names {
         [] => format!("has no effect here: this takes no {kind}s"),
-        known => format!("has no effect here{meant}: the {kind}s are {}", known.join(", ")),
+        known_names => {
+            format!("has no effect here{suggestion}: the {kind}s are {}", known_names.join(", "))
+        }
     }
 }
 
 /// Returns the nearest known name, with at most a third of the letters different, ignoring case.
-fn nearest_name<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+fn nearest_name<'a>(name: &str, known_names: &[&'a str]) -> Option<&'a str> {
     // Longer names are never close, and a comparison takes the product of both lengths.
     let name = Some(name.to_lowercase()).filter(|name| name.len() <= MAX_NAME)?;
-    let distance = |known: &str| strsim::levenshtein(&name, &known.to_lowercase());
-    let (distance, known) = known
+    let distance = |candidate: &str| strsim::levenshtein(&name, &candidate.to_lowercase());
+    let (distance, nearest) = known_names
         .iter()
-        .map(|known| (distance(known), *known))
+        .map(|candidate| (distance(candidate), *candidate))
         .min_by_key(|(distance, _)| *distance)?;
-    (distance * 3 <= known.len()).then_some(known)
+    (distance * 3 <= nearest.len()).then_some(nearest)
 }
 
 #[cfg(test)]

@@ -45,14 +45,14 @@ impl UserStream {
         let user = UserKey { tenant, user };
         let word = format!("{:016x}", fastrand::u64(..));
         let until_ms = expiry_ms(parts, agent.ports.clock().now_ms());
-        let taken = agent.ports.store().acquire_stream(&user, &run, &word, most, until_ms).await;
-        let permit = taken
+        let result = agent.ports.store().acquire_stream(&user, &run, &word, most, until_ms).await;
+        let permit = result
             .map_err(|error| store_failure(&error))?
             .ok_or_else(|| Failure::new(ErrorCode::TooManyUserStreams, most.to_string()))?;
         let agent = Arc::clone(agent);
-        let released = permit.clone();
+        let stored_permit = permit.clone();
         let release = async move {
-            if let Err(error) = agent.ports.store().release_stream(&released).await {
+            if let Err(error) = agent.ports.store().release_stream(&stored_permit).await {
                 tracing::warn!(%error, "the permit of a stream was not released");
             }
         };

@@ -82,10 +82,9 @@ impl KeyHolder {
     /// Returns the holder of a key. Compares all holders, so the time does not reveal the position.
     #[must_use]
     pub fn of<'a>(key: &KeyHash, holders: &'a [Self]) -> Option<&'a Self> {
-        holders.iter().fold(
-            None,
-            |found, holder| if holder.sha256.matches(key) { Some(holder) } else { found },
-        )
+        holders.iter().fold(None, |matching_holder, holder| {
+            if holder.sha256.matches(key) { Some(holder) } else { matching_holder }
+        })
     }
 }
 

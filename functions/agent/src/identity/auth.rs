@@ -49,17 +49,17 @@ impl Auth {
         match (AUTH.find_choice(var), local) {
             (Ok(Some("none")), true) => Ok(Self::None),
             (Ok(Some("none")), false) => {
-                let wanted =
+                let expectation =
                     "iam, key or jwt where DJINN_LOCAL is not 1, or everybody may do everything";
-                Err(AUTH.refuse_for(wanted, "none"))
+                Err(AUTH.refuse_for(expectation, "none"))
             }
             (Ok(Some("key")), _) => parse_key_list(&API_KEYS.find_text(var).unwrap_or_default()),
             (Ok(Some("jwt")), _) => TokenSettings::from_vars(var, local).map(Self::Jwt),
             (Ok(_), _) => parse_iam_user(var).map(Self::Iam),
-            (Err(refused), true) => Err(refused),
+            (Err(error), true) => Err(error),
             (Err(_), false) => {
-                let found = AUTH.find_text(var).unwrap_or_default();
-                Err(AUTH.refuse_for("iam, key or jwt", &found))
+                let value = AUTH.find_text(var).unwrap_or_default();
+                Err(AUTH.refuse_for("iam, key or jwt", &value))
             }
         }
     }

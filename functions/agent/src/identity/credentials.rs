@@ -16,12 +16,12 @@ pub(crate) struct Credentials {
 impl Credentials {
     /// Removes the credentials from the headers, so the routes never see them.
     pub(crate) fn take_from(headers: &mut HeaderMap) -> Self {
-        let mut taken = |name: &HeaderName| {
+        let mut take_values = |name: &HeaderName| {
             let values = headers.get_all(name).iter().cloned().collect();
             headers.remove(name);
             values
         };
-        Self { authorization: taken(&AUTHORIZATION), api_key: taken(&API_KEY) }
+        Self { authorization: take_values(&AUTHORIZATION), api_key: take_values(&API_KEY) }
     }
 
     /// Returns the key from the bearer token or from the key header. The header is for deployments where AWS
@@ -38,9 +38,9 @@ impl Credentials {
 }
 
 /// Returns the only credential. Several credentials are rejected, because the caller would be ambiguous.
-fn only_one(found: Vec<Secret>) -> Result<Option<Secret>, Failure> {
-    match found.len() {
-        0 | 1 => Ok(found.into_iter().next()),
+fn only_one(values: Vec<Secret>) -> Result<Option<Secret>, Failure> {
+    match values.len() {
+        0 | 1 => Ok(values.into_iter().next()),
         _ => {
             let sentence = "the request has several keys or tokens; send one";
             Err(Failure::new(ErrorCode::InvalidField, sentence))

@@ -32,21 +32,21 @@ impl<S: Secrets> ApiKeys<S> {
         key: Option<&str>,
         now_ms: i64,
     ) -> Result<Caller, Failure> {
-        let refused =
+        let refusal =
             || Failure::new(ErrorCode::CredentialsRefused, "it is not a key of this deployment");
         let Some(key) = key else {
             let how = "send your key as `Authorization: Bearer djinn_…` or `x-api-key`; the \
                        operator of this deployment creates one with `cargo xtask key`";
             return Err(Failure::new(ErrorCode::CredentialsMissing, how));
         };
-        let hash = KeyHash::of(key).ok_or_else(refused)?;
+        let hash = KeyHash::of(key).ok_or_else(refusal)?;
         let list = match self {
             Self::Inline(list) => Arc::clone(list),
             Self::Stored(stored) => stored.get_value(now_ms).await.ok_or_else(|| {
                 Failure::new(ErrorCode::IdentityUnavailable, "the list of keys cannot be read")
             })?,
         };
-        let holder = KeyHolder::of(&hash, &list).ok_or_else(refused)?;
+        let holder = KeyHolder::of(&hash, &list).ok_or_else(refusal)?;
         Ok(Caller { tenant: holder.tenant.clone(), user: holder.user.clone() })
     }
 }

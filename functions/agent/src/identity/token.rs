@@ -84,9 +84,9 @@ impl<E: JwksEndpoint + 'static> TokenVerifier<E> {
             let how = "send a token of this deployment's issuer as `Authorization: Bearer …`";
             return Err(Failure::new(ErrorCode::CredentialsMissing, how));
         };
-        let wanted = parse_key_query(token)?;
-        let algorithm = wanted.algorithm;
-        let key = self.keys.find_key(wanted, now_ms).await?.ok_or(TokenError::UnknownKey)?;
+        let query = parse_key_query(token)?;
+        let algorithm = query.algorithm;
+        let key = self.keys.find_key(query, now_ms).await?.ok_or(TokenError::UnknownKey)?;
         let claims = verify_claims(token, algorithm, &key, &self.settings)?;
         Ok(caller_from_claims(&claims, &self.settings, now_ms)?)
     }
@@ -102,8 +102,8 @@ fn parse_key_query(token: &str) -> Result<KeyQuery, TokenError> {
     if !matches!(alg, Algorithm::RS256 | Algorithm::ES256) {
         return Err(TokenError::Malformed);
     }
-    let known = |kind: String| TYPES.iter().any(|known| known.eq_ignore_ascii_case(&kind));
-    if crit.is_some() || enc.is_some() || zip.is_some() || !typ.is_none_or(known) {
+    let is_accepted = |kind: String| TYPES.iter().any(|name| name.eq_ignore_ascii_case(&kind));
+    if crit.is_some() || enc.is_some() || zip.is_some() || !typ.is_none_or(is_accepted) {
         return Err(TokenError::OtherKind);
     }
     Ok(KeyQuery { id: kid, algorithm: alg })
@@ -169,10 +169,10 @@ fn caller_from_claims(
     }
     let tenant = &settings.tenant_claim;
     let user = &settings.user_claim;
-    let named = |name: &str| text(name).ok_or(unusable(name));
+    let required_text = |name: &str| text(name).ok_or(unusable(name));
     Ok(Caller {
-        tenant: TenantId::new(named(tenant)?).map_err(|_| unusable(tenant))?,
-        user: UserId::new(named(user)?).map_err(|_| unusable(user))?,
+        tenant: TenantId::new(required_text(tenant)?).map_err(|_| unusable(tenant))?,
+        user: UserId::new(required_text(user)?).map_err(|_| unusable(user))?,
     })
 }
 

@@ -66,14 +66,17 @@ impl AnswerForm {
         about: &Subject,
         language: Language,
     ) -> Result<(HumanResponse, String), Failure> {
-        let read = |words: &str, arguments| answer_parser::parse_answer(words, arguments, language);
+        let parse =
+            |words: &str, arguments| answer_parser::parse_answer(words, arguments, language);
         let answer = match self.button.as_str() {
             "say" if self.words.trim().is_empty() => {
                 return Err(form_error("`words` is empty".to_owned()));
             }
-            "say" => return Ok((read(&self.words, None).response_to([about])?, String::new())),
-            "modify" => read("modify", Some(self.parse_parameters(about)?)).response_to([about])?,
-            "confirm" | "skip" | "stop" => read(&self.button, None).parsed?,
+            "say" => return Ok((parse(&self.words, None).response_to([about])?, String::new())),
+            "modify" => {
+                parse("modify", Some(self.parse_parameters(about)?)).response_to([about])?
+            }
+            "confirm" | "skip" | "stop" => parse(&self.button, None).parsed?,
             _ => {
                 let problem = "`answer` must be confirm, skip, stop, say or modify";
                 return Err(form_error(problem.to_owned()));

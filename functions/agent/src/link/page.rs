@@ -70,7 +70,7 @@ impl AnswerPage<'_> {
     ) -> Response {
         let words = page_texts(self.language);
         let about = &self.request.subject;
-        let shown = subject_text(about);
+        let subject = subject_text(about);
         let interrupt = about.interrupt();
         let document = Document {
             code: problem.map(|problem| problem.code.as_str()),
@@ -78,15 +78,15 @@ impl AnswerPage<'_> {
             paragraphs: vec![intro_text(about, words).to_owned()],
             interrupt: interrupt
                 .map(|why| InterruptPart { message: &why.message, code: &why.code }),
-            terms: self.terms(words, &shown),
-            form: Some(answer_form(about, words, &shown, form)),
+            terms: self.terms(words, &subject),
+            form: Some(answer_form(about, words, &subject, form)),
             ..plain_document(words, words.title)
         };
         html_response(status, &document, self.language)
     }
 
     /// Returns the details of the request, one per line.
-    fn terms<'t>(&'t self, words: &'t PageTexts, shown: &str) -> Vec<Term<'t>> {
+    fn terms<'t>(&'t self, words: &'t PageTexts, subject: &str) -> Vec<Term<'t>> {
         let Self { request, language, .. } = self;
         let mut terms = Vec::new();
         if !self.reasoning.is_empty() {
@@ -95,7 +95,7 @@ impl AnswerPage<'_> {
         if request.child.is_some() {
             terms.push(Term::new(words.task, request.id.path().to_string()));
         }
-        push_subject(&mut terms, &request.subject, words, self.files, shown);
+        push_subject(&mut terms, &request.subject, words, self.files, subject);
         terms.push(Term::new(words.risk, texts::risk_text(request.risk, *language)));
         if !request.reasons.is_empty() {
             let why = request.reasons.iter().map(|why| texts::reason_text(*why, *language));
@@ -117,7 +117,7 @@ impl AnswerPage<'_> {
 fn answer_form<'a>(
     about: &Subject,
     words: &'a PageTexts,
-    shown: &'a str,
+    subject: &'a str,
     form: &'a AnswerForm,
 ) -> FormPart<'a> {
     let is_question = about.is_question();
@@ -140,7 +140,7 @@ fn answer_form<'a>(
         answer: "say",
         button: words.send_message,
     }];
-    if about.interrupt().is_none() && !is_question && visible_part(shown).1 {
+    if about.interrupt().is_none() && !is_question && visible_part(subject).1 {
         let is_text = text_parameter(about).is_some();
         let (label, button) = if is_text {
             (words.text_label, words.accept_text)
@@ -150,7 +150,7 @@ fn answer_form<'a>(
         areas.push(TextArea {
             name: "instead",
             label,
-            text: form.replacement.as_deref().unwrap_or(shown),
+            text: form.replacement.as_deref().unwrap_or(subject),
             is_code: !is_text,
             answer: "modify",
             button,
@@ -182,7 +182,7 @@ fn push_subject<'a>(
     about: &'a Subject,
     words: &'a PageTexts,
     urls: &'a BTreeMap<FileName, String>,
-    shown: &str,
+    subject: &str,
 ) {
     let name = match about {
         Subject::Call { tool, .. } | Subject::CallInterrupt { tool, .. } => {
@@ -212,7 +212,7 @@ fn push_subject<'a>(
             words.result
         }
     };
-    let (text, is_whole) = visible_part(shown);
+    let (text, is_whole) = visible_part(subject);
     let note = (!is_whole).then_some(words.truncated_note);
     terms.push(Term { is_code: true, note, ..Term::new(name, text) });
 }
@@ -245,23 +245,27 @@ pub(crate) fn resolution_page(
 ) -> Response {
     let words = page_texts(language);
     let answer = texts::answer_text(&settled.response, language);
-    let answered = match settled.by {
+    let outcome = match settled.by {
         Some(_) => format!("{}: {answer}", words.resolved_title),
         None => format!("{}; {}: {answer}", words.unanswered_note, words.by_policy),
     };
     let note = late.map(|_| words.unchanged_note.to_owned());
     let document = Document {
         code: late.map(|late| late.code.as_str()),
-        paragraphs: std::iter::once(answered).chain(note).collect(),
+        paragraphs: std::iter::once(outcome).chain(note).collect(),
         ..plain_document(words, words.resolved_title)
     };
     html_response(late.map_or(StatusCode::OK, http_status), &document, language)
 }
 
 /// Renders the status of a response.
-pub(crate) fn receipt_page(given: ResponseStatus, answer: &str, language: Language) -> Response {
+pub(crate) fn receipt_page(
+    response_status: ResponseStatus,
+    answer: &str,
+    language: Language,
+) -> Response {
     let words = page_texts(language);
-    let (status, sentence) = match given {
+    let (status, sentence) = match response_status {
         ResponseStatus::Accepted => (StatusCode::OK, words.accepted_note),
         ResponseStatus::Pending => (StatusCode::ACCEPTED, words.pending_note),
     };

@@ -44,10 +44,10 @@ impl SignedLinks {
         let ttl_ms = self.ttl_ms;
         let is_stored = matches!(self.source, LinkKeySource::Stored(_));
         let keys = Arc::new(OnceLock::new());
-        let known = Arc::clone(&keys);
+        let shared_keys = Arc::clone(&keys);
         let reading = async move {
-            if let Some(read) = self.load_keys(now.ms).await {
-                let _ = known.set(read);
+            if let Some(list) = self.load_keys(now.ms).await {
+                let _ = shared_keys.set(list);
             }
         };
         if now.is_new && is_stored {

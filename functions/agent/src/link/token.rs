@@ -122,8 +122,9 @@ impl LinkKeys {
 
 /// Returns true if a token has the form of a response link's token, without checking the key.
 pub(crate) fn is_answer_token(token: &str) -> bool {
-    let signed = || jsonwebtoken::decode_header(token).is_ok_and(|header| header.alg == ALGORITHM);
-    token.len() <= MAX_TOKEN && signed()
+    let is_signed =
+        || jsonwebtoken::decode_header(token).is_ok_and(|header| header.alg == ALGORITHM);
+    token.len() <= MAX_TOKEN && is_signed()
 }
 
 /// JWT times in seconds, rounded down, so no link lasts longer.

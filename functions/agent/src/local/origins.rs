@@ -28,13 +28,13 @@ impl LocalOrigins {
     /// # Errors
     /// Returns [`InvalidSetting`] if an item is not an origin.
     pub fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
-        let given = LOCAL_ORIGINS.find_text(var).unwrap_or_default();
-        let texts = given.split(',').map(str::trim).filter(|text| !text.is_empty());
-        let named = texts.map(|text| Origin::parse(text).ok_or(text));
-        let named = named.collect::<Result<Vec<_>, _>>();
-        let mut named = named.map_err(|text| LOCAL_ORIGINS.refuse(text))?;
-        named.extend(PUBLIC_URL.find_text(var).and_then(|url| Origin::of(&url)));
-        Ok(Self { origins: named })
+        let setting = LOCAL_ORIGINS.find_text(var).unwrap_or_default();
+        let texts = setting.split(',').map(str::trim).filter(|text| !text.is_empty());
+        let origins = texts.map(|text| Origin::parse(text).ok_or(text));
+        let origins = origins.collect::<Result<Vec<_>, _>>();
+        let mut origins = origins.map_err(|text| LOCAL_ORIGINS.refuse(text))?;
+        origins.extend(PUBLIC_URL.find_text(var).and_then(|url| Origin::of(&url)));
+        Ok(Self { origins })
     }
 
     /// Returns true if pages of this origin may use the system; `origin` is a value of `Origin`.

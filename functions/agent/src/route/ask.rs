@@ -126,9 +126,9 @@ impl QuestionIds {
         let text = query;
         let session = session_id;
         let style = output_style;
-        let said = QuestionMembers { text, session, style, base_prompt, files };
-        let asked = Asked { caller, parts, unknown, unread };
-        let mut question = self.read_question(agent, said, asked, &JOYAGENT).await?;
+        let content = QuestionMembers { text, session, style, base_prompt, files };
+        let context = Asked { caller, parts, unknown, unread };
+        let mut question = self.read_question(agent, content, context, &JOYAGENT).await?;
         let mode = parse_agent_type(request.agent_type)?;
         set_mode(agent, &mut question, mode, request.human_feedback, JOYAGENT.feedback)?;
         let previews = request.is_stream.unwrap_or(false);
@@ -149,9 +149,9 @@ impl QuestionIds {
         let text = query;
         let session = session_id;
         let style = output_style;
-        let said = QuestionMembers { text, session, style, base_prompt, files };
-        let asked = Asked { caller, parts, unknown, unread };
-        let mut question = self.read_question(agent, said, asked, &JOYAGENT).await?;
+        let content = QuestionMembers { text, session, style, base_prompt, files };
+        let context = Asked { caller, parts, unknown, unread };
+        let mut question = self.read_question(agent, content, context, &JOYAGENT).await?;
         let deep = request.deep_think.is_some_and(|WholeNumber(deep)| deep != 0);
         let mode = find_mode(ModeRequest::DeepThink(deep)).unwrap_or_default();
         set_mode(agent, &mut question, mode, request.human_feedback, JOYAGENT.feedback)?;
@@ -172,9 +172,9 @@ impl QuestionIds {
         let text = question;
         let session = session_id;
         let style = output_style;
-        let said = QuestionMembers { text, session, style, base_prompt, files };
-        let asked = Asked { caller, parts, unknown, unread: None };
-        let mut question = self.read_question(agent, said, asked, &NATIVE).await?;
+        let content = QuestionMembers { text, session, style, base_prompt, files };
+        let context = Asked { caller, parts, unknown, unread: None };
+        let mut question = self.read_question(agent, content, context, &NATIVE).await?;
         let mode = parse_mode(request.mode.as_deref())?;
         set_mode(agent, &mut question, mode, request.human_feedback, NATIVE.feedback)?;
         if accepts_stream(&parts.headers) {
@@ -219,28 +219,28 @@ impl QuestionIds {
     async fn read_question<P: Ports>(
         &mut self,
         agent: &Agent<P>,
-        said: QuestionMembers,
+        content: QuestionMembers,
         Asked { caller, parts, unknown, unread }: Asked<'_>,
         names: &MemberNames,
     ) -> Result<UserQuestion, ApiError> {
-        self.language = said.text.as_deref().and_then(Language::of_text);
+        self.language = content.text.as_deref().and_then(Language::of_text);
         let request = self.request.clone().ok_or(ErrorCode::Internal)?;
         // Without a session, the question starts a new session.
-        let session = said.session.as_deref().unwrap_or(request.as_str());
+        let session = content.session.as_deref().unwrap_or(request.as_str());
         let session: SessionName = parse_id(names.session, session)?;
-        let text = said.text.filter(|text| !is_blank(text)).ok_or_else(|| {
+        let text = content.text.filter(|text| !is_blank(text)).ok_or_else(|| {
             let missing = Failure::new(ErrorCode::QueryMissing, names.question);
             ApiError::from(missing.with_field(names.question))
         })?;
-        let output_style = names.parse_style(said.style.as_deref())?;
-        let is_unknown_style = said.style.is_some() && output_style.is_none();
+        let output_style = names.parse_style(content.style.as_deref())?;
+        let is_unknown_style = content.style.is_some() && output_style.is_none();
         self.ignored = names.ignored(&unknown, is_unknown_style)?;
         let mut settings = agent.settings.run.clone();
         settings.language = self.language.unwrap_or(settings.language);
         settings.plan.employees |= names.employees && agent.settings.joyagent_employees;
         let access = require_access(agent, &caller, session, Permission::Write).await?;
-        let read = ReadFiles::read(agent, parts, &caller, &access, said.files).await?;
-        let unread = read.ignored.into_iter().chain(unread).map(str::to_owned);
+        let read_files = ReadFiles::read(agent, parts, &caller, &access, content.files).await?;
+        let unread = read_files.ignored.into_iter().chain(unread).map(str::to_owned);
         self.ignored.splice(0..0, unread);
         let mut question = UserQuestion {
             tenant: caller.tenant,
@@ -249,12 +249,12 @@ impl QuestionIds {
             shared: access.shared,
             request,
             text,
-            attachments: read.attachments,
+            attachments: read_files.attachments,
             parsed_response: None,
             output_style,
             ignored: self.ignored.clone(),
             deployment_prompt: agent.settings.base_prompt.clone(),
-            base_prompt: said.base_prompt.unwrap_or_default(),
+            base_prompt: content.base_prompt.unwrap_or_default(),
             settings,
         };
         check_bounds(&mut question)?;
@@ -272,18 +272,18 @@ impl QuestionIds {
     /// Returns the response, or an error in the language of the question with the client's field names.
     fn into_reply(self, answer: Result<Response, ApiError>, names: &MemberNames) -> QuestionReply {
         let language = self.language;
-        let refused = |refusal| names.rename_member(refusal).with_language(language);
-        QuestionReply { answer: answer.map_err(refused), ids: self }
+        let localize = |refusal| names.rename_member(refusal).with_language(language);
+        QuestionReply { answer: answer.map_err(localize), ids: self }
     }
 
     /// Adds the question's ids to a response without them.
     fn add_headers(&self, mut response: Response) -> Response {
-        let unnamed = |header| !response.headers().contains_key(header);
-        let run = self.run.as_ref().filter(|_| unnamed(RUN_ID));
-        let request = self.request.as_ref().filter(|_| unnamed(REQUEST_ID));
+        let is_missing = |header| !response.headers().contains_key(header);
+        let run = self.run.as_ref().filter(|_| is_missing(RUN_ID));
+        let request = self.request.as_ref().filter(|_| is_missing(REQUEST_ID));
         add_id_headers(response.headers_mut(), run, request);
-        let ignored = ignored_header(&self.ignored).map(|names| (IGNORED, names));
-        response.headers_mut().extend(ignored);
+        let ignored_names = ignored_header(&self.ignored).map(|names| (IGNORED, names));
+        response.headers_mut().extend(ignored_names);
         response
     }
 }

@@ -40,16 +40,17 @@ pub(crate) async fn give_feedback<P: Ports>(
     LenientBody { request, unknown }: LenientBody<FeedbackRequest>,
 ) -> ReplyResult {
     let language = agent.settings.run.language;
-    let (feedback, written, answered) = read_answer(request, caller.clone(), language)?;
+    let (feedback, response, to_record) = read_answer(request, caller.clone(), language)?;
     let mut run = find_run(&agent, &caller, &label).await?;
-    let asked = list_requests(&agent.ports, &mut run).await?;
-    let meant = asked.iter().filter(|ask| ask.is_addressed_by(&feedback)).map(|ask| &ask.subject);
-    let answer = written
-        .response_to(meant)
+    let requests = list_requests(&agent.ports, &mut run).await?;
+    let subjects =
+        requests.iter().filter(|ask| ask.is_addressed_by(&feedback)).map(|ask| &ask.subject);
+    let answer = response
+        .response_to(subjects)
         .map_err(|failure| ApiError::from(failure).with_field("feedback"))?;
-    let mut answered = answered(answer);
-    check_bounds(&mut answered)?;
-    let reply = submit_answer(&agent, &mut run, answered).await?;
+    let mut record = to_record(answer);
+    check_bounds(&mut record)?;
+    let reply = submit_answer(&agent, &mut run, record).await?;
     Ok(reply.with_ignored(&unknown.header_names()))
 }
 
@@ -59,7 +60,7 @@ pub(crate) async fn cancel_feedback<P: Ports>(
     caller: Caller,
     Path((label, feedback)): Path<(String, String)>,
 ) -> ReplyResult {
-    let answered = ResponseRecord {
+    let record = ResponseRecord {
         request: parse_id("feedbackId", &feedback)?,
         id: new_answer_id(),
         by: Some(caller.user.clone()),
@@ -69,7 +70,7 @@ pub(crate) async fn cancel_feedback<P: Ports>(
         via: None,
     };
     let mut run = find_run(&agent, &caller, &label).await?;
-    submit_answer(&agent, &mut run, answered).await
+    submit_answer(&agent, &mut run, record).await
 }
 
 /// `GET /api/feedback/pending/{request}`: lists the open human requests by id.
@@ -80,10 +81,10 @@ pub(crate) async fn pending_feedback<P: Ports>(
     parts: Parts,
 ) -> ReplyResult {
     let mut run = find_run(&agent, &caller, &label).await?;
-    let asks = list_requests(&agent.ports, &mut run).await?;
+    let requests = list_requests(&agent.ports, &mut run).await?;
     let key = run.key();
     let now_ms = agent.ports.clock().now_ms();
-    let maker = match SignedLinks::of(&parts).filter(|_| !asks.is_empty()) {
+    let maker = match SignedLinks::of(&parts).filter(|_| !requests.is_empty()) {
         Some(links) => {
             let now = ConnectTime { ms: now_ms, is_new: false };
             let signer = links.link_signer(request_origin(&parts, &agent.settings), now).await;
@@ -91,11 +92,11 @@ pub(crate) async fn pending_feedback<P: Ports>(
         }
         None => None,
     };
-    let shown = |ask| {
+    let to_public = |ask| {
         let link = maker.as_ref().and_then(|maker| maker.response_link(ask, now_ms));
         PublicHumanRequest::new(ask, link)
     };
-    let data = asks.iter().map(|ask| (ask.id.to_string(), shown(ask))).collect();
+    let data = requests.iter().map(|ask| (ask.id.to_string(), to_public(ask))).collect();
     let body = PendingBody { success: true, run: key.run.to_string(), data };
     Ok(JsonReply::json(&body)?.about_run(&key.run))
 }
@@ -103,13 +104,13 @@ pub(crate) async fn pending_feedback<P: Ports>(
 async fn submit_answer<P: Ports>(
     agent: &Agent<P>,
     run: &mut LoadedRun,
-    answered: ResponseRecord,
+    record: ResponseRecord,
 ) -> ReplyResult {
-    let feedback = answered.request.clone();
-    let word = answered.answer.as_str();
-    let given = submit_response(&agent.ports, run, answered).await;
-    let given = given.map_err(|failure| member_error(failure, "parameters"))?;
-    let (status, state) = match given {
+    let feedback = record.request.clone();
+    let word = record.answer.as_str();
+    let result = submit_response(&agent.ports, run, record).await;
+    let result = result.map_err(|failure| member_error(failure, "parameters"))?;
+    let (status, state) = match result {
         ResponseStatus::Accepted => (StatusCode::OK, FeedbackState::Taken),
         ResponseStatus::Pending => (StatusCode::ACCEPTED, FeedbackState::Waiting),
     };
@@ -143,7 +144,7 @@ fn read_answer(
         Some(FeedbackWords::Words(words)) => Some(words.as_str()).filter(|words| !words.is_empty()),
         Some(FeedbackWords::Parameters(_)) | None => None,
     };
-    let written = match (parameters, feedback.clone()) {
+    let response = match (parameters, feedback.clone()) {
         (None, Some(FeedbackWords::Parameters(arguments))) => {
             answer_parser::parse_answer("modify", Some(arguments), language)
         }
@@ -160,12 +161,12 @@ fn read_answer(
     };
     let feedback = about.clone();
     let comment = comment.unwrap_or_default();
-    let answered = move |answer| {
+    let to_record = move |answer| {
         let id = new_answer_id();
         let by = Some(caller.user);
         ResponseRecord { request: about, id, by, answer, comment, digest, via: None }
     };
-    Ok((feedback, written, answered))
+    Ok((feedback, response, to_record))
 }
 
 pub(super) fn new_answer_id() -> String {
@@ -200,8 +201,8 @@ async fn find_run_of_request<P: Ports>(
     let session = store.find_session_name(&caller.user_key(), request.as_str()).await;
     let session = session?.ok_or(ErrorCode::RunNotFound)?;
     let run = RunId::of(&caller.tenant, &caller.user, &session, request);
-    let named = RunKey::new(caller.tenant.clone(), run);
-    match LoadedRun::find(&agent.ports, &named).await? {
+    let key = RunKey::new(caller.tenant.clone(), run);
+    match LoadedRun::find(&agent.ports, &key).await? {
         Some(run) => Ok(run),
         None => find_active_run(agent, caller, session).await,
     }

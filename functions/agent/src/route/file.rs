@@ -72,8 +72,8 @@ pub(crate) async fn get_file_list<P: Ports>(
     let files = agent.ports.store().list_files(&access.session).await?;
     let links = file_links(&agent, &parts, &access).await;
     let from = usize::try_from((page - 1).saturating_mul(size)).unwrap_or(usize::MAX);
-    let shown = files.iter().skip(from).take(usize::try_from(size).unwrap_or_default());
-    let results = shown.map(|file| FileLocationBody::new(file, &links, Some(label))).collect();
+    let page_files = files.iter().skip(from).take(usize::try_from(size).unwrap_or_default());
+    let results = page_files.map(|file| FileLocationBody::new(file, &links, Some(label))).collect();
     let reply = JsonReply::json(&FileListBody { results, total_size: files.len() })?;
     Ok(reply.with_ignored(&unknown.header_names()))
 }
@@ -96,8 +96,9 @@ async fn find_session<P: Ports>(
     label: SessionName,
     right: Permission,
 ) -> Result<SessionAccess, ApiError> {
-    let known = agent.ports.store().find_session_name(&caller.user_key(), label.as_str()).await?;
-    let session = known.unwrap_or_else(|| label.clone());
+    let existing_name =
+        agent.ports.store().find_session_name(&caller.user_key(), label.as_str()).await?;
+    let session = existing_name.unwrap_or_else(|| label.clone());
     match &session {
         SessionName::Shared(handle) if right > Permission::Read && session != label => {
             Err(ApiError::invalid_field(

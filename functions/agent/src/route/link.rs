@@ -59,56 +59,56 @@ pub(crate) async fn answer_request<P: Ports>(
     parts: Parts,
     body: Body,
 ) -> Response {
-    let mut linked = match resolve_link(&agent, &parts).await {
-        Ok(linked) => linked,
+    let mut target = match resolve_link(&agent, &parts).await {
+        Ok(target) => target,
         Err(response) => return response,
     };
-    let HumanRequestState::Open(ask) = linked.request.state.clone() else {
-        return linked.render_state(Some(&ErrorCode::FeedbackAnswered.into()));
+    let HumanRequestState::Open(ask) = target.request.state.clone() else {
+        return target.render_state(Some(&ErrorCode::FeedbackAnswered.into()));
     };
     let form = match AnswerForm::from_body(&parts.headers, body).await {
         Ok(form) => form,
         Err(failure) => {
-            return linked.answer_page(&ask).render_with_problem(&failure, &AnswerForm::default());
+            return target.answer_page(&ask).render_with_problem(&failure, &AnswerForm::default());
         }
     };
-    let given = match form.to_answer(&ask.subject, linked.language) {
-        Ok((said, comment)) => {
-            let word = said.as_str();
-            let answered = linked.response_record(said, comment);
-            submit_response(&agent.ports, &mut linked.run, answered)
+    let result = match form.to_answer(&ask.subject, target.language) {
+        Ok((human_response, comment)) => {
+            let word = human_response.as_str();
+            let record = target.response_record(human_response, comment);
+            submit_response(&agent.ports, &mut target.run, record)
                 .await
-                .map(|given| (given, word))
+                .map(|status| (status, word))
         }
         Err(failure) => Err(failure),
     };
-    match given {
-        Ok((given, word)) => page::receipt_page(given, word, linked.language),
+    match result {
+        Ok((status, word)) => page::receipt_page(status, word, target.language),
         // Another response came first.
         Err(failure) if http_status(failure.code) == 409 || is_gone(&failure) => {
-            match load_request(&agent, &mut linked.run, &linked.grant).await {
-                Ok(now) => linked.request = now,
-                Err(failure) => return page::problem_page(&failure, linked.language),
+            match load_request(&agent, &mut target.run, &target.grant).await {
+                Ok(now) => target.request = now,
+                Err(failure) => return page::problem_page(&failure, target.language),
             }
-            linked.render_state(Some(&failure))
+            target.render_state(Some(&failure))
         }
-        Err(failure) => linked.answer_page(&ask).render_with_problem(&failure, &form),
+        Err(failure) => target.answer_page(&ask).render_with_problem(&failure, &form),
     }
 }
 
 /// Returns the target of the request's link, else a page with the error.
 async fn resolve_link<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<LinkTarget, Response> {
-    let preferred = preferred_language(&parts.headers);
-    let unknown = preferred.unwrap_or(agent.settings.run.language);
-    let refused = |failure: Failure| page::problem_page(&failure, unknown);
-    let grant = verify_grant(agent, parts).await.map_err(refused)?;
+    let preference = preferred_language(&parts.headers);
+    let unknown = preference.unwrap_or(agent.settings.run.language);
+    let to_page = |failure: Failure| page::problem_page(&failure, unknown);
+    let grant = verify_grant(agent, parts).await.map_err(to_page)?;
     let key = RunKey::new(grant.tenant.clone(), grant.run.clone());
     let run = LoadedRun::load(&agent.ports, &key).await.map_err(hide_failure);
-    let mut run = run.map_err(refused)?;
-    let asked = load_request(agent, &mut run, &grant).await.map_err(refused)?;
-    let files = find_files(agent, parts, &run, &asked.state).await.map_err(refused)?;
-    let language = preferred.unwrap_or(asked.language);
-    Ok(LinkTarget { grant, run, request: asked, files, language })
+    let mut run = run.map_err(to_page)?;
+    let request = load_request(agent, &mut run, &grant).await.map_err(to_page)?;
+    let files = find_files(agent, parts, &run, &request.state).await.map_err(to_page)?;
+    let language = preference.unwrap_or(request.language);
+    Ok(LinkTarget { grant, run, request, files, language })
 }
 
 /// Returns the URLs of the files under review: a result must be visible to be accepted.
@@ -141,8 +141,8 @@ async fn find_files<P: Ports>(
     let signer = links.link_signer(request_origin(parts, &agent.settings), now).await;
     let urls = Urls::new(request_origin(parts, &agent.settings), run.meta().session_name());
     let urls = urls.with_file_links(signer.file_links(&session), now.ms);
-    let asked = files.iter().filter(|file| names.contains(&file.name));
-    Ok(asked.map(|file| (file.name.clone(), urls.preview_url(file))).collect())
+    let reviewed_files = files.iter().filter(|file| names.contains(&file.name));
+    Ok(reviewed_files.map(|file| (file.name.clone(), urls.preview_url(file))).collect())
 }
 
 async fn verify_grant<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<AnswerGrant, Failure> {
@@ -158,7 +158,7 @@ async fn load_request<P: Ports>(
     grant: &AnswerGrant,
 ) -> Result<HumanRequestView, Failure> {
     match describe_request(&agent.ports, run, &grant.human_request, &grant.digest).await {
-        Ok(asked) if asked.user == grant.user => Ok(asked),
+        Ok(request) if request.user == grant.user => Ok(request),
         Ok(_) => Err(ErrorCode::LinkNotFound.into()),
         Err(failure) => Err(hide_failure(failure)),
     }
@@ -197,8 +197,8 @@ impl LinkTarget {
     }
 
     fn answer_page<'a>(&'a self, ask: &'a HumanRequest) -> AnswerPage<'a> {
-        let Self { request: asked, files, language, grant, .. } = self;
-        let reasoning = asked.reasoning.as_str();
+        let Self { request, files, language, grant, .. } = self;
+        let reasoning = request.reasoning.as_str();
         let until_ms = grant.expires_at_ms;
         AnswerPage { request: ask, reasoning, files, until_ms, language: *language }
     }
@@ -219,9 +219,9 @@ impl LinkTarget {
 
 /// Returns the browser's preferred language, if supported.
 pub(super) fn preferred_language(headers: &HeaderMap) -> Option<Language> {
-    let wanted = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
-    let ours = wanted.split(',').filter_map(|wanted| {
-        let mut parts = wanted.split(';').map(str::trim);
+    let header = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
+    let ours = header.split(',').filter_map(|entry| {
+        let mut parts = entry.split(';').map(str::trim);
         let language = match parts.next()?.split('-').next()?.to_ascii_lowercase().as_str() {
             "en" => Language::En,
             "zh" => Language::Zh,

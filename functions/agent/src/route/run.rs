@@ -50,7 +50,7 @@ pub(crate) async fn follow_run<P: AgentPorts>(
         Some(text) => Some(parse_cursor(&agent, &text, &run).await?),
         None => None,
     };
-    let shown = RunSubscription {
+    let subscription = RunSubscription {
         session: run.meta().session_key(&run.key().tenant),
         session_name: session,
         key: run.key().clone(),
@@ -59,7 +59,7 @@ pub(crate) async fn follow_run<P: AgentPorts>(
         previews: true,
         viewer,
     };
-    stream_run(&agent, &parts, shown, run, cursor).await
+    stream_run(&agent, &parts, subscription, run, cursor).await
 }
 
 async fn parse_cursor<P: Ports>(
@@ -81,17 +81,17 @@ pub(crate) async fn show_run<P: Ports>(
     _: UrlQuery<NoParameters>,
     parts: Parts,
 ) -> ReplyResult {
-    let RunAccess { run, session: named, share_ended, .. } =
+    let RunAccess { run, session: session_name, share_ended, .. } =
         find_visible_run(&agent, &caller, &run).await?;
     let key = run.key().clone();
     let view = describe_run(&agent.ports, run).await?;
     let session = view.meta.session_key(&key.tenant);
     let links = if share_ended {
-        unsigned_links(&agent, &parts, named.clone())
+        unsigned_links(&agent, &parts, session_name.clone())
     } else {
-        session_links(&agent, &parts, &session, named.clone(), None).await
+        session_links(&agent, &parts, &session, session_name.clone(), None).await
     };
-    let body = view::run_body(&key.run, &view, &named, &links, agent.settings.run.language);
+    let body = view::run_body(&key.run, &view, &session_name, &links, agent.settings.run.language);
     Ok(JsonReply::json(&body)?.about_run(&key.run).about_request(&view.meta.request))
 }
 

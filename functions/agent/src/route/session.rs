@@ -52,13 +52,13 @@ pub(crate) async fn show_session<P: Ports>(
     let access = require_access(&agent, &caller, name, Permission::Read).await?;
     let store = agent.ports.store();
     let key = &access.session;
-    let found = store.find_session(&key.owner_key(), &key.session).await?;
-    let found = found.ok_or(ErrorCode::SessionNotFound)?;
+    let summary = store.find_session(&key.owner_key(), &key.session).await?;
+    let summary = summary.ok_or(ErrorCode::SessionNotFound)?;
     let turns = store.list_turns(key, after.as_ref(), limit);
     let (page, files) = tokio::try_join!(turns, store.list_files(key))?;
     let links = session_links(&agent, &parts, key, access.session_name(), None).await;
-    let offered = files.iter().rev().filter(|file| !file.internal);
-    let SessionSummary { title, started_at_ms, newest_at_ms, .. } = found;
+    let visible_files = files.iter().rev().filter(|file| !file.internal);
+    let SessionSummary { title, started_at_ms, newest_at_ms, .. } = summary;
     // Only the owner sees the guests who asked.
     let owner = (access.permission == Permission::Own).then_some(&key.owner);
     let shares = match access.permission {
@@ -73,7 +73,7 @@ pub(crate) async fn show_session<P: Ports>(
         last_active_at_ms: newest_at_ms,
         turns: page.items.iter().map(|turn| turn_body(turn, owner)).collect(),
         next: page.next.map(|place| format_cursor(place.started_at_ms, &place.run)),
-        files: PublicFile::list(offered, &links),
+        files: PublicFile::list(visible_files, &links),
         write: shares.is_none().then_some(can_write),
         shares: shares.map(|shares| shares.iter().map(share::share_body).collect()),
     })
@@ -103,16 +103,16 @@ pub(crate) async fn name_session<P: Ports>(
     _: UrlQuery<NoParameters>,
     OwnBody(request): OwnBody<TitleRequest>,
 ) -> ReplyResult {
-    let mut titled = parse_title(&request)?;
+    let mut input = parse_title(&request)?;
     let access = require_access(&agent, &caller, name, Permission::Own).await?;
-    let named = access.session_name();
+    let session_name = access.session_name();
     let key = &access.session;
     let Caller { tenant, user, .. } = &caller;
-    let whose = ContentOwner { tenant, user, session: &named, run: None };
-    agent.ports.content().screen_input(&mut titled, whose).await?;
+    let whose = ContentOwner { tenant, user, session: &session_name, run: None };
+    agent.ports.content().screen_input(&mut input, whose).await?;
     let store = agent.ports.store();
     let session = &key.session;
-    let title = titled.title;
+    let title = input.title;
     if store.rename_session(&key.owner_key(), session, &title).await? {
         JsonReply::json(&TitleBody { session: session.to_string(), title })
     } else {
@@ -146,14 +146,14 @@ fn session_summary_body(session: &SessionSummary) -> SessionSummaryBody {
 fn turn_body<'a>(turn: &'a SessionTurn, owner: Option<&UserId>) -> TurnBody<'a> {
     let SessionTurn { run, request, user, started_at_ms, status, exchange } = turn;
     let guest = user.as_ref().filter(|user| owner.is_some_and(|owner| owner != *user));
-    let answered = exchange.as_ref().filter(|_| status.has_ended());
+    let ended_exchange = exchange.as_ref().filter(|_| status.has_ended());
     TurnBody {
         run: run.to_string(),
         request: request.as_ref().map(ToString::to_string),
         status: *status,
         started_at_ms: *started_at_ms,
-        question: exchange.as_ref().map(|said| said.question.as_str()),
-        answer: answered.map(|said| said.answer.as_str()),
+        question: exchange.as_ref().map(|exchange| exchange.question.as_str()),
+        answer: ended_exchange.map(|exchange| exchange.answer.as_str()),
         user: guest.map(UserId::as_str),
     }
 }

@@ -40,12 +40,12 @@ pub(crate) async fn share_session<P: Ports>(
     let SessionAccess { session, .. } =
         require_access(&agent, &caller, name, Permission::Own).await?;
     let store = agent.ports.store();
-    let found = store.find_session(&caller.user_key(), &session.session).await?;
-    let found = found.ok_or(ErrorCode::SessionNotFound)?;
+    let summary = store.find_session(&caller.user_key(), &session.session).await?;
+    let summary = summary.ok_or(ErrorCode::SessionNotFound)?;
     let share = SessionShare {
         handle: new_handle()?,
         session,
-        session_started_at_ms: found.started_at_ms,
+        session_started_at_ms: summary.started_at_ms,
         audience,
         can_write: write.unwrap_or(false),
         created_at_ms: agent.ports.clock().now_ms(),

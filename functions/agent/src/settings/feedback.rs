@@ -22,23 +22,24 @@ pub(super) fn from_vars(
         return Ok((HumanSettings::default(), BTreeMap::new()));
     };
     let bad = |problem: String| HUMAN_FEEDBACK.refuse(&problem);
-    let mut given: Value = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
-    let agents = given.as_object_mut().and_then(|members| members.remove(AGENTS));
-    let everywhere = parse_change(given).map_err(bad)?.apply_to(HumanSettings::default());
+    let mut document: Value =
+        serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+    let agents = document.as_object_mut().and_then(|members| members.remove(AGENTS));
+    let everywhere = parse_change(document).map_err(bad)?.apply_to(HumanSettings::default());
     let mut own = BTreeMap::new();
     if let Some(agents) = agents {
         let agents: BTreeMap<Mode, Value> =
             serde_json::from_value(agents).map_err(|error| bad(error.to_string()))?;
-        for (mode, given) in agents {
-            own.insert(mode, parse_change(given).map_err(bad)?.apply_to(everywhere.clone()));
+        for (mode, change) in agents {
+            own.insert(mode, parse_change(change).map_err(bad)?.apply_to(everywhere.clone()));
         }
     }
     Ok((everywhere, own))
 }
 
-fn parse_change(given: Value) -> Result<HumanSettingsChange, String> {
+fn parse_change(value: Value) -> Result<HumanSettingsChange, String> {
     let change: HumanSettingsChange =
-        serde_json::from_value(given).map_err(|error| error.to_string())?;
+        serde_json::from_value(value).map_err(|error| error.to_string())?;
     change.find_problem().map_or(Ok(change), |problem| Err(problem.to_owned()))
 }
 

@@ -27,14 +27,14 @@ impl HttpEndpoint {
 
 impl JwksEndpoint for HttpEndpoint {
     async fn fetch_keys(&self) -> Result<Vec<u8>, String> {
-        let failed = |error: reqwest::Error| error.to_string();
+        let describe_error = |error: reqwest::Error| error.to_string();
         let request = self.http.client()?.get(&self.url).header(ACCEPT, "application/json");
-        let mut response = request.send().await.map_err(failed)?;
+        let mut response = request.send().await.map_err(describe_error)?;
         if response.status() != StatusCode::OK {
             return Err(format!("it answered {}", response.status()));
         }
         let mut bytes = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+        while let Some(chunk) = response.chunk().await.map_err(describe_error)? {
             if bytes.len() + chunk.len() > MAX_KEYS {
                 return Err(format!("it answered more than {MAX_KEYS} bytes"));
             }

@@ -34,9 +34,9 @@ fn parse_key(jwk: &Value) -> Option<VerifyingKey> {
         }
         _ => return None,
     };
-    let says = |name: &str, wanted: &str| jwk.get(name).is_none_or(|said| said == wanted);
+    let says = |name: &str, value: &str| jwk.get(name).is_none_or(|member| member == value);
     let verifies = jwk.get("key_ops").is_none_or(|operations| {
-        operations.as_array().is_some_and(|known| known.iter().any(|one| one == "verify"))
+        operations.as_array().is_some_and(|names| names.iter().any(|one| one == "verify"))
     });
     let id = match jwk.get("kid") {
         None => None,

@@ -49,18 +49,18 @@ struct CachedKeys {
 
 impl CachedKeys {
     /// Returns the key with this id. Without an id, returns the only key of the algorithm.
-    fn find_key(&self, wanted: &KeyQuery) -> Option<DecodingKey> {
+    fn find_key(&self, query: &KeyQuery) -> Option<DecodingKey> {
         let fits = |key: &&VerifyingKey| {
-            key.algorithm == wanted.algorithm && (wanted.id.is_none() || key.id == wanted.id)
+            key.algorithm == query.algorithm && (query.id.is_none() || key.id == query.id)
         };
-        let mut found = self.keys.iter().flatten().filter(fits);
-        let first = found.next()?;
-        found.next().is_none().then(|| first.key.clone())
+        let mut matches = self.keys.iter().flatten().filter(fits);
+        let first = matches.next()?;
+        matches.next().is_none().then(|| first.key.clone())
     }
 
-    fn needs_refresh(&self, wanted: &KeyQuery, now_ms: i64) -> bool {
+    fn needs_refresh(&self, query: &KeyQuery, now_ms: i64) -> bool {
         let is_old = now_ms >= self.read_at_ms + MAX_AGE_MS;
-        now_ms >= self.refresh_after_ms && (is_old || self.find_key(wanted).is_none())
+        now_ms >= self.refresh_after_ms && (is_old || self.find_key(query).is_none())
     }
 
     fn apply_read(&mut self, read: Result<Vec<VerifyingKey>, String>, now_ms: i64) {
@@ -86,9 +86,9 @@ impl<E: JwksEndpoint + 'static> KeySet<E> {
     }
 
     fn with_timeout(endpoint: E, within: Duration) -> Self {
-        let known = Mutex::default();
+        let cache = Mutex::default();
         let reading = tokio::sync::Mutex::default();
-        Self(Arc::new(SharedKeys { endpoint, timeout: within, cache: known, reading }))
+        Self(Arc::new(SharedKeys { endpoint, timeout: within, cache, reading }))
     }
 
     /// Returns a token's key, if the issuer has published the key. A cached key does not wait for a read in
@@ -98,20 +98,21 @@ impl<E: JwksEndpoint + 'static> KeySet<E> {
     /// Returns [`ErrorCode::IdentityUnavailable`] while no keys could be read.
     pub(super) async fn find_key(
         &self,
-        wanted: KeyQuery,
+        query: KeyQuery,
         now_ms: i64,
     ) -> Result<Option<DecodingKey>, Failure> {
-        if self.0.lock_cache().needs_refresh(&wanted, now_ms) {
-            let shared = Arc::clone(&self.0);
-            let wanted = wanted.clone();
+        if self.0.lock_cache().needs_refresh(&query, now_ms) {
+            let shared_keys = Arc::clone(&self.0);
+            let query = query.clone();
             // A separate task, so a read outlives a disconnected caller. Otherwise each of many callers would
             // start a read.
-            let reading = tokio::spawn(async move { shared.refresh_keys(&wanted, now_ms).await });
+            let reading =
+                tokio::spawn(async move { shared_keys.refresh_keys(&query, now_ms).await });
             reading.await.map_err(|_| ErrorCode::Internal)?;
         }
-        let known = self.0.lock_cache();
-        match known.keys {
-            Some(_) => Ok(known.find_key(&wanted)),
+        let cache = self.0.lock_cache();
+        match cache.keys {
+            Some(_) => Ok(cache.find_key(&query)),
             None => {
                 let what = "the keys of the issuer of tokens cannot be read";
                 Err(Failure::new(ErrorCode::IdentityUnavailable, what))
@@ -126,8 +127,8 @@ impl<E: JwksEndpoint> SharedKeys<E> {
     }
 
     /// Reads the keys, unless another task has read them meanwhile.
-    async fn refresh_keys(&self, wanted: &KeyQuery, now_ms: i64) {
-        let is_known = self.lock_cache().find_key(wanted).is_some();
+    async fn refresh_keys(&self, query: &KeyQuery, now_ms: i64) {
+        let is_known = self.lock_cache().find_key(query).is_some();
         let _reading = if is_known {
             match self.reading.try_lock() {
                 Ok(reading) => reading,
@@ -136,14 +137,14 @@ impl<E: JwksEndpoint> SharedKeys<E> {
         } else {
             self.reading.lock().await
         };
-        if !self.lock_cache().needs_refresh(wanted, now_ms) {
+        if !self.lock_cache().needs_refresh(query, now_ms) {
             return;
         }
-        let read = match tokio::time::timeout(self.timeout, self.endpoint.fetch_keys()).await {
-            Ok(read) => read.and_then(|set| parse_key_set(&set)),
+        let result = match tokio::time::timeout(self.timeout, self.endpoint.fetch_keys()).await {
+            Ok(result) => result.and_then(|set| parse_key_set(&set)),
             Err(_) => Err(format!("it did not answer within {:?}", self.timeout)),
         };
-        self.lock_cache().apply_read(read, now_ms);
+        self.lock_cache().apply_read(result, now_ms);
     }
 }
 

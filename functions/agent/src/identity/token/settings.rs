@@ -27,15 +27,15 @@ impl TokenSettings {
         var: VarLookup<'_>,
         local: bool,
     ) -> Result<Self, InvalidSetting> {
-        let read = |setting: &Setting| {
+        let text_of = |setting: &Setting| {
             let text = setting.read_text(var).unwrap_or_default();
             text.trim().to_owned()
         };
-        let issuer = read(&JWT_ISSUER);
+        let issuer = text_of(&JWT_ISSUER);
         if issuer.is_empty() {
             return Err(JWT_ISSUER.refuse(""));
         }
-        let audiences: Vec<String> = read(&JWT_AUDIENCE)
+        let audiences: Vec<String> = text_of(&JWT_AUDIENCE)
             .split(',')
             .map(|audience| audience.trim().to_owned())
             .filter(|audience| !audience.is_empty())
@@ -47,20 +47,20 @@ impl TokenSettings {
             keys_url: parse_keys_url(JWT_JWKS.find_text(var), &issuer, local)?,
             issuer,
             audiences,
-            tenant_claim: read(&JWT_TENANT_CLAIM),
-            user_claim: read(&JWT_USER_CLAIM),
+            tenant_claim: text_of(&JWT_TENANT_CLAIM),
+            user_claim: text_of(&JWT_USER_CLAIM),
         })
     }
 }
 
 /// Returns the URL of the keys; by default the path that most issuers use.
 fn parse_keys_url(
-    given: Option<String>,
+    url_setting: Option<String>,
     issuer: &str,
     local: bool,
 ) -> Result<String, InvalidSetting> {
-    let derived = || format!("{}/.well-known/jwks.json", issuer.trim_end_matches('/'));
-    let text = given.map_or_else(derived, |url| url.trim().to_owned());
+    let default_url = || format!("{}/.well-known/jwks.json", issuer.trim_end_matches('/'));
+    let text = url_setting.map_or_else(default_url, |url| url.trim().to_owned());
     let is_usable = |url: &Url| {
         let is_safe = url.scheme() == "https" || (local && url.scheme() == "http");
         is_safe && url.has_host() && url.username().is_empty() && url.password().is_none()

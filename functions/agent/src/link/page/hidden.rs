@@ -5,18 +5,18 @@ use std::fmt::Write as _;
 /// Returns the text with invisible and direction-changing characters as JSON escapes. So arguments look as
 /// they are, and keep their value.
 pub(super) fn spell_hidden(text: &str) -> String {
-    let mut spelled = String::with_capacity(text.len());
+    let mut output = String::with_capacity(text.len());
     for letter in text.chars() {
         if !is_hidden(letter) {
-            spelled.push(letter);
+            output.push(letter);
             continue;
         }
         for unit in letter.encode_utf16(&mut [0; 2]) {
             // Writing into a String cannot fail.
-            let _ = write!(spelled, "\\u{unit:04x}");
+            let _ = write!(output, "\\u{unit:04x}");
         }
     }
-    spelled
+    output
 }
 
 /// Returns true for control and format characters of Unicode, including tags and variation selectors. The

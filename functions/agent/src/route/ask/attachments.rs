@@ -31,7 +31,7 @@ const ANY_TYPE: &str = "application/octet-stream";
 pub(super) struct NamedFile {
     /// The location in the request, such as `files[0]`.
     path: String,
-    named: NamedBy,
+    source: NamedBy,
 }
 
 enum NamedBy {
@@ -46,7 +46,7 @@ pub(super) fn own_files(attachments: Option<Vec<AttachmentRequest>>) -> Vec<Name
     let files = attachments.unwrap_or_default().into_iter().enumerate();
     let file = |(at, request)| NamedFile {
         path: format!("attachments[{at}]"),
-        named: NamedBy::Uri(request),
+        source: NamedBy::Uri(request),
     };
     files.map(file).collect()
 }
@@ -58,24 +58,24 @@ pub(super) fn joyagent_files(
     attachments: Option<Vec<JoyAgentFile>>,
     messages: Option<Vec<JoyAgentMessage>>,
 ) -> (Vec<NamedFile>, Option<&'static str>) {
-    let mut named = to_named(files, "files", "files");
-    named.extend(to_named(attachments, "attachments", "attachments"));
-    let count = named.len();
+    let mut named_files = to_named(files, "files", "files");
+    named_files.extend(to_named(attachments, "attachments", "attachments"));
+    let count = named_files.len();
     let said_something = messages.as_ref().is_some_and(|messages| !messages.is_empty());
     for (at, message) in messages.unwrap_or_default().into_iter().enumerate() {
-        named.extend(to_named(message.files, &format!("messages[{at}].files"), "messages"));
+        named_files.extend(to_named(message.files, &format!("messages[{at}].files"), "messages"));
         let path = format!("messages[{at}].uploadFile");
-        named.extend(to_named(message.upload_file, &path, "messages"));
+        named_files.extend(to_named(message.upload_file, &path, "messages"));
     }
-    let has_no_files = named.len() == count;
-    (named, (said_something && has_no_files).then_some("messages"))
+    let has_no_files = named_files.len() == count;
+    (named_files, (said_something && has_no_files).then_some("messages"))
 }
 
 fn to_named(files: Option<Vec<JoyAgentFile>>, path: &str, member: &'static str) -> Vec<NamedFile> {
     let files = files.unwrap_or_default().into_iter().enumerate();
     let file = |(at, file): (usize, JoyAgentFile)| NamedFile {
         path: format!("{path}[{at}]"),
-        named: match file.uri {
+        source: match file.uri {
             Some(uri) => NamedBy::Uri(AttachmentRequest {
                 uri,
                 media_type: file.media_type,
@@ -107,17 +107,17 @@ impl ReadFiles {
         parts: &Parts,
         caller: &Caller,
         access: &SessionAccess,
-        named: Vec<NamedFile>,
+        named_files: Vec<NamedFile>,
     ) -> Result<Self, ApiError> {
         let session = SessionFiles { agent, parts, caller, access };
-        let mut read = Self::default();
-        for (at, NamedFile { path, named }) in named.into_iter().enumerate() {
+        let mut result = Self::default();
+        for (at, NamedFile { path, source }) in named_files.into_iter().enumerate() {
             if at >= MAX_ATTACHMENTS {
                 let problem =
                     format!("exceeds the limit: a question has at most {MAX_ATTACHMENTS} files");
                 return Err(ApiError::invalid_field(path, &problem));
             }
-            let attachment = match named {
+            let attachment = match source {
                 NamedBy::Uri(request) if is_data_uri(&request.uri) => {
                     read_data(&path, request, at + 1, &caller.user)?
                 }
@@ -125,19 +125,19 @@ impl ReadFiles {
                 NamedBy::References(names, member) => match find_any(&session, &names).await? {
                     Some(file) => QuestionAttachment::Known(file),
                     None => {
-                        read.ignored.insert(member);
+                        result.ignored.insert(member);
                         continue;
                     }
                 },
             };
-            read.add(path, attachment)?;
+            result.add(path, attachment)?;
         }
-        Ok(read)
+        Ok(result)
     }
 
     /// Adds a file. A repeated file of the session adds nothing.
     fn add(&mut self, path: String, attachment: QuestionAttachment) -> Result<(), ApiError> {
-        let same = self.attachments.iter().find(|known| known.name() == attachment.name());
+        let same = self.attachments.iter().find(|existing| existing.name() == attachment.name());
         match (same, &attachment) {
             (Some(QuestionAttachment::Known(_)), QuestionAttachment::Known(_)) => return Ok(()),
             (Some(_), _) => {
@@ -207,30 +207,31 @@ fn read_data(
 ) -> Result<QuestionAttachment, ApiError> {
     let invalid =
         |member: &str, problem: &str| ApiError::invalid_field(format!("{path}.{member}"), problem);
-    let said = request
-        .media_type
-        .map(|said| said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
-    if !said.as_deref().is_none_or(is_media_type) {
+    let declared_type = request.media_type.map(|declared_type| {
+        declared_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    });
+    if !declared_type.as_deref().is_none_or(is_media_type) {
         return Err(invalid("type", "must be a media type, such as `image/png`"));
     }
     let data = DataUri::parse(&request.uri).map_err(|problem| invalid("uri", problem))?;
-    if let (Some(said), Some(own)) = (&said, &data.media_type)
-        && said != own
+    if let (Some(declared_type), Some(own)) = (&declared_type, &data.media_type)
+        && declared_type != own
     {
         return Err(invalid("type", "differs from the one in the `uri`"));
     }
-    let said = data.media_type_or(said.as_deref());
-    let name = request.name.unwrap_or_else(|| format!("attachment-{nth}.{}", ending_of(said)));
+    let declared_type = data.media_type_or(declared_type.as_deref());
+    let name =
+        request.name.unwrap_or_else(|| format!("attachment-{nth}.{}", ending_of(declared_type)));
     let name = FileName::new(name).map_err(|error| {
         let field = format!("{path}.name");
         let bad = Failure::new(ErrorCode::BadFileName, format!("`{field}`: a {error}"));
         ApiError::from(bad).with_field(field)
     })?;
     let media_type = match media_type_of(name.as_str()) {
-        ANY_TYPE => media_type_of(&format!("a.{}", ending_of(said))),
+        ANY_TYPE => media_type_of(&format!("a.{}", ending_of(declared_type))),
         by_name => by_name,
     };
-    let wrong = [said, media_type].into_iter().find(|media_type| {
+    let wrong = [declared_type, media_type].into_iter().find(|media_type| {
         IMAGE_TYPES.contains(media_type) && image_type_of(&data.bytes) != Some(media_type)
     });
     if let Some(wrong) = wrong {

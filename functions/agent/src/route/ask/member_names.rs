@@ -83,9 +83,9 @@ impl MemberNames {
         if !self.lenient {
             unknown.require_none()?;
         }
-        let mut ignored = unknown.header_names();
-        ignored.extend(is_unknown_style.then(|| self.style.to_owned()));
-        Ok(ignored)
+        let mut names = unknown.header_names();
+        names.extend(is_unknown_style.then(|| self.style.to_owned()));
+        Ok(names)
     }
 
     /// Parses an output style; `None` for a name unknown to Djinn.
@@ -101,11 +101,12 @@ impl MemberNames {
 }
 
 /// Parses JoyAgent's number of an agent.
-pub(super) fn parse_agent_type(wanted: Option<WholeNumber>) -> Result<Mode, ApiError> {
-    let wanted = wanted.map(|WholeNumber(wanted)| wanted);
-    find_mode(ModeRequest::AgentType(wanted)).ok_or_else(|| {
-        let known = |support: &ModeSupport| format!("{} ({})", support.agent_type, support.title);
-        unknown_mode("agentType", known)
+pub(super) fn parse_agent_type(number: Option<WholeNumber>) -> Result<Mode, ApiError> {
+    let number = number.map(|WholeNumber(number)| number);
+    find_mode(ModeRequest::AgentType(number)).ok_or_else(|| {
+        let describe =
+            |support: &ModeSupport| format!("{} ({})", support.agent_type, support.title);
+        unknown_mode("agentType", describe)
     })
 }
 
@@ -114,8 +115,8 @@ pub(super) fn parse_mode(word: Option<&str>) -> Result<Mode, ApiError> {
         .ok_or_else(|| unknown_mode("mode", |support| format!("`{}`", support.word)))
 }
 
-fn unknown_mode(field: &'static str, known: impl Fn(&ModeSupport) -> String) -> ApiError {
-    let there_are = MODES.iter().map(known).collect::<Vec<_>>().join(" and ");
+fn unknown_mode(field: &'static str, describe: impl Fn(&ModeSupport) -> String) -> ApiError {
+    let there_are = MODES.iter().map(describe).collect::<Vec<_>>().join(" and ");
     let unknown = Failure::new(ErrorCode::UnknownAgent, format!("there are {there_are}"));
     ApiError::from(unknown).with_field(field)
 }

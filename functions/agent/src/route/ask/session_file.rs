@@ -107,9 +107,9 @@ impl<P: Ports> SessionFiles<'_, P> {
         if SessionName::new(label).is_ok_and(|name| name == session) {
             return Ok(true);
         }
-        let known =
+        let resolved_name =
             self.agent.ports.store().find_session_name(&self.caller.user_key(), label).await;
-        let known = known.map_err(|error| UnknownFile::Refused(error.into()))?;
-        Ok(known.is_some_and(|known| known == session))
+        let resolved_name = resolved_name.map_err(|error| UnknownFile::Refused(error.into()))?;
+        Ok(resolved_name.is_some_and(|resolved_name| resolved_name == session))
     }
 }

@@ -90,13 +90,14 @@ impl Unreadable {
             },
             Self::Other => Wording::FileNotText.fill(language, &[("file", &label)]),
         };
-        let fixed = |name: HeaderName, value: &'static str| (name, HeaderValue::from_static(value));
+        let static_header =
+            |name: HeaderName, value: &'static str| (name, HeaderValue::from_static(value));
         let headers = [
-            fixed(CONTENT_TYPE, "text/plain; charset=utf-8"),
-            fixed(X_CONTENT_TYPE_OPTIONS, "nosniff"),
-            fixed(REFERRER_POLICY, "no-referrer"),
-            fixed(CACHE_CONTROL, "no-store"),
-            fixed(VARY, "sec-fetch-dest"),
+            static_header(CONTENT_TYPE, "text/plain; charset=utf-8"),
+            static_header(X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            static_header(REFERRER_POLICY, "no-referrer"),
+            static_header(CACHE_CONTROL, "no-store"),
+            static_header(VARY, "sec-fetch-dest"),
         ];
         (headers, text).into_response()
     }

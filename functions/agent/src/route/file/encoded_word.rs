@@ -20,7 +20,7 @@ fn decode_word(word: &str) -> Option<Vec<u8>> {
     let (charset, encoded) = word.strip_prefix("=?")?.strip_suffix("?=")?.split_once('?')?;
     // A language may follow the charset (RFC 2231).
     let charset = charset.split('*').next().unwrap_or_default();
-    if !["utf-8", "utf8", "us-ascii"].iter().any(|known| known.eq_ignore_ascii_case(charset)) {
+    if !["utf-8", "utf8", "us-ascii"].iter().any(|name| name.eq_ignore_ascii_case(charset)) {
         return None;
     }
     match encoded.split_once('?')? {

@@ -58,13 +58,13 @@ async fn open_file<P: AgentPorts>(
 ) -> Result<Response, ApiError> {
     let Some(links) = SignedLinks::of(parts).filter(|_| is_token(key)) else {
         let (folder, file) = find_by_label(agent, parts, key, name).await?;
-        let sent = send_file(agent, parts, &folder, &file, disposition).await?;
-        return sent.ok_or_else(|| ErrorCode::FileNotFound.into());
+        let file_response = send_file(agent, parts, &folder, &file, disposition).await?;
+        return file_response.ok_or_else(|| ErrorCode::FileNotFound.into());
     };
     let response = match find_by_link(agent, &links, key, name).await {
         Ok((folder, file)) => send_file(agent, parts, &folder, &file, disposition)
             .await
-            .and_then(|sent| sent.ok_or_else(|| ErrorCode::LinkNotFound.into())),
+            .and_then(|file_response| file_response.ok_or_else(|| ErrorCode::LinkNotFound.into())),
         Err(failure) => Err(failure.into()),
     };
     match response {
@@ -130,8 +130,8 @@ async fn send_file<P: AgentPorts>(
         && disposition == Disposition::Inline
     {
         let language = preferred_language(&parts.headers).unwrap_or(agent.settings.run.language);
-        let shown = (file, start.size);
-        return Ok(Some(form.respond(agent, parts, folder, shown, language).await));
+        let sized_file = (file, start.size);
+        return Ok(Some(form.respond(agent, parts, folder, sized_file, language).await));
     }
     let presentation = Presentation::of(name, &file.media_type, &start.bytes);
     let response = match (disposition, presentation) {
@@ -174,6 +174,6 @@ async fn redirect_to_object<P: AgentPorts>(
 
 /// Returns true if the client is a user's browser, not a script.
 fn wants_page(headers: &HeaderMap) -> bool {
-    let wanted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    wanted.into_iter().any(|wanted| wanted.contains("text/html"))
+    let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    values.into_iter().any(|value| value.contains("text/html"))
 }

@@ -138,23 +138,24 @@ fn respond_with(
     let is_text = media_type.starts_with("text/");
     let content_type =
         if is_text { format!("{media_type}; charset=utf-8") } else { media_type.to_owned() };
-    let fixed = |header: HeaderName, value: &'static str| (header, HeaderValue::from_static(value));
+    let static_header =
+        |header: HeaderName, value: &'static str| (header, HeaderValue::from_static(value));
     let headers = [
-        fixed(CONTENT_SECURITY_POLICY, policy),
-        fixed(X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        fixed(X_DNS_PREFETCH_CONTROL, "off"),
-        fixed(REFERRER_POLICY, "no-referrer"),
-        fixed(CACHE_CONTROL, "no-store"),
-        fixed(VARY, "accept"),
+        static_header(CONTENT_SECURITY_POLICY, policy),
+        static_header(X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        static_header(X_DNS_PREFETCH_CONTROL, "off"),
+        static_header(REFERRER_POLICY, "no-referrer"),
+        static_header(CACHE_CONTROL, "no-store"),
+        static_header(VARY, "accept"),
     ];
-    let named =
+    let file_headers =
         [(CONTENT_TYPE, content_type), (CONTENT_DISPOSITION, Disposition::Inline.to_header(name))];
-    (named, headers, content).into_response()
+    (file_headers, headers, content).into_response()
 }
 
-fn is_type(media_type: &str, wanted: &str) -> bool {
+fn is_type(media_type: &str, name: &str) -> bool {
     let essence = media_type.split(';').next().unwrap_or_default();
-    essence.trim().eq_ignore_ascii_case(wanted)
+    essence.trim().eq_ignore_ascii_case(name)
 }
 
 /// Returns true if the content begins as HTML or XML, in UTF-8 or UTF-16.
@@ -184,19 +185,19 @@ fn is_rendered(page: &str) -> bool {
 /// Returns a page with all [`CONNECTING_NAMES`] disabled.
 fn disconnect_page(page: &str) -> String {
     let lower = page.to_ascii_lowercase();
-    let mut disconnected = String::with_capacity(page.len());
-    let mut copied = 0;
+    let mut output = String::with_capacity(page.len());
+    let mut copied_end = 0;
     for (at, _) in lower.match_indices(['<', 'h']) {
         let rest = lower.get(at..).unwrap_or_default();
         if CONNECTING_NAMES.iter().any(|name| rest.starts_with(name)) {
             let end = at + usize::from(rest.starts_with('<'));
-            disconnected.push_str(page.get(copied..end).unwrap_or_default());
-            disconnected.push_str("x-");
-            copied = end;
+            output.push_str(page.get(copied_end..end).unwrap_or_default());
+            output.push_str("x-");
+            copied_end = end;
         }
     }
-    disconnected.push_str(page.get(copied..).unwrap_or_default());
-    disconnected
+    output.push_str(page.get(copied_end..).unwrap_or_default());
+    output
 }
 
 /// Returns a page with a drawing as an image.

@@ -52,16 +52,16 @@ pub(crate) async fn upload_url<P: AgentPorts>(
         ApiError::invalid_field("fileSize", &problem)
     })?;
     screen_file(&agent, &caller, &access, &mut file).await?;
-    let put = agent.ports.store().presign_put(&access.session, &file, size, UPLOAD_LIFE).await?;
+    let upload = agent.ports.store().presign_put(&access.session, &file, size, UPLOAD_LIFE).await?;
     let too_many = || Failure::new(ErrorCode::TooManyUploads, MAX_ANNOUNCED.to_string());
-    let put = put.ok_or_else(too_many)?;
-    let mail = Mail::FileAnnounced { file: put.file.clone() };
+    let upload = upload.ok_or_else(too_many)?;
+    let mail = Mail::FileAnnounced { file: upload.file.clone() };
     notify_active_run(&agent, &access.session, mail).await?;
     let reply = JsonReply::json(&UploadTargetBody {
-        location: UploadBody::new(&put.file, &file_links(&agent, &parts, &access).await),
-        upload_url: put.url,
+        location: UploadBody::new(&upload.file, &file_links(&agent, &parts, &access).await),
+        upload_url: upload.url,
         method: "PUT",
-        headers: put.headers.into_iter().collect(),
+        headers: upload.headers.into_iter().collect(),
         expires_in_seconds: UPLOAD_LIFE.as_secs(),
     })?;
     Ok(reply.with_ignored(&unknown.header_names()))
@@ -122,12 +122,12 @@ async fn write_upload<P: Ports>(
     content: &[u8],
 ) -> ReplyResult {
     let store = agent.ports.store();
-    let written = store.write_file(&access.session, file, content).await?;
+    let product_file = store.write_file(&access.session, file, content).await?;
     let id = format!("{:x}-{:x}", agent.ports.clock().now_ms(), fastrand::u64(..));
-    let mail = Mail::FileAdded { id, file: written.clone() };
+    let mail = Mail::FileAdded { id, file: product_file.clone() };
     notify_active_run(agent, &access.session, mail).await?;
     let links = file_links(agent, parts, access).await;
-    JsonReply::json(&UploadBody::new(&written, &links))
+    JsonReply::json(&UploadBody::new(&product_file, &links))
 }
 
 async fn notify_active_run<P: Ports>(

@@ -37,11 +37,11 @@ pub(crate) async fn post_message<P: Ports>(
         return Err(ApiError::invalid_field("text", &problem));
     }
     let id = message_id.map_or_else(|| Ok(new_id()), parse_message_id)?;
-    let mut said = UserMessage { id, by: caller.user.clone(), text };
-    check_bounds(&mut said)?;
+    let mut message = UserMessage { id, by: caller.user.clone(), text };
+    check_bounds(&mut message)?;
     let mut run = find_own_run(&agent, &caller, &run).await?;
-    let heard = send_message(&agent.ports, &mut run, said).await;
-    let (status, state) = match heard.map_err(|failure| member_error(failure, "text"))? {
+    let result = send_message(&agent.ports, &mut run, message).await;
+    let (status, state) = match result.map_err(|failure| member_error(failure, "text"))? {
         MessageStatus::Accepted => (StatusCode::OK, MessageState::Taken),
         MessageStatus::Resumed => (StatusCode::OK, MessageState::GoesOn),
         MessageStatus::Pending => (StatusCode::ACCEPTED, MessageState::Waiting),
@@ -63,8 +63,8 @@ pub(crate) async fn patch_plan<P: Ports>(
     let mut edit = parse_edit(request, &caller)?;
     check_bounds(&mut edit)?;
     let mut run = find_own_run(&agent, &caller, &run).await?;
-    let edited = send_plan_edit(&agent.ports, &mut run, edit).await;
-    let reply = match edited.map_err(|failure| member_error(failure, "steps"))? {
+    let result = send_plan_edit(&agent.ports, &mut run, edit).await;
+    let reply = match result.map_err(|failure| member_error(failure, "steps"))? {
         PlanEditStatus::Accepted { version, plan } => {
             JsonReply::json(&PlanVersionBody { version, plan: PublicPlan::new(&plan) })?
         }

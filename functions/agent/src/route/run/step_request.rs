@@ -15,13 +15,13 @@ const FIELD: &str = "steps";
 const MAX_NAME: usize = 64;
 
 /// Parses the new steps.
-pub(super) fn parse_steps(given: &[StepRequest]) -> Result<Vec<StepEdit>, ApiError> {
-    let names: Vec<Option<&str>> = given.iter().map(|step| step.id.as_deref()).collect();
-    let known: BTreeSet<&str> = names.iter().flatten().copied().collect();
-    if known.len() < names.iter().flatten().count() {
+pub(super) fn parse_steps(steps: &[StepRequest]) -> Result<Vec<StepEdit>, ApiError> {
+    let names: Vec<Option<&str>> = steps.iter().map(|step| step.id.as_deref()).collect();
+    let ids: BTreeSet<&str> = names.iter().flatten().copied().collect();
+    if ids.len() < names.iter().flatten().count() {
         return Err(ApiError::invalid_field(FIELD, "must have different ids"));
     }
-    let edits = given.iter().enumerate();
+    let edits = steps.iter().enumerate();
     edits.map(|(index, step)| step_edit(index, step, &names)).collect()
 }
 
@@ -34,7 +34,7 @@ fn step_edit(
         ApiError::invalid_field(format!("{FIELD}[{index}]{member}"), problem)
     };
     let place = |(at, name): (usize, &String)| {
-        let index = names.iter().position(|known| *known == Some(name.as_str()));
+        let index = names.iter().position(|other_id| *other_id == Some(name.as_str()));
         index.map(|index| index + 1).ok_or_else(|| {
             let name: String = name.chars().take(MAX_NAME).collect();
             let problem = format!("must be an id of the list, which has no {name}");
