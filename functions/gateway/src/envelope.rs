@@ -74,8 +74,8 @@ impl<S: Secrets> EnvelopeHandler<S> {
 async fn fit_reply(answer: OutsideAnswer, put_answer: Option<StoreRequest>) -> OutsideReply {
     let size = json_size(&answer);
     if let Some(put_answer) = put_answer.filter(|_| size > MAX_ANSWER) {
-        let stored = fit_answer(answer.clone(), MAX_STORED_ANSWER);
-        let body = serde_json::to_vec(&stored).unwrap_or_default();
+        let short_answer = fit_answer(answer.clone(), MAX_STORED_ANSWER);
+        let body = serde_json::to_vec(&short_answer).unwrap_or_default();
         match put_object(&put_answer, body).await {
             Ok(()) => return OutsideReply::Stored,
             Err(error) => tracing::warn!(%error, size, "a large answer was not stored"),
@@ -108,11 +108,15 @@ async fn put_object(request: &StoreRequest, body: Vec<u8>) -> Result<(), PutErro
         .connect_timeout(CONNECT_TIMEOUT)
         .timeout(PUT_TIMEOUT)
         .build()?;
-    let put = request.headers.iter().fold(client.put(&request.url), |put, (name, value)| {
+    let upload = request.headers.iter().fold(client.put(&request.url), |upload, (name, value)| {
         // reqwest sets this header from the body.
-        if name.eq_ignore_ascii_case("content-length") { put } else { put.header(name, value) }
+        if name.eq_ignore_ascii_case("content-length") {
+            upload
+        } else {
+            upload.header(name, value)
+        }
     });
-    let status = put.body(body).send().await?.status();
+    let status = upload.body(body).send().await?.status();
     if status.is_success() { Ok(()) } else { Err(PutError::Refused(status)) }
 }
 

@@ -86,8 +86,8 @@ impl<S: Secrets> GatewayHandler<S> {
     }
 
     async fn fetch_page(&self, target: &PageTarget) -> Result<RawPage, PageProblem> {
-        let asked = Url::parse(&target.url).ok();
-        if let Some(url) = &asked {
+        let requested_url = Url::parse(&target.url).ok();
+        if let Some(url) = &requested_url {
             self.heed_robots(target, url).await?;
         }
         let request = EgressRequest::get(&target.url)
@@ -99,7 +99,7 @@ impl<S: Secrets> GatewayHandler<S> {
             status: None,
         })?;
         // A redirect may lead to a page that robots.txt forbids, on this site or another.
-        if asked.is_some_and(|asked| asked != response.url) {
+        if requested_url.is_some_and(|requested_url| requested_url != response.url) {
             self.heed_robots(target, &response.url).await?;
         }
         let disposition = response.find_header("content-disposition").map(str::to_owned);

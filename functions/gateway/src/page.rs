@@ -45,8 +45,8 @@ pub(crate) fn read_page(page: RawPage, target: &PageTarget) -> PageOutcome {
         return PageOutcome::Refused(explain_status(page.status));
     }
     let content_type = page.content_type.as_deref();
-    let sniffed = sniff_kind(content_type, &page.body);
-    let mut read = match sniffed.kind {
+    let detection = sniff_kind(content_type, &page.body);
+    let mut page_text = match detection.kind {
         PageKind::Document(media_type, ending) => {
             return pass_document(page, media_type, ending);
         }
@@ -55,37 +55,37 @@ pub(crate) fn read_page(page: RawPage, target: &PageTarget) -> PageOutcome {
             return refuse(PageProblemCode::Unsupported, sentence);
         }
         PageKind::Html => {
-            let decoded = decode_text(content_type, &page.body, page.is_cut);
-            let mut html = read_html(&decoded.text, &page.url);
-            html.notes.extend(decoded.is_broken.then_some(PageNote::BrokenCharacters));
+            let source = decode_text(content_type, &page.body, page.is_cut);
+            let mut html = read_html(&source.text, &page.url);
+            html.notes.extend(source.is_broken.then_some(PageNote::BrokenCharacters));
             html
         }
         PageKind::Text => {
-            let decoded = decode_text(content_type, &page.body, page.is_cut);
-            let notes = decoded.is_broken.then_some(PageNote::BrokenCharacters);
-            let text = strip_invisible(&decoded.text).trim_end().to_owned();
+            let source = decode_text(content_type, &page.body, page.is_cut);
+            let notes = source.is_broken.then_some(PageNote::BrokenCharacters);
+            let text = strip_invisible(&source.text).trim_end().to_owned();
             HtmlText { text, notes: BTreeSet::from_iter(notes), ..HtmlText::default() }
         }
     };
-    if read.text.is_empty() {
-        let sentence = match (page.body.is_empty(), &sniffed.kind) {
+    if page_text.text.is_empty() {
+        let sentence = match (page.body.is_empty(), &detection.kind) {
             (true, _) => "The page is empty.",
             (false, PageKind::Html) => "There is no text on the page: it may need scripts to run.",
             (false, _) => "There is no text on the page.",
         };
         return refuse(PageProblemCode::NoText, sentence.to_owned());
     }
-    read.notes.extend(page.is_cut.then_some(PageNote::Cut));
-    read.notes.extend(sniffed.is_other.then_some(PageNote::OtherType));
-    let part = cut_part(&read.text, target.offset, target.limit.clamp(1, MAX_PAGE_CHARS));
+    page_text.notes.extend(page.is_cut.then_some(PageNote::Cut));
+    page_text.notes.extend(detection.is_other.then_some(PageNote::OtherType));
+    let part = cut_part(&page_text.text, target.offset, target.limit.clamp(1, MAX_PAGE_CHARS));
     PageOutcome::Page(PageText {
         url: page.url.into(),
-        title: read.title,
+        title: page_text.title,
         text: part.text,
         total_chars: part.total_chars,
         next_offset: part.next_offset,
-        links: read.links,
-        notes: read.notes.into_iter().collect(),
+        links: page_text.links,
+        notes: page_text.notes.into_iter().collect(),
     })
 }
 

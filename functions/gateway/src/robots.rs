@@ -54,8 +54,8 @@ impl RobotsCache {
         rules.get_or_init(|| fetch_rules(egress, url)).await;
         let url = url.clone();
         // In a blocking thread, because up to 40 000 patterns are compared with the URL.
-        let compared = spawn_blocking(move || rules.get().map(|rules| rules.find_refusal(&url)));
-        compared.await.ok().flatten().unwrap_or_else(|| Some(UNREADABLE.to_owned()))
+        let comparison = spawn_blocking(move || rules.get().map(|rules| rules.find_refusal(&url)));
+        comparison.await.ok().flatten().unwrap_or_else(|| Some(UNREADABLE.to_owned()))
     }
 
     /// Returns the cache entry of a site. The first caller fills the entry, and later callers wait.
@@ -105,8 +105,8 @@ async fn fetch_rules(egress: &Egress, url: &Url) -> SiteRules {
     let request = EgressRequest::get(address.as_str()).with_header("User-Agent", AGENT);
     let answer = egress.send(EgressRequest { max_bytes: MAX_BYTES, ..request }).await;
     let host = url.host_str().unwrap_or_default().to_owned();
-    let read = spawn_blocking(move || read_rules(answer, &host));
-    read.await.unwrap_or_else(|_| SiteRules::Unknown(UNREADABLE.to_owned()))
+    let reading = spawn_blocking(move || read_rules(answer, &host));
+    reading.await.unwrap_or_else(|_| SiteRules::Unknown(UNREADABLE.to_owned()))
 }
 
 fn read_rules(answer: Result<EgressResponse, EgressError>, host: &str) -> SiteRules {

@@ -56,12 +56,14 @@ impl<S: Secrets> EngineSet<S> {
         let pairs = job.queries.iter().flat_map(|query| {
             self.engines.iter().map(move |engine| self.ask_engine(egress, engine, query, job.hits))
         });
-        let mut answers = join_all(pairs).await.into_iter();
-        let mut found = Vec::with_capacity(job.queries.len());
+        let mut engine_answers = join_all(pairs).await.into_iter();
+        let mut pages_by_query = Vec::with_capacity(job.queries.len());
         let mut failures: BTreeMap<usize, Vec<String>> = BTreeMap::new();
         for _ in &job.queries {
             let mut of_query = Vec::with_capacity(self.engines.len());
-            for (number, (settings, answer)) in self.engines.iter().zip(&mut answers).enumerate() {
+            for (number, (settings, answer)) in
+                self.engines.iter().zip(&mut engine_answers).enumerate()
+            {
                 match answer {
                     Ok(EngineAnswer { pages, is_cut }) => {
                         let engine = settings.engine.name();
@@ -70,7 +72,7 @@ impl<S: Secrets> EngineSet<S> {
                     Err(why) => failures.entry(number).or_default().push(why),
                 }
             }
-            found.push(of_query);
+            pages_by_query.push(of_query);
         }
         let problems = self.describe_failures(&failures, job.queries.len());
         if failures.values().map(Vec::len).sum::<usize>() == job.queries.len() * self.engines.len()
@@ -82,7 +84,7 @@ impl<S: Secrets> EngineSet<S> {
                 reasons.join("; ")
             )));
         }
-        let results = merge_pages(job.queries, found, job.hits as usize);
+        let results = merge_pages(job.queries, pages_by_query, job.hits as usize);
         Ok(SearchAnswer { results, problems })
     }
 
@@ -91,7 +93,7 @@ impl<S: Secrets> EngineSet<S> {
         failures: &BTreeMap<usize, Vec<String>>,
         queries: usize,
     ) -> Vec<EngineProblem> {
-        let described = self.engines.iter().enumerate().filter_map(|(number, settings)| {
+        let problems = self.engines.iter().enumerate().filter_map(|(number, settings)| {
             let whys = failures.get(&number)?;
             let first = whys.first()?;
             let why = if whys.len() == queries {
@@ -101,7 +103,7 @@ impl<S: Secrets> EngineSet<S> {
             };
             Some(EngineProblem { engine: settings.engine.name().to_owned(), why })
         });
-        described.collect()
+        problems.collect()
     }
 
     /// Returns an engine's pages for a query, or the reason for the failure.
@@ -143,8 +145,8 @@ impl<S: Secrets> EngineSet<S> {
             status => return Err(format!("it answered with status {status}")),
         }
         let engine = settings.engine;
-        let read = spawn_blocking(move || read_answer(engine, response));
-        read.await.unwrap_or_else(|_| Err("its answer cannot be read".to_owned()))
+        let reading = spawn_blocking(move || read_answer(engine, response));
+        reading.await.unwrap_or_else(|_| Err("its answer cannot be read".to_owned()))
     }
 
     async fn send_question(
@@ -196,9 +198,9 @@ fn read_answer(
     response: EgressResponse,
 ) -> Result<EngineAnswer, String> {
     let is_cut = response.is_cut;
-    let begun = if is_cut { close_json(&response.body) } else { None };
-    let answer = match begun {
-        Some(begun) => begun,
+    let repaired_json = if is_cut { close_json(&response.body) } else { None };
+    let answer = match repaired_json {
+        Some(repaired_json) => repaired_json,
         None => response.into_whole_body().map_err(|error| explain_egress(&error))?,
     };
     let pages = engine.read(&answer).map_err(|error| error.to_string())?;

@@ -108,26 +108,26 @@ struct WrittenEngine {
 }
 
 fn parse_engines(text: &str, var: VarLookup<'_>) -> Result<Vec<EngineSettings>, InvalidSetting> {
-    let written: Vec<WrittenEngine> =
+    let entries: Vec<WrittenEngine> =
         serde_json::from_str(text).map_err(|_| SEARCH.refuse(text))?;
-    if !(1..=MAX_ENGINES).contains(&written.len()) {
+    if !(1..=MAX_ENGINES).contains(&entries.len()) {
         return Err(SEARCH.refuse(text));
     }
-    written.into_iter().map(|written| parse_engine(written, var)).collect()
+    entries.into_iter().map(|entry| parse_engine(entry, var)).collect()
 }
 
 fn parse_engine(
-    written: WrittenEngine,
+    entry: WrittenEngine,
     var: VarLookup<'_>,
 ) -> Result<EngineSettings, InvalidSetting> {
-    let engine = ENGINES.into_iter().find(|engine| engine.name() == written.engine);
+    let engine = ENGINES.into_iter().find(|engine| engine.name() == entry.engine);
     let Some(engine) = engine else {
         let names: Vec<_> = ENGINES.iter().map(|engine| engine.name()).collect();
         return Err(SEARCH.problem(&format!("may name the engines {} only", names.join(", "))));
     };
     let name = engine.name();
     let problem = |problem: &str| SEARCH.problem(&format!("has an engine {name} {problem}"));
-    let url = written.url.as_deref().or(engine.service_url());
+    let url = entry.url.as_deref().or(engine.service_url());
     let url = url.ok_or_else(|| problem("without `url`, which it needs"))?;
     let mut url = Url::parse(url)
         .ok()
@@ -136,7 +136,7 @@ fn parse_engine(
     if url.path() == "/" {
         url.set_path(engine.usual_path());
     }
-    let key = match written.key {
+    let key = match entry.key {
         Some(text) => parse_key(&text, var).ok_or_else(|| {
             problem("whose `key` is neither `secret:NAME` nor `env:NAME` of a variable that is set")
         })?,

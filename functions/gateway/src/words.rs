@@ -50,27 +50,27 @@ pub(crate) fn strip_invisible(text: &str) -> String {
     if text.chars().all(is_shown) {
         return text.to_owned();
     }
-    let mut kept = String::with_capacity(text.len());
+    let mut output = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {
         let is_kept = match c {
             '\n' | '\t' => true,
             '\u{200c}' | '\u{200d}' => {
-                joins(kept.chars().next_back()) && joins(characters.peek().copied())
+                joins(output.chars().next_back()) && joins(characters.peek().copied())
             }
             '\r' => {
                 if characters.peek() != Some(&'\n') {
-                    kept.push('\n');
+                    output.push('\n');
                 }
                 false
             }
             c => !is_invisible(c),
         };
         if is_kept {
-            kept.push(c);
+            output.push(c);
         }
     }
-    kept
+    output
 }
 
 /// Returns true if a character is visible next to any neighbor.

@@ -16,20 +16,20 @@ pub(super) fn fit_answer(answer: OutsideAnswer, most: usize) -> OutsideAnswer {
     let most = most.saturating_sub(MARGIN);
     let content = match content {
         OutsideContent::Read(pages) => OutsideContent::Read(fit_pages(pages, most)),
-        OutsideContent::Search(found) => OutsideContent::Search(fit_search(found, most)),
+        OutsideContent::Search(search) => OutsideContent::Search(fit_search(search, most)),
     };
     OutsideAnswer { v, content }
 }
 
 /// Shortens the pages beyond the requested hits, the longest list first.
-fn fit_search(mut found: SearchAnswer, most: usize) -> SearchAnswer {
-    while json_size(&found) > most {
-        let longest = found.results.iter_mut().max_by_key(|result| result.others.len());
+fn fit_search(mut answer: SearchAnswer, most: usize) -> SearchAnswer {
+    while json_size(&answer) > most {
+        let longest = answer.results.iter_mut().max_by_key(|result| result.others.len());
         let Some(longest) = longest.filter(|result| !result.others.is_empty()) else { break };
         longest.others.truncate(longest.others.len() / 2);
         longest.is_cut = true;
     }
-    found
+    answer
 }
 
 /// Drops the largest documents first, then the ends of texts.
@@ -44,8 +44,8 @@ fn fit_pages(mut pages: Vec<PageAnswer>, most: usize) -> Vec<PageAnswer> {
         let Some(page) = pages.get_mut(number) else { break };
         let is_shorter = shorten_page(page);
         let size = if is_shorter { json_size(page) } else { 0 };
-        if let Some(known) = sizes.get_mut(number) {
-            *known = size;
+        if let Some(old_size) = sizes.get_mut(number) {
+            *old_size = size;
         }
     }
     pages
@@ -66,15 +66,15 @@ fn shorten_page(page: &mut PageAnswer) -> bool {
             let characters = text.text.chars().count();
             let next = text.next_offset.unwrap_or(text.total_chars);
             let start = next.saturating_sub(characters as u64);
-            let kept = characters / 2;
-            let end = text.text.char_indices().nth(kept).map_or(0, |(at, _)| at);
+            let half = characters / 2;
+            let end = text.text.char_indices().nth(half).map_or(0, |(at, _)| at);
             text.text.truncate(end);
-            text.next_offset = Some(start.saturating_add(kept as u64));
+            text.next_offset = Some(start.saturating_add(half as u64));
             text.links.clear();
             if !text.notes.contains(&PageNote::MoreLinks) {
                 text.notes.push(PageNote::MoreLinks);
             }
-            kept > 0
+            half > 0
         }
         PageOutcome::Refused(_) => false,
     }

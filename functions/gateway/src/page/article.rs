@@ -44,7 +44,7 @@ pub(crate) fn read_html(html: &str, url: &Url) -> HtmlText {
     let title = find_title(&tree.document);
     let is_cut = tree.is_cut;
     let mut page = match (is_readable(&tree), read_named(&tree)) {
-        (true, Some(named)) => named,
+        (true, Some(text)) => text,
         (true, None) => read_best(tree, || parse_tree(html, url)),
         (false, _) => read_all(tree),
     };
@@ -63,9 +63,9 @@ fn read_named(tree: &PageTree) -> Option<HtmlText> {
     if length < LONG_TEXT {
         return None;
     }
-    let named = tree.document.select(MAIN);
+    let candidates = tree.document.select(MAIN);
     // The last match is the innermost.
-    let main = named.nodes().iter().rev().find(|node| node.text().len() >= length / 10 * 9)?;
+    let main = candidates.nodes().iter().rev().find(|node| node.text().len() >= length / 10 * 9)?;
     Some(assemble_text(String::new(), &main.md(Some(&ASIDES)), tree.links.clone()))
 }
 
@@ -135,15 +135,15 @@ fn limit_links(mut links: Vec<PageLink>) -> (Vec<PageLink>, BTreeSet<PageNote>) 
 fn clean_markdown(text: &str) -> (String, BTreeSet<String>) {
     let text = strip_invisible(text);
     let mut parts = text.trim().split("](");
-    let mut cleaned = parts.next().unwrap_or_default().to_owned();
+    let mut output = parts.next().unwrap_or_default().to_owned();
     let mut urls = BTreeSet::new();
     for part in parts {
         let (url, rest) = split_url(part);
         let url = url.replace("&amp;", "&");
-        cleaned.extend(["](", &url, rest]);
+        output.extend(["](", &url, rest]);
         urls.insert(url.trim_matches(['<', '>']).to_owned());
     }
-    (cleaned, urls)
+    (output, urls)
 }
 
 /// Splits a URL from the beginning of a text, at the closing parenthesis.

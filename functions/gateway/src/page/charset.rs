@@ -91,7 +91,7 @@ fn parse_label(content_type: &str) -> Option<&'static Encoding> {
 fn find_meta_charset(head: &[u8]) -> Option<&'static Encoding> {
     let head = head.to_ascii_lowercase();
     let head = String::from_utf8_lossy(&head);
-    let declared = head.trim_start().strip_prefix("<?xml").and_then(|rest| {
+    let xml_encoding = head.trim_start().strip_prefix("<?xml").and_then(|rest| {
         let (declaration, _) = rest.split_once("?>")?;
         find_value(declaration, "encoding")
     });
@@ -99,7 +99,7 @@ fn find_meta_charset(head: &[u8]) -> Option<&'static Encoding> {
         let tags = head.match_indices("<meta").filter_map(|(at, _)| head.get(at..));
         tags.filter_map(|tag| find_value(tag.split('>').next()?, "charset")).next()
     };
-    let encoding = declared.or_else(meta)?;
+    let encoding = xml_encoding.or_else(meta)?;
     let is_wide = encoding == UTF_16BE || encoding == UTF_16LE;
     Some(if is_wide { UTF_8 } else { encoding })
 }

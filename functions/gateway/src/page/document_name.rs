@@ -22,16 +22,16 @@ pub(crate) fn name_document(disposition: Option<&str>, url: &Url, ending: &str) 
 
 /// Returns the file name of a `Content-Disposition`; `filename*` takes precedence.
 fn parse_disposition(value: &str) -> Option<String> {
-    let find = |wanted: &str| {
+    let find = |parameter: &str| {
         let pairs = value.split(';').filter_map(|pair| pair.split_once('='));
-        let mut named = pairs.filter(|(name, _)| name.trim().eq_ignore_ascii_case(wanted));
-        named.next().map(|(_, value)| value.trim().trim_matches('"').to_owned())
+        let mut matches = pairs.filter(|(name, _)| name.trim().eq_ignore_ascii_case(parameter));
+        matches.next().map(|(_, value)| value.trim().trim_matches('"').to_owned())
     };
-    let extended = find("filename*").and_then(|value| {
+    let long_name = find("filename*").and_then(|value| {
         let (_, encoded) = value.split_once("''")?;
         Some(percent_decode_str(encoded).decode_utf8().ok()?.into_owned())
     });
-    extended.or_else(|| find("filename")).filter(|name| !name.is_empty())
+    long_name.or_else(|| find("filename")).filter(|name| !name.is_empty())
 }
 
 fn clean_stem(name: &str, ending: &str) -> String {

@@ -146,8 +146,8 @@ fn sniff_bytes(bytes: &[u8], is_text: bool, is_html: bool) -> PageKind {
     }
     // A text may begin with the letters of an ASCII signature.
     let is_sure = |magic: &[u8]| !magic.is_ascii() || has_nulls(start) || magic.starts_with(b"{");
-    let known = MAGIC.iter().find(|(magic, _)| start.starts_with(magic) && is_sure(magic));
-    if let Some((_, what)) = known {
+    let signature = MAGIC.iter().find(|(magic, _)| start.starts_with(magic) && is_sure(magic));
+    if let Some((_, what)) = signature {
         return PageKind::Binary(what);
     }
     if has_nulls(start) && !is_wide(start) {
@@ -186,10 +186,10 @@ fn is_wide(start: &[u8]) -> bool {
 /// Returns true for a PDF, even with other bytes before the signature, as readers accept. Text and markup
 /// count only if the signature comes first.
 fn is_pdf(start: &[u8], is_text: bool) -> bool {
-    let unmarked = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
-    let has_tag = unmarked.starts_with(b"<");
+    let content = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
+    let has_tag = content.starts_with(b"<");
     let is_inside = start.windows(PDF_MARK.len()).any(|window| window == PDF_MARK);
-    unmarked.starts_with(PDF_MARK) || (is_inside && !has_tag && !is_text)
+    content.starts_with(PDF_MARK) || (is_inside && !has_tag && !is_text)
 }
 
 fn starts_with_html(start: &[u8]) -> bool {
@@ -205,7 +205,7 @@ fn starts_with_html(start: &[u8]) -> bool {
         text = rest.trim_start();
     }
     HTML.iter().any(|tag| {
-        let has_tag = text.get(..tag.len()).is_some_and(|found| found.eq_ignore_ascii_case(tag));
+        let has_tag = text.get(..tag.len()).is_some_and(|prefix| prefix.eq_ignore_ascii_case(tag));
         let after = text.get(tag.len()..).and_then(|rest| rest.chars().next());
         has_tag && (tag.ends_with('>') || after.is_none_or(|c| !c.is_ascii_alphanumeric()))
     })

@@ -41,12 +41,12 @@ impl PageReader {
         };
         let Ok(place) = Arc::clone(&self.places).acquire_owned().await else { return broken() };
         let (sender, receiver) = oneshot::channel();
-        let read = move || {
+        let work = move || {
             // The place is released when the thread ends, even if the caller stops waiting earlier.
             let _place = place;
             let _unheard = sender.send(read_page(page, &target));
         };
-        if let Err(error) = thread::Builder::new().stack_size(STACK_BYTES).spawn(read) {
+        if let Err(error) = thread::Builder::new().stack_size(STACK_BYTES).spawn(work) {
             tracing::error!(%error, "a page could not be read");
             return broken();
         }

@@ -75,7 +75,7 @@ fn parse_bounded(html: &str) -> (Document, bool) {
     let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
     let opts = ParseOpts { tokenizer: TokenizerOpts::default(), tree_builder };
     let mut parser = parse_document(Document::default(), opts);
-    let started = Instant::now();
+    let start = Instant::now();
     let mut rest = html;
     while !rest.is_empty() {
         let (piece, after) = rest.split_at(find_break(rest));
@@ -83,7 +83,7 @@ fn parse_bounded(html: &str) -> (Document, bool) {
         rest = after;
         let document = &parser.tokenizer.sink.sink;
         let is_too_much = document.tree.len() > MAX_NODES || count_open(document) > MAX_OPEN;
-        if is_too_much || started.elapsed() > MAX_PARSING {
+        if is_too_much || start.elapsed() > MAX_PARSING {
             break;
         }
     }
@@ -139,11 +139,11 @@ fn clean_tree(document: &Document, base: &Url) -> CleanTree {
         }
     }
     // The links' texts are final only now, after removing invisible elements.
-    let mut known = BTreeSet::new();
+    let mut known_urls = BTreeSet::new();
     let mut links = Vec::new();
     for (anchor, url) in anchors.into_iter().take(MAX_KNOWN_LINKS) {
         let text = join_words(&begin_text(&anchor), MAX_LINK_WORDS);
-        if !text.is_empty() && known.insert(url.clone()) {
+        if !text.is_empty() && known_urls.insert(url.clone()) {
             links.push(PageLink { text, url });
         }
     }
@@ -263,8 +263,8 @@ fn complete_link(node: &NodeRef<'_>, base: &Url, room: &mut usize) -> Option<Str
     let href = node.attr("href")?;
     node.remove_attr("title");
     let is_here = href.trim_start().starts_with('#');
-    let joined = if href.len() <= MAX_URL_BYTES { base.join(&href).ok() } else { None };
-    let whole = joined.filter(|url| {
+    let absolute_url = if href.len() <= MAX_URL_BYTES { base.join(&href).ok() } else { None };
+    let whole = absolute_url.filter(|url| {
         let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
         is_web && !is_here && url.as_str().len() <= MAX_URL_BYTES.min(*room)
     });

@@ -30,21 +30,21 @@ type UsableHits = Vec<(String, SearchHit)>;
 /// separately.
 pub(super) fn merge_pages(
     queries: Vec<String>,
-    found: Vec<Vec<EnginePages>>,
+    pages_by_query: Vec<Vec<EnginePages>>,
     hits: usize,
 ) -> Vec<QueryResult> {
-    let mut known = BTreeSet::new();
-    let merged = queries.into_iter().zip(found).map(|(query, engines)| {
+    let mut known_urls = BTreeSet::new();
+    let pairs = queries.into_iter().zip(pages_by_query).map(|(query, engines)| {
         let is_cut = engines.iter().any(|engine| engine.is_cut);
         let (first, rest) = rank_hits(&engines, hits);
-        let fresh = first.into_iter().filter(|(canonical, _)| known.insert(canonical.clone()));
+        let fresh = first.into_iter().filter(|(canonical, _)| known_urls.insert(canonical.clone()));
         let hits = fresh.map(|(_, hit)| hit).collect();
         (QueryResult { query, hits, others: Vec::new(), is_cut }, rest)
     });
     // Other pages are added last: a page beyond the hits of one query may be a hit of the next.
-    let merged: Vec<_> = merged.collect();
-    let with_others = merged.into_iter().map(|(mut result, rest)| {
-        let fresh = rest.into_iter().filter(|(canonical, _)| known.insert(canonical.clone()));
+    let pairs: Vec<_> = pairs.collect();
+    let with_others = pairs.into_iter().map(|(mut result, rest)| {
+        let fresh = rest.into_iter().filter(|(canonical, _)| known_urls.insert(canonical.clone()));
         let mut bytes = 0;
         for (_, hit) in fresh {
             bytes += hit.count_bytes();
