@@ -25,8 +25,8 @@ const MAPPED_BYTES: u64 = 64 * 1024 * 1024;
 /// missing rights. Deleted files that `process` has open or mapped count too.
 pub(crate) fn exceeds_quota(folder: &OwnedFd, process: Pid) -> bool {
     let Ok(visible) = count_visible(folder) else { return true };
-    let held = count_deleted(folder, process).unwrap_or_default();
-    visible.saturating_add(held) > MAX_BYTES
+    let deleted_bytes = count_deleted(folder, process).unwrap_or_default();
+    visible.saturating_add(deleted_bytes) > MAX_BYTES
 }
 
 fn count_visible(folder: &OwnedFd) -> io::Result<u64> {
@@ -77,10 +77,10 @@ fn count_deleted(folder: &OwnedFd, process: Pid) -> io::Result<u64> {
     };
     // proc(5): address, permissions, offset, device, inode, path.
     let inode_of = |line: &str| line.split_ascii_whitespace().nth(4)?.parse().ok();
-    let mapped: BTreeSet<u64> =
+    let mapped_inodes: BTreeSet<u64> =
         maps.lines().filter(|line| is_deleted_here(line)).filter_map(inode_of).collect();
-    let only_mapped = mapped.difference(&open).count() as u64;
-    Ok(bytes.saturating_add(only_mapped.saturating_mul(MAPPED_BYTES)))
+    let mapped_only_count = mapped_inodes.difference(&open).count() as u64;
+    Ok(bytes.saturating_add(mapped_only_count.saturating_mul(MAPPED_BYTES)))
 }
 
 /// Returns a live thread's folder below `/proc` and the process's maps. Threads share descriptors and memory.

@@ -102,9 +102,9 @@ impl JoinedAnswer {
 
 /// Returns the seconds for the next file within the job's remaining time; `None` if no time is left.
 pub(crate) fn file_seconds(job_seconds: u32, elapsed: Duration) -> Option<u32> {
-    let left = u64::from(job_seconds).saturating_sub(elapsed.as_secs());
-    let left = u32::try_from(left).unwrap_or(u32::MAX);
-    (left > 0).then(|| left.min(MAX_FILE_SECONDS))
+    let remaining_s = u64::from(job_seconds).saturating_sub(elapsed.as_secs());
+    let remaining_s = u32::try_from(remaining_s).unwrap_or(u32::MAX);
+    (remaining_s > 0).then(|| remaining_s.min(MAX_FILE_SECONDS))
 }
 
 #[cfg(test)]

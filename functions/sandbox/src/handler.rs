@@ -75,13 +75,13 @@ impl Handler {
         keeps: bool,
     ) -> Result<Vec<SandboxFile>, SandboxError> {
         let mut room = MAX_JOB_BYTES;
-        let mut unpacked = Vec::with_capacity(files.len());
+        let mut sandbox_files = Vec::with_capacity(files.len());
         for EnvelopeFile { name, content } in files {
             let content = self.unpack_content(store, content, keeps, room).await?;
             room = room.saturating_sub(content.len() as u64);
-            unpacked.push(SandboxFile { name, content });
+            sandbox_files.push(SandboxFile { name, content });
         }
-        Ok(unpacked)
+        Ok(sandbox_files)
     }
 
     async fn unpack_content(
@@ -113,20 +113,20 @@ fn say_unavailable(error: impl std::error::Error) -> SandboxError {
 fn pack_answer(answer: SandboxAnswer) -> io::Result<AnswerEnvelope> {
     let SandboxAnswer { end, seconds, output, value, products, mut left_out, state } = answer;
     let mut room = MAX_STORED_ANSWER;
-    let mut packed = Vec::with_capacity(products.len());
+    let mut packed_products = Vec::with_capacity(products.len());
     for SandboxFile { name, content } in products {
         let content = PackedBytes::pack(&content)?;
         match room.checked_sub(content.len()) {
-            Some(left) => {
-                room = left;
-                packed.push(PackedProduct { name, content });
+            Some(rest) => {
+                room = rest;
+                packed_products.push(PackedProduct { name, content });
             }
             None => left_out.push(name.to_string()),
         }
     }
     let state = PackedBytes::pack(&state)?;
     let fits = state.len() <= room;
-    let products = packed;
+    let products = packed_products;
     let mut answer =
         AnswerEnvelope { v: FORMAT, end, seconds, output, value, products, left_out, state };
     if !fits {
@@ -171,12 +171,12 @@ fn json_size(answer: &AnswerEnvelope) -> usize {
 fn forget_variables(answer: &mut AnswerEnvelope) {
     answer.state = PackedBytes::default();
     let Some(value) = answer.value.as_object_mut() else { return };
-    let kept = match value.get_mut("kept") {
-        Some(Value::Array(kept)) => std::mem::take(kept),
+    let names = match value.get_mut("kept") {
+        Some(Value::Array(names)) => std::mem::take(names),
         Some(_) | None => return,
     };
     if let Some(Value::Array(lost)) = value.get_mut("lost") {
-        lost.extend(kept);
+        lost.extend(names);
     }
 }
 

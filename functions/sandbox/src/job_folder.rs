@@ -29,7 +29,7 @@ pub(crate) struct JobFolder {
     /// True if the job runs as a separate user, who needs write access to the files.
     has_own_user: bool,
     /// The input files by name.
-    given: BTreeMap<String, GivenFile>,
+    given_files: BTreeMap<String, GivenFile>,
     _removal: Option<Removal>,
 }
 
@@ -67,7 +67,7 @@ impl JobFolder {
 
     fn open(root: OwnedFd, has_own_user: bool, removal: Option<Removal>) -> io::Result<Self> {
         let work = openat(&root, "work", folder_flags(), Mode::empty())?;
-        Ok(Self { root, work, has_own_user, given: BTreeMap::new(), _removal: removal })
+        Ok(Self { root, work, has_own_user, given_files: BTreeMap::new(), _removal: removal })
     }
 
     /// The descriptor of the folder itself.
@@ -87,7 +87,8 @@ impl JobFolder {
                 fchmod(&file, Mode::from_raw_mode(0o666))?;
             }
             let hash = Sha256::digest(content).to_vec();
-            self.given.insert(name.to_owned(), GivenFile { size: content.len() as u64, hash });
+            self.given_files
+                .insert(name.to_owned(), GivenFile { size: content.len() as u64, hash });
         }
         Ok(())
     }
@@ -124,12 +125,12 @@ impl JobFolder {
 
     /// Returns true if a file equals the input file.
     fn is_unchanged(&self, path: &str, node: &TreeEntry) -> io::Result<bool> {
-        let Some(given) = self.given.get(path) else { return Ok(false) };
-        if node.apparent_size() != given.size {
+        let Some(original) = self.given_files.get(path) else { return Ok(false) };
+        if node.apparent_size() != original.size {
             return Ok(false);
         }
-        let content = read_regular_file(node, given.size)?;
-        Ok(content.is_some_and(|content| *Sha256::digest(&content) == *given.hash))
+        let content = read_regular_file(node, original.size)?;
+        Ok(content.is_some_and(|content| *Sha256::digest(&content) == *original.hash))
     }
 }
 

@@ -159,15 +159,15 @@ impl LocalSandbox {
             SplitJob::ByFile(file_jobs) => file_jobs,
             SplitJob::Whole(job) => return self.run_in_one_process(job, self.seconds).await,
         };
-        let started = Instant::now();
-        let mut joined = JoinedAnswer::new();
+        let start = Instant::now();
+        let mut answer = JoinedAnswer::new();
         for FileJob { name, job } in file_jobs {
-            match file_seconds(self.seconds, started.elapsed()) {
-                Some(seconds) => joined.add(&name, self.run_in_one_process(job, seconds).await?),
-                None => joined.add_unread(&name),
+            match file_seconds(self.seconds, start.elapsed()) {
+                Some(seconds) => answer.add(&name, self.run_in_one_process(job, seconds).await?),
+                None => answer.add_unread(&name),
             }
         }
-        Ok(joined.finish())
+        Ok(answer.finish())
     }
 
     async fn run_in_one_process(
@@ -199,12 +199,12 @@ impl LocalSandbox {
         job: &SandboxJob,
         seconds: u32,
     ) -> Result<(JobReport, JobFolder), SandboxError> {
-        let forked = match self.fork_job(seconds).await {
+        let fork = match self.fork_job(seconds).await {
             // The zygote ended between two jobs, and the next attempt starts another.
             Err(JobError::Zygote(ZygoteError::Ended)) => self.fork_job(seconds).await,
-            forked => forked,
+            fork => fork,
         };
-        let (running, folder) = forked.map_err(SandboxError::from)?;
+        let (running, folder) = fork.map_err(SandboxError::from)?;
         let files = job.files.clone();
         let folder = run_blocking(move || {
             let mut folder = folder;
@@ -283,6 +283,6 @@ fn unavailable(error: &dyn std::fmt::Display) -> SandboxError {
 async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, SandboxError> {
-    let finished = tokio::task::spawn_blocking(work).await;
-    finished.map_err(|error| unavailable(&error))?.map_err(|error| unavailable(&error))
+    let result = tokio::task::spawn_blocking(work).await;
+    result.map_err(|error| unavailable(&error))?.map_err(|error| unavailable(&error))
 }

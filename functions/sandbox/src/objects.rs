@@ -88,15 +88,15 @@ impl ObjectCache {
 
 /// Removes the oldest files of a folder until the rest has at most `most` bytes.
 fn make_room(folder: &Path, most: u64) -> io::Result<()> {
-    let mut kept = Vec::new();
+    let mut objects = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let status = entry.metadata()?;
-        kept.push((status.modified()?, status.len(), entry.path()));
+        objects.push((status.modified()?, status.len(), entry.path()));
     }
-    kept.sort();
-    let mut size: u64 = kept.iter().map(|(_, size, _)| size).sum();
-    for (_, freed, path) in kept {
+    objects.sort();
+    let mut size: u64 = objects.iter().map(|(_, size, _)| size).sum();
+    for (_, freed, path) in objects {
         if size <= most {
             break;
         }
@@ -127,11 +127,15 @@ pub(crate) async fn put_object(
     body: Vec<u8>,
 ) -> Result<(), TransferError> {
     let client = build_client(store)?;
-    let put = request.headers.iter().fold(client.put(&request.url), |put, (name, value)| {
+    let upload = request.headers.iter().fold(client.put(&request.url), |upload, (name, value)| {
         // reqwest sets this header from the body.
-        if name.eq_ignore_ascii_case("content-length") { put } else { put.header(name, value) }
+        if name.eq_ignore_ascii_case("content-length") {
+            upload
+        } else {
+            upload.header(name, value)
+        }
     });
-    let status = put.body(body).send().await?.status();
+    let status = upload.body(body).send().await?.status();
     if status.is_success() { Ok(()) } else { Err(TransferError::Refused(status)) }
 }
 
@@ -157,7 +161,7 @@ fn is_whole(object: &StoredContent, bytes: &[u8]) -> bool {
     let hash =
         || Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     bytes.len() as u64 == object.size
-        && object.sha256.as_ref().is_none_or(|wanted| *wanted == hash())
+        && object.sha256.as_ref().is_none_or(|stored_hash| *stored_hash == hash())
 }
 
 #[cfg(test)]

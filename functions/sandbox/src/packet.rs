@@ -68,13 +68,13 @@ fn receive_packet(socket: &UnixDatagram) -> io::Result<Option<Packet>> {
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut parts = [IoSliceMut::new(&mut bytes)];
-    let received = recvmsg(socket, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let message_info = recvmsg(socket, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC)?;
     let mut descriptors = Vec::new();
     for message in control.drain() {
         if let RecvAncillaryMessage::ScmRights(rights) = message {
             descriptors.extend(rights);
         }
     }
-    bytes.truncate(received.bytes);
-    Ok((received.bytes > 0).then_some(Packet { bytes, descriptors }))
+    bytes.truncate(message_info.bytes);
+    Ok((message_info.bytes > 0).then_some(Packet { bytes, descriptors }))
 }

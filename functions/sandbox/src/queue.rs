@@ -61,26 +61,26 @@ impl<U: Clone + PartialEq> JobQueue<U> {
         user: &U,
         mut report: impl FnMut(usize),
     ) -> Result<QueueSlot<U>, QueueFull> {
-        let mut changed = self.changed.subscribe();
+        let mut changes = self.changed.subscribe();
         let ticket = self.lock().enter(user.clone())?;
         // The new job may precede others.
         self.changed.send_replace(());
         // The job stays in the queue until this value is dropped.
         let turn = QueueSlot { queue: Arc::clone(self), ticket };
-        let mut reported = 0;
+        let mut last_place = 0;
         loop {
-            changed.mark_unchanged();
+            changes.mark_unchanged();
             let place = self.lock().advance(ticket);
             if place == 0 {
                 self.changed.send_replace(());
                 return Ok(turn);
             }
-            if place != reported {
+            if place != last_place {
                 report(place);
-                reported = place;
+                last_place = place;
             }
             // The sender lives as long as the queue.
-            let _open = changed.changed().await;
+            let _open = changes.changed().await;
         }
     }
 
@@ -131,8 +131,8 @@ impl<U: Clone + PartialEq> QueueOrder<U> {
     /// Returns a job's place in the queue, from 1. Returns 0 and counts the job as running if the job may
     /// run.
     fn advance(&mut self, ticket: u64) -> usize {
-        let found = self.waiting.keys().enumerate().find(|(_, (_, waiting))| *waiting == ticket);
-        let Some((ahead, (tag, _))) = found else { return 0 };
+        let position = self.waiting.keys().enumerate().find(|(_, (_, waiting))| *waiting == ticket);
+        let Some((ahead, (tag, _))) = position else { return 0 };
         let tag = *tag;
         let free = self.limit.saturating_sub(self.working.len());
         if ahead >= free {

@@ -38,13 +38,13 @@ fn folder_flags() -> OFlags {
 
 /// Opens a folder for removing its contents, and restores the rights if the creator has removed them.
 fn open_for_removal(parent: &OwnedFd, name: &CString) -> io::Result<OwnedFd> {
-    let opened = openat(parent, name, folder_flags(), Mode::empty());
-    let folder = match opened {
+    let result = openat(parent, name, folder_flags(), Mode::empty());
+    let folder = match result {
         Err(Errno::ACCESS) => {
             rustix::fs::chmodat(parent, name, Mode::RWXU, AtFlags::empty())?;
             openat(parent, name, folder_flags(), Mode::empty())?
         }
-        opened => opened?,
+        result => result?,
     };
     if !Mode::from_raw_mode(fstat(&folder)?.st_mode).contains(Mode::RWXU) {
         fchmod(&folder, Mode::RWXU)?;

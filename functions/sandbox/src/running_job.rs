@@ -99,7 +99,7 @@ impl RunningJob {
     pub(crate) async fn finish(self, work: &SandboxWork, state: &[u8]) -> io::Result<JobReport> {
         let Self { child: ForkedChild { process, status, .. }, channels, watched, seconds } = self;
         let task = serde_json::to_vec(work).unwrap_or_default();
-        let started = Instant::now();
+        let start = Instant::now();
         let exchange = async {
             let pipes = tokio::join!(
                 write_pipe(channels.task, &task),
@@ -124,22 +124,22 @@ impl RunningJob {
             }
         };
         let (((), (), output, value, new_state), status) = ended?;
-        let seconds = started.elapsed().as_secs_f64();
-        let parsed = parse_value(&value);
+        let seconds = start.elapsed().as_secs_f64();
+        let parsed_value = parse_value(&value);
         let end = match used_up {
             Some(end) => end,
-            None => classify_end(status, &value, parsed.is_some()),
+            None => classify_end(status, &value, parsed_value.is_some()),
         };
         let is_done = end == JobEnd::Done;
         let new_state = Some(new_state).filter(|state| is_done && state.len() <= MAX_STATE);
-        let value = parsed.filter(|_| is_done).unwrap_or_default();
+        let value = parsed_value.filter(|_| is_done).unwrap_or_default();
         Ok(JobReport { end, seconds, output, value, new_state })
     }
 }
 
 async fn write_pipe(mut pipe: Sender, bytes: &[u8]) {
     // A dead child reads nothing, and the exit status shows the reason.
-    let _closed = pipe.write_all(bytes).await;
+    let _result = pipe.write_all(bytes).await;
 }
 
 async fn read_output(mut pipe: Receiver) -> JobOutput {

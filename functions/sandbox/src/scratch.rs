@@ -110,12 +110,12 @@ fn remove_abandoned(parent: &Path) -> io::Result<()> {
 
 fn remove_folder(parent: &Path, folder: &Path) {
     let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
-    let removed = match (openat(CWD, parent, flags, Mode::empty()), folder.file_name()) {
+    let result = match (openat(CWD, parent, flags, Mode::empty()), folder.file_name()) {
         (Ok(parent), Some(name)) => remove_tree(&parent, name),
         (Ok(_), None) => Ok(()),
         (Err(error), _) => Err(error.into()),
     };
-    if let Err(error) = removed {
+    if let Err(error) = result {
         tracing::warn!(folder = %folder.display(), %error, "a folder of the sandbox was not removed");
     }
 }

@@ -62,19 +62,19 @@ const FCNTLS: [i32; 8] = [
 /// Returns [`BackendError`] on an architecture unknown to seccompiler.
 pub(crate) fn compile_programs() -> Result<Vec<Vec<u8>>, BackendError> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
-    let mut refused = unconditional(REFUSED);
-    refused.extend(argument_rules()?);
-    let mut ignored = unconditional(IGNORED);
-    ignored.extend(lock_rules()?);
+    let mut refused_calls = unconditional(REFUSED);
+    refused_calls.extend(argument_rules()?);
+    let mut ignored_calls = unconditional(IGNORED);
+    ignored_calls.extend(lock_rules()?);
     // The last program allows calls with an error from an earlier program, so the error stays.
-    let passed = [ALLOWED, IGNORED, UNSUPPORTED, REFUSED, KILLED].concat();
+    let other_calls = [ALLOWED, IGNORED, UNSUPPORTED, REFUSED, KILLED].concat();
     let programs = [
-        answer(arch, ignored, SeccompAction::Errno(0))?,
+        answer(arch, ignored_calls, SeccompAction::Errno(0))?,
         answer(arch, unconditional(UNSUPPORTED), errno(libc::EOPNOTSUPP))?,
         answer(arch, ioctl_rules()?, errno(libc::ENOTTY))?,
-        answer(arch, refused, errno(libc::EPERM))?,
+        answer(arch, refused_calls, errno(libc::EPERM))?,
         answer(arch, unconditional(KILLED), SeccompAction::KillProcess)?,
-        allow_only(arch, unconditional(&passed))?,
+        allow_only(arch, unconditional(&other_calls))?,
     ];
     Ok(programs.iter().map(|program| to_bytes(program)).collect())
 }

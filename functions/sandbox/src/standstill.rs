@@ -20,7 +20,7 @@ pub(crate) struct Standstill(Arc<OwnedFd>);
 impl Standstill {
     /// Stops a process by descriptor, and waits a short time for the threads to stop.
     pub(crate) fn begin(process: Arc<OwnedFd>, pid: Pid) -> Self {
-        let _ended = pidfd_send_signal(&process, Signal::STOP);
+        let _result = pidfd_send_signal(&process, Signal::STOP);
         let standstill = Self(process);
         for _ in 0..LOOKS {
             // An ended process has no threads.
@@ -35,7 +35,7 @@ impl Standstill {
 
 impl Drop for Standstill {
     fn drop(&mut self) {
-        let _ended = pidfd_send_signal(&self.0, Signal::CONT);
+        let _result = pidfd_send_signal(&self.0, Signal::CONT);
     }
 }
 

@@ -118,15 +118,14 @@ impl TreeEntry {
     pub(crate) fn open_regular_file(&self) -> io::Result<Option<OwnedFd>> {
         // Without these flags, opening a pipe in the file's place would block.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let opened = match openat(&*self.folder, &self.name, flags | OFlags::CLOEXEC, Mode::empty())
-        {
+        let file = match openat(&*self.folder, &self.name, flags | OFlags::CLOEXEC, Mode::empty()) {
             Err(Errno::NOENT | Errno::LOOP | Errno::ACCESS | Errno::NXIO) => return Ok(None),
-            opened => opened?,
+            file => file?,
         };
-        let status = fstat(&opened)?;
+        let status = fstat(&file)?;
         let is_regular = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
         Ok((is_regular && status.st_nlink == 1 && status.st_dev == self.status.st_dev)
-            .then_some(opened))
+            .then_some(file))
     }
 }
 

@@ -167,7 +167,7 @@ impl Zygote {
 impl ZygoteChild {
     /// Kills the process, unless already ended.
     pub(crate) fn kill(&self) {
-        let _ended = pidfd_send_signal(&self.descriptor, Signal::KILL);
+        let _result = pidfd_send_signal(&self.descriptor, Signal::KILL);
     }
 
     /// The descriptor of the process.
@@ -260,7 +260,7 @@ impl Children {
         let Some(sender) = waiter.fork.take() else { return };
         drop(children);
         let mut descriptors = descriptors.into_iter();
-        let forked = match descriptors.next().zip(Pid::from_raw(pid)) {
+        let result = match descriptors.next().zip(Pid::from_raw(pid)) {
             Some((descriptor, pid)) => {
                 let process = ZygoteChild { descriptor: Arc::new(descriptor), pid };
                 Ok(ForkedChild { process, folder: descriptors.next(), status })
@@ -268,7 +268,7 @@ impl Children {
             None => Err(ZygoteError::Fork("no descriptor of the child came".to_owned())),
         };
         // If the receiver is gone, dropping the child kills the process.
-        let _gone = sender.send(forked);
+        let _gone = sender.send(result);
     }
 
     fn hand_out_problem(&self, job: u64, problem: String) {
