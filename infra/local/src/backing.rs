@@ -61,7 +61,7 @@ impl Backing {
         let origins = LocalOrigins::from_vars(&options.var)?;
         let stores =
             Stores::start(StoresOptions { dir: options.dir, origins, ..StoresOptions::default() })?;
-        let scripted = demo::start_if_needed(&options.var).await?;
+        let demo_model = demo::start_if_needed(&options.var).await?;
         let mut settings = stores.settings().clone();
         settings.executor = Some(EXECUTOR.to_owned());
         settings.endpoints.lambda = Some(options.host.clone());
@@ -70,7 +70,7 @@ impl Backing {
             tracing::error!(%error, "unfinished runs were not looked for");
         }
         let alarms = tokio::spawn(ring_alarms(aws.store(), aws.invoker(), options.alarm_every));
-        Ok(Self { aws, host: options.host, demo_model: scripted, alarms, _stores: stores })
+        Ok(Self { aws, host: options.host, demo_model, alarms, _stores: stores })
     }
 
     /// Returns the environment variables that connect functions to these services.

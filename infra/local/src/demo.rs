@@ -26,8 +26,8 @@ pub(crate) async fn start_if_needed(
     if own.iter().any(|setting| setting.find_text(var).is_some()) {
         return Ok(None);
     }
-    let scripted = ScriptedModel::start_with(Script::demo().with_delay(PACE)).await;
-    scripted.map(Some).map_err(SystemError::Demo)
+    let model = ScriptedModel::start_with(Script::demo().with_delay(PACE)).await;
+    model.map(Some).map_err(SystemError::Demo)
 }
 
 /// Returns the variables for connecting to the demo model.

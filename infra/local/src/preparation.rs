@@ -84,7 +84,7 @@ impl<T: Send + Sync + 'static> Preparation<T> {
 
     fn begin_if_due(self: &Arc<Self>) {
         let mut earlier_failures = 0;
-        let begins = self.state.send_if_modified(|state| {
+        let is_due = self.state.send_if_modified(|state| {
             match state {
                 State::Idle => {}
                 State::Failed { failures, retry_at, .. } if *retry_at <= Instant::now() => {
@@ -95,7 +95,7 @@ impl<T: Send + Sync + 'static> Preparation<T> {
             *state = State::Running(None);
             true
         });
-        if begins {
+        if is_due {
             tokio::spawn(Arc::clone(self).run_attempt(earlier_failures));
         }
     }
@@ -107,8 +107,8 @@ impl<T: Send + Sync + 'static> Preparation<T> {
         });
         // A separate task, so a panic ends only the attempt.
         let attempt = tokio::spawn((self.prepare)(report)).await;
-        let ended = attempt.unwrap_or_else(|error| Err(error.to_string()));
-        self.state.send_replace(match ended {
+        let result = attempt.unwrap_or_else(|error| Err(error.to_string()));
+        self.state.send_replace(match result {
             Ok(value) => State::Ready(Arc::new(value)),
             Err(reason) => {
                 let failures = earlier_failures + 1;
@@ -121,8 +121,8 @@ impl<T: Send + Sync + 'static> Preparation<T> {
 
 /// Returns the delay after the given number of failures, counted from 1.
 fn pause_after(failures: u32) -> Duration {
-    let doubled = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
-    FIRST_PAUSE.saturating_mul(doubled).min(MAX_PAUSE)
+    let factor = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
+    FIRST_PAUSE.saturating_mul(factor).min(MAX_PAUSE)
 }
 
 #[cfg(test)]

@@ -51,14 +51,14 @@ fn narrow(path: &Path) {
         use std::os::unix::fs::PermissionsExt as _;
         const OTHERS: u32 = 0o077;
         const STICKY: u32 = 0o1000;
-        let narrowed = fs::metadata(path).and_then(|metadata| {
+        let result = fs::metadata(path).and_then(|metadata| {
             let mode = metadata.permissions().mode();
             if mode & OTHERS == 0 || mode & STICKY != 0 {
                 return Ok(());
             }
             fs::set_permissions(path, fs::Permissions::from_mode(mode & !OTHERS))
         });
-        if let Err(error) = narrowed {
+        if let Err(error) = result {
             tracing::warn!(path = %path.display(), %error, "other users may have rights");
         }
     }

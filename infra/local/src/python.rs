@@ -82,8 +82,11 @@ pub(crate) fn prepare_python_with_progress(
     fs::create_dir_all(place).map_err(unwritable)?;
     // The commands inherit the lock and may outlive this process, so two installations never write to the
     // same place.
-    let held = || lock.try_clone().map(Stdio::from).map_err(unwritable);
-    run_with_input(Command::new("python3").args(["-m", "venv", "--clear"]).arg(place), held()?)?;
+    let lock_handle = || lock.try_clone().map(Stdio::from).map_err(unwritable);
+    run_with_input(
+        Command::new("python3").args(["-m", "venv", "--clear"]).arg(place),
+        lock_handle()?,
+    )?;
     let list = place.join("requirements.txt");
     fs::write(&list, REQUIREMENTS).map_err(unwritable)?;
     let python = python_of(place);
@@ -91,7 +94,7 @@ pub(crate) fn prepare_python_with_progress(
     command.args(["-m", "pip", "--disable-pip-version-check", "install", "--require-hashes"]);
     command.args(["--progress-bar", "off", "--only-binary", ":all:", "-r"]).arg(&list);
     let mut done = 0;
-    run_by_line(command, held()?, |line| {
+    run_by_line(command, lock_handle()?, |line| {
         if line.starts_with("Collecting ") {
             done = (done + 1).min(total - 1);
             report(InstallProgress { done, total });
@@ -143,8 +146,8 @@ fn find_whole_python(place: &Path) -> Option<PathBuf> {
 }
 
 fn check_version() -> Result<(), PythonError> {
-    let told = run(Command::new("python3").arg("--version")).map_err(|_| PythonError::Missing)?;
-    let version = String::from_utf8_lossy(&told.stdout).trim().to_owned();
+    let output = run(Command::new("python3").arg("--version")).map_err(|_| PythonError::Missing)?;
+    let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let numbers = version.trim_start_matches("Python ").split('.').map(str::parse);
     let numbers: Vec<u32> = numbers.map_while(Result::ok).take(2).collect();
     match numbers.as_slice() {
@@ -162,15 +165,16 @@ pub(crate) fn run(command: &mut Command) -> Result<Output, PythonError> {
 }
 
 fn run_with_input(command: &mut Command, input: Stdio) -> Result<Output, PythonError> {
-    let shown = format!("{command:?}");
+    let command_text = format!("{command:?}");
     let output = command.stdin(input).output();
-    let output = output.map_err(|error| PythonError::Failed(shown.clone(), error.to_string()))?;
+    let output =
+        output.map_err(|error| PythonError::Failed(command_text.clone(), error.to_string()))?;
     if output.status.success() {
         return Ok(output);
     }
-    let printed = [output.stdout, output.stderr].concat();
-    let printed = String::from_utf8_lossy(&printed);
-    Err(PythonError::Failed(shown, describe_failure(printed.lines())))
+    let output_bytes = [output.stdout, output.stderr].concat();
+    let output_text = String::from_utf8_lossy(&output_bytes);
+    Err(PythonError::Failed(command_text, describe_failure(output_text.lines())))
 }
 
 /// Runs a command, and calls `handle` with each printed line.
@@ -179,11 +183,11 @@ fn run_by_line(
     input: Stdio,
     mut handle: impl FnMut(&str),
 ) -> Result<(), PythonError> {
-    let shown = format!("{command:?}");
-    let failed = |error: io::Error| PythonError::Failed(shown.clone(), error.to_string());
-    let (reader, writer) = io::pipe().map_err(failed)?;
-    command.stdin(input).stdout(writer.try_clone().map_err(failed)?).stderr(writer);
-    let mut child = command.spawn().map_err(failed)?;
+    let command_text = format!("{command:?}");
+    let to_error = |error: io::Error| PythonError::Failed(command_text.clone(), error.to_string());
+    let (reader, writer) = io::pipe().map_err(to_error)?;
+    command.stdin(input).stdout(writer.try_clone().map_err(to_error)?).stderr(writer);
+    let mut child = command.spawn().map_err(to_error)?;
     // Closes this process's copies of the pipe's write end.
     drop(command);
     let mut lines = Vec::new();
@@ -192,10 +196,10 @@ fn run_by_line(
         handle(&line);
         lines.push(line);
     }
-    if child.wait().map_err(failed)?.success() {
+    if child.wait().map_err(to_error)?.success() {
         return Ok(());
     }
-    Err(PythonError::Failed(shown, describe_failure(lines.iter().map(String::as_str))))
+    Err(PythonError::Failed(command_text, describe_failure(lines.iter().map(String::as_str))))
 }
 
 /// Returns the reason for a command's failure: the network error, or the last line.

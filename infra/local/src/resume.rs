@@ -17,9 +17,9 @@ pub(crate) async fn unfinished_runs(store: &AwsStore) -> Result<Vec<RunKey>, Sto
     let unusable = |error: BadId| StoreError::Unreadable(error.to_string());
     let tenant = TenantId::new("local").map_err(unusable)?;
     let user = UserId::new("you").map_err(unusable)?;
-    let unfinished = [RunStatus::Queued, RunStatus::Running, RunStatus::Paused];
+    let statuses = [RunStatus::Queued, RunStatus::Running, RunStatus::Paused];
     let user = UserKey { tenant: tenant.clone(), user };
-    let runs = store.list_runs(&user, &unfinished, None, MAX_RUNS).await?;
+    let runs = store.list_runs(&user, &statuses, None, MAX_RUNS).await?;
     Ok(runs.items.into_iter().map(|run| RunKey::new(tenant.clone(), run.run)).collect())
 }
 

@@ -41,7 +41,7 @@ pub async fn read_saved_run(
         ..StoresOptions::default()
     })?;
     let store = Aws::new(stores.settings().clone()).store();
-    let mut saved = Vec::new();
+    let mut all_records = Vec::new();
     let mut keys = vec![RunKey::new(tenant, run.clone())];
     while let Some(key) = keys.pop() {
         let records = store.read_from(&key, 0).await?;
@@ -55,7 +55,8 @@ pub async fn read_saved_run(
         below.reverse();
         keys.extend(below);
         let path = &key.path;
-        saved.extend(records.into_iter().map(|record| SavedRecord { path: path.clone(), record }));
+        all_records
+            .extend(records.into_iter().map(|record| SavedRecord { path: path.clone(), record }));
     }
-    if saved.is_empty() { Err(SavedRunError::Unknown(run)) } else { Ok(saved) }
+    if all_records.is_empty() { Err(SavedRunError::Unknown(run)) } else { Ok(all_records) }
 }

@@ -54,9 +54,9 @@ where
         let service = TowerToHyperService::new(service.clone());
         let mut server = http1::Builder::new();
         server.timer(TokioTimer::new()).header_read_timeout(patience.headers);
-        let served = server.serve_connection(TokioIo::new(without_delay(stream)), service);
+        let connection = server.serve_connection(TokioIo::new(without_delay(stream)), service);
         tokio::spawn(async move {
-            if let Err(error) = served.await {
+            if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection broke off");
             }
         });

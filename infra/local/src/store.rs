@@ -140,7 +140,7 @@ impl Stores {
             .thread_name("djinn-stores")
             .enable_all()
             .build()?;
-        let entered = runtime.enter();
+        let runtime_guard = runtime.enter();
         let (table_listener, table_url) = listen_locally()?;
         let (bucket_listener, bucket_url) = listen_locally()?;
         runtime.spawn(table::sweep_expired(database.clone(), SWEEP_EVERY));
@@ -148,7 +148,7 @@ impl Stores {
         let table = with_body_timeout(api::table_routes(database, key.clone()), patience);
         runtime.spawn(serve(table_listener, table, patience));
         runtime.spawn(serve(bucket_listener, bucket, patience));
-        drop(entered);
+        drop(runtime_guard);
         let endpoints = Endpoints {
             dynamodb: Some(table_url),
             s3: Some(bucket_url),
@@ -225,13 +225,13 @@ fn lock_dir(
     mut pause: impl FnMut(Duration),
 ) -> Result<File, StoresError> {
     let lock = File::create(dir.join("lock")).map_err(|error| dir_error(dir, &error))?;
-    let mut waited = Duration::ZERO;
+    let mut wait_so_far = Duration::ZERO;
     loop {
         match lock.try_lock() {
             Ok(()) => return Ok(lock),
-            Err(std::fs::TryLockError::WouldBlock) if waited < wait => {
+            Err(std::fs::TryLockError::WouldBlock) if wait_so_far < wait => {
                 pause(LOOK_EVERY);
-                waited += LOOK_EVERY;
+                wait_so_far += LOOK_EVERY;
             }
             Err(std::fs::TryLockError::WouldBlock) => {
                 return Err(StoresError::InUse(dir.to_owned()));

@@ -128,10 +128,10 @@ impl System {
         let origins = LocalOrigins::from_vars(&options.var)?;
         let stores =
             Stores::start(StoresOptions { dir: options.dir, origins, ..StoresOptions::default() })?;
-        let scripted = demo::start_if_needed(&options.var).await?;
+        let demo_model = demo::start_if_needed(&options.var).await?;
         let site = demo::start_site_if_needed(&options.var, options.site.as_deref()).await?;
         let theirs = options.var;
-        let ours = local_variables(&theirs, scripted.as_ref(), site.as_ref());
+        let ours = local_variables(&theirs, demo_model.as_ref(), site.as_ref());
         let variables: Variables =
             Arc::new(move |name| ours.get(name).cloned().or_else(|| theirs(name)));
         let aws = Aws::new(stores.settings().clone());
@@ -160,7 +160,6 @@ impl System {
                 options.patience,
             )),
         ];
-        let demo_model = scripted;
         let demo_site = site;
         let system = Self { address, ports, aws, demo_model, demo_site, tasks, _stores: stores };
         system.resume_runs(options.continue_runs).await;
@@ -214,9 +213,9 @@ impl System {
         });
         for key in runs {
             let set = self.ports.alarms.set_alarm(&key).await;
-            let kicked =
+            let kick =
                 if continue_runs { self.ports.invoker.kick_run(&key, 0).await } else { Ok(()) };
-            if let Err(error) = set.and(kicked) {
+            if let Err(error) = set.and(kick) {
                 tracing::error!(%error, run_id = %key.run, "run not taken up");
             }
         }

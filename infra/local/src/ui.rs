@@ -40,13 +40,13 @@ impl Ui {
         let (parts, body) = request.into_parts();
         let is_got = [Method::GET, Method::HEAD].contains(&parts.method);
         if is_got && !is_own_path(parts.uri.path()) {
-            let asked = || Request::from_parts(parts.clone(), Body::empty());
-            let file = self.files.oneshot(asked()).await.into_response();
+            let file_request = || Request::from_parts(parts.clone(), Body::empty());
+            let file = self.files.oneshot(file_request()).await.into_response();
             if file.status() != StatusCode::NOT_FOUND {
                 return with_policy(file);
             }
             if accepts_page(&parts.headers) {
-                return with_policy(self.index.oneshot(asked()).await.into_response());
+                return with_policy(self.index.oneshot(file_request()).await.into_response());
             }
         }
         self.app.oneshot(Request::from_parts(parts, body)).await.into_response()

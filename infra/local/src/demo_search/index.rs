@@ -78,15 +78,15 @@ impl SiteIndex {
     /// Returns the pages with at least 1 word of the query, best first. Pages of equal rank are sorted by
     /// name.
     pub(super) fn search_pages(&self, query: &str, at_most: usize) -> Vec<SiteHit<'_>> {
-        let mut found = self.engine.search(query, None);
-        found.sort_by(|a, b| {
+        let mut matches = self.engine.search(query, None);
+        matches.sort_by(|a, b| {
             b.score.total_cmp(&a.score).then_with(|| a.document.id.cmp(&b.document.id))
         });
-        let hits = found.into_iter().filter_map(|found| {
-            let place = usize::try_from(found.document.id).ok()?;
+        let hits = matches.into_iter().filter_map(|item| {
+            let place = usize::try_from(item.document.id).ok()?;
             let IndexedPage { file, blocks } = self.pages.get(place)?;
             let snippet = blocks.best_block(query).chars().take(SNIPPET).collect();
-            Some(SiteHit { file, title: &blocks.title, snippet, score: found.score })
+            Some(SiteHit { file, title: &blocks.title, snippet, score: item.score })
         });
         hits.take(at_most).collect()
     }

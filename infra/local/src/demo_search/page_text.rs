@@ -50,10 +50,10 @@ impl PageBlocks {
 
     /// Returns the block with the most of these words; the first block if several are equal.
     pub(super) fn best_block(&self, words: &str) -> &str {
-        let wanted: BTreeSet<String> = split_words(words).into_iter().collect();
+        let query_words: BTreeSet<String> = split_words(words).into_iter().collect();
         let count_found = |block: &String| {
-            let found: BTreeSet<String> = split_words(block).into_iter().collect();
-            found.intersection(&wanted).count()
+            let block_words: BTreeSet<String> = split_words(block).into_iter().collect();
+            block_words.intersection(&query_words).count()
         };
         let best = self.blocks.iter().rev().max_by_key(|block| count_found(block));
         best.map(String::as_str).unwrap_or_default()

@@ -50,19 +50,19 @@ pub(super) fn open_bucket(
     key: &Secret,
     origins: LocalOrigins,
 ) -> Result<Bucket, StoresError> {
-    let failed = |problem: String| StoresError::Dir { path: root.to_owned(), problem };
-    std::fs::create_dir_all(root.join(BUCKET)).map_err(|error| failed(error.to_string()))?;
-    let files = FileSystem::new(root).map_err(|error| failed(format!("{error:?}")))?;
+    let to_error = |problem: String| StoresError::Dir { path: root.to_owned(), problem };
+    std::fs::create_dir_all(root.join(BUCKET)).map_err(|error| to_error(error.to_string()))?;
+    let files = FileSystem::new(root).map_err(|error| to_error(format!("{error:?}")))?;
     let mut builder = S3ServiceBuilder::new(files);
     builder.set_auth(SimpleAuth::from_single(LOCAL_ACCESS_KEY, key.reveal()));
     let mut config = S3Config::default();
     config.presigned_url_max_skew_time_secs = MAX_SIGNATURE_SKEW_S;
     builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
-    let allowed = move |origin: &HeaderValue, parts: &Parts| {
+    let is_allowed = move |origin: &HeaderValue, parts: &Parts| {
         origins.accepts_origin(origin) || (origin == "null" && is_read(parts))
     };
     let cors = CorsLayer::new()
-        .allow_origin(AllowOrigin::predicate(allowed))
+        .allow_origin(AllowOrigin::predicate(is_allowed))
         .allow_methods([Method::GET, Method::HEAD, Method::PUT])
         .allow_headers(Any)
         .expose_headers(EXPOSED)
@@ -86,9 +86,9 @@ fn add_sandbox(mut response: Response<Body>) -> Response<Body> {
 /// Returns true for a read or a preflight of a read. After a redirect from another origin, a browser does not
 /// send the page's origin.
 fn is_read(parts: &Parts) -> bool {
-    let asked = parts.headers.get(ACCESS_CONTROL_REQUEST_METHOD);
-    let method = match (&parts.method, asked) {
-        (&Method::OPTIONS, Some(asked)) => asked.as_bytes(),
+    let requested_method = parts.headers.get(ACCESS_CONTROL_REQUEST_METHOD);
+    let method = match (&parts.method, requested_method) {
+        (&Method::OPTIONS, Some(requested_method)) => requested_method.as_bytes(),
         (method, _) => method.as_str().as_bytes(),
     };
     matches!(method, b"GET" | b"HEAD")

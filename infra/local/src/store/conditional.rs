@@ -27,17 +27,20 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let is_read = request.method() == Method::GET;
-        let known = request.headers().get(IF_NONE_MATCH).filter(|_| is_read).cloned();
-        self.0.call(request).map(move |answer| Ok(leave_out_known(answer?, known.as_ref()))).boxed()
+        let cached_etag = request.headers().get(IF_NONE_MATCH).filter(|_| is_read).cloned();
+        self.0
+            .call(request)
+            .map(move |answer| Ok(leave_out_known(answer?, cached_etag.as_ref())))
+            .boxed()
     }
 }
 
 /// Returns the response, without the object if the client has the current version.
-fn leave_out_known(answer: Response<Body>, known: Option<&HeaderValue>) -> Response<Body> {
+fn leave_out_known(answer: Response<Body>, cached_etag: Option<&HeaderValue>) -> Response<Body> {
     let etag = answer.headers().get(ETAG).filter(|_| answer.status() == StatusCode::OK).cloned();
-    let Some(etag) = etag.filter(|etag| known == Some(etag)) else { return answer };
-    let mut unchanged = Response::new(Body::empty());
-    *unchanged.status_mut() = StatusCode::NOT_MODIFIED;
-    unchanged.headers_mut().insert(ETAG, etag);
-    unchanged
+    let Some(etag) = etag.filter(|etag| cached_etag == Some(etag)) else { return answer };
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NOT_MODIFIED;
+    response.headers_mut().insert(ETAG, etag);
+    response
 }

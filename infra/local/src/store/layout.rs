@@ -16,7 +16,7 @@ const TABLE: &str = "table.db";
 
 /// Marks an empty directory, and checks the mark of any other.
 pub(super) fn check_layout(dir: &Path) -> Result<(), StoresError> {
-    let failed = |path: &Path, error: std::io::Error| StoresError::Dir {
+    let to_error = |path: &Path, error: std::io::Error| StoresError::Dir {
         path: path.to_owned(),
         problem: error.to_string(),
     };
@@ -25,9 +25,9 @@ pub(super) fn check_layout(dir: &Path) -> Result<(), StoresError> {
         Ok(layout) if layout.trim() == LAYOUT => Ok(()),
         // An incomplete mark is possible only in a directory without a table.
         Ok(_) if dir.join(TABLE).exists() => Err(StoresError::Layout(dir.to_owned())),
-        Ok(_) => std::fs::write(&mark, LAYOUT).map_err(|error| failed(&mark, error)),
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(&mark, error)),
+        Ok(_) => std::fs::write(&mark, LAYOUT).map_err(|error| to_error(&mark, error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(to_error(&mark, error)),
         Err(_) if dir.join(TABLE).exists() => Err(StoresError::Layout(dir.to_owned())),
-        Err(_) => std::fs::write(&mark, LAYOUT).map_err(|error| failed(&mark, error)),
+        Err(_) => std::fs::write(&mark, LAYOUT).map_err(|error| to_error(&mark, error)),
     }
 }

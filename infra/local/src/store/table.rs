@@ -20,11 +20,11 @@ use crate::private::create_private_file;
 /// renamed when complete, so a killed process leaves no partial table.
 pub(super) fn open_table(dir: Option<&Path>) -> Result<Database, StoresError> {
     let path = dir.map_or_else(|| PathBuf::from(":memory:"), |dir| dir.join("table.db"));
-    let opened = match dir {
+    let result = match dir {
         None => open_in_memory(),
         Some(dir) => open_in_dir(dir, &path),
     };
-    opened.map_err(|problem| StoresError::Table { path, problem })
+    result.map_err(|problem| StoresError::Table { path, problem })
 }
 
 fn open_in_memory() -> Result<Database, String> {
