@@ -57,12 +57,12 @@ pub(crate) fn write_error_list() -> Result<String> {
         let meaning = meanings.get(name).with_context(|| format!("{name} has no sentence"))?;
         ensure!(meaning.split_whitespace().count() >= 4, "{name} has no sentence");
         let retry = if is_retryable(*code) { "yes" } else { "no" };
-        let said = find_error_template(name, Language::En)
+        let template = find_error_template(name, Language::En)
             .with_context(|| format!("{name} has no sentence for people"))?
             .replace("{detail}", "…");
         let status = http_status(*code);
         let then = consequence_word(Consequence::of(*code));
-        writeln!(text, "| `{name}` | {status} | {meaning} | {said} | {retry} | {then} |")?;
+        writeln!(text, "| `{name}` | {status} | {meaning} | {template} | {retry} | {then} |")?;
     }
     Ok(text)
 }

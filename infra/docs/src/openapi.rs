@@ -22,9 +22,9 @@ The routes of a deployment of Djinn. Events of streams are described in `events.
 pub(crate) fn write_openapi() -> Result<String> {
     let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
     for operation in list_operations() {
-        let known = paths.entry(operation.path).or_default();
-        let described = describe_operation(operation)?;
-        ensure!(known.insert(operation.method.to_owned(), described).is_none(), "doubled route");
+        let path_item = paths.entry(operation.path).or_default();
+        let entry = describe_operation(operation)?;
+        ensure!(path_item.insert(operation.method.to_owned(), entry).is_none(), "doubled route");
     }
     let contract = json!({
         "openapi": "3.1.0",
@@ -41,19 +41,19 @@ pub(crate) fn write_openapi() -> Result<String> {
 
 fn describe_operation(operation: &Operation) -> Result<Value> {
     ensure!(operation.summary.split_whitespace().count() >= 3, "{} says nothing", operation.id);
-    let mut described = Map::from_iter([
+    let mut entry = Map::from_iter([
         ("operationId".to_owned(), operation.id.into()),
         ("summary".to_owned(), operation.summary.into()),
         ("parameters".to_owned(), describe_parameters(operation).into()),
         ("responses".to_owned(), json!(describe_answers(operation))),
     ]);
     if let Some(request) = describe_request(&operation.request) {
-        described.insert("requestBody".to_owned(), request);
+        entry.insert("requestBody".to_owned(), request);
     }
     if matches!(operation.path, "/web/health" | "/answer/{token}") {
-        described.insert("security".to_owned(), json!([]));
+        entry.insert("security".to_owned(), json!([]));
     }
-    Ok(described.into())
+    Ok(entry.into())
 }
 
 fn describe_parameters(operation: &Operation) -> Vec<Value> {
@@ -93,17 +93,18 @@ fn describe_answers(operation: &Operation) -> BTreeMap<String, Value> {
     let own = operation.answers.iter().map(|answer| answer.status);
     let statuses: BTreeSet<u16> = own.chain(codes.keys().copied()).collect();
     let describe = |status: u16| {
-        let answers = operation.answers.iter().filter(|answer| answer.status == status);
-        describe_status(&answers.collect::<Vec<_>>(), codes.get(&status))
+        let responses = operation.answers.iter().filter(|answer| answer.status == status);
+        describe_status(&responses.collect::<Vec<_>>(), codes.get(&status))
     };
     statuses.into_iter().map(|status| (status.to_string(), describe(status))).collect()
 }
 
 /// Describes the responses with one status: a result, an error, or either.
-fn describe_status(answers: &[&RouteAnswer], codes: Option<&BTreeSet<ErrorCode>>) -> Value {
-    let mut sentences: Vec<String> = answers.iter().map(|answer| answer.about.to_owned()).collect();
+fn describe_status(responses: &[&RouteAnswer], codes: Option<&BTreeSet<ErrorCode>>) -> Value {
+    let mut sentences: Vec<String> =
+        responses.iter().map(|answer| answer.about.to_owned()).collect();
     let mut shapes: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
-    for (kind, shape) in answers.iter().filter_map(|answer| content_of(&answer.body)) {
+    for (kind, shape) in responses.iter().filter_map(|answer| content_of(&answer.body)) {
         shapes.entry(kind).or_default().push(shape);
     }
     let names: Vec<&str> = codes.into_iter().flatten().map(|code| code.as_str()).collect();
@@ -160,25 +161,25 @@ fn make_schemas() -> Map<String, Value> {
             settings.transforms.push(Box::new(RecursiveTransform(remove_null_default)));
         })
     };
-    let mut answers = settings().for_serialize().into_generator();
-    answers.subschema_for::<body::AcceptedBody>();
-    answers.subschema_for::<body::ErrorBody>();
-    answers.subschema_for::<body::FeedbackBody>();
-    answers.subschema_for::<body::FileListBody>();
-    answers.subschema_for::<body::MessageBody>();
-    answers.subschema_for::<body::ModelListBody>();
-    answers.subschema_for::<body::PendingBody<'static>>();
-    answers.subschema_for::<body::PlanConflictBody<'static>>();
-    answers.subschema_for::<body::PlanVersionBody<'static>>();
-    answers.subschema_for::<body::PlanWaitingBody>();
-    answers.subschema_for::<body::RunBody<'static>>();
-    answers.subschema_for::<body::RunListBody>();
-    answers.subschema_for::<body::SessionBody<'static>>();
-    answers.subschema_for::<body::SessionListBody>();
-    answers.subschema_for::<body::StopBody>();
-    answers.subschema_for::<body::TitleBody>();
-    answers.subschema_for::<body::UploadBody>();
-    answers.subschema_for::<body::UploadTargetBody>();
+    let mut responses = settings().for_serialize().into_generator();
+    responses.subschema_for::<body::AcceptedBody>();
+    responses.subschema_for::<body::ErrorBody>();
+    responses.subschema_for::<body::FeedbackBody>();
+    responses.subschema_for::<body::FileListBody>();
+    responses.subschema_for::<body::MessageBody>();
+    responses.subschema_for::<body::ModelListBody>();
+    responses.subschema_for::<body::PendingBody<'static>>();
+    responses.subschema_for::<body::PlanConflictBody<'static>>();
+    responses.subschema_for::<body::PlanVersionBody<'static>>();
+    responses.subschema_for::<body::PlanWaitingBody>();
+    responses.subschema_for::<body::RunBody<'static>>();
+    responses.subschema_for::<body::RunListBody>();
+    responses.subschema_for::<body::SessionBody<'static>>();
+    responses.subschema_for::<body::SessionListBody>();
+    responses.subschema_for::<body::StopBody>();
+    responses.subschema_for::<body::TitleBody>();
+    responses.subschema_for::<body::UploadBody>();
+    responses.subschema_for::<body::UploadTargetBody>();
     let mut requests = settings().for_deserialize().into_generator();
     requests.subschema_for::<request::AnnounceRequest>();
     requests.subschema_for::<request::DataRequest>();
@@ -193,7 +194,7 @@ fn make_schemas() -> Map<String, Value> {
     requests.subschema_for::<request::ShareRequest>();
     requests.subschema_for::<request::TitleRequest>();
     requests.subschema_for::<request::UploadRequest>();
-    let mut schemas = answers.take_definitions(true);
+    let mut schemas = responses.take_definitions(true);
     schemas.extend(requests.take_definitions(true));
     schemas
 }
