@@ -74,10 +74,10 @@ impl AgentServer {
     pub(crate) async fn start(backend: &BackendAddress, changes: AgentOptions) -> Result<Self> {
         let models = backend.models_json();
         let has_own_tools = changes.code.is_some() || changes.web.is_some();
-        let offered = has_own_tools.then(|| "all".to_owned());
+        let agents = has_own_tools.then(|| "all".to_owned());
         let feedback = changes.feedback;
         let variables: Variables = Arc::new(move |name| match name {
-            "DJINN_OFFERED_AGENTS" => offered.clone(),
+            "DJINN_OFFERED_AGENTS" => agents.clone(),
             "DJINN_LOCAL" => Some("1".to_owned()),
             "DJINN_MAX_STEPS" => Some("1000".to_owned()),
             // Each called agent receives a share.

@@ -158,7 +158,7 @@ async fn measure_costs() -> Result<Vec<Figure>> {
     let without = Bench::start(with_notes(1)).await?.count_run().await?;
     let short = Bench::start(with_agent("It is written.".to_owned())).await?.count_run().await?;
     let long = Bench::start(with_agent("word ".repeat(LONG / 5))).await?.count_run().await?;
-    let added = |with: &BTreeMap<String, u64>, kinds: &[&str]| {
+    let extra_requests = |with: &BTreeMap<String, u64>, kinds: &[&str]| {
         count_requests(with, kinds) - count_requests(&without, kinds)
     };
     let figure = |name, most, measured, about| {
@@ -170,10 +170,25 @@ async fn measure_costs() -> Result<Vec<Figure>> {
     };
     let beside = "beside those of a run that calls a tool instead".to_owned();
     Ok(vec![
-        figure("writes of an agent called alone", 6.0, added(&short, &WRITES), all(&short)),
-        figure("reads of an agent called alone", 5.0, added(&short, &READS), beside.clone()),
-        figure("writes of one with a long answer", 7.0, added(&long, &WRITES), all(&long)),
-        figure("objects of one with a long answer", 1.0, added(&long, &["PutObject"]), beside),
+        figure(
+            "writes of an agent called alone",
+            6.0,
+            extra_requests(&short, &WRITES),
+            all(&short),
+        ),
+        figure(
+            "reads of an agent called alone",
+            5.0,
+            extra_requests(&short, &READS),
+            beside.clone(),
+        ),
+        figure("writes of one with a long answer", 7.0, extra_requests(&long, &WRITES), all(&long)),
+        figure(
+            "objects of one with a long answer",
+            1.0,
+            extra_requests(&long, &["PutObject"]),
+            beside,
+        ),
     ])
 }
 
@@ -258,7 +273,7 @@ async fn measure_viewers() -> Result<Vec<Figure>> {
     // The client left after the first two records of the root.
     let cursor = format!("{run}:1");
     let mut at_work = Sample::default();
-    let mut ended = Sample::default();
+    let mut after_end = Sample::default();
     for _ in 0..VIEWERS {
         let began = Instant::now();
         let mut viewer = bench.client.join_run_after(&run, &cursor).await?;
@@ -272,7 +287,7 @@ async fn measure_viewers() -> Result<Vec<Figure>> {
         let took = bench.client.join_run_after(&run, &cursor).await?.finish().await?;
         entries = took.entries;
         ensure!(entries >= 1_000, "only {entries} entries");
-        ended.add(took.whole);
+        after_end.add(took.whole);
     }
     bench.backend.check_expected()?;
     let figure = |name, sample: &Sample, entries| Figure {
@@ -287,6 +302,6 @@ async fn measure_viewers() -> Result<Vec<Figure>> {
     };
     Ok(vec![
         figure("coming back to a tree of 1 000 entries at work, median", &at_work, SHOWN - SEEN),
-        figure("coming back to one that has ended, all frames, median", &ended, entries),
+        figure("coming back to one that has ended, all frames, median", &after_end, entries),
     ])
 }

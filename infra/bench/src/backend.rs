@@ -56,7 +56,12 @@ impl Backend {
     pub(crate) fn model_requests(&self, newest: usize) -> Vec<Value> {
         let requests = self.model.requests();
         let newest = requests.len().saturating_sub(newest)..;
-        requests.get(newest).unwrap_or_default().iter().map(|asked| asked.json().clone()).collect()
+        requests
+            .get(newest)
+            .unwrap_or_default()
+            .iter()
+            .map(|request| request.json().clone())
+            .collect()
     }
 
     /// Returns an error if the model received unexpected requests.
@@ -106,8 +111,8 @@ pub(crate) fn standard_bench() -> Bench {
 /// and ends with the input.
 pub(crate) async fn run_gated_backend() -> Result<()> {
     let gate = ChunkGate::default();
-    let held = Some((HELD_AT, gate.clone()));
-    let script = Script::bench(Bench { gate: held, at_once: false, ..standard_bench() });
+    let gate_place = Some((HELD_AT, gate.clone()));
+    let script = Script::bench(Bench { gate: gate_place, at_once: false, ..standard_bench() });
     let backend = Backend::start(script).await?;
     terminal::print_line(&backend.address().to_parts()?.join(" "));
     let waits = tokio::task::spawn_blocking(move || {

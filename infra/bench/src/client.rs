@@ -78,10 +78,10 @@ impl BenchClient {
         let question = json!({
             "question": "Write the report.", "request_id": request, "mode": self.mode,
         });
-        let asked = Instant::now();
+        let start = Instant::now();
         let asking = self.http.post(format!("{}/runs", self.url));
         let asking = asking.header(ACCEPT, "text/event-stream").json(&question);
-        RunStream::of(asking.send().await?, asked).await
+        RunStream::of(asking.send().await?, start).await
     }
 
     /// Responds to a human request.
@@ -192,8 +192,9 @@ impl RunStream {
     /// Returns the time from the first task's start until the first events of all tasks.
     pub(crate) fn dispatch_time(&self) -> Option<Duration> {
         let began = self.children.values().map(|(began, _)| *began).min()?;
-        let heard: Option<Vec<Instant>> = self.children.values().map(|(_, heard)| *heard).collect();
-        Some(heard?.into_iter().max()?.duration_since(began))
+        let event_times: Option<Vec<Instant>> =
+            self.children.values().map(|(_, event_time)| *event_time).collect();
+        Some(event_times?.into_iter().max()?.duration_since(began))
     }
 
     /// The number of tasks in the stream.
@@ -245,9 +246,9 @@ impl RunStream {
 #[expect(clippy::disallowed_methods, reason = "the model, another process, says when it wrote")]
 fn piece_lags(frame: &str) -> impl Iterator<Item = (Instant, Duration)> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let written = frame.split('@').skip(1).filter_map(|text| {
+    let sent_at = frame.split('@').skip(1).filter_map(|text| {
         let micros = text.get(..STAMP.len() - 1)?.parse().ok()?;
         Some(Duration::from_micros(micros))
     });
-    written.map(move |written| (Instant::now(), now.saturating_sub(written)))
+    sent_at.map(move |sent_at| (Instant::now(), now.saturating_sub(sent_at)))
 }

@@ -34,7 +34,7 @@ pub(crate) async fn measure_driver_load() -> Result<Vec<Figure>> {
     watched.watch_run().await?;
     tokio::time::sleep(FROM).await;
     let began = Instant::now();
-    let counters = [&alone, &watched].map(|held| held.agent.aws().request_counter());
+    let counters = [&alone, &watched].map(|run| run.agent.aws().request_counter());
     drop(counters.map(|counter| counter.take_counts()));
     tokio::time::sleep(COUNTED).await;
     let [alone, watched] = counters.map(|counter| counter.take_counts());
@@ -50,13 +50,18 @@ pub(crate) async fn measure_driver_load() -> Result<Vec<Figure>> {
         measured,
         about,
     };
-    let counted = format!("counted for {seconds:.0} s of a reply");
-    let unwatched = rate(&alone, "PutItem");
+    let about_counts = format!("counted for {seconds:.0} s of a reply");
+    let preview_rate = rate(&alone, "PutItem");
     Ok(vec![
-        figure("lease writes while driven", 0.2, rate(&alone, "UpdateItem"), counted.clone()),
-        figure("mailbox queries, nobody watching", 1.5, rate(&alone, "Query"), counted.clone()),
-        figure("mailbox queries, somebody watching", 1.0, rate(&watched, "Query"), counted),
-        figure("previews, nobody watching", 0.0, unwatched, "of 50 deltas a second".to_owned()),
+        figure("lease writes while driven", 0.2, rate(&alone, "UpdateItem"), about_counts.clone()),
+        figure(
+            "mailbox queries, nobody watching",
+            1.5,
+            rate(&alone, "Query"),
+            about_counts.clone(),
+        ),
+        figure("mailbox queries, somebody watching", 1.0, rate(&watched, "Query"), about_counts),
+        figure("previews, nobody watching", 0.0, preview_rate, "of 50 deltas a second".to_owned()),
         figure(
             "previews, somebody watching",
             4.0,

@@ -30,9 +30,9 @@ impl Figure {
     /// Returns true if the limit is met at the displayed precision.
     pub(crate) fn is_met(&self) -> bool {
         // Two requests in slightly more than ten seconds count as 0.2 per second.
-        let measured = (self.measured * 100.0).round() / 100.0;
+        let value = (self.measured * 100.0).round() / 100.0;
         match self.limit {
-            FigureLimit::AtMost(most) => measured <= most,
+            FigureLimit::AtMost(most) => value <= most,
             FigureLimit::Unbounded => true,
         }
     }
@@ -42,13 +42,13 @@ impl Figure {
             "" => String::new(),
             unit => format!(" {unit}"),
         };
-        let measured = format!("{}{unit}", format_number(self.measured));
+        let value = format!("{}{unit}", format_number(self.measured));
         let (reach, verdict) = match (self.limit, self.is_met()) {
             (FigureLimit::Unbounded, _) => (String::new(), ""),
             (reach, true) => (reach.to_string() + &unit, "ok"),
             (reach, false) => (reach.to_string() + &unit, "MISSED"),
         };
-        [self.name.to_owned(), reach, measured, verdict.to_owned()]
+        [self.name.to_owned(), reach, value, verdict.to_owned()]
     }
 
     fn to_json(&self) -> Value {
@@ -112,8 +112,8 @@ impl Report {
     }
 
     fn missed_figures(&self) -> Vec<&'static str> {
-        let missed = self.figures.iter().filter(|figure| !figure.is_met());
-        missed.map(|figure| figure.name).collect()
+        let figures = self.figures.iter().filter(|figure| !figure.is_met());
+        figures.map(|figure| figure.name).collect()
     }
 
     /// Formats a table: a line about the machine, two lines per figure, and the missed targets.
@@ -135,10 +135,10 @@ impl Report {
             lines.push(line(row));
             lines.push(format!("    {}", figure.about));
         }
-        let missed = self.missed_figures();
-        lines.push(match missed.as_slice() {
+        let names = self.missed_figures();
+        lines.push(match names.as_slice() {
             [] => "\nevery figure is reached".to_owned(),
-            missed => format!("\nMISSED, {}: {}", missed.len(), missed.join("; ")),
+            names => format!("\nMISSED, {}: {}", names.len(), names.join("; ")),
         });
         lines.join("\n")
     }

@@ -96,15 +96,15 @@ impl Floor {
 
     /// Repeats the run's work once.
     pub(crate) async fn run_once(&self) -> Result<RunTimes> {
-        let asked = Instant::now();
+        let start = Instant::now();
         let mut response = self.http.post(&self.url).send().await?;
         let mut first_byte = None;
         let mut end = Bytes::new();
         while let Some(piece) = response.chunk().await? {
-            first_byte.get_or_insert_with(|| asked.elapsed());
+            first_byte.get_or_insert_with(|| start.elapsed());
             end = piece;
         }
-        let whole = asked.elapsed();
+        let whole = start.elapsed();
         ensure!(end.ends_with(DONE), "the floor broke: {}", String::from_utf8_lossy(&end));
         Ok(RunTimes { first_byte: first_byte.unwrap_or(whole), whole, entries: 0 })
     }
@@ -152,8 +152,8 @@ impl FloorWork {
         let (first, rest) = self.records.split_at(self.records.len().min(1));
         self.append_records(&key, first).await?;
         let calls = self.model_requests.len().max(1);
-        for (nth, asked) in self.model_requests.iter().enumerate() {
-            let mut reply = self.http.post(&self.model).json(asked).send().await?;
+        for (nth, request) in self.model_requests.iter().enumerate() {
+            let mut reply = self.http.post(&self.model).json(request).send().await?;
             ensure!(reply.status().is_success(), "the model: {}", reply.status());
             while let Some(piece) = reply.chunk().await? {
                 let _ = client.send(piece);

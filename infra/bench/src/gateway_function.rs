@@ -46,7 +46,7 @@ pub(crate) async fn measure_gateway(gateway: &Path) -> Result<Vec<Figure>> {
 #[derive(Clone)]
 struct RuntimeApi {
     jobs: Arc<Mutex<mpsc::Receiver<Value>>>,
-    answers: mpsc::Sender<Value>,
+    answer_sender: mpsc::Sender<Value>,
 }
 
 async fn hand_out_job(State(api): State<RuntimeApi>) -> Response {
@@ -61,20 +61,20 @@ async fn hand_out_job(State(api): State<RuntimeApi>) -> Response {
 
 async fn take_answer(State(api): State<RuntimeApi>, answer: String) -> Response {
     // The receiver may have stopped waiting.
-    let _ = api.answers.send(serde_json::from_str(&answer).unwrap_or_default()).await;
+    let _ = api.answer_sender.send(serde_json::from_str(&answer).unwrap_or_default()).await;
     axum::http::StatusCode::ACCEPTED.into_response()
 }
 
 async fn measure_memory(gateway: &Path) -> Result<Figure> {
     let site = WebSite::start(DELAY, write_text_page(BYTES)).await?;
     let (hand_out, jobs) = mpsc::channel(1);
-    let (answers, mut taken) = mpsc::channel(1);
+    let (answer_sender, mut answer_receiver) = mpsc::channel(1);
     let app = Router::new()
         .route("/2018-06-01/runtime/invocation/next", get(hand_out_job))
         .route("/2018-06-01/runtime/invocation/{id}/response", post(take_answer))
         .route("/2018-06-01/runtime/invocation/{id}/error", post(take_answer))
         .layer(axum::extract::DefaultBodyLimit::disable())
-        .with_state(RuntimeApi { jobs: Arc::new(Mutex::new(jobs)), answers });
+        .with_state(RuntimeApi { jobs: Arc::new(Mutex::new(jobs)), answer_sender });
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let variables: BTreeMap<_, _> = [
         ("AWS_LAMBDA_RUNTIME_API", listener.local_addr()?.to_string()),
@@ -92,19 +92,20 @@ async fn measure_memory(gateway: &Path) -> Result<Figure> {
     });
     let mut command = Command::new(gateway);
     command.env_clear().envs(variables).stdin(Stdio::null()).stdout(Stdio::null());
-    let started = command.kill_on_drop(true).spawn();
-    let function = started.with_context(|| format!("{} cannot be started", gateway.display()))?;
+    let child = command.kill_on_drop(true).spawn();
+    let function = child.with_context(|| format!("{} cannot be started", gateway.display()))?;
     let process = function.id().context("the function has gone")?;
     for _ in 0..JOBS {
         let pages = site.page_urls(PAGES).into_iter().map(PageTarget::new).collect();
         let job = OutsideJob::Read(ReadJob { pages });
         let envelope = OutsideEnvelope { v: FORMAT, job, put_answer: None };
         hand_out.send(serde_json::to_value(envelope)?).await?;
-        let answer = tokio::time::timeout(PATIENCE, taken.recv()).await?.context("no answer")?;
-        let read = answer.pointer("/answer/content/value").and_then(Value::as_array);
+        let answer =
+            tokio::time::timeout(PATIENCE, answer_receiver.recv()).await?.context("no answer")?;
+        let pages = answer.pointer("/answer/content/value").and_then(Value::as_array);
         let is_page = |page: &&Value| page.pointer("/outcome/page").is_some();
-        let read = read.map_or(0, |pages| pages.iter().filter(is_page).count());
-        ensure!(read == PAGES, "{read} of {PAGES} pages were read: {answer:.300}");
+        let page_count = pages.map_or(0, |pages| pages.iter().filter(is_page).count());
+        ensure!(page_count == PAGES, "{page_count} of {PAGES} pages were read: {answer:.300}");
     }
     let (now, most) = read_memory_mb(process)?;
     server.abort();

@@ -48,8 +48,8 @@ pub(crate) async fn measure_journal() -> Result<(Vec<Figure>, Figure)> {
     let long = Costs::of(TURNS, EffectClass::Idempotent, free).await?;
     let once = Costs::of(4 * FEW, EffectClass::Once, free).await?;
     let few_once = Costs::of(FEW, EffectClass::Once, free).await?;
-    let bounded = Costs::of(TURNS, EffectClass::Idempotent, BOUNDED).await?;
-    let few_bounded = Costs::of(FEW, EffectClass::Idempotent, BOUNDED).await?;
+    let with_limits = Costs::of(TURNS, EffectClass::Idempotent, BOUNDED).await?;
+    let few_with_limits = Costs::of(FEW, EffectClass::Idempotent, BOUNDED).await?;
     let turn = |name, most, measured, about| {
         let reach = FigureLimit::AtMost(most);
         Figure { name, limit: reach, unit: "", measured, about }
@@ -72,7 +72,7 @@ pub(crate) async fn measure_journal() -> Result<(Vec<Figure>, Figure)> {
         turn(
             "store operations that budgets and throttles add to a ReAct turn",
             1.0,
-            bounded.operations_a_turn(&few_bounded) - long.operations_a_turn(&few),
+            with_limits.operations_a_turn(&few_with_limits) - long.operations_a_turn(&few),
             "an update before each model call; starts and ends carry the rest".to_owned(),
         ),
     ];
@@ -161,11 +161,11 @@ async fn load_journal(agent: &AgentServer, key: &RunKey) -> Result<(usize, Sampl
     let mut loads = Sample::default();
     for _ in 0..LOADS {
         let began = Instant::now();
-        let read = agent.ports().store.read_from(key, 0).await?;
-        let journal = Journal::fold(&read)?;
+        let list = agent.ports().store.read_from(key, 0).await?;
+        let journal = Journal::fold(&list)?;
         loads.add(began.elapsed());
         ensure!(journal.run().status().has_ended(), "the long run has not ended");
-        records = read.len();
+        records = list.len();
     }
     Ok((records, loads))
 }

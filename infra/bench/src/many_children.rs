@@ -73,10 +73,10 @@ impl DriverCost {
         let began = Instant::now();
         let mut stream = client.open_stream().await?;
         {
-            let mut ended = std::pin::pin!(stream.read_to_end());
+            let mut end = std::pin::pin!(stream.read_to_end());
             loop {
                 tokio::select! {
-                    took = &mut ended => {
+                    took = &mut end => {
                         took?;
                         break;
                     }

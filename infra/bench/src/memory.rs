@@ -27,9 +27,9 @@ pub(crate) async fn measure_memory() -> Result<Figure> {
     let client = BenchClient::new(agent.first_line().to_owned())?;
     let opening = (0..STREAMS).map(|_| client.open_stream());
     let mut streams = try_join_all(opening).await.context("a stream did not open")?;
-    let held =
+    let waits =
         streams.iter_mut().map(|stream| stream.read_previews(backend::previews_before_gate()));
-    try_join_all(held).await.context("a run did not come to its answer")?;
+    try_join_all(waits).await.context("a run did not come to its answer")?;
     tokio::time::sleep(OPEN).await;
     let (open, most) = agent.memory_mb()?;
     backend.send_line().await?;

@@ -42,11 +42,11 @@ pub(crate) async fn measure_people() -> Result<Vec<Figure>> {
     let mut starting = Sample::default();
     for _ in 0..ANSWERED {
         let run = start_waiting_run(&client).await?;
-        let answered = Instant::now();
+        let answered_at = Instant::now();
         let (posted, started) =
             tokio::join!(client.answer_request(&run, "t1.c1", "confirm"), starts.recv());
         posted?;
-        starting.add(started.context("the call did not start")? - answered);
+        starting.add(started.context("the call did not start")? - answered_at);
         while client.join_run(&run).await?.finish().await.is_err() {}
     }
     for _ in 0..WAITING {

@@ -29,10 +29,10 @@ impl Sample {
 
     /// Returns a percentile by nearest rank; 0 for an empty sample.
     fn percentile(&self, percent: usize) -> f64 {
-        let mut sorted = self.0.clone();
-        sorted.sort_by(f64::total_cmp);
-        let rank = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
-        sorted.get(rank).copied().unwrap_or_default()
+        let mut values = self.0.clone();
+        values.sort_by(f64::total_cmp);
+        let rank = (values.len() * percent).div_ceil(100).saturating_sub(1);
+        values.get(rank).copied().unwrap_or_default()
     }
 }
 

@@ -67,16 +67,16 @@ struct Measurements {
 }
 
 impl Measurements {
-    async fn measure_alone(&mut self, asked: &Target) -> Result<()> {
-        let took = asked.run_once().await?;
+    async fn measure_alone(&mut self, target: &Target) -> Result<()> {
+        let took = target.run_once().await?;
         self.whole.add(took.whole);
         self.first_byte.add(took.first_byte);
         Ok(())
     }
 
-    async fn measure_at_once(&mut self, asked: &Target) -> Result<()> {
+    async fn measure_at_once(&mut self, target: &Target) -> Result<()> {
         let began = Instant::now();
-        try_join_all((0..CLIENTS).map(|_| asked.clone().run_in_a_row())).await?;
+        try_join_all((0..CLIENTS).map(|_| target.clone().run_in_a_row())).await?;
         self.at_once += began.elapsed();
         Ok(())
     }
@@ -93,24 +93,24 @@ pub(crate) async fn measure_speed() -> Result<Vec<Figure>> {
     let floor = Arc::new(make_floor(&client, &backend, &agent).await?);
     let in_words = floor.describe_work();
     let both = [Target::Agent(client), Target::Floor(floor)];
-    let mut seen = [Measurements::default(), Measurements::default()];
+    let mut measurements = [Measurements::default(), Measurements::default()];
     for _ in 0..WARM_UP {
-        for asked in &both {
-            asked.run_once().await?;
+        for target in &both {
+            target.run_once().await?;
         }
     }
     for _ in 0..ALONE {
-        for (asked, seen) in both.iter().zip(&mut seen) {
-            seen.measure_alone(asked).await?;
+        for (target, measurements) in both.iter().zip(&mut measurements) {
+            measurements.measure_alone(target).await?;
         }
     }
     for _ in 0..ROUNDS {
-        for (asked, seen) in both.iter().zip(&mut seen) {
-            seen.measure_at_once(asked).await?;
+        for (target, measurements) in both.iter().zip(&mut measurements) {
+            measurements.measure_at_once(target).await?;
         }
     }
     backend.check_expected()?;
-    Ok(list_figures(&seen, &in_words))
+    Ok(list_figures(&measurements, &in_words))
 }
 
 /// Creates the floor from a new run.

@@ -50,7 +50,7 @@ pub(crate) async fn measure_streams(streams: usize) -> Result<Figure> {
     let words: Vec<&str> = std::iter::once(agent_server::PROCESS).chain(urls).collect();
     let agent = ChildProcess::start(&words).await?;
     let client = BenchClient::new(agent.first_line().to_owned())?;
-    let asked = Instant::now();
+    let start = Instant::now();
     let mut reading = Vec::new();
     while reading.len() < streams {
         let some = (0..AT_ONCE.min(streams - reading.len())).map(|_| open_stream(client.clone()));
@@ -58,16 +58,16 @@ pub(crate) async fn measure_streams(streams: usize) -> Result<Figure> {
             reading.push(tokio::spawn(read_stream(stream)));
         }
     }
-    let opened = Instant::now();
-    let watched = opened + WATCHED;
+    let watch_start = Instant::now();
+    let watch_end = watch_start + WATCHED;
     let busy = [backend.cpu_seconds()?, agent.cpu_seconds()?];
-    tokio::time::sleep_until(watched.into()).await;
+    tokio::time::sleep_until(watch_end.into()).await;
     let busy = [backend.cpu_seconds()? - busy[0], agent.cpu_seconds()? - busy[1]]
         .map(|seconds| seconds / WATCHED.as_secs_f64());
     let mut lags = Sample::default();
     let mut pieces = 0;
     for stream in try_join_all(reading).await? {
-        let within = |(at, _): &&(Instant, Duration)| (opened..watched).contains(at);
+        let within = |(at, _): &&(Instant, Duration)| (watch_start..watch_end).contains(at);
         let stream = stream.context("a run did not end")?;
         for (_, lag) in stream.lags().iter().filter(within) {
             lags.add(*lag);
@@ -89,7 +89,7 @@ pub(crate) async fn measure_streams(streams: usize) -> Result<Figure> {
             lags.median(),
             lags.p95(),
             WATCHED.as_secs(),
-            (opened - asked).as_secs_f64(),
+            (watch_start - start).as_secs_f64(),
             busy[1],
             busy[0],
         ),

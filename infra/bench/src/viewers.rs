@@ -69,8 +69,9 @@ async fn lengthen_journal(backend: &str, run: &str) -> Result<()> {
     let store = Aws::new(BackendAddress::from_parts(parts).store).store();
     let key = RunKey::new(TenantId::new("local")?, RunId::new(run)?);
     let records = store.read_from(&key, 0).await?;
-    let said = |record: &&Record| record.entries.iter().any(|entry| is_message(&entry.event));
-    let sample = records.iter().find(said).context("no message is complete")?;
+    let has_message =
+        |record: &&Record| record.entries.iter().any(|entry| is_message(&entry.event));
+    let sample = records.iter().find(has_message).context("no message is complete")?;
     let first = records.len() as u64;
     for number in first..first + RECORDS {
         let mut record = Record { number, inputs: Vec::new(), ..sample.clone() };
@@ -81,8 +82,8 @@ async fn lengthen_journal(backend: &str, run: &str) -> Result<()> {
                 *text = "word ".repeat(RECORD_BYTES / 5);
             }
         }
-        let appended = store.append(&key, &record, EXPIRES).await?;
-        ensure!(appended == AppendResult::Appended, "record {number} was there");
+        let result = store.append(&key, &record, EXPIRES).await?;
+        ensure!(result == AppendResult::Appended, "record {number} was there");
     }
     Ok(())
 }

@@ -99,9 +99,9 @@ async fn measure_page(name: &'static str, page: String) -> Result<Figure> {
     for nth in 0..WARM_UP + TIMED {
         let pages = site.page_urls(1).into_iter().map(PageTarget::new).collect();
         let began = Instant::now();
-        let answers = gateway.read_pages(&context, ReadJob { pages }).await?;
+        let page_answers = gateway.read_pages(&context, ReadJob { pages }).await?;
         let took = began.elapsed();
-        match answers.first().map(|answer| &answer.outcome) {
+        match page_answers.first().map(|answer| &answer.outcome) {
             // The page is the complete main text.
             Some(PageOutcome::Page(page))
                 if page.notes.iter().all(|note| *note == PageNote::MoreLinks) => {}
