@@ -98,16 +98,16 @@ fn database_age() -> Result<u64> {
         newest = newest.max(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
     }
     #[allow(clippy::disallowed_methods, reason = "a command line tool may look at the clock")]
-    let passed = SystemTime::now().duration_since(newest).unwrap_or_default();
-    Ok(passed.as_secs() / DAY.as_secs())
+    let age = SystemTime::now().duration_since(newest).unwrap_or_default();
+    Ok(age.as_secs() / DAY.as_secs())
 }
 
 /// Returns the path of cargo-deny, and installs this version under `target/` if missing.
 fn install_deny() -> Result<PathBuf> {
     let place = workspace::target_dir().join("tools");
     let deny = place.join("bin/cargo-deny");
-    let found = command_output(&mut program_command(&deny, &["--version"]));
-    if found.is_ok_and(|found| found == format!("cargo-deny {VERSION}")) {
+    let version_line = command_output(&mut program_command(&deny, &["--version"]));
+    if version_line.is_ok_and(|version_line| version_line == format!("cargo-deny {VERSION}")) {
         return Ok(deny);
     }
     print_line(&format!("    installing cargo-deny {VERSION} into target/tools (about a minute)"));

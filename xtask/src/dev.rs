@@ -103,7 +103,7 @@ const DEMO_SITE: &str = "examples/site";
 fn system_options() -> Result<SystemOptions> {
     let defaults = default_vars()?;
     let var: Var = Box::new(move |name| {
-        let default = || defaults.iter().find(|(known, _)| *known == name);
+        let default = || defaults.iter().find(|(key, _)| *key == name);
         environment_vars()(name).or_else(|| default().map(|(_, value)| value.clone()))
     });
     let djinn = Djinn::new().with_sandbox(Arc::new(open_sandbox()?));

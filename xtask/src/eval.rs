@@ -78,9 +78,9 @@ pub(crate) fn run(arguments: &EvalArguments) -> Result<()> {
         print_line(HEADER);
         let mut score = SuiteScore::default();
         for (number, question) in &questions {
-            let judged = judge_question(server.client(), *number, question, &pages).await;
-            describe_run(&judged).iter().for_each(|line| print_line(line));
-            score.add_run(&judged);
+            let judged_run = judge_question(server.client(), *number, question, &pages).await;
+            describe_run(&judged_run).iter().for_each(|line| print_line(line));
+            score.add_run(&judged_run);
         }
         anyhow::Ok((score, server.is_scripted()))
     })?;
@@ -108,9 +108,9 @@ async fn judge_question(
     pages: &BTreeSet<String>,
 ) -> JudgedRun {
     let files: Vec<_> = question.files.iter().map(|file| workspace::root().join(file)).collect();
-    let finished = finish_question(client, &question.ask, &files).await;
-    let has_ended = finished.is_ok();
-    let (run, problem) = match finished {
+    let result = finish_question(client, &question.ask, &files).await;
+    let has_ended = result.is_ok();
+    let (run, problem) = match result {
         Ok(run) => {
             let failure = run.failure.clone();
             (run, failure)
@@ -153,9 +153,13 @@ async fn read_product(
 }
 
 /// Checks the results of a scripted model: every run ends, and every question is judged.
-fn check_plumbing(score: &SuiteScore, asked: usize) -> Result<()> {
+fn check_plumbing(score: &SuiteScore, expected_count: usize) -> Result<()> {
     print_line("scripted model: plumbing only");
-    ensure!(score.questions == asked, "{} of {asked} questions were judged", score.questions);
+    ensure!(
+        score.questions == expected_count,
+        "{} of {expected_count} questions were judged",
+        score.questions
+    );
     ensure!(score.unended.is_empty(), "runs that did not end: {}", score.unended.join(", "));
     Ok(())
 }

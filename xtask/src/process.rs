@@ -53,8 +53,8 @@ pub(crate) fn command_output(command: &mut Command) -> Result<String> {
     let line = command_line(command);
     let output = command.output().with_context(|| format!("`{line}` could not be started"))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("`{line}` ended with {}: {}", output.status, said.trim());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        bail!("`{line}` ended with {}: {}", output.status, stderr.trim());
     }
     let text =
         String::from_utf8(output.stdout).with_context(|| format!("`{line}` printed no text"))?;

@@ -34,25 +34,25 @@ pub(crate) struct ReplayArguments {
 /// # Errors
 /// Returns an error for the first difference, or if the records cannot be read.
 pub(crate) fn run(ReplayArguments { run, tenant, save }: ReplayArguments) -> Result<()> {
-    let saved = read_records(tenant, &run)?;
+    let all_records = read_records(tenant, &run)?;
     if let Some(file) = save {
-        let lines: Result<Vec<String>, _> = saved.iter().map(serde_json::to_string).collect();
+        let lines: Result<Vec<String>, _> = all_records.iter().map(serde_json::to_string).collect();
         std::fs::write(&file, lines?.join("\n") + "\n")
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
     let mut runs = 0;
-    for records in saved.chunk_by(|one, next| one.path == next.path) {
+    for records in all_records.chunk_by(|one, next| one.path == next.path) {
         let name = records.first().map(|first| first.path.to_string()).unwrap_or_default();
         let name = if name.is_empty() { "the run".to_owned() } else { name };
-        let records: Vec<Record> = records.iter().map(|saved| saved.record.clone()).collect();
-        let found =
+        let records: Vec<Record> = records.iter().map(|entry| entry.record.clone()).collect();
+        let first_difference =
             find_difference(&records).with_context(|| format!("{name} cannot be folded"))?;
-        if let Some(difference) = found {
+        if let Some(difference) = first_difference {
             bail!("{}", describe_difference(&name, &difference)?);
         }
         runs += 1;
     }
-    print_line(&format!("no difference: {} records of {runs} runs", saved.len()));
+    print_line(&format!("no difference: {} records of {runs} runs", all_records.len()));
     Ok(())
 }
 
@@ -76,31 +76,31 @@ fn read_home(tenant: TenantId, run: &str) -> Result<Vec<SavedRecord>> {
 fn read_file(file: &Path) -> Result<Vec<SavedRecord>> {
     let text =
         std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let read = |(at, line): (usize, &str)| {
+    let parse_line = |(at, line): (usize, &str)| {
         serde_json::from_str(line)
             .with_context(|| format!("{}:{} is not a record", file.display(), at + 1))
     };
-    text.lines().enumerate().map(read).collect()
+    text.lines().enumerate().map(parse_line).collect()
 }
 
 /// Describes the differing record and its differing fields.
 fn describe_difference(run: &str, difference: &ReplayDifference) -> Result<String> {
     let number = difference.kept.number;
-    let Some(decided) = &difference.decided else {
+    let Some(replay) = &difference.decided else {
         return Ok(format!(
             "record {number} of {run} differs: the current code ignores its inputs"
         ));
     };
     let mut text = format!("record {number} of {run} differs");
-    let kept = serde_json::to_value(&difference.kept)?;
-    let decided = serde_json::to_value(decided)?;
-    for (place, kept, decided) in find_differing_members("", &kept, &decided) {
+    let original = serde_json::to_value(&difference.kept)?;
+    let replay = serde_json::to_value(replay)?;
+    for (place, original, replay) in find_differing_members("", &original, &replay) {
         let shorten = |value: &Value| value.to_string().chars().take(SHOWN).collect::<String>();
         write!(
             text,
             "\n  {place}\n    kept:    {}\n    decided: {}",
-            shorten(kept),
-            shorten(decided)
+            shorten(original),
+            shorten(replay)
         )?;
     }
     Ok(text)
@@ -109,35 +109,35 @@ fn describe_difference(run: &str, difference: &ReplayDifference) -> Result<Strin
 /// Returns the innermost differing fields with their locations.
 fn find_differing_members<'a>(
     place: &str,
-    kept: &'a Value,
-    decided: &'a Value,
+    original: &'a Value,
+    replay: &'a Value,
 ) -> Vec<(String, &'a Value, &'a Value)> {
-    match (kept, decided) {
-        (kept, decided) if kept == decided => Vec::new(),
-        (Value::Object(kept), Value::Object(decided)) => {
+    match (original, replay) {
+        (original, replay) if original == replay => Vec::new(),
+        (Value::Object(original), Value::Object(replay)) => {
             let names: std::collections::BTreeSet<&String> =
-                kept.keys().chain(decided.keys()).collect();
+                original.keys().chain(replay.keys()).collect();
             let of = |name: &String| {
                 let place = format!("{place}/{name}");
-                let kept = kept.get(name);
-                let decided = decided.get(name);
+                let original = original.get(name);
+                let replay = replay.get(name);
                 find_differing_members(
                     &place,
-                    kept.unwrap_or(&Value::Null),
-                    decided.unwrap_or(&Value::Null),
+                    original.unwrap_or(&Value::Null),
+                    replay.unwrap_or(&Value::Null),
                 )
             };
             names.into_iter().flat_map(of).collect()
         }
-        (Value::Array(kept), Value::Array(decided)) if kept.len() == decided.len() => {
-            let members = kept.iter().zip(decided).enumerate();
+        (Value::Array(original), Value::Array(replay)) if original.len() == replay.len() => {
+            let members = original.iter().zip(replay).enumerate();
             members
-                .flat_map(|(at, (kept, decided))| {
-                    find_differing_members(&format!("{place}/{at}"), kept, decided)
+                .flat_map(|(at, (original, replay))| {
+                    find_differing_members(&format!("{place}/{at}"), original, replay)
                 })
                 .collect()
         }
-        (kept, decided) => vec![(place.to_owned(), kept, decided)],
+        (original, replay) => vec![(place.to_owned(), original, replay)],
     }
 }
 

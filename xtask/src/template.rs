@@ -62,7 +62,7 @@ pub(crate) fn run() -> Result<()> {
 /// Returns the error of the first failed check.
 pub(crate) fn check() -> Result<()> {
     let (path, template) = make_example()?;
-    let is_made = fs::read_to_string(path).is_ok_and(|found| found == template);
+    let is_made = fs::read_to_string(path).is_ok_and(|text| text == template);
     ensure!(is_made, "{EXAMPLE} is not what is made of {SOURCE}: run cargo xtask template");
     run_checks()
 }
@@ -94,8 +94,8 @@ fn make_example() -> Result<(PathBuf, String)> {
 
 fn derive_example(source: &str) -> Result<String> {
     DIFFERENCES.iter().try_fold(source.to_owned(), |template, (ours, theirs)| {
-        let found = template.matches(ours).count();
-        ensure!(found == 1, "{SOURCE} has `{}` {found} times, not once", ours.trim());
+        let count = template.matches(ours).count();
+        ensure!(count == 1, "{SOURCE} has `{}` {count} times, not once", ours.trim());
         Ok(template.replacen(ours, theirs, 1))
     })
 }

@@ -55,13 +55,13 @@ impl Venv {
 pub(crate) fn ensure_venv() -> Result<Venv> {
     let venv = Venv { place: workspace::target_dir().join("venv") };
     let stamp = venv.place.join("installed");
-    let wanted = fs::read_to_string(workspace::root().join(REQUIREMENTS))
+    let requirements = fs::read_to_string(workspace::root().join(REQUIREMENTS))
         .with_context(|| format!("{REQUIREMENTS} cannot be read"))?;
     // The environment cannot be moved: scripts contain the interpreter's path.
     let place = venv.place.to_str().context("the workspace's path is not UTF-8")?;
-    let wanted = format!("# {place}\n{wanted}");
+    let requirements = format!("# {place}\n{requirements}");
     let whole = || command_output(&mut venv.program_command("python", &["--version"])?);
-    if fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) && whole().is_ok() {
+    if fs::read_to_string(&stamp).is_ok_and(|text| text == requirements) && whole().is_ok() {
         return Ok(venv);
     }
     let version = command_output(&mut program_command("python3", &["--version"]))
@@ -75,7 +75,7 @@ pub(crate) fn ensure_venv() -> Result<Venv> {
     let pip = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", "-r"];
     run(venv.program_command("python", &pip)?.arg(REQUIREMENTS))?;
     run(&mut venv.program_command("python", &["-m", "pip", "--quiet", "check"])?)?;
-    fs::write(&stamp, wanted).context("target/venv cannot be written")?;
+    fs::write(&stamp, requirements).context("target/venv cannot be written")?;
     Ok(venv)
 }
 

@@ -216,12 +216,12 @@ impl Problem {
     }
 
     /// Formats the cause with the original message, the remedy, and the page with details.
-    fn write_advice(self, said: &str) -> String {
+    fn write_advice(self, detail: &str) -> String {
         let Some(advice) = TABLE.iter().find(|advice| advice.problem == self) else {
-            return said.to_owned();
+            return detail.to_owned();
         };
         let Advice { happened, remedy, page, .. } = advice;
-        format!("{happened}\n  It says:    {said}\n  What to do: {remedy}\n  Read more:  {page}")
+        format!("{happened}\n  It says:    {detail}\n  What to do: {remedy}\n  Read more:  {page}")
     }
 }
 
@@ -232,8 +232,8 @@ pub(super) struct Adviser(Mutex<BTreeSet<Problem>>);
 impl Adviser {
     /// Returns new advice for this log line.
     pub(super) fn advise_on_log(&self, line: &str) -> Option<String> {
-        let (problem, said) = Problem::of_log_line(line)?;
-        self.advise_once(problem, &said)
+        let (problem, detail) = Problem::of_log_line(line)?;
+        self.advise_once(problem, &detail)
     }
 
     /// Returns new advice for a failure that a run waits out.
@@ -241,17 +241,17 @@ impl Adviser {
         self.advise_once(Problem::of_code(failure.code?)?, &failure.sentence)
     }
 
-    fn advise_once(&self, problem: Problem, said: &str) -> Option<String> {
-        let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        given.insert(problem).then(|| problem.write_advice(said))
+    fn advise_once(&self, problem: Problem, detail: &str) -> Option<String> {
+        let mut past_problems = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        past_problems.insert(problem).then(|| problem.write_advice(detail))
     }
 }
 
 impl RunFailure {
     /// Creates a failure from the server's JSON.
     pub(super) fn new(failure: &Value, sentence: String) -> Self {
-        let known = serde_json::from_value::<Failure>(failure.clone()).ok();
-        Self { code: known.map(|failure| failure.code), sentence }
+        let failure_record = serde_json::from_value::<Failure>(failure.clone()).ok();
+        Self { code: failure_record.map(|failure| failure.code), sentence }
     }
 }
 

@@ -82,14 +82,14 @@ pub(super) fn url_at(port: u16) -> String {
 impl AskOptions {
     /// Returns the settings of human requests: the fields of `human_feedback`.
     pub(super) fn human_feedback(&self) -> Map<String, Value> {
-        let confirmed = self.confirm.iter().map(|what| match what {
+        let subjects = self.confirm.iter().map(|what| match what {
             ConfirmSubject::Plan => ("confirm_plan", json!(true)),
             ConfirmSubject::Steps => ("confirm_steps", json!(["*"])),
             ConfirmSubject::Results => ("confirm_results", json!(true)),
         });
         let flags = [("enabled", self.approve), ("clarify", self.clarify)];
         let flags = flags.into_iter().filter(|(_, on)| *on).map(|(name, on)| (name, json!(on)));
-        flags.chain(confirmed).map(|(name, value)| (name.to_owned(), value)).collect()
+        flags.chain(subjects).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }
 

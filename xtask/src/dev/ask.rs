@@ -22,7 +22,7 @@ pub(super) async fn ask_question(ask: AskOptions) -> Result<()> {
     let http = new_http()?;
     let mut screen = Screen::new();
     // An embedded system lives as long as the question.
-    let mut embedded = None;
+    let mut own_server = None;
     let url = match Announcement::find_running(&home_dir(), &http).await {
         Some(url) => url,
         None => {
@@ -32,16 +32,16 @@ pub(super) async fn ask_question(ask: AskOptions) -> Result<()> {
                 screen.print_line("(no model is configured: this is the scripted demo model)");
             }
             let url = format!("http://{}", system.address());
-            embedded = Some(system);
+            own_server = Some(system);
             url
         }
     };
-    let later = embedded.is_some().then(|| later_url(&ask));
-    let answered =
+    let later = own_server.is_some().then(|| later_url(&ask));
+    let result =
         run_question(&ServerClient { http, url, key: None }, &ask, &mut screen, later.as_deref())
             .await;
-    drop(embedded);
-    answered
+    drop(own_server);
+    result
 }
 
 /// Returns the HTTP client for systems, without a timeout for responses.
@@ -106,18 +106,18 @@ async fn follow_run(
     screen: &mut Screen,
 ) -> Result<(String, Value)> {
     let mut place = StreamPosition::default();
-    let mut asked = OpenRequests::default();
+    let mut open_requests = OpenRequests::default();
     loop {
         let mut events = server.open_stream(question, place.cursor.as_deref()).await?;
         while let Ok(Some(event)) = events.next_event().await {
             place.move_to(event.id.as_deref());
             screen.show_event(&event);
-            asked.apply_event(&event);
+            open_requests.apply_event(&event);
             if event.name == "run.ended" {
                 return Ok((events.run, event.data));
             }
         }
-        if asked.answer_next(server, &events.run, screen).await? {
+        if open_requests.answer_next(server, &events.run, screen).await? {
             place.idle_streams = 0;
             continue;
         }

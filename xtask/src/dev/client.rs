@@ -36,13 +36,13 @@ impl ServerClient {
             std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
         let name =
             file.file_name().and_then(|name| name.to_str()).context("the file has no name")?;
-        let wanted = json!({"requestId": session, "fileName": name, "fileSize": bytes.len()});
-        let place = self.post_json("/v1/file_tool/upload_url", &wanted).await?;
-        let mut put = self.http.put(text_at(&place, "/uploadUrl")).body(bytes);
+        let announcement = json!({"requestId": session, "fileName": name, "fileSize": bytes.len()});
+        let place = self.post_json("/v1/file_tool/upload_url", &announcement).await?;
+        let mut upload = self.http.put(text_at(&place, "/uploadUrl")).body(bytes);
         for (name, value) in place.get("headers").and_then(Value::as_object).into_iter().flatten() {
-            put = put.header(name, value.as_str().unwrap_or_default());
+            upload = upload.header(name, value.as_str().unwrap_or_default());
         }
-        let answer = put.send().await?;
+        let answer = upload.send().await?;
         if !answer.status().is_success() {
             bail!("{} was not accepted: {}", file.display(), answer.status());
         }

@@ -69,11 +69,15 @@ impl OpenRequests {
             );
         };
         // A late response is rejected with a message, and the run continues by the earlier decision.
-        if let Err(refused) = server.post_json(&format!("/api/feedback/{run}"), &body).await {
-            screen.print_line(&format!("({refused})"));
+        if let Err(refusal) = server.post_json(&format!("/api/feedback/{run}"), &body).await {
+            screen.print_line(&format!("({refusal})"));
             // An invalid response is asked for again.
             let waiting = server.get_json(&format!("/api/feedback/pending/{run}")).await?;
-            if waiting.pointer("/data").and_then(|asks| asks.get(&id)).is_some() {
+            if waiting
+                .pointer("/data")
+                .and_then(|pending_requests| pending_requests.get(&id))
+                .is_some()
+            {
                 self.0.insert(id, ask);
             }
         }
@@ -225,8 +229,8 @@ fn edit_value(value: &Value, line: &str) -> Value {
 async fn read_line() -> Result<Option<String>> {
     tokio::task::spawn_blocking(|| {
         let mut line = String::new();
-        let read = stdin().lock().read_line(&mut line)?;
-        Ok((read > 0).then(|| line.trim().to_owned()))
+        let bytes = stdin().lock().read_line(&mut line)?;
+        Ok((bytes > 0).then(|| line.trim().to_owned()))
     })
     .await?
 }

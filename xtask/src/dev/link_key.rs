@@ -22,12 +22,12 @@ pub(super) fn of(home: &Path) -> Result<String> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut new, 0o600);
     match new.open(&file) {
-        Ok(mut made) => {
+        Ok(mut key_file) => {
             let mut chance = [0; BYTES];
             getrandom::fill(&mut chance)
                 .context("the operating system provides no random bytes")?;
             let key = encode_hex(&chance);
-            made.write_all(key.as_bytes()).with_context(at)?;
+            key_file.write_all(key.as_bytes()).with_context(at)?;
             Ok(key)
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {

@@ -153,30 +153,30 @@ impl Screen {
         let attempt = number_at(data, "/attempt");
         let offset = usize::try_from(number_at(data, "/offset")).unwrap_or(0);
         let piece = text_at(data, "/text");
-        let (known_attempt, shown) = self.shown_bytes.get(&key).copied().unwrap_or_default();
-        let mut shown = shown;
+        let (known_attempt, shown_len) = self.shown_bytes.get(&key).copied().unwrap_or_default();
+        let mut shown_len = shown_len;
         if attempt > known_attempt {
             self.unfinished.remove(&key);
-            shown = 0;
+            shown_len = 0;
         }
-        if attempt < known_attempt || offset > shown {
+        if attempt < known_attempt || offset > shown_len {
             return;
         }
-        let added = piece.get(shown - offset..).unwrap_or_default();
-        self.shown_bytes.insert(key.clone(), (attempt, shown + added.len()));
+        let addition = piece.get(shown_len - offset..).unwrap_or_default();
+        self.shown_bytes.insert(key.clone(), (attempt, shown_len + addition.len()));
         match text_at(data, "/path") {
             "" => {
-                if shown == 0 {
+                if shown_len == 0 {
                     self.start_line();
                 }
                 match kind {
-                    "reasoning" => self.write_styled(Some(DIM), added),
-                    _ => self.print_text(shown == 0, added),
+                    "reasoning" => self.write_styled(Some(DIM), addition),
+                    _ => self.print_text(shown_len == 0, addition),
                 }
             }
             // The lines of two parallel thoughts would interrupt each other.
             _ if kind == "reasoning" => {}
-            task => self.print_in_lane(task, &key, added),
+            task => self.print_in_lane(task, &key, addition),
         }
     }
 
@@ -184,13 +184,13 @@ impl Screen {
     fn show_message(&mut self, data: &Value) {
         let key = message_key(data, "text");
         let whole = text_at(data, "/text");
-        let (_, shown) = self.shown_bytes.remove(&key).unwrap_or_default();
-        let rest = whole.get(shown..).unwrap_or_default();
+        let (_, shown_len) = self.shown_bytes.remove(&key).unwrap_or_default();
+        let rest = whole.get(shown_len..).unwrap_or_default();
         match text_at(data, "/path") {
             "" => {
-                self.print_text(shown == 0, rest);
-                let left = self.last_text.end_text(whole);
-                self.write(&left);
+                self.print_text(shown_len == 0, rest);
+                let tail = self.last_text.end_text(whole);
+                self.write(&tail);
                 self.start_line();
             }
             task => {
@@ -201,25 +201,25 @@ impl Screen {
     }
 
     /// Shows an addition to a text outside tasks, unless the addition repeats the last text.
-    fn print_text(&mut self, begins: bool, added: &str) {
-        if begins {
+    fn print_text(&mut self, is_first: bool, addition: &str) {
+        if is_first {
             self.last_text.begin_text();
         }
-        let new = self.last_text.add_piece(added);
+        let new = self.last_text.add_piece(addition);
         self.write(&new);
     }
 
     /// Shows the complete lines.
-    fn print_in_lane(&mut self, task: &str, key: &str, added: &str) {
-        let mut said = self.unfinished.remove(key).unwrap_or_default();
-        said.push_str(added);
-        while let Some((line, rest)) = said.split_once('\n') {
+    fn print_in_lane(&mut self, task: &str, key: &str, addition: &str) {
+        let mut text = self.unfinished.remove(key).unwrap_or_default();
+        text.push_str(addition);
+        while let Some((line, rest)) = text.split_once('\n') {
             if !line.trim().is_empty() {
                 self.print_line(&format!("{task} │ {line}"));
             }
-            said = rest.to_owned();
+            text = rest.to_owned();
         }
-        self.unfinished.insert(key.to_owned(), said);
+        self.unfinished.insert(key.to_owned(), text);
     }
 
     /// Drops the state of void messages, which start over.

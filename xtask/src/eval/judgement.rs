@@ -57,19 +57,19 @@ impl Judgement {
         let mut judgement = Self::default();
         judgement.judge_product(question, answer.product);
         let product_text = answer.product.and_then(|product| product.text.as_deref());
-        let judged = match (question.product, product_text) {
+        let main_text = match (question.product, product_text) {
             (Some(_), Some(text)) => text,
             (Some(form), None) if answer.product.is_none() && form.has_text() => "",
             (Some(_) | None, _) => answer.text,
         };
-        let text = normalize(judged);
+        let text = normalize(main_text);
         for fact in &question.facts {
             let is_found = fact.iter().any(|spelling| is_stated(spelling, &text));
             judgement.facts.count(is_found);
             judgement.note_missing(is_found, fact);
         }
-        let said = normalize(answer.text);
-        let is_said = |wrong: &&String| is_stated(wrong, &said) || is_stated(wrong, &text);
+        let answer_text = normalize(answer.text);
+        let is_said = |wrong: &&String| is_stated(wrong, &answer_text) || is_stated(wrong, &text);
         let wrong = question.never.iter().filter(is_said);
         judgement.faults.extend(wrong.map(|wrong| format!("states {wrong}")));
         let raw = answer.product.map_or(answer.text, |product| &product.raw);
@@ -97,17 +97,17 @@ impl Judgement {
         if question.cites.is_empty() && question.not_alone.is_empty() {
             return;
         }
-        let cited = find_citations(text, pages);
-        for wanted in &question.cites {
-            let is_found = wanted.iter().any(|page| cited.pages.contains(page));
+        let citations = find_citations(text, pages);
+        for pages_of_fact in &question.cites {
+            let is_found = pages_of_fact.iter().any(|page| citations.pages.contains(page));
             self.citations.count(is_found);
-            self.note_missing(is_found, wanted);
+            self.note_missing(is_found, pages_of_fact);
         }
-        let strangers = cited.strangers.iter();
+        let strangers = citations.strangers.iter();
         self.faults.extend(strangers.map(|url| format!("cites {url}, which the site has not")));
         let is_weak = |page: &String| question.not_alone.contains(page);
-        if !cited.pages.is_empty() && cited.pages.iter().all(is_weak) {
-            let pages: Vec<&str> = cited.pages.iter().map(String::as_str).collect();
+        if !citations.pages.is_empty() && citations.pages.iter().all(is_weak) {
+            let pages: Vec<&str> = citations.pages.iter().map(String::as_str).collect();
             self.faults.push(format!("rests on {} alone", pages.join(", ")));
         }
     }

@@ -131,9 +131,9 @@ fn read_markup(markup: &str) -> (String, Vec<String>) {
 }
 
 fn decode_entities(text: &str) -> String {
-    let named =
+    let entities =
         [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&nbsp;", "\u{a0}")];
-    let text = named.iter().fold(text.to_owned(), |text, (name, sign)| text.replace(name, sign));
+    let text = entities.iter().fold(text.to_owned(), |text, (name, sign)| text.replace(name, sign));
     text.replace("&amp;", "&")
 }
 

@@ -7,16 +7,16 @@ const THIN_SPACES: [char; 3] = ['\u{a0}', '\u{202f}', '\u{2009}'];
 /// thousands separators and Markdown.
 pub(super) fn normalize(text: &str) -> String {
     let letters: Vec<char> = text.chars().map(plain_letter).collect();
-    let mut joined = String::with_capacity(text.len());
+    let mut output = String::with_capacity(text.len());
     for (at, &letter) in letters.iter().enumerate() {
         match letter {
             '*' | '`' => {}
             ',' | '\'' if parts_thousands(&letters, at) => {}
             space if THIN_SPACES.contains(&space) && parts_thousands(&letters, at) => {}
-            letter => joined.extend(letter.to_lowercase()),
+            letter => output.extend(letter.to_lowercase()),
         }
     }
-    let words: Vec<&str> = joined.split_whitespace().collect();
+    let words: Vec<&str> = output.split_whitespace().collect();
     let text = words.join(" ").replace("per cent", "%").replace("percent", "%");
     text.replace(" %", "%").replace(" °", "°")
 }
@@ -25,21 +25,21 @@ pub(super) fn normalize(text: &str) -> String {
 /// `*` at the end matches further digits.
 pub(super) fn is_stated(spelling: &str, text: &str) -> bool {
     let may_go_on = spelling.ends_with('*');
-    let wanted = normalize(spelling);
-    if wanted.is_empty() {
+    let pattern = normalize(spelling);
+    if pattern.is_empty() {
         return false;
     }
-    text.match_indices(&wanted).any(|(at, found)| {
+    text.match_indices(&pattern).any(|(at, occurrence)| {
         let before = text.get(..at);
-        let after = text.get(at + found.len()..);
-        let begins = is_start(found, before.unwrap_or_default());
-        begins && (may_go_on || is_end(found, after.unwrap_or_default()))
+        let after = text.get(at + occurrence.len()..);
+        let has_start = is_start(occurrence, before.unwrap_or_default());
+        has_start && (may_go_on || is_end(occurrence, after.unwrap_or_default()))
     })
 }
 
-fn is_start(found: &str, before: &str) -> bool {
+fn is_start(occurrence: &str, before: &str) -> bool {
     let mut before = before.chars().rev();
-    match (found.chars().next(), before.next()) {
+    match (occurrence.chars().next(), before.next()) {
         (Some(first), Some('.')) if first.is_ascii_digit() => {
             !before.next().is_some_and(|letter| letter.is_ascii_digit())
         }
@@ -50,10 +50,10 @@ fn is_start(found: &str, before: &str) -> bool {
     }
 }
 
-fn is_end(found: &str, after: &str) -> bool {
+fn is_end(occurrence: &str, after: &str) -> bool {
     let mut after = after.chars();
     let is_digit = |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_digit());
-    if !is_digit(found.chars().next_back()) {
+    if !is_digit(occurrence.chars().next_back()) {
         return true;
     }
     match after.next() {

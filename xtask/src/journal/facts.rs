@@ -82,9 +82,9 @@ pub(super) fn list_facts(input: &Input, calls: &CallNames) -> Vec<String> {
             format!("by {}", edit.by),
             format!("version {}, {} steps", edit.version, edit.steps.len()),
         ],
-        Input::ChildRequested(asked) => vec![
-            asked.child.to_string(),
-            format!("version {}, {} requests", asked.version, asked.requests.len()),
+        Input::ChildRequested(request) => vec![
+            request.child.to_string(),
+            format!("version {}, {} requests", request.version, request.requests.len()),
         ],
         Input::PlanSaved { version } => vec![format!("version {version}")],
         Input::AnswerSaved { file } => file.iter().map(|file| file.name.to_string()).collect(),
@@ -152,11 +152,11 @@ fn format_tokens(usage: &Usage) -> String {
 fn excerpt(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let printable = || text.chars().filter(|c| !c.is_control());
-    let shown: String = printable().take(SHOWN).collect();
-    match (shown.is_empty(), printable().nth(SHOWN)) {
-        (true, _) => shown,
-        (false, None) => format!("\"{shown}\""),
-        (false, Some(_)) => format!("\"{shown}…\""),
+    let start: String = printable().take(SHOWN).collect();
+    match (start.is_empty(), printable().nth(SHOWN)) {
+        (true, _) => start,
+        (false, None) => format!("\"{start}\""),
+        (false, Some(_)) => format!("\"{start}…\""),
     }
 }
 

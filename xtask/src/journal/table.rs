@@ -27,15 +27,15 @@ pub(super) fn write_table(records: &[SavedRecord]) -> String {
 
 fn write_record(text: &mut String, record: &Record, calls: &mut CallNames) {
     let time = read_time(record.at_ms).map(|at| format_time(at.time())).unwrap_or_default();
-    let mut begins = format!("{:>4}  {time:<12}", record.number);
+    let mut prefix = format!("{:>4}  {time:<12}", record.number);
     // The calls of a reply are named by the entries of the same record.
     calls.add_entries(&record.entries);
     for input in &record.inputs {
         let facts = list_facts(input, calls).into_iter().filter(|fact| !fact.is_empty());
         let facts = facts.collect::<Vec<_>>().join(" · ");
-        let line = format!("{begins}  {:<20}  {facts}", input.name());
+        let line = format!("{prefix}  {:<20}  {facts}", input.name());
         let _ = writeln!(text, "{}", line.trim_end());
-        begins = " ".repeat(18);
+        prefix = " ".repeat(18);
     }
     if !record.entries.is_empty() {
         let _ = writeln!(text, "{:18}  → {}", "", name_entries(&record.entries));

@@ -41,20 +41,20 @@ pub(super) struct Cell {
 /// Returns an error if the output is not text.
 pub(super) fn read_lines(command: &str, pieces: &[OutputPiece]) -> Result<Vec<Vec<Cell>>> {
     let mut bytes = command.as_bytes().to_vec();
-    let mut begins = vec![(0, Duration::ZERO)];
+    let mut starts = vec![(0, Duration::ZERO)];
     let mut before = Duration::ZERO;
     let mut at = Duration::ZERO;
     for piece in pieces {
         at += piece.at.saturating_sub(before).min(MAX_PAUSE);
         before = piece.at;
-        begins.push((bytes.len(), at));
+        starts.push((bytes.len(), at));
         bytes.extend_from_slice(&piece.bytes);
     }
     let text = String::from_utf8(bytes).context("what was printed is no text")?;
     let mut lines = TerminalLines::default();
     for (offset, character) in text.char_indices() {
-        let piece = begins.partition_point(|(begin, _)| *begin <= offset);
-        lines.at = begins.get(piece.saturating_sub(1)).map(|(_, at)| *at).unwrap_or_default();
+        let piece = starts.partition_point(|(begin, _)| *begin <= offset);
+        lines.at = starts.get(piece.saturating_sub(1)).map(|(_, at)| *at).unwrap_or_default();
         lines.add_character(character);
     }
     Ok(lines.finish())

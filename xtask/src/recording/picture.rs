@@ -45,7 +45,7 @@ pub(super) fn draw_picture(rows: &[Vec<Cell>], title: &str) -> String {
     for (number, row) in rows.iter().enumerate() {
         write_row(&mut texts, number, row, &mut ticks);
     }
-    let scrolled = rows.len().saturating_sub(ROWS) * ROW_HEIGHT;
+    let overflow = rows.len().saturating_sub(ROWS) * ROW_HEIGHT;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
          height=\"{height}\" role=\"img\" aria-label=\"{title}\" xml:space=\"preserve\">\n\
@@ -59,8 +59,8 @@ pub(super) fn draw_picture(rows: &[Vec<Cell>], title: &str) -> String {
             ".k{tick}{{animation-name:k{tick}}}@keyframes k{tick}{{0%{{visibility:hidden}}{at}%{{visibility:visible}}}}"
         );
     }
-    if scrolled > 0 {
-        let _ = writeln!(svg, "g{{transform:translateY(-{scrolled}px);animation-name:scroll}}");
+    if overflow > 0 {
+        let _ = writeln!(svg, "g{{transform:translateY(-{overflow}px);animation-name:scroll}}");
         let _ = writeln!(svg, "@keyframes scroll{{{}}}", write_scroll(rows, &timeline));
     }
     let _ = write!(

@@ -98,21 +98,21 @@ impl BuiltPrograms {
         words: &[&str],
     ) -> Result<Command> {
         let directory = workspace::root().join(package);
-        let found = self.programs.iter().find(|program| {
+        let program = self.programs.iter().find(|program| {
             program.is_test && program.name == target && program.package == directory
         });
-        let found = found.with_context(|| format!("{package} has no tests {target}"))?;
-        let mut command = program_in(&directory, &found.path);
+        let program = program.with_context(|| format!("{package} has no tests {target}"))?;
+        let mut command = program_in(&directory, &program.path);
         command.args(words);
         Ok(command)
     }
 
     /// Returns a command for each test program, named by package and target.
     pub(super) fn all_tests(&self) -> Vec<(String, Command)> {
-        let mut seen = BTreeSet::new();
+        let mut known_paths = BTreeSet::new();
         let tests = self.programs.iter().filter(|program| program.is_test);
-        let tests = tests.filter(|program| seen.insert(&program.path));
-        let named = |program: &Program| {
+        let tests = tests.filter(|program| known_paths.insert(&program.path));
+        let to_test = |program: &Program| {
             let package = program.package.strip_prefix(workspace::root());
             let package = package.unwrap_or(&program.package).display();
             let mut command = program_in(&program.package, &program.path);
@@ -122,17 +122,17 @@ impl BuiltPrograms {
                 .env("CARGO_PKG_NAME", &program.name);
             (format!("{package} {}", program.name), command)
         };
-        tests.map(named).collect()
+        tests.map(to_test).collect()
     }
 
     /// Returns the command for a function or an example of the package in this directory.
     pub(crate) fn program_command(&self, package: &str, target: &str) -> Result<Command> {
         let directory = workspace::root().join(package);
-        let found = self.programs.iter().find(|program| {
+        let program = self.programs.iter().find(|program| {
             !program.is_test && program.name == target && program.package == directory
         });
-        let found = found.with_context(|| format!("{package} has no program {target}"))?;
-        Ok(program_in(&directory, &found.path))
+        let program = program.with_context(|| format!("{package} has no program {target}"))?;
+        Ok(program_in(&directory, &program.path))
     }
 
     /// Like [`Self::test_command`] for `#[ignore]`d tests, one at a time. Such tests are slow, or need the

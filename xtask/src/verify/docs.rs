@@ -53,12 +53,12 @@ pub(super) fn check() -> Result<()> {
 /// Returns the Markdown documents of a work tree, except files used by models and tests.
 fn list_documents(root: &Path) -> Result<Vec<String>> {
     let list = ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"];
-    let listed = command_output(process::program_command("git", &list).current_dir(root))?;
+    let output = command_output(process::program_command("git", &list).current_dir(root))?;
     let is_document = |path: &&str| {
         let is_read = path.starts_with("prompts/") || path.split('/').any(|part| part == "tests");
         !is_read && root.join(path).is_file()
     };
-    Ok(listed.lines().filter(is_document).map(str::to_owned).collect())
+    Ok(output.lines().filter(is_document).map(str::to_owned).collect())
 }
 
 /// Returns the fenced blocks of a document in order.

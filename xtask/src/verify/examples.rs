@@ -32,9 +32,9 @@ fn ask_own_tool(built: &BuiltPrograms) -> Result<()> {
     for setting in [&ANTHROPIC_API_KEY, &MODELS, &OPENAI_API_KEY] {
         ask.env_remove(setting.name);
     }
-    let shown = command_output(&mut ask)?;
-    let is_answered = shown.lines().next_back() == Some(OWN_ANSWER);
-    ensure!(is_answered, "cargo own-tool does not end with `{OWN_ANSWER}`:\n{shown}");
+    let output = command_output(&mut ask)?;
+    let is_answered = output.lines().next_back() == Some(OWN_ANSWER);
+    ensure!(is_answered, "cargo own-tool does not end with `{OWN_ANSWER}`:\n{output}");
     Ok(())
 }
 

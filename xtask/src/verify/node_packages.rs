@@ -21,7 +21,7 @@ pub(super) fn ensure_packages(venv: &Venv, list: &str, name: &str) -> Result<Pat
     let lock = fs::read(workspace::root().join(list).join("package-lock.json"))
         .with_context(|| format!("{list} cannot be read"))?;
     let stamp = place.join("installed");
-    if !fs::read(&stamp).is_ok_and(|found| found == lock) {
+    if !fs::read(&stamp).is_ok_and(|content| content == lock) {
         print_line(&format!("    installing {list} into target/{name}"));
         fs::create_dir_all(&place)?;
         for file in ["package.json", "package-lock.json"] {

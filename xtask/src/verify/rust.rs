@@ -36,16 +36,16 @@ pub(super) fn run_tests() -> Result<()> {
     // Many tests start servers and depend on time. More threads than cores only cause interference, and
     // dozens of threads exhaust ports and memory.
     let threads = available_parallelism().map_or(2, NonZero::get).clamp(2, 8).to_string();
-    let mut failed = Vec::new();
+    let mut failures = Vec::new();
     for (name, mut tests) in BuiltPrograms::new()?.all_tests() {
         print_line(&format!("    {name}"));
         // A different snapshot fails without leaving files in the tree.
         tests.env("RUST_TEST_THREADS", &threads).env("INSTA_UPDATE", "no");
         if let Err(error) = test_process::run_tests(&mut tests) {
-            failed.push(format!("{name}: {error:#}"));
+            failures.push(format!("{name}: {error:#}"));
         }
     }
-    ensure!(failed.is_empty(), "{}", failed.join("\n"));
+    ensure!(failures.is_empty(), "{}", failures.join("\n"));
     Ok(())
 }
 

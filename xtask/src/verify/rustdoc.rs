@@ -30,16 +30,16 @@ fn doc_arguments<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
     if !words.contains(&"--test") {
         return None;
     }
-    let mut kept = Vec::new();
+    let mut remaining_words = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match *word {
             "--test" => {}
             option if OF_TESTS.contains(&option) => drop(words.next()),
-            word => kept.push(word),
+            word => remaining_words.push(word),
         }
     }
-    Some(kept)
+    Some(remaining_words)
 }
 
 #[cfg(test)]

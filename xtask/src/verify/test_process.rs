@@ -23,7 +23,7 @@ pub(super) fn run_tests(command: &mut Command) -> Result<()> {
 fn run_until_silent(
     command: &mut Command,
     longest: Duration,
-    shown: &mut impl Write,
+    screen: &mut impl Write,
 ) -> Result<()> {
     let name = command.get_program().to_string_lossy().into_owned();
     let child = command.stdout(Stdio::piped()).spawn();
@@ -33,8 +33,8 @@ fn run_until_silent(
     std::thread::spawn(move || {
         let mut piece = [0; 8_192];
         while let Ok(count @ 1..) = output.read(&mut piece) {
-            let heard: Vec<u8> = piece.iter().take(count).copied().collect();
-            if sender.send(heard).is_err() {
+            let bytes: Vec<u8> = piece.iter().take(count).copied().collect();
+            if sender.send(bytes).is_err() {
                 break;
             }
         }
@@ -43,7 +43,7 @@ fn run_until_silent(
     loop {
         match receiver.recv_timeout(longest) {
             Ok(piece) => {
-                shown.write_all(&piece).and_then(|()| shown.flush())?;
+                screen.write_all(&piece).and_then(|()| screen.flush())?;
                 at_work.hear(&String::from_utf8_lossy(&piece));
             }
             Err(RecvTimeoutError::Disconnected) => break,

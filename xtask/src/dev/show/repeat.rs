@@ -33,14 +33,14 @@ impl RepeatFilter {
 
     /// Ends a text and returns the rest of the text to show.
     pub(super) fn end_text(&mut self, whole: &str) -> String {
-        let left = if whole.trim() == self.last_text.trim() {
+        let tail = if whole.trim() == self.last_text.trim() {
             String::new()
         } else {
             take(&mut self.buffer)
         };
         self.is_buffering = false;
         whole.clone_into(&mut self.last_text);
-        left
+        tail
     }
 
     /// Returns true if the text equals the last text.

@@ -29,9 +29,9 @@ pub(super) fn fenced_blocks(text: &str) -> Vec<FencedBlock> {
             (Some((signs, _)), Some((closing, ""))) if closing.starts_with(signs) => open = None,
             (Some((_, indent)), _) => {
                 let spaces = (line.len() - content.len()).min(indent);
-                let kept = line.get(spaces..).unwrap_or_default().to_owned();
+                let content_line = line.get(spaces..).unwrap_or_default().to_owned();
                 if let Some(block) = blocks.last_mut() {
-                    block.lines.push(kept);
+                    block.lines.push(content_line);
                 }
             }
             (None, Some((signs, words))) => {

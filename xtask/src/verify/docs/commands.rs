@@ -28,8 +28,8 @@ fn check_commands(root: &Path) -> Vec<String> {
     let mut problems = Vec::new();
     for path in list_documents(root).unwrap() {
         let text = std::fs::read_to_string(root.join(&path)).unwrap();
-        let named = named_commands(&text).into_iter();
-        let unknown = named.filter_map(|(line, words)| {
+        let commands = named_commands(&text).into_iter();
+        let unknown = commands.filter_map(|(line, words)| {
             unknown_word(&words).map(|what| format!("{path}:{line}: `{}`: {what}", words.join(" ")))
         });
         problems.extend(unknown);
@@ -92,7 +92,7 @@ fn unknown_word(words: &[String]) -> Option<String> {
 }
 
 fn has_option(command: &Command, option: &str) -> bool {
-    option == "help" || command.get_arguments().any(|known| known.get_long() == Some(option))
+    option == "help" || command.get_arguments().any(|argument| argument.get_long() == Some(option))
 }
 
 /// Returns an unknown step after `--only`; names in capitals match any step.
@@ -102,13 +102,13 @@ fn unknown_step(name: &str, words: &[String]) -> Option<String> {
         "soak" => soak::STEPS,
         _ => return None,
     };
-    let named = words.windows(2).filter_map(|pair| match pair {
+    let step_names = words.windows(2).filter_map(|pair| match pair {
         [option, step] if option == "--only" => Some(step),
         _ => None,
     });
     let is_placeholder = |step: &str| step.chars().all(|c| c.is_ascii_uppercase());
-    let mut unknown = named
-        .filter(|step| !is_placeholder(step) && steps.iter().all(|known| known.name != **step));
+    let mut unknown = step_names
+        .filter(|step| !is_placeholder(step) && steps.iter().all(|other| other.name != **step));
     unknown.next().map(|step| format!("no step {step}"))
 }
 
@@ -123,10 +123,10 @@ fn commands_are_found_in_spans_and_scripts() {
         ("```sh\ncargo test | less\n```\n```rust\ncargo dev\n```", &[(1, "test")]),
         ("`cargo dev ask \"…\" [--deep]`", &[(1, "dev ask \"…\" --deep")]),
     ] {
-        let found: Vec<_> =
+        let actual: Vec<_> =
             named_commands(text).into_iter().map(|(line, words)| (line, words.join(" "))).collect();
-        let found: Vec<_> = found.iter().map(|(line, words)| (*line, words.as_str())).collect();
-        assert_eq!(found, commands, "{text}");
+        let actual: Vec<_> = actual.iter().map(|(line, words)| (*line, words.as_str())).collect();
+        assert_eq!(actual, commands, "{text}");
     }
 }
 

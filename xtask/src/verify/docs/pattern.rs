@@ -4,15 +4,15 @@
 const ANYTHING: &str = "…";
 
 /// Returns true if the whole output matches. Spaces at line ends and empty lines at the end are ignored.
-pub(super) fn matches_all(expected: &[String], printed: &str) -> bool {
-    let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
-    match_lines(&without_end(expected), &without_end(printed.lines().collect()))
+pub(super) fn matches_all(patterns: &[String], printed: &str) -> bool {
+    let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+    match_lines(&without_end(patterns), &without_end(printed.lines().collect()))
 }
 
 /// Returns true if the beginning of the output matches.
-pub(super) fn matches_beginning(expected: &[String], printed: &str) -> bool {
-    let expected = expected.iter().map(String::as_str).chain([ANYTHING]).collect();
-    match_lines(&without_end(expected), &without_end(printed.lines().collect()))
+pub(super) fn matches_beginning(patterns: &[String], printed: &str) -> bool {
+    let patterns = patterns.iter().map(String::as_str).chain([ANYTHING]).collect();
+    match_lines(&without_end(patterns), &without_end(printed.lines().collect()))
 }
 
 fn without_end(lines: Vec<&str>) -> Vec<&str> {
@@ -51,14 +51,14 @@ fn match_lines(expected: &[&str], printed: &[&str]) -> bool {
 
 fn match_line(expected: &str, printed: &str) -> bool {
     let Some((start, rest)) = expected.split_once(ANYTHING) else { return expected == printed };
-    let Some(mut left) = printed.strip_prefix(start) else { return false };
+    let Some(mut remainder) = printed.strip_prefix(start) else { return false };
     let mut pieces: Vec<&str> = rest.split(ANYTHING).collect();
     let end = pieces.pop().unwrap_or_default();
     for piece in pieces {
-        let Some((_, behind)) = left.split_once(piece) else { return false };
-        left = behind;
+        let Some((_, behind)) = remainder.split_once(piece) else { return false };
+        remainder = behind;
     }
-    left.ends_with(end)
+    remainder.ends_with(end)
 }
 
 #[cfg(test)]

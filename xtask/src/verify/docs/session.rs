@@ -103,13 +103,13 @@ impl<'a> DocumentSession<'a> {
             return Ok(());
         }
         let end = shell.wait_until(LONGEST, |_| false);
-        let printed = self.as_documented(&shell.printed());
-        let comparison = || compare(&command.expected, &printed);
+        let output = self.as_documented(&shell.printed());
+        let comparison = || compare(&command.expected, &output);
         ensure!(end == WaitEnd::Closed, "has not ended\n{}", comparison());
         let status = shell.wait_for_end()?;
         ensure!(status.success(), "ended with {status}\n{}", comparison());
         ensure!(
-            matches_all(&command.expected, &printed),
+            matches_all(&command.expected, &output),
             "printed something else\n{}",
             comparison()
         );
@@ -118,14 +118,14 @@ impl<'a> DocumentSession<'a> {
 
     fn wait_for_server(&self, shell: &mut ShellCommand, expected: &[String]) -> Result<()> {
         let listens = [LISTENS.to_owned()];
-        let awaited = if expected.is_empty() { &listens } else { expected };
-        let is_up = |printed: &str| matches_beginning(awaited, &self.as_documented(printed));
+        let pattern = if expected.is_empty() { &listens } else { expected };
+        let is_up = |printed: &str| matches_beginning(pattern, &self.as_documented(printed));
         let what = match shell.wait_until(LONGEST, is_up) {
             WaitEnd::Printed => return Ok(()),
             WaitEnd::Closed => "ended",
             WaitEnd::TimedOut => "is not up",
         };
-        bail!("{what}\n{}", compare(awaited, &self.as_documented(&shell.printed())))
+        bail!("{what}\n{}", compare(pattern, &self.as_documented(&shell.printed())))
     }
 
     fn stop_server(&mut self) {
@@ -174,9 +174,9 @@ fn compare(expected: &[String], printed: &str) -> String {
     let indent = |lines: &mut dyn Iterator<Item = &str>| {
         lines.map(|line| format!("      {line}\n")).collect::<String>()
     };
-    let shown = indent(&mut expected.iter().map(String::as_str));
+    let document_text = indent(&mut expected.iter().map(String::as_str));
     format!(
-        "    the document shows:\n{shown}    this was printed:\n{}",
+        "    the document shows:\n{document_text}    this was printed:\n{}",
         indent(&mut printed.lines())
     )
 }
