@@ -47,7 +47,7 @@ pub struct AgentSource {
     /// True if all files were known at the start.
     is_whole_at_start: bool,
     tools: BTreeSet<String>,
-    known: Mutex<KnownAgents>,
+    known_agents: Mutex<KnownAgents>,
 }
 
 /// The last state read.
@@ -72,19 +72,19 @@ impl AgentSource {
     ) -> Result<Self, AgentSetupError> {
         let mut files = Vec::new();
         let mut is_whole_at_start = true;
-        let mut known = KnownAgents::default();
+        let mut known_agents = KnownAgents::default();
         for folder in &folders {
             match folder.read_at_start() {
-                Some(texts) => files.extend(known.update_folder(folder.path(), Ok(texts?))),
+                Some(texts) => files.extend(known_agents.update_folder(folder.path(), Ok(texts?))),
                 None => is_whole_at_start = false,
             }
         }
         for language in [Language::En, Language::Zh] {
             for (file, agent) in check_files(&files, language, &tools, is_whole_at_start)? {
-                known.good.insert(file.key(language), agent);
+                known_agents.good.insert(file.key(language), agent);
             }
         }
-        Ok(Self { folders, is_whole_at_start, tools, known: Mutex::new(known) })
+        Ok(Self { folders, is_whole_at_start, tools, known_agents: Mutex::new(known_agents) })
     }
 
     /// Checks that each name is an agent's name in either language. No check if some files are unknown at the
@@ -98,38 +98,39 @@ impl AgentSource {
             let own = self.lock_known().good.values().cloned().collect();
             agents.extend(with_shipped(own, language)?);
         }
-        let known: BTreeSet<&str> = agents.iter().map(|agent| agent.spec.name.as_str()).collect();
-        match names.iter().find(|name| !known.contains(name.as_str())) {
+        let existing_names: BTreeSet<&str> =
+            agents.iter().map(|agent| agent.spec.name.as_str()).collect();
+        match names.iter().find(|name| !existing_names.contains(name.as_str())) {
             Some(name) if self.is_whole_at_start => {
-                let listed: Vec<&str> = known.into_iter().collect();
-                Err(AgentSetupError::UnknownAgent(name.clone(), listed.join(", ")))
+                let name_list: Vec<&str> = existing_names.into_iter().collect();
+                Err(AgentSetupError::UnknownAgent(name.clone(), name_list.join(", ")))
             }
             Some(_) | None => Ok(()),
         }
     }
 
     fn lock_known(&self) -> MutexGuard<'_, KnownAgents> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known_agents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn list_now(&self) -> Vec<Arc<dyn Tool>> {
-        let read = read_folders(&self.folders).await;
-        let mut known = self.lock_known();
-        let said = std::mem::take(&mut known.problems);
+        let folder_texts = read_folders(&self.folders).await;
+        let mut known_agents = self.lock_known();
+        let earlier_problems = std::mem::take(&mut known_agents.problems);
         let mut files = Vec::new();
-        for (path, texts) in read {
-            files.extend(known.update_folder(path, texts));
+        for (path, texts) in folder_texts {
+            files.extend(known_agents.update_folder(path, texts));
         }
         let mut by_name: BTreeMap<String, [Option<ReadAgent>; 2]> = BTreeMap::new();
         for (place, language) in [Language::En, Language::Zh].into_iter().enumerate() {
-            for agent in known.list_agents(&files, language, &self.tools) {
-                let found = by_name.entry(agent.spec.name.clone()).or_default();
-                if let Some(room) = found.get_mut(place) {
+            for agent in known_agents.list_agents(&files, language, &self.tools) {
+                let versions = by_name.entry(agent.spec.name.clone()).or_default();
+                if let Some(room) = versions.get_mut(place) {
                     *room = Some(agent);
                 }
             }
         }
-        known.problems.difference(&said).for_each(|problem| {
+        known_agents.problems.difference(&earlier_problems).for_each(|problem| {
             tracing::warn!(problem, "agents stay as they last were, or are left out");
         });
         let tools = by_name.into_values().filter_map(|[en, zh]| {
@@ -159,20 +160,20 @@ impl KnownAgents {
         language: Language,
         tools: &BTreeSet<String>,
     ) -> Vec<ReadAgent> {
-        let mut read = Vec::new();
+        let mut own_agents = Vec::new();
         for file in files.iter().filter(|file| file.is_in(language)) {
             match file.read(language) {
                 Ok(agent) => {
                     self.good.insert(file.key(language), agent.clone());
-                    read.push(agent);
+                    own_agents.push(agent);
                 }
                 Err(problem) => {
                     self.problems.insert(problem.to_string());
-                    read.extend(self.good.get(&file.key(language)).cloned());
+                    own_agents.extend(self.good.get(&file.key(language)).cloned());
                 }
             }
         }
-        let mut agents = with_shipped(read, language).unwrap_or_default();
+        let mut agents = with_shipped(own_agents, language).unwrap_or_default();
         // An agent that is invalid only together with others is left out.
         while let Some(problem) = check_agents(&agents, tools).into_iter().next() {
             self.problems.insert(problem.to_string());

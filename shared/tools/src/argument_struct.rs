@@ -74,8 +74,8 @@ pub(crate) fn read_arguments<A: DeserializeOwned>(
     arguments: &Map<String, Value>,
 ) -> Result<A, String> {
     let arguments = arguments.iter().map(|(name, value)| (name.clone(), with_integers(value)));
-    let read = serde_path_to_error::deserialize(Value::Object(arguments.collect()));
-    read.map_err(|error| match to_pointer(error.path()).as_str() {
+    let result = serde_path_to_error::deserialize(Value::Object(arguments.collect()));
+    result.map_err(|error| match to_pointer(error.path()).as_str() {
         "" => error.inner().to_string(),
         path => format!("{path}: {}", error.inner()),
     })

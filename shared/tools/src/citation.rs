@@ -21,7 +21,7 @@ pub(crate) struct CitedText {
 
 /// A citation as written by a model.
 struct Citation<'a> {
-    written: &'a str,
+    citation_text: &'a str,
     numbers: Vec<usize>,
     /// The text after the citation.
     after: &'a str,
@@ -52,20 +52,20 @@ const MAX_RANGE: usize = 999;
 /// replaces any other. `[1, 2]`, `[1-3]` and `【1】` are citations too, and unchanged if all their pages exist.
 /// Footnotes and code are not citations. A citation's own link is removed.
 pub(crate) fn check_citations(text: &str, sources: usize) -> CitedText {
-    let mut checked = CitedText {
+    let mut cited_text = CitedText {
         text: String::with_capacity(text.len()),
         cited: BTreeSet::new(),
         dropped: BTreeSet::new(),
     };
     for (is_code, part) in split_code(strip_source_list(text)) {
         if is_code {
-            checked.text.push_str(part);
+            cited_text.text.push_str(part);
         } else {
-            checked.add_prose(part, sources);
+            cited_text.add_prose(part, sources);
         }
     }
-    checked.text.truncate(checked.text.trim_end().len());
-    checked
+    cited_text.text.truncate(cited_text.text.trim_end().len());
+    cited_text
 }
 
 impl CitedText {
@@ -86,30 +86,30 @@ impl CitedText {
     fn add_mark<'a>(&mut self, mark: &'a str, is_escaped: bool) -> &'a str {
         let first = mark.chars().next().map_or(0, char::len_utf8);
         let code = if is_escaped { None } else { read_code_span(mark) };
-        let (taken, after) = mark.split_at(code.map_or(first, str::len));
-        self.text.push_str(taken);
+        let (head, after) = mark.split_at(code.map_or(first, str::len));
+        self.text.push_str(head);
         after
     }
 
     /// Copies the valid part of a citation, and drops a link definition's line. Returns the rest.
     fn add_citation<'a>(&mut self, citation: Citation<'a>, sources: usize) -> &'a str {
-        let Citation { written, numbers, after } = citation;
+        let Citation { citation_text, numbers, after } = citation;
         let definition = after.strip_prefix(':').filter(|_| is_line_start(&self.text));
         let definition = definition.and_then(read_definition);
         if let Some((Destination::Address, after)) = definition {
             self.text.truncate(self.text.rfind('\n').map_or(0, |at| at + 1));
             return after;
         }
-        let (known, unknown): (Vec<usize>, Vec<usize>) =
+        let (valid_numbers, unknown): (Vec<usize>, Vec<usize>) =
             numbers.into_iter().partition(|number| (1..=sources).contains(number));
         if unknown.is_empty() {
-            self.text.push_str(written);
-        } else if known.is_empty() {
+            self.text.push_str(citation_text);
+        } else if valid_numbers.is_empty() {
             self.text.truncate(self.text.trim_end_matches(' ').len());
         } else {
-            known.iter().for_each(|number| self.text.push_str(&format!("[{number}]")));
+            valid_numbers.iter().for_each(|number| self.text.push_str(&format!("[{number}]")));
         }
-        self.cited.extend(known);
+        self.cited.extend(valid_numbers);
         self.dropped.extend(unknown);
         if definition.is_some() {
             self.text.push(' ');
@@ -119,11 +119,11 @@ impl CitedText {
 
     /// Prevents the text after a citation from forming a link. Returns the rest.
     fn remove_link<'a>(&mut self, after: &'a str) -> &'a str {
-        let closed = after.strip_prefix(']').filter(|rest| rest.starts_with(['(', '[']));
-        if closed.is_some() {
+        let bracket_rest = after.strip_prefix(']').filter(|rest| rest.starts_with(['(', '[']));
+        if bracket_rest.is_some() {
             self.text.push(']');
         }
-        let after = closed.unwrap_or(after);
+        let after = bracket_rest.unwrap_or(after);
         if let Some((Destination::Address, rest)) = after.strip_prefix('(').and_then(read_link) {
             return rest;
         }
@@ -138,11 +138,11 @@ impl CitedText {
 /// Reads the citation at the start of a text.
 fn read_citation(text: &str) -> Option<Citation<'_>> {
     // Some models repeat the citation in brackets.
-    let doubled = text.strip_prefix('[').filter(|inner| inner.starts_with('['));
-    if let Some(citation) = doubled.and_then(read_citation) {
+    let inner_bracket = text.strip_prefix('[').filter(|inner| inner.starts_with('['));
+    if let Some(citation) = inner_bracket.and_then(read_citation) {
         let after = citation.after.strip_prefix(']')?;
-        let (written, after) = text.split_at(text.len() - after.len());
-        return Some(Citation { written, after, ..citation });
+        let (citation_text, after) = text.split_at(text.len() - after.len());
+        return Some(Citation { citation_text, after, ..citation });
     }
     let (inner, end) = match text.strip_prefix('[') {
         Some(inner) => (inner, ']'),
@@ -154,8 +154,8 @@ fn read_citation(text: &str) -> Option<Citation<'_>> {
     };
     let (inner, after) = inner.split_at(inner.find(|character| !is_inside(character))?);
     let after = after.strip_prefix(end)?;
-    let (written, after) = text.split_at(text.len() - after.len());
-    Some(Citation { written, numbers: read_numbers(inner)?, after })
+    let (citation_text, after) = text.split_at(text.len() - after.len());
+    Some(Citation { citation_text, numbers: read_numbers(inner)?, after })
 }
 
 /// Returns the numbers of a citation, with ranges expanded.
@@ -199,8 +199,8 @@ fn is_source_line(line: &str) -> bool {
     let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
     let is_numbered = rest.len() < line.len() && rest.starts_with(['.', ')', '、', '．']);
     let is_rule = line.chars().all(|character| ['-', '*', '_'].contains(&character));
-    let begins = ["- ", "* ", "+ ", "• ", "[", "【", "http://", "https://", "<http"];
-    is_numbered || is_rule || begins.iter().any(|begin| line.starts_with(begin))
+    let prefixes = ["- ", "* ", "+ ", "• ", "[", "【", "http://", "https://", "<http"];
+    is_numbered || is_rule || prefixes.iter().any(|prefix| line.starts_with(prefix))
 }
 
 #[cfg(test)]

@@ -67,22 +67,28 @@ impl<F: Files + Send + Sync> CiteTool<F> {
             uploaded: false,
             writer: context.user.clone(),
         };
-        let written = self.files.write_file(&context.session, &new, content.as_bytes()).await;
+        let result = self.files.write_file(&context.session, &new, content.as_bytes()).await;
         let unavailable =
             |_| render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}));
-        written.map(Some).map_err(unavailable)
+        result.map(Some).map_err(unavailable)
     }
 
     /// Returns the answer with its list of sources.
-    fn add_sources(&self, context: &ToolContext, cited: &CitedText, sources: &[Source]) -> String {
-        let listed = sources.iter().zip(1..).filter(|(_, number)| cited.cited.contains(number));
-        let listed = listed.map(|(source, number)| {
+    fn add_sources(
+        &self,
+        context: &ToolContext,
+        cited_text: &CitedText,
+        sources: &[Source],
+    ) -> String {
+        let entries =
+            sources.iter().zip(1..).filter(|(_, number)| cited_text.cited.contains(number));
+        let entries = entries.map(|(source, number)| {
             let title = if source.title.is_empty() { &source.url } else { &source.title };
             json!({"number": number, "title": escape_words(&one_line(title)), "url": escape_url(&source.url)})
         });
         let values = json!({
-            "text": cited.text, "sources": listed.collect::<Vec<_>>(),
-            "dropped": cited.dropped.len(), "read": sources.len(),
+            "text": cited_text.text, "sources": entries.collect::<Vec<_>>(),
+            "dropped": cited_text.dropped.len(), "read": sources.len(),
         });
         self.prompts.render(context.language, prompt::CITE_RESULT, values)
     }
@@ -117,8 +123,8 @@ impl<F: Files + Send + Sync> TypedTool for CiteTool<F> {
         let query = query.unwrap_or_default();
         let SearchState { sources, findings, others } =
             SearchState::load(&*self.files, &self.prompts, context).await?;
-        let cited = check_citations(&answer, sources.len());
-        let text = self.add_sources(context, &cited, &sources);
+        let cited_text = check_citations(&answer, sources.len());
+        let text = self.add_sources(context, &cited_text, &sources);
         let words = clean_name(&query);
         let report = match context.language {
             Language::En => format!("search results - {words}.md"),
@@ -127,9 +133,10 @@ impl<F: Files + Send + Sync> TypedTool for CiteTool<F> {
         let raw = format!("{words}_search_result.txt");
         let raw =
             self.save_file(context, raw, &query, true, &list_findings(&findings, &others)).await?;
-        let linked = link_citations(&text);
-        let report =
-            self.save_file(context, report, &one_line(&cited.text), false, &linked).await?;
+        let linked_text = link_citations(&text);
+        let report = self
+            .save_file(context, report, &one_line(&cited_text.text), false, &linked_text)
+            .await?;
         Ok(ToolOutput {
             files: raw.into_iter().chain(report).collect(),
             ..ToolOutput::from_text(text)
@@ -139,36 +146,36 @@ impl<F: Files + Send + Sync> TypedTool for CiteTool<F> {
 
 /// Returns the findings by query in the original's format, followed by the engines' further results.
 fn list_findings(findings: &[QueryFindings], others: &[OtherFindings]) -> String {
-    let list_pages = |found: &QueryFindings| -> Vec<Value> {
-        let pages = found.pages.iter().map(|page| {
+    let list_pages = |query_findings: &QueryFindings| -> Vec<Value> {
+        let pages = query_findings.pages.iter().map(|page| {
             json!({"doc_type": "web_page", "title": page.title, "link": page.url, "content": page.excerpt})
         });
         pages.collect()
     };
-    let mut listed = Map::new();
+    let mut documents_by_query = Map::new();
     // Rounds may ask the same.
     let mut add_documents = |query: String, documents: Vec<Value>| {
-        if let Value::Array(all) = listed.entry(query).or_insert(json!([])) {
+        if let Value::Array(all) = documents_by_query.entry(query).or_insert(json!([])) {
             all.extend(documents);
         }
     };
-    for found in findings {
-        add_documents(found.query.clone(), list_pages(found));
+    for query_findings in findings {
+        add_documents(query_findings.query.clone(), list_pages(query_findings));
     }
-    for OtherFindings { found, is_cut } in others {
-        let mut documents = list_pages(found);
+    for OtherFindings { found: query_findings, is_cut } in others {
+        let mut documents = list_pages(query_findings);
         documents.extend(is_cut.then(|| json!({"doc_type": "end_missing"})));
-        add_documents(format!("{} (+)", found.query), documents);
+        add_documents(format!("{} (+)", query_findings.query), documents);
     }
-    serde_json::to_string_pretty(&listed).unwrap_or_default()
+    serde_json::to_string_pretty(&documents_by_query).unwrap_or_default()
 }
 
 /// Converts a query into a part of a file's name.
 fn clean_name(query: &str) -> String {
     let is_good =
         |character: &char| !character.is_control() && !BAD_NAME_CHARACTERS.contains(*character);
-    let cleaned: String = one_line(query).chars().filter(is_good).take(MAX_NAME).collect();
-    cleaned.trim_matches([' ', '.']).to_owned()
+    let name: String = one_line(query).chars().filter(is_good).take(MAX_NAME).collect();
+    name.trim_matches([' ', '.']).to_owned()
 }
 
 /// Escapes a link's label, so that no character ends the label or is read as Markdown.

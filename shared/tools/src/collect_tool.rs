@@ -91,8 +91,8 @@ impl<F: Files + Send + Sync> CollectTool<F> {
             match read_text(&*self.files, &*self.sandbox, context, &file, most).await {
                 Some(read) => {
                     room = room.saturating_sub(read.text.len());
-                    let shown = ShownText { name, text: read.text, is_cut: read.is_cut };
-                    material.texts.push(shown);
+                    let file_text = ShownText { name, text: read.text, is_cut: read.is_cut };
+                    material.texts.push(file_text);
                 }
                 None => material.unreadable.push(name),
             }
@@ -122,12 +122,12 @@ impl<F: Files + Send + Sync> TypedTool for CollectTool<F> {
         arguments: CollectArguments,
     ) -> Result<ToolOutput, ToolError> {
         let task = arguments.task.unwrap_or_default();
-        let known = self.files.list_files(&context.session).await.map_err(|_| {
+        let run_files = self.files.list_files(&context.session).await.map_err(|_| {
             render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
         })?;
-        let known = known.into_iter().filter(|file| context.files.contains(&file.name));
+        let run_files = run_files.into_iter().filter(|file| context.files.contains(&file.name));
         let (images, texts): (Vec<_>, Vec<_>) =
-            known.partition(|file| file.media_type.starts_with("image/"));
+            run_files.partition(|file| file.media_type.starts_with("image/"));
         let material = self.read_material(context, &task, order_files(texts, &task)).await;
         let names: Vec<_> = images.iter().map(|image| image.name.as_str()).collect();
         let values = json!({
@@ -135,8 +135,8 @@ impl<F: Files + Send + Sync> TypedTool for CollectTool<F> {
             "left_out": material.left_out.join(", "), "unreadable": material.unreadable.join(", "),
         });
         let text = self.prompts.render(context.language, prompt::COLLECT_RESULT, values);
-        let shown = images.iter().rev().filter(|image| RequestImage::can_show(image));
-        let images = shown.take(MAX_IMAGES).cloned().collect();
+        let recent_images = images.iter().rev().filter(|image| RequestImage::can_show(image));
+        let images = recent_images.take(MAX_IMAGES).cloned().collect();
         Ok(ToolOutput { images, ..ToolOutput::from_text(text) })
     }
 }
@@ -153,16 +153,16 @@ pub(crate) fn count_room(context: &ToolContext) -> usize {
 }
 
 /// Sorts the files in reading order. `known` is in order of writing.
-fn order_files(mut known: Vec<ProductFile>, task: &str) -> Vec<ProductFile> {
-    known.retain(|file| file.name.as_str() != PLAN_FILE);
-    known.reverse();
+fn order_files(mut files: Vec<ProductFile>, task: &str) -> Vec<ProductFile> {
+    files.retain(|file| file.name.as_str() != PLAN_FILE);
+    files.reverse();
     // The stable sort keeps newer files first within a group.
-    known.sort_by_key(|file| match file.name.as_str() {
+    files.sort_by_key(|file| match file.name.as_str() {
         name if task.contains(name) => 0,
         name if is_finding(name) => 1,
         _ => 2,
     });
-    known
+    files
 }
 
 /// Returns true for a result of code or a search, by the usual names.

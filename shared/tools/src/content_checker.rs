@@ -80,8 +80,8 @@ fn parse_key(var: VarLookup<'_>) -> Result<CheckerKey, InvalidSetting> {
         Some(("env", name)) if !name.is_empty() => match var(name) {
             Some(secret) => Ok(CheckerKey::Inline(Secret::new(&secret))),
             None => {
-                let wanted = "`env:NAME` of a variable that is set";
-                Err(CONTENT_CHECKER_KEY.refuse_for(wanted, &text))
+                let expectation = "`env:NAME` of a variable that is set";
+                Err(CONTENT_CHECKER_KEY.refuse_for(expectation, &text))
             }
         },
         Some(("secret", name)) if !name.is_empty() => Ok(CheckerKey::Stored(name.to_owned())),
@@ -133,8 +133,8 @@ impl<S: Secrets> HttpChecker<S> {
     }
 
     async fn request_verdict(&self, check: ContentCheck<'_>) -> Result<Verdict, CheckError> {
-        let asked = tokio::time::timeout(self.timeout, self.post_check(check));
-        let answer = asked.await.map_err(|_| {
+        let response = tokio::time::timeout(self.timeout, self.post_check(check));
+        let answer = response.await.map_err(|_| {
             CheckError(format!("the checker took more than {} ms", self.timeout.as_millis()))
         })??;
         match serde_json::from_slice(&answer) {
@@ -162,8 +162,8 @@ impl<S: Secrets> HttpChecker<S> {
         if let Some(key) = self.load_key().await? {
             request = request.bearer_auth(key.reveal());
         }
-        let unreached = |_| check_error("the checker cannot be reached");
-        let mut response = request.send().await.map_err(unreached)?;
+        let connection_error = |_| check_error("the checker cannot be reached");
+        let mut response = request.send().await.map_err(connection_error)?;
         let status = response.status();
         if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             // The key may have been changed, so the next check reads the key again.
@@ -173,7 +173,7 @@ impl<S: Secrets> HttpChecker<S> {
             return Err(CheckError(format!("the checker answered HTTP {}", status.as_u16())));
         }
         let mut answer = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(unreached)? {
+        while let Some(chunk) = response.chunk().await.map_err(connection_error)? {
             if answer.len() + chunk.len() > MAX_ANSWER {
                 return Err(check_error("the checker's answer is too long"));
             }
@@ -189,30 +189,33 @@ impl<S: Secrets> HttpChecker<S> {
             CheckerKey::Stored(name) => name,
         };
         // Locked during the read, so that concurrent checks read the key once.
-        let mut read = self.cached_key.lock().await;
-        if read.is_none() {
+        let mut key_cache = self.cached_key.lock().await;
+        if key_cache.is_none() {
             let unreadable = |error: SecretError| {
                 tracing::warn!(%error, "the checker's key not read");
                 check_error("the checker's key cannot be read")
             };
-            *read = Some(self.secrets.read_secret(name).await.map_err(unreadable)?);
+            *key_cache = Some(self.secrets.read_secret(name).await.map_err(unreadable)?);
         }
-        Ok(read.clone())
+        Ok(key_cache.clone())
     }
 }
 
 /// Checks the checker's replacement texts: the same number, not empty, and not too long.
-fn check_replacement(texts: Vec<String>, asked: &[CheckedText<'_>]) -> Result<Verdict, CheckError> {
-    if texts.len() != asked.len() {
+fn check_replacement(
+    texts: Vec<String>,
+    originals: &[CheckedText<'_>],
+) -> Result<Verdict, CheckError> {
+    if texts.len() != originals.len() {
         return Err(check_error("the checker replaces other texts than it was asked about"));
     }
     if texts.iter().any(|text| text.trim().is_empty()) {
         return Err(check_error("the checker replaces a text by nothing"));
     }
-    let is_long = |(text, asked): (&String, &CheckedText<'_>)| {
-        text.len() > MAX_TEXT && text.as_str() != asked.text
+    let is_long = |(text, original): (&String, &CheckedText<'_>)| {
+        text.len() > MAX_TEXT && text.as_str() != original.text
     };
-    if texts.iter().zip(asked).any(is_long) {
+    if texts.iter().zip(originals).any(is_long) {
         return Err(check_error("the checker replaces a text by one that is too long"));
     }
     Ok(Verdict::Replace { texts })

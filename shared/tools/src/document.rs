@@ -38,8 +38,8 @@ pub(crate) async fn read_text<F: Files>(
         None => extract_text(files, sandbox, context, file, limit).await?,
     };
     let text = context.mask_text(text).await;
-    let kept = truncate_text(&text, max_bytes);
-    Some(FileText { is_cut: goes_on || kept.len() < text.len(), text: kept })
+    let excerpt = truncate_text(&text, max_bytes);
+    Some(FileText { is_cut: goes_on || excerpt.len() < text.len(), text: excerpt })
 }
 
 async fn extract_text<F: Files>(
@@ -56,8 +56,8 @@ async fn extract_text<F: Files>(
     let name = file.name.clone();
     let language = context.language;
     let work = SandboxWork::Extract { name, offset: 0, limit, language };
-    let given = vec![SandboxFile { name: file.name.clone(), content }];
-    let job = SandboxJob { work, files: given, state: Vec::new() };
+    let input_files = vec![SandboxFile { name: file.name.clone(), content }];
+    let job = SandboxJob { work, files: input_files, state: Vec::new() };
     let answer = sandbox.run_job(&job_context(context), job).await.ok()?;
     let part: ExtractValue = serde_json::from_value(answer.value).ok()?;
     part.problem.is_none().then(|| (part.text, part.next_offset.is_some()))

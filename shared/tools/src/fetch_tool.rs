@@ -59,18 +59,18 @@ impl FetchTool {
     ) -> Result<WebPage, ToolError> {
         let job = ReadJob { pages: vec![target.clone()] };
         let asker = OutsideContext { session: context.session.clone() };
-        let answers = self.outside.read_pages(&asker, job).await;
-        let answers =
-            answers.map_err(|error| explain_outside_error(&self.prompts, context, &error))?;
-        let outcome = answers.into_iter().next().map(|answer| answer.outcome);
+        let page_answers = self.outside.read_pages(&asker, job).await;
+        let page_answers =
+            page_answers.map_err(|error| explain_outside_error(&self.prompts, context, &error))?;
+        let outcome = page_answers.into_iter().next().map(|answer| answer.outcome);
         let explain = |problem: &PageProblem| {
             ToolError::from_detail(explain_page_problem(&self.prompts, context, problem))
         };
         match outcome {
             Some(PageOutcome::Page(page)) => Ok(WebPage::of_text(page, target.offset)),
             Some(PageOutcome::Document(document)) => {
-                let read = read_document(&*self.sandbox, context, document, target).await;
-                read.map_err(|problem| problem.explain(&self.prompts, context))
+                let result = read_document(&*self.sandbox, context, document, target).await;
+                result.map_err(|problem| problem.explain(&self.prompts, context))
             }
             Some(PageOutcome::Refused(problem)) => Err(explain(&problem)),
             None => Err(render_error(

@@ -69,17 +69,17 @@ impl<F: Files + Send + Sync> FileTool<F> {
         arguments: &FileArguments,
     ) -> Result<ToolOutput, ToolError> {
         let name = with_extension(&arguments.filename);
-        let refused = |problem: &str| {
+        let rejection = |problem: &str| {
             let values = json!({"problem": problem, "name": prompt::truncate_text(&name, 100),
                 "limit": MAX_WRITE});
             self.render_error(context, prompt::FILE_REFUSED, values)
         };
-        let file_name = FileName::new(name.as_str()).map_err(|_| refused("bad_name"))?;
+        let file_name = FileName::new(name.as_str()).map_err(|_| rejection("bad_name"))?;
         let Some(content) = &arguments.content else {
-            return Err(refused("no_content"));
+            return Err(rejection("no_content"));
         };
         if content.len() > MAX_WRITE {
-            return Err(refused("too_long"));
+            return Err(rejection("too_long"));
         }
         let new = NewFile {
             media_type: media_type_of(file_name.as_str()).to_owned(),
@@ -92,10 +92,10 @@ impl<F: Files + Send + Sync> FileTool<F> {
             uploaded: false,
             writer: context.user.clone(),
         };
-        let written = self.files.write_file(&context.session, &new, content.as_bytes()).await;
-        let file = written.map_err(|error| self.unavailable_error(context, &error))?;
-        let taken = if file.name == file_name { "" } else { file_name.as_str() };
-        let values = json!({"name": file.name, "size": file.size, "taken": taken});
+        let result = self.files.write_file(&context.session, &new, content.as_bytes()).await;
+        let file = result.map_err(|error| self.unavailable_error(context, &error))?;
+        let occupied_name = if file.name == file_name { "" } else { file_name.as_str() };
+        let values = json!({"name": file.name, "size": file.size, "taken": occupied_name});
         let text = self.prompts.render(context.language, prompt::FILE_WRITTEN, values);
         let view = ResultView::FileWritten { file: file.clone() };
         Ok(ToolOutput { view, files: vec![file], ..ToolOutput::from_text(text) })
@@ -158,8 +158,8 @@ impl<F: Files + Send + Sync> FileTool<F> {
         let limit = u64::from(context.max_observe).saturating_sub(FRAME_CHARS as u64).max(100);
         let language = context.language;
         let work = SandboxWork::Extract { name: file.name.clone(), offset, limit, language };
-        let given = SandboxFile { name: file.name.clone(), content };
-        let job = SandboxJob { work, files: vec![given], state: Vec::new() };
+        let input = SandboxFile { name: file.name.clone(), content };
+        let job = SandboxJob { work, files: vec![input], state: Vec::new() };
         let answer = match self.sandbox.run_job(&job_context(context), job).await {
             Ok(answer) => answer.value,
             Err(SandboxError::Disabled(_)) => serde_json::Value::Null,
@@ -195,24 +195,24 @@ impl<F: Files + Send + Sync> FileTool<F> {
             "name": file.name, "start": offset, "end": part.next_offset.unwrap_or(end),
             "total": total, "more": part.next_offset.is_some(), "text": text,
         });
-        let told = self.prompts.render(context.language, prompt::FILE_READ, values);
-        notes.into_iter().chain([told]).collect::<Vec<_>>().join("\n")
+        let rendered_text = self.prompts.render(context.language, prompt::FILE_READ, values);
+        notes.into_iter().chain([rendered_text]).collect::<Vec<_>>().join("\n")
     }
 
     async fn find_file(
         &self,
         context: &ToolContext,
-        asked: &str,
+        requested_name: &str,
     ) -> Result<ProductFile, ToolError> {
-        let mut found = None;
-        if let Ok(name) = FileName::new(asked) {
+        let mut existing_file = None;
+        if let Ok(name) = FileName::new(requested_name) {
             let file = self.files.find_file(&context.session, &name).await;
-            found = file.map_err(|error| self.unavailable_error(context, &error))?;
+            existing_file = file.map_err(|error| self.unavailable_error(context, &error))?;
         }
-        found.ok_or_else(|| {
+        existing_file.ok_or_else(|| {
             let files: Vec<_> = context.files.iter().map(FileName::as_str).collect();
             let values =
-                json!({"name": prompt::truncate_text(asked, 100), "files": files.join(", ")});
+                json!({"name": prompt::truncate_text(requested_name, 100), "files": files.join(", ")});
             self.render_error(context, prompt::FILE_MISSING, values)
         })
     }

@@ -38,12 +38,12 @@ pub(crate) async fn choose_files<F: Files>(
     most: usize,
     words: &str,
 ) -> Result<JobFiles, StoreError> {
-    let mut known = files.list_files(&context.session).await?;
-    known.retain(|file| context.files.contains(&file.name));
-    known.reverse();
+    let mut candidates = files.list_files(&context.session).await?;
+    candidates.retain(|file| context.files.contains(&file.name));
+    candidates.reverse();
     // The stable sort keeps named files first, newest first within each group.
-    known.sort_by_key(|file| !words.contains(file.name.as_str()));
-    bring_files(files, context, sandbox, known, most).await
+    candidates.sort_by_key(|file| !words.contains(file.name.as_str()));
+    bring_files(files, context, sandbox, candidates, most).await
 }
 
 /// Chooses images known to the run and named by `text`, within the sandbox's limits.
@@ -56,13 +56,13 @@ pub(crate) async fn choose_images<F: Files>(
     sandbox: &dyn Sandbox,
     text: &str,
 ) -> Result<JobFiles, StoreError> {
-    let mut known = files.list_files(&context.session).await?;
-    let unescaped = text.replace("%20", " ");
-    known.retain(|file| {
-        let is_named = || unescaped.contains(file.name.as_str());
+    let mut candidates = files.list_files(&context.session).await?;
+    let decoded_text = text.replace("%20", " ");
+    candidates.retain(|file| {
+        let is_named = || decoded_text.contains(file.name.as_str());
         context.files.contains(&file.name) && file.media_type.starts_with("image/") && is_named()
     });
-    bring_files(files, context, sandbox, known, MAX_FILES).await
+    bring_files(files, context, sandbox, candidates, MAX_FILES).await
 }
 
 /// Returns the files that fit, read unless the sandbox reads files itself.
@@ -70,21 +70,21 @@ async fn bring_files<F: Files>(
     files: &F,
     context: &ToolContext,
     sandbox: &dyn Sandbox,
-    known: Vec<ProductFile>,
+    candidates: Vec<ProductFile>,
     most: usize,
 ) -> Result<JobFiles, StoreError> {
-    let (chosen, left_behind) = split_by_size(known, sandbox.max_bytes(), most);
+    let (chosen, left_behind) = split_by_size(candidates, sandbox.max_bytes(), most);
     let names = chosen.iter().map(|file| file.name.clone()).collect();
     let job = job_context(context);
     if sandbox.reads_files() {
         let context = JobContext { stored: chosen, ..job };
         return Ok(JobFiles { names, files: Vec::new(), context, left_behind });
     }
-    let read = chosen.iter().map(async |file| {
+    let contents = chosen.iter().map(async |file| {
         let content = files.read_file(&context.session, file, file.size).await?;
         Ok::<_, StoreError>(SandboxFile { name: file.name.clone(), content })
     });
-    Ok(JobFiles { names, files: try_join_all(read).await?, context: job, left_behind })
+    Ok(JobFiles { names, files: try_join_all(contents).await?, context: job, left_behind })
 }
 
 /// Returns the context of a call's job, with progress shown to viewers during the wait.
@@ -107,14 +107,14 @@ pub(crate) fn job_context(context: &ToolContext) -> JobContext {
 }
 
 fn split_by_size(
-    known: Vec<ProductFile>,
+    candidates: Vec<ProductFile>,
     max_bytes: u64,
     most: usize,
 ) -> (Vec<ProductFile>, Vec<String>) {
     let mut chosen = Vec::new();
     let mut left_behind = Vec::new();
     let mut room = max_bytes;
-    for file in known {
+    for file in candidates {
         if file.size <= room && chosen.len() < most {
             room -= file.size;
             chosen.push(file);

@@ -43,6 +43,6 @@ impl KnownFolders {
 pub(crate) async fn read_folders(
     folders: &[Arc<dyn TextFolder>],
 ) -> Vec<(String, Result<Vec<FolderText>, TextFolderError>)> {
-    let read = folders.iter().map(async |folder| (folder.path(), folder.read_texts().await));
-    join_all(read).await
+    let readings = folders.iter().map(async |folder| (folder.path(), folder.read_texts().await));
+    join_all(readings).await
 }

@@ -30,14 +30,14 @@ impl LocalFolder {
     }
 
     fn read_now(&self) -> Result<Vec<FolderText>, TextFolderError> {
-        let read = self.list_places().and_then(|places| {
+        let result = self.list_places().and_then(|places| {
             let mut texts = Vec::new();
             for place in places {
                 read_directory(&self.path.join(&place), &place, &mut texts)?;
             }
             Ok(texts)
         });
-        read.map_err(|error| {
+        result.map_err(|error| {
             TextFolderError(format!("the folder {} cannot be read: {error}", self.path()))
         })
     }
@@ -109,8 +109,8 @@ impl TextFolder for LocalText {
     fn read_texts(&self) -> BoxFuture<'_, Result<Vec<FolderText>, TextFolderError>> {
         let text = self.clone();
         Box::pin(async move {
-            let read = tokio::task::spawn_blocking(move || text.read_now()).await;
-            read.map(|text| vec![text]).map_err(|error| TextFolderError(error.to_string()))
+            let result = tokio::task::spawn_blocking(move || text.read_now()).await;
+            result.map(|text| vec![text]).map_err(|error| TextFolderError(error.to_string()))
         })
     }
 }
@@ -127,8 +127,8 @@ impl TextFolder for LocalFolder {
     fn read_texts(&self) -> BoxFuture<'_, Result<Vec<FolderText>, TextFolderError>> {
         let folder = self.clone();
         Box::pin(async move {
-            let read = tokio::task::spawn_blocking(move || folder.read_now()).await;
-            read.unwrap_or_else(|error| Err(TextFolderError(error.to_string())))
+            let result = tokio::task::spawn_blocking(move || folder.read_now()).await;
+            result.unwrap_or_else(|error| Err(TextFolderError(error.to_string())))
         })
     }
 }

@@ -79,7 +79,7 @@ impl<F: Files + Send + Sync> TypedTool for LookTool<F> {
                 answer.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
             looks = answer.value.as_object().cloned().unwrap_or_default();
         }
-        let seen = names.iter().map(|name| {
+        let entries = names.iter().map(|name| {
             let look = looks.get(name.as_str()).cloned().unwrap_or_default();
             let LookValue { text, notes, problem } =
                 serde_json::from_value(look).unwrap_or_default();
@@ -93,7 +93,7 @@ impl<F: Files + Send + Sync> TypedTool for LookTool<F> {
             json!({"name": name, "text": text})
         });
         let values =
-            json!({"files": seen.collect::<Vec<_>>(), "left_behind": left_behind.join(", ")});
+            json!({"files": entries.collect::<Vec<_>>(), "left_behind": left_behind.join(", ")});
         Ok(ToolOutput::from_text(self.prompts.render(
             context.language,
             prompt::LOOK_RESULT,

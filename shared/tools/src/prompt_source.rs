@@ -38,7 +38,7 @@ pub enum PromptSetupError {
 /// files of an unreadable folder. Each case is logged.
 pub struct PromptSource {
     folders: Vec<Arc<dyn TextFolder>>,
-    known: Mutex<KnownPrompts>,
+    known_prompts: Mutex<KnownPrompts>,
 }
 
 /// The last state read.
@@ -65,29 +65,32 @@ impl PromptSource {
     /// # Errors
     /// Returns [`PromptSetupError`] for the first broken file.
     pub fn open(folders: Vec<Arc<dyn TextFolder>>) -> Result<(Self, OwnPrompts), PromptSetupError> {
-        let mut known = KnownPrompts::default();
-        let mut read = Vec::new();
+        let mut known_prompts = KnownPrompts::default();
+        let mut folder_updates = Vec::new();
         for folder in &folders {
             if let Some(texts) = folder.read_at_start() {
                 let texts = texts?;
                 check_texts(&folder.path(), &texts)?;
-                read.push(known.folders.update_folder(folder.path(), Ok(texts)));
+                folder_updates.push(known_prompts.folders.update_folder(folder.path(), Ok(texts)));
             }
         }
-        let own = known.take_prompts(&read);
-        Ok((Self { folders, known: Mutex::new(known) }, own))
+        let own = known_prompts.take_prompts(&folder_updates);
+        Ok((Self { folders, known_prompts: Mutex::new(known_prompts) }, own))
     }
 
     /// Returns the current prompts.
     pub async fn read_prompts(&self) -> OwnPrompts {
-        let read = read_folders(&self.folders).await.into_iter();
-        let mut known = self.lock_known();
-        let before = std::mem::take(&mut known.problems);
-        let read: Vec<_> =
-            read.map(|(path, texts)| known.folders.update_folder(path, texts)).collect();
-        known.problems.extend(read.iter().filter_map(|folder| folder.problem.clone()));
-        let own = known.take_prompts(&read);
-        known.problems.difference(&before).for_each(|problem| {
+        let folder_texts = read_folders(&self.folders).await.into_iter();
+        let mut known_prompts = self.lock_known();
+        let before = std::mem::take(&mut known_prompts.problems);
+        let folder_texts: Vec<_> = folder_texts
+            .map(|(path, texts)| known_prompts.folders.update_folder(path, texts))
+            .collect();
+        known_prompts
+            .problems
+            .extend(folder_texts.iter().filter_map(|folder| folder.problem.clone()));
+        let own = known_prompts.take_prompts(&folder_texts);
+        known_prompts.problems.difference(&before).for_each(|problem| {
             tracing::warn!(problem, "prompts stay as they last were, or ours are used");
         });
         own
@@ -99,7 +102,7 @@ impl PromptSource {
     }
 
     fn lock_known(&self) -> MutexGuard<'_, KnownPrompts> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known_prompts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -154,10 +157,10 @@ fn read_prompt(
 /// Returns our prompt replaced by a file, from its name below the folder.
 fn find_fragment(file: &str) -> Result<(Fragment, Language), String> {
     let languages = [Language::En, Language::Zh].into_iter();
-    let found = languages.filter_map(|language| {
+    let candidates = languages.filter_map(|language| {
         Some((file.strip_prefix(language.as_str())?.strip_prefix('/')?, language))
     });
-    let Some((name, language)) = found.into_iter().next() else {
+    let Some((name, language)) = candidates.into_iter().next() else {
         return Err("a prompt lies in `en` or `zh`, as `en/react/system.md` does".to_owned());
     };
     let name = name.strip_suffix(".md").unwrap_or(name);
@@ -167,14 +170,14 @@ fn find_fragment(file: &str) -> Result<(Fragment, Language), String> {
     if name == FRAME.name {
         return Err("the frame around what others wrote cannot be changed".to_owned());
     }
-    let found = ALL.iter().find(|fragment| fragment.name == name);
-    found.map(|fragment| (*fragment, language)).ok_or_else(|| {
-        let meant = find_near_miss(name, ALL.iter().map(|fragment| fragment.name));
-        let meant = meant.map_or_else(
+    let fragment = ALL.iter().find(|fragment| fragment.name == name);
+    fragment.map(|fragment| (*fragment, language)).ok_or_else(|| {
+        let suggestion = find_near_miss(name, ALL.iter().map(|fragment| fragment.name));
+        let suggestion = suggestion.map_or_else(
             || "prompts/README.md lists them".to_owned(),
-            |meant| format!("did you mean `{meant}`?"),
+            |suggestion| format!("did you mean `{suggestion}`?"),
         );
-        format!("there is no prompt `{name}`: {meant}")
+        format!("there is no prompt `{name}`: {suggestion}")
     })
 }
 

@@ -53,7 +53,7 @@ impl<F: Files + Send + Sync> PythonTool<F> {
         code: &str,
         products: &[SandboxFile],
     ) -> Result<Vec<ProductFile>, ToolError> {
-        let mut kept = Vec::new();
+        let mut saved_files = Vec::new();
         for product in products {
             let new = NewFile {
                 name: product.name.clone(),
@@ -63,12 +63,12 @@ impl<F: Files + Send + Sync> PythonTool<F> {
                 uploaded: false,
                 writer: context.user.clone(),
             };
-            let written = self.files.write_file(&context.session, &new, &product.content).await;
-            kept.push(written.map_err(|_| {
+            let result = self.files.write_file(&context.session, &new, &product.content).await;
+            saved_files.push(result.map_err(|_| {
                 render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
             })?);
         }
-        Ok(kept)
+        Ok(saved_files)
     }
 
     fn tell_answer(
@@ -81,18 +81,19 @@ impl<F: Files + Send + Sync> PythonTool<F> {
     ) -> String {
         let error = value.error.clone().unwrap_or_default();
         let names: Vec<&str> = products.iter().map(|file| file.name.as_str()).collect();
-        let told = if error.kind.is_empty() {
+        let error_text = if error.kind.is_empty() {
             String::new()
         } else {
             format!("{}: {}", error.kind, error.message)
         };
-        let renamed = answer.products.iter().zip(products);
-        let renamed = renamed.filter(|(product, file)| product.name != file.name);
-        let renamed = renamed.map(|(product, file)| format!("{} → {}", product.name, file.name));
+        let new_names = answer.products.iter().zip(products);
+        let new_names = new_names.filter(|(product, file)| product.name != file.name);
+        let new_names =
+            new_names.map(|(product, file)| format!("{} → {}", product.name, file.name));
         let values = json!({
-            "end": answer.end, "error": told, "line": error.line.unwrap_or_default(),
+            "end": answer.end, "error": error_text, "line": error.line.unwrap_or_default(),
             "hint": error.hint, "trace": error.trace.join("\n"), "printed": join_output(&answer.output, context),
-            "products": names.join(", "), "renamed": renamed.collect::<Vec<_>>().join(", "),
+            "products": names.join(", "), "renamed": new_names.collect::<Vec<_>>().join(", "),
             "left_out": answer.left_out.join(", "),
             "left_behind": left_behind.join(", "), "lost": value.lost.join(", "),
             "empty_figures": value.empty_figures.join(", "),
@@ -103,9 +104,9 @@ impl<F: Files + Send + Sync> PythonTool<F> {
     /// Returns the state left by the run's earlier blocks; an unreadable state counts as empty.
     async fn load_state(&self, context: &ToolContext) -> BlockState {
         let Some(state) = &context.state else { return BlockState::default() };
-        let read = self.files.read_state(&context.session, state).await;
-        let read = read.inspect_err(|error| tracing::warn!(%error, "variables are not read"));
-        read.ok().and_then(|bytes| BlockState::from_bytes(&bytes)).unwrap_or_default()
+        let result = self.files.read_state(&context.session, state).await;
+        let result = result.inspect_err(|error| tracing::warn!(%error, "variables are not read"));
+        result.ok().and_then(|bytes| BlockState::from_bytes(&bytes)).unwrap_or_default()
     }
 
     /// Stores the state for the next block. A block ended from outside keeps the earlier state.
@@ -124,8 +125,8 @@ impl<F: Files + Send + Sync> PythonTool<F> {
             earlier.push(code.to_owned());
         }
         let bytes = BlockState { earlier, variables: answer.state }.to_bytes();
-        let kept = self.files.write_state(&context.session, &bytes).await;
-        kept.inspect_err(|error| tracing::warn!(%error, "variables are not kept")).ok()
+        let result = self.files.write_state(&context.session, &bytes).await;
+        result.inspect_err(|error| tracing::warn!(%error, "variables are not kept")).ok()
     }
 }
 
@@ -194,9 +195,10 @@ impl<F: Files + Send + Sync> TypedTool for PythonTool<F> {
         let answer =
             answer.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
         let products = self.keep_products(context, code, &answer.products).await?;
-        let told = read_block_value(&answer);
-        let text = self.tell_answer(context, &answer, &told, &products, &left_behind);
-        let state = self.keep_state(context, earlier, code, &told, answer).await.map(Box::new);
+        let block_value = read_block_value(&answer);
+        let text = self.tell_answer(context, &answer, &block_value, &products, &left_behind);
+        let state =
+            self.keep_state(context, earlier, code, &block_value, answer).await.map(Box::new);
         let images: Vec<_> = products
             .iter()
             .filter(|file| file.media_type.starts_with("image/") && file.size <= MAX_IMAGE)
@@ -244,8 +246,8 @@ fn join_output(output: &JobOutput, context: &ToolContext) -> String {
     }
     let head: String = output.head.chars().take(most / 2).collect();
     let end = if output.tail.is_empty() { &output.head } else { &output.tail };
-    let passed = end.chars().count().saturating_sub(most / 2);
-    let tail: String = end.chars().skip(passed).collect();
+    let start = end.chars().count().saturating_sub(most / 2);
+    let tail: String = end.chars().skip(start).collect();
     format!("{head}\n{}\n{tail}", prompt::CUT_MARK)
 }
 

@@ -112,8 +112,8 @@ impl<F: Files + Send + Sync> RenderTool<F> {
         let answer =
             answer.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
         let value: RenderValue = serde_json::from_value(answer.value).unwrap_or_default();
-        let made = answer.products.into_iter().find(|product| product.name == *name);
-        match made {
+        let document = answer.products.into_iter().find(|product| product.name == *name);
+        match document {
             Some(SandboxFile { content, .. }) if answer.end == JobEnd::Done => Ok((content, value)),
             Some(_) | None => {
                 let values = json!({"end": answer.end, "problem": value.problem});
@@ -177,23 +177,25 @@ impl<F: Files + Send + Sync> TypedTool for RenderTool<F> {
         let description = file_description.unwrap_or_default();
         let file = self.save_document(context, name, &description, &content).await?;
         let beginning: String = text.chars().take(MAX_BEGINNING).collect();
-        let is_noted = |note: &str| value.notes.iter().any(|known| known == note);
+        let is_noted = |note: &str| value.notes.iter().any(|other_note| other_note == note);
         let values = json!({
             "name": file.name, "is_cut": beginning.len() < text.len(), "beginning": beginning,
             "missing_images": value.missing_images.join(", "), "scripts": is_noted("scripts"),
             "addresses": is_noted("addresses"), "cut": is_noted("cut"),
         });
-        let told = self.prompts.render(context.language, prompt::RENDER_RESULT, values);
+        let rendered_text = self.prompts.render(context.language, prompt::RENDER_RESULT, values);
         let view = ResultView::FileWritten { file: file.clone() };
-        Ok(ToolOutput { view, files: vec![file], ..ToolOutput::from_text(told) })
+        Ok(ToolOutput { view, files: vec![file], ..ToolOutput::from_text(rendered_text) })
     }
 }
 
 /// Returns the requested name with the extension of the document's type; `None` if no valid name remains.
-fn find_file_name(wanted: &str, file_type: FileType) -> Option<FileName> {
-    let last = wanted.trim().rsplit(['/', '\\']).next().unwrap_or_default();
+fn find_file_name(requested_name: &str, file_type: FileType) -> Option<FileName> {
+    let last = requested_name.trim().rsplit(['/', '\\']).next().unwrap_or_default();
     let stem = match last.rsplit_once('.') {
-        Some((stem, ending)) if ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending)) => {
+        Some((stem, ending))
+            if ENDINGS.iter().any(|known_ending| known_ending.eq_ignore_ascii_case(ending)) =>
+        {
             stem
         }
         Some(_) | None => last,

@@ -52,8 +52,8 @@ impl SearchState {
         context: &ToolContext,
     ) -> Result<Self, ToolError> {
         let Some(state) = &context.state else { return Ok(Self::default()) };
-        let read = files.read_state(&context.session, state).await;
-        let bytes = read.map_err(|error| {
+        let result = files.read_state(&context.session, state).await;
+        let bytes = result.map_err(|error| {
             tracing::warn!(%error, "what was found is not read");
             render_error(prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
         })?;
@@ -71,11 +71,11 @@ impl SearchState {
         prompts: &Prompts,
         context: &ToolContext,
     ) -> Result<Box<ToolState>, ToolError> {
-        let kept = match serde_json::to_vec(self) {
+        let result = match serde_json::to_vec(self) {
             Ok(bytes) => files.write_state(&context.session, &bytes).await,
             Err(error) => Err(StoreError::Unreadable(error.to_string())),
         };
-        kept.map(Box::new).map_err(|error| {
+        result.map(Box::new).map_err(|error| {
             tracing::warn!(%error, "what was found is not kept");
             render_error(prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
         })
@@ -90,18 +90,18 @@ impl SearchState {
     pub(crate) fn add_others(&mut self, mut others: OtherFindings) {
         let count =
             |page: &SearchedPage| page.title.len() + page.url.len() + page.excerpt.len() + 50;
-        let known = self.others.iter().flat_map(|others| &others.found.pages);
-        let mut room = MAX_OTHER_BYTES.saturating_sub(known.map(count).sum());
+        let stored_pages = self.others.iter().flat_map(|others| &others.found.pages);
+        let mut room = MAX_OTHER_BYTES.saturating_sub(stored_pages.map(count).sum());
         let fits = others.found.pages.iter().take_while(|page| {
             let bytes = count(page);
             let has_room = bytes <= room;
             room = room.saturating_sub(bytes);
             has_room
         });
-        let kept = fits.count();
-        others.is_cut |= kept < others.found.pages.len();
-        others.found.pages.truncate(kept);
-        if others.is_cut || kept > 0 {
+        let page_count = fits.count();
+        others.is_cut |= page_count < others.found.pages.len();
+        others.found.pages.truncate(page_count);
+        if others.is_cut || page_count > 0 {
             self.others.push(others);
         }
     }
@@ -205,18 +205,19 @@ pub(crate) mod tests {
     async fn what_was_kept_and_cannot_be_read_is_not_as_if_there_were_none() {
         let prompts = Prompts::default();
         let one = r#"{"sources": [{"title": "T", "url": "u"}], "findings": []}"#;
-        for (has_state, kept, sources) in [
+        for (has_state, stored_state, sources) in [
             (false, None, Some(0)),
             (true, Some(one), Some(1)),
             (true, None, None),
             (true, Some("of another tool"), Some(0)),
         ] {
-            let loaded = SearchState::load(&FullStore(kept), &prompts, &context(has_state)).await;
-            assert_eq!(loaded.ok().map(|state| state.sources.len()), sources, "{kept:?}");
+            let result =
+                SearchState::load(&FullStore(stored_state), &prompts, &context(has_state)).await;
+            assert_eq!(result.ok().map(|state| state.sources.len()), sources, "{stored_state:?}");
         }
         let state = SearchState::default();
-        let failed = state.keep(&FullStore(None), &prompts, &context(false)).await.unwrap_err();
-        let ToolError::Failed { detail, .. } = failed else { unreachable!("it asks nobody") };
+        let error = state.keep(&FullStore(None), &prompts, &context(false)).await.unwrap_err();
+        let ToolError::Failed { detail, .. } = error else { unreachable!("it asks nobody") };
         assert!(detail.contains("could not be reached"), "{detail}");
     }
 
@@ -235,9 +236,9 @@ pub(crate) mod tests {
         for pages in [0, 100, 100] {
             state.add_others(others(pages));
         }
-        let kept: Vec<_> =
+        let page_counts: Vec<_> =
             state.others.iter().map(|it| (it.found.pages.len(), it.is_cut)).collect();
-        assert_eq!(kept, [(100, false), (59, true)]);
+        assert_eq!(page_counts, [(100, false), (59, true)]);
         let older: SearchState =
             serde_json::from_str(r#"{"sources": [], "findings": []}"#).unwrap();
         assert_eq!(older, SearchState::default());

@@ -86,8 +86,8 @@ impl<F: Files + Send + Sync> SearchTool<F> {
         queries: Vec<String>,
     ) -> Result<SearchAnswer, ToolError> {
         let asker = OutsideContext { session: context.session.clone() };
-        let found = self.outside.search_web(&asker, SearchJob { queries, hits: HITS }).await;
-        found.map_err(|error| explain_outside_error(&self.prompts, context, &error))
+        let response = self.outside.search_web(&asker, SearchJob { queries, hits: HITS }).await;
+        response.map_err(|error| explain_outside_error(&self.prompts, context, &error))
     }
 
     /// Reads pages concurrently, documents in the sandbox until `until`. Each result is keyed by the
@@ -106,11 +106,11 @@ impl<F: Files + Send + Sync> SearchTool<F> {
         let target = |url| PageTarget { heeds_robots: true, ..PageTarget::new(url) };
         let pages: Vec<PageTarget> = urls.into_iter().map(target).collect();
         let asker = OutsideContext { session: context.session.clone() };
-        let answers = self.outside.read_pages(&asker, ReadJob { pages: pages.clone() }).await;
-        let answers =
-            answers.map_err(|error| explain_outside_error(&self.prompts, context, &error))?;
+        let page_answers = self.outside.read_pages(&asker, ReadJob { pages: pages.clone() }).await;
+        let page_answers =
+            page_answers.map_err(|error| explain_outside_error(&self.prompts, context, &error))?;
         let means = (&*self.sandbox, &*self.prompts);
-        let readings = answers.into_iter().zip(&pages).map(async |(answer, target)| {
+        let readings = page_answers.into_iter().zip(&pages).map(async |(answer, target)| {
             let PageAnswer { url, outcome } = answer;
             let reading = match outcome {
                 PageOutcome::Page(page) => Ok(WebPage::of_text(page, 0)),
@@ -139,15 +139,15 @@ impl<F: Files + Send + Sync> SearchTool<F> {
         problems: &[EngineProblem],
         state: &mut SearchState,
     ) -> String {
-        let mut told: Vec<Value> = Vec::new();
+        let mut pages: Vec<Value> = Vec::new();
         for result in results {
-            let before = told.len();
-            told.extend(result.hits.iter().filter_map(|hit| tell_page(&hit.url, readings, state)));
-            if told.len() == before {
-                told.push(json!({"number": 0, "title": "", "url": "", "text": ""}));
+            let before = pages.len();
+            pages.extend(result.hits.iter().filter_map(|hit| tell_page(&hit.url, readings, state)));
+            if pages.len() == before {
+                pages.push(json!({"number": 0, "title": "", "url": "", "text": ""}));
             }
-            let last = told.len() - before - 1;
-            for (nth, page) in told.iter_mut().skip(before).enumerate() {
+            let last = pages.len() - before - 1;
+            for (nth, page) in pages.iter_mut().skip(before).enumerate() {
                 page["query"] = json!(if nth == 0 { result.query.as_str() } else { "" });
                 page["others"] = json!(if nth == last { result.others.len() } else { 0 });
                 page["is_cut"] = json!(nth == last && result.is_cut);
@@ -160,7 +160,7 @@ impl<F: Files + Send + Sync> SearchTool<F> {
         let problems =
             problems.iter().map(|problem| json!({"engine": problem.engine, "why": problem.why}));
         let values = json!({
-            "results": told, "unread": unread.collect::<Vec<_>>(),
+            "results": pages, "unread": unread.collect::<Vec<_>>(),
             "problems": problems.collect::<Vec<_>>(), "count": state.sources.len(),
         });
         self.prompts.render(context.language, prompt::SEARCH_RESULT, values)
@@ -261,12 +261,12 @@ fn list_findings(result: &QueryResult, readings: &PageReadings) -> QueryFindings
 }
 
 /// Returns the findings shortened for viewers.
-fn shorten_findings(found: &QueryFindings) -> QueryFindings {
-    let pages = found.pages.iter().map(|page| SearchedPage {
+fn shorten_findings(findings: &QueryFindings) -> QueryFindings {
+    let pages = findings.pages.iter().map(|page| SearchedPage {
         excerpt: page.excerpt.chars().take(MAX_EXCERPT).collect(),
         ..page.clone()
     });
-    QueryFindings { query: found.query.clone(), pages: pages.collect() }
+    QueryFindings { query: findings.query.clone(), pages: pages.collect() }
 }
 
 /// Returns the engines' hits beyond the requested number.
@@ -276,8 +276,8 @@ fn list_others(result: &QueryResult) -> OtherFindings {
         url: hit.url.clone(),
         excerpt: hit.snippet.clone(),
     });
-    let found = QueryFindings { query: result.query.clone(), pages: pages.collect() };
-    OtherFindings { found, is_cut: result.is_cut }
+    let findings = QueryFindings { query: result.query.clone(), pages: pages.collect() };
+    OtherFindings { found: findings, is_cut: result.is_cut }
 }
 
 impl<F: Files + Send + Sync> TypedTool for SearchTool<F> {
@@ -319,14 +319,14 @@ impl<F: Files + Send + Sync> TypedTool for SearchTool<F> {
         let readings = self.read_pages(context, urls, until).await?;
         let findings: Vec<QueryFindings> =
             results.iter().map(|result| list_findings(result, &readings)).collect();
-        let shown = findings.iter().map(shorten_findings).collect();
+        let short_findings = findings.iter().map(shorten_findings).collect();
         state.findings.extend(findings);
         for result in &results {
             state.add_others(list_others(result));
         }
         let text = self.tell_round(context, &results, &readings, &problems, &mut state);
         let state = Some(state.keep(&*self.files, &self.prompts, context).await?);
-        let view = ResultView::Searched { results: shown };
+        let view = ResultView::Searched { results: short_findings };
         Ok(ToolOutput { view, state, ..ToolOutput::from_text(text) })
     }
 }

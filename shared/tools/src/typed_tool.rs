@@ -113,7 +113,7 @@ pub struct ToolAdapter<T> {
     tool: T,
     /// The schema with the words of doc comments.
     schema: Value,
-    compiled: ArgumentSchema,
+    argument_schema: ArgumentSchema,
 }
 
 impl<T: TypedTool> ToolAdapter<T> {
@@ -121,8 +121,8 @@ impl<T: TypedTool> ToolAdapter<T> {
     #[must_use]
     pub fn new(tool: T) -> Self {
         let schema = derive_schema::<T::Arguments>();
-        let compiled = ArgumentSchema::new(&schema);
-        Self { tool, schema, compiled }
+        let argument_schema = ArgumentSchema::new(&schema);
+        Self { tool, schema, argument_schema }
     }
 }
 
@@ -150,8 +150,8 @@ impl<T: TypedTool> Tool for ToolAdapter<T> {
         arguments: &'a Map<String, Value>,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let refused = |detail| ToolError::Failed { reason: ToolFailure::BadArguments, detail };
-            let arguments = read_arguments(arguments).map_err(refused)?;
+            let to_error = |detail| ToolError::Failed { reason: ToolFailure::BadArguments, detail };
+            let arguments = read_arguments(arguments).map_err(to_error)?;
             self.tool.run(context, arguments).await
         })
     }
@@ -159,7 +159,7 @@ impl<T: TypedTool> Tool for ToolAdapter<T> {
     /// Checks by the schema first, because its errors list up to three problems with the allowed values.
     /// Serde reports the rest.
     fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String> {
-        self.compiled.check_arguments(arguments)?;
+        self.argument_schema.check_arguments(arguments)?;
         read_arguments::<T::Arguments>(arguments).map(drop)
     }
 }

@@ -21,9 +21,9 @@ pub(super) struct FoundFile {
 impl FoundFile {
     /// Lists the agent files of a folder.
     pub(super) fn list(folder: String, texts: Vec<FolderText>) -> impl Iterator<Item = Self> {
-        texts.into_iter().map(move |found| {
-            let path = found.path_in(&folder);
-            let FolderText { name, text } = found;
+        texts.into_iter().map(move |folder_text| {
+            let path = folder_text.path_in(&folder);
+            let FolderText { name, text } = folder_text;
             let language = [Language::En, Language::Zh].into_iter().find(|language| {
                 name.strip_prefix(language.as_str()).is_some_and(|name| name.starts_with('/'))
             });
@@ -58,14 +58,14 @@ pub(super) fn check_files<'a>(
     tools: &BTreeSet<String>,
     whole: bool,
 ) -> Result<Vec<(&'a FoundFile, ReadAgent)>, FileProblem> {
-    let mut read = Vec::new();
+    let mut agents_by_file = Vec::new();
     for file in files.iter().filter(|file| file.is_in(language)) {
         let agent = file.read(language)?;
         let warnings = agent.warnings.iter();
         warnings.for_each(|warning| tracing::warn!(warning, "an agent's file"));
-        read.push((file, agent));
+        agents_by_file.push((file, agent));
     }
-    let agents = read.iter().map(|(_, agent)| agent.clone()).collect();
+    let agents = agents_by_file.iter().map(|(_, agent)| agent.clone()).collect();
     let agents = with_shipped(agents, language)?;
     let mut tools = tools.clone();
     if !whole {
@@ -73,18 +73,18 @@ pub(super) fn check_files<'a>(
     }
     match check_agents(&agents, &tools).into_iter().next() {
         Some(problem) => Err(problem),
-        None => Ok(read),
+        None => Ok(agents_by_file),
     }
 }
 
 /// Returns the tools and agents named in these agents' files but not defined there.
 fn named_elsewhere(agents: &[ReadAgent]) -> impl Iterator<Item = String> {
     let own: BTreeSet<&str> = agents.iter().map(|agent| agent.spec.name.as_str()).collect();
-    let named = agents.iter().flat_map(|agent| {
+    let tool_names = agents.iter().flat_map(|agent| {
         let spec = &agent.spec;
         spec.tools.iter().chain(&spec.before).chain(&spec.after)
     });
-    named.filter(move |name| !own.contains(name.as_str())).cloned()
+    tool_names.filter(move |name| !own.contains(name.as_str())).cloned()
 }
 
 /// Returns a deployment's agents, and our own agents without a replacement.

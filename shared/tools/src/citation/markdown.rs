@@ -54,8 +54,8 @@ fn closes_code(line: &str, fence: &str) -> bool {
 fn skip_markers(line: &str) -> &str {
     let line = line.trim_start_matches(MARKERS);
     let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
-    let numbered = rest.strip_prefix(['.', ')']).filter(|_| rest.len() < line.len());
-    numbered.map_or(line, |rest| rest.trim_start_matches(MARKERS))
+    let after_number = rest.strip_prefix(['.', ')']).filter(|_| rest.len() < line.len());
+    after_number.map_or(line, |rest| rest.trim_start_matches(MARKERS))
 }
 
 /// Characters of list and quotation markers.
