@@ -39,9 +39,9 @@ pub struct AuditLog {
 impl AuditLog {
     /// Takes the next record.
     pub fn add_record(&mut self, run: &RunId, record: &Record) {
-        let told = record.inputs.iter().filter_map(line_of_input);
-        let seen = record.entries.iter().filter_map(|entry| line_of_event(&entry.event));
-        for (what, detail) in told.chain(seen) {
+        let input_lines = record.inputs.iter().filter_map(line_of_input);
+        let event_lines = record.entries.iter().filter_map(|entry| line_of_event(&entry.event));
+        for (what, detail) in input_lines.chain(event_lines) {
             let last = self.lines.last();
             let previous = last.map_or_else(|| "0".repeat(64), |line| line.hash.clone());
             let number = self.lines.len() as u64 + 1;
@@ -75,20 +75,20 @@ impl AuditLog {
 
 fn line_of_input(input: &Input) -> Option<(&'static str, Value)> {
     match input {
-        Input::Started(asked) => {
-            let feedback = &asked.settings.human;
+        Input::Started(request) => {
+            let feedback = &request.settings.human;
             Some((
                 "started",
                 json!({
-                    "by": asked.user, "question": asked.question, "human_feedback": feedback,
+                    "by": request.user, "question": request.question, "human_feedback": feedback,
                 }),
             ))
         }
         Input::StopRequested { by, .. } => Some(("stop.requested", json!({"by": by}))),
-        Input::UserMessageAdded(said) => {
-            Some(("user_message.added", json!({"by": said.by, "text": said.text})))
+        Input::UserMessageAdded(message) => {
+            Some(("user_message.added", json!({"by": message.by, "text": message.text})))
         }
-        Input::PlanEdited(edited) => Some(("plan.edited", json!(edited))),
+        Input::PlanEdited(edit) => Some(("plan.edited", json!(edit))),
         // The outcomes of these inputs are in the entries.
         Input::HumanResponded(_)
         | Input::HumanRequestExpired { .. }

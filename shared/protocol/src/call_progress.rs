@@ -57,22 +57,22 @@ impl CallProgress {
 
     /// Returns the part of the piece after a known position, or `None` if nothing is new.
     #[must_use]
-    pub fn news_after(&self, known: &ProgressMark) -> Option<Self> {
-        if self.began_at_ms != known.began_at_ms {
-            return (self.began_at_ms > known.began_at_ms).then(|| self.clone());
+    pub fn news_after(&self, mark: &ProgressMark) -> Option<Self> {
+        if self.began_at_ms != mark.began_at_ms {
+            return (self.began_at_ms > mark.began_at_ms).then(|| self.clone());
         }
-        let overlap = usize::try_from(known.end.saturating_sub(self.offset)).unwrap_or(usize::MAX);
+        let overlap = usize::try_from(mark.end.saturating_sub(self.offset)).unwrap_or(usize::MAX);
         let text = self.text.get(overlap..).unwrap_or_default().to_owned();
-        let is_news = !text.is_empty() || (self.is_cut && !known.is_cut);
-        is_news.then(|| Self { offset: self.offset.max(known.end), text, ..self.clone() })
+        let is_news = !text.is_empty() || (self.is_cut && !mark.is_cut);
+        is_news.then(|| Self { offset: self.offset.max(mark.end), text, ..self.clone() })
     }
 
     /// Appends a later piece of the same call. After a gap, all text before the gap is dropped.
     pub fn append(&mut self, later: &Self) {
-        let known = self.mark();
-        match later.news_after(&known) {
+        let current = self.mark();
+        match later.news_after(&current) {
             None => {}
-            Some(news) if news.began_at_ms == self.began_at_ms && news.offset == known.end => {
+            Some(news) if news.began_at_ms == self.began_at_ms && news.offset == current.end => {
                 self.text.push_str(&news.text);
                 (self.is_cut, self.at_ms) = (news.is_cut, news.at_ms);
             }

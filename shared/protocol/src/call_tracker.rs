@@ -34,24 +34,24 @@ impl CallTracker {
             self.waiting.remove(&key);
             self.completed.insert(key);
         } else if let Event::ChildEnded { child, .. } = &entry.event {
-            let ended = entry.path.with_child(child.clone());
-            let is_other = |key: &CallKey| !key.path.is_within(&ended);
+            let child_path = entry.path.with_child(child.clone());
+            let is_other = |key: &CallKey| !key.path.is_within(&child_path);
             self.open.retain(|key, _| is_other(key));
             self.waiting.retain(|key, _| is_other(key));
             self.completed.retain(is_other);
-            self.ended.insert(ended);
+            self.ended.insert(child_path);
         }
     }
 
     /// Returns the new part of a piece, if the call is at work. Output of a call not yet shown waits.
     pub(super) fn admit_progress(&mut self, piece: &CallProgress) -> Option<CallProgress> {
         let key = piece.call_key();
-        if let Some(known) = self.open.get_mut(&key) {
-            let news = piece.news_after(known)?;
-            *known = news.mark();
+        if let Some(current) = self.open.get_mut(&key) {
+            let news = piece.news_after(current)?;
+            *current = news.mark();
             return Some(news);
         }
-        let has_ended = self.ended.iter().any(|ended| piece.path.is_within(ended));
+        let has_ended = self.ended.iter().any(|ended_path| piece.path.is_within(ended_path));
         let waiting_bytes: usize = self.waiting.values().map(|waits| waits.text.len()).sum();
         let has_room = waiting_bytes + piece.text.len() <= MAX_WAITING_BYTES;
         if !has_ended && !self.completed.contains(&key) && has_room {

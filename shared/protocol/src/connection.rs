@@ -119,10 +119,11 @@ impl Connection {
             frames.extend(self.project_entry(entry));
         }
         let last = frames.pop();
-        let mut sent: Vec<String> = frames.iter().map(|frame| self.encode_frame(frame)).collect();
+        let mut encoded_frames: Vec<String> =
+            frames.iter().map(|frame| self.encode_frame(frame)).collect();
         self.last_record = Some(record.number);
-        sent.extend(last.map(|frame| self.encode_frame(&frame)));
-        sent
+        encoded_frames.extend(last.map(|frame| self.encode_frame(&frame)));
+        encoded_frames
     }
 
     /// Returns the frames for a part of the children's entries that end with the next record. The other
@@ -142,7 +143,7 @@ impl Connection {
         let mut frames = Vec::new();
         for entry in entries {
             match early.get_mut(&entry.path) {
-                Some(shown) if *shown > 0 => *shown -= 1,
+                Some(count) if *count > 0 => *count -= 1,
                 Some(_) | None => frames.extend(self.project_entry(entry)),
             }
         }

@@ -186,8 +186,8 @@ impl Translator {
                 self.complete_reply(reply, reasoning.as_deref(), at_ms)
             }
             Event::CallRequested { call, tool, arguments, visible } => {
-                let requested = CallView::of(tool, arguments, *visible);
-                self.calls.insert((entry.path.clone(), call.clone()), requested);
+                let view = CallView::of(tool, arguments, *visible);
+                self.calls.insert((entry.path.clone(), call.clone()), view);
                 let event = self.code_event(entry, tool, arguments);
                 let event = event.or_else(|| self.round_event(entry, call, tool, arguments));
                 event.into_iter().collect()
@@ -210,10 +210,10 @@ impl Translator {
             Event::ChildEnded { child, text, files, failure, .. } => {
                 self.end_child(entry, child, (text, files), failure.as_ref())
             }
-            Event::HumanRequested { reasoning, risk, estimate, requests: asks, .. } => {
-                self.request_events(entry, reasoning, *risk, *estimate, asks)
+            Event::HumanRequested { reasoning, risk, estimate, requests, .. } => {
+                self.request_events(entry, reasoning, *risk, *estimate, requests)
             }
-            Event::HumanResolved(answered) => vec![self.response_event(entry, answered)],
+            Event::HumanResolved(response) => vec![self.response_event(entry, response)],
             Event::RunEnded(ending) => self.end_run(entry, ending),
         }
     }

@@ -87,11 +87,11 @@ impl JoyAgentUi {
             _ => self.data_in_task(event),
         };
         let text = event.result.as_deref().unwrap_or_default();
-        let finished = event.finish;
+        let is_finished = event.finish;
         let agent_type = self.translator.agent_type();
         let about = EnvelopeHeader { request: self.translator.request().as_str(), agent_type };
-        let spent = if finished { self.totals } else { UsageTotals::default() };
-        let envelope = about.to_envelope(text, finished, Some(event_data), &spent);
+        let spent = if is_finished { self.totals } else { UsageTotals::default() };
+        let envelope = about.to_envelope(text, is_finished, Some(event_data), &spent);
         Frame::Data { event: None, data: envelope.to_string() }
     }
 
@@ -135,7 +135,7 @@ impl JoyAgentUi {
             return Cow::Borrowed(event);
         }
         let count = self.retracted_reports.entry(event.message_id.clone()).or_default();
-        let shown = match *count {
+        let numbered_event = match *count {
             0 => Cow::Borrowed(event),
             number => {
                 let message_id = format!("{}.{number}", event.message_id);
@@ -145,7 +145,7 @@ impl JoyAgentUi {
         if event.result_map.get("messageType").is_some_and(|kind| kind == "extend") {
             *count += 1;
         }
-        shown
+        numbered_event
     }
 
     fn next_order(&mut self, message_type: &'static str) -> u64 {
@@ -171,12 +171,12 @@ fn show_image(event: &AgentResponse) -> Cow<'_, AgentResponse> {
     if !media_type_of(name).starts_with("image/") {
         return Cow::Borrowed(event);
     }
-    let mut shown = AgentResponse { message_type: "markdown", ..event.clone() };
-    shown.result_map = json!({
+    let mut image_event = AgentResponse { message_type: "markdown", ..event.clone() };
+    image_event.result_map = json!({
         "data": format!("![{name}]({url})"), "fileInfo": event.result_map.get("fileInfo"), "isFinal": true,
         "agentType": event.result_map.get("agentType"),
     });
-    Cow::Owned(shown)
+    Cow::Owned(image_event)
 }
 
 impl Projection for JoyAgentUi {
@@ -237,12 +237,12 @@ impl Thoughts {
     fn merge_event(&mut self, event: &AgentResponse) -> AgentResponse {
         let id = &event.message_id;
         let text = event.plan_thought.clone().unwrap_or_default();
-        let place = self.0.iter().position(|(known, _)| known == id);
+        let place = self.0.iter().position(|(other_id, _)| other_id == id);
         let is_newest = place.is_none_or(|place| place + 1 == self.0.len());
         let begins_paragraph = place.is_none() && !self.0.is_empty();
         match place.and_then(|place| self.0.get_mut(place)) {
-            Some((_, known)) if event.is_final => *known = Some(text.clone()),
-            Some((_, known)) => known.get_or_insert_default().push_str(&text),
+            Some((_, thought)) if event.is_final => *thought = Some(text.clone()),
+            Some((_, thought)) => thought.get_or_insert_default().push_str(&text),
             None => self.0.push((id.clone(), Some(text.clone()))),
         }
         self.drop_oldest();
@@ -260,7 +260,7 @@ impl Thoughts {
         let mut room = MAX_THOUGHTS;
         for (_, text) in self.0.iter_mut().rev().skip(1) {
             match text {
-                Some(known) if known.len() <= room => room -= known.len(),
+                Some(thought) if thought.len() <= room => room -= thought.len(),
                 _ => (room, *text) = (0, None),
             }
         }
@@ -274,16 +274,16 @@ impl Thoughts {
             room -= text.len();
             Some(text)
         });
-        let mut shown: Vec<&str> = newest.collect();
-        match (shown.is_empty(), shown.len() < self.0.len()) {
+        let mut paragraphs: Vec<&str> = newest.collect();
+        match (paragraphs.is_empty(), paragraphs.len() < self.0.len()) {
             // A single thought above the maximum is kept alone.
-            (true, _) => shown.extend(self.0.last().and_then(|(_, text)| text.as_deref())),
-            (false, true) => shown.push("…"),
+            (true, _) => paragraphs.extend(self.0.last().and_then(|(_, text)| text.as_deref())),
+            (false, true) => paragraphs.push("…"),
             (false, false) => {}
         }
-        shown.reverse();
-        shown.retain(|text| !text.is_empty());
-        shown.join(PARAGRAPH)
+        paragraphs.reverse();
+        paragraphs.retain(|text| !text.is_empty());
+        paragraphs.join(PARAGRAPH)
     }
 }
 

@@ -99,8 +99,8 @@ impl Lanes {
             }
             Event::RunResumed { .. } => {
                 let of_it = |key: &MessageKey| key.path == entry.path;
-                let seen = self.shown_attempts.iter().filter(|(key, _)| of_it(key));
-                self.void_attempts.extend(seen.map(|(key, attempt)| (key.clone(), *attempt)));
+                let attempts = self.shown_attempts.iter().filter(|(key, _)| of_it(key));
+                self.void_attempts.extend(attempts.map(|(key, attempt)| (key.clone(), *attempt)));
             }
             Event::RunStarted { .. }
             | Event::ModelChanged(_)
@@ -151,9 +151,9 @@ impl Lanes {
                 .map(|(nth, _)| nth.saturating_sub(lane.shown_count))
         };
         let furthest = self.lanes.values_mut().max_by_key(distance);
-        let dropped = furthest.and_then(|lane| lane.waiting_entries.pop_last());
+        let entry = furthest.and_then(|lane| lane.waiting_entries.pop_last());
         self.waiting_bytes =
-            dropped.map_or(0, |(_, (_, bytes))| self.waiting_bytes.saturating_sub(bytes));
+            entry.map_or(0, |(_, (_, bytes))| self.waiting_bytes.saturating_sub(bytes));
     }
 
     /// Takes the next entry in turn, and counts the entry as shown.
@@ -211,8 +211,8 @@ impl Lanes {
     pub(super) fn close_lane(&mut self, path: &Path) {
         let lane = self.lane_mut(path);
         (lane.stage, lane.waiting_text) = (LaneStage::Complete, None);
-        let dropped = std::mem::take(&mut lane.waiting_entries);
-        self.waiting_bytes -= dropped.values().map(|(_, bytes)| bytes).sum::<usize>();
+        let entries = std::mem::take(&mut lane.waiting_entries);
+        self.waiting_bytes -= entries.values().map(|(_, bytes)| bytes).sum::<usize>();
     }
 
     /// Returns the number of shown entries of each child.
@@ -237,13 +237,13 @@ impl Lanes {
 
     /// Returns the waiting texts now in turn.
     pub(super) fn take_ready_previews(&mut self) -> Vec<Preview> {
-        let mut waited = Vec::new();
+        let mut texts = Vec::new();
         for (path, lane) in &mut self.lanes {
             if lane.ready_text(!path.is_root()).is_some() {
-                waited.extend(lane.waiting_text.take());
+                texts.extend(lane.waiting_text.take());
             }
         }
-        let pieces = waited.iter().flat_map(WaitingText::to_previews).collect::<Vec<_>>();
+        let pieces = texts.iter().flat_map(WaitingText::to_previews).collect::<Vec<_>>();
         pieces.iter().filter_map(|piece| self.admit_preview(piece)).collect()
     }
 

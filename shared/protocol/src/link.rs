@@ -100,8 +100,8 @@ impl SessionLinks {
 
     /// Adds links to human requests.
     #[must_use]
-    pub fn with_response_links(self, answers: ResponseLinks) -> Self {
-        Self { response_links: Some(answers), ..self }
+    pub fn with_response_links(self, response_links: ResponseLinks) -> Self {
+        Self { response_links: Some(response_links), ..self }
     }
 
     /// Returns the link for responses without credentials to a request made at this time, if configured.
@@ -123,12 +123,12 @@ impl SessionLinks {
     }
 
     fn file_url(&self, verb: &str, file: &ProductFile) -> String {
-        let signed = self.file_links.as_ref().and_then(|files| {
+        let signed_link = self.file_links.as_ref().and_then(|files| {
             let token = (files.make)(file, self.at_ms)?;
             Some((files.base.as_str(), token))
         });
         let (base, key) =
-            signed.unwrap_or_else(|| (&self.base, percent_encode(self.session.as_str())));
+            signed_link.unwrap_or_else(|| (&self.base, percent_encode(self.session.as_str())));
         format!("{base}/v1/file_tool/{verb}/{key}/{}", percent_encode(file.name.as_str()))
     }
 }

@@ -57,9 +57,10 @@ enum HandedOverName {
 impl Projection for NativeProjection {
     fn project_entry(&mut self, entry: &Entry) -> Vec<Frame> {
         self.links.advance_to(entry.at_ms);
-        let shown = PublicEntry::new(entry, &self.links);
-        let shown = if self.names_people { shown } else { shown.without_names() };
-        vec![Frame::Data { event: Some(entry.event.name()), data: to_json(&shown) }]
+        let public_entry = PublicEntry::new(entry, &self.links);
+        let public_entry =
+            if self.names_people { public_entry } else { public_entry.without_names() };
+        vec![Frame::Data { event: Some(entry.event.name()), data: to_json(&public_entry) }]
     }
 
     fn project_preview(&mut self, preview: &Preview) -> Vec<Frame> {
@@ -78,8 +79,8 @@ impl Projection for NativeProjection {
 
     fn hand_over(&mut self, cursor: Option<&Cursor>, at_ms: i64) -> Vec<Frame> {
         let last_event_id = cursor.map(ToString::to_string);
-        let told = HandedOver { name: HandedOverName::HandedOver, at_ms, last_event_id };
-        vec![Frame::Data { event: Some("run.handed_over"), data: to_json(&told) }]
+        let handover = HandedOver { name: HandedOverName::HandedOver, at_ms, last_event_id };
+        vec![Frame::Data { event: Some("run.handed_over"), data: to_json(&handover) }]
     }
 
     fn resume(&mut self) {}
@@ -96,6 +97,6 @@ impl Projection for NativeProjection {
 
 /// Serializes directly, because there may be a frame for every word. Serialization cannot fail: all keys are
 /// strings.
-fn to_json(shown: &impl Serialize) -> String {
-    serde_json::to_string(shown).unwrap_or_default()
+fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }

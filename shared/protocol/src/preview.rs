@@ -123,24 +123,24 @@ impl OpenText {
         if piece.attempt < self.attempt {
             return TextChange::Nothing;
         }
-        let restarted = piece.attempt > self.attempt && self.attempt > 0;
+        let is_restart = piece.attempt > self.attempt && self.attempt > 0;
         if piece.attempt > self.attempt {
             *self = Self { attempt: piece.attempt, ..Self::default() };
         }
-        let known = match piece.kind {
+        let current_text = match piece.kind {
             TextKind::Text => &mut self.text,
             TextKind::Reasoning => &mut self.reasoning,
         };
-        let added = usize::try_from(piece.offset)
+        let addition = usize::try_from(piece.offset)
             .ok()
-            .and_then(|offset| known.len().checked_sub(offset))
+            .and_then(|offset| current_text.len().checked_sub(offset))
             .and_then(|overlap| piece.text.get(overlap..))
             .unwrap_or_default();
-        known.push_str(added);
-        match (restarted, added.is_empty()) {
-            (true, _) => TextChange::Restarted(added.to_owned()),
+        current_text.push_str(addition);
+        match (is_restart, addition.is_empty()) {
+            (true, _) => TextChange::Restarted(addition.to_owned()),
             (false, true) => TextChange::Nothing,
-            (false, false) => TextChange::Appended(added.to_owned()),
+            (false, false) => TextChange::Appended(addition.to_owned()),
         }
     }
 }

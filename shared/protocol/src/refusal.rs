@@ -125,8 +125,8 @@ const STATUSES: [(u16, &[Code]); 15] = [
 /// Returns the HTTP status for a code before the start of a stream.
 #[must_use]
 pub fn http_status(code: Code) -> u16 {
-    let found = STATUSES.iter().find(|(_, codes)| codes.contains(&code));
-    found.map_or(500, |(status, _)| *status)
+    let row = STATUSES.iter().find(|(_, codes)| codes.contains(&code));
+    row.map_or(500, |(status, _)| *status)
 }
 
 /// Returns true if the same request may succeed later, unchanged.

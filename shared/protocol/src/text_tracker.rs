@@ -18,7 +18,7 @@ pub(super) struct TextTracker {
 #[derive(Debug, Default)]
 struct OpenMessage {
     text: OpenText,
-    shown: BTreeMap<TextKind, ShownState>,
+    states: BTreeMap<TextKind, ShownState>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,9 +60,10 @@ impl TextTracker {
             TextChange::Nothing => return changes,
             TextChange::Restarted(text) => {
                 // All text of the earlier attempt is void, of any kind.
-                for (kind, shown) in open.shown.iter_mut().filter(|(_, s)| **s == ShownState::Valid)
+                for (kind, state) in
+                    open.states.iter_mut().filter(|(_, s)| **s == ShownState::Valid)
                 {
-                    *shown = ShownState::Void;
+                    *state = ShownState::Void;
                     if *kind != preview.kind || text.is_empty() {
                         changes.push((*kind, TextEdit::Retract));
                     }
@@ -74,7 +75,7 @@ impl TextTracker {
         if text.is_empty() {
             return changes;
         }
-        changes.push(match open.shown.insert(preview.kind, ShownState::Valid) {
+        changes.push(match open.states.insert(preview.kind, ShownState::Valid) {
             Some(ShownState::Valid) => (preview.kind, TextEdit::Append(text)),
             None if !is_unknown => (preview.kind, TextEdit::Append(text)),
             // The text shown on an earlier connection is unknown, so the whole text is sent.
@@ -87,7 +88,7 @@ impl TextTracker {
     pub(super) fn complete_message(&mut self, message: &MessageKey) -> Vec<TextKind> {
         self.unknown_messages.remove(message);
         let open = self.open_messages.remove(message).unwrap_or_default();
-        open.shown.into_keys().collect()
+        open.states.into_keys().collect()
     }
 
     fn is_unknown(&self, message: &MessageKey) -> bool {
@@ -101,24 +102,24 @@ impl TextTracker {
         &mut self,
         path: &Path,
         message: Option<&MessageKey>,
-        written: Option<&MessageKey>,
+        current_key: Option<&MessageKey>,
     ) -> Vec<(MessageKey, TextKind)> {
         let mut void = Vec::new();
         for (key, open) in &mut self.open_messages {
             if key.path != *path || message.is_some_and(|message| message != key) {
                 continue;
             }
-            for (kind, shown) in open.shown.iter_mut().filter(|(_, s)| **s == ShownState::Valid) {
-                *shown = ShownState::Void;
+            for (kind, state) in open.states.iter_mut().filter(|(_, s)| **s == ShownState::Valid) {
+                *state = ShownState::Void;
                 void.push((key.clone(), *kind));
             }
         }
-        if let Some(written) = written.filter(|written| self.is_unknown(written))
-            && !self.open_messages.contains_key(written)
+        if let Some(current_key) = current_key.filter(|current_key| self.is_unknown(current_key))
+            && !self.open_messages.contains_key(current_key)
         {
-            let open = self.open_messages.entry(written.clone()).or_default();
-            open.shown.insert(TextKind::Text, ShownState::Void);
-            void.push((written.clone(), TextKind::Text));
+            let open = self.open_messages.entry(current_key.clone()).or_default();
+            open.states.insert(TextKind::Text, ShownState::Void);
+            void.push((current_key.clone(), TextKind::Text));
         }
         void
     }
@@ -126,9 +127,9 @@ impl TextTracker {
     /// Removes the unfinished messages of an ended run and of all runs below. Returns the texts on the
     /// client's display.
     pub(super) fn end_texts(&mut self, path: &Path) -> Vec<(MessageKey, TextKind)> {
-        let ended = self.open_messages.extract_if(.., |key, _| key.path.is_within(path));
-        let shown = ended
-            .flat_map(|(key, open)| open.shown.into_keys().map(move |kind| (key.clone(), kind)));
-        shown.collect()
+        let ended_messages = self.open_messages.extract_if(.., |key, _| key.path.is_within(path));
+        let keys = ended_messages
+            .flat_map(|(key, open)| open.states.into_keys().map(move |kind| (key.clone(), kind)));
+        keys.collect()
     }
 }

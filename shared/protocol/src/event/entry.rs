@@ -142,9 +142,9 @@ fn list_requests<'a>(
     links: &SessionLinks,
     at_ms: i64,
 ) -> Vec<PublicHumanRequest<'a>> {
-    let shown = |request| {
+    let to_public = |request| {
         let link = links.response_link(request, at_ms);
         PublicHumanRequest::new(request, link)
     };
-    requests.iter().map(shown).collect()
+    requests.iter().map(to_public).collect()
 }

@@ -57,20 +57,21 @@ impl Translator {
             output.files.iter().for_each(|file| self.remember_file(file));
         }
         let tool = requested.tool.as_str();
-        let closed = self.end_failed_search(entry, call, outcome);
-        let closed = closed.into_iter().chain(self.end_failed_report(entry, call, outcome));
-        let closed: Vec<_> = closed.collect();
+        let closing_events = self.end_failed_search(entry, call, outcome);
+        let closing_events =
+            closing_events.into_iter().chain(self.end_failed_report(entry, call, outcome));
+        let closing_events: Vec<_> = closing_events.collect();
         let events = self.report_result_events(entry, call, tool, outcome);
         let events = events.or_else(|| self.code_result_events(entry, &requested, outcome));
         let events = events.or_else(|| self.search_result_events(entry, call, tool, outcome));
         let events = events.unwrap_or_else(|| {
             self.result_of_call(entry, &requested, outcome).into_iter().collect()
         });
-        let named = |event: AgentResponse| {
+        let with_role = |event: AgentResponse| {
             let digital_employee = role.clone().or_else(|| event.digital_employee.clone());
             AgentResponse { digital_employee, ..event }
         };
-        closed.into_iter().chain(events).map(named).collect()
+        closing_events.into_iter().chain(events).map(with_role).collect()
     }
 
     fn result_of_call(
@@ -197,13 +198,13 @@ impl Translator {
     }
 
     pub(super) fn file_list(&self, files: &[ProductFile]) -> Value {
-        let listed = files.iter().map(|file| {
+        let entries = files.iter().map(|file| {
             let mut info = self.file_info(file);
             info.insert("description".to_owned(), json!(file.description));
             info.insert("isInternalFile".to_owned(), json!(file.internal));
             Value::Object(info)
         });
-        listed.collect()
+        entries.collect()
     }
 }
 

@@ -11,15 +11,15 @@ const FOLDERS: [&str; 3] = ["sandbox:/mnt/data/", "/mnt/data/", "./"];
 /// Returns Markdown with the links and images to known files replaced by `urls`.
 pub(super) fn link_files(text: &str, urls: &BTreeMap<String, String>) -> String {
     let mut parts = text.split(ADDRESS);
-    let mut linked = parts.next().unwrap_or_default().to_owned();
+    let mut output = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        linked.push_str(ADDRESS);
+        output.push_str(ADDRESS);
         let (address, rest) = split_address(part);
         let url = find_url(address.trim_matches(['<', '>']), urls);
-        linked.push_str(url.unwrap_or(address));
-        linked.push_str(rest);
+        output.push_str(url.unwrap_or(address));
+        output.push_str(rest);
     }
-    linked
+    output
 }
 
 /// Splits a Markdown address from the text after: a title, or the end of the link. A name may contain spaces
@@ -46,20 +46,20 @@ fn split_address(text: &str) -> (&str, &str) {
 
 fn find_url<'a>(address: &str, urls: &'a BTreeMap<String, String>) -> Option<&'a str> {
     let name = FOLDERS.iter().find_map(|folder| address.strip_prefix(folder)).unwrap_or(address);
-    let decoded = percent_decode(name);
-    urls.get(name).or_else(|| urls.get(&decoded?)).map(String::as_str)
+    let decoded_name = percent_decode(name);
+    urls.get(name).or_else(|| urls.get(&decoded_name?)).map(String::as_str)
 }
 
 /// Decodes percent-encoded bytes; `None` if the result is not UTF-8.
 fn percent_decode(text: &str) -> Option<String> {
     let mut parts = text.split('%');
-    let mut decoded = parts.next()?.as_bytes().to_vec();
+    let mut bytes = parts.next()?.as_bytes().to_vec();
     for part in parts {
         let (digits, rest) = part.split_at_checked(2)?;
-        decoded.push(u8::from_str_radix(digits, 16).ok()?);
-        decoded.extend(rest.as_bytes());
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend(rest.as_bytes());
     }
-    String::from_utf8(decoded).ok()
+    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

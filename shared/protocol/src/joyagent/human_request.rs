@@ -40,43 +40,43 @@ impl Translator {
         reasoning: &str,
         risk: Risk,
         estimate: Estimate,
-        asks: &[HumanRequest],
+        requests: &[HumanRequest],
     ) -> Vec<AgentResponse> {
-        let mut events = Vec::with_capacity(asks.len() * 2);
-        for ask in asks {
-            self.open_requests.insert(ask.id.clone(), ask.clone());
+        let mut events = Vec::with_capacity(requests.len() * 2);
+        for human_request in requests {
+            self.open_requests.insert(human_request.id.clone(), human_request.clone());
             let mut request = json!({
                 "type": "human_feedback_required",
-                "feedbackId": ask.id,
+                "feedbackId": human_request.id,
                 "requestId": self.question_label,
-                "agentName": agent_name(ask),
-                "currentStep": current_step(ask),
-                "requestType": request_type(&ask.subject),
+                "agentName": agent_name(human_request),
+                "currentStep": current_step(human_request),
+                "requestType": request_type(&human_request.subject),
                 "requestData": {
-                    "plannedActions": planned_actions(ask, asks),
+                    "plannedActions": planned_actions(human_request, requests),
                     "reasoning": reasoning,
                     "riskLevel": risk,
                     "estimatedCost": cost_to_json(estimate),
-                    "interrupt": ask.subject.interrupt(),
-                    "digest": ask.digest,
+                    "interrupt": human_request.subject.interrupt(),
+                    "digest": human_request.digest,
                 },
-                "options": self.option_labels(&ask.subject),
+                "options": self.option_labels(&human_request.subject),
                 "timestamp": entry.at_ms,
-                "timeout": ask.expires_at_ms.map_or(0, |until_ms| until_ms - entry.at_ms),
+                "timeout": human_request.expires_at_ms.map_or(0, |until_ms| until_ms - entry.at_ms),
                 "agentType": self.agent_type(),
             });
-            let link = self.links.response_link(ask, entry.at_ms);
+            let link = self.links.response_link(human_request, entry.at_ms);
             if let (Some(members), Some(link)) = (request.as_object_mut(), link) {
                 members.insert("link".to_owned(), link.into());
             }
-            let id = format!("{}.ask", ask.id);
-            let lane = ask.child.as_ref().and_then(|_| lane_of(ask.id.path()));
+            let id = format!("{}.ask", human_request.id);
+            let lane = human_request.child.as_ref().and_then(|_| lane_of(human_request.id.path()));
             let event = self.new_event(&id, "human_feedback_request", entry.at_ms);
             events.push(AgentResponse { result_map: request, lane: lane.clone(), ..event });
-            if let Some(parameters) = changeable_parameters(&ask.subject) {
-                let id = format!("{}.parameters", ask.id);
+            if let Some(parameters) = changeable_parameters(&human_request.subject) {
+                let id = format!("{}.parameters", human_request.id);
                 let event = self.new_event(&id, "parameter_modification_request", entry.at_ms);
-                let result_map = self.modification_body(ask, &parameters);
+                let result_map = self.modification_body(human_request, &parameters);
                 events.push(AgentResponse { result_map, lane, ..event });
             }
         }
@@ -87,20 +87,20 @@ impl Translator {
     pub(super) fn response_event(
         &mut self,
         entry: &Entry,
-        answered: &ResponseRecord,
+        response: &ResponseRecord,
     ) -> AgentResponse {
-        self.open_requests.remove(&answered.request);
+        self.open_requests.remove(&response.request);
         let mut answer = json!({
             "type": "human_feedback_answered",
-            "feedbackId": answered.request,
+            "feedbackId": response.request,
             "requestId": self.question_label,
-            "feedback": answered.answer.as_str(),
-            "by": answered.by,
-            "comment": answered.comment,
+            "feedback": response.answer.as_str(),
+            "by": response.by,
+            "comment": response.comment,
             "timestamp": entry.at_ms,
             "agentType": self.agent_type(),
         });
-        let more = match &answered.answer {
+        let more = match &response.answer {
             HumanResponse::Modify { arguments } => Some(("parameters", json!(arguments))),
             HumanResponse::Say { text: words } => Some(("words", json!(words))),
             HumanResponse::Confirm | HumanResponse::Skip | HumanResponse::Stop => None,
@@ -125,25 +125,29 @@ impl Translator {
         });
     }
 
-    fn modification_body(&self, ask: &HumanRequest, arguments: &Map<String, Value>) -> Value {
-        let tool = ask.subject.call().map(|(_, tool, _)| tool);
+    fn modification_body(
+        &self,
+        human_request: &HumanRequest,
+        arguments: &Map<String, Value>,
+    ) -> Value {
+        let tool = human_request.subject.call().map(|(_, tool, _)| tool);
         let schema = tool.and_then(|tool| self.schemas.as_ref()?.find_schema(tool, self.language));
         let schema = schema.unwrap_or_default();
         let fields = arguments.iter().map(|(name, value)| {
             let of_schema = schema.get("properties").and_then(|members| members.get(name));
             let says = |word| of_schema.and_then(|of_schema| of_schema.get(word)?.as_str());
             let type_of_schema = says("type");
-let described = says("description");
+            let description = says("description");
             json!({
                 "name": name,
                 "type": type_of_schema.unwrap_or_else(|| json_type(value)),
                 "currentValue": value,
-                "description": described.unwrap_or_else(|| parameter_description(name, self.language)),
+                "description": description.unwrap_or_else(|| parameter_description(name, self.language)),
             })
         });
         json!({
             "type": "parameter_modification",
-            "feedbackId": ask.id,
+            "feedbackId": human_request.id,
             "requestId": self.question_label,
             "currentParameters": arguments,
             "modifiableFields": fields.collect::<Vec<_>>(),

@@ -18,9 +18,10 @@ const MAX_VALUE: usize = 200;
 impl Translator {
     /// Returns the open requests with instructions for a response; `None` without open requests.
     pub(super) fn open_questions(&self) -> Option<String> {
-        let asked: Vec<String> =
+        let questions: Vec<String> =
             self.open_requests.values().map(|ask| self.request_line(ask)).collect();
-        (!asked.is_empty()).then(|| format!("{}\n\n{}", asked.join("\n"), self.response_hint()))
+        (!questions.is_empty())
+            .then(|| format!("{}\n\n{}", questions.join("\n"), self.response_hint()))
     }
 
     /// Returns the words accepted as a response, in the language of the request.
@@ -42,8 +43,12 @@ impl Translator {
     fn request_line(&self, ask: &HumanRequest) -> String {
         match &ask.subject {
             Subject::Call { tool, arguments, .. } if tool == ASK_USER => {
-                let asked = parse_questions(arguments);
-                asked.iter().map(|question| format!("- {question}")).collect::<Vec<_>>().join("\n")
+                let questions = parse_questions(arguments);
+                questions
+                    .iter()
+                    .map(|question| format!("- {question}"))
+                    .collect::<Vec<_>>()
+                    .join("\n")
             }
             Subject::Call { tool, arguments, .. } => {
                 let plan = (tool == PLANNING_TOOL).then(|| self.plan_lines(arguments)).flatten();
@@ -106,9 +111,10 @@ impl Translator {
 
 /// Returns the arguments of a call, an argument per line.
 fn argument_lines(arguments: &Map<String, Value>) -> String {
-    let shown = arguments.iter().take(MAX_ARGUMENTS);
-    let mut lines: String =
-        shown.map(|(name, value)| format!("\n  - {name}: {}", value_line(value))).collect();
+    let first_arguments = arguments.iter().take(MAX_ARGUMENTS);
+    let mut lines: String = first_arguments
+        .map(|(name, value)| format!("\n  - {name}: {}", value_line(value)))
+        .collect();
     if arguments.len() > MAX_ARGUMENTS {
         lines.push_str("\n  - …");
     }

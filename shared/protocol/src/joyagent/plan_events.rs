@@ -39,7 +39,7 @@ impl Translator {
         note: &str,
     ) -> Option<AgentResponse> {
         let plan = self.plan.as_mut()?;
-        if plan.steps().iter().any(|known| known.id == step && known.status == status) {
+        if plan.steps().iter().any(|other| other.id == step && other.status == status) {
             return None;
         }
         plan.set_status(step, status, note).ok()?;
@@ -93,8 +93,8 @@ impl Translator {
         let step = task.step_id();
         let plan = self.apply_step(entry, step, StepStatus::InProgress, "");
         self.tasks.push((task.clone(), words.to_owned()));
-        let started = self.task_event(&entry.id.to_string(), task, words, entry.at_ms);
-        plan.into_iter().chain([started]).collect()
+        let event = self.task_event(&entry.id.to_string(), task, words, entry.at_ms);
+        plan.into_iter().chain([event]).collect()
     }
 
     /// Returns the event that opens a task's lane.
@@ -129,7 +129,7 @@ impl Translator {
         events.extend(self.end_report(&path, files, entry.at_ms));
         events.extend(self.end_search(&path, entry.at_ms));
         let line = self.document_line(&path, files).filter(|_| failure.is_none());
-        self.tasks.retain(|(known, _)| known != task);
+        self.tasks.retain(|(other, _)| other != task);
         let text = line.unwrap_or_else(|| match text.trim() {
             "" => no_result_notice(self.language).to_owned(),
             _ => mark_cut(&text, finish, self.language),

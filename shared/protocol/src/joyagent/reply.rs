@@ -129,15 +129,16 @@ impl Translator {
         result: &str,
     ) -> (Vec<AgentResponse>, ResultText) {
         let mut events = Vec::new();
-        let mut shown = ResultText { text: result.to_owned(), finish: FinishReason::Done };
+        let mut result_text = ResultText { text: result.to_owned(), finish: FinishReason::Done };
         if let Some(reply) = self.replies.remove(path).filter(|_| has_result(path)) {
-            let said = reply.text.trim();
+            let reply_text = reply.text.trim();
             // A task's result is cut to a maximum length.
-            let is_cut = !path.is_root() && !result.is_empty() && said.starts_with(result.trim());
-            if is_cut || result.contains(said) {
-                shown.finish = reply.finish;
-                if !result.contains(said) {
-                    shown.text = said.to_owned();
+            let is_cut =
+                !path.is_root() && !result.is_empty() && reply_text.starts_with(result.trim());
+            if is_cut || result.contains(reply_text) {
+                result_text.finish = reply.finish;
+                if !result.contains(reply_text) {
+                    result_text.text = reply_text.to_owned();
                 }
                 if !reply.is_answer {
                     let text = see_below_notice(self.language);
@@ -154,7 +155,7 @@ impl Translator {
         for event in &mut events {
             self.place_event(event, path);
         }
-        (events, shown)
+        (events, result_text)
     }
 
     /// Marks texts of an entry's lane as void: of one message, or all unfinished texts.
@@ -163,21 +164,21 @@ impl Translator {
         entry: &Entry,
         message: Option<&MessageId>,
     ) -> Vec<AgentResponse> {
-        let written = match message {
+        let current_key = match message {
             Some(message) => Some(entry.message_key(message)),
             None => self.current_message(&entry.path),
         };
         let key = message.map(|message| entry.message_key(message));
-        let void = self.texts.void_texts(&entry.path, key.as_ref(), written.as_ref());
+        let void = self.texts.void_texts(&entry.path, key.as_ref(), current_key.as_ref());
         self.void_events(&void, entry.at_ms)
     }
 
     /// Retracts the unfinished texts of an ended run and of all runs below.
     fn clear_texts(&mut self, path: &Path, at_ms: i64) -> Vec<AgentResponse> {
-        let unfinished = self.texts.end_texts(path);
-        let shown = unfinished.iter().filter(|(key, kind)| !is_hidden(&key.message, *kind));
+        let open_texts = self.texts.end_texts(path);
+        let visible_texts = open_texts.iter().filter(|(key, kind)| !is_hidden(&key.message, *kind));
         let mut events = Vec::new();
-        for (key, kind) in shown {
+        for (key, kind) in visible_texts {
             events.extend(self.edit_events(key, *kind, &TextEdit::Retract, "", at_ms));
         }
         events
@@ -185,10 +186,10 @@ impl Translator {
 
     /// Returns events with a void notice in place of these texts, until new text arrives.
     fn void_events(&mut self, void: &[(MessageKey, TextKind)], at_ms: i64) -> Vec<AgentResponse> {
-        let shown = void.iter().filter(|(key, kind)| !is_hidden(&key.message, *kind));
+        let visible_texts = void.iter().filter(|(key, kind)| !is_hidden(&key.message, *kind));
         let notice = void_notice(self.language);
         let mut events = Vec::new();
-        for (key, kind) in shown {
+        for (key, kind) in visible_texts {
             events.extend(self.edit_events(key, *kind, &TextEdit::Retract, notice, at_ms));
         }
         events
@@ -209,9 +210,9 @@ impl Translator {
     /// Marks open messages as possibly shown in part: see [`crate::connection::Projection::resume`].
     pub fn resume(&mut self) {
         let summary = MessageKey { path: Path::default(), message: MessageId::summary() };
-        let written = self.current_message(&Path::default()).into_iter().chain([summary]);
+        let message_keys = self.current_message(&Path::default()).into_iter().chain([summary]);
         let tasks = self.tasks.iter().map(|(task, _)| Path::to(task.clone()));
-        self.texts.mark_unknown(written, tasks.chain(self.agents.keys().cloned()));
+        self.texts.mark_unknown(message_keys, tasks.chain(self.agents.keys().cloned()));
         self.mark_unknown_searches();
     }
 

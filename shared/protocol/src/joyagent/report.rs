@@ -47,9 +47,9 @@ impl Translator {
     /// Starts a document if the agent writes documents.
     pub(super) fn begin_report(&mut self, entry: &Entry, child: &ChildId, agent: &str) {
         let call = CallId::new(child.to_string()).ok();
-        let requested = call.and_then(|call| self.calls.get(&(entry.path.clone(), call)));
+        let view = call.and_then(|call| self.calls.get(&(entry.path.clone(), call)));
         let argument = |name: &str| {
-            let value = requested.and_then(|call| call.arguments().get(name)?.as_str());
+            let value = view.and_then(|call| call.arguments().get(name)?.as_str());
             value.unwrap_or_default()
         };
         let (agent, message_type) = match agent {
@@ -148,9 +148,9 @@ impl Translator {
         }
         report.is_open = false;
         let report = self.reports.get(path)?;
-        let shown: Vec<_> = files.iter().map(|file| self.file_info(file)).collect();
+        let file_infos: Vec<_> = files.iter().map(|file| self.file_info(file)).collect();
         let data = json!({
-            "data": self.with_file_urls(&report.text, report.message_type), "fileInfo": shown, "isFinal": true,
+            "data": self.with_file_urls(&report.text, report.message_type), "fileInfo": file_infos, "isFinal": true,
             "agentType": self.agent_type(),
         });
         self.report_event(path, data, at_ms)

@@ -28,7 +28,7 @@ pub(super) struct SearchReport {
     /// True once the end was shown; text of the run may still arrive.
     has_ended: bool,
     /// The text of the report shown so far.
-    shown: String,
+    shown_text: String,
     /// The newest complete reply, kept after a failed search.
     complete: String,
     /// True if an earlier connection may have shown a part of the report.
@@ -42,14 +42,14 @@ impl Translator {
             return;
         }
         let call = CallId::new(child.to_string()).ok();
-        let requested = call.and_then(|call| self.calls.get(&(entry.path.clone(), call)));
-        let query = requested.and_then(|call| call.arguments().get("query")?.as_str());
+        let view = call.and_then(|call| self.calls.get(&(entry.path.clone(), call)));
+        let query = view.and_then(|call| call.arguments().get("query")?.as_str());
         let query = query.unwrap_or_default().to_owned();
         let search = SearchReport {
             query,
             has_found: false,
             has_ended: false,
-            shown: String::new(),
+            shown_text: String::new(),
             complete: String::new(),
             is_unknown: false,
         };
@@ -68,8 +68,8 @@ impl Translator {
         let queries: Vec<&str> =
             arguments.get("queries")?.as_array()?.iter().filter_map(Value::as_str).collect();
         let nothing: Vec<[&str; 0]> = queries.iter().map(|_| []).collect();
-        let found = json!({"query": queries, "docs": nothing});
-        Some(self.findings_event(entry, call, search, "extend", &found))
+        let findings = json!({"query": queries, "docs": nothing});
+        Some(self.findings_event(entry, call, search, "extend", &findings))
     }
 
     /// Returns the results of a round, or the rest of the report at the end of the search. `None` for any
@@ -87,17 +87,17 @@ impl Translator {
         {
             search.has_found = true;
             let search = self.searches.get(&entry.path)?;
-            let found = json!({
-                "query": results.iter().map(|found| &found.query).collect::<Vec<_>>(),
+            let findings = json!({
+                "query": results.iter().map(|findings| &findings.query).collect::<Vec<_>>(),
                 "docs": results.iter().map(list_documents).collect::<Vec<_>>(),
             });
-            return Some(vec![self.findings_event(entry, call, search, "search", &found)]);
+            return Some(vec![self.findings_event(entry, call, search, "search", &findings)]);
         }
         let path = entry.path.with_child(ChildId::new(call.to_string()).ok()?);
         self.searches.get(&path)?;
         let ToolResult::Done(output) = result else { return None };
-        let linked = link_citations(&output.text);
-        let mut events: Vec<_> = self.extend_report(&path, &linked, true, entry.at_ms);
+        let linked_text = link_citations(&output.text);
+        let mut events: Vec<_> = self.extend_report(&path, &linked_text, true, entry.at_ms);
         let files = output.files.iter().enumerate().map(|(nth, file)| {
             let id = format!("{}.{nth}", entry.id);
             self.file_event(&id, "写入文件", file, entry.at_ms)
@@ -117,7 +117,7 @@ impl Translator {
         Some(match edit {
             _ if search.has_ended => Vec::new(),
             TextEdit::Append(text) => {
-                let whole = format!("{}{text}", search.shown);
+                let whole = format!("{}{text}", search.shown_text);
                 self.extend_report(&key.path, &whole, false, at_ms)
             }
             TextEdit::Replace(text) => self.extend_report(&key.path, text, false, at_ms),
@@ -161,11 +161,11 @@ impl Translator {
     pub(super) fn end_search(&mut self, path: &Path, at_ms: i64) -> Vec<AgentResponse> {
         let search = self.searches.get(path).filter(|search| !search.has_ended);
         let Some(search) = search else { return Vec::new() };
-        let written = search.complete.clone();
-        let events = if written.is_empty() {
+        let report_text = search.complete.clone();
+        let events = if report_text.is_empty() {
             self.retract_report(path, at_ms).into_iter().collect()
         } else {
-            self.extend_report(path, &written, true, at_ms)
+            self.extend_report(path, &report_text, true, at_ms)
         };
         if let Some(search) = self.searches.get_mut(path) {
             search.has_ended = true;
@@ -189,28 +189,28 @@ impl Translator {
         let search = self.searches.get(path).filter(|search| !search.has_ended);
         let Some(search) = search else { return Vec::new() };
         // Invisible white space at the end does not count as missing.
-        let shown = if is_final { search.shown.trim_end() } else { &search.shown };
-        let rest = text.strip_prefix(shown).filter(|_| !search.is_unknown);
+        let prefix = if is_final { search.shown_text.trim_end() } else { &search.shown_text };
+        let rest = text.strip_prefix(prefix).filter(|_| !search.is_unknown);
         let (retracted, rest) = match rest {
             Some(rest) => (None, rest),
             None => (self.retract_report(path, at_ms), text),
         };
         if let Some(search) = self.searches.get_mut(path) {
             search.has_ended = is_final;
-            text.clone_into(&mut search.shown);
+            text.clone_into(&mut search.shown_text);
         }
         let is_news = is_final || !rest.is_empty();
-        let extended = is_news.then(|| self.answer_event(path, rest, is_final, at_ms)).flatten();
-        retracted.into_iter().chain(extended).collect()
+        let answer = is_news.then(|| self.answer_event(path, rest, is_final, at_ms)).flatten();
+        retracted.into_iter().chain(answer).collect()
     }
 
     /// Retracts the shown text of a report, if any.
     fn retract_report(&mut self, path: &Path, at_ms: i64) -> Option<AgentResponse> {
         let search = self.searches.get_mut(path).filter(|search| !search.has_ended)?;
-        if search.shown.is_empty() && !search.is_unknown {
+        if search.shown_text.is_empty() && !search.is_unknown {
             return None;
         }
-        search.shown.clear();
+        search.shown_text.clear();
         search.is_unknown = false;
         let map = json!({
             "requestId": self.request, "query": search.query, "searchResult": {"query": [], "docs": []},
@@ -242,10 +242,10 @@ impl Translator {
         call: &CallId,
         search: &SearchReport,
         kind: &str,
-        found: &Value,
+        findings: &Value,
     ) -> AgentResponse {
         let map = json!({
-            "requestId": self.request, "query": search.query, "searchResult": found, "isFinal": false,
+            "requestId": self.request, "query": search.query, "searchResult": findings, "isFinal": false,
             "searchFinish": kind == "search", "messageType": kind, "agentType": self.agent_type(),
         });
         let id = format!("{}.search", call.clone().below(&entry.path));
@@ -261,8 +261,8 @@ impl Translator {
     }
 }
 
-fn list_documents(found: &QueryFindings) -> Value {
-    let documents = found.pages.iter().map(|page| {
+fn list_documents(findings: &QueryFindings) -> Value {
+    let documents = findings.pages.iter().map(|page| {
         json!({"doc_type": "web_page", "content": page.excerpt, "title": page.title, "link": page.url})
     });
     documents.collect()

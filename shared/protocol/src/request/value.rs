@@ -22,8 +22,8 @@ enum WrittenNumber {
 impl TryFrom<WrittenNumber> for WholeNumber {
     type Error = &'static str;
 
-    fn try_from(written: WrittenNumber) -> Result<Self, Self::Error> {
-        match written {
+    fn try_from(value: WrittenNumber) -> Result<Self, Self::Error> {
+        match value {
             WrittenNumber::Number(number) => Ok(Self(number)),
             WrittenNumber::Text(text) => {
                 text.trim().parse().map(Self).map_err(|_| "must be a whole number")
