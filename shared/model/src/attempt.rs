@@ -78,19 +78,20 @@ impl Attempt<'_> {
         output_limit: Option<u32>,
         out: DeltaSink<'_>,
     ) -> Result<Reply, FailedRequest> {
-        let started = Instant::now();
+        let start = Instant::now();
         let PreparedRequest { chat, mut options, names, call_type: how } =
             request::prepare_request(self.model, request, self.prompts);
-        let configured = options.max_tokens.unwrap_or(self.model.max_tokens);
-        let sent = output_limit.unwrap_or_else(|| self.output_limits.cap(self.name, configured));
-        options.max_tokens = Some(sent);
+        let configured_limit = options.max_tokens.unwrap_or(self.model.max_tokens);
+        let sent_limit =
+            output_limit.unwrap_or_else(|| self.output_limits.cap(self.name, configured_limit));
+        options.max_tokens = Some(sent_limit);
         let mut draft = Draft::new(request::model_id(self.model), how);
-        let ended = self.stream_reply(chat, options, started, &mut draft, out).await;
-        let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        match find_fault(ended, &draft) {
+        let outcome = self.stream_reply(chat, options, start, &mut draft, out).await;
+        let took_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        match find_fault(outcome, &draft) {
             None => Ok(draft.into_reply((&request.tools, &names), took_ms, out)),
             Some(fault) => {
-                let output_limit = fault.output_limit(sent).filter(|_| draft.is_blank());
+                let output_limit = fault.output_limit(sent_limit).filter(|_| draft.is_blank());
                 Err(FailedRequest { fault, usage: draft.usage(took_ms), output_limit })
             }
         }
@@ -145,7 +146,7 @@ impl Attempt<'_> {
         let client = self.client.clone();
         // genai fetches AWS credentials by blocking the thread. A separate thread allows this under any
         // runtime.
-        let sent = if self.model.provider.is_signed() {
+        let response = if self.model.provider.is_signed() {
             let runtime = tokio::runtime::Handle::current();
             let sending = tokio::task::spawn_blocking(move || {
                 without_tracing(|| {
@@ -157,7 +158,7 @@ impl Attempt<'_> {
             let mut sending = Box::pin(client.exec_chat_stream(target, chat, Some(&options)));
             std::future::poll_fn(|context| without_tracing(|| sending.as_mut().poll(context))).await
         };
-        Ok((host, sent?.stream))
+        Ok((host, response?.stream))
     }
 
     /// Returns the endpoint, key and model name for genai. A name with `::` gets a prefix, because genai would
@@ -210,15 +211,15 @@ impl ReplyReader {
     ) -> Option<ModelFault> {
         loop {
             let tick = self.deadline(model).min(Instant::now() + TICK_INTERVAL);
-            let heard = timeout_at(tick, self.stream.next_item()).await;
+            let item = timeout_at(tick, self.stream.next_item()).await;
             self.exclude_pause(tick.elapsed());
-            let Ok(heard) = heard else {
+            let Ok(item) = item else {
                 if self.deadline(model) > Instant::now() {
                     continue;
                 }
                 return Some(self.timeout_fault(model));
             };
-            match heard {
+            match item {
                 StreamItem::Frame(frame) => {
                     self.frames_read += 1;
                     self.bytes = self.bytes.saturating_add(frame.len());

@@ -136,12 +136,12 @@ impl<S: Secrets> Models<S> {
             ModelKey::Value(secret) => return Ok(Some(secret.clone())),
             ModelKey::Stored(name) => name,
         };
-        let stored = self.stored_key(name);
+        let slot = self.stored_key(name);
         // Locked during the read, so that concurrent calls read the key once.
-        let mut known = stored.lock().await;
-        if known.is_none() {
-            let read = self.connections.secrets.read_secret(name).await;
-            *known = Some(read.map_err(|error| match error {
+        let mut key = slot.lock().await;
+        if key.is_none() {
+            let result = self.connections.secrets.read_secret(name).await;
+            *key = Some(result.map_err(|error| match error {
                 SecretError::Missing(why) => model_error(ModelErrorKind::KeyMissing, why),
                 SecretError::Unavailable(why) => model_error(
                     ModelErrorKind::Unreachable,
@@ -149,20 +149,23 @@ impl<S: Secrets> Models<S> {
                 ),
             })?);
         }
-        Ok(known.clone())
+        Ok(key.clone())
     }
 
     /// Removes a rejected key from the cache, unless another key was read meanwhile.
-    async fn forget_key(&self, model: &ModelSettings, refused: Option<&Secret>) {
+    async fn forget_key(&self, model: &ModelSettings, rejected_key: Option<&Secret>) {
         if let ModelKey::Stored(name) = &model.key {
-            self.stored_key(name).lock().await.take_if(|known| Some(&*known) == refused);
+            self.stored_key(name)
+                .lock()
+                .await
+                .take_if(|cached_key| Some(&*cached_key) == rejected_key);
         }
     }
 
     fn stored_key(&self, name: &str) -> Arc<Mutex<Option<Secret>>> {
-        let known = self.connections.stored_keys.lock();
-        let mut known = known.unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(known.entry(name.to_owned()).or_default())
+        let keys = self.connections.stored_keys.lock();
+        let mut keys = keys.unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(keys.entry(name.to_owned()).or_default())
     }
 
     fn genai_client(&self) -> Result<&Client, ModelError> {

@@ -82,8 +82,8 @@ impl Draft {
     pub(crate) fn append_text(&mut self, piece: &str, out: DeltaSink<'_>) {
         self.content.push_str(piece);
         let scanner = &mut self.scanner;
-        let told = &mut self.emitted;
-        self.splitter.push(piece, &mut |kind, text| told.route_text(scanner, kind, text, out));
+        let emitted = &mut self.emitted;
+        self.splitter.push(piece, &mut |kind, text| emitted.route_text(scanner, kind, text, out));
     }
 
     /// Takes the whole answer so far, from providers with cumulative pieces, and adds only the new part.
@@ -131,10 +131,10 @@ impl Draft {
         let finish = self.finish.unwrap_or_default();
         let cut = finish != FinishReason::Done;
         let scanner = &mut self.scanner;
-        let told = &mut self.emitted;
-        self.splitter.flush_rest(&mut |kind, text| told.route_text(scanner, kind, text, out));
+        let emitted = &mut self.emitted;
+        self.splitter.flush_rest(&mut |kind, text| emitted.route_text(scanner, kind, text, out));
         let mut calls = self.calls.into_calls(names, cut);
-        let emit = &mut |text: &str| told.emit_delta(TextKind::Text, text, out);
+        let emit = &mut |text: &str| emitted.emit_delta(TextKind::Text, text, out);
         calls.extend(match self.scanner {
             TextScanner::Fences(fences) => fences.into_calls(cut, emit),
             // Models with native tool calls write no calls as text.

@@ -34,29 +34,29 @@ impl ModelFault {
     /// Creates the fault for an error response of `host`.
     pub(crate) fn from_http(status: u16, headers: &HeaderMap, body: &str, host: &str) -> Self {
         let json: Value = serde_json::from_str(body).unwrap_or(Value::Null);
-        let said = detail::ProviderFailure::from_body(&json, body);
-        let message = if said.message.is_empty() {
+        let failure = detail::ProviderFailure::from_body(&json, body);
+        let message = if failure.message.is_empty() {
             format!("HTTP {status}")
         } else {
-            format!("HTTP {status}: {}", said.message)
+            format!("HTTP {status}: {}", failure.message)
         };
         Self {
-            kind: classify::classify_status(status, &said, host),
+            kind: classify::classify_status(status, &failure, host),
             message,
-            retry_after: retry_after::find_wait(headers, &json, &said.message),
+            retry_after: retry_after::find_wait(headers, &json, &failure.message),
             is_final: false,
         }
     }
 
     /// Creates the fault for an error reported in the stream.
     pub(crate) fn from_stream(error: &Value) -> Self {
-        let said = detail::ProviderFailure::from_error(error);
-        let kind = classify::classify_in_stream(&said);
-        let retry_after = retry_after::find_in_message(&said.message);
-        let message = if said.message.is_empty() {
+        let failure = detail::ProviderFailure::from_error(error);
+        let kind = classify::classify_in_stream(&failure);
+        let retry_after = retry_after::find_in_message(&failure.message);
+        let message = if failure.message.is_empty() {
             "the provider reported an error without words".to_owned()
         } else {
-            said.message
+            failure.message
         };
         Self { retry_after, ..Self::new(kind, message) }
     }

@@ -80,14 +80,14 @@ impl FrameStream {
     }
 
     fn poll_item(&mut self, context: &mut Context<'_>) -> Poll<StreamItem> {
-        if let Some(heard) = self.take_ready() {
-            return Poll::Ready(heard);
+        if let Some(item) = self.take_ready() {
+            return Poll::Ready(item);
         }
-        let moved = Waker::from(Arc::new(ActivityWaker {
+        let waker = Waker::from(Arc::new(ActivityWaker {
             activity: Arc::clone(&self.activity),
             task: context.waker().clone(),
         }));
-        let mut inner = Context::from_waker(&moved);
+        let mut inner = Context::from_waker(&waker);
         let stream = Pin::new(&mut self.stream);
         self.pending = match without_tracing(|| stream.poll_next(&mut inner)) {
             Poll::Pending => None,
@@ -96,7 +96,7 @@ impl FrameStream {
             Poll::Ready(None) => Some(StreamItem::End),
         };
         match self.take_ready() {
-            Some(heard) => Poll::Ready(heard),
+            Some(item) => Poll::Ready(item),
             None => Poll::Pending,
         }
     }

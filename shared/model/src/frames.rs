@@ -41,12 +41,12 @@ impl FrameReader {
     pub(crate) fn read_frame(&mut self, frame: &str, draft: &mut Draft, out: DeltaSink<'_>) {
         // genai takes a CRLF split over two chunks for the end of a frame, so a frame may arrive in two
         // parts.
-        let begun = std::mem::take(&mut self.pending);
-        if !begun.is_empty() {
-            match serde_json::from_str(&format!("{begun}\n{frame}")) {
+        let first_part = std::mem::take(&mut self.pending);
+        if !first_part.is_empty() {
+            match serde_json::from_str(&format!("{first_part}\n{frame}")) {
                 Ok(value) => return self.read_value(&value, draft, out),
                 Err(error) if error.is_eof() && !is_json(frame) => {
-                    self.pending = format!("{begun}\n{frame}");
+                    self.pending = format!("{first_part}\n{frame}");
                     return;
                 }
                 Err(_) => draft.incomplete = true,
@@ -69,11 +69,13 @@ impl FrameReader {
 
     /// Parses a frame with invalid JSON: joins the halves of a split character, then parses leniently.
     fn parse_broken(&mut self, frame: &str) -> Option<Value> {
-        let joined = self.split.join_halves(frame);
-        if let Some(value) = joined.as_deref().and_then(|frame| serde_json::from_str(frame).ok()) {
+        let whole_frame = self.split.join_halves(frame);
+        if let Some(value) =
+            whole_frame.as_deref().and_then(|frame| serde_json::from_str(frame).ok())
+        {
             return Some(value);
         }
-        match loose::parse_value(joined.as_deref().unwrap_or(frame)) {
+        match loose::parse_value(whole_frame.as_deref().unwrap_or(frame)) {
             Ok((value, "")) => Some(value),
             Ok(_) | Err(_) => None,
         }

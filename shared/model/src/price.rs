@@ -97,8 +97,8 @@ impl Prices {
     /// Returns a model's price by provider model name. A name with a trailing date falls back to the price of
     /// the name without the date.
     pub(crate) fn of(&self, model: &str) -> Option<Price> {
-        let listed = |name: &str| self.0.get(name).or_else(|| LIST_PRICES.get(name));
-        listed(model).or_else(|| listed(strip_date(model)?)).map(PriceEntry::to_price)
+        let find_price = |name: &str| self.0.get(name).or_else(|| LIST_PRICES.get(name));
+        find_price(model).or_else(|| find_price(strip_date(model)?)).map(PriceEntry::to_price)
     }
 }
 

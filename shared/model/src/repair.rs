@@ -68,20 +68,20 @@ fn parse_object(
 /// Returns the intended value of a text with several: `null{…}`, `{}{…}`, `{…}{…}` with equal values, or a
 /// value with trailing noise.
 fn parse_single_value(text: &str) -> Result<Value, LooseError> {
-    let mut meant: Option<Value> = None;
+    let mut single_value: Option<Value> = None;
     let mut rest = text;
     while !is_trailing_noise(rest) {
         let (value, behind) = loose::parse_value(rest)?;
         rest = behind;
         let is_empty = value.is_null() || value.as_object().is_some_and(Map::is_empty);
-        meant = match meant {
+        single_value = match single_value {
             None => Some(value),
             Some(old) if is_empty || old == value => Some(old),
             Some(old) if old.is_null() || old.as_object().is_some_and(Map::is_empty) => Some(value),
             Some(_) => return Err(LooseError::Invalid),
         };
     }
-    meant.ok_or(LooseError::Invalid)
+    single_value.ok_or(LooseError::Invalid)
 }
 
 /// Returns true for text allowed after arguments: extra brackets, and chat template marks.

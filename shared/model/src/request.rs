@@ -46,8 +46,8 @@ pub(crate) fn prepare_request(
 /// Prepares a request for the provider's own tool interface.
 fn prepare_native(model: &ModelSettings, request: &ModelRequest) -> PreparedRequest {
     let past: BTreeSet<&str> = past_tools(&request.messages).collect();
-    let offered = request.tools.iter().map(|tool| tool.name.as_str());
-    let names = ToolNames::new(offered.chain(past.iter().copied()));
+    let tool_names = request.tools.iter().map(|tool| tool.name.as_str());
+    let names = ToolNames::new(tool_names.chain(past.iter().copied()));
     let mut tools: Vec<Tool> = request.tools.iter().map(|tool| offer_tool(tool, &names)).collect();
     let mut choice = request.tool_choice.clone();
     // A model without a switch against calls gets no tools.

@@ -98,17 +98,17 @@ impl FenceScanner {
         tell: &mut dyn FnMut(&str),
     ) -> Vec<RequestedCall> {
         let start = self.opener_end();
-        let held = std::mem::take(&mut self.buffer);
+        let rest = std::mem::take(&mut self.buffer);
         let last = match self.stage {
             ScanStage::Text => None,
             ScanStage::Block { .. } => {
-                let body = held.get(start..).unwrap_or_default();
+                let body = rest.get(start..).unwrap_or_default();
                 parse_call(body.trim_end_matches(['`', '\n', ' ']), cut)
             }
         };
         match last {
             Some(call) => self.calls.push(call),
-            None => self.emit_text(&held, tell),
+            None => self.emit_text(&rest, tell),
         }
         self.calls
     }
@@ -128,11 +128,11 @@ impl FenceScanner {
                 Some(false) => from = at + FENCE.len(),
             }
         };
-        let shown = self.buffer.get(..certain).unwrap_or_default().trim_end().len();
+        let length = self.buffer.get(..certain).unwrap_or_default().trim_end().len();
         // White space before a block belongs to the block.
-        let kept = self.buffer.split_off(shown);
-        let shown = std::mem::replace(&mut self.buffer, kept);
-        self.emit_text(&shown, tell);
+        let tail = self.buffer.split_off(length);
+        let text = std::mem::replace(&mut self.buffer, tail);
+        self.emit_text(&text, tell);
         if opens {
             self.stage = ScanStage::Block { searched: self.opener_end() };
         }

@@ -42,7 +42,7 @@ const MAX_START: usize = 64;
 /// is held back to the end, because the rest may be a call.
 #[derive(Debug, Default)]
 pub(crate) struct TextCallScanner {
-    held: String,
+    buffer: String,
     /// True if `held` starts with a mark, or may be a call in JSON.
     is_call: bool,
     /// True once a part of the text was sent; the text is then not a call in JSON.
@@ -51,12 +51,12 @@ pub(crate) struct TextCallScanner {
 
 impl TextCallScanner {
     pub(crate) fn push(&mut self, piece: &str, tell: &mut dyn FnMut(&str)) {
-        self.held.push_str(piece);
+        self.buffer.push_str(piece);
         if self.is_call {
             return;
         }
         if !self.has_text {
-            let may_be_call = may_be_json_call(&self.held);
+            let may_be_call = may_be_json_call(&self.buffer);
             self.is_call = may_be_call == Some(true);
             if may_be_call != Some(false) {
                 return;
@@ -68,30 +68,30 @@ impl TextCallScanner {
     /// Sends the text before the first mark, except a possible start of a mark.
     fn tell_certain(&mut self, tell: &mut dyn FnMut(&str)) {
         self.remove_end_marks();
-        let first = CALL_MARKS.iter().filter_map(|mark| self.held.find(mark)).min();
+        let first = CALL_MARKS.iter().filter_map(|mark| self.buffer.find(mark)).min();
         let certain = first.unwrap_or_else(|| {
             let marks = CALL_MARKS.iter().chain(END_MARKS);
-            self.held.len()
-                - marks.map(|mark| partial_mark_len(&self.held, mark)).max().unwrap_or(0)
+            self.buffer.len()
+                - marks.map(|mark| partial_mark_len(&self.buffer, mark)).max().unwrap_or(0)
         });
         // Marks at the end may be the end of the whole text.
-        let certain = self.held.get(..certain).map_or(0, |text| trim_trailing(text).len());
-        let rest = self.held.split_off(certain);
-        let text = std::mem::replace(&mut self.held, rest);
+        let certain = self.buffer.get(..certain).map_or(0, |text| trim_trailing(text).len());
+        let rest = self.buffer.split_off(certain);
+        let text = std::mem::replace(&mut self.buffer, rest);
         if !text.is_empty() {
             self.has_text = true;
             tell(&text);
         }
         self.is_call = first.is_some();
         if self.is_call {
-            self.held = self.held.trim_start().to_owned();
+            self.buffer = self.buffer.trim_start().to_owned();
         }
     }
 
     fn remove_end_marks(&mut self) {
         for mark in END_MARKS {
-            if self.held.contains(mark) {
-                self.held = self.held.replace(mark, "");
+            if self.buffer.contains(mark) {
+                self.buffer = self.buffer.replace(mark, "");
             }
         }
     }
@@ -105,7 +105,7 @@ impl TextCallScanner {
     ) -> Vec<RequestedCall> {
         self.remove_end_marks();
         if self.is_call
-            && let Some(calls) = find_calls(self.held.trim_end(), tools, names)
+            && let Some(calls) = find_calls(self.buffer.trim_end(), tools, names)
         {
             tracing::warn!(
                 calls = calls.len(),
@@ -113,7 +113,7 @@ impl TextCallScanner {
             );
             return calls;
         }
-        let mut text = self.held.as_str();
+        let mut text = self.buffer.as_str();
         while let Some(shorter) = strip_trailing_mark(text) {
             text = shorter;
         }
@@ -126,15 +126,15 @@ impl TextCallScanner {
 
 /// Parses a text as calls; `None` if the text is not a call of an offered tool.
 fn find_calls(text: &str, tools: &[ToolSpec], names: &ToolNames) -> Option<Vec<RequestedCall>> {
-    let offered = |name: &str| {
+    let find_tool = |name: &str| {
         let name = names.original_name(name);
         tools.iter().find(|tool| tool.name == name)
     };
-    let parsed = dialect::parse_calls(text, &offered);
-    if let Some(calls) = parsed.filter(|calls| !calls.is_empty()) {
+    let text_calls = dialect::parse_calls(text, &find_tool);
+    if let Some(calls) = text_calls.filter(|calls| !calls.is_empty()) {
         let call = |(tool, arguments): (String, _)| {
             let arguments = ToolArguments::Parsed(arguments);
-            offered(&tool).map(|tool| RequestedCall { tool: tool.name.clone(), arguments })
+            find_tool(&tool).map(|tool| RequestedCall { tool: tool.name.clone(), arguments })
         };
         return calls.into_iter().map(call).collect();
     }
@@ -150,13 +150,13 @@ fn find_calls(text: &str, tools: &[ToolSpec], names: &ToolNames) -> Option<Vec<R
 /// Returns true if a whole text may be a call in JSON, judged by its start; `None` if more text is needed.
 fn may_be_json_call(text: &str) -> Option<bool> {
     let is_open = text.len() <= MAX_START;
-    let undecided = |rest: &str| if rest.is_empty() && is_open { None } else { Some(false) };
+    let verdict = |rest: &str| if rest.is_empty() && is_open { None } else { Some(false) };
     let text = text.trim_start();
-    let Some(inside) = text.strip_prefix('{').map(str::trim_start) else { return undecided(text) };
-    let Some(key) = inside.strip_prefix('"') else { return undecided(inside) };
+    let Some(inside) = text.strip_prefix('{').map(str::trim_start) else { return verdict(text) };
+    let Some(key) = inside.strip_prefix('"') else { return verdict(inside) };
     match key.split_once('"') {
         Some((member, _)) => Some(FIRST_MEMBERS.contains(&member)),
-        None => undecided(""),
+        None => verdict(""),
     }
 }
 
@@ -170,11 +170,11 @@ fn strip_trailing_mark(text: &str) -> Option<&str> {
 fn trim_trailing(text: &str) -> &str {
     let partial = TRAILING_MARKS.iter().map(|mark| partial_mark_len(text, mark)).max();
     let text = text.get(..text.len() - partial.unwrap_or(0)).unwrap_or(text);
-    let mut trimmed = text;
-    while let Some(shorter) = strip_trailing_mark(trimmed) {
-        trimmed = shorter;
+    let mut rest = text;
+    while let Some(shorter) = strip_trailing_mark(rest) {
+        rest = shorter;
     }
-    trimmed
+    rest
 }
 
 #[cfg(test)]

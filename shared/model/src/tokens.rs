@@ -65,12 +65,12 @@ impl TokenCounter {
             return (self.tokenize)(encoding, text);
         }
         let key = (encoding, Sha256::digest(text.as_bytes()).into());
-        let known = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let remembered = known().get_count(&key);
+        let lock_cache = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached_count = lock_cache().get_count(&key);
         // Counted without the lock, so that others can count at the same time.
-        remembered.unwrap_or_else(|| {
+        cached_count.unwrap_or_else(|| {
             let tokens = (self.tokenize)(encoding, text);
-            known().insert_count(key, tokens);
+            lock_cache().insert_count(key, tokens);
             tokens
         })
     }

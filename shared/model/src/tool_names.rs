@@ -72,7 +72,7 @@ impl ToolNames {
 
     /// Returns the name from its pieces: split over several deltas, or repeated in each.
     pub(crate) fn join_pieces(&self, pieces: &[String]) -> String {
-        let known = |name: &str| self.original_names.contains_key(name.trim());
+        let is_tool = |name: &str| self.original_names.contains_key(name.trim());
         let whole = pieces.concat();
         let Some(last) = pieces.last() else {
             return whole;
@@ -80,7 +80,7 @@ impl ToolNames {
         let grows = pieces
             .windows(2)
             .all(|pair| matches!(pair, [shorter, longer] if longer.starts_with(shorter.as_str())));
-        match (known(&whole), known(last), grows) {
+        match (is_tool(&whole), is_tool(last), grows) {
             (true, _, _) => whole,
             (false, true, _) | (false, false, true) => last.clone(),
             (false, false, false) => whole,
@@ -99,7 +99,7 @@ fn is_valid_name(name: &str) -> bool {
 /// Returns a valid name: the usable part of the original with a distinguishing hash.
 fn substitute_name(name: &str, salt: u32) -> String {
     let hash: String = sha256_hex(format!("{salt}{name}").as_bytes()).chars().take(8).collect();
-    let kept: String = name
+    let prefix: String = name
         .chars()
         .map(|c| match c {
             c if c.is_ascii_alphanumeric() || c == '-' => c,
@@ -108,8 +108,8 @@ fn substitute_name(name: &str, salt: u32) -> String {
         .take(MAX_NAME - 2 - hash.len())
         .collect();
     let start =
-        if kept.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') { "" } else { "_" };
-    format!("{start}{kept}_{hash}")
+        if prefix.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') { "" } else { "_" };
+    format!("{start}{prefix}_{hash}")
 }
 
 #[cfg(test)]

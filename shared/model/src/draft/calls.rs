@@ -125,8 +125,9 @@ impl CallAssembler {
     fn find_owner(&self, piece: CallPiece<'_>) -> Option<usize> {
         let same_id = |call: &PartialCall| !piece.id.is_empty() && call.id == piece.id;
         let same_index = |call: &PartialCall| piece.index.is_some() && call.index == piece.index;
-        let find = |wanted: &dyn Fn(&PartialCall) -> bool| self.calls.iter().rposition(wanted);
-        let named = !piece.id.is_empty() || !piece.name.is_empty();
+        let find =
+            |condition: &dyn Fn(&PartialCall) -> bool| self.calls.iter().rposition(condition);
+        let has_identity = !piece.id.is_empty() || !piece.name.is_empty();
 
         let at = if let Some(at) = find(&|call| same_id(call) && same_index(call)) {
             at
@@ -139,7 +140,7 @@ impl CallAssembler {
             at
         } else if let Some(at) = find(&same_index) {
             at
-        } else if piece.index.is_some() && named {
+        } else if piece.index.is_some() && has_identity {
             return None;
         } else {
             // A piece without a name, under a new index or none, continues the last call.
@@ -187,8 +188,9 @@ impl PartialCall {
             JsonState::Open => !same_name && !piece.name.starts_with(last.as_str()),
             // A repeat has the same arguments, or none.
             JsonState::Closed => {
-                let given = piece.arguments.trim();
-                let is_repeat = given.is_empty() || given == self.arguments.trim();
+                let piece_arguments = piece.arguments.trim();
+                let is_repeat =
+                    piece_arguments.is_empty() || piece_arguments == self.arguments.trim();
                 !(same_name && is_repeat && !self.has_other_id(piece))
             }
         }

@@ -47,7 +47,7 @@ impl ReasoningState {
     /// Returns the content of a signature for this model, or `None` if another model or program wrote the
     /// signature.
     pub(crate) fn from_signature(signature: Option<&str>, by: &str) -> Option<Self> {
-        serde_json::from_str::<Self>(signature?).ok().filter(|kept| kept.model_id == by)
+        serde_json::from_str::<Self>(signature?).ok().filter(|state| state.model_id == by)
     }
 }
 

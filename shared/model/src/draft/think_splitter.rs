@@ -37,8 +37,8 @@ impl ThinkSplitter {
                 ThinkStage::InThought => self.scan_thought(tell),
                 ThinkStage::AfterThought => self.skip_blank(),
                 ThinkStage::Answer => {
-                    let held = std::mem::take(&mut self.buffer);
-                    emit_text(TextKind::Text, &held, tell);
+                    let rest = std::mem::take(&mut self.buffer);
+                    emit_text(TextKind::Text, &rest, tell);
                     return;
                 }
             }
@@ -50,21 +50,21 @@ impl ThinkSplitter {
 
     /// Sends the text held back, at the end of the answer.
     pub(super) fn flush_rest(&mut self, tell: &mut dyn FnMut(TextKind, &str)) {
-        let held = std::mem::take(&mut self.buffer);
+        let rest = std::mem::take(&mut self.buffer);
         match self.stage {
-            ThinkStage::InThought => emit_text(TextKind::Reasoning, &held, tell),
-            ThinkStage::Start | ThinkStage::Answer => emit_text(TextKind::Text, &held, tell),
+            ThinkStage::InThought => emit_text(TextKind::Reasoning, &rest, tell),
+            ThinkStage::Start | ThinkStage::Answer => emit_text(TextKind::Text, &rest, tell),
             ThinkStage::AfterThought => {}
         }
         self.stage = ThinkStage::Answer;
     }
 
     fn scan_start(&mut self) {
-        let written = self.buffer.trim_start();
-        if let Some(rest) = written.strip_prefix(OPEN) {
+        let start_text = self.buffer.trim_start();
+        if let Some(rest) = start_text.strip_prefix(OPEN) {
             self.buffer = rest.to_owned();
             self.stage = ThinkStage::InThought;
-        } else if !OPEN.starts_with(written) {
+        } else if !OPEN.starts_with(start_text) {
             self.stage = ThinkStage::Answer;
         }
     }
@@ -77,9 +77,9 @@ impl ThinkSplitter {
             return;
         }
         let certain = self.buffer.len() - partial_mark_len(&self.buffer, CLOSE);
-        let held = self.buffer.split_off(certain);
+        let tail = self.buffer.split_off(certain);
         emit_text(TextKind::Reasoning, &self.buffer, tell);
-        self.buffer = held;
+        self.buffer = tail;
     }
 
     fn skip_blank(&mut self) {

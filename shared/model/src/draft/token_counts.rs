@@ -35,25 +35,25 @@ impl TokenCounts {
         let output = count_at(usage, "/completion_tokens").max(count_at(usage, "/output_tokens"));
         let rest = count_at(usage, "/total_tokens").saturating_sub(input);
         let output = if input > 0 && output > 0 { output.max(rest) } else { output };
-        let cached = [
+        let paths = [
             "/prompt_tokens_details/cached_tokens",
             "/input_tokens_details/cached_tokens",
             "/prompt_cache_hit_tokens",
             "/cached_tokens",
         ];
-        let cached = cached.iter().map(|path| count_at(usage, path)).max();
-        self.raise_counts(input, output, cached.unwrap_or(0));
+        let cached_tokens = paths.iter().map(|path| count_at(usage, path)).max();
+        self.raise_counts(input, output, cached_tokens.unwrap_or(0));
     }
 
     /// Reads a Messages API `usage`; `input_tokens` there exclude cache reads and writes.
     pub(crate) fn read_anthropic(&mut self, usage: &Value) {
-        let cached = count_at(usage, "/cache_read_input_tokens");
-        let written = count_at(usage, "/cache_creation_input_tokens");
+        let cached_tokens = count_at(usage, "/cache_read_input_tokens");
+        let cache_writes = count_at(usage, "/cache_creation_input_tokens");
         let input = count_at(usage, "/input_tokens");
         self.raise_counts(
-            input.saturating_add(cached).saturating_add(written),
+            input.saturating_add(cached_tokens).saturating_add(cache_writes),
             count_at(usage, "/output_tokens"),
-            cached,
+            cached_tokens,
         );
     }
 

@@ -142,40 +142,47 @@ const CONTENT: &[&str] =
 
 /// Classifies every error status. The code and the message take precedence over the status, because providers
 /// use statuses differently. Phrases differ too, so `host` identifies the provider.
-pub(super) fn classify_status(status: u16, said: &ProviderFailure, host: &str) -> ModelErrorKind {
+pub(super) fn classify_status(
+    status: u16,
+    failure: &ProviderFailure,
+    host: &str,
+) -> ModelErrorKind {
     let is_too_long = match status {
         // This status always means the request's size, from any sender.
         413 => true,
-        429 => said.has_phrase(TOO_LONG_FOR_RATE),
-        _ => matches!(status, 400 | 422 | 500) && said.has_phrase(TOO_LONG),
+        429 => failure.has_phrase(TOO_LONG_FOR_RATE),
+        _ => matches!(status, 400 | 422 | 500) && failure.has_phrase(TOO_LONG),
     };
     match status {
         _ if is_too_long => ContextTooLong,
-        429 if said.has_code(&["insufficient_quota"]) && is_dashscope(said, host) => Overloaded,
+        429 if failure.has_code(&["insufficient_quota"]) && is_dashscope(failure, host) => {
+            Overloaded
+        }
         402 => NoBalance,
-        _ if is_unpaid(said) => NoBalance,
-        403 if said.has_phrase(CONTENT) => Refused,
+        _ if is_unpaid(failure) => NoBalance,
+        403 if failure.has_phrase(CONTENT) => Refused,
         401 | 403 => KeyRefused,
         404 => UnknownModel,
-        400 | 422 => {
-            first_match(said, &[(BAD_KEY, KeyRefused), (NO_MODEL, UnknownModel)]).unwrap_or(Refused)
-        }
+        400 | 422 => first_match(failure, &[(BAD_KEY, KeyRefused), (NO_MODEL, UnknownModel)])
+            .unwrap_or(Refused),
         // 424: Bedrock's model broke down. 498: Groq has no room.
         408 | 409 | 424 | 425 | 429 | 498 => Overloaded,
         500.. => Overloaded,
-        _ => first_match(said, &[(NO_MODEL, UnknownModel), (BUSY, Overloaded)]).unwrap_or(Refused),
+        _ => {
+            first_match(failure, &[(NO_MODEL, UnknownModel), (BUSY, Overloaded)]).unwrap_or(Refused)
+        }
     }
 }
 
 /// Classifies an error within a successful stream: by the error's status, else by phrases. Unknown errors
 /// count as a broken stream.
-pub(super) fn classify_in_stream(said: &ProviderFailure) -> ModelErrorKind {
-    match said.status {
-        Some(status) => classify_status(status, said, ""),
-        None if said.has_phrase(TOO_LONG) => ContextTooLong,
-        None if is_unpaid(said) => NoBalance,
+pub(super) fn classify_in_stream(failure: &ProviderFailure) -> ModelErrorKind {
+    match failure.status {
+        Some(status) => classify_status(status, failure, ""),
+        None if failure.has_phrase(TOO_LONG) => ContextTooLong,
+        None if is_unpaid(failure) => NoBalance,
         None => first_match(
-            said,
+            failure,
             &[
                 (BAD_KEY, KeyRefused),
                 (NO_MODEL, UnknownModel),
@@ -189,13 +196,13 @@ pub(super) fn classify_in_stream(said: &ProviderFailure) -> ModelErrorKind {
 
 /// Returns true if the error comes from Alibaba's model service, directly or through a gateway. There the
 /// code `insufficient_quota` means the token limit of a minute; unpaid accounts get `Arrearage`.
-fn is_dashscope(said: &ProviderFailure, host: &str) -> bool {
-    host.ends_with(".aliyuncs.com") || said.has_phrase(&["help.aliyun.com", "alibabacloud.com"])
+fn is_dashscope(failure: &ProviderFailure, host: &str) -> bool {
+    host.ends_with(".aliyuncs.com") || failure.has_phrase(&["help.aliyun.com", "alibabacloud.com"])
 }
 
 fn first_match(
-    said: &ProviderFailure,
+    failure: &ProviderFailure,
     kinds: &[(&[&str], ModelErrorKind)],
 ) -> Option<ModelErrorKind> {
-    kinds.iter().find(|(words, _)| said.has_phrase(words)).map(|(_, kind)| *kind)
+    kinds.iter().find(|(words, _)| failure.has_phrase(words)).map(|(_, kind)| *kind)
 }

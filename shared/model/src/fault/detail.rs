@@ -60,14 +60,14 @@ impl ProviderFailure {
             Some(error) if !error.is_null() => error,
             Some(_) | None => error,
         };
-        let mut said = Self::from_error(error);
+        let mut failure = Self::from_error(error);
         let is_markup = body.trim_start().starts_with('<');
-        if said.message.is_empty() && !json.is_object() && !json.is_array() && !is_markup {
-            body.clone_into(&mut said.message);
-            said.search_text.push_str(&body.to_lowercase());
-            said.own_text = strip_quotes(body);
+        if failure.message.is_empty() && !json.is_object() && !json.is_array() && !is_markup {
+            body.clone_into(&mut failure.message);
+            failure.search_text.push_str(&body.to_lowercase());
+            failure.own_text = strip_quotes(body);
         }
-        said
+        failure
     }
 
     /// Reads an error object, or a string in place of the object.
@@ -203,31 +203,35 @@ impl<'a> Mask<'a> {
     /// Leaves out whatever of this length or more users or tools wrote.
     fn remove_quotes(&self, text: &str) -> String {
         let characters: Vec<char> = text.chars().collect();
-        let mut is_quoted = vec![false; characters.len()];
+        let mut quote_flags = vec![false; characters.len()];
         for (start, window) in characters.windows(MAX_QUOTED).enumerate() {
             let window: String = window.iter().collect();
             if self.external.iter().any(|text| text.contains(&window)) {
-                is_quoted.iter_mut().skip(start).take(MAX_QUOTED).for_each(|quoted| *quoted = true);
+                quote_flags
+                    .iter_mut()
+                    .skip(start)
+                    .take(MAX_QUOTED)
+                    .for_each(|quoted| *quoted = true);
             }
         }
-        let mut shown = String::with_capacity(text.len());
+        let mut output = String::with_capacity(text.len());
         let mut in_quote = false;
-        for (character, quoted) in characters.into_iter().zip(is_quoted) {
+        for (character, quoted) in characters.into_iter().zip(quote_flags) {
             match (quoted, in_quote) {
-                (true, false) => shown.push('…'),
+                (true, false) => output.push('…'),
                 (true, true) => {}
-                (false, _) => shown.push(character),
+                (false, _) => output.push(character),
             }
             in_quote = quoted;
         }
-        shown
+        output
     }
 }
 
 /// Masks every word with the form of a provider's key, partly masked keys included.
 fn mask_keys(text: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*');
-    let mut shown = String::with_capacity(text.len());
+    let mut output = String::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {
         let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
@@ -235,15 +239,15 @@ fn mask_keys(text: &str) -> String {
         let start = KEY_STARTS.iter().find(|start| word.starts_with(**start));
         match start {
             Some(start) if word.len() >= start.len() + MIN_KEY => {
-                shown.push_str(start);
-                shown.push_str("***");
+                output.push_str(start);
+                output.push_str("***");
             }
-            Some(_) | None => shown.push_str(word),
+            Some(_) | None => output.push_str(word),
         }
         let next = behind.find(is_part).unwrap_or(behind.len());
         let (between, behind) = behind.split_at(next);
-        shown.push_str(between);
+        output.push_str(between);
         rest = behind;
     }
-    shown
+    output
 }

@@ -77,15 +77,15 @@ const REQUEST_ERRORS: &[&str] =
     &["invalid_request", "invalid_function", "invalid_argument", "invalidparameter", "validation"];
 
 /// Returns true if the error means an exhausted account, by code or by the provider's own words.
-pub(super) fn is_unpaid(said: &ProviderFailure) -> bool {
-    if said.has_code(NUMBERS) || said.has_code_part(CODES) {
+pub(super) fn is_unpaid(failure: &ProviderFailure) -> bool {
+    if failure.has_code(NUMBERS) || failure.has_code_part(CODES) {
         return true;
     }
-    let words = said.own_text();
+    let words = failure.own_text();
     if BEGINNINGS.iter().any(|beginning| words.starts_with(beginning)) {
         return true;
     }
-    if said.has_code_part(REQUEST_ERRORS) {
+    if failure.has_code_part(REQUEST_ERRORS) {
         return false;
     }
     let says = |phrase: &&str| !find_phrase(words, phrase).is_empty();
@@ -98,10 +98,10 @@ pub(super) fn is_unpaid(said: &ProviderFailure) -> bool {
             seconds.iter().any(|second| apart(*second).is_some_and(near))
         })
     };
-    said.has_phrase(MESSAGE_CODES)
+    failure.has_phrase(MESSAGE_CODES)
         || PHRASES.iter().any(says)
         || PAIRS.iter().any(says_both)
-        || (!said.has_phrase(RATE_LIMIT_WORDS) && RATE_LIMIT_PHRASES.iter().any(says))
+        || (!failure.has_phrase(RATE_LIMIT_WORDS) && RATE_LIMIT_PHRASES.iter().any(says))
 }
 
 /// Returns the positions of a phrase as separate words: `list_overdue_invoices` does not match.

@@ -118,10 +118,11 @@ fn read_content(content: MessageContent, draft: &mut Draft) {
 
 fn count_usage(usage: &Usage, draft: &mut Draft) {
     let number = |count: Option<i32>| count.and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
-    let cached = usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
+    let cached_tokens =
+        usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
     draft.token_counts.raise_counts(
         number(usage.prompt_tokens),
         number(usage.completion_tokens),
-        number(cached),
+        number(cached_tokens),
     );
 }

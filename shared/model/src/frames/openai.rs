@@ -25,8 +25,8 @@ pub(super) fn read_chunk(chunk: &Value, draft: &mut Draft, out: DeltaSink<'_>) {
     let choice = value_at(chunk, "/choices/0");
     if let Some(choice) = choice {
         for (path, form) in [("/delta", MessageForm::Delta), ("/message", MessageForm::Whole)] {
-            if let Some(said) = member_at(choice, path) {
-                read_message(said, form, draft, out);
+            if let Some(message) = member_at(choice, path) {
+                read_message(message, form, draft, out);
             }
         }
         // The old Completions form, still used by some servers.
@@ -45,10 +45,10 @@ pub(super) fn read_chunk(chunk: &Value, draft: &mut Draft, out: DeltaSink<'_>) {
     }
 }
 
-fn read_message(said: &Value, form: MessageForm, draft: &mut Draft, out: DeltaSink<'_>) {
+fn read_message(message: &Value, form: MessageForm, draft: &mut Draft, out: DeltaSink<'_>) {
     // Two names for the same content: a provider with both fields repeats the text.
     let thoughts = ["/reasoning_content", "/reasoning", "/thinking"].iter().find_map(|path| {
-        let piece = text_at(said, path);
+        let piece = text_at(message, path);
         (!piece.is_empty()).then_some((*path, piece))
     });
     if let Some((path, piece)) = thoughts {
@@ -59,26 +59,27 @@ fn read_message(said: &Value, form: MessageForm, draft: &mut Draft, out: DeltaSi
             MessageForm::Whole => draft.sync_reasoning(piece, out),
         }
     }
-    match (member_at(said, "/content"), form) {
+    match (member_at(message, "/content"), form) {
         (Some(Value::String(piece)), MessageForm::Delta) => draft.append_text(piece, out),
         (Some(Value::String(whole)), MessageForm::Whole) => draft.sync_text(whole, out),
         (Some(Value::Array(parts)), _) => read_parts(parts, form, draft, out),
         (Some(_) | None, _) => {}
     }
-    if let (Some(Value::String(piece)), MessageForm::Delta) = (member_at(said, "/refusal"), form) {
+    if let (Some(Value::String(piece)), MessageForm::Delta) = (member_at(message, "/refusal"), form)
+    {
         draft.append_text(piece, out);
     }
     let calls_known = !draft.calls.is_empty();
     if form == MessageForm::Whole && calls_known {
         return;
     }
-    match member_at(said, "/tool_calls") {
+    match member_at(message, "/tool_calls") {
         Some(Value::Array(calls)) => calls.iter().for_each(|call| read_call(call, draft)),
         // A single call without a list.
         Some(call @ Value::Object(_)) => read_call(call, draft),
         Some(_) | None => {}
     }
-    if let Some(call) = member_at(said, "/function_call") {
+    if let Some(call) = member_at(message, "/function_call") {
         read_function(call, CallPiece::default(), draft);
     }
 }

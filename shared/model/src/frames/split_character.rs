@@ -14,7 +14,7 @@ impl SplitCharacter {
     /// Moves the half at the end of a JSON text to the text with the other half. Returns the new frame, or
     /// `None` for a frame without halves.
     pub(super) fn join_halves(&mut self, frame: &str) -> Option<String> {
-        let mut joined = frame.to_owned();
+        let mut output = frame.to_owned();
         let mut has_changed = false;
         let second = find_half(
             frame,
@@ -24,21 +24,21 @@ impl SplitCharacter {
         if let Some(at) = second
             && let Some(first) = self.first_half.take()
         {
-            joined.insert_str(at, &first);
+            output.insert_str(at, &first);
             has_changed = true;
         }
         let first = find_half(
-            &joined,
+            &output,
             |half| half.starts_with(['8', '9', 'a', 'b']),
             |_, behind| behind.starts_with('"'),
         );
         if let Some(at) = first {
-            let behind = joined.split_off(at + ESCAPE_BYTES);
-            self.first_half = Some(joined.split_off(at));
-            joined.push_str(&behind);
+            let behind = output.split_off(at + ESCAPE_BYTES);
+            self.first_half = Some(output.split_off(at));
+            output.push_str(&behind);
             has_changed = true;
         }
-        has_changed.then_some(joined)
+        has_changed.then_some(output)
     }
 }
 

@@ -37,13 +37,13 @@ pub(super) fn native_messages(
             }
             Message::Images { text, images } => messages.push(user_message(text.clone(), images)),
             Message::Assistant { text, reasoning, calls } => {
-                let kept = reasoning.as_ref().and_then(|reasoning| {
+                let thoughts = reasoning.as_ref().and_then(|reasoning| {
                     Some((
                         reasoning,
                         ReasoningState::from_signature(reasoning.signature.as_deref(), &by)?,
                     ))
                 });
-                let parts = reply_parts(text, kept.filter(|_| thinks), calls, names);
+                let parts = reply_parts(text, thoughts.filter(|_| thinks), calls, names);
                 // Anthropic and Bedrock reject an empty message.
                 if !parts.is_empty() {
                     messages.push(ChatMessage::assistant(MessageContent::from_parts(parts)));
@@ -109,7 +109,7 @@ fn tool_message(parts: impl Into<MessageContent>) -> ChatMessage {
 /// Returns the messages with calls and results as text. Adjacent user messages are merged: models without
 /// tool calls often require alternating roles.
 pub(super) fn text_messages(request: &ModelRequest, prompts: &Prompts) -> Vec<ChatMessage> {
-    let mut said: Vec<(bool, String, Vec<&RequestImage>)> =
+    let mut turns: Vec<(bool, String, Vec<&RequestImage>)> =
         Vec::with_capacity(request.messages.len());
     for message in &request.messages {
         let images = match message {
@@ -125,17 +125,18 @@ pub(super) fn text_messages(request: &ModelRequest, prompts: &Prompts) -> Vec<Ch
                 (true, struct_parse::render_results(prompts, request.language, results))
             }
         };
-        match said.last_mut() {
+        match turns.last_mut() {
             _ if text.trim().is_empty() => {}
-            Some((last, before, shown)) if *last == is_user => {
+            Some((last, before, turn_images)) if *last == is_user => {
                 before.push_str("\n\n");
                 before.push_str(&text);
-                shown.extend(images);
+                turn_images.extend(images);
             }
-            Some(_) | None => said.push((is_user, text, images.iter().collect())),
+            Some(_) | None => turns.push((is_user, text, images.iter().collect())),
         }
     }
-    said.into_iter()
+    turns
+        .into_iter()
         .map(
             |(is_user, text, images)| {
                 if is_user { user_message(text, images) } else { ChatMessage::assistant(text) }
@@ -161,15 +162,15 @@ fn user_message<'a>(
 
 fn reply_parts(
     text: &str,
-    kept: Option<(&Reasoning, ReasoningState)>,
+    thoughts: Option<(&Reasoning, ReasoningState)>,
     calls: &[PastCall],
     names: &ToolNames,
 ) -> Vec<ContentPart> {
     let mut parts = Vec::new();
     let mut signatures = Vec::new();
-    if let Some((reasoning, kept)) = kept {
-        push_thoughts(&reasoning.text, &kept, &mut parts);
-        signatures = kept.calls;
+    if let Some((reasoning, state)) = thoughts {
+        push_thoughts(&reasoning.text, &state, &mut parts);
+        signatures = state.calls;
     }
     if !text.trim().is_empty() {
         parts.push(ContentPart::from_text(text));
@@ -191,9 +192,9 @@ fn reply_parts(
 }
 
 /// Adds the unchanged blocks of thoughts, each with its signature.
-fn push_thoughts(text: &str, kept: &ReasoningState, parts: &mut Vec<ContentPart>) {
+fn push_thoughts(text: &str, state: &ReasoningState, parts: &mut Vec<ContentPart>) {
     let mut rest = text;
-    for block in &kept.blocks {
+    for block in &state.blocks {
         match block {
             ReasoningBlock::Signed { bytes, signature } => {
                 let (thought, behind) = rest.split_at_checked(*bytes).unwrap_or((rest, ""));
@@ -212,7 +213,7 @@ fn push_thoughts(text: &str, kept: &ReasoningState, parts: &mut Vec<ContentPart>
             }
         }
     }
-    if kept.echo && !text.is_empty() {
+    if state.echo && !text.is_empty() {
         parts.push(ContentPart::ReasoningContent(text.to_owned()));
     }
 }

@@ -4,15 +4,15 @@
 /// path. Lines count from 1. The text must be JSON.
 pub(super) fn find_line(json: &str, path: &str) -> usize {
     let mut reader = LineReader { rest: json, line: 1, members: Vec::new(), is_key_next: false };
-    let mut found = 1;
-    let mut best = 0;
+    let mut best_line = 1;
+    let mut best_length = 0;
     while let Some((member, line)) = reader.next_member() {
         let leads_there = path == member || path.starts_with(&format!("{member}."));
-        if leads_there && member.len() > best {
-            (found, best) = (line, member.len());
+        if leads_there && member.len() > best_length {
+            (best_line, best_length) = (line, member.len());
         }
     }
-    found
+    best_line
 }
 
 struct LineReader<'a> {
@@ -65,8 +65,8 @@ impl LineReader<'_> {
             is_escaped = if is_escaped { false } else { *character == '\\' };
             ends
         });
-        let quoted = self.skip(end.map_or(self.rest.len(), |(at, _)| at + 1));
-        serde_json::from_str(quoted).unwrap_or_default()
+        let literal = self.skip(end.map_or(self.rest.len(), |(at, _)| at + 1));
+        serde_json::from_str(literal).unwrap_or_default()
     }
 
     fn skip(&mut self, bytes: usize) -> &str {

@@ -65,7 +65,8 @@ impl ObjectReader {
         let Some(value) = self.take(row) else {
             return Ok(None);
         };
-        let wrong = |wanted: &str| SettingsError::wrong_value(self.path_of(row), wanted, &value);
+        let wrong =
+            |expectation: &str| SettingsError::wrong_value(self.path_of(row), expectation, &value);
         match (value.as_u64(), row.kind) {
             (Some(number), ValueKind::Number { least, most })
                 if number < least || number > most =>

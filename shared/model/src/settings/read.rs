@@ -122,7 +122,7 @@ fn from_json(json: &str, var: VarLookup<'_>) -> Result<Settings, SettingsError> 
     if models.is_empty() {
         return Err(SettingsError::new(whole::MODELS.name, "must name at least one model"));
     }
-    let known = |path: &str, name: String| {
+    let check_name = |path: &str, name: String| {
         if models.contains_key(&name) {
             Ok(name)
         } else {
@@ -134,11 +134,11 @@ fn from_json(json: &str, var: VarLookup<'_>) -> Result<Settings, SettingsError> 
         }
     };
     let default = match default {
-        Some(name) => Some(known(whole::DEFAULT.name, name)?),
+        Some(name) => Some(check_name(whole::DEFAULT.name, name)?),
         None if models.len() == 1 => models.keys().next().cloned(),
         None => None,
     };
-    let own = read_roles(ROLES.name, roles, &known)?;
+    let own = read_roles(ROLES.name, roles, &check_name)?;
     for role in Role::ALL.iter().filter(|role| inherited_role(**role).is_none()) {
         if default.is_none() && !own.contains_key(role.as_str()) {
             return Err(SettingsError::new(
@@ -151,7 +151,7 @@ fn from_json(json: &str, var: VarLookup<'_>) -> Result<Settings, SettingsError> 
         }
     }
     let primary = RoleModels { default, by_role: own };
-    let fallback = read_fallback(fallback, &primary, &known)?;
+    let fallback = read_fallback(fallback, &primary, &check_name)?;
     Ok(Settings { models, primary, fallback, ..Settings::default() })
 }
 
@@ -159,7 +159,7 @@ fn from_json(json: &str, var: VarLookup<'_>) -> Result<Settings, SettingsError> 
 fn read_fallback(
     value: Option<Value>,
     primary: &RoleModels,
-    known: &impl Fn(&str, String) -> Result<String, SettingsError>,
+    check_name: &impl Fn(&str, String) -> Result<String, SettingsError>,
 ) -> Result<RoleModels, SettingsError> {
     let role_path = |role: Role| format!("{}.{}", FALLBACK.name, role.as_str());
     let same = |path: &str, name: &str| {
@@ -172,14 +172,14 @@ fn read_fallback(
     match value {
         None => Ok(RoleModels::default()),
         Some(Value::String(name)) => {
-            let name = known(FALLBACK.name, name)?;
+            let name = check_name(FALLBACK.name, name)?;
             if Role::ALL.iter().all(|role| primary.of(*role) == Some(&name)) {
                 return Err(same(FALLBACK.name, &name));
             }
             Ok(RoleModels { default: Some(name), by_role: BTreeMap::new() })
         }
         Some(Value::Object(roles)) => {
-            let own = read_roles(FALLBACK.name, roles, known)?;
+            let own = read_roles(FALLBACK.name, roles, check_name)?;
             for role in Role::ALL {
                 let name = own.get(role.as_str()).filter(|name| primary.of(*role) == Some(*name));
                 if let Some(name) = name {
@@ -197,16 +197,16 @@ fn read_fallback(
 fn read_roles(
     path: &str,
     roles: Map<String, Value>,
-    known: &impl Fn(&str, String) -> Result<String, SettingsError>,
+    check_name: &impl Fn(&str, String) -> Result<String, SettingsError>,
 ) -> Result<BTreeMap<String, String>, SettingsError> {
-    roles.into_iter().map(|(role, value)| read_role(path, role, &value, known)).collect()
+    roles.into_iter().map(|(role, value)| read_role(path, role, &value, check_name)).collect()
 }
 
 fn read_role(
     path: &str,
     role: String,
     value: &Value,
-    known: &impl Fn(&str, String) -> Result<String, SettingsError>,
+    check_name: &impl Fn(&str, String) -> Result<String, SettingsError>,
 ) -> Result<(String, String), SettingsError> {
     let path = format!("{path}.{role}");
     let words = || Role::ALL.iter().map(|role| role.as_str()).chain(LATER_ROLES.iter().copied());
@@ -220,7 +220,7 @@ fn read_role(
     let name = value
         .as_str()
         .ok_or_else(|| SettingsError::wrong_value(path.as_str(), "a model's name", value))?;
-    let name = known(&path, name.to_owned())?;
+    let name = check_name(&path, name.to_owned())?;
     Ok((role, name))
 }
 
@@ -335,14 +335,14 @@ fn normalize_base_url(
         return Err(wrong("must not contain a query for this provider"));
     }
     url.set_fragment(None);
-    let trimmed = url.path().trim_end_matches('/').to_owned();
-    let appended = match shape {
+    let base_path = url.path().trim_end_matches('/').to_owned();
+    let endpoint = match shape {
         StreamFormat::OpenAi => "/chat/completions",
         StreamFormat::Anthropic => "/messages",
         StreamFormat::Ollama => "/api/chat",
         StreamFormat::Events => "",
     };
-    let bare = trimmed.strip_suffix(appended).unwrap_or(&trimmed).to_owned();
+    let bare = base_path.strip_suffix(endpoint).unwrap_or(&base_path).to_owned();
     url.set_path(&format!("{}/", bare.trim_end_matches('/')));
     Ok(url.into())
 }

@@ -42,8 +42,8 @@ pub(super) fn sees_images_by_name(model: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or_default();
     let name = name.rsplit_once("anthropic.").map_or(name, |(_, name)| name);
     let name = name.rsplit_once("amazon.").map_or(name, |(_, name)| name);
-    let begins = |families: &[&str]| families.iter().any(|family| name.starts_with(family));
-    (begins(&FAMILIES) && !begins(&BLIND)) || WORDS.iter().any(|word| name.contains(word))
+    let is_in = |families: &[&str]| families.iter().any(|family| name.starts_with(family));
+    (is_in(&FAMILIES) && !is_in(&BLIND)) || WORDS.iter().any(|word| name.contains(word))
 }
 
 #[cfg(test)]

@@ -56,8 +56,8 @@ fn parse_object(value: &Value) -> Option<TextCall> {
     if let Some(function @ Value::Object(_)) = object.get("function") {
         return parse_object(function);
     }
-    let named = ["name", "tool", "tool_name", "function"];
-    let name = named.iter().find_map(|member| object.get(*member)?.as_str())?;
+    let name_fields = ["name", "tool", "tool_name", "function"];
+    let name = name_fields.iter().find_map(|member| object.get(*member)?.as_str())?;
     let arguments = ["arguments", "parameters"].iter().find_map(|member| object.get(*member))?;
     let arguments = match arguments {
         Value::Object(arguments) => arguments.clone(),

@@ -42,7 +42,7 @@ pub(super) fn read_thinking(
         }
         _ => None,
     };
-    let expected = match style {
+    let expectation = match style {
         ThinkingStyle::Budget => THINKING.kind.to_string(),
         ThinkingStyle::Effort
         | ThinkingStyle::Level
@@ -51,6 +51,6 @@ pub(super) fn read_thinking(
     };
     match thinking {
         Some(thinking) => Ok(Some(thinking)),
-        None => Err(SettingsError::wrong_value(fields.path_of(&THINKING), &expected, &value)),
+        None => Err(SettingsError::wrong_value(fields.path_of(&THINKING), &expectation, &value)),
     }
 }
