@@ -32,7 +32,7 @@ pub struct BucketFolder {
     /// The start of the folder's keys, with a final `/`.
     prefix: String,
     depth: NameDepth,
-    known: Mutex<KnownTexts>,
+    cache: Mutex<KnownTexts>,
 }
 
 /// The last state read.
@@ -41,7 +41,7 @@ struct KnownTexts {
     /// The `ETag` of the last manifest.
     etag: Option<String>,
     /// The texts listed by the manifest, or the manifest's error.
-    listed: Option<Result<Vec<ListedText>, TextFolderError>>,
+    entries: Option<Result<Vec<ListedText>, TextFolderError>>,
     /// The listed texts read so far, by hash.
     texts: BTreeMap<String, Arc<str>>,
 }
@@ -57,7 +57,7 @@ impl AwsStore {
         depth: NameDepth,
     ) -> Result<BucketFolder, InvalidPrefix> {
         let prefix = parse_prefix(prefix)?;
-        Ok(BucketFolder { store: self.clone(), prefix, depth, known: Mutex::default() })
+        Ok(BucketFolder { store: self.clone(), prefix, depth, cache: Mutex::default() })
     }
 
     /// Opens a single text of the bucket, as a folder without other texts, without reading.
@@ -72,16 +72,16 @@ impl AwsStore {
 
 impl BucketFolder {
     /// Reads the manifest, if changed.
-    async fn update_manifest(&self, known: &mut KnownTexts) -> Result<(), TextFolderError> {
-        let object = match self.read_small(MANIFEST, known.etag.as_deref(), MAX_MANIFEST).await {
+    async fn update_manifest(&self, cache: &mut KnownTexts) -> Result<(), TextFolderError> {
+        let object = match self.read_small(MANIFEST, cache.etag.as_deref(), MAX_MANIFEST).await {
             Ok(object) => object,
             Err(ReadFailure::NotModified) => return Ok(()),
             Err(failure) => return Err(self.manifest_error(&failure)),
         };
-        let listed = parse_manifest(&object.bytes, self.depth).map_err(|error| {
+        let entries = parse_manifest(&object.bytes, self.depth).map_err(|error| {
             TextFolderError(format!("{}/{MANIFEST} {error}: publish the folder again", self.path()))
         });
-        (known.etag, known.listed) = (object.etag, Some(listed));
+        (cache.etag, cache.entries) = (object.etag, Some(entries));
         Ok(())
     }
 
@@ -104,18 +104,18 @@ impl BucketFolder {
     /// Reads the new listed texts, several at once. After a failure, the texts already read are kept.
     async fn read_new_texts(
         &self,
-        listed: &[ListedText],
+        entries: &[ListedText],
         texts: &mut BTreeMap<String, Arc<str>>,
     ) -> BTreeMap<String, String> {
         let mut problems = BTreeMap::new();
         let is_new = |file: &&ListedText| !texts.contains_key(&file.sha256);
-        let new: Vec<ListedText> = listed.iter().filter(is_new).cloned().collect();
-        let read = new.into_iter().map(|file| async move {
+        let new: Vec<ListedText> = entries.iter().filter(is_new).cloned().collect();
+        let results = new.into_iter().map(|file| async move {
             let text = self.read_text(&file).await;
             (file, text)
         });
-        let mut read = stream::iter(read).buffer_unordered(FETCHED_AT_ONCE);
-        while let Some((file, text)) = read.next().await {
+        let mut results = stream::iter(results).buffer_unordered(FETCHED_AT_ONCE);
+        while let Some((file, text)) = results.next().await {
             match text {
                 Ok(text) => drop(texts.insert(file.sha256, text)),
                 Err(problem) => drop(problems.insert(file.name, problem)),
@@ -153,13 +153,13 @@ impl TextFolder for BucketFolder {
 
     fn read_texts(&self) -> BoxFuture<'_, Result<Vec<FolderText>, TextFolderError>> {
         Box::pin(async {
-            let mut known = self.known.lock().await;
-            self.update_manifest(&mut known).await?;
-            let listed = known.listed.clone().unwrap_or_else(|| Ok(Vec::new()))?;
-            let KnownTexts { texts, .. } = &mut *known;
-            texts.retain(|hash, _| listed.iter().any(|file| file.sha256 == *hash));
-            let mut problems = self.read_new_texts(&listed, texts).await;
-            let texts = listed.into_iter().map(|ListedText { name, sha256 }| {
+            let mut cache = self.cache.lock().await;
+            self.update_manifest(&mut cache).await?;
+            let entries = cache.entries.clone().unwrap_or_else(|| Ok(Vec::new()))?;
+            let KnownTexts { texts, .. } = &mut *cache;
+            texts.retain(|hash, _| entries.iter().any(|file| file.sha256 == *hash));
+            let mut problems = self.read_new_texts(&entries, texts).await;
+            let texts = entries.into_iter().map(|ListedText { name, sha256 }| {
                 let problem = || problems.remove(&name).unwrap_or_default();
                 let text = texts.get(&sha256).cloned().ok_or_else(problem);
                 FolderText { name, text }

@@ -30,11 +30,12 @@ impl DayUpdate {
     pub(crate) fn of(day: &DayKey, change: &DayChange) -> Self {
         let name = DayItem::hold_name(&change.payer);
         let amount = |hold: &Option<Hold>| hold.as_ref().map(|h| h.amount).unwrap_or_default();
-        let held = amount(&change.hold);
+        let held_amount = amount(&change.hold);
         let next = amount(&change.next_hold);
-        let settled = change.settled_amount;
+        let settled_amount = change.settled_amount;
         let sum = |part: fn(&Amount) -> u64| {
-            i128::from(part(&settled)) - i128::from(part(&held)) + i128::from(part(&next))
+            i128::from(part(&settled_amount)) - i128::from(part(&held_amount))
+                + i128::from(part(&next))
         };
         let mut expression = "SET #used_tokens = if_not_exists(#used_tokens, :zero) + :tokens, \
             #used_micro_usd = if_not_exists(#used_micro_usd, :zero) + :micro_usd"
@@ -45,9 +46,9 @@ impl DayUpdate {
             (":tokens", number(&sum(|amount| amount.tokens))),
             (":micro_usd", number(&sum(|amount| amount.micro_usd))),
         ]);
-        if let Some(held) = &change.hold {
+        if let Some(current_hold) = &change.hold {
             condition = format!("#{name} = :held");
-            values.insert(":held".to_owned(), text(&format_hold(held)));
+            values.insert(":held".to_owned(), text(&format_hold(current_hold)));
         }
         match &change.next_hold {
             None => expression += &format!(" REMOVE #{name}"),
@@ -58,11 +59,15 @@ impl DayUpdate {
                 values.insert(":expires".to_owned(), number(&(next.reserved_at_s + RETENTION_S)));
                 let DayBound { tokens, micro_usd } = change.bound;
                 for (sum, bound, more) in [
-                    ("used_tokens", tokens, i128::from(held.tokens) - i128::from(settled.tokens)),
+                    (
+                        "used_tokens",
+                        tokens,
+                        i128::from(held_amount.tokens) - i128::from(settled_amount.tokens),
+                    ),
                     (
                         "used_micro_usd",
                         micro_usd,
-                        i128::from(held.micro_usd) - i128::from(settled.micro_usd),
+                        i128::from(held_amount.micro_usd) - i128::from(settled_amount.micro_usd),
                     ),
                 ] {
                     if let Some(bound) = bound {
@@ -99,12 +104,12 @@ impl Budgets for AwsStore {
                 ChangeResult::Done(item) => (false, DayItem::from_item(&item)?),
                 ChangeResult::Refused(item) => (true, DayItem::from_item(&item)?),
             };
-        let stored = item.hold_of(&change.payer);
-        if is_refused && stored == change.hold.as_ref() {
+        let current_hold = item.hold_of(&change.payer);
+        if is_refused && current_hold == change.hold.as_ref() {
             return Ok(DayChangeResult::Exhausted { used: item.used, held: item.total_held() });
         }
-        if is_refused && stored != change.next_hold.as_ref() {
-            return Ok(DayChangeResult::Conflict(stored.cloned()));
+        if is_refused && current_hold != change.next_hold.as_ref() {
+            return Ok(DayChangeResult::Conflict(current_hold.cloned()));
         }
         self.forget_old_holds(day, change, &item).await;
         Ok(DayChangeResult::Applied)

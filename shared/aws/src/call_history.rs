@@ -30,13 +30,13 @@ impl CallHistory for AwsStore {
         samples: &[CallSample],
     ) -> Result<(), StoreError> {
         let none = AttributeValue::L(Vec::new());
-        let appended = "list_append(if_not_exists(#samples, :none), :samples)";
-        let added = [(":none", none), (":samples", sample_list(samples))];
-        let kept = self.change_calls(tool, appended, added).await?;
-        let old = kept.len().saturating_sub(KEPT_SAMPLES);
-        if kept.len() > 2 * KEPT_SAMPLES - KEPT_SAMPLES / 2 {
+        let expression = "list_append(if_not_exists(#samples, :none), :samples)";
+        let append_values = [(":none", none), (":samples", sample_list(samples))];
+        let stored_samples = self.change_calls(tool, expression, append_values).await?;
+        let old = stored_samples.len().saturating_sub(KEPT_SAMPLES);
+        if stored_samples.len() > 2 * KEPT_SAMPLES - KEPT_SAMPLES / 2 {
             // Samples added concurrently are lost; with many samples this does no harm.
-            let newest = sample_list(kept.get(old..).unwrap_or_default());
+            let newest = sample_list(stored_samples.get(old..).unwrap_or_default());
             self.change_calls(tool, ":samples", [(":samples", newest)]).await?;
         }
         Ok(())

@@ -46,10 +46,10 @@ impl Catalog for AwsStore {
             let partition = user_partition(&user.tenant, &user.user);
             let query =
                 older_runs_query(partition, next.as_ref(), QUERY_LIMIT).eventually_consistent();
-            let mut found = self.query_items(query).await?;
-            let is_last = found.len() < QUERY_LIMIT;
-            found.retain(|item| is_older(item, next.as_ref()));
-            let runs = found.into_iter().map(|item| self.run_summary(user, item));
+            let mut page = self.query_items(query).await?;
+            let is_last = page.len() < QUERY_LIMIT;
+            page.retain(|item| is_older(item, next.as_ref()));
+            let runs = page.into_iter().map(|item| self.run_summary(user, item));
             let mut runs = stream::iter(runs).buffered(READS_AT_ONCE);
             while let Some(run) = runs.try_next().await? {
                 if items.len() == limit {

@@ -201,13 +201,13 @@ pub(crate) mod tests {
             .retry_config(RetryConfig::disabled())
             .http_client(http)
             .build();
-        let shared = OnceCell::new_with(Some(config));
-        Arc::new(Clients { sdk_config: shared, ..Clients::new(settings) })
+        let config_cell = OnceCell::new_with(Some(config));
+        Arc::new(Clients { sdk_config: config_cell, ..Clients::new(settings) })
     }
 
     /// Returns an HTTP client with prepared responses in order: a status with an error code, or a status with
     /// a body.
-    pub(crate) fn replay_of(answers: &[(u16, &str)]) -> Replay {
+    pub(crate) fn replay_of(responses: &[(u16, &str)]) -> Replay {
         let answer = |&(status, text): &(u16, &str)| {
             let is_error = status >= 400;
             let body = if is_error { "{\"message\":\"no\"}" } else { text };
@@ -217,7 +217,7 @@ pub(crate) mod tests {
             }
             answer
         };
-        Replay::new(answers.iter().map(answer))
+        Replay::new(responses.iter().map(answer))
     }
 
     /// Returns the requests sent, as text: method, path and body.

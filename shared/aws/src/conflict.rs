@@ -24,7 +24,7 @@ where
         // Boxed: an SDK request takes tens of kilobytes, reserved otherwise in every enclosing future.
         match Box::pin(send()).await {
             Err(error) if error.code() == Some("TransactionConflictException") => {}
-            answered => return answered,
+            result => return result,
         }
         tokio::time::sleep(wait).await;
         wait *= 2;

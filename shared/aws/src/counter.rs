@@ -42,8 +42,8 @@ impl Intercept for RequestCounter {
         _components: &RuntimeComponents,
         cfg: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        let presigned = context.request().uri().contains("X-Amz-Signature=");
-        if let (Some(metadata), false) = (cfg.load::<Metadata>(), presigned) {
+        let is_presigned = context.request().uri().contains("X-Amz-Signature=");
+        if let (Some(metadata), false) = (cfg.load::<Metadata>(), is_presigned) {
             let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             match counts.get_mut(metadata.name()) {
                 Some(count) => *count += 1,

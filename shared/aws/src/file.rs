@@ -64,9 +64,9 @@ impl Files for AwsStore {
         name: &FileName,
     ) -> Result<Option<ProductFile>, StoreError> {
         let file = self.get_item(FileItem::key(session, name));
-        let expected = self.get_item(ExpectedFileItem::key(session, name));
-        let (file, expected) = tokio::try_join!(file, expected)?;
-        let items = file.into_iter().chain(expected).collect();
+        let expected_file = self.get_item(ExpectedFileItem::key(session, name));
+        let (file, expected_file) = tokio::try_join!(file, expected_file)?;
+        let items = file.into_iter().chain(expected_file).collect();
         // An uploaded file may have a new name by now.
         Ok(self.resolve_files(session, items).await?.into_iter().rfind(|file| file.name == *name))
     }
@@ -81,7 +81,7 @@ impl Files for AwsStore {
             return Ok(Vec::new());
         }
         let files = self.list_files(session).await?;
-        let is_there = |file: &&ProductFile| files.iter().any(|known| known.object == file.object);
+        let is_there = |file: &&ProductFile| files.iter().any(|other| other.object == file.object);
         Ok(announced.iter().filter(is_there).cloned().collect())
     }
 
@@ -130,8 +130,8 @@ impl AwsStore {
     ) -> Result<Vec<u8>, StoreError> {
         let key = object_key(&Folder::from(session), object)?;
         let bytes = self.get_object(&key, Some(limit.min(size))).await?;
-        let expected = object.strip_prefix(WRITTEN).filter(|_| limit >= size);
-        if expected.is_some_and(|hash| sha256_hex(&bytes) != hash) {
+        let expected_hash = object.strip_prefix(WRITTEN).filter(|_| limit >= size);
+        if expected_hash.is_some_and(|hash| sha256_hex(&bytes) != hash) {
             return Err(StoreError::Unreadable(format!("object {key} is not what was written")));
         }
         Ok(bytes)

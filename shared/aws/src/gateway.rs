@@ -133,9 +133,9 @@ impl LambdaGateway {
         if json.len() > MAX_STORED_ANSWER {
             return Err(unavailable("what was read is more than an answer of the gateway may be"));
         }
-        let parsed = tokio::task::spawn_blocking(move || serde_json::from_slice(&json)).await;
-        let parsed = parsed.map_err(|error| unavailable(&error.to_string()))?;
-        parsed.map_err(|error| unavailable(&error.to_string()))
+        let result = tokio::task::spawn_blocking(move || serde_json::from_slice(&json)).await;
+        let result = result.map_err(|error| unavailable(&error.to_string()))?;
+        result.map_err(|error| unavailable(&error.to_string()))
     }
 }
 
@@ -161,8 +161,8 @@ fn name_function<'a>(
     function: Option<&'a str>,
     setting: &'static str,
 ) -> Result<NamedFunction<'a>, OutsideError> {
-    let disabled = || OutsideError::Disabled(format!("no function does that: set {setting}"));
-    function.map(|name| NamedFunction { name, setting }).ok_or_else(disabled)
+    let to_error = || OutsideError::Disabled(format!("no function does that: set {setting}"));
+    function.map(|name| NamedFunction { name, setting }).ok_or_else(to_error)
 }
 
 fn unavailable(why: &str) -> OutsideError {

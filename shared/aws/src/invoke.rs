@@ -104,10 +104,10 @@ impl Invoker for LambdaInvoker {
         let Some(wait_at_most) = self.wait_at_most else {
             return invocation.await;
         };
-        let sent = tokio::spawn(invocation);
-        match tokio::time::timeout(wait_at_most, sent).await {
-            Ok(Ok(answered)) => answered,
-            Ok(Err(failed)) => Err(StoreError::Unavailable(format!("Invoke: {failed}"))),
+        let task = tokio::spawn(invocation);
+        match tokio::time::timeout(wait_at_most, task).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(error)) => Err(StoreError::Unavailable(format!("Invoke: {error}"))),
             Err(_) => Ok(()),
         }
     }

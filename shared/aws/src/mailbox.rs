@@ -33,8 +33,8 @@ impl Mailbox for AwsStore {
         let note = items.iter().find_map(|item| watched_until_ms(key, item));
         items.retain(|item| watched_until_ms(key, item).is_none());
         let messages = items.into_iter().map(|item| self.read_message(key, item));
-        let read = stream::iter(messages).buffered(FETCHED_AT_ONCE);
-        let mail = read.try_filter_map(|mail| async move { Ok(mail) }).try_collect().await?;
+        let results = stream::iter(messages).buffered(FETCHED_AT_ONCE);
+        let mail = results.try_filter_map(|mail| async move { Ok(mail) }).try_collect().await?;
         Ok(MailboxContents { mail, watched_until_ms: note.unwrap_or_default() })
     }
 
@@ -53,7 +53,7 @@ impl AwsStore {
         key: &RunKey,
         item: Attributes,
     ) -> Result<Option<Mail>, StoreError> {
-        let read = async {
+        let result = async {
             let Some(body) = MailItem::from_item(item)?.into_body() else {
                 // The message stays for newer code, and is read again every second until then.
                 tracing::debug!(run_id = %key.run, "mail is newer than this code");
@@ -61,12 +61,12 @@ impl AwsStore {
             };
             mail_from_json(&self.read_body(body).await?).map(Some)
         };
-        match read.await {
+        match result.await {
             Err(StoreError::Unreadable(problem)) => {
                 tracing::warn!(problem, run_id = %key.run, "a message is left out");
                 Ok(None)
             }
-            read => read,
+            result => result,
         }
     }
 

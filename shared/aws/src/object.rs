@@ -80,9 +80,10 @@ impl AwsStore {
         bytes: Bytes,
         media_type: &str,
     ) -> Result<(), StoreError> {
-        let put = self.clients.s3().await.put_object().bucket(self.bucket()).key(key);
-        let put = put.content_type(media_type).checksum_algorithm(ChecksumAlgorithm::Sha256);
-        match Box::pin(put.body(ByteStream::from(bytes)).send()).await {
+        let request = self.clients.s3().await.put_object().bucket(self.bucket()).key(key);
+        let request =
+            request.content_type(media_type).checksum_algorithm(ChecksumAlgorithm::Sha256);
+        match Box::pin(request.body(ByteStream::from(bytes)).send()).await {
             Ok(_) => Ok(()),
             Err(error) => Err(store_error(self.bucket_request("PutObject"), &error)),
         }
@@ -224,9 +225,9 @@ pub(crate) struct ObjectHead {
 }
 
 impl ObjectHead {
-    fn of(bytes: Option<i64>, written: Option<&DateTime>) -> Self {
+    fn of(bytes: Option<i64>, modified_at: Option<&DateTime>) -> Self {
         let size = bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or_default();
-        let written_at_ms = written.and_then(|time| time.to_millis().ok()).unwrap_or_default();
+        let written_at_ms = modified_at.and_then(|time| time.to_millis().ok()).unwrap_or_default();
         Self { size, written_at_ms }
     }
 }

@@ -30,12 +30,12 @@ impl AwsStore {
                 (":expires", number(&expires_s)),
             ]),
         };
-        let stored = match self.update_item(take()).await? {
+        let permits_item = match self.update_item(take()).await? {
             ChangeResult::Done(_) => return Ok(true),
-            ChangeResult::Refused(stored) => stored,
+            ChangeResult::Refused(permits_item) => permits_item,
         };
         let over =
-            PermitsItem::from_item(&stored)?.expired_permits(self.now_ms().div_euclid(1_000));
+            PermitsItem::from_item(&permits_item)?.expired_permits(self.now_ms().div_euclid(1_000));
         if over.is_empty() {
             return Ok(false);
         }

@@ -58,8 +58,8 @@ impl AwsStore {
         let mut items = Vec::new();
         let mut start = None;
         loop {
-            let left = query.limit.map(|limit| limit.saturating_sub(items.len()));
-            let (more, last) = self.query_page(&query, left, start.take()).await?;
+            let remaining = query.limit.map(|limit| limit.saturating_sub(items.len()));
+            let (more, last) = self.query_page(&query, remaining, start.take()).await?;
             items.extend(more);
             let enough = query.limit.is_some_and(|limit| items.len() >= limit);
             match last {

@@ -15,19 +15,19 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 #[derive(Clone, Debug)]
 pub(crate) struct Replay {
     /// `None` leaves every request without an answer.
-    answers: Option<Arc<Mutex<VecDeque<HttpResponse>>>>,
+    responses: Option<Arc<Mutex<VecDeque<HttpResponse>>>>,
     requests: Arc<Mutex<Vec<HttpRequest>>>,
 }
 
 impl Replay {
     /// Creates a client with prepared responses; requests beyond the last response fail.
-    pub(crate) fn new(answers: impl IntoIterator<Item = HttpResponse>) -> Self {
-        let answers = Some(Arc::new(Mutex::new(answers.into_iter().collect())));
-        Self { answers, requests: Arc::default() }
+    pub(crate) fn new(responses: impl IntoIterator<Item = HttpResponse>) -> Self {
+        let responses = Some(Arc::new(Mutex::new(responses.into_iter().collect())));
+        Self { responses, requests: Arc::default() }
     }
 
     pub(crate) fn without_answers() -> Self {
-        Self { answers: None, requests: Arc::default() }
+        Self { responses: None, requests: Arc::default() }
     }
 
     /// Returns and clears the recorded requests.
@@ -39,10 +39,10 @@ impl Replay {
 impl HttpConnector for Replay {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         self.requests.lock().unwrap().push(request);
-        let Some(answers) = &self.answers else {
+        let Some(responses) = &self.responses else {
             return HttpConnectorFuture::new(std::future::pending());
         };
-        let answer = answers.lock().unwrap().pop_front();
+        let answer = responses.lock().unwrap().pop_front();
         HttpConnectorFuture::ready(
             answer.ok_or_else(|| ConnectorError::other("no answer is left".into(), None)),
         )

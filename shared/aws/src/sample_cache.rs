@@ -26,16 +26,16 @@ impl SampleCache {
     }
 
     pub(crate) fn get_fresh(&self, tool: &ToolKey) -> Option<Vec<CallSample>> {
-        let seen = self.lock_samples();
-        let (at, samples) = seen.get(tool)?;
+        let cache = self.lock_samples();
+        let (at, samples) = cache.get(tool)?;
         (at.elapsed() < CACHE_TTL).then(|| samples.clone())
     }
 
     pub(crate) fn insert_samples(&self, tool: &ToolKey, samples: &[CallSample]) {
-        let mut seen = self.lock_samples();
-        if seen.len() >= MAX_TOOLS {
-            seen.clear();
+        let mut cache = self.lock_samples();
+        if cache.len() >= MAX_TOOLS {
+            cache.clear();
         }
-        seen.insert(tool.clone(), (Instant::now(), samples.to_vec()));
+        cache.insert(tool.clone(), (Instant::now(), samples.to_vec()));
     }
 }

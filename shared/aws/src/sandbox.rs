@@ -150,7 +150,7 @@ async fn unpack_answer(envelope: AnswerEnvelope) -> Result<SandboxAnswer, Sandbo
     if envelope.v != FORMAT {
         return Err(unavailable("the sandbox's function is of another version: deploy the stack"));
     }
-    let unpacked = tokio::task::spawn_blocking(move || {
+    let result = tokio::task::spawn_blocking(move || {
         let AnswerEnvelope { end, seconds, output, value, products, left_out, state, .. } =
             envelope;
         let mut room = MAX_PRODUCT_BYTES;
@@ -163,8 +163,8 @@ async fn unpack_answer(envelope: AnswerEnvelope) -> Result<SandboxAnswer, Sandbo
         let state = state.unpack(MAX_STATE)?;
         Ok(SandboxAnswer { end, seconds, output, value, products, left_out, state })
     });
-    let unpacked = unpacked.await.map_err(|error| unavailable(&error.to_string()))?;
-    unpacked.map_err(|error: std::io::Error| unavailable(&error.to_string()))
+    let result = result.await.map_err(|error| unavailable(&error.to_string()))?;
+    result.map_err(|error: std::io::Error| unavailable(&error.to_string()))
 }
 
 #[cfg(test)]

@@ -170,7 +170,7 @@ fn read_endpoint(setting: &Setting, var: VarLookup<'_>) -> Result<Option<String>
         Some(url) if !url.starts_with("http://") && !url.starts_with("https://") => {
             Err(setting.refuse(&url))
         }
-        found => Ok(found),
+        endpoint => Ok(endpoint),
     }
 }
 

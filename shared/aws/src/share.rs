@@ -15,30 +15,30 @@ use crate::transaction::TransactionResult;
 impl Shares for AwsStore {
     async fn add_share(&self, share: &SessionShare) -> Result<ShareResult, StoreError> {
         let SessionKey { tenant, owner, session } = &share.session;
-        let listed = UserSessionItem::key(tenant, owner, session);
+        let list_key = UserSessionItem::key(tenant, owner, session);
         let item =
-            self.get_item(listed.clone()).await?.map(UserSessionItem::from_item).transpose()?;
-        let begun = share.session_started_at_ms;
-        let Some(item) = item.filter(|item| item.started_at_ms == begun) else {
+            self.get_item(list_key.clone()).await?.map(UserSessionItem::from_item).transpose()?;
+        let start_ms = share.session_started_at_ms;
+        let Some(item) = item.filter(|item| item.started_at_ms == start_ms) else {
             return Ok(ShareResult::UnknownSession);
         };
         if self.list_current_shares(&share.session).await?.len() >= MAX_SHARES {
             return Ok(ShareResult::TooMany);
         }
-        let stored = ShareItem::of(share, item.expires);
+        let share_item = ShareItem::of(share, item.expires);
         let items = vec![
-            self.transact_put(stored.to_item(ShareItem::key(tenant, &share.handle))?)?,
+            self.transact_put(share_item.to_item(ShareItem::key(tenant, &share.handle))?)?,
             self.transact_put(
-                stored.to_item(ShareItem::key_in_session(&share.session, &share.handle))?,
+                share_item.to_item(ShareItem::key_in_session(&share.session, &share.handle))?,
             )?,
             // A concurrent deletion of the session would miss the share.
             self.transact_update(ItemChange {
-                key: listed,
+                key: list_key,
                 expression: "SET #shared_at_ms = :now",
                 condition: "#started_at_ms = :begun",
                 values: values([
                     (":now", number(&share.created_at_ms)),
-                    (":begun", number(&begun)),
+                    (":begun", number(&start_ms)),
                 ]),
             })?,
         ];
@@ -68,14 +68,14 @@ impl Shares for AwsStore {
         session: &SessionKey,
         handle: &ShareHandle,
     ) -> Result<bool, StoreError> {
-        let listed = ShareItem::key_in_session(session, handle);
-        if self.get_item(listed.clone()).await?.is_none() {
+        let list_key = ShareItem::key_in_session(session, handle);
+        if self.get_item(list_key.clone()).await?.is_none() {
             return Ok(false);
         }
         // The handle's item is deleted first; after an interruption, the session's item still lists the
         // handle.
         self.delete_item(deletion_of(ShareItem::key(&session.tenant, handle))).await?;
-        self.delete_item(deletion_of(listed)).await?;
+        self.delete_item(deletion_of(list_key)).await?;
         Ok(true)
     }
 }

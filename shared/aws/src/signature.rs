@@ -27,14 +27,14 @@ pub struct SignedRequest<'a> {
 /// [`LOCAL_ACCESS_KEY`]. The age of the signature is not checked.
 #[must_use]
 pub fn is_signed(request: SignedRequest<'_>, key: &Secret) -> bool {
-    signature_pair(request, key).is_some_and(|(given, right)| are_equal(&given, &right))
+    signature_pair(request, key).is_some_and(|(actual, expected)| are_equal(&actual, &expected))
 }
 
 /// Returns the actual and the expected signature.
 fn signature_pair(request: SignedRequest<'_>, key: &Secret) -> Option<(String, String)> {
-    let header = |wanted: &str| {
-        let found = request.headers.iter().find(|(name, _)| *name == wanted);
-        found.map(|(_, value)| *value)
+    let header = |header_name: &str| {
+        let entry = request.headers.iter().find(|(name, _)| *name == header_name);
+        entry.map(|(_, value)| *value)
     };
     let claim = header("authorization")?.strip_prefix("AWS4-HMAC-SHA256 ")?;
     let part = |name: &str| {

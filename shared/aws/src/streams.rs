@@ -23,12 +23,12 @@ impl Streams for AwsStore {
         let name = permit_name(until_s, &format!("{run}.{word}"));
         let streams = streams_key(user);
         let expires_s = until_s.saturating_add(RETENTION_S);
-        let mut taken = self.acquire_permit(&streams, &name, most, expires_s).await?;
-        if !taken && let Some(oldest) = oldest_permit(run, &self.read_streams(user).await?) {
+        let mut has_permit = self.acquire_permit(&streams, &name, most, expires_s).await?;
+        if !has_permit && let Some(oldest) = oldest_permit(run, &self.read_streams(user).await?) {
             self.release_permits(&streams, vec![oldest]).await?;
-            taken = self.acquire_permit(&streams, &name, most, expires_s).await?;
+            has_permit = self.acquire_permit(&streams, &name, most, expires_s).await?;
         }
-        Ok(taken.then(|| StreamPermit { user: user.clone(), name }))
+        Ok(has_permit.then(|| StreamPermit { user: user.clone(), name }))
     }
 
     async fn has_stream(&self, permit: &StreamPermit) -> Result<bool, StoreError> {
@@ -48,9 +48,9 @@ impl AwsStore {
 }
 
 /// Returns the permit with the earliest end among the run's streams.
-fn oldest_permit(run: &RunId, taken: &PermitsItem) -> Option<String> {
+fn oldest_permit(run: &RunId, permits_item: &PermitsItem) -> Option<String> {
     let shows_it = |permit: &&String| permit.split('.').nth(1) == Some(run.as_str());
-    taken.permits.iter().find(shows_it).cloned()
+    permits_item.permits.iter().find(shows_it).cloned()
 }
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ impl TableItem {
         let sk = text(SORT).unwrap_or_default();
         let kind = pk.split('#').nth(1).unwrap_or_default();
         let family = sk.split_once('#').map_or(sk, |(family, _)| family);
-        let read = match (kind, family) {
+        let table_item = match (kind, family) {
             ("RUN", "META") => Self::Run(Box::new(RunItem::from_item(item)?)),
             ("RUN", "J") => Self::Record(RecordItem::from_item(item)?),
             ("RUN", "IN") => Self::Mail(MailItem::from_item(item)?),
@@ -154,7 +154,7 @@ impl TableItem {
             ("USER", "RUN") => Self::UserRun(UserRunItem::from_item(item)?),
             _ => return Ok(None),
         };
-        Ok(Some(read))
+        Ok(Some(table_item))
     }
 }
 

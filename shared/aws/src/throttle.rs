@@ -41,8 +41,8 @@ impl RetrySchedule {
     /// Returns the wait after a round, counted from 1, or `None` after the last. Full jitter: `jitter` in
     /// `0.0..1.0` selects a wait between zero and the maximum.
     pub(crate) fn wait_after(self, round: u32, jitter: f64) -> Option<Duration> {
-        let doubled = self.first_wait.saturating_mul(1 << (round - 1).min(16));
-        (round < self.rounds).then(|| doubled.min(self.max_wait).mul_f64(jitter))
+        let wait = self.first_wait.saturating_mul(1 << (round - 1).min(16));
+        (round < self.rounds).then(|| wait.min(self.max_wait).mul_f64(jitter))
     }
 }
 
@@ -57,12 +57,12 @@ where
 {
     let mut rounds = 1;
     loop {
-        let answered = retry_conflicts(&mut send).await;
-        let throttled =
-            answered.as_ref().err().and_then(|error| error.code()).is_some_and(is_throttled);
-        match patience.wait_after(rounds, fastrand::f64()).filter(|_| throttled) {
+        let result = retry_conflicts(&mut send).await;
+        let should_retry =
+            result.as_ref().err().and_then(|error| error.code()).is_some_and(is_throttled);
+        match patience.wait_after(rounds, fastrand::f64()).filter(|_| should_retry) {
             Some(wait) => tokio::time::sleep(wait).await,
-            None => return answered,
+            None => return result,
         }
         rounds += 1;
     }

@@ -88,7 +88,7 @@ impl AwsStore {
         item: Attributes,
         condition: Option<&PutCondition>,
     ) -> Result<TransactWriteItem, StoreError> {
-        let put = Put::builder()
+        let put_request = Put::builder()
             .table_name(self.table())
             .set_item(Some(item))
             .set_condition_expression(condition.map(|condition| condition.expression.to_owned()))
@@ -96,8 +96,8 @@ impl AwsStore {
             .set_expression_attribute_values(condition.and_then(PutCondition::values))
             .return_values_on_condition_check_failure(RETURN_OLD)
             .build();
-        let put = put.map_err(|error| incomplete_transaction(&error))?;
-        Ok(TransactWriteItem::builder().put(put).build())
+        let put_request = put_request.map_err(|error| incomplete_transaction(&error))?;
+        Ok(TransactWriteItem::builder().put(put_request).build())
     }
 
     /// Returns an update, creating a missing item.

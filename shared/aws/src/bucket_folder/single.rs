@@ -16,7 +16,7 @@ pub struct BucketText {
     /// The start of the text's key, with a final `/`.
     prefix: String,
     name: String,
-    known: Mutex<KnownText>,
+    cache: Mutex<KnownText>,
 }
 
 /// The last version read.
@@ -29,19 +29,19 @@ struct KnownText {
 
 impl BucketText {
     pub(super) fn new(store: AwsStore, prefix: String, name: String) -> Self {
-        Self { store, prefix, name, known: Mutex::default() }
+        Self { store, prefix, name, cache: Mutex::default() }
     }
 
     /// Returns the current text, or an error message.
-    async fn read_now(&self, known: &mut KnownText) -> Result<Arc<str>, String> {
+    async fn read_now(&self, cache: &mut KnownText) -> Result<Arc<str>, String> {
         let key = format!("{}{}", self.prefix, self.name);
-        match read_small(&self.store, &key, known.etag.as_deref(), MAX_TEXT).await {
+        match read_small(&self.store, &key, cache.etag.as_deref(), MAX_TEXT).await {
             Ok(object) => {
-                known.etag.clone_from(&object.etag);
-                known.text.insert(object.into_text()).clone()
+                cache.etag.clone_from(&object.etag);
+                cache.text.insert(object.into_text()).clone()
             }
             Err(ReadFailure::NotModified) => {
-                known.text.clone().unwrap_or_else(|| Err(ReadFailure::NotModified.to_sentence()))
+                cache.text.clone().unwrap_or_else(|| Err(ReadFailure::NotModified.to_sentence()))
             }
             Err(failure) => Err(failure.to_sentence()),
         }
@@ -55,7 +55,7 @@ impl TextFolder for BucketText {
 
     fn read_texts(&self) -> BoxFuture<'_, Result<Vec<FolderText>, TextFolderError>> {
         Box::pin(async {
-            let text = self.read_now(&mut *self.known.lock().await).await;
+            let text = self.read_now(&mut *self.cache.lock().await).await;
             Ok(vec![FolderText { name: self.name.clone(), text }])
         })
     }

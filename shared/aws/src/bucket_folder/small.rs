@@ -66,14 +66,14 @@ pub(super) async fn read_small(
     let client = store.clients.s3().await;
     let get = client.get_object().bucket(store.bucket()).key(key);
     let get = get.set_if_none_match(etag.map(str::to_owned));
-    let read = async {
+    let result = async {
         let got = Box::pin(get.send()).await.map_err(|error| read_failure(&error))?;
         let GetObjectOutput { e_tag, body, .. } = got;
         Ok(SmallObject { etag: e_tag, bytes: collect_bytes(body, most).await? })
     };
-    let read = tokio::time::timeout(MAX_WAIT, read).await;
-    let read = read.unwrap_or(Err(ReadFailure::Unreachable));
-    read.inspect_err(|failure| tracing::debug!(key, ?failure, "an object was not read"))
+    let result = tokio::time::timeout(MAX_WAIT, result).await;
+    let result = result.unwrap_or(Err(ReadFailure::Unreachable));
+    result.inspect_err(|failure| tracing::debug!(key, ?failure, "an object was not read"))
 }
 
 fn read_failure(error: &SdkError<GetObjectError>) -> ReadFailure {

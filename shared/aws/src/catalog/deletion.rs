@@ -52,8 +52,8 @@ impl AwsStore {
         user: &UserKey,
         session: &SessionId,
     ) -> Result<SessionDeletion, StoreError> {
-        let listed = self.get_item(UserSessionItem::key(&user.tenant, &user.user, session)).await?;
-        let Some(listed) = listed.map(UserSessionItem::from_item).transpose()? else {
+        let entry = self.get_item(UserSessionItem::key(&user.tenant, &user.user, session)).await?;
+        let Some(entry) = entry.map(UserSessionItem::from_item).transpose()? else {
             return Ok(SessionDeletion::Unknown);
         };
         let session = user.session_key(session);
@@ -62,7 +62,7 @@ impl AwsStore {
         }
         let turns = self.query_items(Query::with_prefix(session_partition(&session), RUN)).await?;
         let mut forgetting =
-            SessionRemoval { session, turns: Vec::new(), newest_at_ms: listed.newest_at_ms };
+            SessionRemoval { session, turns: Vec::new(), newest_at_ms: entry.newest_at_ms };
         for turn in turns {
             forgetting.add_turn(turn);
         }
@@ -104,8 +104,8 @@ impl AwsStore {
             values: values([(":session", text(&name))]),
         })
         .await?;
-        let listed = UserRunItem::key(&key.tenant, &run.user, run.started_at_ms, &key.run);
-        self.delete_item(deletion_of(listed)).await?;
+        let list_key = UserRunItem::key(&key.tenant, &run.user, run.started_at_ms, &key.run);
+        self.delete_item(deletion_of(list_key)).await?;
         self.delete_partition(run_partition(key)).await
     }
 
@@ -204,8 +204,8 @@ impl AwsStore {
 
 impl SessionRemoval {
     fn add_turn(&mut self, turn: Attributes) {
-        let started = parse_run_sort(&key_of(&turn).sk).map(|place| place.started_at_ms);
-        self.newest_at_ms = self.newest_at_ms.max(started.unwrap_or_default());
+        let started_at_ms = parse_run_sort(&key_of(&turn).sk).map(|place| place.started_at_ms);
+        self.newest_at_ms = self.newest_at_ms.max(started_at_ms.unwrap_or_default());
         self.turns.push(turn);
     }
 }

@@ -27,20 +27,23 @@ impl AwsStore {
     ) -> Result<ListPage<SessionTurn, RunPosition>, StoreError> {
         // An extra item to detect another page, and the position itself.
         let query = older_runs_query(session_partition(session), after, limit + 2);
-        let (active, ended) =
+        let (active, ended_turns) =
             tokio::try_join!(self.read_active_turn(session, after), self.query_items(query))?;
-        let mut ended: Vec<_> = ended.into_iter().filter(|item| is_older(item, after)).collect();
-        let more = ended.len() > limit;
-        ended.truncate(limit);
-        let ended = stream::iter(ended.into_iter().map(|item| self.read_ended_turn(item)));
-        let ended: Vec<SessionTurn> = ended.buffered(FETCHED_AT_ONCE).try_collect().await?;
-        let next = ended
+        let mut ended_turns: Vec<_> =
+            ended_turns.into_iter().filter(|item| is_older(item, after)).collect();
+        let more = ended_turns.len() > limit;
+        ended_turns.truncate(limit);
+        let ended_turns =
+            stream::iter(ended_turns.into_iter().map(|item| self.read_ended_turn(item)));
+        let ended_turns: Vec<SessionTurn> =
+            ended_turns.buffered(FETCHED_AT_ONCE).try_collect().await?;
+        let next = ended_turns
             .last()
             .filter(|_| more)
             .map(|turn| RunPosition { started_at_ms: turn.started_at_ms, run: turn.run.clone() });
         // The run may have ended between the two reads.
-        let active = active.filter(|active| ended.iter().all(|turn| turn.run != active.run));
-        Ok(ListPage { items: active.into_iter().chain(ended).collect(), next })
+        let active = active.filter(|active| ended_turns.iter().all(|turn| turn.run != active.run));
+        Ok(ListPage { items: active.into_iter().chain(ended_turns).collect(), next })
     }
 
     /// Returns the active run as a turn, on the first page only.
@@ -76,9 +79,9 @@ impl AwsStore {
         let first = Query::range(run_partition(key), record_sort(0), record_sort(0));
         let Some(item) = self.query_items(first).await?.pop() else { return Ok(None) };
         let record = self.read_record(item).await?;
-        let asked = run_spec(&record)?;
-        let question = asked.question.clone();
-        let asker = Some(asked.user.clone());
+        let spec = run_spec(&record)?;
+        let question = spec.question.clone();
+        let asker = Some(spec.user.clone());
         Ok(Some(Exchange { question, asker, ..Exchange::default() }))
     }
 

@@ -34,24 +34,27 @@ impl AwsStore {
     ) -> Result<Vec<ProductFile>, StoreError> {
         let now_s = self.now_ms().div_euclid(1000);
         let mut files = Vec::new();
-        let mut expected = Vec::new();
+        let mut expected_files = Vec::new();
         for item in items {
             match TableItem::from_item(item)? {
                 Some(TableItem::File(file)) if file.expires > now_s => files.push(file),
-                Some(TableItem::ExpectedFile(file)) if file.expires > now_s => expected.push(file),
+                Some(TableItem::ExpectedFile(file)) if file.expires > now_s => {
+                    expected_files.push(file)
+                }
                 _ => {}
             }
         }
-        let objects: Vec<&str> = expected.iter().map(|file| file.file.object.as_str()).collect();
+        let objects: Vec<&str> =
+            expected_files.iter().map(|file| file.file.object.as_str()).collect();
         let heads = self.find_uploaded(session, &objects).await?;
-        let arrived = expected.into_iter().filter_map(|file| {
+        let uploads = expected_files.into_iter().filter_map(|file| {
             let head = heads.get(&file.file.object).filter(|head| head.size == file.file.size);
             head.map(|head| self.promote_upload(session, file, *head))
         });
-        let arrived: Vec<_> =
-            stream::iter(arrived).buffered(PROMOTED_AT_ONCE).try_collect().await?;
-        for file in arrived.into_iter().flatten() {
-            files.retain(|known| known.name != file.name);
+        let uploads: Vec<_> =
+            stream::iter(uploads).buffered(PROMOTED_AT_ONCE).try_collect().await?;
+        for file in uploads.into_iter().flatten() {
+            files.retain(|other| other.name != file.name);
             files.push(file);
         }
         files.sort_by(|a, b| (a.written_at_ms, &a.name).cmp(&(b.written_at_ms, &b.name)));
@@ -76,12 +79,12 @@ impl AwsStore {
         // The listing is exclusive, so the start is the key without its last character.
         let before = key.get(..key.len() - 1);
         let prefix = kind_prefix(&folder, UPLOADED);
-        let listed = self.list_objects(&prefix, before).await?.into_iter();
-        let named = listed.filter_map(|(key, head)| {
+        let stored_objects = self.list_objects(&prefix, before).await?.into_iter();
+        let uploads = stored_objects.filter_map(|(key, head)| {
             let object = format!("{UPLOADED}{}", key.strip_prefix(&prefix)?);
             objects.contains(&object.as_str()).then_some((object, head))
         });
-        Ok(named.collect())
+        Ok(uploads.collect())
     }
 
     /// Expects an upload under the first available name. Returns false if the session has the maximum number
@@ -106,10 +109,10 @@ impl AwsStore {
         let guest = expected.file.guest.clone();
         let condition = ExpectedFileItem::replace_condition(guest.as_ref(), now_s);
         for name in numbered_names(&expected.file.name.clone()) {
-            let stored = self.get_item(FileItem::key(session, &name)).await?;
-            let stored = stored.map(FileItem::from_item).transpose()?;
+            let existing_file = self.get_item(FileItem::key(session, &name)).await?;
+            let existing_file = existing_file.map(FileItem::from_item).transpose()?;
             expected.file.name = name;
-            if stored.is_none_or(|stored| stored.is_replaceable_by(guest.as_ref(), now_s))
+            if existing_file.is_none_or(|file| file.is_replaceable_by(guest.as_ref(), now_s))
                 && self.put_item_if(expected.to_item(session)?, &condition).await?
             {
                 return Ok(true);
@@ -130,9 +133,9 @@ impl AwsStore {
         let mut file = expected.file;
         file.written_at_ms = file.written_at_ms.max(head.written_at_ms);
         file.expires = self.file_expiry(head.written_at_ms);
-        let announced = file.name.clone();
+        let announced_name = file.name.clone();
         let forget = ItemChange {
-            key: ExpectedFileItem::key(session, &announced),
+            key: ExpectedFileItem::key(session, &announced_name),
             expression: "",
             condition: "#file.#object = :object",
             values: values([(":object", text(&file.object))]),
@@ -140,10 +143,10 @@ impl AwsStore {
         let now_s = self.now_ms().div_euclid(1000);
         let condition = FileItem::replace_condition(file.guest.as_ref(), now_s);
         let mut is_promoted = false;
-        for name in numbered_names(&announced) {
+        for name in numbered_names(&announced_name) {
             file.name = name;
-            let put = self.transact_put_if(file.to_item(session)?, Some(&condition))?;
-            let items = vec![self.transact_delete(forget.clone())?, put];
+            let put_item = self.transact_put_if(file.to_item(session)?, Some(&condition))?;
+            let items = vec![self.transact_delete(forget.clone())?, put_item];
             match self.write_transaction(items).await? {
                 TransactionResult::Done => is_promoted = true,
                 // Another process promoted the upload, or a newer announcement replaced the old.
@@ -159,8 +162,8 @@ impl AwsStore {
         if is_promoted {
             return Ok(Some(file));
         }
-        let stored = self.get_item(FileItem::key(session, &announced)).await?;
-        stored.map(FileItem::from_item).transpose()
+        let existing_file = self.get_item(FileItem::key(session, &announced_name)).await?;
+        existing_file.map(FileItem::from_item).transpose()
     }
 }
 

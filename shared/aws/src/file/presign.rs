@@ -70,23 +70,23 @@ impl FileUrls for AwsStore {
             .content_type(&file.media_type)
             .content_length(i64::try_from(size).unwrap_or(i64::MAX))
             .if_none_match("*");
-        let presigned = request
+        let signed_request = request
             .presigned(presigning_config(valid_for)?)
             .await
             .map_err(|error| store_error(self.bucket_request("PutObject"), &error))?;
         let valid_s = i64::try_from(valid_for.min(MAX_URL_LIFE).as_secs()).unwrap_or_default();
-        let mut expected = ExpectedFileItem {
+        let mut expected_file = ExpectedFileItem {
             file: self.file_item(session, file, object, size),
             expires: now_ms.div_euclid(1000) + valid_s + UPLOAD_SLACK_S,
         };
-        if !self.expect_upload(session, &mut expected).await? {
+        if !self.expect_upload(session, &mut expected_file).await? {
             return Ok(None);
         }
         let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         Ok(Some(PresignedPut {
-            url: presigned.uri().to_owned(),
-            headers: presigned.headers().map(own).collect(),
-            file: expected.file.into_file(),
+            url: signed_request.uri().to_owned(),
+            headers: signed_request.headers().map(own).collect(),
+            file: expected_file.file.into_file(),
         }))
     }
 }
@@ -111,13 +111,13 @@ impl AwsStore {
         key: &str,
         valid_for: Duration,
     ) -> Result<(String, Vec<(String, String)>), StoreError> {
-        let put = self.clients.s3().await.put_object().bucket(self.bucket()).key(key);
-        let presigned = put
+        let request = self.clients.s3().await.put_object().bucket(self.bucket()).key(key);
+        let signed_request = request
             .presigned(presigning_config(valid_for)?)
             .await
             .map_err(|error| store_error(self.bucket_request("PutObject"), &error))?;
         let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-        Ok((presigned.uri().to_owned(), presigned.headers().map(own).collect()))
+        Ok((signed_request.uri().to_owned(), signed_request.headers().map(own).collect()))
     }
 }
 

@@ -84,13 +84,13 @@ impl AwsStore {
         let user = &spec.user;
         let expires = creation.expires_at_s();
         let request = RequestItem { session: spec.session_name(), expires };
-        let counted = self.admission_items(
+        let admission_updates = self.admission_items(
             &creation.user_key(),
             &key.run,
             &creation.run.admission,
             record.at_ms,
         )?;
-        let uncounted = [
+        let creation_updates = [
             self.transact_create(creation.run_item().to_item(key)?)?,
             self.transact_create(record.to_item(key)?)?,
             self.transact_update(ItemChange {
@@ -119,7 +119,11 @@ impl AwsStore {
                 ]),
             })?,
         ];
-        Ok(uncounted.into_iter().chain(counted.minute).chain(counted.active).collect())
+        Ok(creation_updates
+            .into_iter()
+            .chain(admission_updates.minute)
+            .chain(admission_updates.active)
+            .collect())
     }
 
     async fn explain_refusal(
@@ -131,8 +135,8 @@ impl AwsStore {
             return creation.resolve_existing(stored).map(CreationRefusal::Final);
         }
         if let Some(stored) = refusals.of(ACTIVE) {
-            let stored = SessionItem::from_item(stored.clone())?;
-            let Some(active) = stored.active else {
+            let session = SessionItem::from_item(stored.clone())?;
+            let Some(active) = session.active else {
                 return Err(StoreError::Unreadable("a session is busy with no run".to_owned()));
             };
             let key = RunKey::new(creation.key.tenant.clone(), active);
@@ -205,16 +209,16 @@ impl Creation<'_> {
     }
 
     fn run_item(&self) -> RunItem {
-        let asked = self.spec;
+        let spec = self.spec;
         let lease = self.run.lease.as_ref();
         RunItem {
             status: self.initial_status(),
-            mode: asked.settings.mode,
-            session: asked.session.clone(),
-            shared: asked.shared.clone(),
-            user: asked.user.clone(),
-            request: asked.request.clone(),
-            body_hash: asked.body_hash.clone(),
+            mode: spec.settings.mode,
+            session: spec.session.clone(),
+            shared: spec.shared.clone(),
+            user: spec.user.clone(),
+            request: spec.request.clone(),
+            body_hash: spec.body_hash.clone(),
             write: self.record.write.clone(),
             holder: lease.map(|lease| lease.holder.clone()),
             until_ms: lease.map(|lease| lease.until_ms),
@@ -243,11 +247,11 @@ impl Creation<'_> {
 
     /// Returns the existing run: our own if an earlier write lost its response.
     fn resolve_existing(&self, stored: &Attributes) -> Result<CreateResult, StoreError> {
-        let stored = RunItem::from_item(stored.clone())?;
-        Ok(if stored.write == self.record.write {
+        let run = RunItem::from_item(stored.clone())?;
+        Ok(if run.write == self.record.write {
             CreateResult::Created
         } else {
-            CreateResult::Exists(Box::new(stored.into_meta()))
+            CreateResult::Exists(Box::new(run.into_meta()))
         })
     }
 }
@@ -255,7 +259,7 @@ impl Creation<'_> {
 /// Returns the run spec in a first record.
 pub(crate) fn run_spec(record: &Record) -> Result<&RunSpec, StoreError> {
     match record.inputs.as_slice() {
-        [Input::Started(asked), ..] => Ok(asked),
+        [Input::Started(spec), ..] => Ok(spec),
         _ => Err(StoreError::Unreadable("the first record holds no question".to_owned())),
     }
 }

@@ -74,19 +74,19 @@ impl AwsStore {
             return Ok(());
         }
         let session = run.session_key(&key.tenant);
-        let listed = UserRunItem::key(&key.tenant, &run.user, run.started_at_ms, &key.run);
+        let list_key = UserRunItem::key(&key.tenant, &run.user, run.started_at_ms, &key.run);
         let turn = ExchangeItem::key(&session, run.started_at_ms, &key.run);
         let user = UserKey { tenant: key.tenant.clone(), user: run.user.clone() };
-        let failed = text(RunStatus::Failed.as_str());
-        let failed = || values([(":status", failed.clone()), (":ended", number(&at_ms))]);
+        let status = text(RunStatus::Failed.as_str());
+        let failure_values = || values([(":status", status.clone()), (":ended", number(&at_ms))]);
         let around = [
             session_release(key, &session),
             active_run_removal(&user, &key.run),
             ItemChange {
-                key: listed,
+                key: list_key,
                 expression: "SET #status = :status, #ended_at_ms = :ended",
                 condition: "attribute_exists(#run)",
-                values: failed(),
+                values: failure_values(),
             },
             ItemChange {
                 key: turn,
@@ -106,7 +106,7 @@ impl AwsStore {
             expression: "SET #status = :status, #ended_at_ms = :ended, #end_shown = :shown \
                 REMOVE #holder, #until_ms",
             condition: "attribute_exists(#status) AND attribute_not_exists(#ended_at_ms)",
-            values: failed().into_iter().chain([end_shown_value()]).collect(),
+            values: failure_values().into_iter().chain([end_shown_value()]).collect(),
         };
         let around = around.into_iter().filter(|_| key.is_root());
         for change in around.chain([itself]) {
@@ -186,10 +186,10 @@ impl AwsStore {
         summary: &SessionMemory,
         expires_at_s: i64,
     ) -> Result<TransactWriteItem, StoreError> {
-        let compacted = serde_json::to_string(&summary.compacted)
+        let json = serde_json::to_string(&summary.compacted)
             .map_err(|error| StoreError::Unreadable(format!("summary: {error}")))?;
         let item = MemoryItem {
-            body: self.store_body(key, compacted).await?,
+            body: self.store_body(key, json).await?,
             run: key.run.clone(),
             started_at_ms: end.started_at_ms,
             newer_exchanges: summary.newer_exchanges,

@@ -56,8 +56,8 @@ impl AwsStore {
             .condition_expression(condition)
             .set_expression_attribute_names(attribute_names(&[condition]))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let sent = retry_throttled(RetrySchedule::RECORD, || request.clone().send()).await;
-        let Err(error) = sent else {
+        let result = retry_throttled(RetrySchedule::RECORD, || request.clone().send()).await;
+        let Err(error) = result else {
             return Ok(AppendResult::Appended);
         };
         match error.as_service_error() {
@@ -174,11 +174,11 @@ impl AwsStore {
         let json = self.read_body(body).await?;
         let BodyIn { mut inputs, entries } =
             serde_json::from_str(&json).map_err(|error| unreadable_record(n, &error))?;
-        if let (Some(pointer), Some(asked)) = (round_start, run_spec_mut(&mut inputs)) {
+        if let (Some(pointer), Some(spec)) = (round_start, run_spec_mut(&mut inputs)) {
             let json = self.read_object_json(&pointer).await?;
             let start: RoundStart =
                 serde_json::from_str(&json).map_err(|error| unreadable_record(n, &error))?;
-            start.restore_into(asked);
+            start.restore_into(spec);
         }
         Ok(Record { format: v, number: n, write, epoch, at_ms, inputs, entries })
     }
@@ -186,8 +186,8 @@ impl AwsStore {
 
 /// Returns the run spec among the inputs of a record.
 fn run_spec_mut(inputs: &mut [Input]) -> Option<&mut RunSpec> {
-    let Some(Input::Started(asked)) = inputs.first_mut() else { return None };
-    Some(asked)
+    let Some(Input::Started(spec)) = inputs.first_mut() else { return None };
+    Some(spec)
 }
 
 fn unreadable_record(n: u64, error: &serde_json::Error) -> StoreError {
@@ -199,6 +199,10 @@ pub(super) fn resolve_append(
     stored: &Attributes,
     record: &Record,
 ) -> Result<AppendResult, StoreError> {
-    let stored = RecordItem::from_item(stored.clone())?;
-    Ok(if stored.write == record.write { AppendResult::Appended } else { AppendResult::Conflict })
+    let existing_record = RecordItem::from_item(stored.clone())?;
+    Ok(if existing_record.write == record.write {
+        AppendResult::Appended
+    } else {
+        AppendResult::Conflict
+    })
 }

@@ -19,20 +19,20 @@ pub(super) struct RoundStart {
 impl RoundStart {
     /// Takes the shared part out of a child's start; [`Self::restore_into`] restores the part. `None` for a
     /// root run.
-    pub(super) fn take_from(asked: &mut RunSpec) -> Option<Self> {
-        let child = asked.child.as_mut()?;
+    pub(super) fn take_from(spec: &mut RunSpec) -> Option<Self> {
+        let child = spec.child.as_mut()?;
         Some(Self {
             earlier_rounds: std::mem::take(&mut child.earlier_rounds),
             deadline_ms: child.deadline_ms,
-            question: std::mem::take(&mut asked.question),
-            base_prompt: std::mem::take(&mut asked.base_prompt),
-            history: std::mem::take(&mut asked.history),
-            earlier: asked.earlier.take(),
+            question: std::mem::take(&mut spec.question),
+            base_prompt: std::mem::take(&mut spec.base_prompt),
+            history: std::mem::take(&mut spec.history),
+            earlier: spec.earlier.take(),
         })
     }
 
     /// Restores the shared part into a child's start.
-    pub(super) fn restore_into(self, asked: &mut RunSpec) {
+    pub(super) fn restore_into(self, spec: &mut RunSpec) {
         let Self {
             question,
             base_prompt,
@@ -41,11 +41,11 @@ impl RoundStart {
             earlier_rounds: rounds,
             deadline_ms: _,
         } = self;
-        asked.question = question;
-        asked.base_prompt = base_prompt;
-        asked.history = history;
-        asked.earlier = earlier;
-        if let Some(child) = &mut asked.child {
+        spec.question = question;
+        spec.base_prompt = base_prompt;
+        spec.history = history;
+        spec.earlier = earlier;
+        if let Some(child) = &mut spec.child {
             child.earlier_rounds = rounds;
         }
     }

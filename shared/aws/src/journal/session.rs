@@ -24,25 +24,25 @@ const MAX_FILES: usize = 200;
 impl AwsStore {
     pub(super) async fn session_view(&self, key: &SessionKey) -> Result<SessionView, StoreError> {
         let partition = session_partition(key);
-        let ended = self
+        let ended_turns = self
             .query_items(Query::with_prefix(partition.clone(), RUN).newest_first(MAX_EXCHANGES));
         // Expected files, files, MEMORY and META stand together, in this order.
         let rest = self.query_items(Query::range(partition, EXPECTED, META));
-        let (mut ended, mut rest) = tokio::try_join!(ended, rest)?;
+        let (mut ended_turns, mut rest) = tokio::try_join!(ended_turns, rest)?;
         let meta = take_item(&mut rest, META).map(SessionItem::from_item).transpose()?;
-        let runs = ended.iter().take(MAX_ENDED_RUNS).filter_map(ended_run).collect();
+        let runs = ended_turns.iter().take(MAX_ENDED_RUNS).filter_map(ended_run).collect();
         // A run with an unreadable journal has no exchange, and is not counted.
-        ended.retain(|turn| turn.contains_key(BODY));
+        ended_turns.retain(|turn| turn.contains_key(BODY));
         let mut earlier = None;
         if let Some(item) = take_item(&mut rest, MEMORY)
             && let Some((summary, turn_count)) =
-                skip_unreadable(self.read_summary(item, &ended).await)?
+                skip_unreadable(self.read_summary(item, &ended_turns).await)?
         {
-            ended.truncate(turn_count);
+            ended_turns.truncate(turn_count);
             earlier = Some(summary);
         }
         let (history, mut files) =
-            tokio::try_join!(self.read_exchanges(ended), self.resolve_files(key, rest))?;
+            tokio::try_join!(self.read_exchanges(ended_turns), self.resolve_files(key, rest))?;
         let files = files.split_off(files.len().saturating_sub(MAX_FILES));
         let active = meta.and_then(|meta| meta.active);
         Ok(SessionView { active, earlier, history, ended: runs, files })
@@ -74,9 +74,9 @@ impl AwsStore {
             .into_iter()
             .rev()
             .map(|item| async { self.read_exchange(ExchangeItem::from_item(item)?).await });
-        let readable = |read| async move { skip_unreadable(read).map(Option::flatten) };
-        let read = stream::iter(exchanges).buffered(FETCHED_AT_ONCE).then(readable);
-        read.try_filter_map(|exchange| async move { Ok(exchange) }).try_collect().await
+        let readable = |result| async move { skip_unreadable(result).map(Option::flatten) };
+        let results = stream::iter(exchanges).buffered(FETCHED_AT_ONCE).then(readable);
+        results.try_filter_map(|exchange| async move { Ok(exchange) }).try_collect().await
     }
 
     /// Returns the exchange of a turn, if any.

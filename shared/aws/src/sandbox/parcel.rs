@@ -66,23 +66,23 @@ impl Parcel {
             in_transit: Vec::new(),
         };
         let state = if state.is_empty() { None } else { Some(packing.pack_bytes(state).await?) };
-        let mut packed = Vec::with_capacity(files.len() + context.stored.len());
+        let mut envelope_files = Vec::with_capacity(files.len() + context.stored.len());
         for file in files {
             let content = packing.pack_bytes(file.content).await?;
-            packed.push(EnvelopeFile { name: file.name, content });
+            envelope_files.push(EnvelopeFile { name: file.name, content });
         }
         for file in &context.stored {
             let content = packing.pack_stored(file).await?;
-            packed.push(EnvelopeFile { name: file.name.clone(), content });
+            envelope_files.push(EnvelopeFile { name: file.name.clone(), content });
         }
         let answer = if makes_files(&work) { Some(packing.prepare_answer().await?) } else { None };
         let (answer_key, put_answer) = answer.unzip();
-        let stored = packed.iter().map(|file| &file.content).chain(&state);
-        let mut stored = stored.filter_map(|content| match content {
+        let urls = envelope_files.iter().map(|file| &file.content).chain(&state);
+        let mut urls = urls.filter_map(|content| match content {
             EnvelopeContent::Stored(object) => Some(object.url.as_str()),
             EnvelopeContent::Packed(_) => None,
         });
-        let host = match (stored.next(), &put_answer) {
+        let host = match (urls.next(), &put_answer) {
             (Some(url), _) => Some(find_host(url).await?),
             // Without a host, the function's response is limited to the payload.
             (None, Some(put)) => find_host(&put.url).await.ok(),
@@ -90,7 +90,7 @@ impl Parcel {
         };
         let put_answer = put_answer.filter(|_| host.is_some());
         let envelope =
-            JobEnvelope { v: FORMAT, work, files: packed, state, store: host, put_answer };
+            JobEnvelope { v: FORMAT, work, files: envelope_files, state, store: host, put_answer };
         Ok(Self { envelope, in_transit: packing.in_transit, answer_key })
     }
 
@@ -108,9 +108,9 @@ impl Parcel {
         let json = store.get_object(&key, None).await;
         self.in_transit.push(key);
         let json = json.map_err(store_unavailable)?;
-        let parsed = spawn_blocking(move || serde_json::from_slice(&json)).await;
-        let parsed = parsed.map_err(|error| unavailable(&error.to_string()))?;
-        parsed.map(FunctionReply::Answer).map_err(|error| unavailable(&error.to_string()))
+        let result = spawn_blocking(move || serde_json::from_slice(&json)).await;
+        let result = result.map_err(|error| unavailable(&error.to_string()))?;
+        result.map(FunctionReply::Answer).map_err(|error| unavailable(&error.to_string()))
     }
 
     /// Deletes the job's objects in the bucket. A remaining object is deleted with its session, or expires.
@@ -141,8 +141,8 @@ impl Packing<'_> {
         }
         let key = self.new_key()?;
         let sha256 = sha256_hex(&bytes);
-        let put = self.store.put_object(&key, Bytes::from(bytes), "application/octet-stream");
-        put.await.map_err(store_unavailable)?;
+        let request = self.store.put_object(&key, Bytes::from(bytes), "application/octet-stream");
+        request.await.map_err(store_unavailable)?;
         self.in_transit.push(key.clone());
         self.refer_to(&key, size, Some(sha256)).await
     }
@@ -181,8 +181,8 @@ impl Packing<'_> {
     /// Returns the key and the presigned request for a response too large for the payload.
     async fn prepare_answer(&mut self) -> Result<(String, StoreRequest), SandboxError> {
         let key = self.new_key()?;
-        let put = self.store.presign_write(&key, VALID_FOR).await;
-        let (url, headers) = put.map_err(store_unavailable)?;
+        let result = self.store.presign_write(&key, VALID_FOR).await;
+        let (url, headers) = result.map_err(store_unavailable)?;
         Ok((key, StoreRequest { url, headers }))
     }
 
@@ -196,9 +196,10 @@ impl Packing<'_> {
 /// Compresses bytes on a blocking thread, because compression is slow. Returns the original and the packed
 /// bytes.
 async fn pack(bytes: Vec<u8>) -> Result<(Vec<u8>, PackedBytes), SandboxError> {
-    let packed = spawn_blocking(move || PackedBytes::pack(&bytes).map(|packed| (bytes, packed)));
-    let packed = packed.await.map_err(|error| unavailable(&error.to_string()))?;
-    packed.map_err(|error| unavailable(&error.to_string()))
+    let result =
+        spawn_blocking(move || PackedBytes::pack(&bytes).map(|packed_bytes| (bytes, packed_bytes)));
+    let result = result.await.map_err(|error| unavailable(&error.to_string()))?;
+    result.map_err(|error| unavailable(&error.to_string()))
 }
 
 /// Returns a URL's host with its addresses, because the function has no DNS.
@@ -210,7 +211,7 @@ async fn find_host(url: &str) -> Result<StoreHost, SandboxError> {
     };
     let addresses: Vec<IpAddr> = match looked_up {
         // The endpoint in the function's network is IPv4 only.
-        Ok(Ok(found)) => found.map(|found| found.ip()).filter(IpAddr::is_ipv4).collect(),
+        Ok(Ok(sockets)) => sockets.map(|socket| socket.ip()).filter(IpAddr::is_ipv4).collect(),
         Ok(Err(_)) | Err(_) => Vec::new(),
     };
     if addresses.is_empty() {
