@@ -123,8 +123,8 @@ fn find_ipv4_range(address: Ipv4Addr) -> Option<AddressRange> {
 fn find_ipv6_range(address: Ipv6Addr) -> Option<AddressRange> {
     let lies_in =
         |start: Ipv6Addr, bits: u32| (start.to_bits() ^ address.to_bits()).leading_zeros() >= bits;
-    let found = IPV6_RANGES.iter().find(|(start, bits, _)| lies_in(*start, *bits));
-    match found {
+    let row = IPV6_RANGES.iter().find(|(start, bits, _)| lies_in(*start, *bits));
+    match row {
         Some((_, _, range)) => Some(*range),
         None if lies_in(IPV6_GLOBAL.0, IPV6_GLOBAL.1) => None,
         None => Some(Reserved),

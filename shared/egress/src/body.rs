@@ -37,13 +37,13 @@ impl RawBody {
     pub(crate) fn append_piece(&mut self, piece: &[u8]) -> bool {
         let room = self.max_bytes.saturating_sub(self.bytes.len());
         self.has_more |= piece.len() > room;
-        let accepted = piece.get(..room.min(piece.len())).unwrap_or_default();
-        let needed = self.bytes.len() + accepted.len();
-        if needed > self.bytes.capacity() {
-            let doubled = self.bytes.capacity().saturating_mul(2).min(self.max_bytes);
-            self.bytes.reserve_exact(doubled.max(needed) - self.bytes.len());
+        let head = piece.get(..room.min(piece.len())).unwrap_or_default();
+        let new_length = self.bytes.len() + head.len();
+        if new_length > self.bytes.capacity() {
+            let double_capacity = self.bytes.capacity().saturating_mul(2).min(self.max_bytes);
+            self.bytes.reserve_exact(double_capacity.max(new_length) - self.bytes.len());
         }
-        self.bytes.extend_from_slice(accepted);
+        self.bytes.extend_from_slice(head);
         !self.has_more
     }
 

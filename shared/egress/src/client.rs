@@ -166,8 +166,8 @@ async fn read_response(
     let status = response.status().as_u16();
     let headers = select_headers(response.headers());
     let refuse = |why: String| EgressError::Protocol { host: hop.host().to_owned(), why };
-    let named = find_text(response.headers(), &CONTENT_ENCODING);
-    let coding = ContentCoding::parse(named.as_deref())
+    let encoding = find_text(response.headers(), &CONTENT_ENCODING);
+    let coding = ContentCoding::parse(encoding.as_deref())
         .ok_or_else(|| refuse("the page is encoded in a way that nobody asked for".into()))?;
     let mut body = RawBody::new(usize::try_from(max_bytes).unwrap_or(usize::MAX));
     let mut is_complete = true;
@@ -182,20 +182,20 @@ async fn read_response(
             }
         }
     }
-    let decoded = body.decode(coding).await;
+    let result = body.decode(coding).await;
     let DecodedBody { bytes: body, is_whole } =
-        decoded.map_err(|error| refuse(error.to_string()))?;
+        result.map_err(|error| refuse(error.to_string()))?;
     let content_type = find_text(response.headers(), &CONTENT_TYPE);
     let is_cut = !(is_whole && is_complete);
     Ok(EgressResponse { url: hop.url.clone(), status, content_type, headers, body, is_cut })
 }
 
 fn select_headers(headers: &HeaderMap) -> Vec<(String, String)> {
-    let found = RESPONSE_HEADERS.iter().filter_map(|name| {
+    let entries = RESPONSE_HEADERS.iter().filter_map(|name| {
         let value = find_text(headers, &HeaderName::from_static(name))?;
         Some(((*name).to_owned(), value))
     });
-    found.collect()
+    entries.collect()
 }
 
 /// Returns a header as text, unless longer than the maximum.

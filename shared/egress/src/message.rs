@@ -97,7 +97,7 @@ impl EgressResponse {
     /// Returns the value of a kept header.
     #[must_use]
     pub fn find_header(&self, name: &str) -> Option<&str> {
-        let (_, value) = self.headers.iter().find(|(found, _)| found.eq_ignore_ascii_case(name))?;
+        let (_, value) = self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name))?;
         Some(value)
     }
 

@@ -95,19 +95,19 @@ impl Hop {
 fn keep_harmless(headers: &HeaderMap) -> HeaderMap {
     let is_harmless =
         |name: &HeaderName| name.as_str().starts_with("accept") || *name == USER_AGENT;
-    let kept = headers.iter().filter(|(name, _)| is_harmless(name));
-    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+    let harmless_headers = headers.iter().filter(|(name, _)| is_harmless(name));
+    harmless_headers.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 fn parse_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), EgressError> {
     let refuse = |why: String| EgressError::InvalidRequest { why };
-    let parsed = HeaderName::from_bytes(name.as_bytes());
-    let name = parsed.map_err(|_| refuse("a header has a name that HTTP does not know".into()))?;
+    let result = HeaderName::from_bytes(name.as_bytes());
+    let name = result.map_err(|_| refuse("a header has a name that HTTP does not know".into()))?;
     if CLIENT_HEADERS.contains(&name.as_str()) {
         return Err(refuse(format!("the header {name} is not the caller's")));
     }
-    let parsed = HeaderValue::from_str(value);
-    let mut value = parsed.map_err(|_| refuse(format!("the header {name} has a line break")))?;
+    let result = HeaderValue::from_str(value);
+    let mut value = result.map_err(|_| refuse(format!("the header {name} has a line break")))?;
     value.set_sensitive(true);
     Ok((name, value))
 }

@@ -26,8 +26,8 @@ pub struct SystemLookup;
 impl Lookup for SystemLookup {
     fn lookup_addresses(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
         Box::pin(async move {
-            let found = tokio::net::lookup_host((name, 0)).await?;
-            Ok(found.map(|address| address.ip()).collect())
+            let addresses = tokio::net::lookup_host((name, 0)).await?;
+            Ok(addresses.map(|address| address.ip()).collect())
         })
     }
 }
@@ -63,11 +63,11 @@ impl Resolve for PublicResolver {
     }
 }
 
-fn select_public(found: Vec<IpAddr>) -> Result<Vec<IpAddr>, Box<dyn Error + Send + Sync>> {
-    let refused = found.iter().find_map(|address| find_range(*address));
-    let mut public: Vec<_> = found.into_iter().filter(|address| is_public(*address)).collect();
+fn select_public(addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, Box<dyn Error + Send + Sync>> {
+    let private_range = addresses.iter().find_map(|address| find_range(*address));
+    let mut public: Vec<_> = addresses.into_iter().filter(|address| is_public(*address)).collect();
     public.truncate(MAX_ADDRESSES);
-    match refused {
+    match private_range {
         _ if !public.is_empty() => Ok(public),
         Some(range) => Err(NoPublicAddress(range).into()),
         None => Err(io::Error::from(io::ErrorKind::NotFound).into()),

@@ -41,8 +41,8 @@ impl EgressSettings {
         if text.contains(char::is_control) {
             return Err(AddressProblem::ControlCharacter);
         }
-        let parsed = Url::options().base_url(base).parse(text);
-        let url = parsed.map_err(|_| AddressProblem::NotAUrl)?;
+        let result = Url::options().base_url(base).parse(text);
+        let url = result.map_err(|_| AddressProblem::NotAUrl)?;
         self.check_parts(&url)?;
         Ok(url)
     }
@@ -98,10 +98,10 @@ pub(crate) fn refuse_url(url: &str, why: AddressProblem) -> EgressError {
 
 /// Returns a URL for errors: on one line, and shortened.
 pub(crate) fn shorten_url(url: &str) -> String {
-    let mut shown: Vec<char> = url.chars().filter(|c| !c.is_control()).collect();
-    if shown.len() > SHOWN_CHARACTERS {
-        shown.truncate(SHOWN_CHARACTERS);
-        shown.push('…');
+    let mut characters: Vec<char> = url.chars().filter(|c| !c.is_control()).collect();
+    if characters.len() > SHOWN_CHARACTERS {
+        characters.truncate(SHOWN_CHARACTERS);
+        characters.push('…');
     }
-    shown.into_iter().collect()
+    characters.into_iter().collect()
 }
