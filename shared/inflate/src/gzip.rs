@@ -17,8 +17,8 @@ const RESERVED_FLAGS: u8 = 0b1110_0000;
 #[must_use]
 pub fn inflate_gzip(input: &[u8], max_bytes: usize) -> Inflated {
     let mut inflater = Inflater::new(max_bytes);
-    let decoded = decode_members(&mut inflater, input);
-    inflater.finish(decoded)
+    let result = decode_members(&mut inflater, input);
+    inflater.finish(result)
 }
 
 fn decode_members(inflater: &mut Inflater, input: &[u8]) -> Result<(), InflateEnd> {
@@ -26,13 +26,14 @@ fn decode_members(inflater: &mut Inflater, input: &[u8]) -> Result<(), InflateEn
     loop {
         rest = skip_header(rest)?;
         let start = inflater.length();
-        let consumed = inflater.decode_stream(rest)?;
-        let (trailer, after) = split(rest.get(consumed..).unwrap_or_default(), TRAILER_BYTES)?;
+        let stream_length = inflater.decode_stream(rest)?;
+        let (trailer, after) = split(rest.get(stream_length..).unwrap_or_default(), TRAILER_BYTES)?;
         let bytes = inflater.bytes_from(start);
         // The length counts modulo 2³².
         let length = u32::try_from(bytes.len() as u64 & u64::from(u32::MAX)).unwrap_or_default();
-        let expected = [crc32fast::hash(bytes).to_le_bytes(), length.to_le_bytes()].concat();
-        if trailer != expected {
+        let expected_trailer =
+            [crc32fast::hash(bytes).to_le_bytes(), length.to_le_bytes()].concat();
+        if trailer != expected_trailer {
             return Err(InflateEnd::Invalid);
         }
         if after.is_empty() {
@@ -65,10 +66,10 @@ fn skip_header(input: &[u8]) -> Result<&[u8], InflateEnd> {
     }
     if flags & FLAG_HEADER_CRC != 0 {
         let (header, _) = split(input, input.len() - rest.len())?;
-        let expected = crc32fast::hash(header).to_le_bytes();
+        let expected_checksum = crc32fast::hash(header).to_le_bytes();
         let checksum;
         (checksum, rest) = split(rest, 2)?;
-        if !expected.starts_with(checksum) {
+        if !expected_checksum.starts_with(checksum) {
             return Err(InflateEnd::Invalid);
         }
     }

@@ -50,8 +50,8 @@ pub enum InflateEnd {
 #[must_use]
 pub fn inflate_raw(input: &[u8], max_bytes: usize) -> Inflated {
     let mut inflater = Inflater::new(max_bytes);
-    let decoded = inflater.decode_stream(input).map(|_| ());
-    inflater.finish(decoded)
+    let result = inflater.decode_stream(input).map(|_| ());
+    inflater.finish(result)
 }
 
 /// A decoder of consecutive streams into one buffer.
@@ -73,15 +73,15 @@ impl Inflater {
     pub(crate) fn decode_stream(&mut self, input: &[u8]) -> Result<usize, InflateEnd> {
         self.state.init();
         let start = self.length;
-        let mut consumed = 0;
+        let mut offset = 0;
         loop {
-            let rest = input.get(consumed..).unwrap_or_default();
+            let rest = input.get(offset..).unwrap_or_default();
             // A stream never refers to bytes of an earlier stream.
             let buffer = self.buffer.get_mut(start..).unwrap_or_default();
-            let (status, read, written) =
+            let (status, input_length, output_length) =
                 decompress(&mut self.state, rest, buffer, self.length - start, FLAGS);
-            consumed += read;
-            self.length += written;
+            offset += input_length;
+            self.length += output_length;
             match status {
                 TINFLStatus::BlockBoundary | TINFLStatus::Done => {
                     self.blocks += 1;
@@ -89,7 +89,7 @@ impl Inflater {
                         return Err(InflateEnd::TooManyBlocks);
                     }
                     if status == TINFLStatus::Done {
-                        return Ok(consumed);
+                        return Ok(offset);
                     }
                 }
                 TINFLStatus::HasMoreOutput if self.buffer.len() < self.max_bytes => {
@@ -123,8 +123,8 @@ impl Inflater {
     }
 
     fn grow_buffer(&mut self) {
-        let doubled = self.buffer.len().saturating_mul(2).max(FIRST_BYTES);
-        let length = doubled.min(self.max_bytes);
+        let double_length = self.buffer.len().saturating_mul(2).max(FIRST_BYTES);
+        let length = double_length.min(self.max_bytes);
         self.buffer.reserve_exact(length - self.buffer.len());
         self.buffer.resize(length, 0);
     }
