@@ -112,12 +112,13 @@ impl ModelsText {
 
     fn parse(
         &self,
-        read: Result<Vec<FolderText>, TextFolderError>,
+        result: Result<Vec<FolderText>, TextFolderError>,
     ) -> Result<djinn_model::Settings, String> {
-        let found = read.map_err(|error| error.to_string())?.into_iter().next();
-        let found = found.ok_or_else(|| format!("{} has no text", self.folder.path()))?;
-        let path = found.path_in(&self.folder.path());
-        let text = found.text.map_err(|rule| format!("{path}:1: it {rule}"))?;
+        let folder_text = result.map_err(|error| error.to_string())?.into_iter().next();
+        let folder_text =
+            folder_text.ok_or_else(|| format!("{} has no text", self.folder.path()))?;
+        let path = folder_text.path_in(&self.folder.path());
+        let text = folder_text.text.map_err(|rule| format!("{path}:1: it {rule}"))?;
         let settings = djinn_model::Settings::from_text(&text, &*self.variables)
             .map_err(|fault| format!("{path}:{}: {}", fault.line, fault.rule))?;
         self.limits.check_prices(&settings).map_err(|models| {
@@ -158,8 +159,8 @@ impl DollarLimits {
     /// # Errors
     /// Returns the models without a required price.
     pub(crate) fn check_prices(self, models: &djinn_model::Settings) -> Result<(), String> {
-        let unpriced = join_unpriced(models);
-        if self == Self::NeedPrices && !unpriced.is_empty() { Err(unpriced) } else { Ok(()) }
+        let model_list = join_unpriced(models);
+        if self == Self::NeedPrices && !model_list.is_empty() { Err(model_list) } else { Ok(()) }
     }
 
     /// Logs the models without a price, as a warning if a limit does not count their calls.

@@ -166,21 +166,21 @@ fn check_code_sandbox(var: &dyn Fn(&str) -> Option<String>) -> Result<(), Invali
 /// Adds the deployment's agents. No agent file is read if none is offered and no folder is set.
 fn with_agents(toolbox: Toolbox, parts: &ToolParts<'_>) -> Result<Toolbox, ToolSetupError> {
     let folders = open_folders(&AGENTS, parts.var, &parts.files, NameDepth::Language)?;
-    let offered = OFFERED_AGENTS.find_text(parts.var).unwrap_or_default();
-    let offered = offered.split(',').map(str::trim).filter(|name| !name.is_empty());
-    let offered = match offered.map(str::to_owned).collect::<BTreeSet<_>>() {
+    let offered_agents = OFFERED_AGENTS.find_text(parts.var).unwrap_or_default();
+    let offered_agents = offered_agents.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let offered_agents = match offered_agents.map(str::to_owned).collect::<BTreeSet<_>>() {
         all if all.len() == 1 && all.contains("all") => OfferedAgents::All,
         names => OfferedAgents::Named(names),
     };
-    if folders.is_empty() && offered == OfferedAgents::default() {
+    if folders.is_empty() && offered_agents == OfferedAgents::default() {
         return Ok(toolbox);
     }
     let tools = toolbox.own_tools().map(|tool| tool.spec(Language::En).name).collect();
     let agents = AgentSource::open(folders, tools)?;
-    if let OfferedAgents::Named(names) = &offered {
+    if let OfferedAgents::Named(names) = &offered_agents {
         agents.check_names(names)?;
     }
-    Ok(toolbox.with_source(Arc::new(agents)).with_offered_agents(offered))
+    Ok(toolbox.with_source(Arc::new(agents)).with_offered_agents(offered_agents))
 }
 
 #[cfg(test)]
