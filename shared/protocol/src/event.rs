@@ -37,23 +37,23 @@ pub use result::{PublicFullOutput, PublicResultView, PublicToolResult};
 pub use search::{PublicFindings, PublicPage};
 pub use spending::{PublicEstimate, PublicSpending, PublicUsage};
 
-/// One event of a run's history, which never changes once it was sent.
+/// An event of a run's history. Events never change after they were sent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicEntry<'a> {
-    /// Its name in the run, and unique there: a client that has an event of this id drops another.
+    /// The event's id, unique in the run. Drop an event with an id that you already have.
     pub id: String,
-    /// The way to the run below in which it happened, as `s2.1.t3.c1`; absent for what the run itself did.
+    /// The path of the child run with the event, such as `s2.1.t3.c1`; absent for events of the run itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// When it happened, Unix milliseconds.
+    /// The time of the event, Unix milliseconds.
     pub at_ms: i64,
-    /// What happened, by its `type`.
+    /// The event, tagged by `type`.
     #[serde(flatten)]
     pub event: PublicEvent<'a>,
 }
 
-/// What happened, by its name.
+/// An event, tagged by name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type")]
@@ -61,59 +61,59 @@ pub enum PublicEvent<'a> {
     /// A question was accepted. The first event of every run.
     #[serde(rename = "run.started")]
     RunStarted {
-        /// The session in which it was asked.
+        /// The question's session.
         session: &'a str,
-        /// The request's id, as the client gave or was given it.
+        /// The request's id, from the client or generated.
         request: &'a str,
-        /// The question as it was asked.
+        /// The question, unchanged.
         question: &'a str,
-        /// Whether there will be a plan.
+        /// The mode, which determines if the run has a plan.
         mode: Mode,
-        /// The form in which the answer is wanted, if one was named.
+        /// The requested form of the answer; absent if none was requested.
         #[serde(skip_serializing_if = "Option::is_none")]
         output_style: Option<OutputStyle>,
-        /// Members of the request that have no effect here, by their names.
+        /// Names of fields in the request that have no effect.
         #[serde(skip_serializing_if = "<[String]>::is_empty")]
         ignored: &'a [String],
-        /// What is wrong with the deployment's files of agents, in a sentence each; at most 20.
+        /// Problems in the deployment's agent files, one sentence each; at most 20.
         #[serde(skip_serializing_if = "<[String]>::is_empty")]
         warnings: &'a [String],
     },
-    /// The process that worked on the run was lost, and another goes on. Pieces of unfinished messages
-    /// are written anew.
+    /// The process that worked on the run was lost, and another process continues. Pieces of unfinished
+    /// messages are sent anew.
     #[serde(rename = "run.resumed")]
     RunResumed {
-        /// How often the run was taken up, from 2.
+        /// The number of times that the run was taken up, from 2.
         epoch: u64,
     },
-    /// A model's attempt at a message failed and is made again: drop the pieces of this attempt.
+    /// A model's attempt at a message failed and is repeated. Drop the pieces of this attempt.
     #[serde(rename = "message.reset")]
     MessageReset {
         /// The id of the message.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         message: &'a MessageId,
-        /// The attempt that failed, from 1.
+        /// The number of the failed attempt, from 1.
         attempt: u32,
-        /// Why the attempt failed.
+        /// The reason for the failed attempt.
         failure: PublicFailure<'a>,
     },
-    /// Another model writes a message, since the role's own cannot.
+    /// Another model writes a message, because the role's own model cannot.
     #[serde(rename = "model.changed")]
     ModelChanged {
         /// The id of the message.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         message: &'a MessageId,
-        /// The model that cannot write it, by its name in the settings.
+        /// The name of the failed model in the settings.
         from: &'a str,
-        /// The model that writes it.
+        /// The name of the model that writes the message.
         to: &'a str,
-        /// Why the other cannot write it.
+        /// The failure of the other model.
         failure: PublicFailure<'a>,
     },
-    /// A model's provider failed in a way that passes: the call is made again later, and costs nothing until then.
+    /// A model's provider failed temporarily. The call is repeated later, at no cost until then.
     #[serde(rename = "model.delayed")]
     ModelDelayed {
-        /// The id of the message that the call writes.
+        /// The id of the call's message.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         message: &'a MessageId,
         /// The time of the next attempt, Unix milliseconds.
@@ -121,30 +121,30 @@ pub enum PublicEvent<'a> {
         /// The failure of the last attempt.
         failure: PublicFailure<'a>,
     },
-    /// A message of a model's, whole. It replaces the pieces that were shown of it.
+    /// A complete message of a model. Replaces all earlier pieces of the message.
     #[serde(rename = "message.completed")]
     MessageCompleted {
         /// The id of the message.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         message: &'a MessageId,
-        /// What it says; empty if the model only called tools.
+        /// The text of the message; empty if the model only called tools.
         text: &'a str,
-        /// What the model thought before, if it shows that.
+        /// The model's reasoning; absent if the model returns none.
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning: Option<&'a str>,
-        /// Whether it was cut by a stop, or by the model's output limit.
+        /// True if a stop or the model's output limit cut the message.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         truncated: bool,
-        /// Why it ended, if it was not done.
+        /// The reason that the message ended; absent if the model was done.
         #[serde(skip_serializing_if = "is_done")]
         finish: FinishReason,
-        /// Whether it is the run's answer; `run.ended` repeats it.
+        /// True if the message is the run's answer, repeated in `run.ended`.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         answer: bool,
-        /// What the call of the model came to.
+        /// The usage of the model call.
         usage: PublicUsage,
     },
-    /// A model asks for a tool.
+    /// A model requested a tool call.
     #[serde(rename = "call.requested")]
     CallRequested {
         /// The id of the call.
@@ -152,19 +152,18 @@ pub enum PublicEvent<'a> {
         call: &'a CallId,
         /// The name of the tool.
         tool: &'a str,
-        /// Its arguments, or the text that could not be read as such.
+        /// The arguments, or the text of unreadable arguments.
         arguments: &'a Value,
-        /// Whether a client should show the call and its result as they are. The others show themselves
-        /// in other ways, as files or as a plan.
+        /// True if a client should show the raw call and result. Other calls appear as files or as a plan.
         visible: bool,
     },
-    /// A call is over.
+    /// A tool call has ended.
     #[serde(rename = "call.completed")]
     CallCompleted {
         /// The id of the call.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         call: &'a CallId,
-        /// What came of it.
+        /// The result of the call.
         result: PublicToolResult<'a>,
     },
     /// The user added a file while the run was at work.
@@ -173,132 +172,132 @@ pub enum PublicEvent<'a> {
         /// The file and its links.
         file: PublicFile<'a>,
     },
-    /// The conversation grew too long for the model, and its oldest part was summed up for it. Nothing
-    /// changes for viewers.
+    /// The conversation was too long for the model, and a summary replaced the oldest part. Nothing changes
+    /// for viewers.
     #[serde(rename = "context.compacted")]
     ContextCompacted {
-        /// The message that the summary was written as.
+        /// The message with the summary.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         message: &'a MessageId,
-        /// Earlier questions of the session that were summed up.
+        /// The number of summarized earlier questions of the session.
         exchanges: u32,
-        /// Turns of this run that were summed up.
+        /// The number of summarized turns of this run.
         turns: u32,
-        /// What it came to.
+        /// The usage of the model call.
         usage: PublicUsage,
     },
-    /// The agents that work on a child were given names, where a deployment wants that.
+    /// The agents of a child received names, if the deployment's settings enable names.
     #[serde(rename = "employees.named")]
     EmployeesNamed {
-        /// The name of each role.
+        /// Names by role.
         roles: &'a BTreeMap<String, String>,
-        /// What it came to.
+        /// The usage of the model call.
         usage: PublicUsage,
     },
-    /// There is a plan, or it is another. The event carries all of it.
+    /// The plan was created or changed. The event has the complete plan.
     #[serde(rename = "plan.changed")]
     PlanChanged {
-        /// The plan as it is from here on.
+        /// The current plan.
         plan: PublicPlan<'a>,
     },
-    /// A step of the plan has another status.
+    /// The status of a step changed.
     #[serde(rename = "step.changed")]
     StepChanged {
         /// The id of the step.
         step: String,
-        /// Its status from here on.
+        /// The new status of the step.
         status: StepStatus,
-        /// What is noted about it; absent if nothing is.
+        /// The note about the step; absent if empty.
         #[serde(skip_serializing_if = "str::is_empty")]
         note: &'a str,
     },
-    /// An agent begins to work on a step, or to answer a call. What it does carries `child` as its `path`.
+    /// An agent starts work on a step or a call. The agent's events have `child` as their `path`.
     #[serde(rename = "child.started")]
     ChildStarted {
-        /// The way to the run that it is.
+        /// The path of the child run.
         child: String,
-        /// What it is to do.
+        /// The work of the child.
         description: &'a str,
-        /// The name of the agent; absent for a step that names none.
+        /// The name of the agent; absent for a step without an agent name.
         #[serde(skip_serializing_if = "str::is_empty")]
         agent: &'a str,
     },
-    /// What an agent was to do is over.
+    /// An agent's work on a step or a call has ended.
     #[serde(rename = "child.ended")]
     ChildEnded {
-        /// The way to the run that it was.
+        /// The path of the child run.
         child: String,
-        /// The status it ended with.
+        /// The final status.
         status: RunStatus,
-        /// What it found, at most 4 096 bytes.
+        /// The result text, at most 4 096 bytes.
         text: &'a str,
-        /// The files it wrote.
+        /// The files that the child wrote.
         files: Vec<PublicFile<'a>>,
-        /// Why it failed, if it did.
+        /// The reason for the failure; absent after success.
         #[serde(skip_serializing_if = "Option::is_none")]
         failure: Option<PublicFailure<'a>>,
-        /// What it used up.
+        /// The spending of the child.
         spent: PublicSpending,
     },
-    /// Somebody said something to the run while it was at work.
+    /// A user sent a message to the run at work.
     #[serde(rename = "user_message.added")]
     UserMessageAdded {
-        /// Who said it; absent for clients that are not told names.
+        /// The user who sent the message; absent for clients without access to names.
         #[serde(skip_serializing_if = "Option::is_none")]
         by: Option<&'a str>,
-        /// The words that were said.
+        /// The text of the message.
         text: &'a str,
     },
-    /// People are asked, and what depends on it waits.
+    /// A human request was made, and dependent work waits.
     #[serde(rename = "human.requested")]
     HumanRequested {
-        /// The name by which all of the group are answered at once.
+        /// The id for a response to all requests of the group.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         group: &'a HumanRequestId,
-        /// Why the model wants it, in its own words.
+        /// The model's own reason for the request.
         reasoning: &'a str,
         /// The highest risk in the group.
         risk: Risk,
-        /// What all of it together may cost.
+        /// The estimated cost of the whole group.
         estimate: PublicEstimate,
-        /// What is asked, each answered by its own id.
+        /// The requests, each with its own id for a response.
         requests: Vec<PublicHumanRequest<'a>>,
     },
-    /// Something that was asked was answered, or ran out of time.
+    /// A human request received a response or timed out.
     #[serde(rename = "human.resolved")]
     HumanResolved(PublicResponse<'a>),
-    /// The run is over. The last event of every run.
+    /// The run has ended. The last event of every run.
     #[serde(rename = "run.ended")]
     RunEnded {
-        /// The status it ended with.
+        /// The final status.
         status: RunStatus,
-        /// The answer, or what there is of it.
+        /// The answer, possibly partial.
         answer: &'a str,
-        /// The files that are offered to the user.
+        /// The files offered to the user.
         files: Vec<PublicFile<'a>>,
-        /// Why it ended badly, if it did.
+        /// The reason for the failure; absent if the run did not fail.
         #[serde(skip_serializing_if = "Option::is_none")]
         failure: Option<PublicFailure<'a>>,
-        /// What cut the answer short, if something did.
+        /// The reason that the answer was cut; absent if the answer is complete.
         #[serde(skip_serializing_if = "is_done")]
         finish: FinishReason,
-        /// What the run and its children used up.
+        /// The spending of the run and all children.
         spent: PublicSpending,
         /// Milliseconds from the question to the end.
         took_ms: u64,
-        /// Of these, how many it waited for people alone.
+        /// The part of `took_ms` that the run only waited for users.
         #[serde(skip_serializing_if = "is_zero")]
         paused_ms: u64,
     },
 }
 
-/// Why something failed: a code and a fact.
+/// A failure: a code and a detail.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicFailure<'a> {
-    /// The code to branch on. `docs/errors.md` has them all.
+    /// The code to branch on. `docs/errors.md` lists all codes.
     pub code: ErrorCode,
-    /// The fact that completes the code's sentence: a number, a name, a provider's words. May be empty.
+    /// The detail of the code's message: a number, a name, or the provider's text. May be empty.
     pub detail: &'a str,
 }
 

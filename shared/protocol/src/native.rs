@@ -34,15 +34,15 @@ impl NativeProjection {
     }
 }
 
-/// This response ends before the run does: come back with the cursor.
+/// The response ends before the run: reconnect with the cursor.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HandedOver {
     #[serde(rename = "type")]
     name: HandedOverName,
-    /// When it was sent, Unix milliseconds.
+    /// The time of the event, Unix milliseconds.
     pub at_ms: i64,
-    /// The cursor to come back with; null where nothing was sent yet.
+    /// The cursor for the reconnection; null if no event was sent yet.
     pub last_event_id: Option<String>,
 }
 

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::call_progress::CallProgress;
 
-/// What kind of text a preview is part of.
+/// The kind of text that a preview belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum TextKind {
-    /// What the message says.
+    /// The text of the message.
     Text,
-    /// What the model thought before; kept apart from the answer.
+    /// The model's reasoning before the text, separate from the answer.
     Reasoning,
 }
 

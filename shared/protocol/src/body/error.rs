@@ -9,23 +9,23 @@ use serde::Serialize;
 use crate::event::PublicPlan;
 use crate::refusal::{is_retryable, retry_after_s};
 
-/// Why a request was refused or failed.
+/// The reason that a request was rejected or failed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorBody {
-    /// The code to branch on. `docs/errors.md` has them all.
+    /// The code to branch on. `docs/errors.md` lists all codes.
     pub code: ErrorCode,
-    /// What happened and what to do, in the deployment's language.
+    /// The error and the remedy, in the deployment's language.
     pub message: String,
-    /// The member of the request that it is about; null if it is about none.
+    /// The invalid field of the request; null if no field is involved.
     pub field: Option<Cow<'static, str>>,
-    /// The fact in the sentence: a number, a name, a provider's words. May be empty.
+    /// The detail of the message: a number, a name, or the provider's text. May be empty.
     pub detail: String,
-    /// Whether the same request may succeed later.
+    /// True if the same request may succeed later.
     pub retryable: bool,
-    /// Seconds after which to try again, as `Retry-After` says; null if it does not.
+    /// The value of the `Retry-After` header in seconds; null without the header.
     pub retry_after: Option<u32>,
-    /// The run that stands in the way; null if none does.
+    /// The run that blocks the request; null if no run does.
     pub run: Option<String>,
 }
 
@@ -45,37 +45,37 @@ impl ErrorBody {
     }
 }
 
-/// The same for JoyAgent's page, which shows `msg`.
+/// An error for JoyAgent's page, which shows `msg`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageErrorBody {
-    /// The code, the sentence and the member.
+    /// The code, the message and the field.
     #[serde(flatten)]
     pub error: ErrorBody,
-    /// The sentence once more.
+    /// The message again, for JoyAgent's page.
     pub msg: String,
 }
 
-/// The same for what answers for people, which looks at `success`.
+/// An error for a human response, with `success`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FeedbackErrorBody {
-    /// The code, the sentence and the member.
+    /// The code, the message and the field.
     #[serde(flatten)]
     pub error: ErrorBody,
-    /// Always false: nothing was done.
+    /// Always false: nothing was changed.
     pub success: bool,
 }
 
-/// The plan is another than the one that was changed.
+/// The plan has changed since the version in the request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanConflictBody<'a> {
-    /// Why nothing was changed.
+    /// The reason that nothing was changed.
     #[serde(flatten)]
     pub error: ErrorBody,
-    /// The plan's version now.
+    /// The current version of the plan.
     pub version: u32,
-    /// The plan as it is now.
+    /// The current plan.
     pub plan: PublicPlan<'a>,
 }

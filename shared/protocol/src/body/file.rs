@@ -7,26 +7,26 @@ use serde::Serialize;
 
 use crate::link::SessionLinks;
 
-/// Where a file is.
+/// The location of a file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FileLocationBody {
-    /// Where it is saved from.
+    /// The URL for a download.
     pub oss_url: String,
     /// The same as `ossUrl`.
     pub download_url: String,
-    /// Where a browser shows it.
+    /// The URL for display in a browser.
     pub domain_url: String,
-    /// The label under which it was asked for; null if there was none.
+    /// The label in the request; null if there was none.
     pub request_id: Option<String>,
-    /// Its name, unique in the session.
+    /// The file's name, unique in the session.
     pub file_name: String,
-    /// Its size in bytes.
+    /// The file's size in bytes.
     pub file_size: u64,
-    /// What it holds; may be empty.
+    /// A description of the content; may be empty.
     pub description: String,
-    /// Whether it is for the agents alone.
+    /// True if the file is for agents only.
     pub is_internal_file: bool,
 }
 
@@ -37,42 +37,42 @@ pub struct FileLocationBody {
 pub struct FileListBody {
     /// The files of the page.
     pub results: Vec<FileLocationBody>,
-    /// How many the session has in all.
+    /// The total number of the session's files.
     pub total_size: usize,
 }
 
-/// Where a file is that was just added.
+/// The location of a new file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct UploadBody {
-    /// Where it is saved from.
+    /// The URL for a download.
     pub oss_url: String,
     /// The same as `ossUrl`.
     pub download_url: String,
-    /// Where a browser shows it.
+    /// The URL for display in a browser.
     pub domain_url: String,
-    /// Its name, unique in the session.
+    /// The file's name, unique in the session.
     pub file_name: String,
-    /// Its size in bytes.
+    /// The file's size in bytes.
     pub file_size: u64,
 }
 
-/// Where to send an announced file, and where it will be.
+/// The upload target of an announced file, and the file's later location.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct UploadTargetBody {
-    /// Where it will be.
+    /// The file's later location.
     #[serde(flatten)]
     pub location: UploadBody,
-    /// Where its bytes are sent, once.
+    /// The URL for one upload of the bytes.
     pub upload_url: String,
-    /// The method of that request: always `PUT`.
+    /// The method of the upload request: always `PUT`.
     pub method: &'static str,
-    /// The headers that the request must have.
+    /// The required headers of the upload request.
     pub headers: BTreeMap<String, String>,
-    /// How long the URL is good, in seconds.
+    /// The validity of the URL in seconds.
     pub expires_in_seconds: u64,
 }
 

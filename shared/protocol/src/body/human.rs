@@ -6,52 +6,52 @@ use serde::Serialize;
 
 use crate::event::PublicHumanRequest;
 
-/// What a run waits for.
+/// The pending human requests of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PendingBody<'a> {
-    /// Always true: it was done.
+    /// Always true: the request succeeded.
     pub success: bool,
     /// The id of the run.
     pub run: String,
-    /// What is asked, by the name by which it is answered.
+    /// The pending human requests, by id.
     pub data: BTreeMap<String, PublicHumanRequest<'a>>,
 }
 
-/// An answer of a person's arrived.
+/// A response of a user arrived.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FeedbackBody {
-    /// Always true: it was done.
+    /// Always true: the request succeeded.
     pub success: bool,
-    /// A sentence that says so.
+    /// A sentence that confirms the response.
     pub message: &'static str,
-    /// What the server understood.
+    /// The response as interpreted by the server.
     pub data: FeedbackReceipt,
 }
 
-/// What was taken of an answer.
+/// The receipt for a user's response.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FeedbackReceipt {
-    /// The name of what was answered.
+    /// The id of the human request.
     #[serde(rename = "feedbackId")]
     pub feedback_id: String,
-    /// How it was understood: `confirm`, `modify`, `skip`, `stop` or `say`.
+    /// The kind of response: `confirm`, `modify`, `skip`, `stop` or `say`.
     pub answer: &'static str,
-    /// What became of it.
+    /// The state of the response.
     pub state: FeedbackState,
     /// The id of the run.
     pub run: String,
 }
 
-/// What became of an answer.
+/// The state of a user's response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FeedbackState {
-    /// It decided what was asked.
+    /// The response resolved the request.
     Taken,
-    /// It is stored, and the run reads it soon.
+    /// The response is stored, and the run reads the response soon.
     Waiting,
 }

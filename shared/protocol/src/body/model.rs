@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-/// The models of data questions, of which there are none.
+/// The models for data questions: always an empty list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelListBody {
-    /// Always 200, as the page wants it.
+    /// Always 200, for JoyAgent's page.
     pub code: u16,
-    /// The list, which is empty.
+    /// The empty list of models.
     pub data: Vec<String>,
 }

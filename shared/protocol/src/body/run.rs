@@ -9,120 +9,120 @@ use serde::Serialize;
 
 use crate::event::{PublicFile, PublicPlan};
 
-/// A question was accepted, and is worked on without a stream.
+/// The question was accepted, and the run works without a stream.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AcceptedBody {
-    /// The run that answers it.
+    /// The run for the question.
     pub run: String,
-    /// The session it belongs to.
+    /// The session of the run.
     pub session: String,
-    /// Its request; null if it has none.
+    /// The id of the request; null if there is none.
     pub request: Option<String>,
 }
 
-/// Everything that is known of a run. What is in its journal alone is absent once that has expired.
+/// All data of a run. Fields from the journal are absent after the journal has expired.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunBody<'a> {
     /// The id of the run.
     pub run: String,
-    /// How far it is.
+    /// The status of the run.
     pub status: RunState,
-    /// Whether it has a plan.
+    /// The mode, which determines if the run has a plan.
     pub mode: Mode,
-    /// The session it belongs to.
+    /// The session of the run.
     pub session: String,
-    /// The request that asked.
+    /// The id of the question's request.
     pub request: String,
-    /// When it began, Unix milliseconds.
+    /// The start time, Unix milliseconds.
     pub started_at_ms: i64,
-    /// Unix milliseconds; null while it is at work.
+    /// The end time, Unix milliseconds; null while the run is at work.
     pub ended_at_ms: Option<i64>,
-    /// What its journal tells.
+    /// The data from the run's journal.
     #[serde(flatten)]
     pub journal: Option<JournalBody<'a>>,
-    /// What its last event tells.
+    /// The data from the run's last event.
     #[serde(flatten)]
     pub end: Option<EndBody<'a>>,
 }
 
-/// What a run's journal tells.
+/// The data from a run's journal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JournalBody<'a> {
-    /// The question as it was asked.
+    /// The question, unchanged.
     pub question: &'a str,
-    /// The plan, if there is one. It can be sent to `PATCH /runs/{run}/plan`.
+    /// The plan, if any, in the form of `PATCH /runs/{run}/plan`.
     pub plan: Option<PublicPlan<'a>>,
-    /// The plan's version; 0 where there is none.
+    /// The plan's version; 0 without a plan.
     pub plan_version: u32,
-    /// The runs right below it that are at work.
+    /// The direct children at work.
     pub children: Vec<ChildBody<'a>>,
-    /// What it may use up, and has.
+    /// The budget with limits and spending.
     pub budget: BudgetBody,
-    /// What its calls of models came to.
+    /// The usage of all model calls.
     pub usage: UsageBody,
 }
 
-/// What the end of a run tells.
+/// The data from the end of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EndBody<'a> {
-    /// The answer, or what there is of it.
+    /// The answer, possibly partial.
     pub answer: &'a str,
-    /// What cut the answer short; absent if nothing did.
+    /// The reason that the answer was cut; absent if the answer is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish: Option<FinishReason>,
-    /// The files that are offered to the user.
+    /// The files offered to the user.
     pub files: Vec<PublicFile<'a>>,
-    /// Why it ended badly; null if it did not.
+    /// The reason for the failure; null if the run did not fail.
     pub failure: Option<FailureBody>,
 }
 
-/// How far a run is.
+/// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum RunState {
-    /// The status of a run whose journal is there.
+    /// The status, while the run's journal exists.
     Status(RunStatus),
-    /// It has ended, and its journal has expired.
+    /// The run has ended, and the journal has expired.
     Expired(ExpiredWord),
 }
 
-/// What the status of a run is called whose journal has expired.
+/// The status of a run with an expired journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ExpiredWord {
-    /// There is no journal any more.
+    /// The journal no longer exists.
     Expired,
 }
 
-/// A run right below another one, at work.
+/// A direct child at work.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChildBody<'a> {
-    /// The step that it works on and which attempt at it this is, or the call that it answers.
+    /// The child's step with the attempt, or the child's call.
     pub child: String,
-    /// What it is to do.
+    /// The work of the child.
     pub description: &'a str,
 }
 
-/// What a run and its children may use up, and have.
+/// The budget of a run and all children.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BudgetBody {
-    /// Calls of tools; the tasks of a plan count theirs each for itself.
+    /// Tool calls. The tasks of a plan have separate limits.
     pub tool_calls: AmountBody,
-    /// Turns of its agents.
+    /// Turns of all agents.
     pub steps: AmountBody,
-    /// Tokens that models read and wrote.
+    /// Tokens of input and output.
     pub tokens: AmountBody,
-    /// Millionths of a US dollar.
+    /// Cost in millionths of a US dollar.
     pub micro_usd: AmountBody,
-    /// Milliseconds, but for those it waited for people alone.
+    /// Milliseconds, without the time of only waiting for users.
     pub wall_ms: AmountBody,
 }
 
@@ -130,41 +130,41 @@ pub struct BudgetBody {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AmountBody {
-    /// What it may use up; null if that is not limited.
+    /// The limit; null if unlimited.
     pub limit: Option<u64>,
-    /// What it has used up.
+    /// The amount used so far.
     pub spent: u64,
 }
 
-/// What a run's calls of models came to.
+/// The usage of a run's model calls.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UsageBody {
-    /// How many calls of models.
+    /// The number of model calls.
     pub model_calls: u32,
-    /// How many calls of tools.
+    /// The number of tool calls.
     pub tool_calls: u32,
-    /// Tokens that models read.
+    /// Input tokens, including cached tokens.
     pub input_tokens: u64,
-    /// Tokens that they wrote.
+    /// Output tokens, including reasoning.
     pub output_tokens: u64,
-    /// Of those that were read, tokens from a provider's cache.
+    /// Input tokens from a provider's cache.
     pub cached_tokens: u64,
-    /// Calls whose price nobody knows, since their process was lost.
+    /// The number of model calls of unknown cost, after the loss of a process.
     pub lost_calls: u32,
-    /// Millionths of a US dollar.
+    /// Cost in millionths of a US dollar.
     pub micro_usd: u64,
 }
 
-/// Why a run ended badly.
+/// The failure of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FailureBody {
     /// The code to branch on.
     pub code: ErrorCode,
-    /// What happened and what to do, in the deployment's language.
+    /// The error and the remedy, in the deployment's language.
     pub message: String,
-    /// The fact in the sentence; may be empty.
+    /// The detail of the message; may be empty.
     pub detail: String,
 }
 
@@ -184,7 +184,7 @@ impl FailureBody {
 pub struct RunListBody {
     /// The runs of this page.
     pub runs: Vec<RunSummaryBody>,
-    /// What to send as `cursor` for the next page; null on the last.
+    /// The `cursor` for the next page; null on the last page.
     pub next: Option<String>,
 }
 
@@ -194,76 +194,76 @@ pub struct RunListBody {
 pub struct RunSummaryBody {
     /// The id of the run.
     pub run: String,
-    /// The session it belongs to.
+    /// The session of the run.
     pub session: String,
-    /// The request that asked.
+    /// The id of the question's request.
     pub request: String,
     /// The beginning of the question.
     pub title: String,
-    /// How far it is.
+    /// The status of the run.
     pub status: RunStatus,
-    /// When it began, Unix milliseconds.
+    /// The start time, Unix milliseconds.
     pub started_at_ms: i64,
-    /// Unix milliseconds; null while it is at work.
+    /// The end time, Unix milliseconds; null while the run is at work.
     pub ended_at_ms: Option<i64>,
 }
 
-/// A run was asked to stop.
+/// A stop of the run was requested.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StopBody {
     /// The id of the run.
     pub run: String,
-    /// Its status when the request came.
+    /// The status at the time of the request.
     pub status: RunStatus,
 }
 
-/// Something was said to a run at work.
+/// A message was sent to a run at work.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MessageBody {
     /// The id of the run.
     pub run: String,
-    /// What became of it.
+    /// The state of the request.
     pub state: MessageState,
 }
 
-/// What became of a word to a run.
+/// The state of a message to a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MessageState {
-    /// The run has it, and reads it at its next turn.
+    /// The run has the message, and reads the message at the next turn.
     Taken,
-    /// The run waited for a person, and goes on.
+    /// The run waited for a user, and now continues.
     GoesOn,
-    /// It is stored, and the run reads it soon.
+    /// The request is stored; the run reads the request soon.
     Waiting,
 }
 
-/// A plan and its version.
+/// A plan with version.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanVersionBody<'a> {
-    /// The version, which the next change names.
+    /// The version, for use in the next change.
     pub version: u32,
-    /// The plan as it is.
+    /// The current plan.
     pub plan: PublicPlan<'a>,
 }
 
-/// A change of a plan is stored and not decided yet.
+/// A change of a plan is stored and not yet applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanWaitingBody {
-    /// What became of it.
+    /// The state of the request.
     pub state: PlanEditState,
 }
 
-/// What became of a change of a plan.
+/// The state of a change of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PlanEditState {
-    /// It is stored, and the run reads it soon.
+    /// The request is stored; the run reads the request soon.
     Waiting,
 }

@@ -11,7 +11,7 @@ use crate::event::PublicFile;
 pub struct SessionListBody {
     /// The sessions of this page.
     pub sessions: Vec<SessionSummaryBody>,
-    /// What to send as `cursor` for the next page; null on the last.
+    /// The `cursor` for the next page; null on the last page.
     pub next: Option<String>,
 }
 
@@ -21,11 +21,11 @@ pub struct SessionListBody {
 pub struct SessionSummaryBody {
     /// The label of the session.
     pub session: String,
-    /// Its title: the beginning of its first question, or what its owner called it.
+    /// The title: the beginning of the first question, or a title from the owner.
     pub title: String,
-    /// When it began, Unix milliseconds.
+    /// The start time, Unix milliseconds.
     pub started_at_ms: i64,
-    /// When its newest question was asked, Unix milliseconds.
+    /// The time of the newest question, Unix milliseconds.
     pub last_active_at_ms: i64,
 }
 
@@ -33,24 +33,24 @@ pub struct SessionSummaryBody {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionBody<'a> {
-    /// The session, or the handle under which it is shared with the caller.
+    /// The session, or the handle of a share for guests.
     pub session: String,
-    /// The title it has now.
+    /// The current title of the session.
     pub title: String,
-    /// When it began, Unix milliseconds.
+    /// The start time, Unix milliseconds.
     pub started_at_ms: i64,
-    /// When its newest question was asked, Unix milliseconds.
+    /// The time of the newest question, Unix milliseconds.
     pub last_active_at_ms: i64,
-    /// Its questions and answers.
+    /// The questions and answers.
     pub turns: Vec<TurnBody<'a>>,
-    /// What to send as `cursor` for the next page; null on the last.
+    /// The `cursor` for the next page; null on the last page.
     pub next: Option<String>,
-    /// Its files, the newest first.
+    /// The files, newest first.
     pub files: Vec<PublicFile<'a>>,
-    /// Its shares; for the owner alone.
+    /// The shares; for the owner only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shares: Option<Vec<ShareBody>>,
-    /// Whether the caller may ask in it; for everybody but the owner.
+    /// True if the caller may ask questions; absent for the owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write: Option<bool>,
 }
@@ -59,30 +59,30 @@ pub struct SessionBody<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TurnBody<'a> {
-    /// The run that answered.
+    /// The run of the answer.
     pub run: String,
-    /// The request that asked; null where that is not known.
+    /// The id of the question's request; null if unknown.
     pub request: Option<String>,
-    /// How far it is.
+    /// The status of the run.
     pub status: RunStatus,
-    /// When it began, Unix milliseconds.
+    /// The start time, Unix milliseconds.
     pub started_at_ms: i64,
-    /// The question; null if its journal has expired.
+    /// The question; null if the journal has expired.
     pub question: Option<&'a str>,
-    /// The answer; null while it is worked on.
+    /// The answer; null while the run is at work.
     pub answer: Option<&'a str>,
-    /// Who asked, if not the owner; for the owner alone.
+    /// The guest who asked, if not the owner; for the owner only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<&'a str>,
 }
 
-/// A session has another title.
+/// The new title of a session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TitleBody {
     /// The label of the session.
     pub session: String,
-    /// The title it has now.
+    /// The current title of the session.
     pub title: String,
 }
 
@@ -90,20 +90,20 @@ pub struct TitleBody {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShareBody {
-    /// What the session is called by whom it is shared with: `shr_` and 32 hex digits.
+    /// The session's handle for guests: `shr_` and 32 hex digits.
     pub handle: String,
-    /// Whom it is shared with.
+    /// The audience of the share.
     pub with: AudienceBody,
-    /// Whether they may ask in it and add files.
+    /// True if the audience may ask questions and add files.
     pub write: bool,
-    /// When it was made, Unix milliseconds.
+    /// The creation time, Unix milliseconds.
     pub created_at_ms: i64,
-    /// The session; only in the answer to the request that made the share.
+    /// The session; only in the response that creates the share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }
 
-/// Whom a session is shared with.
+/// The audience of a share.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -112,7 +112,7 @@ pub enum AudienceBody {
     Tenant(TenantWord),
     /// One user of the tenant.
     User {
-        /// The id of that user.
+        /// The user's id.
         user: String,
     },
 }

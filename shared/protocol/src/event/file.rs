@@ -5,26 +5,26 @@ use serde::Serialize;
 
 use crate::link::SessionLinks;
 
-/// A file of a session, with where to open it.
+/// A file of a session, with URLs to open the file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicFile<'a> {
-    /// Its name, unique in the session.
+    /// The file's name, unique in the session.
     pub name: &'a str,
-    /// What it holds, in a sentence of who wrote it; may be empty.
+    /// A description by the file's author, in a sentence; may be empty.
     pub description: &'a str,
-    /// Its size in bytes.
+    /// The file's size in bytes.
     pub size: u64,
-    /// Whether it is for the agents alone: a client does not offer it.
+    /// True if the file is for agents only: do not offer the file to users.
     pub internal: bool,
-    /// The type by which it is served.
+    /// The media type of the content.
     pub media_type: &'a str,
-    /// Of a table, whether it has rows besides its header.
+    /// For a table, true if the table has rows below the header.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub has_rows: Option<bool>,
-    /// Where a browser shows it.
+    /// The URL for display in a browser.
     pub preview_url: String,
-    /// Where it is saved from.
+    /// The URL for a download.
     pub download_url: String,
 }
 

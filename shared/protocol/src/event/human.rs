@@ -9,96 +9,96 @@ use serde_json::{Map, Value};
 
 use super::{PublicEstimate, PublicFailure};
 
-/// One thing that people are asked.
+/// A request to users.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicHumanRequest<'a> {
-    /// The name by which it is answered.
+    /// The id for a response.
     pub id: String,
-    /// The way to the run below that asks; absent for the run itself.
+    /// The path of the child run with the request; absent for the run itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What it is about.
+    /// The subject of the request.
     #[serde(flatten)]
     pub subject: PublicSubject<'a>,
-    /// How much harm a wrong answer can do.
+    /// The possible harm of a wrong response.
     pub risk: Risk,
-    /// Why it is asked; absent if nothing is asked for consent.
+    /// The reasons for the request; absent if the request asks for no consent.
     #[serde(skip_serializing_if = "<[Reason]>::is_empty")]
     pub reasons: &'a [Reason],
-    /// What it may cost.
+    /// The estimated cost.
     pub estimate: PublicEstimate,
-    /// The fingerprint of what is shown: an answer that carries another is refused.
+    /// The digest of the subject. A response with another digest is rejected.
     pub digest: &'a str,
-    /// When it is decided without an answer, Unix milliseconds; absent if it waits for ever.
+    /// The time of the timeout, Unix milliseconds; absent if there is no timeout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at_ms: Option<i64>,
-    /// Where whoever has the link can answer it; absent where a deployment makes none.
+    /// A link for a response without credentials; absent if the deployment creates no links.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
 }
 
-/// What a person is asked about.
+/// The subject of a human request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "about", rename_all = "snake_case")]
 pub enum PublicSubject<'a> {
-    /// Whether a call may be made.
+    /// Approval of a call.
     Call {
         /// The id of the call.
         call: String,
-        /// The tool's name; `ask_user` is a question of the model's.
+        /// The tool's name; `ask_user` for a question of the model.
         tool: &'a str,
-        /// Its arguments, which a `modify` replaces.
+        /// The arguments, which `modify` replaces.
         arguments: &'a Map<String, Value>,
     },
-    /// Whether a call that its tool interrupted is made again.
+    /// Repeat of a call that the tool interrupted.
     CallInterrupt {
         /// The id of the call.
         call: String,
         /// The name of the tool.
         tool: &'a str,
-        /// Its arguments, which a `modify` replaces.
+        /// The arguments, which `modify` replaces.
         arguments: &'a Map<String, Value>,
-        /// Why the tool stopped.
+        /// The tool's reason for the interruption.
         interrupt: PublicInterrupt<'a>,
     },
-    /// Whether a call of a model that was interrupted is made again.
+    /// Repeat of an interrupted model call.
     ModelInterrupt {
-        /// The message that it was to write.
+        /// The id of the call's message.
         message: String,
-        /// Why it stopped, in its own words.
+        /// The provider's reason for the interruption.
         interrupt: PublicInterrupt<'a>,
     },
-    /// Whether a step of the plan may begin.
+    /// Approval of a step before the start.
     StepReview {
         /// The id of the step.
         step: String,
-        /// What is to be done, which a `modify` replaces.
+        /// The work of the step, which `modify` replaces.
         details: &'a str,
     },
-    /// Whether the result of a step is what the user wants.
+    /// Review of a step's result.
     ResultReview {
         /// The id of the step.
         step: String,
-        /// What was to be done.
+        /// The work of the step.
         details: &'a str,
-        /// What came of it, which a `modify` replaces.
+        /// The result of the step, which `modify` replaces.
         text: &'a str,
-        /// The names of its files.
+        /// The names of the result's files.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         files: Vec<&'a str>,
     },
-    /// Whether the run may use up more than its budget.
+    /// Approval of an amount above the run's budget.
     BudgetExtension {
-        /// What is used up: `tokens_used_up` or `money_used_up`.
+        /// The exhausted budget: `tokens_used_up` or `money_used_up`.
         used_up: PublicFailure<'a>,
-        /// What `confirm` grants, and `modify` replaces by less.
+        /// The amount that `confirm` grants; `modify` can reduce the amount.
         offer: PublicTopUp,
     },
 }
 
-/// Why a call stopped, in the words of the tool or the provider.
+/// The reason for an interrupted call, from the tool or the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicInterrupt<'a> {
@@ -108,61 +108,61 @@ pub struct PublicInterrupt<'a> {
     pub message: &'a str,
 }
 
-/// What a run may use up besides its budget.
+/// An additional amount for a run's budget.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicTopUp {
-    /// Tokens that models read and wrote.
+    /// Tokens of input and output.
     pub tokens: u64,
-    /// Millionths of a US dollar; 0 for a run without such a budget.
+    /// Millionths of a US dollar; 0 for a run without a money budget.
     pub micro_usd: u64,
 }
 
-/// What was answered to something that was asked.
+/// The response to a human request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicResponse<'a> {
-    /// The id of what was asked.
+    /// The id of the human request.
     pub request: String,
-    /// The answer's own id; absent if nobody answered in time.
+    /// The id of the response; absent after a timeout.
     #[serde(rename = "answer_id", skip_serializing_if = "str::is_empty")]
     pub id: &'a str,
-    /// Who answered; absent if nobody did, and for clients that are not told names.
+    /// The user who responded; absent after a timeout, and for clients without access to names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<&'a str>,
-    /// The name of what was answered.
+    /// The response.
     #[serde(flatten)]
     pub answer: PublicAnswer<'a>,
-    /// What was said besides; absent if nothing was.
+    /// An additional comment; absent if empty.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub comment: &'a str,
-    /// The fingerprint of what was decided about.
+    /// The digest of the subject that the response is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<&'a str>,
-    /// How the answer came, if not with the credentials of whom it names.
+    /// The channel of the response, if not the named user's own credentials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<ResponseChannel>,
 }
 
-/// An answer, by its word.
+/// A response, tagged by word.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum PublicAnswer<'a> {
-    /// As it was asked.
+    /// Approved as requested.
     Confirm,
-    /// With these parameters in the place of those that were shown.
+    /// Approved with replacement parameters.
     Modify {
-        /// The parameters in their place.
+        /// The replacement parameters.
         arguments: &'a Map<String, Value>,
     },
-    /// Not this, and go on.
+    /// Declined; the run continues.
     Skip,
-    /// Not this, and end the run.
+    /// Declined; the run stops.
     Stop,
-    /// Words for the model.
+    /// A text for the model.
     Say {
-        /// The words that were said.
+        /// The text for the model.
         text: &'a str,
     },
 }

@@ -3,13 +3,13 @@
 use djinn_core::plan::{Plan, Step, StepStatus};
 use serde::Serialize;
 
-/// A plan: in events, in answers, and in what `PATCH /runs/{run}/plan` takes.
+/// A plan, in events, responses and `PATCH /runs/{run}/plan`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicPlan<'a> {
-    /// What it is for.
+    /// The title of the plan.
     pub title: &'a str,
-    /// Its steps, in their order.
+    /// The steps in order.
     pub steps: Vec<PublicStep<'a>>,
 }
 
@@ -17,19 +17,19 @@ pub struct PublicPlan<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicStep<'a> {
-    /// Its name, which it keeps when the plan changes: `s1`.
+    /// The step's id, kept when the plan changes: `s1`.
     pub id: String,
-    /// What it belongs to, a few words; may be empty.
+    /// The stage of the plan, a few words; may be empty.
     pub stage: &'a str,
-    /// What is to be done.
+    /// The work of the step.
     pub details: &'a str,
-    /// How far it is.
+    /// The status of the step.
     pub status: StepStatus,
-    /// What is noted about it; may be empty.
+    /// The note about the step; may be empty.
     pub note: &'a str,
-    /// The steps that must be completed before it begins, by their ids.
+    /// The ids of the steps that must be completed first.
     pub depends_on: Vec<String>,
-    /// The agent that is to do it; absent for any.
+    /// The name of the step's agent; absent for any agent.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub agent: &'a str,
 }

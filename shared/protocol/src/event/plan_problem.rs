@@ -3,16 +3,16 @@
 use djinn_core::plan::PlanError;
 use serde::Serialize;
 
-/// What is wrong with a plan that was refused. Steps are numbered as in the call's list, from 1.
+/// The error in a rejected plan. Steps have the numbers of the call's list, from 1.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "problem", rename_all = "snake_case")]
 pub enum PublicPlanProblem<'a> {
-    /// It has no steps.
+    /// The plan has no steps.
     Empty,
-    /// It has too many steps.
+    /// The plan has too many steps.
     TooMany {
-        /// The most that it may have.
+        /// The maximum number of steps.
         cap: usize,
     },
     /// A step is too long.
@@ -20,37 +20,37 @@ pub enum PublicPlanProblem<'a> {
         /// The number of the step.
         number: usize,
     },
-    /// A step depends on one that is not in the list.
+    /// A step depends on a step outside the list.
     UnknownDependency {
         /// The number of the step.
         number: usize,
-        /// The number that it depends on.
+        /// The number of the unknown step.
         on: usize,
-        /// How many steps there are.
+        /// The number of steps in the list.
         steps: usize,
     },
-    /// Steps wait for each other.
+    /// Steps depend on each other in a cycle.
     Cycle {
         /// The numbers of these steps.
         steps: &'a [usize],
     },
     /// The plan has no such step.
     UnknownStep {
-        /// What was asked for.
+        /// The requested step.
         asked: &'a str,
-        /// The ids of the steps it has.
+        /// The ids of the plan's steps.
         known: Vec<String>,
     },
-    /// A step cannot be read.
+    /// A step has an unreadable form.
     BadStep {
         /// The number of the step.
         number: usize,
     },
-    /// What a step depends on names no step, or more than one.
+    /// A dependency names no step, or several steps.
     BadDependency {
         /// The number of the step.
         number: usize,
-        /// What was written, its beginning.
+        /// The beginning of the dependency's text.
         on: &'a str,
     },
     /// An argument is missing or cannot be read.
@@ -58,7 +58,7 @@ pub enum PublicPlanProblem<'a> {
         /// The name of the argument.
         argument: &'a str,
     },
-    /// There is no plan to change.
+    /// The run has no plan to change.
     NoPlan,
 }
 

@@ -3,25 +3,25 @@
 use crate::preview::{Preview, TextKind};
 use serde::Serialize;
 
-/// A piece of a message that a model is writing. It is in no history: who comes late gets the message
-/// whole.
+/// A piece of an unfinished message, not part of the history. A client that connects later receives the
+/// complete message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicPreview<'a> {
-    /// The way to the run below whose message it is; absent for the run's own.
+    /// The path of the child run with the message; absent for the run itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The id of the message.
     pub message: String,
-    /// The attempt at it, from 1: a piece of a later attempt replaces all of an earlier one.
+    /// The number of the attempt, from 1. A piece of a later attempt replaces all pieces of earlier attempts.
     pub attempt: u32,
-    /// Whether it is of the text or of the model's thoughts.
+    /// The kind of text: message text or reasoning.
     pub kind: TextKind,
-    /// Where it begins in its text, in bytes of UTF-8.
+    /// The start in the text, in bytes of UTF-8.
     pub offset: u64,
     /// The text of the piece.
     pub text: &'a str,
-    /// When it was written, Unix milliseconds.
+    /// The time of the piece, Unix milliseconds.
     pub at_ms: i64,
 }
 

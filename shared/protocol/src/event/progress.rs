@@ -3,26 +3,26 @@
 use crate::call_progress::CallProgress;
 use serde::Serialize;
 
-/// A piece of what a tool says while it works, in whole lines. It is in no history: who comes late is told
-/// the result.
+/// A piece of a running tool's output, in whole lines, not part of the history. A client that connects later
+/// receives the result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicCallProgress<'a> {
-    /// The way to the run below whose call it is; absent for the run's own.
+    /// The path of the child run with the call; absent for the run itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The id of the call, as in its `call.requested`.
     pub call: String,
-    /// When the call was made, Unix milliseconds. What a later one says replaces all of an earlier one: the
-    /// call was made again.
+    /// The start time of the call, Unix milliseconds. Output with a later start replaces all earlier output,
+    /// because the call was repeated.
     pub began_at_ms: i64,
-    /// Where it begins in what the call says, in bytes of UTF-8. Pieces may be missing before it.
+    /// The start in the call's output, in bytes of UTF-8. Earlier pieces may be missing.
     pub offset: u64,
-    /// The lines, each with its end.
+    /// The lines, each with a line break.
     pub text: &'a str,
-    /// Whether the call said more than is shown: nothing follows before its result.
+    /// True if the rest of the output is not shown; the result follows.
     pub cut: bool,
-    /// When it was said, Unix milliseconds.
+    /// The time of the piece, Unix milliseconds.
     pub at_ms: i64,
 }
 

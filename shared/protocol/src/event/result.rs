@@ -6,73 +6,73 @@ use serde::Serialize;
 use super::{PublicFile, PublicFindings, PublicPlan, PublicPlanProblem};
 use crate::link::SessionLinks;
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum PublicToolResult<'a> {
     /// The tool ran to its end.
     Done {
-        /// What the model is given of it.
+        /// The part of the output for the model.
         text: &'a str,
-        /// Where all of it is, if it was too long for the model.
+        /// The file with the complete output, if the output was too long for the model.
         full_output: Option<PublicFullOutput<'a>>,
-        /// What a client shows of it.
+        /// The part of the output for display.
         view: PublicResultView<'a>,
-        /// The files it wrote or changed.
+        /// The files that the call wrote or changed.
         files: Vec<PublicFile<'a>>,
     },
-    /// It did not run, or not successfully.
+    /// The call did not run, or failed.
     Failed {
         /// The kind of failure.
         reason: ToolFailure,
-        /// What is said about it; may be empty.
+        /// A description of the failure; may be empty.
         detail: &'a str,
     },
-    /// The plan cannot be made or changed so.
+    /// The plan or the change was rejected.
     PlanRefused {
-        /// What is wrong with it.
+        /// The error in the plan.
         error: PublicPlanProblem<'a>,
     },
 }
 
-/// A result that was too long for the model.
+/// An output that was too long for the model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicFullOutput<'a> {
-    /// The name of the file that holds all of it.
+    /// The name of the file with the complete output.
     pub file: &'a str,
-    /// How many characters that are.
+    /// The length in characters.
     pub characters: u64,
 }
 
-/// What a client shows of a result.
+/// The part of a result for display.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PublicResultView<'a> {
-    /// The text, where the call is visible.
+    /// The text, for visible calls.
     Text,
-    /// A file that was written.
+    /// A file written by the call.
     FileWritten {
         /// The file and its links.
         file: PublicFile<'a>,
     },
-    /// A file that was read.
+    /// A file read by the call.
     FileRead {
         /// The file and its links.
         file: PublicFile<'a>,
     },
-    /// What the user answered: the text.
+    /// The user's response: the text.
     UserAnswer,
-    /// The plan as the call left it.
+    /// The plan after the call.
     Plan {
-        /// The plan as it is.
+        /// The complete plan.
         plan: PublicPlan<'a>,
     },
-    /// What was found on the web.
+    /// The results of a web search.
     Searched {
-        /// What was found, question by question, as they were asked.
+        /// The results by query, in order.
         results: Vec<PublicFindings<'a>>,
     },
 }

@@ -3,25 +3,25 @@
 use djinn_core::tool::search::{QueryFindings, SearchedPage};
 use serde::Serialize;
 
-/// What was found for one question, best first.
+/// The results of one query, best first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicFindings<'a> {
-    /// The question as it was asked.
+    /// The query, unchanged.
     pub query: &'a str,
-    /// The pages, of which some may stand with another question too.
+    /// The pages. A page may also appear under another query.
     pub pages: Vec<PublicPage<'a>>,
 }
 
-/// A page that was found.
+/// A page in search results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicPage<'a> {
-    /// Its title; may be empty.
+    /// The page's title; may be empty.
     pub title: &'a str,
-    /// The URL at which it is.
+    /// The URL of the page.
     pub url: &'a str,
-    /// What an engine or the page itself says, at most 300 characters.
+    /// An excerpt from the search engine or the page, at most 300 characters.
     pub excerpt: &'a str,
 }
 

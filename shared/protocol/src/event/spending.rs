@@ -4,58 +4,58 @@ use djinn_core::budget::{Spending, Usage};
 use djinn_core::estimate::Estimate;
 use serde::Serialize;
 
-/// What a call of a model came to.
+/// The usage of a model call.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicUsage {
-    /// Tokens the model read, those from its cache included.
+    /// Input tokens, including cached tokens.
     pub input_tokens: u64,
-    /// Tokens it wrote, its thoughts included.
+    /// Output tokens, including reasoning.
     pub output_tokens: u64,
-    /// Tokens that came from the provider's cache.
+    /// Input tokens from the provider's cache.
     pub cached_tokens: u64,
-    /// Milliseconds that it took.
+    /// The duration in milliseconds.
     pub took_ms: u64,
-    /// Millionths of a US dollar; absent where the model has no price.
+    /// The cost in millionths of a US dollar; absent if the model has no price.
     #[serde(skip_serializing_if = "is_free")]
     pub micro_usd: u64,
 }
 
-/// What a run or a child used up.
+/// The spending of a run or a child.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicSpending {
-    /// Turns of its agents.
+    /// The number of turns of all agents.
     pub steps: u32,
-    /// Calls of models, those that failed included.
+    /// The number of model calls, including failed calls.
     pub model_calls: u32,
-    /// How many calls of tools.
+    /// The number of tool calls.
     pub tool_calls: u32,
-    /// All calls of models together.
+    /// The sum of all model calls.
     pub usage: PublicUsage,
-    /// Calls of models whose price nobody knows, since their process was lost; `usage` holds an estimate.
+    /// The number of model calls of unknown cost, after the loss of a process; `usage` contains an estimate.
     #[serde(skip_serializing_if = "is_none_lost")]
     pub lost_calls: u32,
 }
 
-/// What a call of a tool may cost: the usual and, where known, the 95th percentile.
+/// The estimated cost of a tool call: the usual cost and, if known, the 95th percentile.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicEstimate {
-    /// Tokens that its result adds to the conversation.
+    /// Tokens that the result adds to the conversation.
     pub tokens: u64,
-    /// Milliseconds that it took.
+    /// The duration in milliseconds.
     pub ms: u64,
-    /// Calls to services that others run.
+    /// Calls to services of others.
     pub calls: u32,
     /// Millionths of a US dollar; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub micro_usd: Option<u64>,
-    /// Milliseconds that 95 of 100 calls stay below; 0 if unknown.
+    /// The 95th percentile of the duration in milliseconds; 0 if unknown.
     pub ms_p95: u64,
-    /// Tokens that 95 of 100 calls stay below; 0 if unknown.
+    /// The 95th percentile of the tokens; 0 if unknown.
     pub tokens_p95: u64,
-    /// Earlier calls that it is made from; 0 for what the tool declares.
+    /// The number of samples for the estimate; 0 for the tool's own declaration.
     pub samples: u32,
 }
 

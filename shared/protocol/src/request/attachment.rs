@@ -4,63 +4,63 @@ use serde::Deserialize;
 
 use super::value::{optional_text, required_text};
 
-/// A file that comes with a question.
+/// A file attached to a question.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AttachmentRequest {
-    /// The file itself as a `data:` URI; or a file that the session has, by its name or by a URL that it was
-    /// given when it was added. Nothing is fetched from anywhere else: upload it first.
+    /// The file as a `data:` URI, or an existing file of the session by name or by URL. Other URLs are not
+    /// fetched: upload the file first.
     #[serde(deserialize_with = "required_text")]
     pub uri: String,
-    /// The media type of a `data:` URI that does not say it itself.
+    /// The media type of a `data:` URI without one.
     #[serde(default, rename = "type", deserialize_with = "optional_text")]
     #[cfg_attr(feature = "schema", schemars(rename = "type"))]
     pub media_type: Option<String>,
-    /// The name that the file has in the session, 1 to 255 bytes, without a path. Without one a `data:` URI is
-    /// called `attachment-1.png`, by its place and its type; a file of the session keeps its own.
+    /// The file's name in the session, 1 to 255 bytes, without a path. Default: `attachment-1.png`, from
+    /// position and type, for a `data:` URI; the existing name for a file of the session.
     #[serde(default, deserialize_with = "optional_text")]
     pub name: Option<String>,
 }
 
-/// A file as JoyAgent's clients name it: with `uri`, `type` and `name` as our own protocol does, or by what was
-/// answered when it was added. One of these that is no file of the session has no effect.
+/// A file in the form of JoyAgent's clients: with `uri`, `type` and `name`, or with fields of the upload
+/// response. Unknown files have no effect.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct JoyAgentFile {
-    /// The file itself as a `data:` URI, or a file of the session by its name or by a URL of it.
+    /// The file as a `data:` URI, or a file of the session by name or by URL.
     #[serde(default, deserialize_with = "optional_text")]
     pub uri: Option<String>,
-    /// The media type of a `data:` URI that does not say it itself.
+    /// The media type of a `data:` URI without one.
     #[serde(default, rename = "type", deserialize_with = "optional_text")]
     #[cfg_attr(feature = "schema", schemars(rename = "type"))]
     pub media_type: Option<String>,
-    /// The name that the file of a `uri` has in the session.
+    /// The name in the session for the file of a `uri`.
     #[serde(default, deserialize_with = "optional_text")]
     pub name: Option<String>,
-    /// The name of a file of the session.
+    /// The name of a file in the session.
     #[serde(default, deserialize_with = "optional_text")]
     pub file_name: Option<String>,
-    /// Where it is saved from.
+    /// The file's download URL.
     #[serde(default, deserialize_with = "optional_text")]
     pub oss_url: Option<String>,
     /// The same as `ossUrl`.
     #[serde(default, deserialize_with = "optional_text")]
     pub download_url: Option<String>,
-    /// Where a browser shows it.
+    /// The file's preview URL.
     #[serde(default, deserialize_with = "optional_text")]
     pub domain_url: Option<String>,
-    /// Its name before the client changed it.
+    /// The file's name before a change by the client.
     #[serde(default, deserialize_with = "optional_text")]
     pub origin_file_name: Option<String>,
-    /// Its URLs before the client changed it.
+    /// The file's URLs before a change by the client.
     #[serde(default, deserialize_with = "optional_text")]
     pub origin_file_url: Option<String>,
-    /// Where it was saved from before that.
+    /// The file's download URL before a change by the client.
     #[serde(default, deserialize_with = "optional_text")]
     pub origin_oss_url: Option<String>,
-    /// Where a browser showed it before that.
+    /// The file's preview URL before a change by the client.
     #[serde(default, deserialize_with = "optional_text")]
     pub origin_domain_url: Option<String>,
 }
@@ -76,14 +76,14 @@ impl JoyAgentFile {
     }
 }
 
-/// A message of the conversation as JoyAgent's clients send it. What was said before is known here, and has no
-/// effect; files of the session that it names come with the question.
+/// A message of the conversation in the form of JoyAgent's clients. The text has no effect, because the
+/// server knows the conversation. Named files of the session are added to the question.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct JoyAgentMessage {
     /// The files of the message.
     pub files: Option<Vec<JoyAgentFile>>,
-    /// The files that were added with it.
+    /// The files uploaded with the message.
     pub upload_file: Option<Vec<JoyAgentFile>>,
 }

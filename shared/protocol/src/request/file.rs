@@ -9,18 +9,18 @@ use super::value::{WholeNumber, optional_text, required_text};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AnnounceRequest {
-    /// The session, or a request of it.
+    /// The session, or one of the session's requests.
     #[serde(deserialize_with = "required_text")]
     pub request_id: String,
     /// The file's name, 1 to 255 bytes, without a path.
     #[serde(deserialize_with = "required_text")]
     pub file_name: String,
-    /// Its size in bytes, 1 to 5 368 709 120.
+    /// The file's size in bytes, 1 to 5 368 709 120.
     pub file_size: WholeNumber,
-    /// What it holds, in a sentence.
+    /// A description of the content, in a sentence.
     #[serde(default, deserialize_with = "optional_text")]
     pub description: Option<String>,
-    /// Whether it is for the agents alone.
+    /// True if the file is for agents only and not offered to users (default false).
     pub is_internal_file: Option<bool>,
 }
 
@@ -29,7 +29,7 @@ pub struct AnnounceRequest {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct UploadRequest {
-    /// The session, or a request of it.
+    /// The session, or one of the session's requests.
     #[serde(deserialize_with = "required_text")]
     pub request_id: String,
     /// The file's name, 1 to 255 bytes, without a path.
@@ -37,19 +37,19 @@ pub struct UploadRequest {
     pub file_name: String,
     /// The text of the file.
     pub content: Option<String>,
-    /// What it holds, in a sentence.
+    /// A description of the content, in a sentence.
     #[serde(default, deserialize_with = "optional_text")]
     pub description: Option<String>,
-    /// Whether it is for the agents alone.
+    /// True if the file is for agents only and not offered to users (default false).
     pub is_internal_file: Option<bool>,
 }
 
-/// Which file is wanted.
+/// The name of a session's file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FileRequest {
-    /// The session, or a request of it.
+    /// The session, or one of the session's requests.
     #[serde(deserialize_with = "required_text")]
     pub request_id: String,
     /// The name of the file.
@@ -57,16 +57,16 @@ pub struct FileRequest {
     pub file_name: String,
 }
 
-/// Which files are wanted.
+/// A page of a session's files.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FileListRequest {
-    /// The session, or a request of it.
+    /// The session, or one of the session's requests.
     #[serde(deserialize_with = "required_text")]
     pub request_id: String,
-    /// Which page, counted from 1.
+    /// The number of the page, from 1.
     pub page: Option<WholeNumber>,
-    /// Files on a page.
+    /// The number of files on a page.
     pub page_size: Option<WholeNumber>,
 }

@@ -7,117 +7,119 @@ use serde_json::{Map, Value};
 
 use super::value::{optional_text, required_text};
 
-/// An answer to something that was asked.
+/// A response to a human request.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FeedbackRequest {
-    /// The name of what is answered, or of its group.
+    /// The id of the human request or of the request's group.
     #[serde(deserialize_with = "required_text")]
     pub feedback_id: String,
-    /// `confirm`, `modify`, `skip`, `stop`, or words for the model; the parameters, of `modify`. It may be
-    /// absent where there are `parameters`.
+    /// `confirm`, `modify`, `skip`, `stop`, or a text for the model; for `modify`, optionally the parameters.
+    /// May be absent if `parameters` is present.
     pub feedback: Option<FeedbackWords>,
-    /// What stands in the place of what was shown, of `modify`.
+    /// The replacement parameters for `modify`.
     pub parameters: Option<Map<String, Value>>,
-    /// What is said besides, at most 4 096 bytes.
+    /// An additional comment, at most 4 096 bytes.
     #[serde(default, deserialize_with = "optional_text")]
     pub comment: Option<String>,
-    /// The fingerprint of what was shown: another is refused.
+    /// The digest of the request as shown to the user. A response with another digest is rejected.
     #[serde(default, deserialize_with = "optional_text")]
     pub digest: Option<String>,
 }
 
-/// What somebody answers: words, or what stands in the place of what was shown.
+/// The response: a text, or replacement parameters.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged, expecting = "must be a non-empty string, or an object of parameters")]
 pub enum FeedbackWords {
-    /// A word of the API, or words for the model.
+    /// A word of the API, or a text for the model.
     Words(String),
     /// The parameters of `modify`.
     Parameters(Map<String, Value>),
 }
 
-/// When people are asked: more often than the deployment says, never less. The names are taken in camelCase
-/// and with hyphens too.
+/// The settings for human requests. You can ask for more requests than the deployment requires, never for
+/// fewer. Field names may also be in camelCase or with hyphens.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(extend("additionalProperties" = true)))]
 #[serde(deny_unknown_fields)]
 pub struct HumanFeedbackRequest {
-    /// Whether risk, cost and the lists of tools are looked at.
+    /// True if risk, cost and the lists of tools are checked.
     pub enabled: Option<bool>,
-    /// Seconds until nobody's answer is `on_timeout`, at most a year; 0 waits for ever.
+    /// Timeout in seconds, after which `on_timeout` applies, at most a year; 0 for no timeout.
     pub timeout: Option<u64>,
-    /// What is answered when nobody answers.
+    /// The default response at the timeout.
     #[serde(alias = "onTimeout")]
     pub on_timeout: Option<TimeoutWord>,
-    /// Tools that are not asked about, at most 100. It counts where the deployment itself asks about none.
+    /// Tools that need no approval, at most 100. Only applies if the deployment requires approval for no
+    /// tool.
     #[serde(alias = "autoConfirmTools", alias = "auto-confirm-tools")]
     pub auto_confirm_tools: Option<Vec<String>>,
-    /// Tools that are always asked about, at most 100.
+    /// Tools that always need approval, at most 100.
     #[serde(alias = "requireConfirmationTools", alias = "require-confirmation-tools")]
     pub require_confirmation_tools: Option<Vec<String>>,
-    /// Tools that count as high risk, at most 100.
+    /// Tools with calls of high risk, at most 100.
     #[serde(alias = "highRiskTools", alias = "high-risk-tools")]
     pub high_risk_tools: Option<Vec<String>>,
-    /// The risk from which a call is asked about.
+    /// The minimum risk of calls that need approval.
     pub risk: Option<RiskWord>,
-    /// What the calls of a turn may cost without being asked about.
+    /// The maximum estimate for a turn's calls without approval.
     #[serde(alias = "costThreshold", alias = "cost-threshold")]
     pub cost_threshold: Option<CostThresholdRequest>,
-    /// Whether a run that has read untrusted text is held before it sends data out.
+    /// True if a run that has read untrusted text needs approval before sending data out.
     pub guard: Option<bool>,
-    /// Whether a plan is shown before its first step begins.
+    /// True if a plan needs approval before the first step begins.
     #[serde(alias = "confirmPlan", alias = "confirm-plan")]
     pub confirm_plan: Option<bool>,
-    /// Steps that a person has to let begin, at most 100: `s3` or `3`, `*` for each, or words of the step.
+    /// Steps that need approval before the start, at most 100: `s3` or `3`, `*` for each, or words of the
+    /// step.
     #[serde(alias = "confirmSteps", alias = "confirm-steps")]
     pub confirm_steps: Option<Vec<String>>,
-    /// Whether people are asked of what came of each step.
+    /// True if each step's result needs a user's review.
     #[serde(alias = "confirmResults", alias = "confirm-results")]
     pub confirm_results: Option<bool>,
-    /// Whether a model may ask for what is missing before it plans or works.
+    /// True if a model may ask for missing information before planning or working.
     pub clarify: Option<bool>,
 }
 
-/// What is answered when nobody answers.
+/// The default response at the timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TimeoutWord {
-    /// What was asked about is not done.
+    /// The requested action is skipped.
     Skip,
-    /// It is done, where the deployment says so too.
+    /// The requested action is performed, if the deployment's settings allow this too.
     Confirm,
     /// The run is stopped.
     Stop,
 }
 
-/// How much harm a wrong call can do.
+/// The possible harm of a wrong call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RiskWord {
-    /// It reads, or writes what the run itself made.
+    /// Reads, or writes only data that the run created.
     Low,
-    /// It writes what others see.
+    /// Writes data that other users see.
     Medium,
-    /// It sends data out, spends money, or cannot be undone.
+    /// Sends data out, spends money, or cannot be undone.
     High,
 }
 
-/// Estimates above which the calls of a turn are asked about.
+/// Estimates above which a turn's calls need approval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CostThresholdRequest {
-    /// Tokens; 10 000 unless it is said.
+    /// Maximum tokens (default 10 000).
     pub token: Option<u64>,
-    /// Seconds that the calls may take; 60 unless it is said.
+    /// Maximum seconds of the calls (default 60).
     pub time: Option<u64>,
-    /// Calls to others; 10 unless it is said.
+    /// Maximum calls to services of others (default 10).
     pub api: Option<u32>,
 }
 

@@ -14,29 +14,29 @@ pub struct JoyAgentRequest {
     /// The question, at most 64 KB.
     #[cfg_attr(feature = "schema", schemars(required))]
     pub query: Option<String>,
-    /// The session it belongs to.
+    /// The question's session.
     #[serde(default, deserialize_with = "optional_text")]
     pub session_id: Option<String>,
-    /// Your name for the request.
+    /// Your id for the request.
     #[serde(default, deserialize_with = "optional_text")]
     pub request_id: Option<String>,
     /// 5 for `ReAct`, 3 for a plan.
     pub agent_type: Option<WholeNumber>,
-    /// Whether pieces of unfinished messages are sent.
+    /// True if pieces of unfinished messages are sent.
     pub is_stream: Option<bool>,
-    /// The form of the answer; words that are none of ours add nothing.
+    /// The form of the answer; unknown words have no effect.
     #[serde(default, deserialize_with = "optional_text")]
     pub output_style: Option<String>,
     /// Instructions for this question.
     #[serde(default, deserialize_with = "optional_text")]
     pub base_prompt: Option<String>,
-    /// The files that come with it, at most 100, and 20 images among them.
+    /// The attached files, at most 100, including at most 20 images.
     pub files: Option<Vec<JoyAgentFile>>,
     /// The same as `files`.
     pub attachments: Option<Vec<JoyAgentFile>>,
-    /// The conversation, of which nothing is read but its files.
+    /// The conversation. Only the files are read.
     pub messages: Option<Vec<JoyAgentMessage>>,
-    /// When people are asked.
+    /// The settings for human requests.
     pub human_feedback: Option<HumanFeedbackRequest>,
 }
 
@@ -48,13 +48,13 @@ pub struct PageRequest {
     /// The question, at most 64 KB.
     #[cfg_attr(feature = "schema", schemars(required))]
     pub query: Option<String>,
-    /// The session it belongs to.
+    /// The question's session.
     #[serde(default, deserialize_with = "optional_text")]
     pub session_id: Option<String>,
-    /// Your name for the request.
+    /// Your id for the request.
     #[serde(default, deserialize_with = "optional_text")]
     pub request_id: Option<String>,
-    /// 0 for `ReAct`, anything else for a plan.
+    /// 0 for `ReAct`, any other number for a plan.
     pub deep_think: Option<WholeNumber>,
     /// The form of the answer.
     #[serde(default, deserialize_with = "optional_text")]
@@ -62,13 +62,13 @@ pub struct PageRequest {
     /// Instructions for this question.
     #[serde(default, deserialize_with = "optional_text")]
     pub base_prompt: Option<String>,
-    /// The files that come with it, at most 100, and 20 images among them.
+    /// The attached files, at most 100, including at most 20 images.
     pub files: Option<Vec<JoyAgentFile>>,
     /// The same as `files`.
     pub attachments: Option<Vec<JoyAgentFile>>,
-    /// The conversation, of which nothing is read but its files.
+    /// The conversation. Only the files are read.
     pub messages: Option<Vec<JoyAgentMessage>>,
-    /// When people are asked.
+    /// The settings for human requests.
     pub human_feedback: Option<HumanFeedbackRequest>,
 }
 

@@ -4,28 +4,28 @@ use serde::Deserialize;
 
 use super::value::required_text;
 
-/// Another title of a session.
+/// A session's new title.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TitleRequest {
-    /// The title, which is put on one line.
+    /// The title, stored as one line.
     #[serde(deserialize_with = "required_text")]
     pub title: String,
 }
 
-/// Whom a session is to be shared with.
+/// The audience of a new share.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ShareRequest {
-    /// Who gets the handle.
+    /// The user or tenant who receives the handle.
     pub with: AudienceRequest,
-    /// Whether they may ask in it and add files; `false` unless it is said.
+    /// True if the audience may ask questions and add files (default false).
     pub write: Option<bool>,
 }
 
-/// A user's id, an object `{"user": …}` with one, or `tenant` for every user of yours.
+/// A user's id, an object `{"user": …}` with an id, or `tenant` for every user of your tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -33,7 +33,7 @@ pub struct ShareRequest {
     expecting = "must be a user's id, {\"user\": …} with one, or `tenant` for every user of yours"
 )]
 pub enum AudienceRequest {
-    /// `tenant`, or the id of a user who is not called so.
+    /// `tenant`, or the id of a user whose id is not `tenant`.
     Word(String),
     /// A user of any id.
     User(NamedUser),
@@ -44,6 +44,6 @@ pub enum AudienceRequest {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NamedUser {
-    /// The id of that user.
+    /// The user's id.
     pub user: String,
 }

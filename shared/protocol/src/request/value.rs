@@ -2,20 +2,20 @@
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 
-/// A whole number, also one that is written as a text.
+/// A whole number, as a JSON number or a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "WrittenNumber")]
 pub struct WholeNumber(pub i64);
 
-/// A whole number as it is written.
+/// The JSON form of a whole number.
 #[derive(serde::Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged, expecting = "must be a whole number")]
 enum WrittenNumber {
-    /// Written as a number.
+    /// A JSON number.
     Number(i64),
-    /// Written as a text.
+    /// A string with a number.
     Text(String),
 }
 
