@@ -16,11 +16,11 @@ pub struct WorkingDays;
 /// The arguments of a call. Their comments are what the model reads.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct WorkingDaysArguments {
-    /// The first day that counts, as YYYY-MM-DD.
+    /// The first day counted, as YYYY-MM-DD.
     from: Day,
-    /// The last day that counts, as YYYY-MM-DD.
+    /// The last day counted, as YYYY-MM-DD.
     to: Day,
-    /// Days that do not count although they are from Monday to Friday.
+    /// Holidays from Monday to Friday, not counted as working days.
     holidays: Option<Vec<Day>>,
 }
 

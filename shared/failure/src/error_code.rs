@@ -8,9 +8,8 @@ pub use failure::Failure;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
-        /// What went wrong, in one word that a client may branch on.
-        ///
-        /// Stored in journals: a code is never renamed and never given another meaning.
+        /// The kind of an error, as one word for clients to branch on. Stored in journals: a code is never
+        /// renamed and never changes meaning.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum ErrorCode {
@@ -18,10 +17,10 @@ macro_rules! codes {
         }
 
         impl ErrorCode {
-            /// Every code, for tables and tests.
+            /// All codes, for tables and tests.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The code as clients see it.
+            /// Returns the code's word for clients.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
@@ -34,171 +33,171 @@ codes! {
     // Bad requests.
     /// The body is not JSON.
     InvalidJson = "invalid_json";
-    /// A member is missing or has the wrong type.
+    /// A field is missing or has the wrong type.
     InvalidField = "invalid_field";
     /// The request has no question.
     QueryMissing = "query_missing";
-    /// A question over 64 KB.
+    /// The question is longer than 64 KB.
     QueryTooLong = "query_too_long";
-    /// A text over the bound of its member.
+    /// A text is longer than the field's limit.
     TooLong = "too_long";
-    /// An agent type or mode that does not exist.
+    /// The agent type or mode does not exist.
     UnknownAgent = "unknown_agent";
-    /// An output style that does not exist.
+    /// The output style does not exist.
     UnknownStyle = "unknown_style";
-    /// An id that is not a label.
+    /// The id is not a valid label.
     BadId = "bad_id";
-    /// A file name with a path, control characters or over 255 bytes.
+    /// The file name has a path, control characters or more than 255 bytes.
     BadFileName = "bad_file_name";
-    /// A cursor that is none, of another run, or ahead of it.
+    /// The cursor is invalid, from another run, or ahead of the run.
     BadCursor = "bad_cursor";
-    /// No key and no token.
+    /// The request has no API key and no token.
     CredentialsMissing = "credentials_missing";
-    /// A key or a token that is not, or no longer, good for anything here.
+    /// The API key or token is invalid here, or no longer valid.
     CredentialsRefused = "credentials_refused";
-    /// A page of an origin that a laptop's system does not answer.
+    /// A local deployment does not accept pages of this origin.
     OriginRefused = "origin_refused";
-    /// A laptop's system under a name that may lead anywhere.
+    /// A local deployment does not accept requests under this host name.
     HostRefused = "host_refused";
-    /// No such run, or another tenant's.
+    /// The run does not exist or belongs to another tenant.
     RunNotFound = "run_not_found";
-    /// No such session in the caller's list.
+    /// The caller has no session with this name.
     SessionNotFound = "session_not_found";
-    /// No such share of the session.
+    /// The session has no share with this handle.
     ShareNotFound = "share_not_found";
-    /// No such file, or another tenant's.
+    /// The file does not exist or belongs to another tenant.
     FileNotFound = "file_not_found";
-    /// The path names no route.
+    /// The path matches no route.
     RouteNotFound = "route_not_found";
-    /// The route exists, with another method.
+    /// The route does not support the request's method.
     MethodNotAllowed = "method_not_allowed";
-    /// A session that is shared with the caller, but not for writing.
+    /// The session is shared with the caller for reading only.
     SessionReadOnly = "session_read_only";
-    /// What nobody but a session's owner may do.
+    /// Only the session's owner may do this.
     OwnerOnly = "owner_only";
-    /// What nobody but who asked may do with a run.
+    /// Only the user who asked the run's question may do this.
     AskerOnly = "asker_only";
-    /// The share under which somebody asked in another's session has ended.
+    /// The share that a guest asked the question under has ended.
     ShareEnded = "share_ended";
-    /// A session has as many shares as one may have.
+    /// The session has the maximum number of shares.
     TooManyShares = "too_many_shares";
-    /// The same request id came with another body.
+    /// The request id was already used with another body.
     RequestIdReused = "request_id_reused";
-    /// The session's earlier question is still being answered.
+    /// An earlier question of the session is still at work.
     SessionBusy = "session_busy";
-    /// A `continue` where no run is at work and every end was shown.
+    /// A `continue` in a session without a run at work or an undelivered end.
     NothingToContinue = "nothing_to_continue";
-    /// Nothing of that name was asked in the run.
+    /// The run has no human request with this name.
     FeedbackNotFound = "feedback_not_found";
-    /// What was asked has been answered, or its run has ended.
+    /// The human request already has a response, or the run has ended.
     FeedbackAnswered = "feedback_answered";
-    /// The answer is about other arguments than those that are waiting.
+    /// The response is for other arguments than the pending ones.
     FeedbackStale = "feedback_stale";
-    /// No link of this deployment, or to something that is not there.
+    /// The link is not from this deployment, or the target does not exist.
     LinkNotFound = "link_not_found";
-    /// A link whose time is over.
+    /// The link has expired.
     LinkExpired = "link_expired";
-    /// What a link is about is not asked any more, and nobody answered it.
+    /// The human request of the link is over without a response.
     FeedbackOver = "feedback_over";
     /// The run has no further turn.
     RunEnded = "run_ended";
     /// The run has no plan that could be changed.
     NoPlan = "no_plan";
-    /// The plan is another by now.
+    /// The plan has changed since the given version.
     PlanChanged = "plan_changed";
     /// The run's journal has been deleted.
     RunExpired = "run_expired";
-    /// The user's runs of this minute are started.
+    /// The user has started the maximum number of runs in this minute.
     RateLimited = "rate_limited";
-    /// The user's places are taken.
+    /// The user has the maximum number of runs at work.
     TooManyRuns = "too_many_runs";
-    /// As many uploads of a session are on their way as may be.
+    /// The session has the maximum number of announced uploads.
     TooManyUploads = "too_many_uploads";
-    /// This process streams all that it may.
+    /// The process has the maximum number of streams.
     TooManyStreams = "too_many_streams";
-    /// The user's streams are all in use.
+    /// The user has the maximum number of streams.
     TooManyUserStreams = "too_many_user_streams";
-    /// A body over 4 MB.
+    /// The body is larger than 4 MB.
     BodyTooLarge = "body_too_large";
-    /// What is to be stored is larger than the store takes.
+    /// The data is larger than the store accepts.
     TooLarge = "too_large";
-    /// A body of another kind than the route reads.
+    /// The body has another content type than the route accepts.
     UnsupportedBody = "unsupported_body";
 
-    /// The question or an answer holds what the deployment does not let through.
+    /// The question or an answer contains content that the deployment does not allow.
     ContentRefused = "content_refused";
 
     // Ours to mend.
-    /// Questions about data, which JoyAgent's UI asks unless it is told otherwise.
+    /// A data question: the default of JoyAgent's UI, not supported here.
     DataUnavailable = "data_unavailable";
-    /// The checker that decides about content gave no verdict, and nothing passes without one.
+    /// The content checker returned no verdict, and the deployment blocks unchecked content.
     ContentUnchecked = "content_unchecked";
-    /// Neither a verified caller nor `DJINN_LOCAL`.
+    /// The request has no verified caller, and `DJINN_LOCAL` is not set.
     NoIdentity = "no_identity";
-    /// What keys or tokens are checked against cannot be read.
+    /// The data for checking API keys or tokens cannot be read.
     IdentityUnavailable = "identity_unavailable";
-    /// The table or the bucket could not be reached, after retries.
+    /// The table or the bucket was unreachable, after retries.
     StoreUnavailable = "store_unavailable";
-    /// What is stored of a run, a session or a file cannot be read, today and tomorrow.
+    /// The stored data of a run, a session or a file is permanently unreadable.
     StoredDataUnreadable = "stored_data_unreadable";
-    /// The failure is a bug of Djinn's own.
+    /// An internal error: a bug in Djinn.
     Internal = "internal";
 
     // How runs end badly.
     /// No model is configured for the role.
     NoModel = "no_model";
-    /// The key cannot be read.
+    /// The model's API key cannot be read.
     ModelKeyMissing = "model_key_missing";
-    /// The provider refused the key.
+    /// The provider rejected the API key.
     ModelKeyRefused = "model_key_refused";
-    /// The account with the provider has nothing left.
+    /// The provider account has no balance left.
     ModelNoBalance = "model_no_balance";
     /// The provider does not know the model.
     ModelUnknown = "model_unknown";
-    /// The conversation does not fit, also after shortening it.
+    /// The conversation does not fit into the model's context, even after shortening.
     ContextTooLong = "context_too_long";
-    /// Could not be reached, or broke off, after retries.
+    /// The model was unreachable or broke off, after retries.
     ModelUnreachable = "model_unreachable";
-    /// Rate limited or overloaded, after retries.
+    /// The model was rate limited or overloaded, after retries.
     ModelOverloaded = "model_overloaded";
-    /// The provider refused the request.
+    /// The provider rejected the request.
     ModelRefused = "model_refused";
-    /// What came back cannot be read, after retries.
+    /// The model's response was unreadable, after retries.
     ModelUnreadable = "model_unreadable";
-    /// An agent's answer has not the form that its file names.
+    /// An agent's answer does not have the format that the agent's file requires.
     BadAnswer = "bad_answer";
-    /// The model said nothing where the answer was due.
+    /// The model returned no text where the answer was due.
     EmptyAnswer = "empty_answer";
     /// The step budget is used up.
     StepsUsedUp = "steps_used_up";
     /// The budget of tool calls is used up.
     ToolCallsUsedUp = "tool_calls_used_up";
-    /// The same call brought the same result again and again.
+    /// The same tool call returned the same result repeatedly.
     RepeatedCalls = "repeated_calls";
-    /// The model writes tool calls into its text, in a form that cannot be read.
+    /// The model writes tool calls into its text, in an unreadable form.
     CallsWrittenAsText = "calls_written_as_text";
     /// The token budget is used up.
     TokensUsedUp = "tokens_used_up";
     /// The money budget is used up.
     MoneyUsedUp = "money_used_up";
-    /// What a user's runs may use up in a day is used up.
+    /// The user's daily budget is used up.
     BudgetUsedUp = "budget_used_up";
-    /// The rounds of a plan are used up.
+    /// The plan's limit of rounds is used up.
     RoundsUsedUp = "rounds_used_up";
     /// The wall-time budget is used up.
     TimeUsedUp = "time_used_up";
-    /// Handed over more often than the cap.
+    /// The run had more handoffs than the limit.
     HopLimit = "hop_limit";
-    /// Its driver died or stood still three times at the same point.
+    /// The run's driver died or stood still three times at the same point.
     Crashed = "crashed";
-    /// A tool or a model stopped in the middle, and a person decided not to go on.
+    /// A tool or a model was interrupted, and a user decided not to continue.
     Interrupted = "interrupted";
-    /// The run was stopped by somebody.
+    /// A user or client stopped the run.
     Stopped = "stopped";
 }
 
 impl ErrorCode {
-    /// Whether something was held back for what it says, or for want of a verdict on it.
+    /// Returns true if the checker or the deny list blocked a text, or the checker gave no verdict.
     #[must_use]
     pub fn is_about_content(self) -> bool {
         matches!(self, Self::ContentRefused | Self::ContentUnchecked)
