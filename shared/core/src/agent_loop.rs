@@ -163,7 +163,7 @@ impl AgentLoop {
         &mut self,
         replied: &ModelReplied,
         settings: &RunSettings,
-        most: u32,
+        max_calls: u32,
         known_urls: &BTreeSet<String>,
         mut answer: impl FnMut(&ToolCall) -> Option<ToolResult>,
     ) -> TurnUpdate {
@@ -174,7 +174,7 @@ impl AgentLoop {
             update.events.push(completed_event(&message, reply));
         }
         let mut calls = Vec::with_capacity(reply.calls.len());
-        let mut bounds = CallBounds::new(most, self.depth);
+        let mut bounds = CallBounds::new(max_calls, self.depth);
         for (index, request) in reply.calls.iter().enumerate() {
             let call = ToolCall {
                 id: CallId::nth_of(&message, index + 1),
@@ -317,12 +317,12 @@ impl AgentLoop {
             }
             (true, FinishReason::Done | FinishReason::Filtered) | (false, _) => None,
         };
-        let most = match &note {
+        let max_nudges = match &note {
             _ if is_empty => MAX_NUDGES_WHEN_EMPTY,
             Some(Nudge::CutOff) => MAX_CONTINUATIONS,
             Some(_) | None => MAX_NUDGES,
         };
-        let note = note.filter(|_| self.nudges < most);
+        let note = note.filter(|_| self.nudges < max_nudges);
         self.nudges = if note.is_some() { self.nudges + 1 } else { 0 };
         update.done = turn.calls.is_empty() && note.is_none();
         update.answer_problem = turn.answer_problem.filter(|_| update.done);

@@ -271,13 +271,13 @@ impl Conversation {
             before.as_ref().map_or((0, 0), |before| (before.exchanges, before.turns));
         let mut text = text.trim().to_owned();
         text.truncate(text.floor_char_boundary(MAX_COMPACTED));
-        let words = if self.last_text().is_empty() { last_words } else { String::new() };
+        let last_text = if self.last_text().is_empty() { last_words } else { String::new() };
         self.compacted = Some(CompactedContext {
             text,
             exchanges: exchanges.saturating_add(count(part.exchanges)),
             turns: turns.saturating_add(count(count_turns(&summed_up))),
             files,
-            last_text: words,
+            last_text,
             tainted: false,
         });
     }

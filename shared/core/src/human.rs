@@ -204,7 +204,7 @@ pub fn approval_reasons(
         PLANNING_TOOL => return vec![Reason::Plan],
         _ => {}
     }
-    let mut why = Vec::new();
+    let mut reasons = Vec::new();
     let is_known = |url: &str| known_urls.contains(url);
     let is_trusted = tool.policy.sends_to_operator || settings.trusted.contains(&tool.name);
     let can_leak = tool.policy.sends_out && !is_trusted;
@@ -213,17 +213,17 @@ pub fn approval_reasons(
         && can_leak
         && !tool.policy.requested_url(arguments).is_some_and(is_known)
     {
-        why.push(Reason::Untrusted);
+        reasons.push(Reason::Untrusted);
     }
     if settings.enabled && !settings.is_auto_confirmed(&tool.name) {
         if settings.require.contains(&tool.name) {
-            why.push(Reason::Required);
+            reasons.push(Reason::Required);
         }
         if call_risk(settings, tool, arguments) >= settings.risk {
-            why.push(Reason::Risk);
+            reasons.push(Reason::Risk);
         }
     }
-    why
+    reasons
 }
 
 /// Returns the possible harm of this call.

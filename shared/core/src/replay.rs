@@ -31,18 +31,19 @@ pub fn find_difference(records: &[Record]) -> Result<Option<ReplayDifference>, F
     let (first, rest) = records.split_first().ok_or(FoldError::NoQuestion)?;
     let mut journal = Journal::fold(std::slice::from_ref(first))?;
     if let Some(spec) = first.question() {
-        let (_, again) = Journal::open(spec.clone(), first.epoch, first.write.clone(), first.at_ms);
-        if again != *first {
-            return Ok(Some(ReplayDifference::of(first, Some(again))));
+        let (_, record) =
+            Journal::open(spec.clone(), first.epoch, first.write.clone(), first.at_ms);
+        if record != *first {
+            return Ok(Some(ReplayDifference::of(first, Some(record))));
         }
     }
     for record in rest {
         let Record { inputs, write, .. } = record.clone();
-        let decision = journal.decide_record(inputs, record.epoch, write, record.at_ms);
-        let again = decision.map(|(_, again)| again);
+        let outcome = journal.decide_record(inputs, record.epoch, write, record.at_ms);
+        let new_record = outcome.map(|(_, new_record)| new_record);
         let is_next = record.number == journal.next_number();
-        if is_next && again.as_ref() != Some(record) {
-            return Ok(Some(ReplayDifference::of(record, again)));
+        if is_next && new_record.as_ref() != Some(record) {
+            return Ok(Some(ReplayDifference::of(record, new_record)));
         }
         journal.apply_record(record)?;
     }

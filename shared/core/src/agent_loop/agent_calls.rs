@@ -130,8 +130,8 @@ fn start_event(child: ChildId, call: &ToolCall) -> (EntryId, Event) {
 pub(crate) fn describe_call(call: &ToolCall) -> String {
     let ToolArguments::Parsed(arguments) = &call.arguments else { return String::new() };
     let task = arguments.get("task").and_then(Value::as_str);
-    let words = task.map_or_else(|| Value::Object(arguments.clone()).to_string(), str::to_owned);
-    truncate_text(&words.split_whitespace().collect::<Vec<_>>().join(" "), MAX_DESCRIPTION)
+    let text = task.map_or_else(|| Value::Object(arguments.clone()).to_string(), str::to_owned);
+    truncate_text(&text.split_whitespace().collect::<Vec<_>>().join(" "), MAX_DESCRIPTION)
 }
 
 /// Returns the end event of an agent call that has a result without a run; `None` for other calls.

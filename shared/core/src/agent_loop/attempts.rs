@@ -80,8 +80,8 @@ impl Attempts {
     /// Records failed attempts. Returns true if the call may be repeated.
     pub(crate) fn record_failures(&mut self, failed: &AttemptFailed) -> bool {
         self.failures += 1;
-        let counted = failed.failed_attempts.saturating_sub(u32::from(failed.process_stalled));
-        self.retries = self.retries.saturating_add(counted);
+        let attempts = failed.failed_attempts.saturating_sub(u32::from(failed.process_stalled));
+        self.retries = self.retries.saturating_add(attempts);
         self.standstills += u32::from(failed.counts_as_crash);
         self.retry_at_ms = failed.retry_at_ms;
         self.failing_since_ms = failed.failing_since_ms;

@@ -60,14 +60,17 @@ impl AgentLoop {
         for open in turn.calls.iter_mut().filter(|open| open.is_due()) {
             let Some(tool) = tool_of(&open.call) else { continue };
             let ToolArguments::Parsed(arguments) = &open.call.arguments else { continue };
-            let mut why = approval_reasons(settings, tool, arguments, is_tainted, known_urls);
+            let mut reasons = approval_reasons(settings, tool, arguments, is_tainted, known_urls);
             if costs && !settings.is_auto_confirmed(&tool.name) {
-                why.push(Reason::Cost);
+                reasons.push(Reason::Cost);
             }
-            if why.is_empty() {
+            if reasons.is_empty() {
                 continue;
             }
-            if why == [Reason::Untrusted] && !settings.enabled && tool.effect == EffectClass::Read {
+            if reasons == [Reason::Untrusted]
+                && !settings.enabled
+                && tool.effect == EffectClass::Read
+            {
                 let reason = ToolFailure::Untrusted;
                 let result = ToolResult::Failed { reason, detail: String::new() };
                 update.events.push(result_event(&open.call, &result));
@@ -78,7 +81,7 @@ impl AgentLoop {
                 id: HumanRequestId::of_call(&open.call.id),
                 child: None,
                 risk: call_risk(settings, tool, arguments),
-                reasons: why,
+                reasons,
                 estimate: tool.policy.estimate,
                 digest: digest_call(&tool.name, arguments),
                 expires_at_ms: None,
@@ -145,7 +148,7 @@ impl AgentLoop {
             HumanResponse::Modify { arguments } if asks_user => {
                 user_answer(&Value::Object(arguments.clone()).to_string())
             }
-            HumanResponse::Say { text: words } if asks_user => user_answer(words),
+            HumanResponse::Say { text } if asks_user => user_answer(text),
             HumanResponse::Confirm => return Some(update),
             HumanResponse::Modify { arguments } => {
                 open.call.arguments = ToolArguments::Parsed(arguments.clone());
@@ -156,8 +159,8 @@ impl AgentLoop {
             HumanResponse::Skip | HumanResponse::Stop => {
                 ToolResult::Failed { reason: ToolFailure::Skipped, detail: String::new() }
             }
-            HumanResponse::Say { text: words } => {
-                ToolResult::Failed { reason: ToolFailure::Answered, detail: words.clone() }
+            HumanResponse::Say { text } => {
+                ToolResult::Failed { reason: ToolFailure::Answered, detail: text.clone() }
             }
         };
         update.events.push(result_event(&open.call, &outcome));
@@ -168,6 +171,6 @@ impl AgentLoop {
 }
 
 /// Returns the result of a model's question.
-fn user_answer(words: &str) -> ToolResult {
-    ToolResult::Done(ToolOutput { view: ResultView::UserAnswer, ..ToolOutput::from_text(words) })
+fn user_answer(text: &str) -> ToolResult {
+    ToolResult::Done(ToolOutput { view: ResultView::UserAnswer, ..ToolOutput::from_text(text) })
 }

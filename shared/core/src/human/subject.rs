@@ -120,7 +120,7 @@ impl Subject {
     /// # Errors
     /// Returns the problem as a sentence for users.
     pub fn parse_text(&self, parameters: &Map<String, Value>) -> Result<String, String> {
-        let (name, most) = match self {
+        let (name, max_bytes) = match self {
             Self::StepReview { .. } => ("details", MAX_STEP),
             Self::ResultReview { .. } => ("text", MAX_REPORT),
             Self::Call { .. }
@@ -131,9 +131,10 @@ impl Subject {
             }
         };
         let text = parameters.get(name).and_then(Value::as_str).filter(|_| parameters.len() == 1);
-        let text = text.filter(|text| !text.trim().is_empty() && text.len() <= most);
-        text.map(str::to_owned)
-            .ok_or_else(|| format!("`parameters` hold `{name}` alone, a text of 1 to {most} bytes"))
+        let text = text.filter(|text| !text.trim().is_empty() && text.len() <= max_bytes);
+        text.map(str::to_owned).ok_or_else(|| {
+            format!("`parameters` hold `{name}` alone, a text of 1 to {max_bytes} bytes")
+        })
     }
 
     /// Returns true if the run waits for `continue` instead of consent.

@@ -36,13 +36,15 @@ impl TopUp {
     /// Returns the problem as a sentence for users.
     pub fn parse_amount(self, parameters: &Map<String, Value>) -> Result<Self, String> {
         let limits = self.parameters();
-        let of = |name: &str| match (parameters.get(name), limits.get(name)) {
+        let amount = |name: &str| match (parameters.get(name), limits.get(name)) {
             (None, _) => Some(0),
-            (Some(value), Some(most)) => value.as_u64().filter(|own| Some(*own) <= most.as_u64()),
+            (Some(value), Some(limit)) => {
+                value.as_u64().filter(|amount| Some(*amount) <= limit.as_u64())
+            }
             (Some(_), None) => None,
         };
-        let tokens = of("tokens");
-        let micro_usd = of("micro_usd");
+        let tokens = amount("tokens");
+        let micro_usd = amount("micro_usd");
         let is_known = parameters.keys().all(|name| limits.contains_key(name));
         let more = tokens.zip(micro_usd).filter(|(tokens, money)| is_known && tokens + money > 0);
         more.map(|(tokens, micro_usd)| Self { tokens, micro_usd }).ok_or_else(|| {

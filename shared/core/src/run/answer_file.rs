@@ -18,8 +18,8 @@ pub fn answer_file_name(spec: &RunSpec) -> Option<FileName> {
 pub(super) fn find_answer_file(spec: &RunSpec, answer: &str) -> Option<AnswerFile> {
     let child = spec.child.as_ref()?;
     let name = answer_file_name(spec);
-    let most = spec.settings.max_result_chars as usize;
-    let is_long = child.keeps_answer && answer.chars().nth(most).is_some();
+    let max_chars = spec.settings.max_result_chars as usize;
+    let is_long = child.keeps_answer && answer.chars().nth(max_chars).is_some();
     (name.is_some() || is_long).then(|| AnswerFile { name, text: answer.to_owned() })
 }
 

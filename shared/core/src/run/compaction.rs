@@ -132,8 +132,8 @@ impl Compaction {
 
     /// Adds the tokens of new conversation items. A large item counts up to half of the limit.
     pub(super) fn add_items(&mut self, items: &[ConversationItem]) {
-        let most = self.effective_limit(None).unwrap_or(u64::MAX) / 2;
-        let new_tokens: u64 = items.iter().map(|item| tokens_of_item(item).min(most)).sum();
+        let max_tokens = self.effective_limit(None).unwrap_or(u64::MAX) / 2;
+        let new_tokens: u64 = items.iter().map(|item| tokens_of_item(item).min(max_tokens)).sum();
         self.tokens = self.tokens.saturating_add(new_tokens);
     }
 

@@ -86,11 +86,11 @@ impl Ending {
 /// Cuts an answer for the run above: a step's to the limit of a report, an agent's to the limit of a result,
 /// and a file to an excerpt.
 fn cut_answer(answer: &str, child: &ChildSpec, settings: &RunSettings) -> String {
-    let most = match &child.agent {
+    let max_chars = match &child.agent {
         None => return truncate_text(answer, MAX_REPORT),
         Some(agent) if agent.writes_answer() => MAX_EXCERPT,
         Some(_) => settings.max_result_chars as usize,
     };
-    let end = answer.char_indices().nth(most).map_or(answer.len(), |(byte, _)| byte);
+    let end = answer.char_indices().nth(max_chars).map_or(answer.len(), |(byte, _)| byte);
     answer.get(..end).unwrap_or(answer).to_owned()
 }

@@ -181,16 +181,17 @@ impl PlanSolve {
         let shown_first = settings.human.confirm_plan && self.plan.is_none();
         let mut plan = self.plan.clone();
         let mut is_done = false;
-        let most = settings.max_tool_calls_per_turn;
+        let max_calls = settings.max_tool_calls_per_turn;
         let none_known = BTreeSet::new();
-        let update = self.planner.on_model_replied(replied, settings, most, &none_known, |call| {
-            // A plan that needs approval is applied after the response.
-            if shown_first && is_plan_creation(call, max_steps) {
-                None
-            } else {
-                run_plan_command(call, &mut plan, max_steps, &mut is_done)
-            }
-        });
+        let update =
+            self.planner.on_model_replied(replied, settings, max_calls, &none_known, |call| {
+                // A plan that needs approval is applied after the response.
+                if shown_first && is_plan_creation(call, max_steps) {
+                    None
+                } else {
+                    run_plan_command(call, &mut plan, max_steps, &mut is_done)
+                }
+            });
         let plan_entry = EntryId::of_message(&replied.message, EntryName::MessagePlan);
         self.settle(update, plan, is_done, plan_entry, settings)
     }
@@ -211,7 +212,7 @@ impl PlanSolve {
     /// Ends the work on all tasks.
     pub(super) fn abandon_tasks(&mut self) -> AbandonedWork {
         let events = self.tasks.iter().filter_map(Task::stop_event).collect();
-        let at_work = self.running_children().collect();
+        let running = self.running_children().collect();
         for task in &self.tasks {
             // No user has asked for a change of this result.
             if let TaskStage::InReview(ended) = &task.stage {
@@ -220,7 +221,7 @@ impl PlanSolve {
             }
         }
         let items = if self.reports.is_empty() { Vec::new() } else { self.take_round_items() };
-        AbandonedWork { events, items, running: at_work }
+        AbandonedWork { events, items, running }
     }
 
     /// Processes the end of a task. `None` if no step waits for the task.
@@ -247,9 +248,9 @@ impl PlanSolve {
         if is_failure && attempts < MAX_TASK_ATTEMPTS && !ended.is_out_of_budget() {
             let failure = Some(Box::new(ended.report.clone()));
             let before = PreviousAttempt { failure, revision: None };
-            let again = self.next_attempt(step, &task.description, &task.agent, before);
-            update.events.push(again.start_event());
-            self.tasks.push(again);
+            let next = self.next_attempt(step, &task.description, &task.agent, before);
+            update.events.push(next.start_event());
+            self.tasks.push(next);
             return Some(Progress::going_on(update));
         }
         if ended.report.done && settings.human.confirm_results {
@@ -365,18 +366,18 @@ impl PlanSolve {
     fn next_attempt(
         &mut self,
         step: StepId,
-        words: &str,
+        description: &str,
         agent: &str,
         before: PreviousAttempt,
     ) -> Task {
         let attempts = self.attempts.entry(step).or_default();
         *attempts += 1;
         let id = TaskId::of(step.0, *attempts);
-        let words = words.to_owned();
+        let description = description.to_owned();
         Task {
             id,
             step,
-            description: words,
+            description,
             agent: agent.to_owned(),
             previous_attempt: before,
             crashes: 0,

@@ -221,10 +221,10 @@ impl<'r> Transition<'r> {
             return Some(());
         }
         run.ledger.count_turn();
-        let most = run.ledger.max_calls_of_next_reply(&run.spec);
+        let max_calls = run.ledger.max_calls_of_next_reply(&run.spec);
         let known_urls = url_origins(run, &replied.offered).find_requested(&replied.reply);
         let progress =
-            run.phase.on_model_replied(replied, &run.spec.settings, most, &known_urls)?;
+            run.phase.on_model_replied(replied, &run.spec.settings, max_calls, &known_urls)?;
         self.settle(progress);
         Some(())
     }

@@ -199,31 +199,30 @@ fn register_member_urls(urls: &mut Urls, members: &Map<String, Value>, bytes: us
 }
 
 fn replace_urls(urls: &Urls, text: &mut String) {
-    if let Cow::Owned(seen) = urls.compress_text(text) {
-        *text = seen;
+    if let Cow::Owned(compact_text) = urls.compress_text(text) {
+        *text = compact_text;
     }
 }
 
 fn replace_spec_urls(urls: &Urls, spec: &mut RunSpec) {
-    let before = tokens_of_history(&spec.history);
+    let old_tokens = tokens_of_history(&spec.history);
     replace_urls(urls, &mut spec.base_prompt);
     replace_urls(urls, &mut spec.question);
     spec.earlier.iter_mut().for_each(|earlier| replace_compacted_urls(urls, earlier));
     spec.history.iter_mut().for_each(|exchange| replace_exchange_urls(urls, exchange));
     spec.files = list_with_placeholders(urls, &spec.files).all().to_vec();
     if let Some(ChildSpec {
-        description: words,
-        earlier_rounds: rounds,
-        current_round: before,
-        previous_failure: failed_before,
-        ..
+        description, earlier_rounds, current_round, previous_failure, ..
     }) = &mut spec.child
     {
-        replace_urls(urls, words);
-        rounds.iter_mut().chain(before).for_each(|report| replace_report_urls(urls, report));
-        failed_before.iter_mut().for_each(|report| replace_report_urls(urls, report));
+        replace_urls(urls, description);
+        earlier_rounds
+            .iter_mut()
+            .chain(current_round)
+            .for_each(|report| replace_report_urls(urls, report));
+        previous_failure.iter_mut().for_each(|report| replace_report_urls(urls, report));
     }
-    let saved_tokens = before.saturating_sub(tokens_of_history(&spec.history));
+    let saved_tokens = old_tokens.saturating_sub(tokens_of_history(&spec.history));
     spec.history_tokens = spec.history_tokens.saturating_sub(saved_tokens);
 }
 

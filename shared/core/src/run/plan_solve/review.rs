@@ -52,8 +52,8 @@ impl PlanSolve {
             (_, HumanResponse::Skip | HumanResponse::Stop) => {
                 self.skip_step(&task, String::new(), settings, &mut update)
             }
-            (_, HumanResponse::Say { text: words }) => {
-                self.skip_step(&task, words.clone(), settings, &mut update)
+            (_, HumanResponse::Say { text }) => {
+                self.skip_step(&task, text.clone(), settings, &mut update)
             }
         };
         let progress = Progress { next, ..Progress::going_on(update) };
@@ -86,7 +86,7 @@ impl PlanSolve {
     /// Processes the review of a step's result.
     fn resolve_review(
         &mut self,
-        of: &Task,
+        task: &Task,
         mut ended: ChildEnded,
         (ask, response): (&HumanRequest, &ResponseRecord),
         place: usize,
@@ -102,54 +102,58 @@ impl PlanSolve {
                     ended.report.edit_comment = Some(response.comment.clone());
                 }
             }
-            HumanResponse::Say { text: words } => {
-                let redo =
-                    Revision { previous_result: ended.report.text, instructions: words.clone() };
-                let before = PreviousAttempt { failure: None, revision: Some(redo) };
-                let again = self.next_attempt(of.step, &of.description, &of.agent, before);
-                update.events.push(again.start_event());
-                self.tasks.insert(place, again);
+            HumanResponse::Say { text } => {
+                let revision =
+                    Revision { previous_result: ended.report.text, instructions: text.clone() };
+                let before = PreviousAttempt { failure: None, revision: Some(revision) };
+                let next = self.next_attempt(task.step, &task.description, &task.agent, before);
+                update.events.push(next.start_event());
+                self.tasks.insert(place, next);
                 return Next::Continue;
             }
         }
-        self.finish_step(of.step, StepResult::of(&ended), settings, update)
+        self.finish_step(task.step, StepResult::of(&ended), settings, update)
     }
 }
 
 /// Returns true if a task waits for this request, to begin or to be reviewed.
 fn is_waiting_for(task: &Task, ask: &HumanRequest) -> bool {
     match &task.stage {
-        TaskStage::AwaitingApproval => step_review(task).is_some_and(|of| of.id == ask.id),
-        TaskStage::InReview(ended) => result_review(task, ended).is_some_and(|of| of.id == ask.id),
+        TaskStage::AwaitingApproval => {
+            step_review(task).is_some_and(|request| request.id == ask.id)
+        }
+        TaskStage::InReview(ended) => {
+            result_review(task, ended).is_some_and(|request| request.id == ask.id)
+        }
         TaskStage::Queued | TaskStage::Running(_) => false,
     }
 }
 
 /// Returns the approval request of a step.
 pub(super) fn step_review(task: &Task) -> Option<HumanRequest> {
-    let about = Subject::StepReview { step: task.step, details: task.description.clone() };
-    new_request(HumanRequestId::of_step(task.step), Reason::Step, about)
+    let subject = Subject::StepReview { step: task.step, details: task.description.clone() };
+    new_request(HumanRequestId::of_step(task.step), Reason::Step, subject)
 }
 
 /// Returns the review request of a step's result.
 pub(super) fn result_review(task: &Task, ended: &ChildEnded) -> Option<HumanRequest> {
-    let about = Subject::ResultReview {
+    let subject = Subject::ResultReview {
         step: task.step,
         details: task.description.clone(),
         text: ended.report.text.clone(),
         files: ended.report.files.clone(),
     };
-    new_request(HumanRequestId::of_result(&task.id), Reason::Result, about)
+    new_request(HumanRequestId::of_result(&task.id), Reason::Result, subject)
 }
 
-fn new_request(id: HumanRequestId, why: Reason, about: Subject) -> Option<HumanRequest> {
+fn new_request(id: HumanRequestId, reason: Reason, subject: Subject) -> Option<HumanRequest> {
     Some(HumanRequest {
-        digest: digest_call(&id.to_string(), &about.parameters()?),
+        digest: digest_call(&id.to_string(), &subject.parameters()?),
         id,
         child: None,
-        subject: about,
+        subject,
         risk: Risk::Low,
-        reasons: vec![why],
+        reasons: vec![reason],
         estimate: Estimate::default(),
         expires_at_ms: None,
     })
