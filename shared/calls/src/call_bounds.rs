@@ -13,7 +13,7 @@ pub const MAX_AGENT_CALLS: u32 = 16;
 /// The counted calls of a turn, and their limits.
 #[derive(Debug)]
 pub struct CallBounds {
-    most: u32,
+    max_calls: u32,
     count: u32,
     agent_count: u32,
     /// The number of levels between the root of the tree and the run.
@@ -23,8 +23,8 @@ pub struct CallBounds {
 impl CallBounds {
     /// Creates limits for a turn of at most `most` calls, `depth` levels below the root.
     #[must_use]
-    pub fn new(most: u32, depth: usize) -> Self {
-        Self { most, count: 0, agent_count: 0, depth }
+    pub fn new(max_calls: u32, depth: usize) -> Self {
+        Self { max_calls, count: 0, agent_count: 0, depth }
     }
 
     /// Counts the next call. Returns its failure if the call must not be made.
@@ -39,8 +39,8 @@ impl CallBounds {
             let names: Vec<_> = offered.iter().map(|tool| tool.name.as_str()).collect();
             return failure(ToolFailure::UnknownTool, names.join(", "));
         };
-        if self.count > self.most {
-            return failure(ToolFailure::TooMany, self.most.to_string());
+        if self.count > self.max_calls {
+            return failure(ToolFailure::TooMany, self.max_calls.to_string());
         }
         if tool.effect == EffectClass::Agent {
             self.agent_count += 1;
