@@ -79,29 +79,29 @@ impl StepNames {
         self.step_count
     }
 
-    /// Returns the numbers of all steps that a dependency of step `of` names.
+    /// Returns the numbers of all steps that a dependency of `step` names.
     pub(super) fn resolve_value(
         &self,
-        of: usize,
+        step: usize,
         value: &Value,
     ) -> Result<BTreeSet<usize>, PlanError> {
         let bad = || {
             let on = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
-            PlanError::BadDependency { number: of, on: on.chars().take(MAX_SHOWN).collect() }
+            PlanError::BadDependency { number: step, on: on.chars().take(MAX_SHOWN).collect() }
         };
         let one = |number: Option<usize>| number.map(|number| [number].into()).ok_or_else(bad);
         match value {
             Value::Null => Ok(BTreeSet::new()),
-            Value::Array(all) => union_all(all.iter().map(|value| self.resolve_value(of, value))),
+            Value::Array(all) => union_all(all.iter().map(|value| self.resolve_value(step, value))),
             Value::Number(number) => {
                 one(parse_whole_number(number).map(|number| self.resolve_number(number)))
             }
             Value::String(word) if is_none_word(word) => Ok(BTreeSet::new()),
-            Value::String(word) => self.resolve_list(of, word).ok_or_else(bad),
+            Value::String(word) => self.resolve_list(step, word).ok_or_else(bad),
             Value::Object(members) => {
                 let id = IDS.iter().find_map(|name| members.get(*name)).unwrap_or(&Value::Null);
                 match id {
-                    Value::Number(_) | Value::String(_) => self.resolve_value(of, id),
+                    Value::Number(_) | Value::String(_) => self.resolve_value(step, id),
                     Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => Err(bad()),
                 }
             }
@@ -110,28 +110,28 @@ impl StepNames {
     }
 
     /// Returns the steps that a text names: one step, several with commas, or all before.
-    fn resolve_list(&self, of: usize, word: &str) -> Option<BTreeSet<usize>> {
+    fn resolve_list(&self, step: usize, word: &str) -> Option<BTreeSet<usize>> {
         let lowercase = word.trim().to_lowercase();
         if let Some(number) = self.find_exact(&lowercase) {
             return Some([number].into());
         }
         if ALL_STEPS_WORDS.contains(&lowercase.as_str()) {
-            return Some((1..of).collect());
+            return Some((1..step).collect());
         }
         let with_commas = word.replace(" and ", ",");
         let parts = with_commas.split([',', '，', '、', ';', '；', '&']);
         let parts: Vec<&str> = parts.filter(|part| !part.trim().is_empty()).collect();
-        let all = parts.iter().map(|part| self.resolve_word(Some(of), part));
+        let all = parts.iter().map(|part| self.resolve_word(Some(step), part));
         let all: Option<BTreeSet<usize>> = all.collect();
-        all.or_else(|| Some([self.resolve_word(Some(of), word)?].into()))
+        all.or_else(|| Some([self.resolve_word(Some(step), word)?].into()))
     }
 
     /// Returns the number of the only step that a word names: by its id, title or number, or by words of no
-    /// other title. Words in the reference of step `of` never name the step itself.
-    pub(super) fn resolve_word(&self, of: Option<usize>, word: &str) -> Option<usize> {
+    /// other title. Words in the reference of `step` never name the step itself.
+    pub(super) fn resolve_word(&self, step: Option<usize>, word: &str) -> Option<usize> {
         let word = word.trim().to_lowercase();
         let by_number = || parse_step_number(&word).map(|number| self.resolve_number(number));
-        self.find_exact(&word).or_else(by_number).or_else(|| self.find_by_words(of, &word))
+        self.find_exact(&word).or_else(by_number).or_else(|| self.find_by_words(step, &word))
     }
 
     fn find_exact(&self, word: &str) -> Option<usize> {
@@ -144,20 +144,20 @@ impl StepNames {
         self.ids.get(&number.to_string()).copied().flatten().unwrap_or(number)
     }
 
-    fn find_by_words(&self, of: Option<usize>, words: &str) -> Option<usize> {
+    fn find_by_words(&self, step: Option<usize>, words: &str) -> Option<usize> {
         let length = words.chars().take(MIN_SEARCH_CHARS).count();
         if length < MIN_SEARCH_CHARS || words.len() > MAX_TITLE {
             return None;
         }
-        let mut looked_for = self.searches.borrow_mut();
-        if looked_for.len() >= MAX_SEARCHES && !looked_for.contains_key(words) {
+        let mut searches = self.searches.borrow_mut();
+        if searches.len() >= MAX_SEARCHES && !searches.contains_key(words) {
             return None;
         }
-        let matches = looked_for.entry(words.to_owned()).or_insert_with(|| {
+        let matches = searches.entry(words.to_owned()).or_insert_with(|| {
             let titles = (1..).zip(&self.titles).filter(|(_, title)| contains_words(title, words));
             titles.map(|(number, _)| number).take(3).collect()
         });
-        let mut others = matches.iter().filter(|number| Some(**number) != of);
+        let mut others = matches.iter().filter(|number| Some(**number) != step);
         others.next().copied().filter(|_| others.next().is_none())
     }
 }

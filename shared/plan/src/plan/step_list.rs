@@ -186,7 +186,7 @@ fn parse_dependencies(
 fn count_references(value: &Value) -> usize {
     match value {
         Value::Array(all) => all.iter().map(count_references).sum::<usize>() + 1,
-        Value::String(words) => words.len() / MIN_REFERENCE + 1,
+        Value::String(text) => text.len() / MIN_REFERENCE + 1,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => 1,
     }
 }
