@@ -117,7 +117,7 @@ impl EntryName {
 
     fn parse_suffixed(text: &str) -> Option<Self> {
         let (subject, suffix) = text.rsplit_once('.')?;
-        let counted = |word: &str| suffix.strip_prefix(word).and_then(parse_count);
+        let count_after = |word: &str| suffix.strip_prefix(word).and_then(parse_count);
         match suffix {
             "result" => CallName::parse(subject).map(Self::CallResult),
             "requested" => RequestName::parse(subject).map(Self::Requested),
@@ -125,10 +125,10 @@ impl EntryName {
             "plan" => Self::parse_plan(subject),
             _ => {
                 let message = MessageName::parse(subject)?;
-                let reset = counted("reset").map(|count| Self::Reset(message, count));
+                let reset = count_after("reset").map(|count| Self::Reset(message, count));
                 reset
-                    .or_else(|| counted("model").map(|count| Self::ModelChange(message, count)))
-                    .or_else(|| counted("delay").map(|count| Self::Delay(message, count)))
+                    .or_else(|| count_after("model").map(|count| Self::ModelChange(message, count)))
+                    .or_else(|| count_after("delay").map(|count| Self::Delay(message, count)))
             }
         }
     }

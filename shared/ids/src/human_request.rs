@@ -59,14 +59,14 @@ impl LocalName for RequestName {
     const RULE: &'static str = "the id of something that is asked, as t3.c1 or s2.1.t3.c1";
 
     fn parse(text: &str) -> Option<Self> {
-        let fixed = match text {
+        let constant = match text {
             "budget" => Some(Self::Budgets),
             "result" => Some(Self::Result),
             "steps" => Some(Self::Steps),
             _ => None,
         };
-        if fixed.is_some() {
-            return fixed;
+        if constant.is_some() {
+            return constant;
         }
         if let Some(count) = text.strip_prefix("budget.") {
             return parse_count(count).map(Self::Budget);
