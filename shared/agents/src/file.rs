@@ -51,11 +51,11 @@ pub(crate) fn split_file(text: &str) -> Result<FileParts, Fault> {
             let body: String = lines.collect();
             let prompt = body.trim();
             let before = body.len() - body.trim_start().len();
-            let skipped = body.get(..before).unwrap_or_default().matches('\n').count();
+            let blank_lines = body.get(..before).unwrap_or_default().matches('\n').count();
             if prompt.is_empty() {
                 return Err(Fault::new(end, "no prompt follows the front matter"));
             }
-            let prompt_line = end + 1 + skipped;
+            let prompt_line = end + 1 + blank_lines;
             return Ok(FileParts { front_matter, prompt: prompt.to_owned(), prompt_line });
         }
         front_matter.push_str(line);

@@ -38,9 +38,9 @@ const MAX_QUOTED: usize = 60;
 
 /// Quotes a text of the file: in one line, cut to the maximum length.
 pub(crate) fn quote(text: &str) -> String {
-    let escaped: String = text.chars().take(MAX_QUOTED).flat_map(char::escape_debug).collect();
+    let escaped_text: String = text.chars().take(MAX_QUOTED).flat_map(char::escape_debug).collect();
     // Quotes need no escape between backticks.
-    let plain = escaped.replace("\\\"", "\"").replace("\\'", "'");
+    let plain = escaped_text.replace("\\\"", "\"").replace("\\'", "'");
     let mark = if text.chars().nth(MAX_QUOTED).is_some() { "…" } else { "" };
     format!("`{plain}{mark}`")
 }

@@ -43,10 +43,10 @@ pub fn check_replacement(
     result.map_err(|fault| fault.into_problem(path))
 }
 
-fn check_length(text: &str, most: usize) -> Result<(), Fault> {
+fn check_length(text: &str, limit: usize) -> Result<(), Fault> {
     let characters = text.trim().chars().count();
-    let rule = || format!("the prompt has {characters} characters: the limit is {most}");
-    if characters > most { Err(Fault::new(1, rule())) } else { Ok(()) }
+    let rule = || format!("the prompt has {characters} characters: the limit is {limit}");
+    if characters > limit { Err(Fault::new(1, rule())) } else { Ok(()) }
 }
 
 /// Returns the reason why a variable cannot be used.

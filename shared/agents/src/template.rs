@@ -45,8 +45,8 @@ pub(crate) fn check_template(
     })?;
     let words = find_words(text);
     let faults = words.iter().filter_map(find_unknown_word);
-    let used: BTreeSet<_> = template.undeclared_variables(true).into_iter().collect();
-    let faults = faults.chain(used.iter().filter_map(|path| {
+    let paths: BTreeSet<_> = template.undeclared_variables(true).into_iter().collect();
+    let faults = faults.chain(paths.iter().filter_map(|path| {
         let name = path.split('.').next().unwrap_or_default();
         let is_it = |word: &&TemplateWord<'_>| word.kind == WordKind::Name && word.text == name;
         let nth = words.iter().find(is_it).map_or(1, |word| word.line);

@@ -60,8 +60,8 @@ impl Node {
                     .find(|entry| entry.key == segment)
                     .map(|entry| (entry.line, &entry.node)),
             };
-            let Some((found, below)) = next else { break };
-            line = Some(found);
+            let Some((entry_line, below)) = next else { break };
+            line = Some(entry_line);
             node = below;
         }
         line
