@@ -50,7 +50,7 @@ fn is_name_character(character: char) -> bool {
 fn is_file_name(part: &str) -> bool {
     let is_text = part.rsplit_once('.').is_some_and(|(stem, ending)| {
         stem.chars().any(char::is_alphanumeric)
-            && TEXT_ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known))
+            && TEXT_ENDINGS.iter().any(|extension| ending.eq_ignore_ascii_case(extension))
     });
     is_text && !part.contains(['/', '\\', '\n', ':'])
 }

@@ -40,14 +40,14 @@ fn fold_ascii(character: char) -> Option<char> {
         _ if !character.is_ascii() => None,
         space if space.is_whitespace() => Some(' '),
         hidden if hidden.is_control() => None,
-        seen => Some(seen.to_ascii_lowercase()),
+        visible => Some(visible.to_ascii_lowercase()),
     }
 }
 
 fn fold_any(character: char) -> impl Iterator<Item = char> {
     let form = DecomposingNormalizerBorrowed::new_nfkd().normalize_iter(std::iter::once(character));
-    let seen = form.filter(|character| !is_hidden(*character));
-    seen.flat_map(fold_case).map(|character| {
+    let visible = form.filter(|character| !is_hidden(*character));
+    visible.flat_map(fold_case).map(|character| {
         if character.is_whitespace() || character == BLANK_BRAILLE { ' ' } else { character }
     })
 }

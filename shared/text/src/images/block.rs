@@ -223,8 +223,8 @@ impl Block {
         }
         let inside = rest.get(ticks..).unwrap_or_default();
         let mut at = 0;
-        while let Some(found) = inside.get(at..).unwrap_or_default().find(['`', '\n', '\r', '|']) {
-            at += found;
+        while let Some(offset) = inside.get(at..).unwrap_or_default().find(['`', '\n', '\r', '|']) {
+            at += offset;
             let behind = inside.get(at..).unwrap_or_default();
             let closing = count_ticks(behind);
             if at + closing > MAX_CODE_LINE || closing == 0 {

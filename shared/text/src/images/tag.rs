@@ -189,7 +189,7 @@ pub(super) fn find_image_link(tag: &Tag<'_>) -> Option<String> {
         return None;
     }
     let is_word = |next: &char| next.is_alphanumeric() || " .,-".contains(*next);
-    let words: String = tag.attribute("alt").unwrap_or_default().chars().filter(is_word).collect();
-    let words = words.trim();
-    Some(format!("{}]({address})", if words.is_empty() { "image" } else { words }))
+    let alt: String = tag.attribute("alt").unwrap_or_default().chars().filter(is_word).collect();
+    let alt = alt.trim();
+    Some(format!("{}]({address})", if alt.is_empty() { "image" } else { alt }))
 }

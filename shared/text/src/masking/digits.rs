@@ -28,7 +28,7 @@ impl DigitGroups {
             groups.digits.extend(run.bytes().map(|digit| digit - b'0'));
             groups.groups.push((run.len(), end));
             let next = byte_at(text, end).filter(|byte| matches!(byte, b' ' | b'-'));
-            if next.is_none() || end >= to || separator.is_some_and(|known| next != Some(known)) {
+            if next.is_none() || end >= to || separator.is_some_and(|first| next != Some(first)) {
                 return groups;
             }
             (separator, start) = (next, end + 1);

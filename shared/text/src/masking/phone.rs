@@ -31,14 +31,14 @@ pub(super) fn international_end(text: &str, at: usize, to: usize) -> Option<usiz
     if byte_before(text, at, 1) != Some(b'+') || byte_at(text, at) == Some(b'0') {
         return None;
     }
-    let most = most_digits(text.get(at..).unwrap_or_default());
+    let max_count = most_digits(text.get(at..).unwrap_or_default());
     let mut start = at;
     let mut digits = 0;
     let mut longest = None;
     loop {
         let end = digits_end(text, start, to.min(start + MAX_DIGITS + 1));
         digits += end - start;
-        if digits > most {
+        if digits > max_count {
             return longest;
         }
         let word_goes_on =
