@@ -41,13 +41,13 @@ impl Language {
         let mut words = 0;
         let mut has_english = false;
         let end = text.char_indices().nth(MAX_READ).map_or(text.len(), |(end, _)| end);
-        let read = text.get(..end).unwrap_or(text);
-        for word in read.split(|character: char| !character.is_ascii_alphabetic()) {
+        let prefix = text.get(..end).unwrap_or(text);
+        for word in prefix.split(|character: char| !character.is_ascii_alphabetic()) {
             let lower = word.to_ascii_lowercase();
             words += usize::from(!word.is_empty());
             has_english |= ENGLISH_WORDS.binary_search(&lower.as_str()).is_ok();
         }
-        for character in read.chars() {
+        for character in prefix.chars() {
             match character {
                 '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{323af}' => han += 1,
                 // Kana and Hangul stand beside the same characters in other languages.
