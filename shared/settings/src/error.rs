@@ -1,30 +1,31 @@
 //! Why a process does not start: one sentence that names the variable.
 
-/// A variable that is missing, or has a value that it may not have.
+/// An error for a missing or invalid setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name} {problem}")]
 pub struct InvalidSetting {
     /// The name of the environment variable.
     pub name: &'static str,
-    /// What is wrong, as the rest of a sentence. It never holds the value of a secret.
+    /// The problem, as the rest of a sentence. It never contains the value of a secret.
     pub problem: String,
 }
 
 impl InvalidSetting {
-    /// A variable that must be something else than what was found; `found` is repeated.
+    /// Returns the error for a `value` that breaks the `rule`. The message repeats the value.
     #[must_use]
-    pub fn new(name: &'static str, wanted: impl Into<String>, found: impl Into<String>) -> Self {
-        let (wanted, found): (String, String) = (wanted.into(), found.into());
-        Self { name, problem: format!("must be {wanted}, got `{found}`") }
+    pub fn new(name: &'static str, rule: impl Into<String>, value: impl Into<String>) -> Self {
+        let rule: String = rule.into();
+        let value: String = value.into();
+        Self { name, problem: format!("must be {rule}, got `{value}`") }
     }
 }
 
-/// A variable that begins as ours do, and is none of them.
+/// A variable with the prefix of settings that is not a setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name} is not a setting; the closest one is {nearest}, and docs/settings.md lists all")]
 pub struct UnknownSetting {
-    /// The name as it was found.
+    /// The name of the variable.
     pub name: String,
-    /// The name of the setting that differs from it in the fewest letters.
+    /// The most similar name of a setting.
     pub nearest: &'static str,
 }

@@ -7,50 +7,50 @@ const URL: &str = "a URL that starts with http://";
 const LAPTOP: &str = "on a laptop only";
 
 settings_table! {
-    "aws": "Where everything lies. A stack gives these to its functions, and `cargo dev` to its own.";
+    "aws": "Names and URLs of AWS resources. A stack sets these for its functions, `cargo dev` for local processes.";
 
-    /// The DynamoDB table that journals lie in.
+    /// The DynamoDB table of journals.
     TABLE_NAME = Setting::text("DJINN_TABLE").mark_required().with_stack_value();
 
-    /// The S3 bucket that files lie in.
+    /// The S3 bucket of files.
     BUCKET = Setting::text("DJINN_BUCKET").mark_required().with_stack_value();
 
-    /// The function that continues runs.
+    /// The ARN of the executor, the function that continues runs.
     EXECUTOR = Setting::form("DJINN_EXECUTOR", "the ARN of the function that continues runs")
         .mark_required().with_stack_value();
 
-    /// The function that model-written code runs in, and documents are read in; see docs/sandbox.md.
+    /// The function for model-written code and for reading documents; see docs/sandbox.md.
     SANDBOX = Setting::form("DJINN_SANDBOX", "the name or the ARN of a function")
         .with_stack_value();
 
-    /// The function that reads pages of the web; see docs/web.md. It holds no secret.
+    /// The function for reading web pages; see docs/web.md. Has no secrets.
     GATEWAY_FETCH = Setting::form("DJINN_GATEWAY_FETCH", "the name or the ARN of a function")
         .with_stack_value();
 
-    /// The function that asks search engines, with keys of its own.
+    /// The function for search engines, with the engines' keys.
     GATEWAY_CALL = Setting::form("DJINN_GATEWAY_CALL", "the name or the ARN of a function")
         .with_stack_value();
 
-    /// The group of the schedules that bring runs back.
+    /// The EventBridge Scheduler group of the schedules that kick runs.
     SCHEDULE_GROUP = Setting::text("DJINN_SCHEDULE_GROUP").mark_required().with_stack_value();
 
-    /// The role with which these invoke the executor.
+    /// The role of these schedules for invoking the executor.
     SCHEDULE_ROLE_ARN = Setting::text("DJINN_SCHEDULE_ROLE_ARN").mark_required().with_stack_value();
 
-    /// Days that the bucket keeps what was written to it. Files are listed until the day before.
+    /// Days that the bucket keeps an object. Files are listed until the day before.
     OBJECT_DAYS = Setting::number("DJINN_OBJECT_DAYS", 750, 36_500)
         .with_default("800").with_parameter("ObjectDays");
 
-    /// A stand-in for DynamoDB, by its URL.
+    /// The URL of a local DynamoDB.
     DYNAMODB_URL = Setting::form("DJINN_DYNAMODB_URL", URL).without_parameter(LAPTOP);
 
-    /// A stand-in for S3, by its URL.
+    /// The URL of a local S3.
     S3_URL = Setting::form("DJINN_S3_URL", URL).without_parameter(LAPTOP);
 
-    /// A stand-in for Lambda, such as `cargo lambda watch`; with it no schedules are needed, and the executor
-    /// may be a name.
+    /// The URL of a local Lambda, such as `cargo lambda watch`. No schedules are needed, and the executor may
+    /// be a name.
     LAMBDA_URL = Setting::form("DJINN_LAMBDA_URL", URL).without_parameter(LAPTOP);
 
-    /// What requests to the stand-ins are signed with.
+    /// The key that signs requests to the local services.
     STORE_KEY = Setting::text("DJINN_STORE_KEY").mark_secret().without_parameter(LAPTOP);
 }

@@ -6,18 +6,18 @@ use crate::setting::{Setting, SettingsTable};
 const COMMAND: &str = "of a command";
 
 settings_table! {
-    "dev": "What `cargo dev` and the example clients read themselves.";
+    "dev": "Settings of `cargo dev` and the example clients.";
 
-    /// Where `cargo dev` keeps everything. Unset: `.djinn/` of the workspace.
+    /// The directory for all data of `cargo dev`. Unset: `.djinn/` of the workspace.
     HOME = Setting::form("DJINN_HOME", "a directory").without_parameter(COMMAND);
 
-    /// The level of the log of `cargo dev`, on standard error. On Lambda it is the parameter `LogLevel`.
+    /// The log level of `cargo dev` on standard error. On Lambda, the parameter `LogLevel`.
     LOG = Setting::text("DJINN_LOG").with_default("warn").without_parameter(COMMAND);
 
-    /// Which server `examples/ask.sh` asks.
+    /// The server of `examples/ask.sh`.
     URL = Setting::form("DJINN_URL", "a URL").with_default("http://127.0.0.1:9000")
         .without_parameter(COMMAND);
 
-    /// The API key that the example clients send.
+    /// The API key of the example clients.
     KEY = Setting::text("DJINN_KEY").mark_secret().without_parameter(COMMAND);
 }

@@ -4,56 +4,56 @@ use super::settings_table;
 use crate::setting::{Setting, SettingsTable};
 
 settings_table! {
-    "runtime": "How long drivers wait, what runs and users may cost, how long journals are kept.";
+    "runtime": "Waiting times of drivers, limits of runs and users, retention of journals.";
 
-    /// US dollars that the model calls of a run may cost, its tasks included.
+    /// Maximum US dollars for the model calls of a run, including tasks.
     MAX_USD = Setting::money("DJINN_MAX_USD").with_parameter("MaxUsd");
 
-    /// Tokens that the model calls of one user may use up in a day (UTC).
+    /// Maximum tokens of one user's model calls per day (UTC).
     USER_DAY_TOKENS = Setting::number("DJINN_USER_DAY_TOKENS", 1_000, 1_000_000_000_000)
         .with_deployed_default("20000000").with_parameter("UserDayTokens");
 
-    /// US dollars that these may cost. With ` if priced`, models without a price count as free; otherwise, each
-    /// model must have a price.
+    /// Maximum US dollars of one user's model calls per day (UTC). With ` if priced`, models without a price
+    /// count as free; otherwise, each model must have a price.
     USER_DAY_USD = Setting::money_limit("DJINN_USER_DAY_USD")
         .with_deployed_default("10 if priced").with_parameter("UserDayUsd");
 
-    /// Runs that one user may start in a minute of the clock.
+    /// Maximum runs that one user may start per clock minute.
     USER_RUNS_PER_MINUTE = Setting::number("DJINN_USER_RUNS_PER_MINUTE", 1, 100_000)
         .with_deployed_default("30").with_parameter("UserRunsPerMinute").for_agent_only();
 
-    /// Runs of one user that may be at work at once.
+    /// Maximum runs of one user at work at the same time.
     USER_RUNS_AT_ONCE = Setting::number("DJINN_USER_RUNS_AT_ONCE", 1, 1_000)
         .with_deployed_default("10").with_parameter("UserRunsAtOnce");
 
-    /// Responses that are streamed to one user at once, by whichever process. With it a stream costs two
-    /// writes, and one that follows a run a read every ten seconds.
+    /// Maximum streams of one user at the same time, across all processes. The limit costs two writes per
+    /// stream, and a read every ten seconds for streams that follow a run.
     USER_STREAMS = Setting::number("DJINN_USER_STREAMS", 1, 1_000)
         .with_deployed_default("20").with_parameter("UserStreams").for_agent_only();
 
-    /// Days that a journal is kept after its run ended.
+    /// Days that a journal is kept after the end of the run.
     RETENTION_DAYS = Setting::number("DJINN_RETENTION_DAYS", 1, 365)
         .with_default("30").with_parameter("RetentionDays");
 
-    /// Seconds before its function's deadline at which a driver hands its run over.
+    /// Seconds before the function's deadline at which a driver starts the handoff.
     HAND_OVER_MARGIN_SECONDS = Setting::number("DJINN_HAND_OVER_MARGIN_SECONDS", 1, 300)
         .with_default("30").with_parameter("HandOverMarginSeconds");
 
-    /// Seconds that a response goes on whose run only waits for tasks, after the last event or piece of text.
-    /// Then it ends with how to go on. For JoyAgent's protocols, whose clients do not come back by
-    /// themselves, it is always 840. On a laptop it does not end.
+    /// Seconds until a stream ends if its run only waits for tasks, after the last event or piece of text.
+    /// The last frame tells the client how to continue. Always 840 for JoyAgent's protocols, whose clients do
+    /// not reconnect. On a laptop, streams do not end.
     IDLE_STREAM_SECONDS = Setting::number("DJINN_IDLE_STREAM_SECONDS", 10, 840)
         .with_default("120").with_parameter("IdleStreamSeconds").for_agent_only();
 
-    /// Seconds for which a run waits for a model's provider that is overloaded or down, from its first failure. Then
-    /// people are asked to continue or stop. A wait of more than 20 s costs nothing.
+    /// Seconds that a run waits for an overloaded or unavailable provider, from the first failure. Then users
+    /// are asked to continue or stop. A wait of more than 20 s costs nothing.
     PROVIDER_PATIENCE_SECONDS = Setting::number("DJINN_PROVIDER_PATIENCE_SECONDS", 1, 86_400)
         .with_default("900").with_parameter("ProviderPatienceSeconds");
 
-    /// Whether this is a laptop, where everybody is the same user and the app answers CORS.
+    /// `1` on a laptop, where all callers are the same user and the app answers CORS.
     LOCAL = Setting::switch("DJINN_LOCAL").with_default("0").without_parameter("on a laptop only");
 
-    /// How long drivers wait in tests with processes of their own; refused unless `DJINN_LOCAL` is 1.
+    /// The waiting times of drivers in tests with separate processes; rejected unless `DJINN_LOCAL` is 1.
     TEST_SETTINGS = Setting::form("DJINN_TEST_SETTINGS", "such settings as JSON")
         .without_parameter("for tests only");
 }
