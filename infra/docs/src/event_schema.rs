@@ -20,10 +20,10 @@ pub(crate) fn write_event_schema() -> Result<String> {
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Events of a run",
-        "description": "What stands in `data:` of an event of Djinn's own protocol: an event of the \
-                        run's history, a piece of a message (`event: preview`), what a tool says \
-                        while it works (`event: progress`), or the word that this response ends \
-                        before its run (`event: run.handed_over`).",
+        "description": "The `data:` of an event of Djinn's own protocol: an event of the run's \
+                        history, a piece of a message (`event: preview`), a piece of a running \
+                        tool's output (`event: progress`), or the notice that the response ends \
+                        before the run (`event: run.handed_over`).",
         "anyOf": kinds,
         "$defs": generator.take_definitions(true),
     });

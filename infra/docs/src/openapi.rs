@@ -16,7 +16,7 @@ use crate::route_list::{ANY_BODY, ANY_ROUTE, list_operations};
 
 const ABOUT: &str = "\
 The routes of a deployment of Djinn. Events of streams are described in `events.schema.json`, error codes in \
-`errors.md`. A caller is known by what the deployment's `DJINN_AUTH` says: an API key or a token as \
+`errors.md`. The deployment's `DJINN_AUTH` selects the authentication: an API key or a token as \
 `Authorization: Bearer`, or the signature of an IAM identity.";
 
 pub(crate) fn write_openapi() -> Result<String> {
@@ -109,7 +109,7 @@ fn describe_status(responses: &[&RouteAnswer], codes: Option<&BTreeSet<ErrorCode
     }
     let names: Vec<&str> = codes.into_iter().flatten().map(|code| code.as_str()).collect();
     if !names.is_empty() {
-        sentences.push(format!("Refused: {}.", names.join(", ")));
+        sentences.push(format!("Errors: {}.", names.join(", ")));
         shapes.entry("application/json").or_default().push(reference("ErrorBody"));
     }
     let content: Map<String, Value> = shapes

@@ -68,21 +68,21 @@ const ANSWER: &[ErrorCode] = &[
 const LAST_EVENT: Parameter = Parameter {
     name: "Last-Event-ID",
     place: "header",
-    about: "The cursor of the last event that was seen: what follows it is sent.",
+    about: "The cursor of the last received event; later events are sent.",
 };
 const AFTER: Parameter = Parameter {
     name: "after",
     place: "query",
-    about: "The same, for clients that cannot send the header, which counts if both are there.",
+    about: "The same cursor, for clients without the header. The header takes precedence.",
 };
 const LIMIT: Parameter =
-    Parameter { name: "limit", place: "query", about: "How many stand on a page, 1 to 100; 20." };
+    Parameter { name: "limit", place: "query", about: "Items per page, 1 to 100 (default 20)." };
 const CURSOR: Parameter =
-    Parameter { name: "cursor", place: "query", about: "The `next` of the page before." };
+    Parameter { name: "cursor", place: "query", about: "The `next` of the previous page." };
 const STATUS: Parameter = Parameter {
     name: "status",
     place: "query",
-    about: "Runs of this status alone: queued, running, paused, finished, failed or stopped.",
+    about: "Only runs with this status: queued, running, paused, finished, failed or stopped.",
 };
 
 const fn json(status: u16, shape: &'static str, about: &'static str) -> Answer {
@@ -92,7 +92,7 @@ const fn json(status: u16, shape: &'static str, about: &'static str) -> Answer {
 const STREAM: Answer =
     Answer { status: 200, body: Content::Stream, about: "The events of the run, until it ends." };
 const DELETED: Answer =
-    Answer { status: 204, body: Content::Nothing, about: "Nothing of it is left." };
+    Answer { status: 204, body: Content::Nothing, about: "The deletion is complete." };
 const fn get(
     path: &'static str,
     id: &'static str,
@@ -129,7 +129,7 @@ const OWN: &[Operation] = &[
             "startRun",
             "Asks a question. With `Accept: text/event-stream` the answer is a stream.",
             Request::Json("RunRequest"),
-            &[STREAM, json(202, "AcceptedBody", "The run is at work; look it up or follow it.")],
+            &[STREAM, json(202, "AcceptedBody", "The run is at work; look up or follow the run.")],
             QUESTION,
         )
     },
@@ -146,7 +146,7 @@ const OWN: &[Operation] = &[
         "showRun",
         "Shows a run: its status, plan, budget, answer and files.",
         &[],
-        &[json(200, "RunBody", "All that is known of it.")],
+        &[json(200, "RunBody", "All data of the run.")],
         &[RunNotFound, ShareEnded],
     ),
     get(
@@ -160,11 +160,11 @@ const OWN: &[Operation] = &[
     post(
         "/runs/{run}/messages",
         "sendMessage",
-        "Says something to a run at work, which reads it at its next turn.",
+        "Sends a message to a run at work, which reads the message at the next turn.",
         Request::Json("MessageRequest"),
         &[
-            json(200, "MessageBody", "The run has it."),
-            json(202, "MessageBody", "It is stored; the run reads it soon."),
+            json(200, "MessageBody", "The run has the message."),
+            json(202, "MessageBody", "The message is stored; the run reads it soon."),
         ],
         &[
             RunNotFound,
@@ -181,12 +181,12 @@ const OWN: &[Operation] = &[
         ..post(
             "/runs/{run}/plan",
             "changePlan",
-            "Changes the steps of a plan that have not begun.",
+            "Changes the steps of a plan that have not started.",
             Request::Json("PlanRequest"),
             &[
-                json(200, "PlanVersionBody", "The plan as it is now."),
-                json(202, "PlanWaitingBody", "It is stored; the run reads it soon."),
-                json(409, "PlanConflictBody", "The plan is another by now, or cannot be changed."),
+                json(200, "PlanVersionBody", "The current plan."),
+                json(202, "PlanWaitingBody", "The change is stored; the run reads it soon."),
+                json(409, "PlanConflictBody", "The plan changed meanwhile, or cannot change."),
             ],
             &[
                 RunNotFound,
@@ -204,9 +204,9 @@ const OWN: &[Operation] = &[
     get(
         "/runs/{run}/audit",
         "auditRun",
-        "Lists what people were asked and decided, a line each that vouches for the one before.",
+        "Lists human requests and resolutions, one per line with the hash of the previous line.",
         &[],
-        &[Answer { status: 200, body: Content::Lines, about: "JSON objects, one a line." }],
+        &[Answer { status: 200, body: Content::Lines, about: "JSON objects, one per line." }],
         &[RunNotFound, RunExpired, AskerOnly, ShareEnded],
     ),
     post(
@@ -215,8 +215,8 @@ const OWN: &[Operation] = &[
         "Stops a run.",
         Request::Nothing,
         &[
-            json(200, "StopBody", "It had ended before."),
-            json(202, "StopBody", "It stops; its end is in its events."),
+            json(200, "StopBody", "The run had already ended."),
+            json(202, "StopBody", "The run stops; the end is in the run's events."),
         ],
         &[RunNotFound, RunExpired, AskerOnly, ShareEnded],
     ),
@@ -233,7 +233,7 @@ const OWN: &[Operation] = &[
         "showSession",
         "Shows a session: its questions, answers and files.",
         &[LIMIT, CURSOR],
-        &[json(200, "SessionBody", "One page of its questions, and its files.")],
+        &[json(200, "SessionBody", "One page of questions, and the files.")],
         &[SessionNotFound],
     ),
     Operation {
@@ -250,15 +250,15 @@ const OWN: &[Operation] = &[
     post(
         "/sessions/{session}/title",
         "nameSession",
-        "Gives a session another title.",
+        "Changes a session's title.",
         Request::Json("TitleRequest"),
-        &[json(200, "TitleBody", "The title as it is now.")],
+        &[json(200, "TitleBody", "The new title.")],
         &[SessionNotFound, OwnerOnly, ContentRefused, ContentUnchecked],
     ),
     post(
         "/sessions/{session}/share",
         "shareSession",
-        "Shares a session with somebody of the same tenant.",
+        "Shares a session with a user of the same tenant, or all of them.",
         Request::Json("ShareRequest"),
         &[json(201, "ShareBody", "The share and its handle.")],
         &[SessionNotFound, OwnerOnly, TooManyShares],
@@ -277,19 +277,19 @@ const OWN: &[Operation] = &[
     get(
         "/api/feedback/pending/{request}",
         "listRequests",
-        "Lists what a run asks people, by the run's id, its request or its session.",
+        "Lists a run's pending human requests, by the run's id, request or session.",
         &[],
-        &[json(200, "PendingBody", "What is asked and not answered.")],
+        &[json(200, "PendingBody", "The pending requests.")],
         &[RunNotFound, RunExpired, SessionNotFound, AskerOnly, ShareEnded],
     ),
     post(
         "/api/feedback/{request}",
         "answerRequest",
-        "Answers something that a run asks.",
+        "Responds to a human request of a run.",
         Request::Json("FeedbackRequest"),
         &[
-            json(200, "FeedbackBody", "It is decided."),
-            json(202, "FeedbackBody", "It is stored; the run reads it soon."),
+            json(200, "FeedbackBody", "The request is resolved."),
+            json(202, "FeedbackBody", "The response is stored; the run reads it soon."),
         ],
         ANSWER,
     ),
@@ -298,11 +298,11 @@ const OWN: &[Operation] = &[
         ..get(
             "/api/feedback/{request}/{feedback}",
             "skipRequest",
-            "Skips something that a run asks.",
+            "Skips a human request of a run.",
             &[],
             &[
-                json(200, "FeedbackBody", "It is decided."),
-                json(202, "FeedbackBody", "It is stored; the run reads it soon."),
+                json(200, "FeedbackBody", "The request is resolved."),
+                json(202, "FeedbackBody", "The response is stored; the run reads it soon."),
             ],
             ANSWER,
         )

@@ -9,12 +9,12 @@ use crate::operation::{
 
 const UPLOAD: &[ErrorCode] =
     &[BadFileName, SessionNotFound, SessionReadOnly, ContentRefused, ContentUnchecked];
-const PAGE: Answer = Answer { status: 200, body: Content::Bytes, about: "A page for a person." };
+const PAGE: Answer = Answer { status: 200, body: Content::Bytes, about: "A web page." };
 const BYTES: Answer = Answer { status: 200, body: Content::Bytes, about: "The bytes of the file." };
 const REDIRECT: Answer = Answer {
     status: 302,
     body: Content::Nothing,
-    about: "Where its bytes are, for a short while.",
+    about: "A redirect to the bytes, valid for a short time.",
 };
 
 /// The routes of files, links and JoyAgent's clients.
@@ -22,9 +22,9 @@ pub(super) const JOYAGENT: &[Operation] = &[
     post(
         "/v1/file_tool/upload_url",
         "announceFile",
-        "Announces a file, and says where its bytes are to be put.",
+        "Announces a file, and returns the URL for the upload.",
         Request::Json("AnnounceRequest"),
-        &[json(200, "UploadTargetBody", "Where to put it, within an hour.")],
+        &[json(200, "UploadTargetBody", "The upload target, valid for an hour.")],
         &[
             BadFileName,
             SessionNotFound,
@@ -37,21 +37,21 @@ pub(super) const JOYAGENT: &[Operation] = &[
     post(
         "/v1/file_tool/upload_file",
         "uploadText",
-        "Makes a file of a text.",
+        "Creates a file from a text.",
         Request::Json("UploadRequest"),
-        &[json(200, "UploadBody", "Where it is.")],
+        &[json(200, "UploadBody", "The location of the file.")],
         UPLOAD,
     ),
     post(
         "/v1/file_tool/upload_file_data",
         "uploadForm",
-        "Makes a file of the bytes in a form.",
+        "Creates a file from the bytes in a form.",
         Request::Form(&[
-            ("requestId", "The session, or a request of it."),
+            ("requestId", "The session, or one of the session's requests."),
             ("file", "The file with its name."),
-            ("description", "What it holds; may be absent."),
+            ("description", "A description of the content; may be absent."),
         ]),
-        &[json(200, "UploadBody", "Where it is.")],
+        &[json(200, "UploadBody", "The location of the file.")],
         UPLOAD,
     ),
     post(
@@ -59,7 +59,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
         "findFile",
         "Finds a file of a session.",
         Request::Json("FileRequest"),
-        &[json(200, "FileLocationBody", "Where it is.")],
+        &[json(200, "FileLocationBody", "The location of the file.")],
         &[BadFileName, SessionNotFound, FileNotFound],
     ),
     post(
@@ -73,7 +73,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
     get(
         "/v1/file_tool/preview/{key}/{name}",
         "previewFile",
-        "Shows a file; `key` is its session, a request of it, or the token of a signed link.",
+        "Shows a file; `key` is the session, one of its requests, or the token of a signed link.",
         &[],
         &[BYTES, REDIRECT],
         &[BadFileName, SessionNotFound, FileNotFound, LinkNotFound, LinkExpired],
@@ -81,7 +81,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
     get(
         "/v1/file_tool/download/{key}/{name}",
         "downloadFile",
-        "Hands a file over to be saved; `key` as of a preview.",
+        "Downloads a file; `key` as for a preview.",
         &[],
         &[BYTES, REDIRECT],
         &[BadFileName, SessionNotFound, FileNotFound, LinkNotFound, LinkExpired],
@@ -89,7 +89,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
     get(
         "/answer/{token}",
         "showLink",
-        "Shows what a signed link asks, to whoever has it.",
+        "Shows the human request of a signed link to any holder of the link.",
         &[],
         &[PAGE],
         &[LinkNotFound, LinkExpired, FeedbackOver, FeedbackAnswered, RunExpired],
@@ -97,7 +97,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
     post(
         "/answer/{token}",
         "answerLink",
-        "Answers what a signed link asks.",
+        "Responds to the human request of a signed link.",
         Request::Page,
         &[PAGE],
         &[
@@ -114,7 +114,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
     get(
         "/web/health",
         "checkHealth",
-        "Says that the function runs, and looks at nothing else.",
+        "Confirms that the function runs, without further checks.",
         &[],
         &[Answer { status: 200, body: Content::Text, about: "The text `ok`." }],
         &[],
@@ -135,7 +135,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
         ..post(
             "/web/api/v1/gpt/queryAgentStreamIncr",
             "askJoyAgentPage",
-            "Asks a question as JoyAgent's web page does; a refusal is an event too.",
+            "Asks a question for JoyAgent's web page; errors are also sent as events.",
             Request::Json("PageRequest"),
             &[STREAM],
             QUESTION,
@@ -144,7 +144,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
     post(
         "/data/chatQuery",
         "askData",
-        "Says to JoyAgent's web page that data questions have no answer yet.",
+        "Tells JoyAgent's web page that data questions are not supported yet.",
         Request::Json("DataRequest"),
         &[STREAM],
         &[QueryMissing, QueryTooLong],
@@ -152,7 +152,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
     get(
         "/data/allModels",
         "listModels",
-        "Lists no models, which JoyAgent's web page waits for.",
+        "Returns an empty list of models, required by JoyAgent's web page.",
         &[],
         &[json(200, "ModelListBody", "An empty list.")],
         &[],
