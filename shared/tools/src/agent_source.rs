@@ -146,9 +146,9 @@ impl KnownAgents {
     fn update_folder(
         &mut self,
         path: String,
-        read: Result<Vec<FolderText>, TextFolderError>,
+        result: Result<Vec<FolderText>, TextFolderError>,
     ) -> impl Iterator<Item = FoundFile> + use<> {
-        let ReadFolder { path, texts, problem } = self.folders.update_folder(path, read);
+        let ReadFolder { path, texts, problem } = self.folders.update_folder(path, result);
         self.problems.extend(problem);
         FoundFile::list(path, texts)
     }

@@ -44,7 +44,7 @@ pub struct CollectTool<F> {
     sandbox: Arc<dyn Sandbox>,
 }
 
-/// The arguments of a call. What the model is told about each is in `prompts/`.
+/// The arguments of a call. `prompts/` contains the descriptions for the model.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct CollectArguments {
     task: Option<String>,
@@ -89,9 +89,9 @@ impl<F: Files + Send + Sync> CollectTool<F> {
                 continue;
             }
             match read_text(&*self.files, &*self.sandbox, context, &file, most).await {
-                Some(read) => {
-                    room = room.saturating_sub(read.text.len());
-                    let file_text = ShownText { name, text: read.text, is_cut: read.is_cut };
+                Some(reading) => {
+                    room = room.saturating_sub(reading.text.len());
+                    let file_text = ShownText { name, text: reading.text, is_cut: reading.is_cut };
                     material.texts.push(file_text);
                 }
                 None => material.unreadable.push(name),

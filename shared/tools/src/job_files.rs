@@ -73,14 +73,14 @@ async fn bring_files<F: Files>(
     candidates: Vec<ProductFile>,
     most: usize,
 ) -> Result<JobFiles, StoreError> {
-    let (chosen, left_behind) = split_by_size(candidates, sandbox.max_bytes(), most);
-    let names = chosen.iter().map(|file| file.name.clone()).collect();
+    let (chosen_files, left_behind) = split_by_size(candidates, sandbox.max_bytes(), most);
+    let names = chosen_files.iter().map(|file| file.name.clone()).collect();
     let job = job_context(context);
     if sandbox.reads_files() {
-        let context = JobContext { stored: chosen, ..job };
+        let context = JobContext { stored: chosen_files, ..job };
         return Ok(JobFiles { names, files: Vec::new(), context, left_behind });
     }
-    let contents = chosen.iter().map(async |file| {
+    let contents = chosen_files.iter().map(async |file| {
         let content = files.read_file(&context.session, file, file.size).await?;
         Ok::<_, StoreError>(SandboxFile { name: file.name.clone(), content })
     });
@@ -111,18 +111,18 @@ fn split_by_size(
     max_bytes: u64,
     most: usize,
 ) -> (Vec<ProductFile>, Vec<String>) {
-    let mut chosen = Vec::new();
+    let mut chosen_files = Vec::new();
     let mut left_behind = Vec::new();
     let mut room = max_bytes;
     for file in candidates {
-        if file.size <= room && chosen.len() < most {
+        if file.size <= room && chosen_files.len() < most {
             room -= file.size;
-            chosen.push(file);
+            chosen_files.push(file);
         } else {
             left_behind.push(file.name.to_string());
         }
     }
-    (chosen, left_behind)
+    (chosen_files, left_behind)
 }
 
 /// Returns the error for the model after a failed job.

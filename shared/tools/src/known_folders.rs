@@ -24,9 +24,9 @@ impl KnownFolders {
     pub(crate) fn update_folder(
         &mut self,
         path: String,
-        read: Result<Vec<FolderText>, TextFolderError>,
+        result: Result<Vec<FolderText>, TextFolderError>,
     ) -> ReadFolder {
-        match read {
+        match result {
             Ok(texts) => {
                 self.0.insert(path.clone(), texts.clone());
                 ReadFolder { path, texts, problem: None }

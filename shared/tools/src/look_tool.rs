@@ -28,7 +28,7 @@ pub struct LookTool<F> {
     sandbox: Arc<dyn Sandbox>,
 }
 
-/// The arguments of a call. What the model is told about each is in `prompts/`.
+/// The arguments of a call. `prompts/` contains the descriptions for the model.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct LookArguments {
     task: Option<String>,
@@ -65,9 +65,9 @@ impl<F: Files + Send + Sync> TypedTool for LookTool<F> {
         let task = arguments.task.unwrap_or_default();
         let sandbox = self.sandbox.as_ref();
         let most = MAX_LOOKS;
-        let chosen = choose_files(self.files.as_ref(), context, sandbox, most, &task);
+        let job_files = choose_files(self.files.as_ref(), context, sandbox, most, &task);
         let JobFiles { names, files, context: job_context, left_behind } =
-            chosen.await.map_err(|_| {
+            job_files.await.map_err(|_| {
                 render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
             })?;
         let mut looks = serde_json::Map::new();

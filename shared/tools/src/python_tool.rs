@@ -33,7 +33,7 @@ pub struct PythonTool<F> {
     sandbox: Arc<dyn Sandbox>,
 }
 
-/// The arguments of a call. What the model is told about each is in `prompts/`.
+/// The arguments of a call. `prompts/` contains the descriptions for the model.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct PythonArguments {
     #[schemars(length(min = 1, max = 100_000))]
@@ -183,9 +183,9 @@ impl<F: Files + Send + Sync> TypedTool for PythonTool<F> {
         let code = strip_fence(&arguments.code);
         let sandbox = self.sandbox.as_ref();
         let most = MAX_FILES;
-        let chosen = choose_files(self.files.as_ref(), context, sandbox, most, code);
+        let job_files = choose_files(self.files.as_ref(), context, sandbox, most, code);
         let JobFiles { files, context: job_context, left_behind, .. } =
-            chosen.await.map_err(|_| {
+            job_files.await.map_err(|_| {
                 render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
             })?;
         let BlockState { earlier, variables } = self.load_state(context).await;

@@ -34,7 +34,7 @@ pub struct RenderTool<F> {
     sandbox: Arc<dyn Sandbox>,
 }
 
-/// The arguments of a call. What the model is told about each is in `prompts/`.
+/// The arguments of a call. `prompts/` contains the descriptions for the model.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RenderArguments {
@@ -96,8 +96,8 @@ impl<F: Files + Send + Sync> RenderTool<F> {
         format: DocumentFormat,
         text: &str,
     ) -> Result<(Vec<u8>, RenderValue), ToolError> {
-        let chosen = choose_images(&*self.files, context, &*self.sandbox, text).await;
-        let JobFiles { files, context: job_context, .. } = chosen.map_err(|_| {
+        let job_files = choose_images(&*self.files, context, &*self.sandbox, text).await;
+        let JobFiles { files, context: job_context, .. } = job_files.map_err(|_| {
             render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
         })?;
         let work = SandboxWork::Render {

@@ -50,7 +50,7 @@ pub struct SearchTool<F> {
     prompts: Arc<Prompts>,
 }
 
-/// The arguments of a call. What the model is told about each is in `prompts/`.
+/// The arguments of a call. `prompts/` contains the descriptions for the model.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct SearchArguments {
     #[schemars(length(min = 1, max = 5))]
@@ -199,13 +199,13 @@ async fn read_in_time(
     until: Instant,
 ) -> PageReading {
     let reading = read_document(sandbox, context, document, target);
-    let Ok(read) = timeout_at(until, reading).await else {
+    let Ok(result) = timeout_at(until, reading).await else {
         let code = PageProblemCode::TooSlow;
         let sentence = String::new();
         let problem = PageProblem { code, sentence, status: None };
         return Err(explain_page_problem(prompts, context, &problem));
     };
-    read.map_err(|problem| match problem.explain(prompts, context) {
+    result.map_err(|problem| match problem.explain(prompts, context) {
         ToolError::Failed { detail, .. } => detail,
         ToolError::Interrupted(_) => String::new(),
     })
@@ -213,16 +213,16 @@ async fn read_in_time(
 
 /// Returns the pages worth reading: the best of each query in turn, without repeats and pages already read.
 fn choose_pages(results: &[QueryResult], state: &SearchState) -> Vec<String> {
-    let mut chosen: Vec<String> = Vec::new();
+    let mut urls: Vec<String> = Vec::new();
     for rank in 0..PAGES_PER_QUERY {
         for hit in results.iter().filter_map(|result| result.hits.get(rank)) {
-            let is_new = state.number_of(&hit.url).is_none() && !chosen.contains(&hit.url);
-            if is_new && chosen.len() < MAX_PAGES {
-                chosen.push(hit.url.clone());
+            let is_new = state.number_of(&hit.url).is_none() && !urls.contains(&hit.url);
+            if is_new && urls.len() < MAX_PAGES {
+                urls.push(hit.url.clone());
             }
         }
     }
-    chosen
+    urls
 }
 
 /// Masks hits for this run.
