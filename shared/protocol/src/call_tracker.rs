@@ -18,7 +18,7 @@ pub(super) struct CallTracker {
     /// The calls at work.
     open: BTreeMap<CallKey, ProgressMark>,
     completed: BTreeSet<CallKey>,
-    ended: BTreeSet<Path>,
+    ended_paths: BTreeSet<Path>,
     waiting: BTreeMap<CallKey, CallProgress>,
 }
 
@@ -39,7 +39,7 @@ impl CallTracker {
             self.open.retain(|key, _| is_other(key));
             self.waiting.retain(|key, _| is_other(key));
             self.completed.retain(is_other);
-            self.ended.insert(child_path);
+            self.ended_paths.insert(child_path);
         }
     }
 
@@ -51,7 +51,7 @@ impl CallTracker {
             *current = news.mark();
             return Some(news);
         }
-        let has_ended = self.ended.iter().any(|ended_path| piece.path.is_within(ended_path));
+        let has_ended = self.ended_paths.iter().any(|ended_path| piece.path.is_within(ended_path));
         let waiting_bytes: usize = self.waiting.values().map(|waits| waits.text.len()).sum();
         let has_room = waiting_bytes + piece.text.len() <= MAX_WAITING_BYTES;
         if !has_ended && !self.completed.contains(&key) && has_room {

@@ -130,8 +130,8 @@ impl Lanes {
             return;
         }
         lane.known_count = lane.known_count.max(early.index + 1);
-        if let Some((ended, count)) = ended_run(&early.entry) {
-            let below = self.lane_mut(&ended);
+        if let Some((lane_path, count)) = ended_run(&early.entry) {
+            let below = self.lane_mut(&lane_path);
             below.known_count = below.known_count.max(count);
             below.has_ended = true;
         }
@@ -176,8 +176,8 @@ impl Lanes {
     /// Returns the run with the next entry in turn. The end of a run below waits until all its entries were
     /// shown.
     fn next_lane(&self) -> Option<&Path> {
-        let is_shown = |(ended, count): (Path, u64)| {
-            self.lanes.get(&ended).map_or(0, |lane| lane.shown_count) >= count
+        let is_shown = |(lane_path, count): (Path, u64)| {
+            self.lanes.get(&lane_path).map_or(0, |lane| lane.shown_count) >= count
         };
         let can_show = |lane: &Lane| {
             lane.next_entry().is_some_and(|entry| ended_run(entry).is_none_or(is_shown))
@@ -263,8 +263,8 @@ impl Lanes {
 
     /// Ends the lane of a run and of all runs below. For a run below a child at work, the number of shown
     /// entries is kept, because the rest is shown at the child's end.
-    fn end_lane(&mut self, ended: &Path, is_last_word: bool) {
-        let below = self.lanes.iter_mut().filter(|(path, _)| path.is_within(ended));
+    fn end_lane(&mut self, lane_path: &Path, is_last_word: bool) {
+        let below = self.lanes.iter_mut().filter(|(path, _)| path.is_within(lane_path));
         for (_, lane) in below {
             let shown_count = if is_last_word { 0 } else { lane.shown_count };
             let complete = Lane { stage: LaneStage::Complete, shown_count, ..Lane::default() };
@@ -272,7 +272,7 @@ impl Lanes {
             self.waiting_bytes -=
                 lane.waiting_entries.values().map(|(_, bytes)| bytes).sum::<usize>();
         }
-        self.lane_mut(ended).stage = LaneStage::Complete;
+        self.lane_mut(lane_path).stage = LaneStage::Complete;
     }
 }
 

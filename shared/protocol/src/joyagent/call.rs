@@ -45,27 +45,27 @@ impl Translator {
         call: &CallId,
         outcome: &ToolResult,
     ) -> Vec<AgentResponse> {
-        let Some(requested) = self.calls.remove(&(entry.path.clone(), call.clone())) else {
+        let Some(call_view) = self.calls.remove(&(entry.path.clone(), call.clone())) else {
             return Vec::new();
         };
         let roles = self.employees.get(&entry.path);
-        let role = roles.and_then(|roles| roles.get(&requested.tool)).cloned();
+        let role = roles.and_then(|roles| roles.get(&call_view.tool)).cloned();
         if let ToolResult::Done(output) = outcome {
             if let ResultView::FileRead { file } = &output.view {
                 self.remember_file(file);
             }
             output.files.iter().for_each(|file| self.remember_file(file));
         }
-        let tool = requested.tool.as_str();
+        let tool = call_view.tool.as_str();
         let closing_events = self.end_failed_search(entry, call, outcome);
         let closing_events =
             closing_events.into_iter().chain(self.end_failed_report(entry, call, outcome));
         let closing_events: Vec<_> = closing_events.collect();
         let events = self.report_result_events(entry, call, tool, outcome);
-        let events = events.or_else(|| self.code_result_events(entry, &requested, outcome));
+        let events = events.or_else(|| self.code_result_events(entry, &call_view, outcome));
         let events = events.or_else(|| self.search_result_events(entry, call, tool, outcome));
         let events = events.unwrap_or_else(|| {
-            self.result_of_call(entry, &requested, outcome).into_iter().collect()
+            self.result_of_call(entry, &call_view, outcome).into_iter().collect()
         });
         let with_role = |event: AgentResponse| {
             let digital_employee = role.clone().or_else(|| event.digital_employee.clone());
@@ -77,7 +77,7 @@ impl Translator {
     fn result_of_call(
         &mut self,
         entry: &Entry,
-        requested: &CallView,
+        call_view: &CallView,
         outcome: &ToolResult,
     ) -> Option<AgentResponse> {
         let id = &entry.id.to_string();
@@ -91,35 +91,35 @@ impl Translator {
                     return Some(self.file_event(id, "读取文件", file, at_ms));
                 }
                 ResultView::UserAnswer => {
-                    let tool = requested.tool.as_str();
+                    let tool = call_view.tool.as_str();
                     let reason = ToolFailure::Answered;
                     let text = failed_call_notice(tool, reason, &observation.text, self.language);
                     return Some(self.lane_thought(&entry.path, id, &text, at_ms));
                 }
-                ResultView::Text if requested.visible => observation.text.clone(),
+                ResultView::Text if call_view.visible => observation.text.clone(),
                 // A plan has a separate event.
                 ResultView::Text | ResultView::Plan { .. } | ResultView::Searched { .. } => {
                     return None;
                 }
             },
             ToolResult::Failed { reason, detail }
-                if requested.visible && is_tool_failure(*reason) =>
+                if call_view.visible && is_tool_failure(*reason) =>
             {
                 format!("{}: {detail}", reason.as_str())
             }
             ToolResult::PlanRefused { .. } => {
-                let text = refused_plan_notice(&requested.tool, self.language);
+                let text = refused_plan_notice(&call_view.tool, self.language);
                 return Some(self.lane_thought(&entry.path, id, &text, at_ms));
             }
             ToolResult::Failed { reason, detail } => {
                 let detail: String = without_images(detail).chars().take(MAX_DETAIL).collect();
-                let text = failed_call_notice(&requested.tool, *reason, &detail, self.language);
+                let text = failed_call_notice(&call_view.tool, *reason, &detail, self.language);
                 return Some(self.lane_thought(&entry.path, id, &text, at_ms));
             }
         };
         let mut event = self.new_event(id, "tool_result", at_ms);
         event.tool_result = Some(json!({
-            "toolName": requested.tool, "toolParam": requested.arguments,
+            "toolName": call_view.tool, "toolParam": call_view.arguments,
             "toolResult": without_images(&text),
         }));
         Some(event)

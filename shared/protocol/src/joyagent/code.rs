@@ -37,13 +37,13 @@ impl Translator {
     pub(super) fn code_result_events(
         &self,
         entry: &Entry,
-        requested: &CallView,
+        call_view: &CallView,
         outcome: &ToolResult,
     ) -> Option<Vec<AgentResponse>> {
         let ToolResult::Done(output) = outcome else { return None };
-        match requested.tool() {
+        match call_view.tool() {
             BLOCK_TOOL => Some(self.product_events(entry, &output.files)),
-            CODE_AGENT => Some(vec![self.analysis_event(entry, requested, output)]),
+            CODE_AGENT => Some(vec![self.analysis_event(entry, call_view, output)]),
             _ => None,
         }
     }
@@ -60,10 +60,10 @@ impl Translator {
     fn analysis_event(
         &self,
         entry: &Entry,
-        requested: &CallView,
+        call_view: &CallView,
         output: &ToolOutput,
     ) -> AgentResponse {
-        let task = requested.arguments().get("task").and_then(Value::as_str);
+        let task = call_view.arguments().get("task").and_then(Value::as_str);
         let files: Vec<_> = output.files.iter().map(|file| self.file_info(file)).collect();
         let mut event = self.new_event(&entry.id.to_string(), "data_analysis", entry.at_ms);
         event.result_map = json!({
