@@ -67,8 +67,9 @@ impl Attempt<'_> {
                 self.output_limits.remember(self.name, limit);
             }
         }
-        outcome
-            .map_err(|failed| failed.fault.into_error(&Mask::new(self.key, request), failed.usage))
+        outcome.map_err(|failure| {
+            failure.fault.into_error(&Mask::new(self.key, request), failure.usage)
+        })
     }
 
     /// Sends the request once, with this output limit in place of the model's.
@@ -103,16 +104,16 @@ impl Attempt<'_> {
         &self,
         chat: ChatRequest,
         options: ChatOptions,
-        started: Instant,
+        start: Instant,
         draft: &mut Draft,
         out: DeltaSink<'_>,
     ) -> Option<ModelFault> {
         let inbox = Arc::new(FrameQueue::default());
         let options = options.with_raw_frame_sink_arc(inbox.clone());
         let name = self.model.provider.as_str();
-        let deadline = started + self.model.first_byte_timeout;
+        let deadline = start + self.model.first_byte_timeout;
         let (host, stream) = match timeout_at(deadline, self.open_stream(chat, options)).await {
-            Ok(Ok(sent)) => sent,
+            Ok(Ok(response)) => response,
             Ok(Err(error)) => return Some(ModelFault::from_genai(&error, name, false)),
             Err(_) => {
                 let message = format!("{name} cannot be asked: its credentials take too long");
@@ -121,12 +122,12 @@ impl Attempt<'_> {
         };
         let shape = self.model.provider.stream_format(&self.model.model);
         let mut hearing = ReplyReader {
-            stream: FrameStream::new(stream, inbox, started),
+            stream: FrameStream::new(stream, inbox, start),
             frames: FrameReader::new(shape),
             events: GenaiEventReader,
             format: shape,
             host,
-            started,
+            start,
             bytes: 0,
             frames_read: 0,
             frames_at_error: None,
@@ -192,7 +193,7 @@ struct ReplyReader {
     events: GenaiEventReader,
     format: StreamFormat,
     host: String,
-    started: Instant,
+    start: Instant,
     bytes: usize,
     frames_read: u64,
     /// The number of frames at genai's last error.
@@ -255,7 +256,7 @@ impl ReplyReader {
     /// everything meanwhile.
     fn exclude_pause(&mut self, late: Duration) {
         if late > MAX_TICK_DELAY {
-            self.started += late;
+            self.start += late;
             self.stream.reset_idle();
         }
     }
@@ -283,17 +284,17 @@ impl ReplyReader {
     /// trailing frames.
     fn deadline(&self, model: &ModelSettings) -> Instant {
         let next = match self.frames_read {
-            0 => self.started + model.first_byte_timeout,
+            0 => self.start + model.first_byte_timeout,
             _ => self.stream.last_activity() + model.chunk_timeout,
         };
-        let whole = self.started + model.call_timeout;
+        let whole = self.start + model.call_timeout;
         let over = self.finished_at.map(|at| at + LINGER_TIMEOUT);
         [Some(next), Some(whole), over].into_iter().flatten().min().unwrap_or(whole)
     }
 
     fn timeout_fault(&self, model: &ModelSettings) -> ModelFault {
         let host = &self.host;
-        let message = if self.started.elapsed() >= model.call_timeout {
+        let message = if self.start.elapsed() >= model.call_timeout {
             format!("{host} did not finish within {}", format_seconds(model.call_timeout))
         } else if self.frames_read == 0 {
             format!("{host} did not answer within {}", format_seconds(model.first_byte_timeout))
@@ -305,14 +306,14 @@ impl ReplyReader {
 }
 
 /// Returns the fault of the attempt, if any. A fault after a complete reply does not count.
-fn find_fault(ended: Option<ModelFault>, draft: &Draft) -> Option<ModelFault> {
+fn find_fault(stream_fault: Option<ModelFault>, draft: &Draft) -> Option<ModelFault> {
     if draft.is_complete() {
-        return ended.filter(|fault| fault.is_final());
+        return stream_fault.filter(|fault| fault.is_final());
     }
     if let Some(fault) = &draft.fault {
         return Some(fault.clone());
     }
-    if let Some(fault) = ended {
+    if let Some(fault) = stream_fault {
         return Some(fault);
     }
     Some(match (draft.incomplete, draft.is_blank()) {

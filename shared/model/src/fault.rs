@@ -61,10 +61,10 @@ impl ModelFault {
         Self { retry_after, ..Self::new(kind, message) }
     }
 
-    /// Creates the fault for an error of genai; `heard` is true if a part of the reply had arrived.
-    pub(crate) fn from_genai(error: &GenaiError, host: &str, heard: bool) -> Self {
+    /// Creates the fault for an error of genai; `has_reply` is true if a part of the reply had arrived.
+    pub(crate) fn from_genai(error: &GenaiError, host: &str, has_reply: bool) -> Self {
         match error {
-            GenaiError::WebStream { error, .. } => Self::from_transport(error, host, heard),
+            GenaiError::WebStream { error, .. } => Self::from_transport(error, host, has_reply),
             GenaiError::HttpError { status, body, headers, .. } => {
                 Self::from_http(status.as_u16(), headers, body, host)
             }
@@ -87,15 +87,15 @@ impl ModelFault {
         }
     }
 
-    fn from_transport(error: &BoxError, host: &str, heard: bool) -> Self {
+    fn from_transport(error: &BoxError, host: &str, has_reply: bool) -> Self {
         if let Some(error) = error.downcast_ref::<GenaiError>() {
-            return Self::from_genai(error, host, heard);
+            return Self::from_genai(error, host, has_reply);
         }
         if error.downcast_ref::<std::string::FromUtf8Error>().is_some() {
             return Self::new(ModelErrorKind::Unreadable, "the reply is not UTF-8");
         }
         let cause = root_cause(error);
-        if heard {
+        if has_reply {
             return Self::new(ModelErrorKind::BrokenOff, format!("{host} broke off: {cause}"));
         }
         Self::new(ModelErrorKind::Unreachable, format!("{host} cannot be reached: {cause}"))
@@ -110,10 +110,12 @@ impl ModelFault {
     }
 
     /// Returns the output limit to send instead of `sent`, if the provider rejected `sent`.
-    pub(crate) fn output_limit(&self, sent: u32) -> Option<u32> {
+    pub(crate) fn output_limit(&self, sent_limit: u32) -> Option<u32> {
         let can_be_about_it =
             matches!(self.kind, ModelErrorKind::Refused | ModelErrorKind::ContextTooLong);
-        can_be_about_it.then(|| output_limit::find_output_limit(&self.message, sent)).flatten()
+        can_be_about_it
+            .then(|| output_limit::find_output_limit(&self.message, sent_limit))
+            .flatten()
     }
 
     /// Returns true if the fault invalidates an otherwise complete reply.

@@ -53,18 +53,18 @@ pub(crate) struct FrameStream {
 }
 
 impl FrameStream {
-    pub(crate) fn new(stream: ChatStream, inbox: Arc<FrameQueue>, started: Instant) -> Self {
+    pub(crate) fn new(stream: ChatStream, inbox: Arc<FrameQueue>, start: Instant) -> Self {
         Self {
             stream,
             inbox,
-            activity: Arc::new(Activity { started, last_activity_ms: AtomicU64::new(0) }),
+            activity: Arc::new(Activity { start, last_activity_ms: AtomicU64::new(0) }),
             pending: None,
         }
     }
 
     /// Returns the time of the connection's last activity: frames or partial frames.
     pub(crate) fn last_activity(&self) -> Instant {
-        self.activity.started
+        self.activity.start
             + Duration::from_millis(self.activity.last_activity_ms.load(Ordering::Relaxed))
     }
 
@@ -118,13 +118,13 @@ pub(crate) fn without_tracing<T>(run: impl FnOnce() -> T) -> T {
 
 /// The time of a stream's last activity, in milliseconds since the call started.
 struct Activity {
-    started: Instant,
+    start: Instant,
     last_activity_ms: AtomicU64,
 }
 
 impl Activity {
     fn mark_active(&self) {
-        let ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let ms = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last_activity_ms.fetch_max(ms, Ordering::Relaxed);
     }
 }

@@ -9,9 +9,9 @@ pub(crate) struct OutputLimits(Mutex<BTreeMap<String, u32>>);
 
 impl OutputLimits {
     /// Returns the limit to send for a model: the configured limit, or less after a rejection.
-    pub(crate) fn cap(&self, model: &str, configured: u32) -> u32 {
+    pub(crate) fn cap(&self, model: &str, configured_limit: u32) -> u32 {
         let limits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        limits.get(model).map_or(configured, |limit| configured.min(*limit))
+        limits.get(model).map_or(configured_limit, |limit| configured_limit.min(*limit))
     }
 
     /// Stores a limit accepted by the provider.

@@ -33,7 +33,7 @@ pub(crate) fn malformed_arguments(raw: &str, problem: ArgumentProblem) -> ToolAr
 fn parse_object(
     raw: &str,
     cut: bool,
-    quoted: usize,
+    quote_depth: usize,
 ) -> Result<Map<String, Value>, ArgumentProblem> {
     let text = strip_fence(raw);
     let incomplete = if cut { ArgumentProblem::CutOff } else { ArgumentProblem::NotJson };
@@ -50,8 +50,8 @@ fn parse_object(
     match value {
         Value::Object(object) => Ok(object),
         Value::Null => Ok(Map::new()),
-        Value::String(inner) if quoted < MAX_QUOTED => {
-            parse_object(&inner, cut, quoted + 1).map_err(|problem| {
+        Value::String(inner) if quote_depth < MAX_QUOTED => {
+            parse_object(&inner, cut, quote_depth + 1).map_err(|problem| {
                 match (problem, text.starts_with('"')) {
                     // Text without JSON inside stays text.
                     (ArgumentProblem::NotJson, true) => ArgumentProblem::NotAnObject,

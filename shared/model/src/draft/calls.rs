@@ -212,7 +212,7 @@ struct JsonBalance {
     depth: usize,
     quote: Option<char>,
     escaped: bool,
-    started: bool,
+    has_started: bool,
     opened: bool,
 }
 
@@ -236,13 +236,13 @@ impl JsonBalance {
                 (None, '}' | ']') => self.depth = self.depth.saturating_sub(1),
                 (None, _) => {}
             }
-            self.started |= !character.is_whitespace();
+            self.has_started |= !character.is_whitespace();
             self.opened |= self.depth > 0 || self.quote.is_some();
         }
     }
 
     fn state(&self) -> JsonState {
-        match (self.started, self.depth, self.quote) {
+        match (self.has_started, self.depth, self.quote) {
             (false, _, _) => JsonState::Blank,
             (true, 0, None) if self.opened => JsonState::Closed,
             (true, _, _) => JsonState::Open,

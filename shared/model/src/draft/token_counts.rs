@@ -9,24 +9,24 @@ use serde_json::Value;
 pub(crate) struct TokenCounts {
     input: u64,
     output: u64,
-    cached: u64,
+    cached_tokens: u64,
 }
 
 impl TokenCounts {
     pub(crate) fn usage(self, took_ms: u64) -> Usage {
         Usage {
-            input_tokens: self.input.max(self.cached),
+            input_tokens: self.input.max(self.cached_tokens),
             output_tokens: self.output,
-            cached_tokens: self.cached,
+            cached_tokens: self.cached_tokens,
             took_ms,
             micro_usd: 0,
         }
     }
 
-    pub(crate) fn raise_counts(&mut self, input: u64, output: u64, cached: u64) {
+    pub(crate) fn raise_counts(&mut self, input: u64, output: u64, cached_tokens: u64) {
         self.input = self.input.max(input);
         self.output = self.output.max(output);
-        self.cached = self.cached.max(cached);
+        self.cached_tokens = self.cached_tokens.max(cached_tokens);
     }
 
     /// Reads a Chat Completions `usage`. If reasoning is counted separately (xAI), the total decides.
@@ -85,7 +85,7 @@ mod tests {
     fn counted(read: impl Fn(&mut TokenCounts)) -> (u64, u64, u64) {
         let mut counted = TokenCounts::default();
         read(&mut counted);
-        (counted.input, counted.output, counted.cached)
+        (counted.input, counted.output, counted.cached_tokens)
     }
 
     #[test]

@@ -207,22 +207,18 @@ impl<'a> Mask<'a> {
         for (start, window) in characters.windows(MAX_QUOTED).enumerate() {
             let window: String = window.iter().collect();
             if self.external.iter().any(|text| text.contains(&window)) {
-                quote_flags
-                    .iter_mut()
-                    .skip(start)
-                    .take(MAX_QUOTED)
-                    .for_each(|quoted| *quoted = true);
+                quote_flags.iter_mut().skip(start).take(MAX_QUOTED).for_each(|flag| *flag = true);
             }
         }
         let mut output = String::with_capacity(text.len());
         let mut in_quote = false;
-        for (character, quoted) in characters.into_iter().zip(quote_flags) {
-            match (quoted, in_quote) {
+        for (character, is_quoted) in characters.into_iter().zip(quote_flags) {
+            match (is_quoted, in_quote) {
                 (true, false) => output.push('…'),
                 (true, true) => {}
                 (false, _) => output.push(character),
             }
-            in_quote = quoted;
+            in_quote = is_quoted;
         }
         output
     }

@@ -27,22 +27,22 @@ const MIN_LIMIT: u32 = 512;
 
 /// Returns an acceptable output limit after a rejection of `sent`. The limit is the provider's own, or a
 /// quarter of the window if `sent` takes at least half of the window.
-pub(super) fn find_output_limit(message: &str, sent: u32) -> Option<u32> {
+pub(super) fn find_output_limit(message: &str, sent_limit: u32) -> Option<u32> {
     let message = message.to_lowercase();
     let window = WINDOW_MARKS.iter().find_map(|mark| {
         let (_, behind) = message.split_once(mark)?;
         numbers(behind).next()
     });
     let limit = match window {
-        Some(window) => (window / 2 <= u64::from(sent)).then_some(window / 4),
+        Some(window) => (window / 2 <= u64::from(sent_limit)).then_some(window / 4),
         None if NAMES.iter().any(|name| message.contains(name)) => {
-            let smaller = numbers(&message).filter(|number| *number < u64::from(sent)).max();
+            let smaller = numbers(&message).filter(|number| *number < u64::from(sent_limit)).max();
             // Gemini: "from 1 (inclusive) to 8193 (exclusive)".
             smaller.map(|limit| limit - u64::from(message.contains("(exclusive)")))
         }
         None => None,
     };
-    u32::try_from(limit?).ok().filter(|limit| (MIN_LIMIT..sent).contains(limit))
+    u32::try_from(limit?).ok().filter(|limit| (MIN_LIMIT..sent_limit).contains(limit))
 }
 
 /// Returns the numbers in a text that fit into 64 bits.

@@ -17,8 +17,8 @@ impl SettingsError {
         Self { path: path.into(), problem: problem.into() }
     }
 
-    pub(super) fn wrong_value(path: impl Into<String>, expected: &str, got: &Value) -> Self {
-        Self::new(path, format!("must be {expected}, got `{}`", display_value(got)))
+    pub(super) fn wrong_value(path: impl Into<String>, expectation: &str, value: &Value) -> Self {
+        Self::new(path, format!("must be {expectation}, got `{}`", display_value(value)))
     }
 }
 

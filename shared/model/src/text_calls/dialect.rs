@@ -10,14 +10,14 @@ type TextCall = (String, Map<String, Value>);
 type Offered<'a> = dyn Fn(&str) -> Option<&'a ToolSpec> + 'a;
 
 /// Parses a text consisting only of calls. Returns `None` if any part is unreadable.
-pub(super) fn parse_calls<'a>(text: &str, offered: &Offered<'a>) -> Option<Vec<TextCall>> {
+pub(super) fn parse_calls<'a>(text: &str, find_tool: &Offered<'a>) -> Option<Vec<TextCall>> {
     let text = text.replace("<｜DSML｜", "<").replace("</｜DSML｜", "</");
     let text = text.trim();
     if text.contains("<invoke name=") {
-        return parse_elements(text, "<invoke name=", "</invoke>", offered);
+        return parse_elements(text, "<invoke name=", "</invoke>", find_tool);
     }
     if text.contains("<function=") {
-        return parse_elements(text, "<function=", "</function>", offered);
+        return parse_elements(text, "<function=", "</function>", find_tool);
     }
     if text.contains("<｜tool▁call▁begin｜>") {
         return parse_each(text, "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", parse_deepseek);
@@ -108,12 +108,12 @@ fn parse_elements<'a>(
     text: &str,
     begin: &str,
     end: &str,
-    offered: &Offered<'a>,
+    find_tool: &Offered<'a>,
 ) -> Option<Vec<TextCall>> {
     parse_each(text, begin, end, |body| {
         let (name, parameters) = body.split_once('>')?;
         let name = name.trim_matches(['"', '\'', ' ']);
-        let tool = offered(name)?;
+        let tool = find_tool(name)?;
         let mut arguments = Map::new();
         for part in parameters.split("<parameter").skip(1) {
             let (key, value) = part.split_once('>')?;
