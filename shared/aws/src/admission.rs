@@ -74,9 +74,9 @@ impl AwsStore {
     pub(crate) async fn free_ended_runs(
         &self,
         user: &UserKey,
-        stored: &Attributes,
+        item: &Attributes,
     ) -> Result<bool, StoreError> {
-        let active = ActiveItem::from_item(stored)?.runs;
+        let active = ActiveItem::from_item(item)?.runs;
         let over = stream::iter(active).map(|run| async move {
             let meta = self.find_meta(&RunKey::new(user.tenant.clone(), run.clone())).await?;
             Ok::<_, StoreError>((run, meta.is_none_or(|meta| !is_active(meta.status))))

@@ -74,15 +74,15 @@ impl Files for AwsStore {
     async fn find_arrived(
         &self,
         session: &SessionKey,
-        announced: &[ProductFile],
+        announced_files: &[ProductFile],
     ) -> Result<Vec<ProductFile>, StoreError> {
-        let objects: Vec<&str> = announced.iter().map(|file| file.object.as_str()).collect();
+        let objects: Vec<&str> = announced_files.iter().map(|file| file.object.as_str()).collect();
         if self.find_uploaded(session, &objects).await?.is_empty() {
             return Ok(Vec::new());
         }
         let files = self.list_files(session).await?;
         let is_there = |file: &&ProductFile| files.iter().any(|other| other.object == file.object);
-        Ok(announced.iter().filter(is_there).cloned().collect())
+        Ok(announced_files.iter().filter(is_there).cloned().collect())
     }
 
     async fn list_files(&self, session: &SessionKey) -> Result<Vec<ProductFile>, StoreError> {

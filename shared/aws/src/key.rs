@@ -134,8 +134,8 @@ pub(crate) fn run_sort(started_at_ms: i64, run: &RunId) -> String {
 
 /// Parses the run of a [`run_sort`] sort key.
 pub(crate) fn parse_run_sort(sort: &str) -> Option<RunPosition> {
-    let (started, run) = sort.strip_prefix(RUN)?.split_once('#')?;
-    Some(RunPosition { started_at_ms: started.parse().ok()?, run: RunId::new(run).ok()? })
+    let (start_ms, run) = sort.strip_prefix(RUN)?.split_once('#')?;
+    Some(RunPosition { started_at_ms: start_ms.parse().ok()?, run: RunId::new(run).ok()? })
 }
 
 pub(crate) fn file_sort(name: &FileName) -> String {

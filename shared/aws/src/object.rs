@@ -20,8 +20,8 @@ pub(crate) const FETCHED_AT_ONCE: usize = 16;
 ///
 /// # Errors
 /// Returns the error of a failure that may pass.
-pub(crate) fn skip_unreadable<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
-    match read {
+pub(crate) fn skip_unreadable<T>(result: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match result {
         Ok(part) => Ok(Some(part)),
         Err(error) if error.is_retryable() => Err(error),
         Err(error) => {

@@ -84,7 +84,7 @@ impl AwsStore {
             .set_key(Some(key.into_attributes()))
             .consistent_read(true);
         match Box::pin(request.send()).await {
-            Ok(got) => Ok(got.item),
+            Ok(output) => Ok(output.item),
             Err(error) => Err(store_error(self.table_request("GetItem"), &error)),
         }
     }
@@ -180,8 +180,8 @@ impl AwsStore {
             Err(error) => error,
         };
         match error.as_service_error() {
-            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
-                Ok(ChangeResult::Refused(failed.item().cloned().unwrap_or_default()))
+            Some(UpdateItemError::ConditionalCheckFailedException(failure)) => {
+                Ok(ChangeResult::Refused(failure.item().cloned().unwrap_or_default()))
             }
             _ => Err(store_error(self.table_request("UpdateItem"), &error)),
         }

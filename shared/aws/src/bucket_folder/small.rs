@@ -67,8 +67,8 @@ pub(super) async fn read_small(
     let get = client.get_object().bucket(store.bucket()).key(key);
     let get = get.set_if_none_match(etag.map(str::to_owned));
     let result = async {
-        let got = Box::pin(get.send()).await.map_err(|error| read_failure(&error))?;
-        let GetObjectOutput { e_tag, body, .. } = got;
+        let output = Box::pin(get.send()).await.map_err(|error| read_failure(&error))?;
+        let GetObjectOutput { e_tag, body, .. } = output;
         Ok(SmallObject { etag: e_tag, bytes: collect_bytes(body, most).await? })
     };
     let result = tokio::time::timeout(MAX_WAIT, result).await;

@@ -92,10 +92,10 @@ impl AwsStore {
     pub(super) async fn expect_upload(
         &self,
         session: &SessionKey,
-        expected: &mut ExpectedFileItem,
+        file_item: &mut ExpectedFileItem,
     ) -> Result<bool, StoreError> {
         let (uploads, permit, until_s) =
-            (uploads_key(session), expected.permit_name(), expected.expires);
+            (uploads_key(session), file_item.permit_name(), file_item.expires);
         let take = || self.acquire_permit(&uploads, &permit, MAX_ANNOUNCED, until_s);
         if !take().await? {
             // Promotes completed uploads, so that their permits become free.
@@ -106,19 +106,19 @@ impl AwsStore {
             }
         }
         let now_s = self.now_ms().div_euclid(1000);
-        let guest = expected.file.guest.clone();
+        let guest = file_item.file.guest.clone();
         let condition = ExpectedFileItem::replace_condition(guest.as_ref(), now_s);
-        for name in numbered_names(&expected.file.name.clone()) {
+        for name in numbered_names(&file_item.file.name.clone()) {
             let existing_file = self.get_item(FileItem::key(session, &name)).await?;
             let existing_file = existing_file.map(FileItem::from_item).transpose()?;
-            expected.file.name = name;
+            file_item.file.name = name;
             if existing_file.is_none_or(|file| file.is_replaceable_by(guest.as_ref(), now_s))
-                && self.put_item_if(expected.to_item(session)?, &condition).await?
+                && self.put_item_if(file_item.to_item(session)?, &condition).await?
             {
                 return Ok(true);
             }
         }
-        Err(no_free_name(&expected.file.name))
+        Err(no_free_name(&file_item.file.name))
     }
 
     /// Promotes a completed upload to an ordinary file. If another user's file has taken the name meanwhile,
@@ -126,11 +126,11 @@ impl AwsStore {
     async fn promote_upload(
         &self,
         session: &SessionKey,
-        expected: ExpectedFileItem,
+        file_item: ExpectedFileItem,
         head: ObjectHead,
     ) -> Result<Option<FileItem>, StoreError> {
-        let permit = expected.permit_name();
-        let mut file = expected.file;
+        let permit = file_item.permit_name();
+        let mut file = file_item.file;
         file.written_at_ms = file.written_at_ms.max(head.written_at_ms);
         file.expires = self.file_expiry(head.written_at_ms);
         let announced_name = file.name.clone();
@@ -150,7 +150,7 @@ impl AwsStore {
             match self.write_transaction(items).await? {
                 TransactionResult::Done => is_promoted = true,
                 // Another process promoted the upload, or a newer announcement replaced the old.
-                TransactionResult::Refused(refused) if refused.of(0).is_some() => {}
+                TransactionResult::Refused(refusals) if refusals.of(0).is_some() => {}
                 TransactionResult::Refused(_) => continue,
             }
             break;

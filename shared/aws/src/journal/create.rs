@@ -131,11 +131,11 @@ impl AwsStore {
         creation: &Creation<'_>,
         refusals: &RefusedItems,
     ) -> Result<CreationRefusal, StoreError> {
-        if let Some(stored) = refusals.of(META) {
-            return creation.resolve_existing(stored).map(CreationRefusal::Final);
+        if let Some(item) = refusals.of(META) {
+            return creation.resolve_existing(item).map(CreationRefusal::Final);
         }
-        if let Some(stored) = refusals.of(ACTIVE) {
-            let session = SessionItem::from_item(stored.clone())?;
+        if let Some(item) = refusals.of(ACTIVE) {
+            let session = SessionItem::from_item(item.clone())?;
             let Some(active) = session.active else {
                 return Err(StoreError::Unreadable("a session is busy with no run".to_owned()));
             };
@@ -150,11 +150,11 @@ impl AwsStore {
         }
         if let Some((too_many, full)) = creation.exceeded_limit(refusals) {
             // A repeated creation returns the existing run, even if a limit is reached.
-            if let Some(stored) = self.get_item(RunItem::key(creation.key)).await? {
-                return creation.resolve_existing(&stored).map(CreationRefusal::Final);
+            if let Some(item) = self.get_item(RunItem::key(creation.key)).await? {
+                return creation.resolve_existing(&item).map(CreationRefusal::Final);
             }
             let room = match full {
-                Some(stored) => self.free_ended_runs(&creation.user_key(), stored).await?,
+                Some(item) => self.free_ended_runs(&creation.user_key(), item).await?,
                 None => false,
             };
             return Ok(if room {
@@ -197,9 +197,7 @@ impl Creation<'_> {
         let place = ADMISSION_INDEX + usize::from(runs_per_minute.is_some());
         match (minute, runs_at_once, refusals.of(place)) {
             (Some(_), _, _) => Some((AdmissionError::rate_limited_at(self.record.at_ms), None)),
-            (None, Some(most), Some(stored)) => {
-                Some((AdmissionError::TooManyRuns(most), Some(stored)))
-            }
+            (None, Some(most), Some(item)) => Some((AdmissionError::TooManyRuns(most), Some(item))),
             (None, _, _) => None,
         }
     }
@@ -246,8 +244,8 @@ impl Creation<'_> {
     }
 
     /// Returns the existing run: our own if an earlier write lost its response.
-    fn resolve_existing(&self, stored: &Attributes) -> Result<CreateResult, StoreError> {
-        let run = RunItem::from_item(stored.clone())?;
+    fn resolve_existing(&self, item: &Attributes) -> Result<CreateResult, StoreError> {
+        let run = RunItem::from_item(item.clone())?;
         Ok(if run.write == self.record.write {
             CreateResult::Created
         } else {

@@ -47,8 +47,8 @@ impl AwsStore {
                 TransactionResult::Done => return Ok(AppendResult::Appended),
                 TransactionResult::Refused(refusals) => refusals,
             };
-            if let Some(stored) = refusals.of(RECORD) {
-                return resolve_append(stored, record);
+            if let Some(item) = refusals.of(RECORD) {
+                return resolve_append(item, record);
             }
             let before = others.len();
             let mut place = certain.len();
@@ -223,8 +223,8 @@ impl AwsStore {
         if end.is_counted {
             others.push(self.active_run_removal_item(&user, &key.run)?);
         }
-        for (day, settled) in &end.day_changes {
-            others.push(self.transact_update(DayUpdate::of(day, settled).to_change())?);
+        for (day, change) in &end.day_changes {
+            others.push(self.transact_update(DayUpdate::of(day, change).to_change())?);
         }
         Ok(others)
     }

@@ -61,8 +61,8 @@ impl AwsStore {
             return Ok(AppendResult::Appended);
         };
         match error.as_service_error() {
-            Some(PutItemError::ConditionalCheckFailedException(failed)) => match failed.item() {
-                Some(stored) => resolve_append(stored, record),
+            Some(PutItemError::ConditionalCheckFailedException(failure)) => match failure.item() {
+                Some(existing_item) => resolve_append(existing_item, record),
                 None => Ok(AppendResult::Conflict),
             },
             _ => Err(store_error(self.table_request("PutItem"), &error)),
@@ -196,10 +196,10 @@ fn unreadable_record(n: u64, error: &serde_json::Error) -> StoreError {
 
 /// Compares the stored record of the same number with the record to write. Equal means appended.
 pub(super) fn resolve_append(
-    stored: &Attributes,
+    existing_item: &Attributes,
     record: &Record,
 ) -> Result<AppendResult, StoreError> {
-    let existing_record = RecordItem::from_item(stored.clone())?;
+    let existing_record = RecordItem::from_item(existing_item.clone())?;
     Ok(if existing_record.write == record.write {
         AppendResult::Appended
     } else {

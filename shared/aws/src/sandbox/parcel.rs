@@ -85,7 +85,7 @@ impl Parcel {
         let host = match (urls.next(), &put_answer) {
             (Some(url), _) => Some(find_host(url).await?),
             // Without a host, the function's response is limited to the payload.
-            (None, Some(put)) => find_host(&put.url).await.ok(),
+            (None, Some(request)) => find_host(&request.url).await.ok(),
             (None, None) => None,
         };
         let put_answer = put_answer.filter(|_| host.is_some());
@@ -135,8 +135,8 @@ impl Packing<'_> {
     /// Packs bytes into the payload, or stores the bytes in the bucket during the job.
     async fn pack_bytes(&mut self, bytes: Vec<u8>) -> Result<EnvelopeContent, SandboxError> {
         let size = bytes.len() as u64;
-        let (bytes, packed) = pack(bytes).await?;
-        if let Some(content) = self.take_room(packed) {
+        let (bytes, packed_bytes) = pack(bytes).await?;
+        if let Some(content) = self.take_room(packed_bytes) {
             return Ok(content);
         }
         let key = self.new_key()?;
@@ -153,8 +153,8 @@ impl Packing<'_> {
         if file.size <= self.reads.min(self.room as u64 * BEST_RATIO) {
             self.reads -= file.size;
             let bytes = self.store.get_object(&key, None).await.map_err(store_unavailable)?;
-            let (_, packed) = pack(bytes).await?;
-            if let Some(content) = self.take_room(packed) {
+            let (_, packed_bytes) = pack(bytes).await?;
+            if let Some(content) = self.take_room(packed_bytes) {
                 return Ok(content);
             }
         }
@@ -162,9 +162,9 @@ impl Packing<'_> {
         self.refer_to(&key, file.size, sha256).await
     }
 
-    fn take_room(&mut self, packed: PackedBytes) -> Option<EnvelopeContent> {
-        self.room = self.room.checked_sub(packed.len())?;
-        Some(EnvelopeContent::Packed(packed))
+    fn take_room(&mut self, packed_bytes: PackedBytes) -> Option<EnvelopeContent> {
+        self.room = self.room.checked_sub(packed_bytes.len())?;
+        Some(EnvelopeContent::Packed(packed_bytes))
     }
 
     async fn refer_to(
