@@ -116,9 +116,9 @@ impl Inflater {
         self.length
     }
 
-    pub(crate) fn finish(mut self, decoded: Result<(), InflateEnd>) -> Inflated {
+    pub(crate) fn finish(mut self, result: Result<(), InflateEnd>) -> Inflated {
         self.buffer.truncate(self.length);
-        let end = decoded.err().unwrap_or(InflateEnd::Whole);
+        let end = result.err().unwrap_or(InflateEnd::Whole);
         Inflated { bytes: self.buffer, end, blocks: self.blocks }
     }
 
