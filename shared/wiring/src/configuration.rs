@@ -107,7 +107,7 @@ struct ModelsText {
 impl ModelsText {
     /// Reads the settings; `None` if not readable at the start.
     fn read_at_start(&self) -> Result<Option<djinn_model::Settings>, String> {
-        self.folder.read_at_start().map(|read| self.parse(read)).transpose()
+        self.folder.read_at_start().map(|texts| self.parse(texts)).transpose()
     }
 
     fn parse(

@@ -9,5 +9,5 @@ use djinn_settings::{UnknownSetting, check_names};
 /// Returns [`UnknownSetting`] for the first unknown name.
 pub fn check_environment() -> Result<(), UnknownSetting> {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    check_names(names).inspect_err(|refused| tracing::error!("{refused}"))
+    check_names(names).inspect_err(|unknown_setting| tracing::error!("{unknown_setting}"))
 }
