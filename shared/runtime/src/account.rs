@@ -111,8 +111,8 @@ pub enum ReserveError {
 impl BudgetAccount {
     /// Creates the account of a driver of `key` with this lease epoch.
     #[must_use]
-    pub fn new(limits: UserLimits, key: RunKey, asked: &RunSpec, epoch: u64) -> Self {
-        let user = UserKey { tenant: key.tenant.clone(), user: asked.user.clone() };
+    pub fn new(limits: UserLimits, key: RunKey, spec: &RunSpec, epoch: u64) -> Self {
+        let user = UserKey { tenant: key.tenant.clone(), user: spec.user.clone() };
         Self { limits, key, user, epoch, state: Mutex::default() }
     }
 
@@ -143,11 +143,11 @@ impl BudgetAccount {
             reserved_at_s: now_ms.div_euclid(1000),
         };
         let mut surprises = 0;
-        let mut waited = 0;
+        let mut waits = 0;
         while surprises < MAX_HOLD_CONFLICTS {
             let change = self.day_change(line, before.as_ref(), Some(hold.clone()));
-            let changed = change_day(ports, &day, &change, ports.settings().store_retries).await;
-            match changed.map_err(ReserveError::Unavailable)? {
+            let outcome = change_day(ports, &day, &change, ports.settings().store_retries).await;
+            match outcome.map_err(ReserveError::Unavailable)? {
                 DayChangeResult::Applied => {
                     let cost = ReservationCost::OwnCall {
                         most,
@@ -158,9 +158,9 @@ impl BudgetAccount {
                     self.lock_state().reservations.insert(line, open);
                     return Ok(());
                 }
-                DayChangeResult::Exhausted { used, held } => {
-                    waited += 1;
-                    match self.hold_wait(ports, waited, used, held) {
+                DayChangeResult::Exhausted { used, held: on_hold } => {
+                    waits += 1;
+                    match self.hold_wait(ports, waits, used, on_hold) {
                         Some(wait) => ports.clock().sleep(wait).await,
                         None => {
                             let failure = self.exhausted_failure(used);
@@ -168,16 +168,16 @@ impl BudgetAccount {
                         }
                     }
                 }
-                DayChangeResult::Conflict(held) => {
+                DayChangeResult::Conflict(other_hold) => {
                     surprises += 1;
                     let day = day.clone();
                     let cost = ReservationCost::OtherDriver;
-                    before = held.map(|hold| Reservation { day, hold, cost });
+                    before = other_hold.map(|hold| Reservation { day, hold, cost });
                 }
             }
         }
-        let surprised = format!("{} keeps changing what it holds", self.key);
-        Err(ReserveError::Unavailable(StoreError::Unavailable(surprised)))
+        let message = format!("{} keeps changing what it holds", self.key);
+        Err(ReserveError::Unavailable(StoreError::Unavailable(message)))
     }
 
     /// Returns the wait before the next try if only held amounts stand in the way: these usually shrink.
@@ -185,16 +185,16 @@ impl BudgetAccount {
     fn hold_wait<P: Ports>(
         &self,
         ports: &P,
-        waited: u32,
+        wait_count: u32,
         used: Amount,
-        held: Amount,
+        reserved_amount: Amount,
     ) -> Option<Duration> {
         let spent = Amount {
-            tokens: used.tokens.saturating_sub(held.tokens),
-            micro_usd: used.micro_usd.saturating_sub(held.micro_usd),
+            tokens: used.tokens.saturating_sub(reserved_amount.tokens),
+            micro_usd: used.micro_usd.saturating_sub(reserved_amount.micro_usd),
         };
         let waits = RetryPolicy { attempts: MAX_HOLD_WAITS, ..ports.settings().hold_retries };
-        let delay = waits.delay_after(waited, ports.clock().jitter());
+        let delay = waits.delay_after(wait_count, ports.clock().jitter());
         delay.filter(|_| self.day_bound().has_room(spent))
     }
 
@@ -214,13 +214,13 @@ impl BudgetAccount {
     /// input and its written output, if any was written.
     pub fn end_attempt(&self, call: &ModelCall, usage: &Usage) {
         self.update_own_call(call, |most, ended, writing| {
-            let written = writing.take().unwrap_or_default();
-            let told = Amount { tokens: usage.tokens(), micro_usd: usage.micro_usd };
-            let says_nothing = told.tokens == 0 && written > 0;
+            let bytes = writing.take().unwrap_or_default();
+            let amount = Amount { tokens: usage.tokens(), micro_usd: usage.micro_usd };
+            let says_nothing = amount.tokens == 0 && bytes > 0;
             *ended = ended.saturating_add(if says_nothing {
-                most.amount_for_bytes(written)
+                most.amount_for_bytes(bytes)
             } else {
-                told
+                amount
             });
         });
     }
@@ -245,10 +245,10 @@ impl BudgetAccount {
     #[must_use]
     pub fn final_settlement(&self) -> Vec<(DayKey, DayChange)> {
         let open = self.lock_state().reservations.clone();
-        let settled = |(line, open): (CallLine, Reservation)| {
+        let to_change = |(line, open): (CallLine, Reservation)| {
             (open.day.clone(), self.day_change(line, Some(&open), None))
         };
-        open.into_iter().map(settled).collect()
+        open.into_iter().map(to_change).collect()
     }
 
     /// Forgets all reservations, settled by the run's end.
@@ -339,11 +339,11 @@ impl Reservation {
             ReservationCost::OtherDriver => self.hold.amount,
             ReservationCost::OwnCall { past_attempts: ended, bytes_written: None, .. } => ended,
             ReservationCost::OwnCall { most, past_attempts: ended, bytes_written: Some(bytes) } => {
-                let written = most.amount_for_bytes(bytes);
+                let output_cost = most.amount_for_bytes(bytes);
                 let Amount { tokens, micro_usd } = self.hold.amount;
                 ended.saturating_add(Amount {
-                    tokens: written.tokens.min(tokens),
-                    micro_usd: written.micro_usd.min(micro_usd),
+                    tokens: output_cost.tokens.min(tokens),
+                    micro_usd: output_cost.micro_usd.min(micro_usd),
                 })
             }
         }
@@ -356,15 +356,15 @@ async fn change_day<P: Ports>(
     change: &DayChange,
     retries: RetryPolicy,
 ) -> Result<DayChangeResult, StoreError> {
-    let mut failed = 0;
+    let mut failures = 0;
     loop {
         let error = match ports.store().change_day(day, change).await {
             Ok(changed) => return Ok(changed),
             Err(error) => error,
         };
-        failed += 1;
+        failures += 1;
         let clock = ports.clock();
-        match retries.delay_after(failed, clock.jitter()) {
+        match retries.delay_after(failures, clock.jitter()) {
             // The store recognises a change whose response was lost.
             Some(delay) if error.is_retryable() => clock.sleep(delay).await,
             Some(_) | None => return Err(error),

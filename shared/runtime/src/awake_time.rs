@@ -68,14 +68,14 @@ impl<'a, C: Clock> AwakeTime<'a, C> {
 
     /// Returns after so much awake time.
     async fn sleep_awake(&mut self, lasts: Duration) {
-        let mut left = lasts;
-        while !left.is_zero() {
-            let tick = left.min(TICK);
+        let mut remaining = lasts;
+        while !remaining.is_zero() {
+            let tick = remaining.min(TICK);
             let tick_ms = i64::try_from(tick.as_millis()).unwrap_or(i64::MAX);
             self.tick_at_ms = self.clock.now_ms().saturating_add(tick_ms);
             self.clock.sleep(tick).await;
             self.check_tick();
-            left = left.saturating_sub(tick);
+            remaining = remaining.saturating_sub(tick);
         }
     }
 

@@ -74,15 +74,15 @@ impl ClientStream {
     #[must_use]
     pub fn open(connection: Connection, buffer_size: usize, now_ms: i64) -> (Self, ClientBody) {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let buffered = Arc::new(BufferState::default());
-        let body = ClientBody { receiver, buffered: Arc::clone(&buffered) };
+        let buffer = Arc::new(BufferState::default());
+        let body = ClientBody { receiver, buffered: Arc::clone(&buffer) };
         let sender = Some(sender);
         let stream = Self {
             connection: Box::new(connection),
             previews: WaitingPreviews::default(),
             progress: WaitingProgress::default(),
             sender,
-            buffered,
+            buffered: buffer,
             buffer_size,
             last_sent_ms: now_ms,
             last_shown_ms: now_ms,
@@ -131,8 +131,8 @@ impl ClientStream {
     }
 
     /// Records if a client of the run's own user has received the end of the ended run.
-    pub fn set_end_shown(&mut self, shown: bool) {
-        self.end_shown = Some(shown);
+    pub fn set_end_shown(&mut self, is_shown: bool) {
+        self.end_shown = Some(is_shown);
     }
 
     /// Returns true if a client of the run's own user has received the end of the run; `None` if not checked
@@ -295,12 +295,12 @@ impl ClientStream {
             || self.connection.has_ready();
         let waits = any && !self.has_preview_room();
         let sender = self.sender.clone().filter(|_| waits);
-        let buffered = Arc::clone(&self.buffered);
+        let buffer = Arc::clone(&self.buffered);
         let most = self.buffer_size / PREVIEW_PART;
         async move {
             let Some(sender) = sender else { return std::future::pending().await };
-            while !sender.is_closed() && buffered.bytes.load(Ordering::Relaxed) > most {
-                buffered.read.notified().await;
+            while !sender.is_closed() && buffer.bytes.load(Ordering::Relaxed) > most {
+                buffer.read.notified().await;
             }
         }
     }

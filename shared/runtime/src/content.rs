@@ -52,12 +52,12 @@ impl ContentPolicy {
     /// Returns the errors of [`check_bounds`], `content_refused`, or `content_unchecked` without a verdict.
     pub async fn screen_input(
         &self,
-        told: &mut (impl HasTexts + Send),
+        input: &mut (impl HasTexts + Send),
         whose: ContentOwner<'_>,
     ) -> Result<(), Failure> {
-        check_bounds(told)?;
-        self.screen_texts(Direction::In, told.texts(), whose).await?;
-        check_bounds(told).map_err(|_| {
+        check_bounds(input)?;
+        self.screen_texts(Direction::In, input.texts(), whose).await?;
+        check_bounds(input).map_err(|_| {
             let why = "the checker replaces a text by one that is too long";
             Failure::new(ErrorCode::ContentUnchecked, why)
         })
@@ -77,11 +77,12 @@ impl ContentPolicy {
             return Ok(());
         }
         let thoughts = reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone());
-        let ReplyTexts { message: said, calls } = reply_texts(reply);
-        let said = self.screen_texts(Direction::Out, said, whose);
-        let (said, refused) = tokio::join!(said, self.screen_calls(calls, whose));
-        said?;
-        for (index, why) in refused? {
+        let ReplyTexts { message, calls } = reply_texts(reply);
+        let message_check = self.screen_texts(Direction::Out, message, whose);
+        let (message_check, refusals) =
+            tokio::join!(message_check, self.screen_calls(calls, whose));
+        message_check?;
+        for (index, why) in refusals? {
             if let Some(call) = reply.calls.get_mut(index) {
                 let is_known = offered.iter().any(|tool| tool.name == call.tool);
                 refuse_call(call, &why, is_known);
@@ -129,26 +130,26 @@ impl ContentPolicy {
         calls: Vec<Vec<ContentText<'_>>>,
         whose: ContentOwner<'_>,
     ) -> Result<BTreeMap<usize, Failure>, Failure> {
-        let mut refused = BTreeMap::new();
-        let mut asked = Vec::new();
+        let mut refusals = BTreeMap::new();
+        let mut checked_indices = Vec::new();
         let mut texts = Vec::new();
         for (index, call) in calls.into_iter().enumerate() {
             match self.check_deny_list(&call).await {
                 Ok(()) => {
-                    asked.push(index);
+                    checked_indices.push(index);
                     texts.extend(call);
                 }
-                Err(why) => _ = refused.insert(index, why),
+                Err(why) => _ = refusals.insert(index, why),
             }
         }
         match self.ask_checker(Direction::Out, texts, whose).await {
             Ok(()) => {}
             Err(why) if why.code == ErrorCode::ContentRefused => {
-                refused.extend(asked.into_iter().map(|index| (index, why.clone())));
+                refusals.extend(checked_indices.into_iter().map(|index| (index, why.clone())));
             }
             Err(unchecked) => return Err(unchecked),
         }
-        Ok(refused)
+        Ok(refusals)
     }
 
     /// Checks texts against the deny list.
@@ -197,13 +198,14 @@ impl ContentPolicy {
         let Some(CheckPolicy { checker, fails_open }) = &self.check_policy else { return Ok(()) };
         let Some(first) = texts.first() else { return Ok(()) };
         let field = texts.iter().all(|text| text.field == first.field).then_some(first.field);
-        let asked: Vec<CheckedText<'_>> = texts
+        let checked_texts: Vec<CheckedText<'_>> = texts
             .iter()
             .map(|text| CheckedText { field: text.field, text: text.as_str() })
             .collect();
-        let verdict = checker.check(ContentCheck { direction, texts: &asked, owner: whose }).await;
-        let count = asked.len();
-        drop(asked);
+        let verdict =
+            checker.check(ContentCheck { direction, texts: &checked_texts, owner: whose }).await;
+        let count = checked_texts.len();
+        drop(checked_texts);
         let about = |failure: Failure| match field {
             Some(field) => failure.with_field(field),
             None => failure,

@@ -51,8 +51,8 @@ impl Deadline {
     /// Returns the milliseconds until the handoff starts; `None` without a deadline.
     #[must_use]
     pub fn left_ms(&self, now_ms: i64) -> Option<u64> {
-        let left = self.hand_over_at_ms()?.saturating_sub(now_ms);
-        Some(u64::try_from(left).unwrap_or_default())
+        let remaining_ms = self.hand_over_at_ms()?.saturating_sub(now_ms);
+        Some(u64::try_from(remaining_ms).unwrap_or_default())
     }
 }
 

@@ -113,8 +113,8 @@ impl<P: Ports> Driver<P> {
         if is_new || self.run.has_ended() {
             return Ok(());
         }
-        let read = self.mail.read_now(&self.run).await;
-        self.record_mail(read).await
+        let mail = self.mail.read_now(&self.run).await;
+        self.record_mail(mail).await
     }
 
     /// Records `Resumed` if the last driver died.
@@ -313,8 +313,8 @@ impl<P: Ports> Driver<P> {
             return Ok(());
         }
         let Self { run, lease, costs, viewers, background, .. } = self;
-        let written = append_inputs(run, inputs, lease, costs, viewers, background).await;
-        self.finish_write(written).await?;
+        let outcome = append_inputs(run, inputs, lease, costs, viewers, background).await;
+        self.finish_write(outcome).await?;
         self.mail.delete_recorded(&self.run, &mut self.background);
         Ok(())
     }
@@ -350,15 +350,15 @@ impl<P: Ports> Driver<P> {
         }
         // A run woken by an expiry records the expiry before it sleeps again.
         if self.mail.needs_reading(&self.run) && !self.hand_over.has_begun(&self.run) {
-            let read = self.mail.read_now(&self.run).await;
-            self.record_mail(read).await?;
+            let mail = self.mail.read_now(&self.run).await;
+            self.record_mail(mail).await?;
             if !self.mail.needs_reading(&self.run) {
                 return Ok(());
             }
         }
-        let reached = timeout_inputs(&self.run, self.mail.read_at_ms(), self.run.now_ms());
-        if !reached.is_empty() && !self.hand_over.has_begun(&self.run) {
-            return self.record_inputs(reached).await;
+        let timeouts = timeout_inputs(&self.run, self.mail.read_at_ms(), self.run.now_ms());
+        if !timeouts.is_empty() && !self.hand_over.has_begun(&self.run) {
+            return self.record_inputs(timeouts).await;
         }
         let sleeps = self.children.is_only_waiting(&self.run);
         if sleeps { self.go_to_sleep().await } else { self.hand_over().await }
@@ -372,8 +372,8 @@ impl<P: Ports> Driver<P> {
             }
             Ok((read_at_ms, SleepResult::Woken { lease, lapsed, mailbox })) => {
                 if self.lease.retake(&self.run, lease, lapsed) {
-                    let written = self.run.catch_up(self.lease.lease(), self.costs.account()).await;
-                    self.finish_write(written).await?;
+                    let outcome = self.run.catch_up(self.lease.lease(), self.costs.account()).await;
+                    self.finish_write(outcome).await?;
                     self.record_resumption().await?;
                 }
                 self.record_mail(MailRead { at_ms: read_at_ms, mailbox: Ok(mailbox) }).await

@@ -20,8 +20,8 @@ use crate::world::Ports;
 
 /// Returns the changes that a run's last record makes beside its journal.
 pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
-    let asked = run.spec();
-    let language = asked.settings.language;
+    let spec = run.spec();
+    let language = spec.settings.language;
     let ending = record.entries.iter().find_map(|entry| entry.event.run_result());
     let answer = ending.map(|ending| ending.answer.clone());
     let failure = ending.and_then(|ending| ending.failure.as_ref());
@@ -30,19 +30,19 @@ pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
         [answer, sentence].into_iter().flatten().filter(|part| !part.is_empty()).collect();
     RunEnd {
         status: run.status(),
-        session: SessionKey::of(asked),
-        user: asked.user.clone(),
-        request: asked.request.clone(),
+        session: SessionKey::of(spec),
+        user: spec.user.clone(),
+        request: spec.request.clone(),
         started_at_ms: run.started_at_ms(),
         is_counted: false,
         day_changes: Vec::new(),
         end_shown: false,
         outline: run_outline(run, record),
         exchange: Exchange {
-            question: asked.question.clone(),
+            question: spec.question.clone(),
             answer: answer.join("\n\n"),
             tainted: run.is_tainted(),
-            asker: Some(asked.user.clone()),
+            asker: Some(spec.user.clone()),
         },
         memory: session_memory(run),
     }
@@ -58,23 +58,23 @@ fn session_memory(run: &Run) -> Option<SessionMemory> {
             && summary.exchanges > 0
             && spec.earlier.as_ref() != Some(*summary)
     })?;
-    let compacted = CompactedContext {
+    let own_summary = CompactedContext {
         turns: 0,
         last_text: String::new(),
         tainted: run.is_tainted(),
         ..new_summary.clone()
     };
     let newer_exchanges = u32::try_from(run.conversation().history.len()).unwrap_or(u32::MAX);
-    Some(SessionMemory { compacted, newer_exchanges })
+    Some(SessionMemory { compacted: own_summary, newer_exchanges })
 }
 
 /// Returns the outline of an ended run; `None` for a child, a long question or a plan.
 fn run_outline(run: &Run, record: &Record) -> Option<RunOutline> {
-    let asked = run.spec();
-    let is_short = asked.child.is_none() && asked.question.len() <= MAX_OUTLINE_QUESTION;
+    let spec = run.spec();
+    let is_short = spec.child.is_none() && spec.question.len() <= MAX_OUTLINE_QUESTION;
     (is_short && run.current_plan().is_none() && run.plan_version() == 0).then(|| RunOutline {
         record: record.number,
-        question: asked.question.clone(),
+        question: spec.question.clone(),
         budget: run.budget(),
     })
 }
@@ -141,8 +141,8 @@ async fn close_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Option<Run>,
         let write = format!("close.{:x}.{:x}", clock.now_ms(), clock.jitter().to_bits());
         let write =
             WriteId::new(write).map_err(|error| StoreError::Unreadable(error.to_string()))?;
-        let decided = journal.decide_record(vec![stop], journal.epoch(), write, clock.now_ms());
-        let Some((after, record)) = decided else { return Ok(None) };
+        let decision = journal.decide_record(vec![stop], journal.epoch(), write, clock.now_ms());
+        let Some((after, record)) = decision else { return Ok(None) };
         let expires_at_s = journal_expiry_s(ports.settings(), after.run());
         let end = run_end(after.run(), &record);
         match ports.store().append_end(key, &record, &end, expires_at_s).await? {

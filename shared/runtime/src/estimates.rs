@@ -75,14 +75,14 @@ pub async fn estimate_tools<P: Ports>(
         if !is_called || tools.find_tool(&tool.name).is_none() {
             continue;
         }
-        let declared = tool.policy.estimate;
+        let own_estimate = tool.policy.estimate;
         let estimate = if run.spec().settings.human.enabled {
             estimate_by_samples(ports, &user, tool).await
         } else {
-            declared
+            own_estimate
         };
         let estimate = estimate.with_price(price);
-        if estimate != declared {
+        if estimate != own_estimate {
             estimates.insert(tool.name.clone(), estimate);
         }
     }
@@ -90,13 +90,13 @@ pub async fn estimate_tools<P: Ports>(
 }
 
 async fn estimate_by_samples<P: Ports>(ports: &P, user: &UserKey, tool: &OfferedTool) -> Estimate {
-    let declared = tool.policy.estimate;
+    let own_estimate = tool.policy.estimate;
     let key = ToolKey { user: user.clone(), tool: tool.name.clone() };
     match ports.store().call_samples(&key).await {
-        Ok(samples) => estimate_from_samples(declared, &samples),
+        Ok(samples) => estimate_from_samples(own_estimate, &samples),
         Err(error) => {
             tracing::warn!(%error, tool = key.tool, "estimated as declared");
-            declared
+            own_estimate
         }
     }
 }

@@ -155,8 +155,8 @@ impl ChildHistory {
     }
 
     fn take_entries(&mut self, records: usize) -> Vec<Entry> {
-        let taken = self.records.drain(..records.min(self.records.len()));
-        let entries = taken.flat_map(|record| record.entries);
+        let first_records = self.records.drain(..records.min(self.records.len()));
+        let entries = first_records.flat_map(|record| record.entries);
         entries.map(|entry| entry.below(&self.key.path)).collect()
     }
 }
@@ -164,10 +164,10 @@ impl ChildHistory {
 /// Returns the children that ended with a record, in order. An abandoned child may still be at work: its
 /// journal is closed before the first read, so that every viewer sees the same entries.
 pub(crate) fn child_histories(key: &RunKey, record: &Record) -> VecDeque<ChildHistory> {
-    let ended = record.entries.iter().filter_map(|entry| {
+    let children = record.entries.iter().filter_map(|entry| {
         if let Event::ChildEnded { child, .. } = &entry.event { Some(child) } else { None }
     });
-    let ending = ended.map(|child| {
+    let ending = children.map(|child| {
         let is_it =
             |input: &Input| matches!(input, Input::ChildEnded(e) if e.report.child == *child);
         let is_given_up = !record.inputs.iter().any(is_it);

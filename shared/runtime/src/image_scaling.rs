@@ -54,13 +54,13 @@ pub(crate) async fn prepare_images<P: Ports>(
 ) -> Vec<AttachedImage> {
     let room = ports.sandbox().max_bytes();
     let are_small = join_all(images.iter().map(|image| is_small(ports, session, image))).await;
-    let sent: Vec<&ProductFile> = images
+    let large_files: Vec<&ProductFile> = images
         .iter()
         .zip(are_small)
         .filter(|(image, is_small)| !is_small && image.file.size <= room)
         .map(|(image, _)| image.file)
         .collect();
-    let batches = split_by_size(&sent, room);
+    let batches = split_by_size(&large_files, room);
     let is_installing = Arc::new(AtomicBool::new(false));
     let scaling = join_all(batches.into_iter().map(|batch| {
         let batch = images.iter().filter(move |image| batch.contains(&&image.file.name));
@@ -69,16 +69,16 @@ pub(crate) async fn prepare_images<P: Ports>(
     let longest = ports.sandbox().call_timeout();
     let patience = wait_in_vain(ports.clock(), &is_installing, longest);
     pin_mut!(scaling, patience);
-    let scaled: BTreeMap<FileName, AttachedImage> = match select(scaling, patience).await {
+    let images_by_name: BTreeMap<FileName, AttachedImage> = match select(scaling, patience).await {
         Either::Left((batches, _)) => batches.into_iter().flatten().collect(),
         Either::Right(_) => {
             tracing::warn!("images not made ready in time");
-            sent.iter().map(|file| (file.name.clone(), AttachedImage::Unseen)).collect()
+            large_files.iter().map(|file| (file.name.clone(), AttachedImage::Unseen)).collect()
         }
     };
     let image = |image: &AttachedContent<'_>| {
-        let scaled = scaled.get(&image.file.name).cloned();
-        scaled.unwrap_or_else(|| show_as_is(image.file))
+        let scaled_image = images_by_name.get(&image.file.name).cloned();
+        scaled_image.unwrap_or_else(|| show_as_is(image.file))
     };
     images.iter().map(image).collect()
 }
@@ -104,16 +104,16 @@ async fn is_small<P: Ports>(ports: &P, session: &SessionKey, image: &AttachedCon
 /// Splits the files into batches that fit into one job each; returns their names.
 fn split_by_size<'a>(files: &[&'a ProductFile], room: u64) -> Vec<Vec<&'a FileName>> {
     let mut batches: Vec<Vec<&FileName>> = Vec::new();
-    let mut left = 0;
+    let mut free_bytes = 0;
     for file in files {
         match batches.last_mut() {
-            Some(batch) if file.size <= left => batch.push(&file.name),
+            Some(batch) if file.size <= free_bytes => batch.push(&file.name),
             Some(_) | None => {
                 batches.push(vec![&file.name]);
-                left = room;
+                free_bytes = room;
             }
         }
-        left = left.saturating_sub(file.size);
+        free_bytes = free_bytes.saturating_sub(file.size);
     }
     batches
 }
@@ -160,10 +160,10 @@ async fn scale_batch<P: Ports>(
             |image: &&AttachedContent<'_>| (image.file.name.clone(), AttachedImage::Unseen);
         return images.iter().map(unseen).collect();
     };
-    let shown = images.iter().map(|image| show_scaled(ports, session, image.file, &answer));
-    let shown =
-        join_all(shown).await.into_iter().map(|shown| shown.unwrap_or(AttachedImage::Unseen));
-    images.iter().map(|image| image.file.name.clone()).zip(shown).collect()
+    let loading = images.iter().map(|image| show_scaled(ports, session, image.file, &answer));
+    let scaled_images =
+        join_all(loading).await.into_iter().map(|image| image.unwrap_or(AttachedImage::Unseen));
+    images.iter().map(|image| image.file.name.clone()).zip(scaled_images).collect()
 }
 
 /// Reads an image; `None` if unreadable.
@@ -215,13 +215,13 @@ async fn keep_parts<P: Ports>(
     answer: &SandboxAnswer,
     parts: &[FileName],
 ) -> Option<AttachedImage> {
-    let kept = parts.iter().enumerate().map(async |(at, part)| {
+    let part_images = parts.iter().enumerate().map(async |(at, part)| {
         let copy = answer.products.iter().find(|product| product.name == *part)?;
         let name = FileName::new(format!("{} [{} of {}]", file.name, at + 1, parts.len()));
         let name = name.unwrap_or_else(|_| part.clone());
         keep_copy(ports, session, copy, name).await.filter(RequestImage::can_show)
     });
-    join_all(kept).await.into_iter().collect::<Option<_>>().map(AttachedImage::Parts)
+    join_all(part_images).await.into_iter().collect::<Option<_>>().map(AttachedImage::Parts)
 }
 
 /// Stores a scaled copy of an image, and returns the copy under `shown_name`.

@@ -56,8 +56,8 @@ pub(crate) async fn take_over<P: Ports>(
     let now_ms = ports.clock().now_ms();
     let until_ms = now_ms.saturating_add(to_millis(ports.settings().lease));
     let key = &serving.key;
-    let taken = ports.store().take_lease(key, &serving.holder, now_ms, until_ms).await?;
-    let LeaseAcquisition::Acquired { lease, lapsed } = taken else {
+    let acquisition = ports.store().take_lease(key, &serving.holder, now_ms, until_ms).await?;
+    let LeaseAcquisition::Acquired { lease, lapsed } = acquisition else {
         return Ok(None);
     };
     let mut records = Vec::new();

@@ -15,10 +15,10 @@ pub(crate) async fn read_mailbox<P: Ports>(
     session: &SessionKey,
 ) -> Result<MailboxContents, StoreError> {
     let mut contents = ports.store().read_mailbox(key).await?;
-    let announced = contents.mail.iter().filter_map(announced_file);
-    let announced: Vec<ProductFile> = announced.cloned().collect();
-    if !announced.is_empty() {
-        let arrived = ports.store().find_arrived(session, &announced).await?;
+    let references = contents.mail.iter().filter_map(announced_file);
+    let files: Vec<ProductFile> = references.cloned().collect();
+    if !files.is_empty() {
+        let arrived = ports.store().find_arrived(session, &files).await?;
         let mail = &mut contents.mail;
         mail.retain(|mail| announced_file(mail).is_none_or(|file| arrived.contains(file)));
     }

@@ -108,8 +108,8 @@ pub struct UserKey {
 impl UserKey {
     /// Returns the user who started the run.
     #[must_use]
-    pub fn of(asked: &RunSpec) -> Self {
-        Self { tenant: asked.tenant.clone(), user: asked.user.clone() }
+    pub fn of(spec: &RunSpec) -> Self {
+        Self { tenant: spec.tenant.clone(), user: spec.user.clone() }
     }
 
     /// Returns the key of a session that this user owns.
@@ -141,11 +141,11 @@ impl SessionKey {
 
     /// Returns the session of a run.
     #[must_use]
-    pub fn of(asked: &RunSpec) -> Self {
+    pub fn of(spec: &RunSpec) -> Self {
         Self {
-            tenant: asked.tenant.clone(),
-            owner: asked.owner().clone(),
-            session: asked.session.clone(),
+            tenant: spec.tenant.clone(),
+            owner: spec.owner().clone(),
+            session: spec.session.clone(),
         }
     }
 }

@@ -293,9 +293,9 @@ impl Prompts {
         if let Some(text) = self.render_own(language, fragment, &context) {
             return truncate_text(&text, fragment.max_chars);
         }
-        let rendered =
+        let outcome =
             self.compile_template(language, fragment).and_then(|text| text.render(context));
-        let text = rendered.unwrap_or_else(|error| {
+        let text = outcome.unwrap_or_else(|error| {
             tracing::error!(fragment = fragment.name, kind = ?error.kind(), "prompt not rendered");
             fragment.template(language).trim().to_owned()
         });
@@ -310,8 +310,8 @@ impl Prompts {
         context: &minijinja::Value,
     ) -> Option<String> {
         let own = self.own().find_text(fragment, language)?;
-        let rendered = ENVIRONMENT.render_str(own.trim(), context);
-        rendered
+        let outcome = ENVIRONMENT.render_str(own.trim(), context);
+        outcome
             .inspect_err(|error| {
                 let fragment = fragment.name;
                 let kind = error.kind();
@@ -330,8 +330,8 @@ impl Prompts {
         max_chars: usize,
     ) -> String {
         let context = minijinja::Value::from(minijinja::value::Serde(context));
-        let rendered = ENVIRONMENT.render_str(template.trim(), context);
-        let text = rendered.unwrap_or_else(|error| {
+        let outcome = ENVIRONMENT.render_str(template.trim(), context);
+        let text = outcome.unwrap_or_else(|error| {
             tracing::error!(agent = name, kind = ?error.kind(), "instructions not rendered");
             template.trim().to_owned()
         });
@@ -345,14 +345,15 @@ impl Prompts {
         fragment: Fragment,
     ) -> Result<Template<'static, 'static>, minijinja::Error> {
         let key = (fragment.name, language);
-        let known = self.compiled.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        if let Some(template) = known {
+        let existing =
+            self.compiled.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        if let Some(template) = existing {
             return Ok(template);
         }
         // Only the template's own line end is trimmed, never white space from a value.
         let template = ENVIRONMENT.template_from_str(fragment.template(language).trim())?;
-        let mut compiled = self.compiled.write().unwrap_or_else(PoisonError::into_inner);
-        Ok(compiled.entry(key).or_insert(template).clone())
+        let mut templates = self.compiled.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(templates.entry(key).or_insert(template).clone())
     }
 
     /// Frames foreign text as data, cut to `max_chars` characters.

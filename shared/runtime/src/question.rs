@@ -126,14 +126,14 @@ impl UserQuestion {
     /// Returns the hash that a repeated request must share.
     pub(crate) fn body_hash(&self) -> String {
         let style = self.output_style.map(OutputStyle::as_str);
-        let asked = json!([self.text, style, self.instructions(), self.settings.mode]);
+        let fields = json!([self.text, style, self.instructions(), self.settings.mode]);
         // Without attachments, the hash is the same as before attachments existed.
         let body = if self.attachments.is_empty() {
-            asked
+            fields
         } else {
-            let attached: Vec<_> =
+            let identities: Vec<_> =
                 self.attachments.iter().map(QuestionAttachment::identity).collect();
-            json!([asked, attached])
+            json!([fields, identities])
         };
         sha256_hex(body.to_string().as_bytes())
     }

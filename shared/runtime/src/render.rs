@@ -98,14 +98,14 @@ pub fn render_request(
     let limit = bounds.tokens;
     let run = &*run.model_view();
     let language = run.spec().settings.language;
-    let asks = || can_ask_user(run).then(|| plan::ask_user_tool(prompts, language));
+    let ask_user = || can_ask_user(run).then(|| plan::ask_user_tool(prompts, language));
     let own = match call.role {
         _ if run.spec().agent().is_some() && call.tool_choice == ToolChoice::None => Vec::new(),
         Role::Planner if plans(run) => {
             let agents = tools.iter().any(|tool| tool.effect == EffectClass::Agent);
-            [planning_tool(prompts, language, agents)].into_iter().chain(asks()).collect()
+            [planning_tool(prompts, language, agents)].into_iter().chain(ask_user()).collect()
         }
-        Role::React => tools.iter().cloned().chain(asks()).collect(),
+        Role::React => tools.iter().cloned().chain(ask_user()).collect(),
         Role::Planner
         | Role::Executor
         | Role::Employees
@@ -114,8 +114,8 @@ pub fn render_request(
         | Role::Search => tools.to_vec(),
         Role::Summary | Role::Compactor => Vec::new(),
     };
-    let offered = own.iter().map(ToolSpec::to_offered).collect();
-    let said = match call.role {
+    let offers = own.iter().map(ToolSpec::to_offered).collect();
+    let body = match call.role {
         Role::React | Role::Planner | Role::Executor | Role::Code | Role::Report | Role::Search => {
             let words = LoopPrompts::of(prompts, call, run, tools, bounds);
             render_loop(prompts, words, &own, run, bounds, count)?
@@ -125,7 +125,7 @@ pub fn render_request(
         Role::Employees => employees::render_employees(prompts, run, tools, limit, count)?,
     };
     let tools = if call.tool_choice == ToolChoice::None { Vec::new() } else { own };
-    let RequestBody { system, messages, dropped, tokens } = said;
+    let RequestBody { system, messages, dropped, tokens } = body;
     let tool_choice = call.tool_choice.clone();
     let request = ModelRequest {
         role: call.role,
@@ -138,7 +138,7 @@ pub fn render_request(
         tool_choice,
         external_texts: external::external_texts(run),
     };
-    Ok(RenderedRequest { request, offered_tools: offered, dropped, tokens })
+    Ok(RenderedRequest { request, offered_tools: offers, dropped, tokens })
 }
 
 /// Returns true if the run makes a plan, in any role.
@@ -183,19 +183,19 @@ impl LoopPrompts {
             };
         }
         let role = call.role;
-        let asked = run.spec();
-        let language = asked.settings.language;
-        let query = json!({"query": asked.question});
+        let spec = run.spec();
+        let language = spec.settings.language;
+        let query = json!({"query": spec.question});
         let render =
             |fragment, values: serde_json::Value| prompts.render(language, fragment, values);
-        let question = match &asked.child {
+        let question = match &spec.child {
             None => {
-                let question = attached::add_names(prompts, run, &asked.question, bounds);
+                let question = attached::add_names(prompts, run, &spec.question, bounds);
                 render(prompt::QUESTION, json!({"query": question}))
             }
             Some(task) => plan::task_question(prompts, run, task, bounds),
         };
-        let (system, next_step) = match (role, &asked.child) {
+        let (system, next_step) = match (role, &spec.child) {
             (Role::Planner, _) => (prompt::PLAN_SYSTEM, render(prompt::PLAN_NEXT_STEP, query)),
             (_, Some(task)) => {
                 let words = json!({"words": task.description});
@@ -226,11 +226,11 @@ fn render_loop(
     if !groups.last().is_some_and(MessageGroup::ends_with_user) {
         groups.push(MessageGroup::new_fixed("next_step", vec![Message::User(next_step)]));
     }
-    let fixed: FixedTexts<'_> =
+    let fixed_texts: FixedTexts<'_> =
         [system.as_str()].into_iter().chain(tool_words.iter().map(String::as_str)).collect();
     let keep = u64::from(settings.context.keep_turns);
     let room = ContextWindow { prompts, language, limit: bounds.tokens, keep_turns: keep };
-    let (messages, fitted) = room.fit_messages(&fixed, groups, count)?;
+    let (messages, fitted) = room.fit_messages(&fixed_texts, groups, count)?;
     Ok(RequestBody { system, messages, dropped: fitted.dropped, tokens: fitted.tokens })
 }
 
@@ -247,9 +247,9 @@ fn system_text_with(
     tools: &[ToolSpec],
     base_prompt: &str,
 ) -> String {
-    let asked = run.spec();
-    let language = asked.settings.language;
-    let style = asked.output_style.map(|style| prompts.render(language, style_fragment(style), ()));
+    let spec = run.spec();
+    let language = spec.settings.language;
+    let style = spec.output_style.map(|style| prompts.render(language, style_fragment(style), ()));
     let text = prompts.render(
         language,
         fragment,
@@ -262,8 +262,8 @@ fn system_text_with(
 fn append_notes(prompts: &Prompts, run: &Run, mut text: String) -> String {
     let settings = &run.spec().settings;
     let urls = (!run.urls().is_empty()).then_some(prompt::NOTE_URLS);
-    let masked = settings.mask_pii.then_some(prompt::NOTE_MASKED);
-    for note in [urls, masked].into_iter().flatten() {
+    let masking = settings.mask_pii.then_some(prompt::NOTE_MASKED);
+    for note in [urls, masking].into_iter().flatten() {
         text.push_str("\n\n");
         text.push_str(&prompts.render(settings.language, note, ()));
     }
@@ -310,22 +310,22 @@ struct ListedTool<'a> {
 }
 
 fn to_listed_tools(tools: &[ToolSpec], agents: bool) -> Vec<ListedTool<'_>> {
-    let listed = tools.iter().filter(|tool| (tool.effect == EffectClass::Agent) == agents);
-    let listed = listed.filter(|tool| !agents || can_do_step(tool));
-    let listed = listed.map(|tool| ListedTool {
+    let entries = tools.iter().filter(|tool| (tool.effect == EffectClass::Agent) == agents);
+    let entries = entries.filter(|tool| !agents || can_do_step(tool));
+    let entries = entries.map(|tool| ListedTool {
         name: &tool.name,
         description: prompt::truncate_text(&one_line(&tool.description), MAX_TOOL_DESCRIPTION),
     });
-    listed.collect()
+    entries.collect()
 }
 
 /// Returns true if an agent can be called with the arguments of a plan's step: the task, and a file name.
 fn can_do_step(agent: &ToolSpec) -> bool {
-    let required = agent.schema.get("required").and_then(serde_json::Value::as_array);
+    let required_names = agent.schema.get("required").and_then(serde_json::Value::as_array);
     let is_given = |name: &serde_json::Value| {
         name.as_str().is_some_and(|name| [TASK_ARGUMENT, FILE_NAME_ARGUMENT].contains(&name))
     };
-    required.into_iter().flatten().all(is_given)
+    required_names.into_iter().flatten().all(is_given)
 }
 
 fn one_line(text: &str) -> String {

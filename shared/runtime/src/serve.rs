@@ -77,8 +77,8 @@ pub async fn serve_client<P: Ports>(
                 Box::pin(crate::driver::drive_run(ports, drive, driver)).await
             }
             None => match Box::pin(follow_run(ports, &serving, client)).await {
-                FollowEnd::TakenOver { client: following, leased_run: taken } => {
-                    (client, driving) = (following, Some(taken));
+                FollowEnd::TakenOver { client: following, leased_run: run } => {
+                    (client, driving) = (following, Some(run));
                     continue;
                 }
                 FollowEnd::Ended => DriveEnd::Ended,
@@ -118,7 +118,7 @@ pub async fn request_stop<P: Ports>(
         return Ok(RunStatus::Failed);
     }
     let stop = Mail::Stop { by };
-    let stopped = async {
+    let stopping = async {
         run.wake(ports, &stop).await?;
         // Stop children in other invocations now, not only when their caller is driven.
         let children = match run.advance(ports).await {
@@ -131,7 +131,7 @@ pub async fn request_stop<P: Ports>(
             .await?;
         Ok(status)
     };
-    stopped.await.map_err(|error| store_failure(&error))
+    stopping.await.map_err(|error| store_failure(&error))
 }
 
 /// Converts a store error to the failure of a request.

@@ -159,8 +159,8 @@ impl RetryPolicy {
         if failed >= self.attempts {
             return None;
         }
-        let doubled = self.base.saturating_mul(1 << failed.saturating_sub(1).min(16));
-        Some(doubled.min(self.cap).mul_f64(jitter.clamp(0.0, 1.0)))
+        let delay = self.base.saturating_mul(1 << failed.saturating_sub(1).min(16));
+        Some(delay.min(self.cap).mul_f64(jitter.clamp(0.0, 1.0)))
     }
 }
 

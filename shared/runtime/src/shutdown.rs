@@ -36,8 +36,8 @@ impl Shutdown {
     /// Returns when shutdown is requested.
     pub(crate) async fn wait_requested(&self) {
         // The sender lives as long as this value.
-        let mut requested = self.requested.subscribe();
-        let _open = requested.wait_for(|requested| *requested).await;
+        let mut receiver = self.requested.subscribe();
+        let _open = receiver.wait_for(|is_requested| *is_requested).await;
     }
 
     /// Returns when no driver is at work.

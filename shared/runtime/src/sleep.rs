@@ -78,7 +78,7 @@ pub async fn wake_runs<P: Ports>(
     keys: impl Iterator<Item = RunKey>,
     mail: &Mail,
 ) -> Result<(), StoreError> {
-    let lost = |error: tokio::task::JoinError| StoreError::Unavailable(error.to_string());
+    let to_store_error = |error: tokio::task::JoinError| StoreError::Unavailable(error.to_string());
     let mut waking = JoinSet::new();
     for key in keys {
         let ports = ports.clone();
@@ -87,11 +87,11 @@ pub async fn wake_runs<P: Ports>(
         if waking.len() >= MAX_PARALLEL_WAKES
             && let Some(woken) = waking.join_next().await
         {
-            woken.map_err(lost)??;
+            woken.map_err(to_store_error)??;
         }
     }
     while let Some(woken) = waking.join_next().await {
-        woken.map_err(lost)??;
+        woken.map_err(to_store_error)??;
     }
     Ok(())
 }

@@ -21,10 +21,10 @@ impl TextResponse {
     /// Returns the errors of [`parse_response`].
     pub fn response_to<'a>(
         &self,
-        asked: impl IntoIterator<Item = &'a Subject>,
+        subjects: impl IntoIterator<Item = &'a Subject>,
     ) -> Result<HumanResponse, Failure> {
-        let mut asked = asked.into_iter().peekable();
-        let are_questions = asked.peek().is_some() && asked.all(Subject::is_question);
+        let mut subjects = subjects.into_iter().peekable();
+        let are_questions = subjects.peek().is_some() && subjects.all(Subject::is_question);
         match &self.parsed {
             Ok(HumanResponse::Skip | HumanResponse::Stop) => self.parsed.clone(),
             Ok(

@@ -142,9 +142,9 @@ impl<'a> ContentText<'a> {
 ///
 /// # Errors
 /// Returns `too_long`, or `query_too_long` for a question, with the name of the field.
-pub fn check_bounds(told: &mut (impl HasTexts + ?Sized)) -> Result<(), Failure> {
+pub fn check_bounds(input: &mut (impl HasTexts + ?Sized)) -> Result<(), Failure> {
     let mut together: BTreeMap<&str, usize> = BTreeMap::new();
-    for text in told.texts() {
+    for text in input.texts() {
         let bytes = text.as_str().len();
         let bound = match text.bound {
             TextBound::Bytes(most) => (bytes > most).then(|| format!("{most} bytes")),

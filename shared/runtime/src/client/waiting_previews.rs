@@ -60,7 +60,7 @@ impl WaitingPreviews {
         let first = waiting.pieces.first_mut()?;
         let end = first.text.floor_char_boundary(MAX_PIECE);
         let rest = first.text.split_off(end);
-        let taken = first.clone();
+        let piece = first.clone();
         if rest.is_empty() {
             waiting.pieces.remove(0);
         } else {
@@ -70,7 +70,7 @@ impl WaitingPreviews {
         if waiting.pieces.is_empty() {
             waiting.at_ms = now_ms.saturating_add(self.every_ms);
         }
-        Some(taken)
+        Some(piece)
     }
 
     /// Returns the time of the next due piece, in Unix milliseconds; `None` if no piece waits.
@@ -87,8 +87,8 @@ impl WaitingPreviews {
             }
             Event::RunResumed { .. } => self.messages.retain(|key, _| key.path != entry.path),
             Event::ChildEnded { child, .. } => {
-                let ended = entry.path.with_child(child.clone());
-                self.messages.retain(|key, _| !key.path.is_within(&ended));
+                let child_path = entry.path.with_child(child.clone());
+                self.messages.retain(|key, _| !key.path.is_within(&child_path));
             }
             Event::RunEnded(_) if entry.path.is_root() => self.messages.clear(),
             _ => {}
@@ -104,9 +104,9 @@ impl WaitingPreviews {
 /// the text in between was lost.
 fn append_piece(waits: &mut Preview, piece: &Preview) {
     let end = waits.offset.saturating_add(waits.text.len() as u64);
-    let Some(known) = end.checked_sub(piece.offset) else { return };
-    let known = usize::try_from(known).unwrap_or(usize::MAX);
-    if let Some(more) = piece.text.get(known..) {
+    let Some(overlap) = end.checked_sub(piece.offset) else { return };
+    let overlap = usize::try_from(overlap).unwrap_or(usize::MAX);
+    if let Some(more) = piece.text.get(overlap..) {
         waits.text.push_str(more);
         waits.at_ms = piece.at_ms;
     }

@@ -31,8 +31,8 @@ impl WaitingProgress {
         if let Event::CallCompleted { call, .. } = &entry.event {
             self.0.remove(&CallKey { path: entry.path.clone(), call: call.clone() });
         } else if let Event::ChildEnded { child, .. } = &entry.event {
-            let ended = entry.path.with_child(child.clone());
-            self.0.retain(|key, _| !key.path.is_within(&ended));
+            let child_path = entry.path.with_child(child.clone());
+            self.0.retain(|key, _| !key.path.is_within(&child_path));
         } else if matches!(entry.event, Event::RunEnded(_)) && entry.path.is_root() {
             self.0.clear();
         }

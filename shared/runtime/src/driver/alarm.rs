@@ -71,15 +71,15 @@ pub(super) async fn set_wake_timer<P: Ports>(run: &DrivenRun<P>) -> bool {
     let key = run.key();
     let expiry = run.state().next_expiry().map(|(_, at_ms)| at_ms);
     let wake = expiry.into_iter().chain(run.state().next_retry_ms()).min();
-    let timed = match wake {
+    let outcome = match wake {
         Some(at_ms) => alarms.set_timer(key, at_ms).await,
         None => alarms.remove_timer(key).await,
     };
     // Without a timer the alarm stays; otherwise no process would notice the expiry.
-    if let Err(error) = &timed {
+    if let Err(error) = &outcome {
         tracing::warn!(%error, "the run's alarm rings on while it waits");
     }
-    timed.is_ok()
+    outcome.is_ok()
 }
 
 /// Removes the recurring alarm of a waiting run, since the timer wakes the run. The lease is already

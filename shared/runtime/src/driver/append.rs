@@ -27,14 +27,14 @@ pub(super) async fn append_inputs<P: Ports>(
     let renew_every = to_millis(ports.settings().renew_every);
     let clock = ports.clock();
     let mut renew_at_ms = clock.now_ms().saturating_add(renew_every);
-    let attached = viewers.reaches_asker();
-    let writing = run.record_inputs(inputs, lease.lease(), costs.account(), attached);
+    let reaches_asker = viewers.reaches_asker();
+    let writing = run.record_inputs(inputs, lease.lease(), costs.account(), reaches_asker);
     let mut writing = std::pin::pin!(writing);
     loop {
         let beat_at_ms = viewers.heartbeat_at_ms(heartbeat_every);
         tokio::select! {
             biased;
-            written = &mut writing => return written,
+            outcome = &mut writing => return outcome,
             () = clock.sleep_until(beat_at_ms.min(renew_at_ms)) => {
                 let now_ms = clock.now_ms();
                 if beat_at_ms <= now_ms {

@@ -68,11 +68,11 @@ impl BackgroundWork {
     ) {
         tracing::debug!(effect = %id, "effect started");
         self.has_started_effect = true;
-        let performed = id.clone();
+        let effect_id = id.clone();
         // Boxed, because a future that awaits another future reserves space for it twice.
         let performance = Box::pin(performance);
         let task = async move {
-            DriverEvent::EffectPerformed { id: performed, inputs: performance.await }
+            DriverEvent::EffectPerformed { id: effect_id, inputs: performance.await }
         };
         let abort = self.tasks.spawn(task.in_current_span());
         self.effects.insert(id, RunningEffect { class, abort });
@@ -142,24 +142,24 @@ impl BackgroundWork {
     /// further byte is read.
     fn cancel_except(&mut self, keep: impl Fn(&EffectId, EffectClass) -> bool) {
         self.effects.retain(|id, performance| {
-            let kept = keep(id, performance.class);
-            if !kept {
+            let is_kept = keep(id, performance.class);
+            if !is_kept {
                 performance.abort.abort();
             }
-            kept
+            is_kept
         });
     }
 
     /// Waits for the next event. Returns `None` without tasks.
     pub(super) async fn next_event(&mut self) -> Option<DriverEvent> {
-        let joined = self.tasks.join_next_with_id().await?;
-        Some(self.complete_task(joined))
+        let task_result = self.tasks.join_next_with_id().await?;
+        Some(self.complete_task(task_result))
     }
 
     /// Returns an event that has already happened, if any.
     pub(super) fn try_next_event(&mut self) -> Option<DriverEvent> {
-        let joined = self.tasks.try_join_next_with_id()?;
-        Some(self.complete_task(joined))
+        let task_result = self.tasks.try_join_next_with_id()?;
+        Some(self.complete_task(task_result))
     }
 
     fn complete_task(&mut self, joined: Result<(Id, DriverEvent), JoinError>) -> DriverEvent {

@@ -61,9 +61,9 @@ pub(super) struct NamedAgent {
 
 impl NamedAgent {
     /// Creates the agent of this name, offered with the hash of its parameters and its policy.
-    pub(super) fn of((name, as_offered): (&str, Option<(&str, &ToolPolicy)>)) -> Self {
-        let as_offered = as_offered.map(|(schema, policy)| (schema.to_owned(), policy.clone()));
-        Self { name: name.to_owned(), as_offered }
+    pub(super) fn of((name, contract): (&str, Option<(&str, &ToolPolicy)>)) -> Self {
+        let contract = contract.map(|(schema, policy)| (schema.to_owned(), policy.clone()));
+        Self { name: name.to_owned(), as_offered: contract }
     }
 
     /// Returns the run spec for the agent, from the current agent file of `tool`.
@@ -72,13 +72,13 @@ impl NamedAgent {
         let agent = tool.agent(language).filter(|_| self.is_callable_as(&tool.spec(language)));
         let agent = agent.ok_or((ToolFailure::Changed, String::new()))?;
         let parameters = agent.parameters.clone();
-        let mut called = spec.clone().with_agent(agent);
-        if let Some(child) = &mut called.child {
+        let mut child_spec = spec.clone().with_agent(agent);
+        if let Some(child) = &mut child_spec.child {
             check_arguments(&parameters, &child.arguments)
                 .map_err(|problem| (ToolFailure::BadArguments, problem))?;
             child.arguments = fill_arguments(&parameters, mem::take(&mut child.arguments));
         }
-        Ok(called)
+        Ok(child_spec)
     }
 
     /// Returns true if parameters, risk and policy match the offer.
@@ -176,9 +176,9 @@ impl<P: Ports> ChildExecution<P> {
     /// Finds or creates the child. A child that may exist is looked up first: a read costs less than a
     /// rejected transaction.
     async fn find_or_create(&self) -> Result<FoundChild, ChildError> {
-        let known =
+        let existing_meta =
             if self.may_exist { self.ports.store().find_meta(&self.key).await? } else { None };
-        match known {
+        match existing_meta {
             Some(meta) => Ok(FoundChild::Existing(Box::new(meta))),
             None => self.create_child().await,
         }
@@ -213,23 +213,23 @@ impl<P: Ports> ChildExecution<P> {
     /// Returns the run spec of the child, including the current version of the agent's file.
     async fn complete_spec(&self) -> Result<RunSpec, ChildError> {
         let spec = self.spec.clone();
-        let Some(named) = &self.agent else { return Ok(spec) };
+        let Some(callee) = &self.agent else { return Ok(spec) };
         let audience = ToolAudience::of(&spec);
         let tools = Box::pin(self.ports.tools().list_tools(self.ports.clock(), &audience)).await;
-        let is_step = named.as_offered.is_none();
+        let is_step = callee.as_offered.is_none();
         // A call names an agent offered to the caller; a step names any agent its planner or a user wrote.
         let is_offered =
-            !is_step || tools.specs_for(&spec).iter().any(|offered| offered.name == named.name);
-        let found = tools.find_tool(&named.name).filter(|_| is_offered);
-        let found = found.ok_or((ToolFailure::UnknownTool, String::new()));
-        let called = found.and_then(|tool| named.begin(&*tool, &spec));
-        match called {
-            Ok(called) => Ok(called),
+            !is_step || tools.specs_for(&spec).iter().any(|offered| offered.name == callee.name);
+        let agent_tool = tools.find_tool(&callee.name).filter(|_| is_offered);
+        let agent_tool = agent_tool.ok_or((ToolFailure::UnknownTool, String::new()));
+        let child_spec = agent_tool.and_then(|tool| callee.begin(&*tool, &spec));
+        match child_spec {
+            Ok(child_spec) => Ok(child_spec),
             // The step is worked on without the agent.
             Err((reason, problem)) if is_step => {
                 let reason = reason.as_str();
                 tracing::warn!(
-                    agent = named.name,
+                    agent = callee.name,
                     reason,
                     problem,
                     "the agent of a step is not called"

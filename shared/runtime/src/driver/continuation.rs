@@ -46,13 +46,13 @@ async fn continue_with_caller<P: Ports>(
     let Some(meta) = meta.filter(|meta| !meta.status.has_ended()) else {
         let path = (!key.is_root()).then(|| tracing::field::display(&key.path));
         tracing::info!(run_id = %key.run, path, ?status, "there is nothing to drive");
-        let delivered = deliver_owed(ports, key).await;
+        let delivery = deliver_owed(ports, key).await;
         // An alarm set late would ring forever, so remove it. Keep the alarm while a delivery is owed: it
         // brings the run back.
-        if key.is_root() && !delivered.as_ref().is_err_and(StoreError::is_retryable) {
+        if key.is_root() && !delivery.as_ref().is_err_and(StoreError::is_retryable) {
             retire(ports, key, true).await?;
         }
-        return delivered;
+        return delivery;
     };
     let parent = key.parent().filter(|_| caller.is_none());
     if let Some(parent) = parent

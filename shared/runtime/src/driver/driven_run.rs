@@ -81,8 +81,8 @@ impl<P: Ports> DrivenRun<P> {
 
     /// Returns the index of the first entry of `records`, which were the last to join the journal.
     pub(super) fn first_entry_of(&self, records: &[Record]) -> u64 {
-        let joined: u64 = records.iter().map(|record| record.entries.len() as u64).sum();
-        self.journal().entry_count().saturating_sub(joined)
+        let entry_count: u64 = records.iter().map(|record| record.entries.len() as u64).sum();
+        self.journal().entry_count().saturating_sub(entry_count)
     }
 
     /// Applies inputs to the run and records the result. `attached`: true if a client receives the entries.

@@ -74,8 +74,8 @@ impl HeldLease {
         async move {
             let now_ms = ports.clock().now_ms();
             let until_ms = now_ms.saturating_add(to_millis(ports.settings().lease));
-            let renewed = ports.store().renew_lease(&key, &lease, until_ms).await;
-            DriverEvent::LeaseRenewed { epoch: lease.epoch, renewed }
+            let renewal = ports.store().renew_lease(&key, &lease, until_ms).await;
+            DriverEvent::LeaseRenewed { epoch: lease.epoch, renewed: renewal }
         }
     }
 

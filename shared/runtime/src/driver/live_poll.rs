@@ -45,8 +45,8 @@ impl LivePoll {
             let misses = viewers.missing_entries();
             let mut reader = std::mem::take(&mut self.reader);
             background.spawn_background(async move {
-                let read = reader.read_new(&ports, &key, &misses).await;
-                DriverEvent::LiveRead(Box::new(reader), read)
+                let news = reader.read_new(&ports, &key, &misses).await;
+                DriverEvent::LiveRead(Box::new(reader), news)
             });
         }
     }

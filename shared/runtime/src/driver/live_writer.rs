@@ -191,9 +191,9 @@ impl LiveWriter {
         run: &DrivenRun<P>,
     ) -> Option<PartialMessage> {
         let partial = self.latest_partial()?;
-        let asked = run.state().spec();
-        let user = asked.user.clone();
-        let session = asked.session_name();
+        let spec = run.state().spec();
+        let user = spec.user.clone();
+        let session = spec.session_name();
         let whose = ContentOwner::of(run.key(), &user, &session);
         run.ports().content().screen_partial(partial, whose).await
     }
@@ -209,9 +209,9 @@ impl LiveWriter {
     pub(super) fn next_wake_ms(&self) -> Option<i64> {
         let news = self.open_messages.values().any(|open| open.unlogged_texts().next().is_some());
         let until_ms = self.watched_until.at_ms();
-        let watched = self.open_messages.values().any(|open| open.last_at_ms <= until_ms);
+        let has_watched_text = self.open_messages.values().any(|open| open.last_at_ms <= until_ms);
         let says = self.open_calls.has_unlogged(until_ms);
-        let any = (news && watched) || says || !self.entries.is_empty();
+        let any = (news && has_watched_text) || says || !self.entries.is_empty();
         (any && !self.is_writing).then_some(self.next_at_ms)
     }
 
@@ -246,23 +246,23 @@ impl LiveWriter {
             return None;
         }
         let mut room = self.pace.max_bytes();
-        let mut written = self.take_entries(&mut room);
+        let mut batch = self.take_entries(&mut room);
         // Open texts come after all entries.
         if self.entries.is_empty() {
-            written.extend(self.take_texts(&mut room, now_ms));
-            written.extend(self.open_calls.take_pieces(&mut room, &self.path, now_ms));
+            batch.extend(self.take_texts(&mut room, now_ms));
+            batch.extend(self.open_calls.take_pieces(&mut room, &self.path, now_ms));
         }
-        if written.is_empty() {
+        if batch.is_empty() {
             return None;
         }
         self.is_writing = true;
         self.next_at_ms = now_ms.saturating_add(self.pace.pause_ms(room));
-        Some(written)
+        Some(batch)
     }
 
     /// Returns the next entries that fit. Drops an entry larger than any batch; the child's end shows it.
     fn take_entries(&mut self, room: &mut usize) -> Vec<Live> {
-        let mut taken = Vec::new();
+        let mut batch = Vec::new();
         while let Some(early) = self.entries.front() {
             let bytes = serde_json::to_vec(early).map_or(usize::MAX, |json| json.len());
             if bytes > *room && bytes <= self.pace.max_bytes() {
@@ -271,10 +271,10 @@ impl LiveWriter {
             let early = self.entries.pop_front();
             if bytes <= *room {
                 *room -= bytes;
-                taken.extend(early.map(Box::new).map(Live::Entry));
+                batch.extend(early.map(Box::new).map(Live::Entry));
             }
         }
-        taken
+        batch
     }
 
     fn take_texts(&mut self, room: &mut usize, now_ms: i64) -> Vec<Live> {
@@ -316,8 +316,8 @@ impl OpenMessage {
     fn unlogged_texts(&self) -> impl Iterator<Item = (TextKind, usize)> + '_ {
         [TextKind::Reasoning, TextKind::Text].into_iter().filter_map(move |kind| {
             let length = self.text.text_of(kind).len();
-            let logged = self.logged.get(&kind).copied().unwrap_or_default();
-            (length > logged).then_some((kind, logged))
+            let logged_bytes = self.logged.get(&kind).copied().unwrap_or_default();
+            (length > logged_bytes).then_some((kind, logged_bytes))
         })
     }
 }

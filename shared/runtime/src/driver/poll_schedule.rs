@@ -47,11 +47,11 @@ impl PollSchedule {
 
     /// Begins a poll if due, and returns true; then [`Self::finish_poll`] must follow.
     pub(super) fn begin_if_due(&mut self, now_ms: i64) -> bool {
-        let begins = self.at_ms <= now_ms;
-        if begins {
+        let is_due = self.at_ms <= now_ms;
+        if is_due {
             self.at_ms = i64::MAX;
         }
-        begins
+        is_due
     }
 
     /// Makes a poll due now, unless a poll is in flight.

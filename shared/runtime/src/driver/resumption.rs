@@ -29,12 +29,12 @@ fn has_orphaned_once_calls(run: &Run) -> bool {
 
 /// Estimates the usage of model calls in flight when the driver died.
 async fn estimate_lost_usage<P: Ports>(starter: &EffectStarter<'_, P>) -> Option<Usage> {
-    let lost = starter.run.state().due().into_iter().filter_map(|effect| match effect {
+    let lost_calls = starter.run.state().due().into_iter().filter_map(|effect| match effect {
         Effect::CallModel(call) if !call.waits && !call.message.is_of_agent_file() => Some(call),
         _ => None,
     });
     let mut total: Option<Usage> = None;
-    for call in lost {
+    for call in lost_calls {
         let usage = starter.model_execution(call).estimate_usage().await;
         total = total.into_iter().chain(usage).reduce(Usage::plus);
     }

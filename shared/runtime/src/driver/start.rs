@@ -208,8 +208,8 @@ impl<P: Ports> EffectStarter<'_, P> {
         let write = AnswerWrite::of(self.run.ports(), self.run.key(), self.run.state(), answer);
         let ports = self.run.ports().clone();
         self.background.spawn_effect(EffectId::Answer, EffectClass::Idempotent, async move {
-            let written = retry_store_call(&ports, || write.perform(&ports)).await;
-            if let Err(error) = written {
+            let outcome = retry_store_call(&ports, || write.perform(&ports)).await;
+            if let Err(error) = outcome {
                 tracing::warn!(%error, "the answer could not be kept");
             }
             vec![Input::AnswerSaved { file: write.into_file() }]
@@ -227,10 +227,10 @@ impl<P: Ports> EffectStarter<'_, P> {
         let journal = self.run.journal().clone();
         let id = EffectId::Deliver(delivery.clone());
         self.background.spawn_effect(id, EffectClass::Idempotent, async move {
-            let made =
+            let outcome =
                 retry_store_call(&ports, || make_delivery(&ports, &key, &journal, &delivery)).await;
-            let delivered = ignore_too_large(made).is_ok();
-            delivered.then_some(Input::Delivered { delivery }).into_iter().collect()
+            let is_delivered = ignore_too_large(outcome).is_ok();
+            is_delivered.then_some(Input::Delivered { delivery }).into_iter().collect()
         });
     }
 

@@ -15,12 +15,12 @@ where
     F: Fn() -> T,
     T: Future<Output = Result<(), StoreError>>,
 {
-    let mut failed = 0;
+    let mut failures = 0;
     while let Err(error) = attempt().await {
-        failed += 1;
-        tracing::warn!(%error, failed, "alarm or mailbox not reached");
+        failures += 1;
+        tracing::warn!(%error, failed = failures, "alarm or mailbox not reached");
         let clock = ports.clock();
-        let delay = ALARM_RETRIES.delay_after(failed, clock.jitter());
+        let delay = ALARM_RETRIES.delay_after(failures, clock.jitter());
         let Some(delay) = delay.filter(|_| error.is_retryable()) else {
             return Err(error);
         };

@@ -44,8 +44,8 @@ pub(super) fn expiry_input<P: Ports>(
     mail_read_at_ms: i64,
     now_ms: i64,
 ) -> Option<Input> {
-    let expired = run.state().next_expiry();
-    let (id, _) = expired.filter(|(_, at_ms)| *at_ms <= now_ms.min(mail_read_at_ms))?;
+    let expiry = run.state().next_expiry();
+    let (id, _) = expiry.filter(|(_, at_ms)| *at_ms <= now_ms.min(mail_read_at_ms))?;
     Some(Input::HumanRequestExpired { request: id.clone() })
 }
 

@@ -88,8 +88,8 @@ impl JournalWriter {
         loop {
             let now_ms = ports.clock().now_ms();
             let write = self.next_write_id(lease).ok_or(WriteError::StoreUnavailable)?;
-            let decided = self.journal.decide_record(inputs.clone(), lease.epoch, write, now_ms);
-            let Some((journal, record)) = decided else {
+            let decision = self.journal.decide_record(inputs.clone(), lease.epoch, write, now_ms);
+            let Some((journal, record)) = decision else {
                 return Ok(());
             };
             match self.append_record(context, &journal, &record).await? {
@@ -117,35 +117,35 @@ impl JournalWriter {
         let ends = run.status().has_ended() && !self.journal.run().status().has_ended();
         // A run's children are many and end together: their holds are settled when each driver stops.
         let settles = key.is_root();
-        let settled = || if settles { account.final_settlement() } else { Vec::new() };
-        let counted = ports.settings().user.runs_at_once.is_some();
+        let settlement = || if settles { account.final_settlement() } else { Vec::new() };
+        let is_counted = ports.settings().user.runs_at_once.is_some();
         let end = ends.then(|| RunEnd {
-            day_changes: settled(),
-            is_counted: counted,
+            day_changes: settlement(),
+            is_counted,
             end_shown: context.attached,
             ..run_end(run, record)
         });
         let store = ports.store();
         let retries = ports.settings().store_retries;
-        let mut failed = 0;
+        let mut failures = 0;
         loop {
-            let appended = match &end {
+            let outcome = match &end {
                 None => store.append(key, record, expires_at_s).await,
                 Some(end) => store.append_end(key, record, end, expires_at_s).await,
             };
-            let error = match appended {
-                Ok(appended) => {
-                    if settles && end.is_some() && appended == AppendResult::Appended {
+            let error = match outcome {
+                Ok(outcome) => {
+                    if settles && end.is_some() && outcome == AppendResult::Appended {
                         account.clear_reservations();
                     }
-                    return Ok(appended);
+                    return Ok(outcome);
                 }
                 Err(error) => error,
             };
-            failed += 1;
+            failures += 1;
             let clock = ports.clock();
-            let delay = retries.delay_after(failed, clock.jitter());
-            tracing::warn!(%error, failed, n = record.number, "record not appended");
+            let delay = retries.delay_after(failures, clock.jitter());
+            tracing::warn!(%error, failed = failures, n = record.number, "record not appended");
             match (error, delay) {
                 // Appending the same record again is safe: the write id identifies it.
                 (error, Some(delay)) if error.is_retryable() => clock.sleep(delay).await,
@@ -162,13 +162,13 @@ impl JournalWriter {
         records: &mut Vec<Record>,
     ) -> Result<(), WriteError> {
         let WriteContext { ports, key, lease, .. } = context;
-        let interrupted = |error: &dyn std::fmt::Display| {
+        let to_write_error = |error: &dyn std::fmt::Display| {
             tracing::warn!(%error, "journal not reloaded");
             WriteError::StoreUnavailable
         };
-        let read = ports.store().read_from(key, self.journal.next_number()).await;
-        for record in read.map_err(|error| interrupted(&error))? {
-            self.journal.apply_record(&record).map_err(|error| interrupted(&error))?;
+        let new_records = ports.store().read_from(key, self.journal.next_number()).await;
+        for record in new_records.map_err(|error| to_write_error(&error))? {
+            self.journal.apply_record(&record).map_err(|error| to_write_error(&error))?;
             records.push(record);
         }
         if self.journal.epoch() > lease.epoch {

@@ -20,7 +20,7 @@ const READ_AT_ONCE: usize = 16;
 /// The journals of children at work, read level by level, for a client that has received the root's journal.
 #[derive(Default)]
 pub(crate) struct ChildrenAtWork {
-    known: BTreeSet<Path>,
+    known_paths: BTreeSet<Path>,
     unread: VecDeque<ChildReader>,
 }
 
@@ -37,7 +37,7 @@ impl ChildrenAtWork {
             client.send_previews(ports.clock().now_ms());
             if self.unread.is_empty() {
                 let lanes = client.lanes_at_work().into_iter();
-                let new = lanes.filter(|path| self.known.insert(path.clone()));
+                let new = lanes.filter(|path| self.known_paths.insert(path.clone()));
                 self.unread.extend(new.map(|path| ChildReader::of(key, path)));
             }
             if self.unread.is_empty() {

@@ -63,11 +63,11 @@ impl MissingEntries {
             let key = RunKey { path: path.clone(), ..key.clone() };
             reading.spawn(async move { (path, first, read_entry_page(&ports, &key, from).await) });
         }
-        let mut found = Vec::new();
+        let mut entries = Vec::new();
         while let Some(read) = reading.join_next().await {
             match read {
                 Ok((path, first, Ok((records, goes_on)))) => {
-                    found.extend(self.collect_entries(&path, first, &records));
+                    entries.extend(self.collect_entries(&path, first, &records));
                     if goes_on {
                         self.unfinished.insert(path);
                     }
@@ -78,7 +78,7 @@ impl MissingEntries {
                 Err(error) => tracing::error!(%error, "what is missing of a path was not read"),
             }
         }
-        found
+        entries
     }
 
     /// Returns the entries to read now, the longest overdue first.
@@ -109,38 +109,39 @@ impl MissingEntries {
         if !due.is_empty() {
             self.read_at_ms = now_ms + READ_EVERY_MS;
         }
-        let looked = due.into_iter().map(|(path, gap)| {
+        let positions = due.into_iter().map(|(path, gap)| {
             gap.pause_ms = (gap.pause_ms * 2).min(MAX_PAUSE_MS);
             gap.look_at_ms = now_ms + gap.pause_ms;
             (path.clone(), gap.nth)
         });
-        looked.collect()
+        positions.collect()
     }
 
     /// Returns the index of the first entry and the number of the newest known record at or before entry
     /// `nth`. Record 0 holds the run spec, possibly long, and no entry.
     fn start_position(&self, path: &Path, nth: u64) -> (u64, u64) {
-        let known = self.known_records.get(path).and_then(|read| read.range(..=nth).next_back());
-        known.map_or((0, 1), |(first, record)| (*first, *record))
+        let position =
+            self.known_records.get(path).and_then(|positions| positions.range(..=nth).next_back());
+        position.map_or((0, 1), |(first, record)| (*first, *record))
     }
 
     /// Returns the entries of records. `first` is the index of the first entry.
     fn collect_entries(&mut self, path: &Path, first: u64, records: &[Record]) -> Vec<Live> {
-        let read = self.known_records.entry(path.clone()).or_default();
+        let positions = self.known_records.entry(path.clone()).or_default();
         let mut nth = first;
-        let mut found = Vec::new();
+        let mut entries = Vec::new();
         for record in records {
             let ends_at = nth + record.entries.len() as u64;
             for entry in &record.entries {
                 let ends_record = nth + 1 == ends_at;
                 let entry = entry.clone().below(path);
-                found.push(Live::Entry(Box::new(EarlyEntry { index: nth, ends_record, entry })));
+                entries.push(Live::Entry(Box::new(EarlyEntry { index: nth, ends_record, entry })));
                 nth += 1;
             }
             // Of several records at one index, the last one has the next entry.
-            read.insert(nth, record.number + 1);
+            positions.insert(nth, record.number + 1);
         }
-        found
+        entries
     }
 }
 

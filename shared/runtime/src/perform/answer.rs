@@ -16,7 +16,7 @@ pub(crate) struct AnswerWrite {
     session: SessionKey,
     file: Option<NewFile>,
     text: String,
-    written: Mutex<Option<ProductFile>>,
+    entry: Mutex<Option<ProductFile>>,
 }
 
 impl AnswerWrite {
@@ -35,7 +35,7 @@ impl AnswerWrite {
             uploaded: false,
             writer: spec.user.clone(),
         });
-        Self { session: SessionKey::of(spec), file, text: answer.text, written: Mutex::default() }
+        Self { session: SessionKey::of(spec), file, text: answer.text, entry: Mutex::default() }
     }
 
     /// Writes the answer's file.
@@ -44,14 +44,14 @@ impl AnswerWrite {
     /// Returns [`StoreError`] if the file may be missing.
     pub(crate) async fn perform<P: Ports>(&self, ports: &P) -> Result<(), StoreError> {
         let Some(file) = &self.file else { return Ok(()) };
-        let written = ports.store().write_file(&self.session, file, self.text.as_bytes()).await?;
-        *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Some(written);
+        let entry = ports.store().write_file(&self.session, file, self.text.as_bytes()).await?;
+        *self.entry.lock().unwrap_or_else(PoisonError::into_inner) = Some(entry);
         Ok(())
     }
 
     /// Returns the file, if written.
     pub(crate) fn into_file(self) -> Option<ProductFile> {
-        self.written.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.entry.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

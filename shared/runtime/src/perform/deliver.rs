@@ -34,17 +34,17 @@ pub async fn make_delivery<P: Ports>(
             stop_child(ports, &key.with_child(child.clone()), &run.spec().user).await
         }
         Delivery::ChildRequest(_) => {
-            let Some(asks) = run.child_request().map(Box::new) else { return Ok(()) };
-            let mail = Mail::ChildRequest { request: asks };
+            let Some(request) = run.child_request().map(Box::new) else { return Ok(()) };
+            let mail = Mail::ChildRequest { request };
             match key.parent() {
                 Some(parent) => wake_run(ports, &parent, &mail).await.map(drop),
                 None => Ok(()),
             }
         }
         Delivery::HumanResponse(feedback) => {
-            let Some((child, answered)) = run.response_for_child(feedback) else { return Ok(()) };
+            let Some((child, response)) = run.response_for_child(feedback) else { return Ok(()) };
             let child = key.with_child(child.clone());
-            let mail = Mail::HumanResponse { response: Box::new(answered) };
+            let mail = Mail::HumanResponse { response: Box::new(response) };
             // The run dispatches the child after this delivery.
             let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
             ports.store().put_mail(&child, &mail, expires_at_s).await
@@ -56,13 +56,13 @@ pub async fn make_delivery<P: Ports>(
 ///
 /// # Errors
 /// Returns [`StoreError`] if the delivery may succeed later.
-pub fn ignore_too_large(made: Result<(), StoreError>) -> Result<(), StoreError> {
-    match made {
+pub fn ignore_too_large(outcome: Result<(), StoreError>) -> Result<(), StoreError> {
+    match outcome {
         Err(StoreError::TooLarge(what)) => {
             tracing::error!(what, "a delivery is abandoned: the store never takes it");
             Ok(())
         }
-        made => made,
+        outcome => outcome,
     }
 }
 
@@ -107,8 +107,8 @@ async fn make_deliveries<P: Ports>(
         for effect in journal.run().due() {
             match effect {
                 Effect::Deliver(delivery) => {
-                    let made = make_delivery(ports, key, journal, &delivery).await;
-                    ignore_too_large(made)?;
+                    let outcome = make_delivery(ports, key, journal, &delivery).await;
+                    ignore_too_large(outcome)?;
                     inputs.push(Input::Delivered { delivery });
                 }
                 Effect::SavePlan { version } => {
@@ -121,8 +121,8 @@ async fn make_deliveries<P: Ports>(
         let now_ms = ports.clock().now_ms();
         let write = WriteId::new(format!("delivered.{}", journal.next_number()));
         let write = write.map_err(|error| StoreError::Unreadable(error.to_string()))?;
-        let decided = journal.decide_record(inputs, journal.epoch(), write, now_ms);
-        let Some((after, record)) = decided else { return Ok(()) };
+        let decision = journal.decide_record(inputs, journal.epoch(), write, now_ms);
+        let Some((after, record)) = decision else { return Ok(()) };
         let expires_at_s = journal_expiry_s(ports.settings(), after.run());
         match ports.store().append(key, &record, expires_at_s).await? {
             // Earlier deliveries may make further deliveries due.

@@ -93,51 +93,55 @@ impl<P: Ports> ModelExecution<P> {
             Ok(limits) => limits,
             Err(error) => return vec![self.give_up(error.to_failure())],
         };
-        let mut failed = self.call.retries;
-        if failed > 0 && !self.wait_after_earlier(limits).await {
+        let mut failures = self.call.retries;
+        if failures > 0 && !self.wait_after_earlier(limits).await {
             return Vec::new();
         }
         let mut streak = FailureStreak::of(&self.call);
         let tools = self.list_tools().await;
         let mut silent = SilentAttempts::default();
         let mut window = self.find_window(limits);
-        let mut reserved = false;
+        let mut has_reservation = false;
         loop {
-            let rendered = match self.render_within(&tools, &mut window) {
-                Ok(rendered) => rendered,
+            let rendered_request = match self.render_within(&tools, &mut window) {
+                Ok(rendered_request) => rendered_request,
                 Err(failure) => return self.end_after(&silent, self.give_up(failure)),
             };
-            if !reserved && let Err(refused) = self.reserve_budget(&rendered, limits).await {
-                return self.on_reserve_error(refused);
+            if !has_reservation
+                && let Err(refusal) = self.reserve_budget(&rendered_request, limits).await
+            {
+                return self.on_reserve_error(refusal);
             }
-            reserved = true;
+            has_reservation = true;
             let attempt = match self.shared_wait() {
                 Some(error) => Err(FailedAttempt { error, sent_text: false, was_suspended: false }),
-                None => self.make_attempt(&rendered, limits.price).await,
+                None => self.make_attempt(&rendered_request, limits.price).await,
             };
             let broken = match attempt {
                 Ok(reply) => {
-                    return self.accept_reply(reply, rendered, &tools, &window, &silent).await;
+                    return self
+                        .accept_reply(reply, rendered_request, &tools, &window, &silent)
+                        .await;
                 }
                 Err(broken) => broken,
             };
-            let call = &rendered.request.call;
+            let call = &rendered_request.request.call;
             let model = self.model_name();
             let FailedAttempt { error, sent_text, was_suspended } = &broken;
-            tracing::warn!(%call, model, kind = ?error.kind, attempt = failed + 1, was_suspended, "model call failed");
+            tracing::warn!(%call, model, kind = ?error.kind, attempt = failures + 1, was_suspended, "model call failed");
             let too_long = error.kind == ModelErrorKind::ContextTooLong;
             // A request with a smaller window is a new request, not a retry.
-            failed += u32::from(!was_suspended && !too_long);
+            failures += u32::from(!was_suspended && !too_long);
             if *sent_text {
-                return self.fail_visible_attempt(&broken, failed, &silent, &mut streak);
+                return self.fail_visible_attempt(&broken, failures, &silent, &mut streak);
             }
             silent.add_attempt(&broken);
             let shrinks = too_long && !*was_suspended;
-            if shrinks && self.shrink_window(&mut window, &rendered, error) {
+            if shrinks && self.shrink_window(&mut window, &rendered_request, error) {
                 continue;
             }
-            let ended = self.wait_out(&broken, failed, &silent, &mut streak, limits).await;
-            if let Some(inputs) = ended {
+            let final_inputs = self.wait_out(&broken, failures, &silent, &mut streak, limits).await;
+            if let Some(inputs) = final_inputs {
                 return inputs;
             }
         }
@@ -214,8 +218,8 @@ impl<P: Ports> ModelExecution<P> {
         self.account.begin_attempt(&self.call);
         let mut time = AwakeTime::new(clock);
         // Boxed, because its observer would reserve space for it twice.
-        let called = Box::pin(self.ports.model().call(&request, &mut on_delta));
-        match time.run_to_end(called).await {
+        let attempt_call = Box::pin(self.ports.model().call(&request, &mut on_delta));
+        match time.run_to_end(attempt_call).await {
             Ok(mut reply) => {
                 reply.usage = reply.usage.priced_at(price);
                 self.account.end_attempt(&self.call, &reply.usage);
@@ -348,9 +352,9 @@ impl<P: Ports> ModelExecution<P> {
         // The recorded cost of a message covers all attempts.
         reply.usage = reply.usage.plus(silent.usage());
         let answer_problem = find_answer_problem(&self.run, &self.call, &reply);
-        let replied =
+        let model_reply =
             ModelReplied { message, reply, offered, tool_set, dropped, window, answer_problem };
-        Input::ModelReplied(Box::new(replied))
+        Input::ModelReplied(Box::new(model_reply))
     }
 
     fn failure_input(&self, failure: Failure) -> Input {

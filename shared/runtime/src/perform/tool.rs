@@ -73,26 +73,26 @@ impl<P: Ports> ToolExecution<P> {
         timeout: Duration,
         live_sender: mpsc::UnboundedSender<Live>,
     ) -> Self {
-        let asked = run.spec();
+        let spec = run.spec();
         let (progress, reports) = ToolProgress::with_reader();
-        let limits = ports.model().limits(asked.working_role(), ModelChoice::Primary).ok();
+        let limits = ports.model().limits(spec.working_role(), ModelChoice::Primary).ok();
         let context = ToolContext {
             run: key.run.clone(),
             path: key.path.clone(),
-            session: SessionKey::of(asked),
-            user: asked.user.clone(),
+            session: SessionKey::of(spec),
+            user: spec.user.clone(),
             files: run.files().all().iter().map(|file| file.name.clone()).collect(),
             call: invocation.call.id.clone(),
             attempt: invocation.attempt,
             interrupts: invocation.interrupts,
-            language: asked.settings.language,
-            max_observe: asked.max_result_chars(),
+            language: spec.settings.language,
+            max_observe: spec.max_result_chars(),
             max_input_tokens: limits.map_or(0, |limits| limits.max_input_tokens),
             state: find_state(run),
-            mask_pii: asked.settings.mask_pii,
+            mask_pii: spec.settings.mask_pii,
             progress,
         };
-        let audience = ToolAudience::of(asked);
+        let audience = ToolAudience::of(spec);
         Self { ports, key, context, audience, invocation, timeout, live_sender, reports }
     }
 
@@ -200,7 +200,7 @@ impl<P: Ports> ToolExecution<P> {
 
     /// Returns the offered tool, if unchanged since the offer.
     async fn find_tool(&self) -> Result<Arc<dyn Tool>, ToolError> {
-        let failed = |reason, detail| Err(ToolError::Failed { reason, detail });
+        let failure = |reason, detail| Err(ToolError::Failed { reason, detail });
         let toolbox = self.ports.tools();
         let clock = self.ports.clock();
         let tools = Box::pin(toolbox.list_tools(clock, &self.audience)).await;
@@ -212,14 +212,14 @@ impl<P: Ports> ToolExecution<P> {
                 if now.is_callable_as(schema_hash, *class, policy) {
                     Ok(tool)
                 } else {
-                    failed(ToolFailure::Changed, String::new())
+                    failure(ToolFailure::Changed, String::new())
                 }
             }
             // The tool was removed from the deployment after the offer.
-            None if tools.is_complete() => failed(ToolFailure::UnknownTool, String::new()),
+            None if tools.is_complete() => failure(ToolFailure::UnknownTool, String::new()),
             None => {
                 let detail = self.ports.prompts().render(language, prompt::TOOL_UNAVAILABLE, ());
-                failed(ToolFailure::Error, detail)
+                failure(ToolFailure::Error, detail)
             }
         }
     }
@@ -258,7 +258,7 @@ impl<P: Ports> ToolExecution<P> {
         };
         let bytes = text.as_bytes();
         match self.ports.store().write_file(&self.context.session, &new, bytes).await {
-            Ok(written) => Some(FullOutput { file: written.name, characters: characters as u64 }),
+            Ok(entry) => Some(FullOutput { file: entry.name, characters: characters as u64 }),
             Err(error) => {
                 tracing::warn!(%error, "the whole result could not be kept");
                 None
@@ -276,11 +276,11 @@ fn find_state(run: &Run) -> Option<ToolState> {
         | ConversationItem::PlanEdited(_)
         | ConversationItem::Round { .. } => &[],
     });
-    let mut kept = calls.filter_map(|(_, result)| match result {
+    let mut states = calls.filter_map(|(_, result)| match result {
         ToolResult::Done(output) => output.state.as_deref().cloned(),
         ToolResult::Failed { .. } | ToolResult::PlanRefused { .. } => None,
     });
-    kept.next()
+    states.next()
 }
 
 /// Returns the name of a result's internal file: unique in the session, equal for every attempt.

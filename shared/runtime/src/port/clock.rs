@@ -15,8 +15,8 @@ pub trait Clock: Send + Sync {
 
     /// Returns at the given time in Unix milliseconds; at once if the time has passed.
     fn sleep_until(&self, at_ms: i64) -> impl Future<Output = ()> + Send {
-        let left = u64::try_from(at_ms.saturating_sub(self.now_ms())).unwrap_or_default();
-        self.sleep(Duration::from_millis(left))
+        let remaining_ms = u64::try_from(at_ms.saturating_sub(self.now_ms())).unwrap_or_default();
+        self.sleep(Duration::from_millis(remaining_ms))
     }
 }
 

@@ -28,8 +28,8 @@ const MAX_NAMES: u32 = 100;
 
 /// Returns the names for a file in the order of the tries: `report.pdf`, `report (2).pdf` and so on.
 pub fn numbered_names(name: &FileName) -> impl Iterator<Item = FileName> {
-    let numbered = (2..=MAX_NAMES).map(|number| name.numbered(number));
-    std::iter::once(name.clone()).chain(numbered)
+    let others = (2..=MAX_NAMES).map(|number| name.numbered(number));
+    std::iter::once(name.clone()).chain(others)
 }
 
 /// Returns true if a CSV file has a row below its header; `None` for other media types.

@@ -65,14 +65,14 @@ impl Mail {
             Self::FileAdded { id, .. } => format!("file#{id}"),
             Self::FileAnnounced { file } => format!("announced#{}", file.object),
             Self::ChildEnded { ended } => format!("child#{}", ended.report.child),
-            Self::ChildRequest { request: asks } => {
-                format!("child_request#{}#{}", asks.child, asks.version)
+            Self::ChildRequest { request: child_request } => {
+                format!("child_request#{}#{}", child_request.child, child_request.version)
             }
-            Self::UserMessage { message: said } => format!("user_message#{}", said.id),
-            Self::PlanEdited { edit: edited } => format!("edit#{}", edited.id),
+            Self::UserMessage { message } => format!("user_message#{}", message.id),
+            Self::PlanEdited { edit } => format!("edit#{}", edit.id),
             // A request may have several responses.
-            Self::HumanResponse { response: answered } => {
-                format!("human_response#{}#{}", answered.request, answered.id)
+            Self::HumanResponse { response } => {
+                format!("human_response#{}#{}", response.request, response.id)
             }
         }
     }
@@ -85,10 +85,10 @@ impl Mail {
             Self::FileAdded { id, file } => Input::FileAdded { id, file },
             Self::FileAnnounced { file } => Input::FileAdded { id: file.object.clone(), file },
             Self::ChildEnded { ended } => Input::ChildEnded(ended),
-            Self::ChildRequest { request: asks } => Input::ChildRequested(asks),
-            Self::UserMessage { message: said } => Input::UserMessageAdded(said),
-            Self::PlanEdited { edit: edited } => Input::PlanEdited(edited),
-            Self::HumanResponse { response: answered } => Input::HumanResponded(answered),
+            Self::ChildRequest { request: child_request } => Input::ChildRequested(child_request),
+            Self::UserMessage { message } => Input::UserMessageAdded(message),
+            Self::PlanEdited { edit } => Input::PlanEdited(edit),
+            Self::HumanResponse { response } => Input::HumanResponded(response),
         }
     }
 }

@@ -52,18 +52,19 @@ impl ModelRequest {
                 Message::User(text) | Message::Images { text, .. } => texts.push(text.clone()),
                 Message::Assistant { text, calls, .. } => {
                     texts.push(text.clone());
-                    let called = |call: &PastCall| {
+                    let call_text = |call: &PastCall| {
                         format!("{}{}", call.tool, Value::Object(call.arguments.clone()))
                     };
-                    texts.extend(calls.iter().map(called));
+                    texts.extend(calls.iter().map(call_text));
                 }
                 Message::ToolResults(results) => {
                     texts.extend(results.iter().map(|result| result.text.clone()));
                 }
             }
         }
-        let told = |tool: &ToolSpec| format!("{}{}{}", tool.name, tool.description, tool.schema);
-        texts.extend(self.tools.iter().map(told));
+        let tool_text =
+            |tool: &ToolSpec| format!("{}{}{}", tool.name, tool.description, tool.schema);
+        texts.extend(self.tools.iter().map(tool_text));
         texts
     }
 

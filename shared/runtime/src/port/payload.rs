@@ -27,9 +27,9 @@ impl PackedBytes {
         if bytes.is_empty() {
             return Ok(Self::default());
         }
-        let mut packed = Vec::new();
-        DeflateEncoder::new(bytes, Compression::fast()).read_to_end(&mut packed)?;
-        Ok(Self(packed))
+        let mut deflated_bytes = Vec::new();
+        DeflateEncoder::new(bytes, Compression::fast()).read_to_end(&mut deflated_bytes)?;
+        Ok(Self(deflated_bytes))
     }
 
     /// Unpacks the bytes, up to `most` bytes. The other side of the invocation may be compromised, so the

@@ -70,8 +70,8 @@ impl ToolContext {
             return mask_pii(&text).into_owned();
         }
         // A text that could not be masked is not shown.
-        let masked = tokio::task::spawn_blocking(move || mask_pii(&text).into_owned()).await;
-        masked.unwrap_or_default()
+        let outcome = tokio::task::spawn_blocking(move || mask_pii(&text).into_owned()).await;
+        outcome.unwrap_or_default()
     }
 
     /// Returns the key by which a receiver recognises a repeat of this call.

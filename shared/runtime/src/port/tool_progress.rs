@@ -55,17 +55,17 @@ impl ToolProgress {
         }
         let text = text.strip_suffix('\n').unwrap_or(text);
         let room = MAX_PROGRESS - state.kept_bytes;
-        let kept = if text.len() < room {
+        let fitting_text = if text.len() < room {
             Some(text)
         } else {
             text.get(..text.floor_char_boundary(room)).and_then(whole_lines)
         };
-        if let Some(kept) = kept {
-            state.waiting.text.push_str(kept);
+        if let Some(fitting_text) = fitting_text {
+            state.waiting.text.push_str(fitting_text);
             state.waiting.text.push('\n');
-            state.kept_bytes += kept.len() + 1;
+            state.kept_bytes += fitting_text.len() + 1;
         }
-        if kept.map(str::len) != Some(text.len()) {
+        if fitting_text.map(str::len) != Some(text.len()) {
             state.waiting.is_cut = true;
             // Every later report is dropped at once.
             state.kept_bytes = usize::MAX;

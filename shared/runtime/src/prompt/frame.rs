@@ -42,9 +42,10 @@ pub fn neutralize_frames(text: &str) -> String {
 /// except letters and digits.
 fn is_frame_word(rest: &str) -> bool {
     let mut characters = rest.chars();
-    let begins = characters.by_ref().take(MAX_GAP).find(|c| is_letter(*c));
+    let first_letter = characters.by_ref().take(MAX_GAP).find(|c| is_letter(*c));
     let rest = characters.take(TAG_WORD.len() * MAX_GAP).filter(|c| is_letter(*c));
-    let word = begins.into_iter().chain(rest).flat_map(fold_character).filter(|c| is_plain(*c));
+    let word =
+        first_letter.into_iter().chain(rest).flat_map(fold_character).filter(|c| is_plain(*c));
     word.take(TAG_WORD.len()).eq(TAG_WORD.chars())
 }
 

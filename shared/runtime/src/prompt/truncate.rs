@@ -11,8 +11,8 @@ pub fn truncate_text(text: &str, max_chars: usize) -> String {
     if text.len() <= max_chars || text.chars().count() <= max_chars {
         return text.to_owned();
     }
-    let kept = max_chars.saturating_sub(CUT_MARK.chars().count());
-    let end = text.char_indices().nth(kept).map_or(text.len(), |(byte, _)| byte);
+    let head_chars = max_chars.saturating_sub(CUT_MARK.chars().count());
+    let end = text.char_indices().nth(head_chars).map_or(text.len(), |(byte, _)| byte);
     let head = trim_partial_placeholder(text.get(..end).unwrap_or_default());
     format!("{head}{CUT_MARK}")
 }

@@ -86,8 +86,8 @@ fn system_text(prompts: &Prompts, run: &Run, child: &ChildSpec, agent: &AgentSpe
 
 /// Returns the values for the instructions: the arguments by name, and the values available to every agent.
 fn body_values(run: &Run, child: &ChildSpec, agent: &AgentSpec) -> Value {
-    let known = agent.parameters.get("properties").and_then(Value::as_object);
-    let names = known.into_iter().flat_map(Map::keys);
+    let parameters = agent.parameters.get("properties").and_then(Value::as_object);
+    let names = parameters.into_iter().flat_map(Map::keys);
     let mut values: Map<String, Value> =
         names.map(|name| (name.clone(), argument_value(child, name))).collect();
     let files = match agent.context {

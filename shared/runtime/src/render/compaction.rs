@@ -48,8 +48,8 @@ pub(super) fn render_compaction(
         pinned: false,
     }));
     let FittedParts { kept, dropped, tokens } = fit_parts(&pieces, limit, count)?;
-    let mut kept = kept.into_iter().skip(1);
-    entries.retain(|_| kept.next().unwrap_or(false));
+    let mut keep_flags = kept.into_iter().skip(1);
+    entries.retain(|_| keep_flags.next().unwrap_or(false));
     let messages = vec![Message::User(render_message(prompts, run, part, &entries))];
     Ok(RequestBody { system: String::new(), messages, dropped, tokens })
 }

@@ -20,11 +20,11 @@ pub(super) fn render_employees(
     limit: u64,
     count: impl Fn(&str) -> u64,
 ) -> Result<RequestBody, ContextTooLong> {
-    let asked = run.spec();
-    let words = asked.child.as_ref().map_or("", |child| &child.description);
-    let values = json!({"query": prompt::truncate_text(&asked.question, MAX_WORDS),
+    let spec = run.spec();
+    let words = spec.child.as_ref().map_or("", |child| &child.description);
+    let values = json!({"query": prompt::truncate_text(&spec.question, MAX_WORDS),
         "words": prompt::truncate_text(words, MAX_WORDS), "tools": to_listed_tools(tools, false)});
-    let text = prompts.render(asked.settings.language, prompt::TASK_EMPLOYEES, values);
+    let text = prompts.render(spec.settings.language, prompt::TASK_EMPLOYEES, values);
     let piece =
         RequestPart { label: "employees", texts: vec![&text], image_tokens: 0, pinned: true };
     let FittedParts { dropped, tokens, .. } = fit_parts(&[piece], limit, count)?;

@@ -10,13 +10,13 @@ use serde_json::Value;
 /// Returns the texts of users, tools and files. Excludes our instructions and the texts of agents. Agents'
 /// texts include earlier failures: the provider's words, and no secret.
 pub(super) fn external_texts(run: &Run) -> Vec<String> {
-    let asked = run.spec();
+    let spec = run.spec();
     let conversation = run.conversation();
-    let mut texts = vec![asked.question.clone(), asked.base_prompt.clone()];
+    let mut texts = vec![spec.question.clone(), spec.base_prompt.clone()];
     texts.extend(run.files().all().iter().map(|file| file.description.clone()));
     texts.extend(conversation.history.iter().map(|exchange| exchange.question.clone()));
     texts.extend(run.user_plan_texts().map(ToOwned::to_owned));
-    if let Some(child) = &asked.child {
+    if let Some(child) = &spec.child {
         // A user may have written the step.
         texts.push(child.description.clone());
         texts.extend(child.reports().map(|report| report.description.clone()));

@@ -64,14 +64,14 @@ impl ContextWindow<'_> {
         let words =
             |short: &ShortenedText<'_>, whole: Option<&FileName>| self.elision_text(short, whole);
         let as_they_are = groups.iter().filter(|group| group.kind == GroupKind::Fixed);
-        let taken = fixed_piece(fixed).total_weight(count)
+        let fixed_tokens = fixed_piece(fixed).total_weight(count)
             + as_they_are.map(weigh).sum::<u64>()
             + NOTE_TOKENS;
-        let room = self.limit.saturating_sub(taken);
+        let room = self.limit.saturating_sub(fixed_tokens);
         let others = self.keep_turns.saturating_sub(1);
         let newest = groups.iter().rposition(|group| group.kind == GroupKind::Turn);
-        let mut kept = 0;
-        let mut used = 0;
+        let mut kept_turns = 0;
+        let mut used_tokens = 0;
         for (place, group) in groups.iter_mut().enumerate().rev() {
             match group.kind {
                 GroupKind::Fixed | GroupKind::Attached => continue,
@@ -81,13 +81,13 @@ impl ContextWindow<'_> {
                     group.shorten_texts(room / 8 * 3 / others.max(1), count, words);
                 }
             }
-            if group.kind == GroupKind::Earlier || kept < others {
-                kept += 1;
-                used += weigh(group);
+            if group.kind == GroupKind::Earlier || kept_turns < others {
+                kept_turns += 1;
+                used_tokens += weigh(group);
             }
         }
         if let Some(group) = newest.and_then(|newest| groups.get_mut(newest)) {
-            group.shorten_texts(room.saturating_sub(used), count, words);
+            group.shorten_texts(room.saturating_sub(used_tokens), count, words);
         }
     }
 
@@ -103,12 +103,12 @@ impl ContextWindow<'_> {
     /// Removes dropped groups. Adds a note about the dropped groups behind the question.
     fn remove_dropped(&self, groups: Vec<MessageGroup>, fitted: &FittedParts) -> Vec<Message> {
         let is_kept = |place: usize| fitted.kept.get(place + 1).copied().unwrap_or(true);
-        let dropped = |kind: GroupKind| {
+        let count_dropped = |kind: GroupKind| {
             let of_kind = groups.iter().enumerate().filter(|(_, group)| group.kind == kind);
             of_kind.filter(|(place, _)| !is_kept(*place)).count()
         };
-        let exchanges = dropped(GroupKind::Exchange);
-        let turns = dropped(GroupKind::Turn);
+        let exchanges = count_dropped(GroupKind::Exchange);
+        let turns = count_dropped(GroupKind::Turn);
         let mut note = (exchanges + turns > 0).then(|| {
             let values = json!({"exchanges": exchanges, "turns": turns});
             Message::User(self.prompts.render(self.language, prompt::NOTE_LEFT_OUT, values))

@@ -54,12 +54,12 @@ pub(super) struct MessageGroup {
 impl MessageGroup {
     fn new(kind: GroupKind, label: impl Into<String>, messages: Vec<Message>) -> Self {
         let arguments = messages.iter().flat_map(message_arguments).collect();
-        let pinned = matches!(kind, GroupKind::Fixed | GroupKind::Earlier);
+        let is_pinned = matches!(kind, GroupKind::Fixed | GroupKind::Earlier);
         Self {
             kind,
             label: label.into(),
             messages,
-            pinned,
+            pinned: is_pinned,
             arguments,
             full_outputs: BTreeMap::new(),
         }
@@ -198,8 +198,8 @@ pub(super) fn group_conversation(
             ConversationItem::Turn(turn) if turn.message.is_of_agent_file() => {
                 let text = prepared_text(prompts, language, turn);
                 add_to_newest(&mut groups, Message::User(text));
-                let shown = image_messages(prompts, language, turn, &images);
-                shown.into_iter().for_each(|message| add_to_newest(&mut groups, message));
+                let messages = image_messages(prompts, language, turn, &images);
+                messages.into_iter().for_each(|message| add_to_newest(&mut groups, message));
             }
             ConversationItem::Turn(turn) => {
                 groups.push(turn_group(prompts, language, turn, &images));
@@ -226,8 +226,8 @@ pub(super) fn group_conversation(
                 }
             }
             ConversationItem::UserMessage(text) => {
-                let said = prompts.render(language, prompt::NOTE_SAID, json!({"text": text}));
-                add_to_newest(&mut groups, Message::User(said));
+                let note = prompts.render(language, prompt::NOTE_SAID, json!({"text": text}));
+                add_to_newest(&mut groups, Message::User(note));
             }
         }
     }
@@ -244,15 +244,15 @@ fn opening_groups(
     question: &str,
     images: &[&ProductFile],
 ) -> Vec<MessageGroup> {
-    let asked = run.spec();
+    let spec = run.spec();
     let conversation = run.conversation();
-    let language = asked.settings.language;
+    let language = spec.settings.language;
     let earlier = conversation.compacted.iter().map(|compacted| {
         let text = earlier_text(prompts, language, compacted, Framing::Each);
         MessageGroup::new(GroupKind::Earlier, "earlier", vec![Message::User(text)])
     });
     let history = conversation.history.iter().map(|exchange| {
-        let messages = if exchange.is_asked_by(&asked.user) {
+        let messages = if exchange.is_asked_by(&spec.user) {
             exchange_messages(prompts, language, exchange)
         } else {
             vec![Message::User(others_exchange_text(prompts, language, exchange))]

@@ -37,7 +37,7 @@ pub(super) fn select_images<'a>(
     attachments: &'a [Attachment],
 ) -> ShownImages<'a> {
     let of_calls = conversation.items.iter().rev().flat_map(newest_images);
-    let attached = attachments.iter().rev().flat_map(|attachment| {
+    let of_question = attachments.iter().rev().flat_map(|attachment| {
         let images = match &attachment.image {
             Some(AttachedImage::Shown(image)) => std::slice::from_ref(image),
             Some(AttachedImage::Parts(parts)) => parts.as_slice(),
@@ -45,22 +45,22 @@ pub(super) fn select_images<'a>(
         };
         images.iter().rev().map(|image| (None, image))
     });
-    let mut shown = ShownImages::default();
+    let mut selection = ShownImages::default();
     let mut count = 0;
     let mut bytes = 0;
-    for (call, image) in of_calls.map(|(call, image)| (Some(call), image)).chain(attached) {
+    for (call, image) in of_calls.map(|(call, image)| (Some(call), image)).chain(of_question) {
         count += 1;
         bytes += image.size;
         if count > MAX_IMAGES || bytes > MAX_TOTAL_BYTES {
             break;
         }
         let of_its_kind = match call {
-            Some(call) => shown.of_calls.entry(call).or_default(),
-            None => &mut shown.attached,
+            Some(call) => selection.of_calls.entry(call).or_default(),
+            None => &mut selection.attached,
         };
         of_its_kind.insert(0, image);
     }
-    shown
+    selection
 }
 
 /// Returns the images of a turn, last one first.

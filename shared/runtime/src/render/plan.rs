@@ -97,10 +97,10 @@ pub(super) fn round_text(
     plan: &Plan,
 ) -> String {
     // The reports already state why a step is blocked.
-    let told = |step: &Step| reports.iter().any(|report| report.step_id() == Some(step.id));
+    let has_report = |step: &Step| reports.iter().any(|report| report.step_id() == Some(step.id));
     let reports: Vec<Value> =
         reports.iter().map(|report| report_values(report, language)).collect();
-    let values = json!({"reports": reports, "plan": format_plan(plan, |step| !told(step))});
+    let values = json!({"reports": reports, "plan": format_plan(plan, |step| !has_report(step))});
     prompts.render(language, prompt::PLAN_ROUND, values)
 }
 
@@ -111,16 +111,16 @@ pub(super) fn cap_reports<'a>(
     limit: u64,
 ) -> Vec<ChildReport> {
     let mut reports: Vec<ChildReport> = reports.into_iter().cloned().collect();
-    let mut left = limit;
+    let mut free_bytes = limit;
     let newest = reports.iter().rev().take_while(|report| {
-        let fits = report_overhead(report) <= left;
-        left = left.saturating_sub(report_overhead(report));
+        let fits = report_overhead(report) <= free_bytes;
+        free_bytes = free_bytes.saturating_sub(report_overhead(report));
         fits
     });
     let out = reports.len() - newest.count();
     reports.drain(..out);
     let sizes: Vec<u64> = reports.iter().map(|report| report.text.len() as u64).collect();
-    let most = usize::try_from(find_cut_level(&sizes, left)).unwrap_or(usize::MAX);
+    let most = usize::try_from(find_cut_level(&sizes, free_bytes)).unwrap_or(usize::MAX);
     for report in &mut reports {
         let end = report.text.floor_char_boundary(most);
         if end < report.text.len() {
@@ -145,9 +145,9 @@ pub(super) fn task_question(
     task: &ChildSpec,
     bounds: RequestBounds,
 ) -> String {
-    let asked = run.spec();
-    let language = asked.settings.language;
-    let question = add_names(prompts, run, &asked.question, bounds);
+    let spec = run.spec();
+    let language = spec.settings.language;
+    let question = add_names(prompts, run, &spec.question, bounds);
     let before = cap_reports(task.reports(), bounds.tokens);
     let before: Vec<Value> = before.iter().map(|report| report_values(report, language)).collect();
     let failed_before = task.previous_failure.as_ref().map(|report| report.full_text(language));

@@ -16,22 +16,23 @@ pub(super) fn plan_change_text(
     change: &PlanChange,
 ) -> Option<String> {
     let PlanChange { before, after, comment } = change;
-    let kept = || after.steps().iter().filter_map(|step| Some((before.step(step.id)?, step)));
+    let common_steps =
+        || after.steps().iter().filter_map(|step| Some((before.step(step.id)?, step)));
     let pick = |differs: fn(&Step, &Step) -> bool| {
-        name_steps(kept().filter(|(was, is)| differs(was, is)).map(|(_, is)| is.id))
+        name_steps(common_steps().filter(|(was, is)| differs(was, is)).map(|(_, is)| is.id))
     };
-    let added = name_missing(before, after);
-    let removed = name_missing(after, before);
-    let reworded = pick(|was, is| (&was.stage, &was.details) != (&is.stage, &is.details));
-    let reordered = pick(|was, is| was.depends_on != is.depends_on);
-    let retitled = if before.title == after.title { "" } else { after.title.as_str() };
-    let all = [&added, &removed, &reworded, &reordered].map(String::as_str);
-    if all.into_iter().chain([retitled, comment]).all(str::is_empty) {
+    let additions = name_missing(before, after);
+    let removals = name_missing(after, before);
+    let new_words = pick(|was, is| (&was.stage, &was.details) != (&is.stage, &is.details));
+    let new_order = pick(|was, is| was.depends_on != is.depends_on);
+    let new_title = if before.title == after.title { "" } else { after.title.as_str() };
+    let all = [&additions, &removals, &new_words, &new_order].map(String::as_str);
+    if all.into_iter().chain([new_title, comment]).all(str::is_empty) {
         return None;
     }
     let values = json!({
-        "added": added, "removed": removed, "reworded": reworded, "reordered": reordered,
-        "retitled": retitled, "text": comment,
+        "added": additions, "removed": removals, "reworded": new_words, "reordered": new_order,
+        "retitled": new_title, "text": comment,
     });
     Some(prompts.render(language, prompt::NOTE_PLAN_EDITED, values))
 }

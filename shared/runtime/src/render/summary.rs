@@ -36,8 +36,8 @@ pub(super) fn render_summary(
         pinned: place < earlier,
     }));
     let FittedParts { kept, dropped, tokens } = fit_parts(&pieces, limit, count)?;
-    let mut kept = kept.into_iter().skip(1);
-    entries.retain(|_| kept.next().unwrap_or(false));
+    let mut keep_flags = kept.into_iter().skip(1);
+    entries.retain(|_| keep_flags.next().unwrap_or(false));
     while count_characters(&entries) > cap && entries.len() > earlier {
         entries.remove(earlier);
     }
@@ -46,13 +46,13 @@ pub(super) fn render_summary(
 }
 
 fn render_message(prompts: &Prompts, run: &Run, history: &[TranscriptEntry]) -> String {
-    let asked = run.spec();
+    let spec = run.spec();
     let files: Vec<_> =
         run.produced_files().all().iter().filter(|file| !file.internal).cloned().collect();
     let text = prompts.render(
-        asked.settings.language,
+        spec.settings.language,
         prompt::REACT_SUMMARY,
-        json!({"query": asked.question, "history": history, "files": to_listed_files(&files)}),
+        json!({"query": spec.question, "history": history, "files": to_listed_files(&files)}),
     );
     append_notes(prompts, run, text)
 }

@@ -42,10 +42,10 @@ pub(super) fn tool_result_text(
     };
     match &call.edit_comment {
         None => text,
-        Some(changed) => {
-            let values = json!({"text": changed});
-            let changed = prompts.render(language, prompt::OUTCOME_CHANGED, values);
-            format!("{text}\n\n{changed}")
+        Some(comment) => {
+            let values = json!({"text": comment});
+            let note = prompts.render(language, prompt::OUTCOME_CHANGED, values);
+            format!("{text}\n\n{note}")
         }
     }
 }

@@ -71,8 +71,8 @@ pub(super) fn item_entries(
                 entries.extend(text.map(|text| TranscriptEntry::new("user", &text)));
                 continue;
             }
-            ConversationItem::UserMessage(said) => {
-                entries.push(TranscriptEntry::new("user", said));
+            ConversationItem::UserMessage(message) => {
+                entries.push(TranscriptEntry::new("user", message));
                 continue;
             }
         };
@@ -80,8 +80,9 @@ pub(super) fn item_entries(
             entries.push(TranscriptEntry::new("assistant", &turn.text));
         }
         // The answer does not need the plan, only the results of its steps.
-        let told = turn.calls.iter().filter(|(call, _)| calls || call.tool != PLANNING_TOOL);
-        for (call, outcome) in told {
+        let visible_calls =
+            turn.calls.iter().filter(|(call, _)| calls || call.tool != PLANNING_TOOL);
+        for (call, outcome) in visible_calls {
             if calls {
                 let arguments = match &call.arguments {
                     ToolArguments::Parsed(arguments) => json!(arguments).to_string(),

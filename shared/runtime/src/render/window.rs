@@ -63,41 +63,44 @@ pub(crate) fn fit_parts(
 ) -> Result<FittedParts, ContextTooLong> {
     let bytes: u64 = pieces.iter().map(|piece| piece.total_weight(|text| text.len() as u64)).sum();
     if bytes <= limit / 2 {
-        let kept = vec![true; pieces.len()];
+        let keep_flags = vec![true; pieces.len()];
         let images: u64 = pieces.iter().map(|piece| piece.image_tokens).sum();
         let tokens = estimate_tokens(bytes.saturating_sub(images)).saturating_add(images);
-        return Ok(FittedParts { kept, dropped: None, tokens });
+        return Ok(FittedParts { kept: keep_flags, dropped: None, tokens });
     }
     let tokens: Vec<u64> = pieces.iter().map(|piece| piece.total_weight(&count)).collect();
     let tokens_before = tokens.iter().sum();
     if tokens_before <= limit {
-        let kept = vec![true; pieces.len()];
-        return Ok(FittedParts { kept, dropped: None, tokens: tokens_before });
+        let keep_flags = vec![true; pieces.len()];
+        return Ok(FittedParts { kept: keep_flags, dropped: None, tokens: tokens_before });
     }
-    let pinned = || pieces.iter().zip(&tokens).filter(|(piece, _)| piece.pinned);
-    let mut used: u64 = pinned().map(|(_, tokens)| tokens).sum();
-    if used > limit {
-        let largest = pinned().max_by_key(|(_, tokens)| **tokens);
+    let pinned_parts = || pieces.iter().zip(&tokens).filter(|(piece, _)| piece.pinned);
+    let mut used_tokens: u64 = pinned_parts().map(|(_, tokens)| tokens).sum();
+    if used_tokens > limit {
+        let largest = pinned_parts().max_by_key(|(_, tokens)| **tokens);
         let which = largest.map_or_else(String::new, |(piece, _)| piece.label.to_owned());
-        return Err(ContextTooLong { current: used, limit, largest_part: which });
+        return Err(ContextTooLong { current: used_tokens, limit, largest_part: which });
     }
-    let mut kept: Vec<bool> = pieces.iter().map(|piece| piece.pinned).collect();
+    let mut keep_flags: Vec<bool> = pieces.iter().map(|piece| piece.pinned).collect();
     let mut dropped = 0;
-    for ((piece, tokens), kept) in pieces.iter().zip(&tokens).zip(&mut kept).rev() {
+    for ((piece, tokens), is_kept) in pieces.iter().zip(&tokens).zip(&mut keep_flags).rev() {
         if piece.pinned {
             continue;
         }
         // After the first dropped part, drop all older parts: a conversation has no gaps.
-        if dropped == 0 && used + tokens <= limit {
-            used += tokens;
-            *kept = true;
+        if dropped == 0 && used_tokens + tokens <= limit {
+            used_tokens += tokens;
+            *is_kept = true;
         } else {
             dropped += 1;
         }
     }
-    let dropped =
-        (dropped > 0).then_some(DroppedContext { parts: dropped, tokens_before, tokens: used });
-    Ok(FittedParts { kept, dropped, tokens: tokens_before })
+    let dropped = (dropped > 0).then_some(DroppedContext {
+        parts: dropped,
+        tokens_before,
+        tokens: used_tokens,
+    });
+    Ok(FittedParts { kept: keep_flags, dropped, tokens: tokens_before })
 }
 
 impl RequestPart<'_> {

@@ -87,9 +87,9 @@ pub async fn authorize_session<P: Ports>(
     if session.owner == user.user {
         return Ok(owner_access(session));
     }
-    let shared = Some(SharedSession { owner: session.owner.clone(), handle });
+    let guest_share = Some(SharedSession { owner: session.owner.clone(), handle });
     let right = if write { Permission::Write } else { Permission::Read };
-    Ok(SessionAccess { session, shared, permission: right })
+    Ok(SessionAccess { session, shared: guest_share, permission: right })
 }
 
 fn owner_access(session: SessionKey) -> SessionAccess {
@@ -111,8 +111,8 @@ async fn find_valid_share<P: Ports>(
 /// Returns true if the shared session was not deleted or replaced since.
 async fn is_share_current<P: Ports>(ports: &P, share: &SessionShare) -> Result<bool, StoreError> {
     let SessionKey { session, .. } = &share.session;
-    let listed = ports.store().find_session(&share.session.owner_key(), session).await?;
-    Ok(listed.is_some_and(|listed| listed.started_at_ms == share.session_started_at_ms))
+    let entry = ports.store().find_session(&share.session.owner_key(), session).await?;
+    Ok(entry.is_some_and(|entry| entry.started_at_ms == share.session_started_at_ms))
 }
 
 /// Returns the run if visible to the user: the user's own, a guest's in the user's session, or one in a
@@ -172,14 +172,14 @@ pub async fn end_share<P: Ports>(
     session: &SessionKey,
     handle: &ShareHandle,
 ) -> Result<bool, Failure> {
-    let ended =
+    let is_ended =
         ports.store().end_share(session, handle).await.map_err(|error| store_failure(&error))?;
     let view = ports.store().load_session(session).await.map_err(|error| store_failure(&error))?;
-    let Some(active) = view.active else { return Ok(ended) };
+    let Some(active) = view.active else { return Ok(is_ended) };
     let key = RunKey::new(session.tenant.clone(), active);
-    let Some(mut run) = LoadedRun::find(ports, &key).await? else { return Ok(ended) };
+    let Some(mut run) = LoadedRun::find(ports, &key).await? else { return Ok(is_ended) };
     if run.meta().shared.as_ref().is_some_and(|shared| shared.handle == *handle) {
         request_stop(ports, &mut run, session.owner.clone()).await?;
     }
-    Ok(ended)
+    Ok(is_ended)
 }

@@ -69,58 +69,62 @@ pub(super) async fn submit_chat_response<P: Ports>(
         });
     }
     let goes_on = is_continue(words.text);
-    let asked_in = history.first_record_of(journal.run().pending_requests().map(|ask| &ask.id));
-    let asks =
-        journal.run().pending_requests().filter(|ask| !goes_on || ask.subject.can_continue());
-    let asks: Vec<HumanRequest> = asks.cloned().collect();
-    if asks.is_empty() {
-        return Ok(ChatResult { is_response: false, request_record: asked_in });
+    let request_record =
+        history.first_record_of(journal.run().pending_requests().map(|request| &request.id));
+    let requests = journal
+        .run()
+        .pending_requests()
+        .filter(|request| !goes_on || request.subject.can_continue());
+    let requests: Vec<HumanRequest> = requests.cloned().collect();
+    if requests.is_empty() {
+        return Ok(ChatResult { is_response: false, request_record });
     }
-    let answers = parse_responses(&asks, &words)?;
-    for (ask, answer_to_it) in asks.iter().zip(answers) {
-        let answered = ResponseRecord {
-            request: ask.id.clone(),
+    let responses = parse_responses(&requests, &words)?;
+    for (request, answer) in requests.iter().zip(responses) {
+        let response = ResponseRecord {
+            request: request.id.clone(),
             id: id.clone(),
             by: Some(words.by.clone()),
-            answer: answer_to_it,
+            answer,
             comment: String::new(),
-            digest: Some(ask.digest.clone()),
+            digest: Some(request.digest.clone()),
             via: None,
         };
-        match submit_response(ports, run, answered).await {
+        match submit_response(ports, run, response).await {
             // Another response was first, or an earlier response closed the request.
             Err(failure) if is_request_closed(failure.code) => {}
             Err(failure) => return Err(failure),
             Ok(_) => {}
         }
     }
-    Ok(ChatResult { is_response: true, request_record: asked_in })
+    Ok(ChatResult { is_response: true, request_record })
 }
 
 /// Returns the response to each of `asks`. A `continue` confirms all.
 fn parse_responses(
-    asks: &[HumanRequest],
+    requests: &[HumanRequest],
     words: &ChatMessage<'_>,
 ) -> Result<Vec<HumanResponse>, Failure> {
-    let read = match words.parsed_response {
+    let meaning = match words.parsed_response {
         _ if is_continue(words.text) => Ok(HumanResponse::Confirm),
-        Some(read) => read.clone(),
+        Some(meaning) => meaning.clone(),
         None => {
             parse_response(words.text, None).map_err(|(code, problem)| Failure::new(code, problem))
         }
     };
-    let written = TextResponse { text: words.text.to_owned(), parsed: read };
-    let mut answers = Vec::with_capacity(asks.len());
-    for ask in asks {
-        answers.push(merge_arguments(ask, written.response_to([&ask.subject])?));
+    let text_response = TextResponse { text: words.text.to_owned(), parsed: meaning };
+    let mut responses = Vec::with_capacity(requests.len());
+    for request in requests {
+        responses.push(merge_arguments(request, text_response.response_to([&request.subject])?));
     }
-    let changes = answers.iter().any(|answer| matches!(answer, HumanResponse::Modify { .. }));
-    if changes && asks.len() > 1 {
-        let asked: Vec<String> = asks.iter().map(|ask| ask.id.to_string()).collect();
-        let problem = format!("change one at a time, by its id: {}", asked.join(", "));
+    let changes = responses.iter().any(|answer| matches!(answer, HumanResponse::Modify { .. }));
+    if changes && requests.len() > 1 {
+        let request_ids: Vec<String> =
+            requests.iter().map(|request| request.id.to_string()).collect();
+        let problem = format!("change one at a time, by its id: {}", request_ids.join(", "));
         return Err(Failure::new(ErrorCode::InvalidField, problem));
     }
-    Ok(answers)
+    Ok(responses)
 }
 
 /// The requests of a run, collected while its records are read.
@@ -136,14 +140,14 @@ struct RequestHistory<'a> {
 impl RequestHistory<'_> {
     fn add_record(&mut self, record: &Record) {
         for entry in &record.entries {
-            if let Event::HumanRequested { requests: asks, .. } = &entry.event {
-                for ask in asks {
-                    self.first_records.entry(ask.id.clone()).or_insert(record.number);
+            if let Event::HumanRequested { requests, .. } = &entry.event {
+                for request in requests {
+                    self.first_records.entry(request.id.clone()).or_insert(record.number);
                 }
-            } else if let Event::HumanResolved(answered) = &entry.event
-                && answered.id == self.response_id
+            } else if let Event::HumanResolved(response) = &entry.event
+                && response.id == self.response_id
             {
-                self.answered_ids.push(answered.request.clone());
+                self.answered_ids.push(response.request.clone());
             }
         }
     }

@@ -67,26 +67,26 @@ pub async fn describe_run<P: Ports>(
 ) -> Result<RunDescription, Failure> {
     if let Some(outline) = run.meta().outline.as_deref() {
         let key = run.key();
-        let told = match read_ending(ports, key, outline.record).await {
+        let snapshot_state = match read_ending(ports, key, outline.record).await {
             Ok(Some(ending)) => {
                 SnapshotState::Available(Box::new(RunSnapshot::from_outline(outline, ending)))
             }
             Ok(None) => SnapshotState::Expired,
             Err(error) => classify_read_error(key, &error)?,
         };
-        return Ok(RunDescription { snapshot: told, meta: run.into_meta() });
+        return Ok(RunDescription { snapshot: snapshot_state, meta: run.into_meta() });
     }
-    let mut heard = EntryFold::default();
+    let mut fold = EntryFold::default();
     let see =
-        |record: &Record| record.entries.iter().for_each(|entry| heard.apply_event(&entry.event));
-    let told = match run.read_all(ports, see).await {
+        |record: &Record| record.entries.iter().for_each(|entry| fold.apply_event(&entry.event));
+    let snapshot_state = match run.read_all(ports, see).await {
         Ok(_) => run.complete_journal().map_or(SnapshotState::Expired, |journal| {
-            let snapshot = heard.into_snapshot(journal, ports.clock().now_ms());
+            let snapshot = fold.into_snapshot(journal, ports.clock().now_ms());
             SnapshotState::Available(Box::new(snapshot))
         }),
         Err(error) => classify_read_error(run.key(), &error)?,
     };
-    Ok(RunDescription { snapshot: told, meta: run.into_meta() })
+    Ok(RunDescription { snapshot: snapshot_state, meta: run.into_meta() })
 }
 
 /// Returns the snapshot state for a journal that cannot be read.
@@ -106,7 +106,7 @@ async fn read_ending<P: Ports>(
 ) -> Result<Option<RunResult>, StoreError> {
     let size = PageSize { records: 1, ..PageSize::FOR_VIEWER };
     let page = ports.store().read_page(key, record, size).await?;
-    let entries = page.records.into_iter().filter(|found| found.number == record);
+    let entries = page.records.into_iter().filter(|candidate| candidate.number == record);
     let mut entries = entries.flat_map(|record| record.entries);
     Ok(entries.find_map(|entry| entry.event.run_result().cloned()))
 }

@@ -176,8 +176,9 @@ impl<P: Ports> Follower<'_, P> {
                 Ok(None)
             }
             Some(meta) if !meta.status.has_ended() && !meta.is_driven(now_ms) => {
-                let wanted = self.client.connection().next_record_number();
-                let Some((driving, records)) = take_over(&ports, serving, wanted).await? else {
+                let next_number = self.client.connection().next_record_number();
+                let Some((driving, records)) = take_over(&ports, serving, next_number).await?
+                else {
                     return Ok(None);
                 };
                 // The last driver may have written more records before leaving.
@@ -214,13 +215,16 @@ impl<P: Ports> Follower<'_, P> {
             if !self.client.is_open() {
                 return Ok(true);
             }
-            let wanted = self.client.connection().next_record_number();
-            let pages = pages
-                .get_or_insert_with(|| JournalPages::starting_at(wanted, PageSize::FOR_VIEWER));
+            let next_number = self.client.connection().next_record_number();
+            let pages = pages.get_or_insert_with(|| {
+                JournalPages::starting_at(next_number, PageSize::FOR_VIEWER)
+            });
             match pages.next_page(&self.ports, &self.serving.key).await? {
                 None => return Ok(true),
                 // The rest has expired meanwhile.
-                Some(records) if records.first().is_some_and(|first| first.number > wanted) => {
+                Some(records)
+                    if records.first().is_some_and(|first| first.number > next_number) =>
+                {
                     self.client.hand_over(self.ports.clock().now_ms());
                     return Ok(true);
                 }
@@ -286,15 +290,15 @@ fn is_of_turn(live: &Live) -> bool {
 
 /// Notes that a client of the asker received the run's end, unless already noted. Without the note the end is
 /// only shown once more. `known` is the note at the time the metadata was read, for an ended run.
-async fn mark_end_shown<P: Ports>(ports: &P, key: &RunKey, known: Option<bool>) {
-    let noted = async {
-        let is_shown = match known {
+async fn mark_end_shown<P: Ports>(ports: &P, key: &RunKey, known_state: Option<bool>) {
+    let marking = async {
+        let is_shown = match known_state {
             Some(is_shown) => is_shown,
             None => ports.store().find_meta(key).await?.is_none_or(|meta| meta.end_shown),
         };
         if is_shown { Ok(()) } else { ports.store().mark_end_shown(key).await }
     };
-    if let Err(error) = noted.await {
+    if let Err(error) = marking.await {
         tracing::warn!(%error, run_id = %key.run, "it is not noted that the end was shown");
     }
 }

@@ -50,14 +50,15 @@ pub async fn list_requests<P: Ports>(
 pub async fn load_audit<P: Ports>(ports: &P, run: &LoadedRun) -> Result<Vec<AuditLine>, Failure> {
     let key = run.key();
     let mut audit = AuditLog::default();
-    let read = read_records(ports, key, |record| {
+    let replay = read_records(ports, key, |record| {
         audit.add_record(&key.run, record);
         Ok(())
     });
-    let extent = read.await.map_err(|error| store_failure(&error))?;
-    match extent.is_complete(run.meta().status.has_ended()) {
-        true => Ok(audit.into_lines()),
-        false => Err(ErrorCode::RunExpired.into()),
+    let extent = replay.await.map_err(|error| store_failure(&error))?;
+    if extent.is_complete(run.meta().status.has_ended()) {
+        Ok(audit.into_lines())
+    } else {
+        Err(ErrorCode::RunExpired.into())
     }
 }
 
@@ -68,7 +69,7 @@ pub fn tool_schema<P: Ports>(ports: &P, tool: &str, language: Language) -> Optio
     if tool == PLANNING_TOOL {
         return Some(planning_tool(ports.prompts(), language, true).schema);
     }
-    ports.tools().find_tool(tool).map(|found| found.spec(language).schema)
+    ports.tools().find_tool(tool).map(|tool_match| tool_match.spec(language).schema)
 }
 
 /// Submits a response to a request. `answered.id` must be unique for each response.
@@ -80,37 +81,37 @@ pub fn tool_schema<P: Ports>(ports: &P, tool: &str, language: Language) -> Optio
 pub async fn submit_response<P: Ports>(
     ports: &P,
     run: &mut LoadedRun,
-    mut answered: ResponseRecord,
+    mut response: ResponseRecord,
 ) -> Result<ResponseStatus, Failure> {
-    check_bounds(&mut answered)?;
+    check_bounds(&mut response)?;
     let journal = run.advance(ports).await.map_err(|error| store_failure(&error))?;
-    let asks = find_requests(journal.run(), &answered)?;
+    let requests = find_requests(journal.run(), &response)?;
     let settings = journal.run().spec().settings.clone();
     let audience = ToolAudience::of(journal.run().spec());
-    if let Some(ended) = run.ended_status() {
-        return Err(late_response(ended.as_str()));
+    if let Some(end_status) = run.ended_status() {
+        return Err(late_response(end_status.as_str()));
     }
     let (meta, session) = (run.meta(), run.meta().session_name());
     let owner = ContentOwner::of(run.key(), &meta.user, &session);
-    ports.content().screen_input(&mut answered, owner).await?;
-    check_response(ports, &settings, &audience, &asks, &answered.answer).await?;
-    let mail = Mail::HumanResponse { response: Box::new(answered.clone()) };
+    ports.content().screen_input(&mut response, owner).await?;
+    check_response(ports, &settings, &audience, &requests, &response.answer).await?;
+    let mail = Mail::HumanResponse { response: Box::new(response.clone()) };
     run.wake(ports, &mail).await.map_err(|error| store_failure(&error))?;
-    await_acceptance(ports, run, &answered).await
+    await_acceptance(ports, run, &response).await
 }
 
 /// Waits until the run records a response.
 async fn await_acceptance<P: Ports>(
     ports: &P,
     run: &mut LoadedRun,
-    answered: &ResponseRecord,
+    response: &ResponseRecord,
 ) -> Result<ResponseStatus, Failure> {
-    let taken = run.poll_until(ports, |run| {
+    let outcome = run.poll_until(ports, |run| {
         let has_ended = run.status().has_ended();
-        if run.is_resolved_by(&answered.id) {
+        if run.is_resolved_by(&response.id) {
             return Some(Ok(ResponseStatus::Accepted));
         }
-        match run.match_response(answered) {
+        match run.match_response(response) {
             Ok(_) | Err(ResponseError::UnknownRequest) if has_ended => {
                 Some(Err(late_response(run.status().as_str())))
             }
@@ -118,19 +119,21 @@ async fn await_acceptance<P: Ports>(
             Err(refusal) => Some(Err(response_failure(run, refusal))),
         }
     });
-    taken.await.unwrap_or(Ok(ResponseStatus::Pending))
+    outcome.await.unwrap_or(Ok(ResponseStatus::Pending))
 }
 
-fn find_requests(run: &Run, answered: &ResponseRecord) -> Result<Vec<HumanRequest>, Failure> {
-    run.match_response(answered).map_err(|refusal| response_failure(run, refusal))
+fn find_requests(run: &Run, response: &ResponseRecord) -> Result<Vec<HumanRequest>, Failure> {
+    run.match_response(response).map_err(|refusal| response_failure(run, refusal))
 }
 
 fn response_failure(run: &Run, refusal: ResponseError) -> Failure {
     match refusal {
         ResponseError::UnknownRequest => {
-            let asked: Vec<String> = run.pending_requests().map(|ask| ask.id.to_string()).collect();
-            let asked = if asked.is_empty() { "none".to_owned() } else { asked.join(", ") };
-            Failure::new(ErrorCode::FeedbackNotFound, asked)
+            let pending_ids: Vec<String> =
+                run.pending_requests().map(|request| request.id.to_string()).collect();
+            let pending_text =
+                if pending_ids.is_empty() { "none".to_owned() } else { pending_ids.join(", ") };
+            Failure::new(ErrorCode::FeedbackNotFound, pending_text)
         }
         ResponseError::AlreadyResolved(Resolution { by, response: answer, .. }) => {
             let by = by.map_or_else(|| "no one in time".to_owned(), |by| by.to_string());
@@ -149,14 +152,14 @@ async fn check_response<P: Ports>(
     ports: &P,
     settings: &RunSettings,
     audience: &ToolAudience,
-    asks: &[HumanRequest],
+    requests: &[HumanRequest],
     answer: &HumanResponse,
 ) -> Result<(), Failure> {
     let HumanResponse::Modify { arguments } = answer else { return Ok(()) };
     let bad = |detail: String| Failure::new(ErrorCode::InvalidField, detail);
-    for ask in asks {
-        let Some((_, tool, requested)) = ask.subject.call() else {
-            ask.subject.check_parameters(arguments).map_err(bad)?;
+    for request in requests {
+        let Some((_, tool, requested)) = request.subject.call() else {
+            request.subject.check_parameters(arguments).map_err(bad)?;
             continue;
         };
         if tool == PLANNING_TOOL {
@@ -170,17 +173,18 @@ async fn check_response<P: Ports>(
             plan.map_err(|error| no_plan(error.to_string()))?;
         }
         let tools = ports.tools().list_tools(ports.clock(), audience).await;
-        let found = tools.find_tool(tool);
+        let tool_match = tools.find_tool(tool);
         let schema = if tool == PLANNING_TOOL {
             Some(planning_tool(ports.prompts(), settings.language, true).schema)
         } else {
-            found.as_ref().map(|found| found.spec(settings.language).schema)
+            tool_match.as_ref().map(|tool_match| tool_match.spec(settings.language).schema)
         };
         let unknown = schema.as_ref().and_then(|schema| {
             find_unknown_parameters(schema, requested, arguments, settings.language)
         });
-        let refused = found.and_then(|found| found.check_arguments(arguments).err());
-        if let Some(problem) = unknown.or(refused) {
+        let argument_problem =
+            tool_match.and_then(|tool_match| tool_match.check_arguments(arguments).err());
+        if let Some(problem) = unknown.or(argument_problem) {
             let values = [("tool", tool), ("problem", problem.as_str())];
             return Err(bad(Wording::ParametersRefused.fill(settings.language, &values)));
         }
@@ -196,15 +200,16 @@ fn find_unknown_parameters(
     arguments: &Map<String, Value>,
     language: Language,
 ) -> Option<String> {
-    let known = schema.get("properties")?.as_object()?;
+    let properties = schema.get("properties")?.as_object()?;
     let takes_others = schema.get("additionalProperties").is_some_and(|others| others != false);
-    let is_unknown = |name: &&String| !known.contains_key(*name) && !requested.contains_key(*name);
+    let is_unknown =
+        |name: &&String| !properties.contains_key(*name) && !requested.contains_key(*name);
     let unknown: Vec<&str> = arguments.keys().filter(is_unknown).map(String::as_str).collect();
     if unknown.is_empty() || takes_others {
         return None;
     }
-    let known: Vec<&str> = known.keys().map(String::as_str).collect();
-    let values = [("names", unknown.join(", ")), ("known", known.join(", "))];
+    let known_names: Vec<&str> = properties.keys().map(String::as_str).collect();
+    let values = [("names", unknown.join(", ")), ("known", known_names.join(", "))];
     let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
     Some(Wording::UnknownParameters.fill(language, &values))
 }

@@ -76,8 +76,11 @@ impl LoadedRun {
 
     /// Returns the final status of a run, if known to have ended.
     pub(super) fn ended_status(&self) -> Option<RunStatus> {
-        let folded = self.reader.journal().ok().map(|journal| journal.run().status());
-        [Some(self.meta.status), folded].into_iter().flatten().find(|status| status.has_ended())
+        let journal_status = self.reader.journal().ok().map(|journal| journal.run().status());
+        [Some(self.meta.status), journal_status]
+            .into_iter()
+            .flatten()
+            .find(|status| status.has_ended())
     }
 
     /// Reads the records added since the last read. Returns the updated journal.
@@ -148,9 +151,9 @@ impl LoadedRun {
             ports.clock().sleep(pause).await;
             pause = (pause * 2).min(longest);
             if let Ok(journal) = self.advance(ports).await
-                && let Some(told) = tell(journal.run())
+                && let Some(outcome) = tell(journal.run())
             {
-                return Some(told);
+                return Some(outcome);
             }
         }
         None

@@ -68,19 +68,21 @@ pub async fn start_streaming<P: Ports>(
     ports: &P,
     mut question: UserQuestion,
     holder: &str,
-    known: Option<LoadedRun>,
+    loaded_run: Option<LoadedRun>,
 ) -> Result<StartResult, Failure> {
     check_bounds(&mut question)?;
     let key = question.run_key();
     let body_hash = question.body_hash();
     let session = question.session_key();
     let view = ports.store().load_session(&session).await.map_err(|error| store_failure(&error))?;
-    let mut known = KnownRuns::new(known);
-    if let Some((run, asked_in)) = find_continued_run(ports, &question, &view, &mut known).await? {
+    let mut runs = KnownRuns::new(loaded_run);
+    if let Some((run, request_record)) =
+        find_continued_run(ports, &question, &view, &mut runs).await?
+    {
         let run = Box::new(run);
-        return Ok(StartResult::Existing { run, continued: true, request_record: asked_in });
+        return Ok(StartResult::Existing { run, continued: true, request_record });
     }
-    screen_question(ports, &mut question, &key, known).await?;
+    screen_question(ports, &mut question, &key, runs).await?;
     let driver = ports.shutdown().register_driver();
     let until_ms = ports.clock().now_ms().saturating_add(to_millis(ports.settings().lease));
     let lease = Lease { holder: holder.to_owned(), until_ms, epoch: 1 };
@@ -110,11 +112,11 @@ pub async fn start_background<P: Ports>(
     let body_hash = question.body_hash();
     let session = question.session_key();
     let view = ports.store().load_session(&session).await.map_err(|error| store_failure(&error))?;
-    let mut known = KnownRuns::default();
-    if let Some((active, _)) = find_continued_run(ports, &question, &view, &mut known).await? {
+    let mut runs = KnownRuns::default();
+    if let Some((active, _)) = find_continued_run(ports, &question, &view, &mut runs).await? {
         return Ok(active.key().clone());
     }
-    screen_question(ports, &mut question, &key, known).await?;
+    screen_question(ports, &mut question, &key, runs).await?;
     match create_run(ports, question, body_hash, &key, view, None).await? {
         RunCreation::New(..) | RunCreation::Existing(_) => Ok(key),
     }
@@ -125,10 +127,10 @@ async fn screen_question<P: Ports>(
     ports: &P,
     question: &mut UserQuestion,
     key: &RunKey,
-    mut known: KnownRuns,
+    mut runs: KnownRuns,
 ) -> Result<(), Failure> {
     let content = ports.content();
-    if content.allows_all() || known.find(ports, key).await?.is_some() {
+    if content.allows_all() || runs.find(ports, key).await?.is_some() {
         return Ok(());
     }
     let tenant = question.tenant.clone();
@@ -157,16 +159,16 @@ async fn create_run<P: Ports>(
     if let Some(run) = find_before_attaching(ports, &question, key, &view).await? {
         return to_same_run(run, &body_hash, &question.user);
     }
-    let attached = Box::pin(attach_files(ports, &question)).await?;
+    let attachment_files = Box::pin(attach_files(ports, &question)).await?;
     let now_ms = ports.clock().now_ms();
     let user = question.user.clone();
     let warnings = Box::pin(list_warnings(ports, &question)).await;
     let spec = to_spec(ports, question, view, body_hash.clone());
-    let files = to_file_list(&spec.files, &attached);
-    let attachments = attached.into_iter().map(|(_, attachment)| attachment).collect();
-    let asked = RunSpec { warnings, files, attachments, ..spec };
+    let files = to_file_list(&spec.files, &attachment_files);
+    let attachments = attachment_files.into_iter().map(|(_, attachment)| attachment).collect();
+    let full_spec = RunSpec { warnings, files, attachments, ..spec };
     let write = first_write_id(lease.as_ref().map(|lease| lease.holder.as_str()), ports)?;
-    let (journal, first) = Journal::open(asked, u64::from(lease.is_some()), write, now_ms);
+    let (journal, first) = Journal::open(full_spec, u64::from(lease.is_some()), write, now_ms);
     let expires_at_s = journal_expiry_s(ports.settings(), journal.run());
     let UserLimits { runs_per_minute, runs_at_once, .. } = ports.settings().user;
     let admission = Admission { runs_per_minute, runs_at_once };
@@ -180,8 +182,8 @@ async fn create_run<P: Ports>(
             to_same_run(LoadedRun::new(key.clone(), *meta), &body_hash, &user)
         }
         CreateResult::SessionBusy(active) => Err(Failure::session_busy(&active)),
-        CreateResult::NotAdmitted(AdmissionError::RateLimited { retry_in_s: again_in_s }) => {
-            Err(Failure::rate_limited(again_in_s))
+        CreateResult::NotAdmitted(AdmissionError::RateLimited { retry_in_s }) => {
+            Err(Failure::rate_limited(retry_in_s))
         }
         CreateResult::NotAdmitted(AdmissionError::TooManyRuns(most)) => {
             Err(Failure::new(ErrorCode::TooManyRuns, most.to_string()))
@@ -200,10 +202,10 @@ async fn find_before_attaching<P: Ports>(
     if question.attachments.is_empty() {
         return Ok(None);
     }
-    let known = LoadedRun::find(ports, key).await?;
+    let existing_run = LoadedRun::find(ports, key).await?;
     match &view.active {
-        Some(active) if known.is_none() => Err(Failure::session_busy(active)),
-        Some(_) | None => Ok(known),
+        Some(active) if existing_run.is_none() => Err(Failure::session_busy(active)),
+        Some(_) | None => Ok(existing_run),
     }
 }
 
@@ -217,13 +219,13 @@ fn to_same_run(run: LoadedRun, body_hash: &str, user: &UserId) -> Result<RunCrea
 async fn stop_if_unshared<P: Ports>(
     ports: &P,
     key: &RunKey,
-    asked: &RunSpec,
+    spec: &RunSpec,
 ) -> Result<(), Failure> {
-    let user = UserKey { tenant: asked.tenant.clone(), user: asked.user.clone() };
-    let ended = has_share_ended(ports, &user, asked.shared.as_ref()).await;
-    if ended.map_err(|error| store_failure(&error))? {
+    let user = UserKey { tenant: spec.tenant.clone(), user: spec.user.clone() };
+    let share_end = has_share_ended(ports, &user, spec.shared.as_ref()).await;
+    if share_end.map_err(|error| store_failure(&error))? {
         let mut run = LoadedRun::load(ports, key).await?;
-        request_stop(ports, &mut run, asked.owner().clone()).await?;
+        request_stop(ports, &mut run, spec.owner().clone()).await?;
     }
     Ok(())
 }

@@ -68,11 +68,11 @@ pub async fn describe_request<P: Ports>(
 
 /// Returns the model's text with the last such request in the record.
 fn find_reasoning(record: &Record, feedback: &HumanRequestId) -> Option<String> {
-    let said = |entry: &Entry| {
-        let Event::HumanRequested { reasoning, requests: asks, .. } = &entry.event else {
+    let reasoning_of = |entry: &Entry| {
+        let Event::HumanRequested { reasoning, requests, .. } = &entry.event else {
             return None;
         };
-        asks.iter().any(|ask| ask.id == *feedback).then(|| reasoning.clone())
+        requests.iter().any(|request| request.id == *feedback).then(|| reasoning.clone())
     };
-    record.entries.iter().rev().find_map(said)
+    record.entries.iter().rev().find_map(reasoning_of)
 }

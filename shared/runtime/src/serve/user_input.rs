@@ -54,18 +54,22 @@ pub enum PlanEditStatus {
 pub async fn send_message<P: Ports>(
     ports: &P,
     run: &mut LoadedRun,
-    mut said: UserMessage,
+    mut user_message: UserMessage,
 ) -> Result<MessageStatus, Failure> {
-    check_bounds(&mut said)?;
-    if is_continue(&said.text) {
-        let words =
-            ChatMessage { by: &said.by, id: &said.id, text: &said.text, parsed_response: None };
+    check_bounds(&mut user_message)?;
+    if is_continue(&user_message.text) {
+        let words = ChatMessage {
+            by: &user_message.by,
+            id: &user_message.id,
+            text: &user_message.text,
+            parsed_response: None,
+        };
         if submit_chat_response(ports, run, words).await?.is_response {
             return Ok(MessageStatus::Resumed);
         }
     }
     let journal = run.advance(ports).await.map_err(|error| store_failure(&error))?;
-    if journal.run().has_seen_id(&said.id) {
+    if journal.run().has_seen_id(&user_message.id) {
         return Ok(MessageStatus::Accepted);
     }
     if !journal.run().accepts_messages() {
@@ -74,11 +78,11 @@ pub async fn send_message<P: Ports>(
     let meta = run.meta();
     let session = run.meta().session_name();
     let owner = ContentOwner::of(run.key(), &meta.user, &session);
-    ports.content().screen_input(&mut said, owner).await?;
-    let id = said.id.clone();
-    let mail = Mail::UserMessage { message: Box::new(said) };
+    ports.content().screen_input(&mut user_message, owner).await?;
+    let id = user_message.id.clone();
+    let mail = Mail::UserMessage { message: Box::new(user_message) };
     run.wake(ports, &mail).await.map_err(|error| store_failure(&error))?;
-    let heard = run.poll_until(ports, |run| {
+    let outcome = run.poll_until(ports, |run| {
         if run.has_seen_id(&id) {
             Some(Ok(MessageStatus::Accepted))
         } else if run.status().has_ended() {
@@ -87,7 +91,7 @@ pub async fn send_message<P: Ports>(
             None
         }
     });
-    heard.await.unwrap_or(Ok(MessageStatus::Pending))
+    outcome.await.unwrap_or(Ok(MessageStatus::Pending))
 }
 
 /// Changes the plan of an active run.
@@ -122,7 +126,7 @@ pub async fn send_plan_edit<P: Ports>(
     let id = edited.id.clone();
     let mail = Mail::PlanEdited { edit: Box::new(edited.clone()) };
     run.wake(ports, &mail).await.map_err(|error| store_failure(&error))?;
-    let heard = run.poll_until(ports, |run| {
+    let outcome = run.poll_until(ports, |run| {
         let plan = run.current_plan()?.clone();
         if run.has_seen_id(&id) {
             Some(Ok(PlanEditStatus::Accepted { version: run.plan_version(), plan }))
@@ -132,7 +136,7 @@ pub async fn send_plan_edit<P: Ports>(
             (run.plan_version() != edited.version).then(|| Ok(plan_conflict(run)))
         }
     });
-    heard.await.unwrap_or(Ok(PlanEditStatus::Pending))
+    outcome.await.unwrap_or(Ok(PlanEditStatus::Pending))
 }
 
 fn plan_conflict(run: &Run) -> PlanEditStatus {

@@ -73,8 +73,9 @@ impl OutagePolicy {
         let most = self.base.saturating_mul(1 << doublings).min(self.cap);
         let jitter = jitter.clamp(0.0, 1.0);
         let own = most - (most / 2).min(SPREAD).mul_f64(1.0 - jitter);
-        let asked = requested.map(|asked| asked.saturating_add(self.base.mul_f64(jitter)));
-        own.max(asked.unwrap_or_default())
+        let requested_delay =
+            requested.map(|delay| delay.saturating_add(self.base.mul_f64(jitter)));
+        own.max(requested_delay.unwrap_or_default())
     }
 
     /// Returns the next step after a failure at `now_ms`, in Unix milliseconds.

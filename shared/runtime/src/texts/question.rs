@@ -29,7 +29,7 @@ impl HasTexts for UserQuestion {
             // Numbers, and names of tools that are only compared, never shown.
             settings: _,
         } = self;
-        let said = [
+        let own_texts = [
             ContentText::from_words(QUESTION, text, TextBound::Bytes(MAX_QUESTION)),
             ContentText::from_words(
                 "base_prompt",
@@ -37,7 +37,9 @@ impl HasTexts for UserQuestion {
                 TextBound::Characters(MAX_BASE_PROMPT),
             ),
         ];
-        without_empty(said.into_iter().chain(attachments.iter_mut().flat_map(attachment_texts)))
+        without_empty(
+            own_texts.into_iter().chain(attachments.iter_mut().flat_map(attachment_texts)),
+        )
     }
 }
 

@@ -42,12 +42,12 @@ impl Pace {
     }
 
     /// Returns the milliseconds to wait after a write with `left` bytes of [`Self::max_bytes`] unused.
-    pub(super) fn pause_ms(self, left: usize) -> i64 {
-        let bytes = self.max_bytes().saturating_sub(left) as u64 + OVERHEAD;
+    pub(super) fn pause_ms(self, free_bytes: usize) -> i64 {
+        let bytes = self.max_bytes().saturating_sub(free_bytes) as u64 + OVERHEAD;
         let units = bytes.div_ceil(UNIT);
-        let shared = units * 1000 * self.writers / UNITS_PER_S;
-        let own = units * 1000 / UNITS_OF_ONE_PER_S;
-        self.every_ms.max(i64::try_from(shared.max(own)).unwrap_or(i64::MAX))
+        let pause_of_all = units * 1000 * self.writers / UNITS_PER_S;
+        let pause_of_one = units * 1000 / UNITS_OF_ONE_PER_S;
+        self.every_ms.max(i64::try_from(pause_of_all.max(pause_of_one)).unwrap_or(i64::MAX))
     }
 }
 

@@ -11,9 +11,9 @@ use djinn_core::run::Run;
 pub(super) fn find_answer_problem(run: &Run, call: &ModelCall, reply: &Reply) -> Option<String> {
     let AnswerFormat::Json(schema) = &run.spec().agent()?.answer else { return None };
     let is_answer = reply.calls.is_empty() && call.message.turn_number().is_some();
-    let checked = || match serde_json::from_str(reply.text.trim()) {
+    let check_text = || match serde_json::from_str(reply.text.trim()) {
         Ok(value) => check_answer(schema, &value),
         Err(error) => Err(error.to_string()),
     };
-    is_answer.then(checked)?.err()
+    is_answer.then(check_text)?.err()
 }

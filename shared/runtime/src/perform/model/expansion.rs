@@ -13,10 +13,10 @@ pub(super) fn expand_urls(reply: Reply, urls: &Urls) -> Reply {
     }
     let text = urls.expand_text(&reply.text, text_end(&reply, TextKind::Text));
     let end = text_end(&reply, TextKind::Reasoning);
-    let reasoning = reply.reasoning.map(|Reasoning { text: written, signature, .. }| {
-        let text = urls.expand_text(&written, end);
-        let written = (signature.is_some() && text != written).then_some(written);
-        Reasoning { text, signature, original: written }
+    let reasoning = reply.reasoning.map(|Reasoning { text: original, signature, .. }| {
+        let text = urls.expand_text(&original, end);
+        let original = (signature.is_some() && text != original).then_some(original);
+        Reasoning { text, signature, original }
     });
     let calls = reply.calls.into_iter().map(|RequestedCall { tool, arguments }| {
         let arguments = match arguments {

@@ -9,13 +9,13 @@ use djinn_core::effect::ModelCall;
 pub(super) struct FailureStreak {
     since_ms: Option<i64>,
     /// The time this performance has waited.
-    held: Duration,
+    waiting_time: Duration,
 }
 
 impl FailureStreak {
     /// Creates the streak from the failures in the journal.
     pub(super) fn of(call: &ModelCall) -> Self {
-        Self { since_ms: call.failing_since_ms, held: Duration::ZERO }
+        Self { since_ms: call.failing_since_ms, waiting_time: Duration::ZERO }
     }
 
     /// Returns the time of the first failure, in Unix milliseconds.
@@ -30,10 +30,10 @@ impl FailureStreak {
 
     /// Returns the time this performance has waited.
     pub(super) fn held(&self) -> Duration {
-        self.held
+        self.waiting_time
     }
 
     pub(super) fn add_wait(&mut self, wait: Duration) {
-        self.held = self.held.saturating_add(wait);
+        self.waiting_time = self.waiting_time.saturating_add(wait);
     }
 }

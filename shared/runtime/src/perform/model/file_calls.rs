@@ -37,22 +37,21 @@ impl<P: Ports> ModelExecution<P> {
                 RequestedCall { tool: name.clone(), arguments: ToolArguments::Parsed(arguments) }
             })
             .collect();
-        let offered: Vec<_> = specs.iter().map(ToolSpec::to_offered).collect();
-        let estimates =
-            estimate_tools(&self.ports, &tools, &self.run, None, &offered, &calls).await;
-        let tool_set = ToolSetRef::of(&offered, estimates);
+        let offers: Vec<_> = specs.iter().map(ToolSpec::to_offered).collect();
+        let estimates = estimate_tools(&self.ports, &tools, &self.run, None, &offers, &calls).await;
+        let tool_set = ToolSetRef::of(&offers, estimates);
         let message = self.call.message.clone();
         let reply = Reply { text, calls, ..Reply::default() };
-        let replied = ModelReplied {
+        let model_reply = ModelReplied {
             message,
             reply,
-            offered,
+            offered: offers,
             tool_set,
             dropped: None,
             window: None,
             answer_problem: None,
         };
-        Input::ModelReplied(Box::new(replied))
+        Input::ModelReplied(Box::new(model_reply))
     }
 
     /// Returns the tools listed in the file for this call, and the answer if there is one.
@@ -80,8 +79,9 @@ impl<P: Ports> ModelExecution<P> {
 
 /// Returns the arguments that the tool declares.
 fn pick_known(arguments: &Map<String, Value>, spec: &ToolSpec) -> Map<String, Value> {
-    let known = spec.schema.get("properties").and_then(Value::as_object);
-    let is_known = |name: &String| known.is_some_and(|known| known.contains_key(name));
-    let picked = arguments.iter().filter(|(name, _)| is_known(name));
-    picked.map(|(name, value)| (name.clone(), value.clone())).collect()
+    let properties = spec.schema.get("properties").and_then(Value::as_object);
+    let is_known =
+        |name: &String| properties.is_some_and(|properties| properties.contains_key(name));
+    let parameters = arguments.iter().filter(|(name, _)| is_known(name));
+    parameters.map(|(name, value)| (name.clone(), value.clone())).collect()
 }

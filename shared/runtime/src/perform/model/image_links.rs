@@ -42,10 +42,10 @@ fn unlink_reply(mut reply: Reply, run: &Run) -> Reply {
     reply.text = filter_text(TextKind::Text, &reply.text, text_end(&reply, TextKind::Text));
     if let Some(reasoning) = &mut reply.reasoning {
         let text = filter_text(TextKind::Reasoning, &reasoning.text, reasoning_end);
-        let written = std::mem::replace(&mut reasoning.text, text);
-        if reasoning.signature.is_some() && written != reasoning.text {
+        let original = std::mem::replace(&mut reasoning.text, text);
+        if reasoning.signature.is_some() && original != reasoning.text {
             // Signed reasoning goes back to the model unchanged.
-            reasoning.original.get_or_insert(written);
+            reasoning.original.get_or_insert(original);
         }
     }
     for call in &mut reply.calls {

@@ -43,8 +43,8 @@ impl<P: Ports> ModelExecution<P> {
             NextAttempt::Pause => Some(self.end_after(silent, self.fall_back_or_give_up(error))),
             NextAttempt::Delay { until_ms } => Some(self.delay_after(silent, streak, until_ms)),
             NextAttempt::Wait(wait) => {
-                let waited = self.hold_for(wait, streak, limits).await;
-                (!waited).then(|| self.postpone_after(silent, streak))
+                let has_waited = self.hold_for(wait, streak, limits).await;
+                (!has_waited).then(|| self.postpone_after(silent, streak))
             }
         }
     }
@@ -80,9 +80,10 @@ impl<P: Ports> ModelExecution<P> {
         let clock = self.ports.clock();
         let now_ms = clock.now_ms();
         let since_ms = streak.begin(now_ms);
-        let requested = error.retry_after;
-        let held = streak.held();
-        let failure = PassingFailure { count: failed, since_ms, requested, held };
+        let retry_after = error.retry_after;
+        let held_for = streak.held();
+        let failure =
+            PassingFailure { count: failed, since_ms, requested: retry_after, held: held_for };
         let next = self.ports.settings().outages.next_attempt(failure, clock.jitter(), now_ms);
         let is_delay = matches!(next, NextAttempt::Delay { .. });
         if is_delay && self.is_optional() { NextAttempt::Pause } else { next }
@@ -109,12 +110,12 @@ impl<P: Ports> ModelExecution<P> {
     pub(super) async fn wait_after_earlier(&self, limits: ModelLimits) -> bool {
         let clock = self.ports.clock();
         let outages = &self.ports.settings().outages;
-        let waited = self.call.retry_at_ms.is_some();
+        let was_delayed = self.call.retry_at_ms.is_some();
         let backoff = outages.backoff(self.call.retries, None, clock.jitter()).min(outages.held);
-        let mut wait = if waited { Duration::ZERO } else { backoff };
+        let mut wait = if was_delayed { Duration::ZERO } else { backoff };
         if !self.has_time_for(wait.saturating_add(limits.call_timeout)) {
             let left_ms = self.deadline.left_ms(clock.now_ms());
-            let left_ms = left_ms.filter(|left| self.is_first && *left > 0);
+            let left_ms = left_ms.filter(|ms| self.is_first && *ms > 0);
             let Some(left_ms) = left_ms else { return false };
             wait = wait.min(Duration::from_millis(left_ms / 2));
         }

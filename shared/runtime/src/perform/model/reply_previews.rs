@@ -122,9 +122,9 @@ impl<'a> ReplyPreviews<'a> {
         if text.is_empty() || self.is_hidden {
             return None;
         }
-        let shown = self.visible_text_mut(kind);
-        let offset = shown.sent_bytes;
-        shown.sent_bytes += text.len() as u64;
+        let visible_text = self.visible_text_mut(kind);
+        let offset = visible_text.sent_bytes;
+        visible_text.sent_bytes += text.len() as u64;
         let message = self.message.clone();
         let attempt = self.attempt;
         Some(Preview { path: Path::default(), message, attempt, kind, offset, text, at_ms })
@@ -134,24 +134,24 @@ impl<'a> ReplyPreviews<'a> {
 /// Holds back the possible file list at the end of a summary.
 struct HiddenTail {
     deliverables: Deliverables,
-    held: String,
+    pending: String,
 }
 
 impl HiddenTail {
     fn of(deliverables: Deliverables) -> Self {
-        Self { deliverables, held: String::new() }
+        Self { deliverables, pending: String::new() }
     }
 
     fn push_text(&mut self, text: &str) -> String {
-        self.held.push_str(text);
-        let rest = self.held.split_off(self.deliverables.readable_len(&self.held));
-        std::mem::replace(&mut self.held, rest)
+        self.pending.push_str(text);
+        let rest = self.pending.split_off(self.deliverables.readable_len(&self.pending));
+        std::mem::replace(&mut self.pending, rest)
     }
 
     /// Returns the rest of the text, without the file list.
     fn finish(&mut self) -> String {
-        let held = std::mem::take(&mut self.held);
-        self.deliverables.split_summary(&held).0.to_owned()
+        let pending = std::mem::take(&mut self.pending);
+        self.deliverables.split_summary(&pending).0.to_owned()
     }
 }
 

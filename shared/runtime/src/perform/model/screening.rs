@@ -31,12 +31,12 @@ impl<P: Ports> ModelExecution<P> {
         loop {
             let mut time = AwakeTime::new(self.ports.clock());
             let screening = self.ports.content().screen_reply(&mut reply, offered, whose);
-            let screened = time.run_to_end(screening).await;
+            let outcome = time.run_to_end(screening).await;
             standstills += u32::from(time.was_suspended());
             let is_final = !time.was_suspended() || standstills >= MAX_STANDSTILLS;
-            match screened {
+            match outcome {
                 Err(failure) if failure.code == ErrorCode::ContentUnchecked && !is_final => {}
-                screened => return screened.map(|()| reply),
+                outcome => return outcome.map(|()| reply),
             }
         }
     }

@@ -42,11 +42,11 @@ impl<P: Ports> ModelExecution<P> {
     ) -> Vec<Input> {
         let SilentAttempts { times, usage, last } = silent;
         let last = last.as_ref().filter(|_| *times > 0 || usage.is_billed());
-        let failed = last.map(|failure| AttemptFailed {
+        let failed_attempt = last.map(|failure| AttemptFailed {
             failing_since_ms: streak.since_ms(),
             ..self.build_attempt_failed(failure.clone(), *usage, *times, false)
         });
-        failed.map(Box::new).map(Input::AttemptFailed).into_iter().collect()
+        failed_attempt.map(Box::new).map(Input::AttemptFailed).into_iter().collect()
     }
 
     /// Returns the inputs for delaying the call until `until_ms`, in Unix milliseconds.
@@ -66,8 +66,9 @@ impl<P: Ports> ModelExecution<P> {
     /// Returns the input for a suspension of the process in the last attempt. Another driver may have the run
     /// by now: the journal decides before the next attempt costs money.
     pub(super) fn stalled_input(&self, silent: &SilentAttempts, failure: Failure) -> Input {
-        let failed = self.build_attempt_failed(failure, silent.usage, silent.times + 1, true);
-        Input::AttemptFailed(Box::new(failed))
+        let failed_attempt =
+            self.build_attempt_failed(failure, silent.usage, silent.times + 1, true);
+        Input::AttemptFailed(Box::new(failed_attempt))
     }
 
     /// Returns `end`, preceded by the cost of the attempts.
@@ -91,8 +92,8 @@ impl<P: Ports> ModelExecution<P> {
     ) -> AttemptFailed {
         let usage = usage.plus(silent.usage);
         let times = silent.times + 1;
-        let failed = self.build_attempt_failed(failure, usage, times, process_stalled);
-        AttemptFailed { silent: false, ..failed }
+        let failed_attempt = self.build_attempt_failed(failure, usage, times, process_stalled);
+        AttemptFailed { silent: false, ..failed_attempt }
     }
 
     /// Builds the failure of silent attempts.

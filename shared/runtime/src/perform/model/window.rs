@@ -41,10 +41,11 @@ impl InputWindow {
 
     /// Raises the limit to the tokens a request needs. Returns true if this is less than the rejected size.
     fn widen_to_needed(&mut self, error: &ContextTooLong) -> bool {
-        let needed = error.current + NOTE_TOKENS;
-        let is_untried = self.newest_refusal.as_ref().is_some_and(|newest| needed < newest.tokens);
+        let needed_tokens = error.current + NOTE_TOKENS;
+        let is_untried =
+            self.newest_refusal.as_ref().is_some_and(|newest| needed_tokens < newest.tokens);
         if is_untried {
-            self.limit = needed;
+            self.limit = needed_tokens;
         }
         is_untried
     }
@@ -65,9 +66,9 @@ impl InputWindow {
 impl<P: Ports> ModelExecution<P> {
     /// Returns the window of the call's model: the limit of its settings, or the learned limit.
     pub(super) fn find_window(&self, limits: ModelLimits) -> InputWindow {
-        let learned = &self.run.spec().settings.context.learned_limits;
-        let learned = learned.get(self.model_name()).copied().unwrap_or(u64::MAX);
-        let limit = limits.max_input_tokens.min(learned);
+        let learned_limits = &self.run.spec().settings.context.learned_limits;
+        let learned_limit = learned_limits.get(self.model_name()).copied().unwrap_or(u64::MAX);
+        let limit = limits.max_input_tokens.min(learned_limit);
         InputWindow { limit, refusals: 0, newest_refusal: None }
     }
 
@@ -80,14 +81,14 @@ impl<P: Ports> ModelExecution<P> {
         tools: &AvailableTools,
         window: &mut InputWindow,
     ) -> Result<RenderedRequest, Failure> {
-        let rendered = self.render_request(tools, window.limit);
-        let rendered = match rendered {
+        let request = self.render_request(tools, window.limit);
+        let request = match request {
             Err(error) if window.widen_to_needed(&error) => {
                 self.render_request(tools, window.limit)
             }
-            rendered => rendered,
+            request => request,
         };
-        rendered.map_err(|error| window.to_failure(&error))
+        request.map_err(|error| window.to_failure(&error))
     }
 
     /// Sets the limit to half of the rejected request. Returns true if the call may be tried again.

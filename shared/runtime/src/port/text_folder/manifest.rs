@@ -91,11 +91,11 @@ pub enum ManifestError {
 /// # Errors
 /// Returns [`ManifestError`] if a reader would reject the manifest.
 pub fn list_texts(texts: &[FolderText], depth: NameDepth) -> Result<String, ManifestError> {
-    let listed = texts.iter().filter_map(|FolderText { name, text }| {
+    let entries = texts.iter().filter_map(|FolderText { name, text }| {
         let sha256 = sha256_hex(text.as_ref().ok()?.as_bytes());
         Some(ListedText { name: name.clone(), sha256 })
     });
-    write_manifest(listed.collect(), depth)
+    write_manifest(entries.collect(), depth)
 }
 
 #[derive(Serialize, Deserialize)]

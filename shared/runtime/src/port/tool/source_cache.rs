@@ -18,7 +18,7 @@ const MAX_AUDIENCES: usize = 256;
 /// A source with its last answers.
 pub(super) struct SourceCache {
     source: Arc<dyn ToolSource>,
-    answers: Mutex<BTreeMap<ToolAudience, Arc<AudienceCache>>>,
+    caches: Mutex<BTreeMap<ToolAudience, Arc<AudienceCache>>>,
     /// The shared answer of a source that offers every audience the same tools.
     common: Option<Arc<AudienceCache>>,
 }
@@ -42,7 +42,7 @@ struct LastAnswer {
 impl SourceCache {
     pub(super) fn new(source: Arc<dyn ToolSource>) -> Self {
         let common = source.is_same_for_all().then(Arc::default);
-        Self { source, answers: Mutex::default(), common }
+        Self { source, caches: Mutex::default(), common }
     }
 
     pub(super) fn source(&self) -> &Arc<dyn ToolSource> {
@@ -85,15 +85,15 @@ impl SourceCache {
         if let Some(common) = &self.common {
             return Arc::clone(common);
         }
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        if answers.len() >= MAX_AUDIENCES && !answers.contains_key(audience) {
+        let mut caches = self.caches.lock().unwrap_or_else(PoisonError::into_inner);
+        if caches.len() >= MAX_AUDIENCES && !caches.contains_key(audience) {
             let wanted_at_ms = |cache: &AudienceCache| cache.wanted_at_ms.load(Ordering::Relaxed);
-            let oldest = answers.iter().min_by_key(|(_, cache)| wanted_at_ms(cache));
+            let oldest = caches.iter().min_by_key(|(_, cache)| wanted_at_ms(cache));
             if let Some(oldest) = oldest.map(|(audience, _)| audience.clone()) {
-                answers.remove(&oldest);
+                caches.remove(&oldest);
             }
         }
-        let cache = answers.entry(audience.clone()).or_default();
+        let cache = caches.entry(audience.clone()).or_default();
         cache.wanted_at_ms.store(now_ms, Ordering::Relaxed);
         Arc::clone(cache)
     }

@@ -125,9 +125,9 @@ impl Toolbox {
             offered_agents: self.offered_agents.clone(),
         };
         let fresh = self.sources_fresh;
-        let answers = self.sources.iter().map(|cache| cache.list_tools(clock, fresh, audience));
-        for (cache, answer) in self.sources.iter().zip(join_all(answers).await) {
-            match answer {
+        let listings = self.sources.iter().map(|cache| cache.list_tools(clock, fresh, audience));
+        for (cache, listing) in self.sources.iter().zip(join_all(listings).await) {
+            match listing {
                 Some(tools) => available.add_tools(cache.source().name(), &tools),
                 None => available.is_complete = false,
             }
@@ -175,7 +175,7 @@ impl AvailableTools {
         let of_agent = run.agent().map(|agent| &agent.tools);
         let of_plan = || run.child.as_ref().and_then(|child| child.tools.as_ref());
         specs.retain(|tool| match (of_agent.or_else(of_plan), &self.offered_agents) {
-            (Some(named), _) => named.contains(&tool.name),
+            (Some(names), _) => names.contains(&tool.name),
             (None, _) if is_for_agents(&tool.name) => false,
             (None, OfferedAgents::All) => true,
             (None, OfferedAgents::Named(names)) => {

@@ -46,7 +46,7 @@ pub(super) async fn attach_files<P: Ports>(
         Vec::new()
     }
     .into_iter();
-    let attached = files.into_iter().map(|file| {
+    let attachments = files.into_iter().map(|file| {
         let image = if is_image(&file) {
             images.next()
         } else {
@@ -56,16 +56,16 @@ pub(super) async fn attach_files<P: Ports>(
         let name = file.name.clone();
         (file, Attachment { name, image })
     });
-    Ok(attached.collect())
+    Ok(attachments.collect())
 }
 
 /// Returns the session's files followed by the question's files.
 pub(super) fn to_file_list(
-    known: &[ProductFile],
+    session_files: &[ProductFile],
     attached: &[(ProductFile, Attachment)],
 ) -> Vec<ProductFile> {
-    let attached = attached.iter().map(|(file, _)| file);
-    FileList::of(known.iter().chain(attached).cloned()).all().to_vec()
+    let new_files = attached.iter().map(|(file, _)| file);
+    FileList::of(session_files.iter().chain(new_files).cloned()).all().to_vec()
 }
 
 async fn write_file<P: Ports>(
@@ -75,8 +75,8 @@ async fn write_file<P: Ports>(
 ) -> Result<ProductFile, Failure> {
     match attachment {
         QuestionAttachment::New(file, bytes) => {
-            let written = ports.store().write_file(session, file, bytes).await;
-            written.map_err(|error| store_failure(&error))
+            let write = ports.store().write_file(session, file, bytes).await;
+            write.map_err(|error| store_failure(&error))
         }
         QuestionAttachment::Known(file) => Ok(file.clone()),
     }

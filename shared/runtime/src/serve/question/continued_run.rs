@@ -19,37 +19,37 @@ pub(super) async fn find_continued_run<P: Ports>(
     ports: &P,
     question: &UserQuestion,
     view: &SessionView,
-    known: &mut KnownRuns,
+    known_runs: &mut KnownRuns,
 ) -> Result<Option<(LoadedRun, Option<u64>)>, Failure> {
     let own = question.run_key();
     let active = view.active.as_ref().filter(|active| **active != own.run);
     if active.is_none() && !question.is_continue() {
         return Ok(None);
     }
-    if known.find(ports, &own).await?.is_some() {
+    if known_runs.find(ports, &own).await?.is_some() {
         return Ok(None);
     }
-    let Some(active) = active else { return find_unseen(ports, question, view, known).await };
+    let Some(active) = active else { return find_unseen(ports, question, view, known_runs).await };
     if !question.attachments.is_empty() {
         // A message with files is no response: the files would be lost.
         return Ok(None);
     }
     let active = RunKey::new(own.tenant.clone(), active.clone());
-    let mut run = known.take(ports, &active).await?;
+    let mut run = known_runs.take(ports, &active).await?;
     if run.meta().user == question.user {
         let by = &question.user;
         let id = question.request.as_str();
         let as_answer = question.parsed_response.as_ref();
         let words = ChatMessage { by, id, text: &question.text, parsed_response: as_answer };
-        let ChatResult { is_response: answers, request_record: asked_in } =
+        let ChatResult { is_response, request_record } =
             submit_chat_response(ports, &mut run, words).await?;
-        return Ok((answers || question.is_continue()).then_some((run, asked_in)));
+        return Ok((is_response || question.is_continue()).then_some((run, request_record)));
     }
     if !question.is_continue() {
         return Ok(None);
     }
     if run.meta().status.has_ended() {
-        return find_unseen(ports, question, view, known).await;
+        return find_unseen(ports, question, view, known_runs).await;
     }
     Err(Failure::session_busy(&active.run))
 }
@@ -58,9 +58,9 @@ async fn find_unseen<P: Ports>(
     ports: &P,
     question: &UserQuestion,
     view: &SessionView,
-    known: &mut KnownRuns,
+    known_runs: &mut KnownRuns,
 ) -> Result<Option<(LoadedRun, Option<u64>)>, Failure> {
-    find_unseen_run(ports, question, view, known).await.map(|run| Some((run, None)))
+    find_unseen_run(ports, question, view, known_runs).await.map(|run| Some((run, None)))
 }
 
 /// Returns the run for a `continue` in a session without an active run. This is the newest ended run of the
@@ -69,15 +69,15 @@ async fn find_unseen_run<P: Ports>(
     ports: &P,
     question: &UserQuestion,
     view: &SessionView,
-    known: &mut KnownRuns,
+    known_runs: &mut KnownRuns,
 ) -> Result<LoadedRun, Failure> {
-    if let Some(run) = find_unseen_among(ports, question, &view.ended, known).await? {
+    if let Some(run) = find_unseen_among(ports, question, &view.ended, known_runs).await? {
         return Ok(run);
     }
     // A run that ended during the first read may be missing in both lists; read again.
     let session = question.session_key();
     let view = ports.store().load_session(&session).await.map_err(|error| store_failure(&error))?;
-    let unseen = find_unseen_among(ports, question, &view.ended, known).await?;
+    let unseen = find_unseen_among(ports, question, &view.ended, known_runs).await?;
     unseen.ok_or_else(|| ErrorCode::NothingToContinue.into())
 }
 
@@ -85,19 +85,19 @@ async fn find_unseen_among<P: Ports>(
     ports: &P,
     question: &UserQuestion,
     ended: &[EndedRun],
-    known: &mut KnownRuns,
+    known_runs: &mut KnownRuns,
 ) -> Result<Option<LoadedRun>, Failure> {
     let kept_since_ms =
         ports.clock().now_ms().saturating_sub(to_millis(ports.settings().retention));
     for ended in ended.iter().filter(|ended| ended.user.as_ref() == Some(&question.user)) {
         let key = RunKey::new(question.tenant.clone(), ended.run.clone());
-        let run = known.find_ended(ports, &key).await?;
+        let run = known_runs.find_ended(ports, &key).await?;
         let is_kept = |at_ms| at_ms > kept_since_ms;
         let is_unseen = run.is_some_and(|run| {
             !run.meta().end_shown && run.meta().ended_at_ms.is_some_and(is_kept)
         });
         if is_unseen {
-            return known.take(ports, &key).await.map(Some);
+            return known_runs.take(ports, &key).await.map(Some);
         }
     }
     Ok(None)

@@ -12,8 +12,8 @@ pub(super) struct KnownRuns(Vec<(RunKey, Option<LoadedRun>)>);
 
 impl KnownRuns {
     /// Creates the set with a run already read by the caller.
-    pub(super) fn new(known: Option<LoadedRun>) -> Self {
-        Self(known.into_iter().map(|run| (run.key().clone(), Some(run))).collect())
+    pub(super) fn new(first_run: Option<LoadedRun>) -> Self {
+        Self(first_run.into_iter().map(|run| (run.key().clone(), Some(run))).collect())
     }
 
     /// Returns a run, if existing.
@@ -25,7 +25,7 @@ impl KnownRuns {
         ports: &P,
         key: &RunKey,
     ) -> Result<Option<&LoadedRun>, Failure> {
-        let place = match self.0.iter().position(|(known, _)| known == key) {
+        let place = match self.0.iter().position(|(run_key, _)| run_key == key) {
             Some(place) => place,
             None => {
                 self.0.push((key.clone(), LoadedRun::find(ports, key).await?));
@@ -45,7 +45,7 @@ impl KnownRuns {
         key: &RunKey,
     ) -> Result<Option<&LoadedRun>, Failure> {
         let has_ended = |run: &LoadedRun| run.meta().status.has_ended();
-        self.0.retain(|(known, run)| known != key || run.as_ref().is_some_and(has_ended));
+        self.0.retain(|(run_key, run)| run_key != key || run.as_ref().is_some_and(has_ended));
         self.find(ports, key).await
     }
 
@@ -59,7 +59,7 @@ impl KnownRuns {
         key: &RunKey,
     ) -> Result<LoadedRun, Failure> {
         self.find(ports, key).await?;
-        let place = self.0.iter().position(|(known, _)| known == key);
+        let place = self.0.iter().position(|(run_key, _)| run_key == key);
         let run = place.and_then(|place| self.0.swap_remove(place).1);
         run.ok_or_else(|| ErrorCode::RunNotFound.into())
     }
