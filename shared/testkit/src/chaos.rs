@@ -219,8 +219,8 @@ impl Chaos {
     /// Draws true if the client does not wait for the answer.
     pub fn draws_posted(&self) -> bool {
         let mut state = self.lock_state();
-        let posted = state.odds.post;
-        state.draws_trouble(posted)
+        let odds = state.odds.post;
+        state.draws_trouble(odds)
     }
 
     /// Draws the time of a stop and the number of stop requests, if there is a stop.

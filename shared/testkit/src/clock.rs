@@ -50,8 +50,8 @@ impl Default for PausedClock {
 
 impl Clock for PausedClock {
     fn now_ms(&self) -> i64 {
-        let elapsed = i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX);
-        BEGINNING_MS.saturating_add(elapsed)
+        let elapsed_ms = i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX);
+        BEGINNING_MS.saturating_add(elapsed_ms)
     }
 
     async fn sleep(&self, duration: Duration) {

@@ -60,27 +60,29 @@ impl FuzzPlan {
         let mut mutator = Mutator::new(seed, self.words, self.max_bytes);
         let began = Instant::now();
         let mut news = NEWS_EVERY;
-        let mut tried = 0_u64;
+        let mut cases = 0_u64;
         print_words(&format!(
             "{}: {} inputs of the corpus, seed {seed}",
             self.corpus,
             corpus.len()
         ));
-        while seconds.map_or(tried < self.cases, |most| began.elapsed().as_secs() < most) {
+        while seconds.map_or(cases < self.cases, |most| began.elapsed().as_secs() < most) {
             let input = mutator.change_one(&corpus);
             if let Err(why) = check_input(&input, &property) {
                 let short = shorten_input(input, &property);
-                let kept = keep_input(self.corpus, &short)?;
-                return Err(format!("seed {seed}, input {tried}: {why}\n    it is kept as {kept}"));
+                let kept_name = keep_input(self.corpus, &short)?;
+                return Err(format!(
+                    "seed {seed}, input {cases}: {why}\n    it is kept as {kept_name}"
+                ));
             }
-            tried += 1;
+            cases += 1;
             if began.elapsed() > news {
                 news += NEWS_EVERY;
-                print_words(&format!("{}: {tried} inputs", self.corpus));
+                print_words(&format!("{}: {cases} inputs", self.corpus));
             }
         }
         Ok(format!(
-            "{}: {} inputs of the corpus and {tried} changed ones in {:.1} s",
+            "{}: {} inputs of the corpus and {cases} changed ones in {:.1} s",
             self.corpus,
             corpus.len(),
             began.elapsed().as_secs_f64()
@@ -93,8 +95,8 @@ fn check_input(
     input: &FuzzInput,
     property: &impl Fn(&FuzzInput) -> Result<(), String>,
 ) -> Result<(), String> {
-    let checked = catch_unwind(AssertUnwindSafe(|| property(input)));
-    checked.unwrap_or_else(|_| Err("it panicked, as is said above".to_owned()))
+    let outcome = catch_unwind(AssertUnwindSafe(|| property(input)));
+    outcome.unwrap_or_else(|_| Err("it panicked, as is said above".to_owned()))
 }
 
 /// Returns the shortest version found of an input that still breaks the property.
@@ -104,12 +106,12 @@ fn shorten_input(
 ) -> FuzzInput {
     let mut shortest = input;
     let began = Instant::now();
-    let mut left = SHORTENINGS;
+    let mut remaining_tries = SHORTENINGS;
     let mut piece = shortest.bytes.len() / 2;
     while piece > 0 {
         let mut at = 0;
-        while at < shortest.bytes.len() && left > 0 && began.elapsed() < SHORTENING {
-            left -= 1;
+        while at < shortest.bytes.len() && remaining_tries > 0 && began.elapsed() < SHORTENING {
+            remaining_tries -= 1;
             let mut bytes = shortest.bytes.clone();
             bytes.drain(at..bytes.len().min(at + piece));
             let shorter = FuzzInput { bytes, ..shortest.clone() };

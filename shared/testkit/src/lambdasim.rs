@@ -122,7 +122,7 @@ impl Lambda {
 
     fn signal_process(&self, pid: u32, signal: Signal) {
         let environments = self.region.list_environments();
-        if let Some(environment) = environments.iter().find(|known| known.pid() == pid) {
+        if let Some(environment) = environments.iter().find(|candidate| candidate.pid() == pid) {
             environment.signal(signal);
         }
     }

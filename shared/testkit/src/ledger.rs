@@ -26,7 +26,7 @@ impl Ledger {
     /// Returns the number of equal lines.
     #[must_use]
     pub fn count(&self, line: &str) -> usize {
-        self.lines().iter().filter(|known| known.as_str() == line).count()
+        self.lines().iter().filter(|entry| entry.as_str() == line).count()
     }
 
     fn add_line(&self, line: String) {

@@ -293,15 +293,15 @@ impl MemoryStore {
         record: Option<u64>,
         act: impl FnOnce(&mut State) -> Result<T, StoreError> + Send,
     ) -> Result<T, StoreError> {
-        let asked = {
+        let hook_fault = {
             let mut faults = self.lock_faults();
             let nth = faults.log.len();
             let op = Op { nth, kind, run: run.cloned(), record, process: self.process };
             faults.log.push(op.clone());
             faults.hook.clone().map(|hook| hook(op))
         };
-        let fault = match asked {
-            Some(asked) => asked.await,
+        let fault = match hook_fault {
+            Some(hook_fault) => hook_fault.await,
             None => StoreFault::None,
         };
         if fault == StoreFault::NotDone {

@@ -92,30 +92,30 @@ impl Points {
 
     /// Reaches a point and returns the fate of the process. After a death no further work must be done.
     pub fn reach(&self, name: impl Into<String>) -> Fate {
-        let passed = PassedPoint { name: name.into(), process: self.current_process() };
-        let mut shared = self.lock_state();
-        let nth = shared.passed_points.len();
-        let fate = match &mut shared.decide {
-            Some(decide) => decide(nth, &passed),
+        let point = PassedPoint { name: name.into(), process: self.current_process() };
+        let mut state = self.lock_state();
+        let nth = state.passed_points.len();
+        let fate = match &mut state.decide {
+            Some(decide) => decide(nth, &point),
             None => Fate::Passes,
         };
-        let process = passed.process;
-        shared.log_line(&match fate {
-            Fate::Passes => format!("process {process} {}", passed.name),
+        let process = point.process;
+        state.log_line(&match fate {
+            Fate::Passes => format!("process {process} {}", point.name),
             Fate::Dies | Fate::Freezes(_) => {
-                format!("process {process} {}: it {fate:?}", passed.name)
+                format!("process {process} {}: it {fate:?}", point.name)
             }
         });
-        shared.passed_points.push(passed);
+        state.passed_points.push(point);
         match fate {
             Fate::Passes => {}
             Fate::Dies => {
-                shared.dead.insert(process);
-                shared.new_kills.push_back(process);
+                state.dead.insert(process);
+                state.new_kills.push_back(process);
                 self.kill_notice.notify_one();
             }
             Fate::Freezes(lasts) => {
-                shared.frozen.insert(process, Instant::now() + lasts);
+                state.frozen.insert(process, Instant::now() + lasts);
             }
         }
         fate
@@ -138,14 +138,14 @@ impl Points {
         let process = self.current_process();
         loop {
             let thaws = {
-                let mut shared = self.lock_state();
-                let is_dead = shared.dead.contains(&process);
-                let frozen = shared.frozen.get(&process).copied();
+                let mut state = self.lock_state();
+                let is_dead = state.dead.contains(&process);
+                let frozen = state.frozen.get(&process).copied();
                 match frozen.filter(|thaws| *thaws > Instant::now()) {
                     _ if is_dead => None,
                     Some(thaws) => Some(thaws),
                     None => {
-                        shared.frozen.remove(&process);
+                        state.frozen.remove(&process);
                         return;
                     }
                 }

@@ -115,7 +115,7 @@ struct Rate {
     calls: u32,
     window: Duration,
     began: Instant,
-    taken: u32,
+    call_count: u32,
 }
 
 impl StoryModel {
@@ -179,8 +179,12 @@ impl StoryModel {
     /// Accepts `calls` in each time window, and rejects others until the next window.
     #[must_use]
     pub fn with_rate(mut self, calls: u32, window: Duration) -> Self {
-        self.rate =
-            Some(Arc::new(Mutex::new(Rate { calls, window, began: Instant::now(), taken: 0 })));
+        self.rate = Some(Arc::new(Mutex::new(Rate {
+            calls,
+            window,
+            began: Instant::now(),
+            call_count: 0,
+        })));
         self
     }
 
@@ -227,9 +231,9 @@ impl StoryModel {
 
     /// Records a request, and returns the number of earlier requests for its message.
     fn record_request(&self, request: &ModelRequest, message: &str) -> usize {
-        let mut asked = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = asked.iter().filter(|earlier| message_of(earlier) == message).count();
-        asked.push(request.clone());
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = requests.iter().filter(|earlier| message_of(earlier) == message).count();
+        requests.push(request.clone());
         before
     }
 }
@@ -306,20 +310,20 @@ impl Model for StoryModel {
     }
 
     fn set_outage(&self, _role: Role, outage: Option<ErrorCode>) {
-        if let Some(known) = &self.outage {
-            *known.lock().unwrap_or_else(PoisonError::into_inner) = outage;
+        if let Some(current) = &self.outage {
+            *current.lock().unwrap_or_else(PoisonError::into_inner) = outage;
         }
     }
 }
 
 impl StoryLine {
     fn to_reply(&self) -> Reply {
-        let asked = |(tool, arguments): &(String, Value)| RequestedCall {
+        let to_call = |(tool, arguments): &(String, Value)| RequestedCall {
             tool: tool.clone(),
             arguments: ToolArguments::Parsed(arguments.as_object().cloned().unwrap_or_default()),
         };
         let usage = Usage { input_tokens: 100, output_tokens: 10, ..Usage::default() };
-        let calls = self.calls.iter().map(asked).collect();
+        let calls = self.calls.iter().map(to_call).collect();
         Reply { text: self.text.clone(), calls, usage, ..Reply::default() }
     }
 }
@@ -330,7 +334,7 @@ fn count_tokens(text: &str) -> u64 {
 }
 
 fn request_tokens(request: &ModelRequest) -> u64 {
-    let said = |message: &Message| match message {
+    let message_tokens = |message: &Message| match message {
         Message::User(text) => count_tokens(text),
         Message::Images { text, .. } => count_tokens(text) + message.image_tokens(),
         Message::Assistant { text, calls, .. } => {
@@ -346,7 +350,7 @@ fn request_tokens(request: &ModelRequest) -> u64 {
             + count_tokens(&tool.description)
             + count_tokens(&tool.schema.to_string())
     });
-    let messages = request.messages.iter().map(said);
+    let messages = request.messages.iter().map(message_tokens);
     count_tokens(&request.system) + tools.chain(messages).sum::<u64>()
 }
 
@@ -358,10 +362,10 @@ fn message_of(request: &ModelRequest) -> String {
 fn take_call(rate: &Mutex<Rate>) -> Option<Duration> {
     let mut rate = rate.lock().unwrap_or_else(PoisonError::into_inner);
     if rate.began.elapsed() >= rate.window {
-        (rate.began, rate.taken) = (Instant::now(), 0);
+        (rate.began, rate.call_count) = (Instant::now(), 0);
     }
-    rate.taken += 1;
-    (rate.taken > rate.calls).then(|| rate.window.saturating_sub(rate.began.elapsed()))
+    rate.call_count += 1;
+    (rate.call_count > rate.calls).then(|| rate.window.saturating_sub(rate.began.elapsed()))
 }
 
 fn model_error(kind: ModelErrorKind, detail: &str) -> ModelError {

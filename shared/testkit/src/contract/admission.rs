@@ -114,10 +114,12 @@ pub async fn of_concurrent_starts_no_more_are_taken_than_there_is_room_for(
             .map(|run| run.created_by("w1", None).map(|new| with_admission(admission, new)))
             .collect::<Result<_, _>>()?;
         let creations = runs.iter().zip(&news).map(|(run, new)| store.create(&run.key, new));
-        let created = try_join_all(creations).await?;
-        let taken = created.iter().filter(|created| **created == CreateResult::Created).count();
-        let refused = created.iter().filter(|c| matches!(c, CreateResult::NotAdmitted(_))).count();
-        assert_eq!((taken, refused), (3, 5), "{created:?}");
+        let outcomes = try_join_all(creations).await?;
+        let creation_count =
+            outcomes.iter().filter(|outcome| **outcome == CreateResult::Created).count();
+        let refusal_count =
+            outcomes.iter().filter(|c| matches!(c, CreateResult::NotAdmitted(_))).count();
+        assert_eq!((creation_count, refusal_count), (3, 5), "{outcomes:?}");
     }
     Ok(())
 }

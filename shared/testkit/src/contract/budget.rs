@@ -127,9 +127,9 @@ pub async fn a_day_takes_calls_until_a_bound_is_reached(store: &impl Store) -> C
         store.change_day(&day, &first_change(&bob, hold_of("t1", 70))).await?,
         DayChangeResult::Applied
     );
-    let used_up = DayChangeResult::Exhausted { used: amount_of(169), held: amount_of(169) };
+    let exhaustion = DayChangeResult::Exhausted { used: amount_of(169), held: amount_of(169) };
     let third = first_change(&payer_of("r3")?, hold_of("t1", 1));
-    assert_eq!(store.change_day(&day, &third).await?, used_up);
+    assert_eq!(store.change_day(&day, &third).await?, exhaustion);
     // The settled cost of the last call makes room in the same update.
     let next = DayChange {
         hold: Some(hold_of("t1", 99)),
@@ -141,8 +141,8 @@ pub async fn a_day_takes_calls_until_a_bound_is_reached(store: &impl Store) -> C
     assert_eq!(store.read_day_total(&day).await?, amount_of(104));
     let money = DayBound { tokens: None, micro_usd: Some(1_040) };
     let third = DayChange { bound: money, ..third };
-    let used_up = DayChangeResult::Exhausted { used: amount_of(104), held: amount_of(75) };
-    assert_eq!(store.change_day(&day, &third).await?, used_up);
+    let exhaustion = DayChangeResult::Exhausted { used: amount_of(104), held: amount_of(75) };
+    assert_eq!(store.change_day(&day, &third).await?, exhaustion);
     let free = DayChange { bound: DayBound { tokens: None, micro_usd: Some(1_041) }, ..third };
     assert_eq!(store.change_day(&day, &free).await?, DayChangeResult::Applied);
     Ok(())
@@ -154,9 +154,10 @@ pub async fn of_concurrent_reservations_one_passes_the_bound(store: &impl Store)
     let changes: Vec<_> = (0..12)
         .map(|n| Ok(first_change(&payer_of(&format!("r{n}"))?, hold_of("t1", 30))))
         .collect::<Result<_, Box<dyn std::error::Error + Send + Sync>>>()?;
-    let made = try_join_all(changes.iter().map(|change| store.change_day(&day, change))).await?;
-    let done = made.iter().filter(|made| **made == DayChangeResult::Applied).count();
-    assert_eq!((done, store.read_day_total(&day).await?), (4, amount_of(120)), "{made:?}");
+    let outcomes =
+        try_join_all(changes.iter().map(|change| store.change_day(&day, change))).await?;
+    let done = outcomes.iter().filter(|outcome| **outcome == DayChangeResult::Applied).count();
+    assert_eq!((done, store.read_day_total(&day).await?), (4, amount_of(120)), "{outcomes:?}");
     Ok(())
 }
 
@@ -166,13 +167,13 @@ pub async fn the_end_of_a_run_settles_its_last_call(store: &impl Store) -> Check
     let ann = payer_of("r1")?;
     let day = DayKey { user: run.user_key(), day: "2026-11-21".to_owned() };
     store.create(&run.key, &run.created_by("w1", None)?).await?;
-    let reserved = first_change(&ann, hold_of("t1", 40));
-    store.change_day(&day, &reserved).await?;
+    let reservation = first_change(&ann, hold_of("t1", 40));
+    store.change_day(&day, &reservation).await?;
     let settlement = DayChange {
         hold: Some(hold_of("t1", 40)),
         settled_amount: amount_of(15),
         next_hold: None,
-        ..reserved
+        ..reservation
     };
     let end = RunEnd { day_changes: vec![(day.clone(), settlement)], ..run.run_end() };
     for _ in 0..2 {
@@ -190,8 +191,8 @@ pub async fn the_end_of_a_run_settles_its_last_call(store: &impl Store) -> Check
     let record = record_of(1, "w2", "done")?;
     assert_eq!(store.append_end(&other.key, &record, &end, EXPIRY).await?, AppendResult::Appended);
     assert_eq!(store.read_day_total(&day).await?, amount_of(15));
-    let ended = store.find_meta(&other.key).await?.ok_or("no run")?.status;
-    assert_eq!(ended, RunStatus::Finished);
+    let end_status = store.find_meta(&other.key).await?.ok_or("no run")?.status;
+    assert_eq!(end_status, RunStatus::Finished);
     Ok(())
 }
 

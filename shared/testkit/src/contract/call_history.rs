@@ -40,12 +40,12 @@ pub async fn samples_of_a_tool_are_its_users_own(store: &impl Store) -> Checked 
 /// The oldest samples are dropped for new ones.
 pub async fn the_newest_samples_are_kept(store: &impl Store) -> Checked {
     let tool = tool_key("t", "ann", "search")?;
-    let kept = KEPT_SAMPLES as u64;
+    let limit = KEPT_SAMPLES as u64;
     for nth in 0..5 {
-        store.add_call_samples(&tool, &samples_of(nth * kept..(nth + 1) * kept)).await?;
+        store.add_call_samples(&tool, &samples_of(nth * limit..(nth + 1) * limit)).await?;
     }
-    let stored = store.call_samples(&tool).await?;
-    assert!((KEPT_SAMPLES..=2 * KEPT_SAMPLES).contains(&stored.len()), "{}", stored.len());
-    assert!(stored.ends_with(&samples_of(4 * kept..5 * kept)), "{stored:?}");
+    let samples = store.call_samples(&tool).await?;
+    assert!((KEPT_SAMPLES..=2 * KEPT_SAMPLES).contains(&samples.len()), "{}", samples.len());
+    assert!(samples.ends_with(&samples_of(4 * limit..5 * limit)), "{samples:?}");
     Ok(())
 }

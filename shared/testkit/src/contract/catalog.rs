@@ -33,42 +33,45 @@ pub async fn a_users_runs_are_listed_newest_first_with_where_they_stand(
     let run = |n: i64| {
         RunFixture::of(&format!("s{n}"), &format!("r{n}")).map(|run| run.at_time(START + n))
     };
-    let queued = run(1)?;
+    let waiting_run = run(1)?;
     let running = run(2)?;
-    let taken = run(3)?;
-    store.create(&queued.key, &queued.created_by("w", None)?).await?;
-    let held = Some(lease_of("a", 1_000, 1));
-    store.create(&running.key, &running.created_by("w", held)?).await?;
-    store.create(&taken.key, &taken.created_by("w", None)?).await?;
-    store.take_lease(&taken.key, "b", 0, 1_000).await?;
+    let leased_run = run(3)?;
+    store.create(&waiting_run.key, &waiting_run.created_by("w", None)?).await?;
+    let lease = Some(lease_of("a", 1_000, 1));
+    store.create(&running.key, &running.created_by("w", lease)?).await?;
+    store.create(&leased_run.key, &leased_run.created_by("w", None)?).await?;
+    store.take_lease(&leased_run.key, "b", 0, 1_000).await?;
     end_run(store, &run(4)?, RunStatus::Stopped).await?;
     let given_up = run(5)?;
     store.create(&given_up.key, &given_up.created_by("w", None)?).await?;
     store.abandon_run(&given_up.key, 77).await?;
 
-    let user = queued.user_key();
+    let user = waiting_run.user_key();
     let page = store.list_runs(&user, &[], None, 10).await?;
     assert_eq!(
         (request_labels(&page.items), page.next),
         (vec!["r5", "r4", "r3", "r2", "r1"], None)
     );
-    let stands: Vec<_> = page.items.iter().map(|run| (run.status, run.ended_at_ms)).collect();
-    let expected = [
+    let states: Vec<_> = page.items.iter().map(|run| (run.status, run.ended_at_ms)).collect();
+    let expected_states = [
         (RunStatus::Failed, Some(77)),
         (RunStatus::Stopped, Some(START + 1)),
         (RunStatus::Running, None),
         (RunStatus::Running, None),
         (RunStatus::Queued, None),
     ];
-    assert_eq!(stands, expected);
+    assert_eq!(states, expected_states);
     let first = page.items.last().ok_or("no runs")?;
-    assert_eq!((&first.run, &first.session), (&queued.key.run, &queued.spec.session_name()));
+    assert_eq!(
+        (&first.run, &first.session),
+        (&waiting_run.key.run, &waiting_run.spec.session_name())
+    );
     assert_eq!(
         (first.title.as_str(), first.started_at_ms),
         ("What is r1? And why? 为什么", START + 1)
     );
 
-    for (status, expected) in [
+    for (status, labels) in [
         (RunStatus::Queued, vec!["r1"]),
         (RunStatus::Running, vec!["r3", "r2"]),
         (RunStatus::Paused, vec![]),
@@ -77,10 +80,10 @@ pub async fn a_users_runs_are_listed_newest_first_with_where_they_stand(
         (RunStatus::Failed, vec!["r5"]),
     ] {
         let page = store.list_runs(&user, &[status], None, 10).await?;
-        assert_eq!((request_labels(&page.items), page.next), (expected, None), "{status:?}");
+        assert_eq!((request_labels(&page.items), page.next), (labels, None), "{status:?}");
     }
     let of_tenant = RunFixture::of_tenant("t2", "s1", "r1")?.user_key();
-    for stranger in [queued.by_user("bob")?.user_key(), of_tenant] {
+    for stranger in [waiting_run.by_user("bob")?.user_key(), of_tenant] {
         assert!(store.list_runs(&stranger, &[], None, 10).await?.items.is_empty());
     }
     Ok(())
@@ -88,35 +91,35 @@ pub async fn a_users_runs_are_listed_newest_first_with_where_they_stand(
 
 /// Paging returns every run once, for any page size.
 pub async fn a_page_of_runs_goes_on_where_the_last_one_ended(store: &impl Store) -> Checked {
-    let mut expected = Vec::new();
+    let mut runs = Vec::new();
     for n in 0..130 {
         // Two runs in each millisecond.
         let run = RunFixture::of("s", &format!("r{n}"))?.at_time(START + n / 2);
         let status = if n % 50 == 7 { RunStatus::Failed } else { RunStatus::Finished };
         end_run(store, &run, status).await?;
-        expected.push(run);
+        runs.push(run);
     }
-    let user = expected.first().ok_or("no runs")?.user_key();
-    expected.sort_by_key(|run| std::cmp::Reverse((run.at_ms, run.key.run.clone())));
-    let expected: Vec<_> = expected.iter().map(|run| run.spec.request.as_str()).collect();
+    let user = runs.first().ok_or("no runs")?.user_key();
+    runs.sort_by_key(|run| std::cmp::Reverse((run.at_ms, run.key.run.clone())));
+    let expected_requests: Vec<_> = runs.iter().map(|run| run.spec.request.as_str()).collect();
     for limit in [1, 29, 65, 129, 130, 500] {
-        let mut seen = Vec::new();
+        let mut requests = Vec::new();
         let mut after = None;
         loop {
             let page = store.list_runs(&user, &[], after.as_ref(), limit).await?;
             assert!(page.items.len() <= limit);
-            seen.extend(page.items.into_iter().map(|run| run.request));
+            requests.extend(page.items.into_iter().map(|run| run.request));
             after = page.next;
             if after.is_none() {
                 break;
             }
         }
-        let seen: Vec<_> = seen.iter().map(|request| request.as_str()).collect();
-        assert_eq!(seen, expected, "{limit}");
+        let labels: Vec<_> = requests.iter().map(|request| request.as_str()).collect();
+        assert_eq!(labels, expected_requests, "{limit}");
     }
     // Rare statuses are found behind many other runs.
-    let failed = store.list_runs(&user, &[RunStatus::Failed], None, 3).await?;
-    assert_eq!(request_labels(&failed.items), ["r107", "r57", "r7"]);
+    let failed_page = store.list_runs(&user, &[RunStatus::Failed], None, 3).await?;
+    assert_eq!(request_labels(&failed_page.items), ["r107", "r57", "r7"]);
     let two = store.list_runs(&user, &[RunStatus::Failed], None, 2).await?;
     let last = store.list_runs(&user, &[RunStatus::Failed], two.next.as_ref(), 2).await?;
     assert_eq!((request_labels(&last.items), last.next), (vec!["r7"], None));
@@ -169,8 +172,8 @@ pub async fn a_session_keeps_the_title_it_is_given(store: &impl Store) -> Checke
     assert!(store.rename_session(&user, &session, "Gold 金").await?);
     assert!(!store.rename_session(&run.by_user("bob")?.user_key(), &session, "Bob's").await?);
     end_run(store, &RunFixture::of("s", "r2")?.at_time(START + 1), RunStatus::Finished).await?;
-    let found = store.find_session(&user, &session).await?.ok_or("no session")?;
-    assert_eq!((found.title.as_str(), found.newest_at_ms), ("Gold 金", START + 1));
+    let entry = store.find_session(&user, &session).await?.ok_or("no session")?;
+    assert_eq!((entry.title.as_str(), entry.newest_at_ms), ("Gold 金", START + 1));
     Ok(())
 }
 
@@ -200,15 +203,15 @@ pub async fn turns_are_what_was_asked_and_answered(store: &impl Store) -> Checke
         status,
         exchange,
     };
-    let mut asked = at_work.run_end().exchange;
-    asked.answer.clear();
-    let expected = [
-        turn(&at_work, RunStatus::Running, Some(asked)),
+    let mut question = at_work.run_end().exchange;
+    question.answer.clear();
+    let expected_turns = [
+        turn(&at_work, RunStatus::Running, Some(question)),
         turn(&given_up, RunStatus::Failed, None),
         turn(&long, RunStatus::Finished, Some(end.exchange)),
         turn(&run(1)?, RunStatus::Stopped, Some(run(1)?.run_end().exchange)),
     ];
-    assert!(page.items == expected && page.next.is_none(), "{:?}", page.items);
+    assert!(page.items == expected_turns && page.next.is_none(), "{:?}", page.items);
     // An abandoned run adds nothing to the history.
     assert_eq!(store.load_session(&session).await?.history.len(), 2);
     let stranger = RunFixture::of_tenant("t2", "s", "r1")?.session_key();
@@ -227,17 +230,17 @@ pub async fn turns_are_listed_page_by_page(store: &impl Store) -> Checked {
     let all = store.list_turns(&at_work.session_key(), None, 7).await?;
     assert_eq!((all.items.len(), all.next), (8, None));
     for limit in 1..7 {
-        let mut seen = Vec::new();
+        let mut turns = Vec::new();
         let mut after = None;
         loop {
             let page = store.list_turns(&at_work.session_key(), after.as_ref(), limit).await?;
-            seen.extend(page.items);
+            turns.extend(page.items);
             after = page.next;
             if after.is_none() {
                 break;
             }
         }
-        assert_eq!(seen, all.items, "{limit}");
+        assert_eq!(turns, all.items, "{limit}");
     }
     Ok(())
 }
@@ -251,19 +254,19 @@ pub async fn a_forgotten_session_leaves_nothing(store: &impl Store) -> Checked {
     assert_eq!(store.delete_session(&user, label).await?, SessionDeletion::Unknown);
     store.create(&run.key, &run.created_by("w", None)?).await?;
     let task = ChildId::new("s1.1")?;
-    let mut begins = record_of(1, "w1", &text_of(150_000))?;
+    let mut start_record = record_of(1, "w1", &text_of(150_000))?;
     let event = Event::ChildStarted {
         child: task.clone(),
         description: "gold".to_owned(),
         agent: String::new(),
     };
-    begins.entries.push(Entry {
+    start_record.entries.push(Entry {
         id: EntryId::new("s1.1.start")?,
         path: Path::default(),
         at_ms: 1,
         event,
     });
-    store.append(&run.key, &begins, EXPIRY).await?;
+    store.append(&run.key, &start_record, EXPIRY).await?;
     let task = run.key.with_child(task);
     store.create(&task, &run.created_by("w2", None)?).await?;
     store.append(&task, &record_of(1, "w3", "found")?, EXPIRY).await?;
@@ -332,8 +335,8 @@ pub async fn a_forgotten_session_is_gone_with_what_guests_asked_in_it_and_no_oth
     let stranger = ours.clone().by_user("eve")?.user_key();
     let label = &ours.spec.session;
     // The run in the guest's list belongs to no session of the guest.
-    let listed = store.list_runs(&bobs.user_key(), &[], None, 9).await?.items;
-    assert!(listed.iter().any(|run| run.session == bobs.spec.session_name()));
+    let runs = store.list_runs(&bobs.user_key(), &[], None, 9).await?.items;
+    assert!(runs.iter().any(|run| run.session == bobs.spec.session_name()));
     assert_eq!(store.list_turns(&ours.session_key(), None, 9).await?.items.len(), 2);
     assert_eq!(store.delete_session(&stranger, label).await?, SessionDeletion::Unknown);
     assert_eq!(store.delete_session(&ours.user_key(), label).await?, SessionDeletion::Done);
@@ -349,8 +352,8 @@ pub async fn a_forgotten_session_is_gone_with_what_guests_asked_in_it_and_no_oth
         assert_eq!(store.read_from(&run.key, 0).await?.len(), 2);
         assert_eq!(store.list_files(&run.session_key()).await?.len(), 1);
         assert_eq!(store.list_turns(&run.session_key(), None, 9).await?.items.len(), 1);
-        let listed = store.list_runs(&run.user_key(), &[], None, 9).await?.items;
-        assert_eq!(listed.iter().filter(|listed| listed.run == run.key.run).count(), 1);
+        let runs = store.list_runs(&run.user_key(), &[], None, 9).await?.items;
+        assert_eq!(runs.iter().filter(|entry| entry.run == run.key.run).count(), 1);
     }
     Ok(())
 }

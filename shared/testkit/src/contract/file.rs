@@ -15,14 +15,14 @@ pub async fn a_file_is_found_and_read_as_it_was_written(store: &impl Store) -> C
     for name in ["growth.md", "金价 报告 (1)#2.html", "100%.csv", "-rf"] {
         let new = new_file(name)?;
         assert_eq!(store.find_file(&session, &new.name).await?, None);
-        let written = store.write_file(&session, &new, &bytes).await?;
-        assert_eq!((&written.name, &written.description), (&new.name, &new.description));
-        assert_eq!((written.size, written.internal), (bytes.len() as u64, new.internal));
-        assert_eq!(written.media_type, new.media_type);
-        assert_eq!(store.find_file(&session, &new.name).await?.as_ref(), Some(&written));
-        assert!(store.read_file(&session, &written, u64::MAX).await? == bytes);
+        let entry = store.write_file(&session, &new, &bytes).await?;
+        assert_eq!((&entry.name, &entry.description), (&new.name, &new.description));
+        assert_eq!((entry.size, entry.internal), (bytes.len() as u64, new.internal));
+        assert_eq!(entry.media_type, new.media_type);
+        assert_eq!(store.find_file(&session, &new.name).await?.as_ref(), Some(&entry));
+        assert!(store.read_file(&session, &entry, u64::MAX).await? == bytes);
         // A repeated write changes nothing.
-        assert_eq!(store.write_file(&session, &new, &bytes).await?, written);
+        assert_eq!(store.write_file(&session, &new, &bytes).await?, entry);
     }
     let empty = store.write_file(&session, &new_file("empty")?, b"").await?;
     assert_eq!(empty.size, 0);
@@ -54,34 +54,34 @@ pub async fn a_file_of_another_writer_is_kept(store: &impl Store) -> Checked {
     let bob = by("bob")?;
     let carl = by("carl")?;
     let owner = by(session.owner.as_str())?;
-    let mut expected = Vec::new();
+    let mut contents = Vec::new();
     for (file, name) in
         [(&owner, "a.md"), (&bob, "a (2).md"), (&carl, "a (3).md"), (&bob, "a (2).md")]
     {
-        let bytes = format!("by {}, {}", file.writer, expected.len());
-        let written = store.write_file(&session, file, bytes.as_bytes()).await?;
-        assert_eq!(written.name.as_str(), name);
-        assert_eq!(store.find_file(&session, &written.name).await?.as_ref(), Some(&written));
-        expected.retain(|(known, _)| known != name);
-        expected.push((name.to_owned(), bytes));
+        let bytes = format!("by {}, {}", file.writer, contents.len());
+        let entry = store.write_file(&session, file, bytes.as_bytes()).await?;
+        assert_eq!(entry.name.as_str(), name);
+        assert_eq!(store.find_file(&session, &entry.name).await?.as_ref(), Some(&entry));
+        contents.retain(|(earlier, _)| earlier != name);
+        contents.push((name.to_owned(), bytes));
     }
     let bob = NewFile { name: FileName::new("b.md")?, ..bob };
     let first = store.write_file(&session, &bob, b"b").await?;
-    expected.push((first.name.to_string(), "b".to_owned()));
+    contents.push((first.name.to_string(), "b".to_owned()));
     let owner = NewFile { name: FileName::new("b.md")?, ..owner };
     for bytes in ["o", "owner"] {
         let own = store.write_file(&session, &owner, bytes.as_bytes()).await?;
         assert_eq!(own.name.as_str(), "b (2).md");
     }
-    expected.push(("b (2).md".to_owned(), "owner".to_owned()));
-    let mut found = Vec::new();
+    contents.push(("b (2).md".to_owned(), "owner".to_owned()));
+    let mut files = Vec::new();
     for file in store.list_files(&session).await? {
         let bytes = store.read_file(&session, &file, u64::MAX).await?;
-        found.push((file.name.to_string(), String::from_utf8(bytes)?));
+        files.push((file.name.to_string(), String::from_utf8(bytes)?));
     }
-    found.sort();
-    expected.sort();
-    assert_eq!(found, expected);
+    files.sort();
+    contents.sort();
+    assert_eq!(files, contents);
     Ok(())
 }
 
@@ -121,13 +121,13 @@ pub async fn files_belong_to_their_session_its_owner_and_tenant(store: &impl Sto
         assert_eq!(store.find_file(&other, &file.name).await?, None);
         assert!(store.load_session(&other).await?.files.is_empty());
         assert!(store.list_files(&other).await?.is_empty());
-        let read = store.read_file(&other, &file, 9).await;
-        assert!(matches!(read, Err(StoreError::Unreadable(_))), "{read:?}");
+        let outcome = store.read_file(&other, &file, 9).await;
+        assert!(matches!(outcome, Err(StoreError::Unreadable(_))), "{outcome:?}");
     }
     for object in ["", "files/../x", "files/", "x", file.object.trim_start_matches("files/")] {
-        let forged = ProductFile { object: object.to_owned(), ..file.clone() };
-        let read = store.read_file(&ours, &forged, 9).await;
-        assert!(matches!(read, Err(StoreError::Unreadable(_))), "{object}: {read:?}");
+        let forgery = ProductFile { object: object.to_owned(), ..file.clone() };
+        let outcome = store.read_file(&ours, &forgery, 9).await;
+        assert!(matches!(outcome, Err(StoreError::Unreadable(_))), "{object}: {outcome:?}");
     }
     Ok(())
 }

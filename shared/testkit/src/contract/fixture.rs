@@ -81,8 +81,8 @@ impl RunFixture {
     /// Returns the same request by another user, in a session with the same label.
     pub(super) fn by_user(self, user: &str) -> FixtureResult<Self> {
         let RunSpec { tenant, session, request, .. } = &self.spec;
-        let made = Self::of_user(tenant.as_str(), user, session.as_str(), request.as_str())?;
-        Ok(made.at_time(self.at_ms))
+        let fixture = Self::of_user(tenant.as_str(), user, session.as_str(), request.as_str())?;
+        Ok(fixture.at_time(self.at_ms))
     }
 
     /// Returns the same request by a guest of this session, shared under this handle.
@@ -114,11 +114,11 @@ impl RunFixture {
             known_urls: Vec::new(),
         };
         let task = ChildId::for_step(step, 1);
-        let mut made = self.clone();
-        made.key = made.key.with_child(task.clone());
-        made.spec.history =
-            vec![Exchange { tainted: true, ..exchange_of("Who?", text, &made.spec.user) }];
-        made.spec.child = Some(ChildSpec {
+        let mut fixture = self.clone();
+        fixture.key = fixture.key.with_child(task.clone());
+        fixture.spec.history =
+            vec![Exchange { tainted: true, ..exchange_of("Who?", text, &fixture.spec.user) }];
+        fixture.spec.child = Some(ChildSpec {
             description: format!("Step {step}"),
             earlier_rounds: vec![report(ChildId::for_step(9, 1), text)],
             current_round: vec![report(ChildId::for_step(step + 100, 1), "of this round")],
@@ -135,7 +135,7 @@ impl RunFixture {
             revision: None,
             tainted: false,
         });
-        Ok(made)
+        Ok(fixture)
     }
 
     /// Returns the same run, asked at another time.
@@ -195,7 +195,7 @@ pub(super) fn lease_of(holder: &str, until_ms: i64, epoch: u64) -> Lease {
 pub(super) fn record_of(n: u64, write: &str, text: &str) -> FixtureResult<Record> {
     let message = MessageId::for_turn(1);
     let reply = Reply { text: text.to_owned(), ..Reply::default() };
-    let replied = ModelReplied {
+    let model_reply = ModelReplied {
         message: message.clone(),
         reply,
         offered: Vec::new(),
@@ -220,7 +220,7 @@ pub(super) fn record_of(n: u64, write: &str, text: &str) -> FixtureResult<Record
         write: WriteId::new(write)?,
         epoch: 1,
         at_ms,
-        inputs: vec![Input::ModelReplied(Box::new(replied))],
+        inputs: vec![Input::ModelReplied(Box::new(model_reply))],
         entries: vec![Entry { id: EntryId::new("t1")?, path: Path::default(), at_ms, event }],
     })
 }

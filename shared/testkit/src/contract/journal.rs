@@ -38,14 +38,14 @@ pub async fn of_concurrent_creations_of_a_run_one_is_new(store: &impl Store) -> 
         let run = RunFixture::of(&format!("s{round}"), "r")?;
         let news: Vec<_> =
             (0..6).map(|n| run.created_by(&format!("w{n}"), None)).collect::<Result<_, _>>()?;
-        let created = try_join_all(news.iter().map(|new| store.create(&run.key, new))).await?;
+        let outcomes = try_join_all(news.iter().map(|new| store.create(&run.key, new))).await?;
         let winners: Vec<_> =
-            created.iter().zip(&news).filter(|(c, _)| **c == CreateResult::Created).collect();
-        assert_eq!(winners.len(), 1, "{created:?}");
-        let others = created.iter().filter(|c| matches!(c, CreateResult::Exists(_))).count();
-        assert_eq!(others, 5, "{created:?}");
-        let stored = store.read_from(&run.key, 0).await?;
-        assert_eq!(stored.first(), winners.first().map(|(_, new)| &new.record));
+            outcomes.iter().zip(&news).filter(|(c, _)| **c == CreateResult::Created).collect();
+        assert_eq!(winners.len(), 1, "{outcomes:?}");
+        let others = outcomes.iter().filter(|c| matches!(c, CreateResult::Exists(_))).count();
+        assert_eq!(others, 5, "{outcomes:?}");
+        let records = store.read_from(&run.key, 0).await?;
+        assert_eq!(records.first(), winners.first().map(|(_, new)| &new.record));
     }
     Ok(())
 }
@@ -77,11 +77,11 @@ pub async fn of_concurrent_records_of_one_number_one_is_written(store: &impl Sto
             .map(|writer| record_of(n, &format!("w{writer}.{n}"), "text"))
             .collect::<Result<_, _>>()?;
         let appends = records.iter().map(|record| store.append(&run.key, record, EXPIRY));
-        let appended = try_join_all(appends).await?;
-        let done = appended.iter().filter(|a| **a == AppendResult::Appended).count();
-        assert_eq!(done, 1, "{appended:?}");
+        let outcomes = try_join_all(appends).await?;
+        let done = outcomes.iter().filter(|a| **a == AppendResult::Appended).count();
+        assert_eq!(done, 1, "{outcomes:?}");
         let winner =
-            appended.iter().position(|a| *a == AppendResult::Appended).ok_or("nobody won")?;
+            outcomes.iter().position(|a| *a == AppendResult::Appended).ok_or("nobody won")?;
         assert_eq!(store.read_from(&run.key, n).await?.first(), records.get(winner));
     }
     Ok(())
@@ -110,11 +110,11 @@ pub async fn the_last_record_ends_the_run_and_is_written_once(store: &impl Store
     assert_eq!((meta.status, meta.lease), (RunStatus::Finished, None));
     assert_eq!(store.read_from(&run.key, 1).await?, [last]);
     // Remaining deliveries are recorded after the end.
-    let delivered = record_of(2, "w3", "")?;
-    assert_eq!(store.append(&run.key, &delivered, EXPIRY).await?, AppendResult::Appended);
+    let delivery = record_of(2, "w3", "")?;
+    assert_eq!(store.append(&run.key, &delivery, EXPIRY).await?, AppendResult::Appended);
     // The request still finds the ended run while the run is kept.
-    let created = store.create(&run.key, &run.created_by("w9", None)?).await?;
-    assert!(matches!(created, CreateResult::Exists(meta) if meta.status == RunStatus::Finished));
+    let outcome = store.create(&run.key, &run.created_by("w9", None)?).await?;
+    assert!(matches!(outcome, CreateResult::Exists(meta) if meta.status == RunStatus::Finished));
     Ok(())
 }
 
@@ -173,11 +173,14 @@ pub async fn records_are_read_in_order_and_from_any_number_on(store: &impl Store
         assert_eq!(store.append(&run.key, &next, EXPIRY).await?, AppendResult::Appended);
         records.push(next);
     }
-    let read = store.read_from(&run.key, 0).await?;
-    assert_eq!(read.iter().map(|r| r.number).collect::<Vec<_>>(), (0..=60).collect::<Vec<_>>());
-    assert_eq!(read, records);
-    let read = store.read_from(&run.key, 57).await?;
-    assert_eq!(read.iter().map(|r| r.number).collect::<Vec<_>>(), [57, 58, 59, 60]);
+    let all_records = store.read_from(&run.key, 0).await?;
+    assert_eq!(
+        all_records.iter().map(|r| r.number).collect::<Vec<_>>(),
+        (0..=60).collect::<Vec<_>>()
+    );
+    assert_eq!(all_records, records);
+    let last_records = store.read_from(&run.key, 57).await?;
+    assert_eq!(last_records.iter().map(|r| r.number).collect::<Vec<_>>(), [57, 58, 59, 60]);
     assert!(store.read_from(&run.key, 61).await?.is_empty());
     Ok(())
 }
@@ -197,20 +200,20 @@ pub async fn a_journal_is_read_page_by_page(store: &impl Store) -> Checked {
     }
     for size in [(7, 1_000_000), (1_000, 100_000), (3, 1), (1_000, usize::MAX)] {
         let size = PageSize { records: size.0, bytes: size.1 };
-        let mut read = Vec::new();
+        let mut all_records = Vec::new();
         let mut pages = 0;
         loop {
-            let page = store.read_page(&run.key, read.len() as u64, size).await?;
+            let page = store.read_page(&run.key, all_records.len() as u64, size).await?;
             let count = page.records.len();
             assert!(count <= size.records && (page.bytes <= size.bytes || count == 1), "{size:?}");
             assert!(page.bytes > 0 && count > 0 || !page.has_more, "{size:?}");
-            read.extend(page.records);
+            all_records.extend(page.records);
             pages += 1;
             if !page.has_more {
                 break;
             }
         }
-        assert!(read == records, "{size:?}: {} records in {pages} pages", read.len());
+        assert!(all_records == records, "{size:?}: {} records in {pages} pages", all_records.len());
         assert!(
             pages >= records.len() / size.records.min(records.len()),
             "{size:?}: {pages} pages"
@@ -327,11 +330,11 @@ pub async fn users_of_a_tenant_may_use_the_same_labels(store: &impl Store) -> Ch
         let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
         assert_eq!((&meta.user, meta.owner()), (&run.spec.user, &run.spec.user));
         let view = store.load_session(&run.session_key()).await?;
-        let answers: Vec<_> = view.history.iter().map(|said| said.answer.as_str()).collect();
-        assert_eq!(answers, [run.spec.user.as_str()]);
+        let texts: Vec<_> = view.history.iter().map(|exchange| exchange.answer.as_str()).collect();
+        assert_eq!(texts, [run.spec.user.as_str()]);
         assert_eq!(view.files.as_slice(), std::slice::from_ref(&file));
-        let read = store.read_file(&run.session_key(), &file, 99).await?;
-        assert_eq!(read, run.spec.user.as_str().as_bytes());
+        let content = store.read_file(&run.session_key(), &file, 99).await?;
+        assert_eq!(content, run.spec.user.as_str().as_bytes());
         assert_eq!(store.list_runs(&run.user_key(), &[], None, 9).await?.items.len(), 1);
         assert_eq!(
             store.find_session_name(&run.user_key(), "r").await?,

@@ -13,8 +13,11 @@ pub async fn a_lease_is_held_until_it_lapses(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w", Some(lease_of("a", 1_000, 1)))?).await?;
     assert_eq!(store.take_lease(&run.key, "b", 500, 1_500).await?, LeaseAcquisition::Unavailable);
-    let taken = store.take_lease(&run.key, "b", 2_000, 3_000).await?;
-    assert_eq!(taken, LeaseAcquisition::Acquired { lease: lease_of("b", 3_000, 2), lapsed: true });
+    let acquisition = store.take_lease(&run.key, "b", 2_000, 3_000).await?;
+    assert_eq!(
+        acquisition,
+        LeaseAcquisition::Acquired { lease: lease_of("b", 3_000, 2), lapsed: true }
+    );
     let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
     assert_eq!(meta.lease, Some(lease_of("b", 3_000, 2)));
     // The former holder gets an error afterwards.
@@ -31,11 +34,17 @@ pub async fn a_lease_lapses_in_the_millisecond_of_its_end(store: &impl Store) ->
     let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
     assert_eq!((meta.is_driven(999), meta.is_driven(1_000)), (true, false));
     assert_eq!(store.take_lease(&run.key, "b", 999, 5_000).await?, LeaseAcquisition::Unavailable);
-    let taken = store.take_lease(&run.key, "b", 1_000, 1_001).await?;
-    assert_eq!(taken, LeaseAcquisition::Acquired { lease: lease_of("b", 1_001, 2), lapsed: true });
+    let acquisition = store.take_lease(&run.key, "b", 1_000, 1_001).await?;
+    assert_eq!(
+        acquisition,
+        LeaseAcquisition::Acquired { lease: lease_of("b", 1_001, 2), lapsed: true }
+    );
     assert_eq!(store.take_lease(&run.key, "c", 1_000, 2_000).await?, LeaseAcquisition::Unavailable);
-    let taken = store.take_lease(&run.key, "c", 1_001, 2_000).await?;
-    assert_eq!(taken, LeaseAcquisition::Acquired { lease: lease_of("c", 2_000, 3), lapsed: true });
+    let acquisition = store.take_lease(&run.key, "c", 1_001, 2_000).await?;
+    assert_eq!(
+        acquisition,
+        LeaseAcquisition::Acquired { lease: lease_of("c", 2_000, 3), lapsed: true }
+    );
     Ok(())
 }
 
@@ -45,16 +54,22 @@ pub async fn a_released_lease_is_taken_without_a_lapse(store: &impl Store) -> Ch
     store.create(&run.key, &run.created_by("w", Some(lease_of("a", 1_000, 1)))?).await?;
     store.release_lease(&run.key, &lease_of("a", 1_000, 1), RunStatus::Running).await?;
     assert_eq!(store.find_meta(&run.key).await?.ok_or("no run")?.lease, None);
-    let taken = store.take_lease(&run.key, "b", 10, 500).await?;
-    assert_eq!(taken, LeaseAcquisition::Acquired { lease: lease_of("b", 500, 2), lapsed: false });
+    let acquisition = store.take_lease(&run.key, "b", 10, 500).await?;
+    assert_eq!(
+        acquisition,
+        LeaseAcquisition::Acquired { lease: lease_of("b", 500, 2), lapsed: false }
+    );
     // A late or repeated release never releases another holder's lease.
     store.release_lease(&run.key, &lease_of("a", 1_000, 1), RunStatus::Running).await?;
     store.release_lease(&run.key, &lease_of("b", 500, 1), RunStatus::Running).await?;
     assert_eq!(store.take_lease(&run.key, "c", 11, 600).await?, LeaseAcquisition::Unavailable);
     store.release_lease(&run.key, &lease_of("b", 500, 2), RunStatus::Running).await?;
     store.release_lease(&run.key, &lease_of("b", 500, 2), RunStatus::Running).await?;
-    let taken = store.take_lease(&run.key, "c", 12, 700).await?;
-    assert_eq!(taken, LeaseAcquisition::Acquired { lease: lease_of("c", 700, 3), lapsed: false });
+    let acquisition = store.take_lease(&run.key, "c", 12, 700).await?;
+    assert_eq!(
+        acquisition,
+        LeaseAcquisition::Acquired { lease: lease_of("c", 700, 3), lapsed: false }
+    );
     Ok(())
 }
 
@@ -64,8 +79,11 @@ pub async fn a_run_without_a_lease_waits_for_its_first_driver(store: &impl Store
     store.create(&run.key, &run.created_by("w", None)?).await?;
     let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
     assert_eq!((meta.status, meta.lease), (RunStatus::Queued, None));
-    let taken = store.take_lease(&run.key, "a", 0, 100).await?;
-    assert_eq!(taken, LeaseAcquisition::Acquired { lease: lease_of("a", 100, 1), lapsed: false });
+    let acquisition = store.take_lease(&run.key, "a", 0, 100).await?;
+    assert_eq!(
+        acquisition,
+        LeaseAcquisition::Acquired { lease: lease_of("a", 100, 1), lapsed: false }
+    );
     assert_eq!(store.find_meta(&run.key).await?.ok_or("no run")?.status, RunStatus::Running);
     Ok(())
 }
@@ -80,13 +98,15 @@ pub async fn of_concurrent_takers_one_holds_the_lease(store: &impl Store) -> Che
         let holders: Vec<_> = (0..6).map(|n| format!("h{round}.{n}")).collect();
         let takers =
             holders.iter().map(|holder| store.take_lease(&run.key, holder, now_ms, until_ms));
-        let taken = try_join_all(takers).await?;
-        let ours: Vec<_> =
-            taken.iter().filter(|taken| **taken != LeaseAcquisition::Unavailable).collect();
-        assert_eq!(ours.len(), 1, "{taken:?}");
+        let acquisitions = try_join_all(takers).await?;
+        let ours: Vec<_> = acquisitions
+            .iter()
+            .filter(|acquisition| **acquisition != LeaseAcquisition::Unavailable)
+            .collect();
+        assert_eq!(ours.len(), 1, "{acquisitions:?}");
         let epoch = u64::try_from(round)? + 2;
-        let is_next = |taken: &LeaseAcquisition| matches!(taken, LeaseAcquisition::Acquired { lease, lapsed: true } if lease.epoch == epoch);
-        assert!(ours.into_iter().all(is_next), "{taken:?}");
+        let is_next = |acquisition: &LeaseAcquisition| matches!(acquisition, LeaseAcquisition::Acquired { lease, lapsed: true } if lease.epoch == epoch);
+        assert!(ours.into_iter().all(is_next), "{acquisitions:?}");
     }
     Ok(())
 }

@@ -80,14 +80,14 @@ pub async fn a_mailbox_names_the_moment_until_which_its_run_is_watched(
     for (until_ms, watched_until_ms) in [(5_000, 5_000), (7_000, 7_000), (6_000, 7_000)] {
         store.mark_watched(&run.key, until_ms).await?;
         let mail = vec![file_added("1")?];
-        let expected = MailboxContents { mail, watched_until_ms };
-        assert_eq!(store.read_mailbox(&run.key).await?, expected);
+        let contents = MailboxContents { mail, watched_until_ms };
+        assert_eq!(store.read_mailbox(&run.key).await?, contents);
     }
     assert_eq!(store.read_mailbox(&other.key).await?, MailboxContents::default());
     // The note is no mail, and stays when mail is deleted.
     assert_eq!(store.list_mail(&run.key).await?, [file_added("1")?]);
     store.delete_mail(&run.key, &[file_added("1")?.id()]).await?;
-    let expected = MailboxContents { mail: Vec::new(), watched_until_ms: 7_000 };
-    assert_eq!(store.read_mailbox(&run.key).await?, expected);
+    let contents = MailboxContents { mail: Vec::new(), watched_until_ms: 7_000 };
+    assert_eq!(store.read_mailbox(&run.key).await?, contents);
     Ok(())
 }

@@ -44,13 +44,13 @@ pub async fn of_concurrent_runs_of_a_session_one_is_new(store: &impl Store) -> C
         let news: Vec<_> =
             runs.iter().map(|run| run.created_by("w", None)).collect::<Result<_, _>>()?;
         let creations = runs.iter().zip(&news).map(|(run, new)| store.create(&run.key, new));
-        let created = try_join_all(creations).await?;
+        let outcomes = try_join_all(creations).await?;
         let winner =
-            created.iter().position(|c| *c == CreateResult::Created).ok_or("nobody won")?;
+            outcomes.iter().position(|c| *c == CreateResult::Created).ok_or("nobody won")?;
         let winner = runs.get(winner).ok_or("no such run")?.key.run.clone();
         let busy =
-            created.iter().filter(|c| **c == CreateResult::SessionBusy(winner.clone())).count();
-        assert_eq!(busy, 4, "{created:?}");
+            outcomes.iter().filter(|c| **c == CreateResult::SessionBusy(winner.clone())).count();
+        assert_eq!(busy, 4, "{outcomes:?}");
     }
     Ok(())
 }
@@ -102,8 +102,8 @@ pub async fn a_run_that_is_given_up_has_failed_and_frees_its_session(
 ) -> Checked {
     let first = RunFixture::of("s", "r1")?;
     let second = RunFixture::of("s", "r2")?;
-    let held = Some(lease_of("h", first.at_ms + 15_000, 1));
-    store.create(&first.key, &first.created_by("w1", held)?).await?;
+    let lease = Some(lease_of("h", first.at_ms + 15_000, 1));
+    store.create(&first.key, &first.created_by("w1", lease)?).await?;
     store.abandon_run(&second.key, first.at_ms).await?;
     assert_eq!(store.find_meta(&second.key).await?, None);
 
@@ -120,8 +120,8 @@ pub async fn a_run_that_is_given_up_has_failed_and_frees_its_session(
     assert_eq!(store.find_active_run(&first.session_key()).await?, None);
     let meta = store.find_meta(&first.key).await?.ok_or("no such run")?;
     assert_eq!((meta.status, meta.lease), (RunStatus::Failed, None));
-    let taken = store.take_lease(&first.key, "late", first.at_ms, first.at_ms + 1).await?;
-    assert_eq!(taken, LeaseAcquisition::Unavailable);
+    let acquisition = store.take_lease(&first.key, "late", first.at_ms, first.at_ms + 1).await?;
+    assert_eq!(acquisition, LeaseAcquisition::Unavailable);
     let view = store.load_session(&first.session_key()).await?;
     assert_eq!((view.active, view.history), (None, Vec::new()));
 
@@ -169,12 +169,12 @@ pub async fn history_is_the_newest_exchanges_oldest_first(store: &impl Store) ->
         exchanges.push(end_run_with(store, n, &answer, None).await?);
     }
     let view = store.load_session(&RunFixture::of("s", "r0")?.session_key()).await?;
-    let mut ended = Vec::new();
+    let mut ended_runs = Vec::new();
     for n in (0..exchanges.len()).rev().take(MAX_ENDED_RUNS) {
         let run = RunFixture::of("s", &format!("r{n}"))?;
-        ended.push(EndedRun { run: run.key.run, user: Some(run.spec.user) });
+        ended_runs.push(EndedRun { run: run.key.run, user: Some(run.spec.user) });
     }
-    assert_eq!(view.ended, ended);
+    assert_eq!(view.ended, ended_runs);
     assert_eq!(view.earlier, None);
     let newest = exchanges.get(3..).ok_or("too few")?;
     assert_eq!(list_questions(&view.history), list_questions(newest));
@@ -204,9 +204,9 @@ pub async fn a_summary_stands_for_the_oldest_exchanges(store: &impl Store) -> Ch
         end_run_with(store, n, "short", None).await?;
     }
     // An abandoned run has no exchange, and replaces none.
-    let lost = RunFixture::of("s", "lost")?.at_time(1_700_000_000_000 + 4 * 7 + 1);
-    store.create(&lost.key, &lost.created_by("w1", None)?).await?;
-    store.abandon_run(&lost.key, lost.at_ms).await?;
+    let lost_run = RunFixture::of("s", "lost")?.at_time(1_700_000_000_000 + 4 * 7 + 1);
+    store.create(&lost_run.key, &lost_run.created_by("w1", None)?).await?;
+    store.abandon_run(&lost_run.key, lost_run.at_ms).await?;
     // The run after five exchanges summarizes three of them.
     let first = summary("Three questions.", 2);
     end_run_with(store, 5, "short", Some(first.clone())).await?;

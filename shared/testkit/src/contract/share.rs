@@ -97,8 +97,8 @@ pub async fn the_end_of_a_session_ends_its_shares(store: &impl Store) -> Checked
     let forgotten = store.delete_session(&run.user_key(), &run.spec.session).await?;
     assert_eq!(forgotten, SessionDeletion::Done);
     for (share, is_left) in shares.iter().zip([false, false, true]) {
-        let found = store.find_share(&run.key.tenant, &share.handle).await?;
-        assert_eq!(found.is_some(), is_left, "{}", share.handle);
+        let entry = store.find_share(&run.key.tenant, &share.handle).await?;
+        assert_eq!(entry.is_some(), is_left, "{}", share.handle);
     }
     assert!(store.list_shares(&run.session_key()).await?.is_empty());
     Ok(())

@@ -106,7 +106,7 @@ fn task_asks(text: &str) -> FixtureResult<ChildRequest> {
 fn every_mail(text: &str) -> FixtureResult<Vec<Mail>> {
     let by = UserId::new("ann")?;
     let step = StepEdit { details: text.to_owned(), ..StepEdit::default() };
-    let answered = ResponseRecord {
+    let response = ResponseRecord {
         request: HumanRequestId::new("t1.c1")?,
         id: "1".to_owned(),
         by: Some(by.clone()),
@@ -115,23 +115,23 @@ fn every_mail(text: &str) -> FixtureResult<Vec<Mail>> {
         digest: None,
         via: None,
     };
-    let edited = PlanEdit {
+    let edit = PlanEdit {
         id: "1".to_owned(),
         by: by.clone(),
         version: 1,
         title: text.to_owned(),
         steps: vec![step],
     };
-    let said = UserMessage { id: "1".to_owned(), by: by.clone(), text: text.to_owned() };
+    let message = UserMessage { id: "1".to_owned(), by: by.clone(), text: text.to_owned() };
     Ok(vec![
         Mail::Stop { by },
         Mail::FileAdded { id: "1".to_owned(), file: product_file("a.md", text)? },
         Mail::FileAnnounced { file: product_file("b.md", text)? },
         Mail::ChildEnded { ended: Box::new(child_ended(text)?) },
         Mail::ChildRequest { request: Box::new(task_asks(text)?) },
-        Mail::UserMessage { message: Box::new(said) },
-        Mail::PlanEdited { edit: Box::new(edited) },
-        Mail::HumanResponse { response: Box::new(answered) },
+        Mail::UserMessage { message: Box::new(message) },
+        Mail::PlanEdited { edit: Box::new(edit) },
+        Mail::HumanResponse { response: Box::new(response) },
     ])
 }
 
@@ -148,9 +148,9 @@ pub async fn mail_of_any_length_is_read_as_it_was_put(store: &impl Store) -> Che
             for mail in mail.iter().chain(again) {
                 store.put_mail(key, mail, EXPIRY).await?;
             }
-            let mut read = store.list_mail(key).await?;
-            read.sort_by_key(Mail::id);
-            assert!(read == mail, "{bytes} bytes");
+            let mut stored_mail = store.list_mail(key).await?;
+            stored_mail.sort_by_key(Mail::id);
+            assert!(stored_mail == mail, "{bytes} bytes");
         }
     }
     let ids: Vec<String> = every_mail("")?.iter().map(Mail::id).collect();
@@ -188,8 +188,8 @@ pub async fn what_is_too_large_is_refused_for_good_and_leaves_nothing(
     let mut large = run.clone();
     large.spec.body_hash.clone_from(&long);
     // In a transaction.
-    let refused = store.create(&run.key, &large.created_by("w0", None)?).await;
-    assert!(matches!(refused, Err(StoreError::TooLarge(_))), "{:?}", refused.map(|_| ()));
+    let outcome = store.create(&run.key, &large.created_by("w0", None)?).await;
+    assert!(matches!(outcome, Err(StoreError::TooLarge(_))), "{:?}", outcome.map(|_| ()));
     assert!(store.find_meta(&run.key).await?.is_none());
     assert_eq!(store.find_active_run(&run.session_key()).await?, None);
 
@@ -197,32 +197,32 @@ pub async fn what_is_too_large_is_refused_for_good_and_leaves_nothing(
     let before = store.find_meta(&run.key).await?;
     let session = run.session_key();
     let now_ms = run.at_ms;
-    let described =
+    let file =
         djinn_runtime::port::file::NewFile { description: long.clone(), ..new_file("a.md")? };
     let pieces = [preview_piece(0, &long, 5)];
-    let refused = [
+    let outcomes = [
         // By an update.
         store.take_lease(&run.key, &long, now_ms, now_ms + 1).await.map(|_| ()),
         store.rename_session(&run.user_key(), &run.spec.session, &long).await.map(|_| ()),
         // By a put.
         store.write_live(&run.key, "w", 5, &pieces).await,
-        store.write_file(&session, &described, b"x").await.map(|_| ()),
+        store.write_file(&session, &file, b"x").await.map(|_| ()),
     ];
-    for refused in refused {
-        let error = refused.err().ok_or("it was taken")?;
+    for outcome in outcomes {
+        let error = outcome.err().ok_or("it was taken")?;
         assert!(matches!(error, StoreError::TooLarge(_)) && !error.is_retryable());
     }
     assert_eq!(store.find_meta(&run.key).await?, before);
     assert!(store.list_files(&session).await?.is_empty());
     assert!(store.read_live(&run.key, &LiveFrom::Moment(0)).await?.0.is_empty());
-    let listed = store.find_session(&run.user_key(), &run.spec.session).await?;
-    assert!(listed.is_some_and(|session| session.title.len() < 200));
+    let entry = store.find_session(&run.user_key(), &run.spec.session).await?;
+    assert!(entry.is_some_and(|session| session.title.len() < 200));
 
     // Values of normal size still succeed.
-    let taken = store.take_lease(&run.key, "h", now_ms, now_ms + 1).await?;
+    let acquisition = store.take_lease(&run.key, "h", now_ms, now_ms + 1).await?;
     let lease = lease_of("h", now_ms + 1, 1);
     assert_eq!(
-        taken,
+        acquisition,
         djinn_runtime::port::lease::LeaseAcquisition::Acquired { lease, lapsed: false }
     );
     Ok(())

@@ -45,12 +45,12 @@ impl Mutator {
             self.change(&mut bytes, other.map_or(&[], |other| &other.bytes));
             bytes.truncate(self.max_bytes);
         }
-        let changed = FuzzInput { name, bytes };
+        let mutant = FuzzInput { name, bytes };
         if self.remembered.len() >= REMEMBERED {
             self.remembered.pop_front();
         }
-        self.remembered.push_back(changed.clone());
-        changed
+        self.remembered.push_back(mutant.clone());
+        mutant
     }
 
     fn change(&mut self, bytes: &mut Vec<u8>, other: &[u8]) {
@@ -69,8 +69,8 @@ impl Mutator {
             6 => {
                 let part = bytes.get(self.range_from(at, bytes.len())).unwrap_or_default();
                 let times = 1 << self.rng.usize(..5);
-                let repeated = part.repeat(times.min(1 + self.max_bytes / part.len().max(1)));
-                insert(bytes, at, &repeated);
+                let repetition = part.repeat(times.min(1 + self.max_bytes / part.len().max(1)));
+                insert(bytes, at, &repetition);
             }
             7 => {
                 let start = self.rng.usize(..=other.len());

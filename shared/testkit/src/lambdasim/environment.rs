@@ -137,7 +137,7 @@ impl Process {
         let pid = child.id().unwrap_or_default();
         let current = Mutex::default();
         let environment = Arc::new(Environment { pid, polls: sender, current });
-        environments.retain(|_, known| known.strong_count() > 0);
+        environments.retain(|_, other| other.strong_count() > 0);
         environments.insert(id, Arc::downgrade(&environment));
         drop(environments);
         Ok(Self { environment, child, polls, waiting: None })
@@ -199,7 +199,7 @@ impl Process {
             return Some(waiting);
         }
         tokio::select! {
-            asked = self.polls.recv() => asked,
+            poll = self.polls.recv() => poll,
             _ = self.child.wait() => None,
             () = SystemClock.sleep(INIT_LIMIT) => None,
         }
@@ -208,8 +208,8 @@ impl Process {
     /// Waits for the end of an invocation: the process's request for the next event.
     async fn wait_for_outcome(&mut self, timeout: Duration) -> InvocationOutcome {
         tokio::select! {
-            asked = self.polls.recv() => {
-                self.waiting = asked;
+            poll = self.polls.recv() => {
+                self.waiting = poll;
                 match lock(&self.environment.current).as_ref() {
                     Some(current) if current.has_failed => InvocationOutcome::Failed,
                     // The process asked again without a response.

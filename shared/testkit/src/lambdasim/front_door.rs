@@ -69,11 +69,11 @@ fn build_event(parts: &Parts, path: &str, body: &str) -> Value {
     let mut headers: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in &parts.headers {
         let value = String::from_utf8_lossy(value.as_bytes());
-        let known = headers.entry(name.as_str().to_owned()).or_default();
-        if !known.is_empty() {
-            known.push(',');
+        let header_value = headers.entry(name.as_str().to_owned()).or_default();
+        if !header_value.is_empty() {
+            header_value.push(',');
         }
-        known.push_str(&value);
+        header_value.push_str(&value);
     }
     let user_agent = headers.get("user-agent").cloned().unwrap_or_default();
     let domain = headers.get("host").cloned().unwrap_or_default();
@@ -94,17 +94,17 @@ fn build_event(parts: &Parts, path: &str, body: &str) -> Value {
 
 /// Builds the response from its prelude, with a streaming body; `None` without a prelude.
 async fn build_response(mut pieces: ResponsePieces) -> Option<Response> {
-    let mut begun: Vec<u8> = Vec::new();
+    let mut buffer: Vec<u8> = Vec::new();
     let end = loop {
-        let place = begun.windows(DELIMITER.len()).position(|window| window == DELIMITER);
+        let place = buffer.windows(DELIMITER.len()).position(|window| window == DELIMITER);
         match place {
             Some(end) => break end,
-            None => begun.extend_from_slice(&pieces.recv().await?.ok()?),
+            None => buffer.extend_from_slice(&pieces.recv().await?.ok()?),
         }
     };
-    let rest = begun.split_off(end + DELIMITER.len());
-    begun.truncate(end);
-    let prelude: Prelude = serde_json::from_slice(&begun).ok()?;
+    let rest = buffer.split_off(end + DELIMITER.len());
+    buffer.truncate(end);
+    let prelude: Prelude = serde_json::from_slice(&buffer).ok()?;
     // An error closes the connection, so that the client does not see a regular end.
     let first = stream::iter([io::Result::Ok(Bytes::from(rest))]);
     let others = stream::unfold(pieces, async |mut pieces| {

@@ -49,12 +49,12 @@ impl DeployedFunction {
     /// Delivers an asynchronous invocation `copies` times, each as soon as there is room.
     pub(crate) fn invoke_later(self: &Arc<Self>, region: &Arc<LambdaRegion>, payload: &Bytes) {
         for _ in 0..self.function.copies {
-            let deployed = Arc::clone(self);
-            let shared = Arc::clone(region);
+            let deployment = Arc::clone(self);
+            let own_region = Arc::clone(region);
             let work = InvocationWork { payload: payload.clone(), reply: None };
             region.spawn_task(async move {
-                if let Ok(room) = Arc::clone(&deployed.room).acquire_owned().await {
-                    deployed.run_work(&shared, room, work).await;
+                if let Ok(room) = Arc::clone(&deployment.room).acquire_owned().await {
+                    deployment.run_work(&own_region, room, work).await;
                 }
             });
         }
@@ -68,10 +68,10 @@ impl DeployedFunction {
     ) -> Option<ResponsePieces> {
         let room = Arc::clone(&self.room).try_acquire_owned().ok()?;
         let (reply, pieces): (ReplySender, ResponsePieces) = mpsc::unbounded_channel();
-        let deployed = Arc::clone(self);
-        let shared = Arc::clone(region);
+        let deployment = Arc::clone(self);
+        let own_region = Arc::clone(region);
         let work = InvocationWork { payload, reply: Some(reply) };
-        region.spawn_task(async move { deployed.run_work(&shared, room, work).await });
+        region.spawn_task(async move { deployment.run_work(&own_region, room, work).await });
         Some(pieces)
     }
 

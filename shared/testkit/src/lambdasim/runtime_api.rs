@@ -21,8 +21,8 @@ pub(crate) async fn next_invocation(
     Path(environment): Path<u64>,
 ) -> Response {
     let (waiting, event) = oneshot::channel();
-    let asked = region.find_environment(environment).map(|known| known.polls.send(waiting));
-    let Some(Ok(())) = asked else { return GONE.into_response() };
+    let poll = region.find_environment(environment).map(|instance| instance.polls.send(waiting));
+    let Some(Ok(())) = poll else { return GONE.into_response() };
     let Ok(event) = event.await else { return GONE.into_response() };
     let arn = format!("arn:aws:lambda:us-east-1:000000000000:function:{}", event.function);
     let headers = [

@@ -18,10 +18,10 @@ impl CallHistory for MemoryStore {
         samples: &[CallSample],
     ) -> Result<(), StoreError> {
         let act = |state: &mut State| {
-            let kept = state.calls.entry(tool.clone()).or_default();
-            kept.extend_from_slice(samples);
-            let old = kept.len().saturating_sub(KEPT_SAMPLES);
-            kept.drain(..old);
+            let history = state.calls.entry(tool.clone()).or_default();
+            history.extend_from_slice(samples);
+            let old = history.len().saturating_sub(KEPT_SAMPLES);
+            history.drain(..old);
             Ok(())
         };
         self.perform(OpKind::AddCallSamples, None, None, act).await

@@ -74,8 +74,8 @@ impl Catalog for MemoryStore {
     ) -> Result<bool, StoreError> {
         self.perform(OpKind::NameSession, None, None, |state| {
             check_item_size(title.len())?;
-            let found = state.users.get_mut(user).and_then(|user| user.sessions.get_mut(session));
-            Ok(found.map(|found| title.clone_into(&mut found.title)).is_some())
+            let entry = state.users.get_mut(user).and_then(|user| user.sessions.get_mut(session));
+            Ok(entry.map(|entry| title.clone_into(&mut entry.title)).is_some())
         })
         .await
     }
@@ -104,13 +104,13 @@ impl Catalog for MemoryStore {
 
 impl State {
     /// Adds a new run to its user's lists.
-    pub(super) fn list_run(&mut self, key: &RunKey, new: &NewRun, asked: &RunSpec) {
-        let title = run_title(&asked.question);
+    pub(super) fn list_run(&mut self, key: &RunKey, new: &NewRun, spec: &RunSpec) {
+        let title = run_title(&spec.question);
         let now_ms = new.record.at_ms;
-        let owner = UserKey { tenant: key.tenant.clone(), user: asked.owner().clone() };
+        let owner = UserKey { tenant: key.tenant.clone(), user: spec.owner().clone() };
         let owner = self.users.entry(owner).or_default();
-        let session = owner.sessions.entry(asked.session.clone()).or_insert(SessionSummary {
-            session: asked.session.clone(),
+        let session = owner.sessions.entry(spec.session.clone()).or_insert(SessionSummary {
+            session: spec.session.clone(),
             title: title.clone(),
             started_at_ms: now_ms,
             newest_at_ms: now_ms,
@@ -119,14 +119,14 @@ impl State {
         let place = RunPosition { started_at_ms: now_ms, run: key.run.clone() };
         let run = RunSummary {
             run: key.run.clone(),
-            session: asked.session_name(),
-            request: asked.request.clone(),
+            session: spec.session_name(),
+            request: spec.request.clone(),
             title,
             status: RunStatus::Queued,
             started_at_ms: now_ms,
             ended_at_ms: None,
         };
-        self.users.entry(UserKey::of(asked)).or_default().runs.insert(place, run);
+        self.users.entry(UserKey::of(spec)).or_default().runs.insert(place, run);
     }
 
     /// Returns the session's item in its owner's list.
@@ -141,8 +141,8 @@ impl State {
         after: Option<&RunPosition>,
         limit: usize,
     ) -> ListPage<RunSummary, RunPosition> {
-        let listed = self.users.get(user).map(|user| user.runs.iter().rev());
-        let behind = listed
+        let all_runs = self.users.get(user).map(|user| user.runs.iter().rev());
+        let behind = all_runs
             .into_iter()
             .flatten()
             .filter(|(place, _)| after.is_none_or(|after| *place < after));
@@ -168,13 +168,13 @@ impl State {
         let Some(session) = self.sessions.get(key) else {
             return Ok(ListPage { items: Vec::new(), next: None });
         };
-        let ended = session
+        let turns = session
             .turns
             .iter()
             .rev()
             .filter(|(place, _)| after.is_none_or(|after| *place < after));
-        let ended = ended.map(|(place, turn)| ended_turn(place, turn)).collect();
-        let mut page = page_of(ended, limit, |turn: &SessionTurn| RunPosition {
+        let turns = turns.map(|(place, turn)| ended_turn(place, turn)).collect();
+        let mut page = page_of(turns, limit, |turn: &SessionTurn| RunPosition {
             started_at_ms: turn.started_at_ms,
             run: turn.run.clone(),
         });
@@ -200,9 +200,9 @@ impl State {
     fn read_question(&self, run: &RunKey) -> Option<Exchange> {
         let record: Record = from_json(self.runs.get(run)?.records.get(&0)?).ok()?;
         match record.inputs.into_iter().next() {
-            Some(Input::Started(asked)) => {
-                let question = asked.question;
-                let asker = Some(asked.user);
+            Some(Input::Started(spec)) => {
+                let question = spec.question;
+                let asker = Some(spec.user);
                 Some(Exchange { question, asker, ..Exchange::default() })
             }
             _ => None,
@@ -210,9 +210,10 @@ impl State {
     }
 
     fn forget_session(&mut self, user: &UserKey, session: &SessionId) -> SessionDeletion {
-        let listed = self.users.get(user).is_some_and(|user| user.sessions.contains_key(session));
+        let is_listed =
+            self.users.get(user).is_some_and(|user| user.sessions.contains_key(session));
         let key = user.session_key(session);
-        if !listed {
+        if !is_listed {
             return SessionDeletion::Unknown;
         }
         if let Some((run, _)) = self.active_run(&key) {

@@ -21,18 +21,18 @@ pub(super) struct StoredDay {
 impl State {
     pub(super) fn change_day(&mut self, key: &DayKey, change: &DayChange) -> DayChangeResult {
         let day = self.days.entry(key.clone()).or_default();
-        let stored = day.holds.get(&change.payer);
-        if stored == change.next_hold.as_ref() && stored != change.hold.as_ref() {
+        let current = day.holds.get(&change.payer);
+        if current == change.next_hold.as_ref() && current != change.hold.as_ref() {
             return DayChangeResult::Applied;
         }
-        if stored != change.hold.as_ref() {
-            return DayChangeResult::Conflict(stored.cloned());
+        if current != change.hold.as_ref() {
+            return DayChangeResult::Conflict(current.cloned());
         }
         let of = |hold: &Option<Hold>| hold.as_ref().map(|hold| hold.amount).unwrap_or_default();
-        let held = of(&change.hold);
+        let own_hold = of(&change.hold);
         let next = of(&change.next_hold);
         let sum = |sum: i128, part: fn(Amount) -> u64| {
-            sum - i128::from(part(held)) + i128::from(part(change.settled_amount))
+            sum - i128::from(part(own_hold)) + i128::from(part(change.settled_amount))
         };
         let tokens = sum(day.tokens, |amount| amount.tokens);
         let micro_usd = sum(day.micro_usd, |amount| amount.micro_usd);
@@ -41,9 +41,9 @@ impl State {
         if change.next_hold.is_some()
             && (passes(tokens, most_tokens) || passes(micro_usd, most_micro_usd))
         {
-            let held = |sum: Amount, hold: &Hold| sum.saturating_add(hold.amount);
-            let held = day.holds.values().fold(Amount::default(), held);
-            return DayChangeResult::Exhausted { used: day.amount(), held };
+            let add_hold = |sum: Amount, hold: &Hold| sum.saturating_add(hold.amount);
+            let amount_on_hold = day.holds.values().fold(Amount::default(), add_hold);
+            return DayChangeResult::Exhausted { used: day.amount(), held: amount_on_hold };
         }
         day.tokens = tokens + i128::from(next.tokens);
         day.micro_usd = micro_usd + i128::from(next.micro_usd);

@@ -36,15 +36,16 @@ impl State {
             LiveFrom::Position(position) => Bound::Excluded(position.clone()),
         };
         let after_it = (first, Bound::Unbounded);
-        let found = self.runs.get(key).into_iter().flat_map(|run| run.live.range(after_it.clone()));
+        let entries =
+            self.runs.get(key).into_iter().flat_map(|run| run.live.range(after_it.clone()));
         let mut pieces = Vec::new();
         let mut position = from.clone();
-        let seen = match &mut self.chance {
+        let visible_count = match &mut self.chance {
             // Reads are eventually consistent.
-            Some(chance) => chance.usize(0..=found.clone().count()),
+            Some(chance) => chance.usize(0..=entries.clone().count()),
             None => usize::MAX,
         };
-        for (at, more) in found.take(seen) {
+        for (at, more) in entries.take(visible_count) {
             pieces.extend(more.iter().cloned());
             position = LiveFrom::Position(at.clone());
         }

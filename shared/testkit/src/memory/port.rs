@@ -234,8 +234,8 @@ impl Files for MemoryStore {
     ) -> Result<Vec<ProductFile>, StoreError> {
         self.perform(OpKind::Arrived, None, None, |state| {
             let is_there = |file: &&ProductFile| {
-                let found = state.find_file(session, &file.name);
-                found.is_some_and(|found| found.object == file.object)
+                let entry = state.find_file(session, &file.name);
+                entry.is_some_and(|entry| entry.object == file.object)
             };
             Ok(announced.iter().filter(is_there).cloned().collect())
         })

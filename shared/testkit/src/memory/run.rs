@@ -47,12 +47,12 @@ impl State {
         key: &RunKey,
         new: &NewRun,
     ) -> Result<CreateResult, StoreError> {
-        let [Input::Started(asked), ..] = new.record.inputs.as_slice() else {
+        let [Input::Started(spec), ..] = new.record.inputs.as_slice() else {
             return Err(StoreError::Unreadable("the first record holds no question".to_owned()));
         };
         let record = to_json(&new.record)?;
         let holder = new.lease.as_ref().map_or(0, |lease| lease.holder.len());
-        check_item_size(asked.body_hash.len() + holder)?;
+        check_item_size(spec.body_hash.len() + holder)?;
         if let Some(stored) = self.stored_meta(key) {
             return Ok(if stored.write == new.record.write {
                 CreateResult::Created
@@ -61,10 +61,10 @@ impl State {
             });
         }
         if !key.is_root() {
-            self.insert_run(key, new, asked, record);
+            self.insert_run(key, new, spec, record);
             return Ok(CreateResult::Created);
         }
-        let session = SessionKey::of(asked);
+        let session = SessionKey::of(spec);
         let active = self.sessions.get(&session).and_then(|session| session.active.clone());
         if let Some(active) = active.filter(|active| *active != key.run) {
             let active_key = RunKey::new(key.tenant.clone(), active.clone());
@@ -72,14 +72,14 @@ impl State {
                 return Ok(CreateResult::SessionBusy(active));
             }
         }
-        if let Some(too_many) = self.check_admission(key, new, asked) {
+        if let Some(too_many) = self.check_admission(key, new, spec) {
             return Ok(CreateResult::NotAdmitted(too_many));
         }
         self.session_mut(&session).start_run(key.run.clone());
-        let label = (UserKey::of(asked), asked.request.as_str().to_owned());
-        self.requests.insert(label, asked.session_name());
-        self.insert_run(key, new, asked, record);
-        self.list_run(key, new, asked);
+        let label = (UserKey::of(spec), spec.request.as_str().to_owned());
+        self.requests.insert(label, spec.session_name());
+        self.insert_run(key, new, spec, record);
+        self.list_run(key, new, spec);
         Ok(CreateResult::Created)
     }
 
@@ -88,13 +88,13 @@ impl State {
         &mut self,
         key: &RunKey,
         new: &NewRun,
-        asked: &RunSpec,
+        spec: &RunSpec,
     ) -> Option<AdmissionError> {
         let at_ms = new.record.at_ms;
-        let user = UserKey::of(asked);
-        let started = (user, minute_of(at_ms));
+        let user = UserKey::of(spec);
+        let minute_key = (user, minute_of(at_ms));
         let Admission { runs_per_minute, runs_at_once } = new.admission;
-        let count = self.runs_started.get(&started).copied().unwrap_or_default();
+        let count = self.runs_started.get(&minute_key).copied().unwrap_or_default();
         if runs_per_minute.is_some_and(|most| count >= most) {
             return Some(AdmissionError::rate_limited_at(at_ms));
         }
@@ -104,7 +104,7 @@ impl State {
                 && other.tenant == key.tenant
                 && meta.is_some_and(|meta| {
                     let works = matches!(meta.status, RunStatus::Queued | RunStatus::Running);
-                    meta.user == asked.user && works
+                    meta.user == spec.user && works
                 })
         };
         let at_work = self.runs.iter().filter(is_at_work).count();
@@ -112,15 +112,15 @@ impl State {
             return Some(AdmissionError::TooManyRuns(most));
         }
         if runs_per_minute.is_some() {
-            self.runs_started.insert(started, count + 1);
+            self.runs_started.insert(minute_key, count + 1);
         }
         None
     }
 
-    fn insert_run(&mut self, key: &RunKey, new: &NewRun, asked: &RunSpec, record: String) {
+    fn insert_run(&mut self, key: &RunKey, new: &NewRun, spec: &RunSpec, record: String) {
         let run = self.runs.entry(key.clone()).or_default();
         run.meta = Some(StoredMeta {
-            meta: new_meta(asked, new),
+            meta: new_meta(spec, new),
             write: new.record.write.clone(),
             epoch: new.lease.as_ref().map_or(0, |lease| lease.epoch),
             lapsed: false,
@@ -135,8 +135,8 @@ impl State {
     ) -> Result<AppendResult, StoreError> {
         let records = &mut self.runs.entry(key.clone()).or_default().records;
         if let Some(stored) = records.get(&record.number) {
-            let stored: Record = from_json(stored)?;
-            let is_ours = stored.write == record.write;
+            let existing: Record = from_json(stored)?;
+            let is_ours = existing.write == record.write;
             return Ok(if is_ours { AppendResult::Appended } else { AppendResult::Conflict });
         }
         records.insert(record.number, to_json(record)?);
@@ -154,7 +154,7 @@ impl State {
         if is_new && self.stored_meta(key).is_none() {
             return Err(StoreError::Unreadable(format!("{key} has no metadata")));
         }
-        let appended = self.append(key, record)?;
+        let outcome = self.append(key, record)?;
         if is_new {
             if let Some(stored) = self.meta_mut(key) {
                 stored.meta.status = end.status;
@@ -164,7 +164,7 @@ impl State {
                 stored.meta.lease = None;
             }
             if !key.is_root() {
-                return Ok(appended);
+                return Ok(outcome);
             }
             for (day, settled) in &end.day_changes {
                 self.change_day(day, settled);
@@ -178,7 +178,7 @@ impl State {
             };
             self.session_mut(&end.session).end_run(place, turn, end.memory.as_ref());
         }
-        Ok(appended)
+        Ok(outcome)
     }
 
     pub(super) fn give_up(&mut self, key: &RunKey, at_ms: i64) {
@@ -309,9 +309,9 @@ impl State {
         let Some(stored) = self.meta_mut(key) else {
             return LeaseRenewal::Lost;
         };
-        match stored.meta.lease.as_mut().filter(|held| is_same(held, lease)) {
-            Some(held) => {
-                held.until_ms = until_ms;
+        match stored.meta.lease.as_mut().filter(|current| is_same(current, lease)) {
+            Some(current) => {
+                current.until_ms = until_ms;
                 LeaseRenewal::Renewed
             }
             None => LeaseRenewal::Lost,
@@ -320,7 +320,7 @@ impl State {
 
     pub(super) fn release_lease(&mut self, key: &RunKey, lease: &Lease, status: RunStatus) {
         if let Some(stored) = self.meta_mut(key)
-            && stored.meta.lease.take_if(|held| is_same(held, lease)).is_some()
+            && stored.meta.lease.take_if(|current| is_same(current, lease)).is_some()
         {
             stored.meta.status = status;
         }
@@ -363,24 +363,24 @@ impl State {
     }
 }
 
-fn is_same(held: &Lease, lease: &Lease) -> bool {
-    held.holder == lease.holder && held.epoch == lease.epoch
+fn is_same(current: &Lease, lease: &Lease) -> bool {
+    current.holder == lease.holder && current.epoch == lease.epoch
 }
 
-fn new_meta(asked: &RunSpec, new: &NewRun) -> RunMeta {
+fn new_meta(spec: &RunSpec, new: &NewRun) -> RunMeta {
     let lease = new.lease.clone();
     RunMeta {
-        mode: asked.settings.mode,
+        mode: spec.settings.mode,
         started_at_ms: new.record.at_ms,
         ended_at_ms: None,
         end_shown: false,
         outline: None,
         status: if lease.is_some() { RunStatus::Running } else { RunStatus::Queued },
-        session: asked.session.clone(),
-        shared: asked.shared.clone(),
-        user: asked.user.clone(),
-        request: asked.request.clone(),
-        body_hash: asked.body_hash.clone(),
+        session: spec.session.clone(),
+        shared: spec.shared.clone(),
+        user: spec.user.clone(),
+        request: spec.request.clone(),
+        body_hash: spec.body_hash.clone(),
         lease,
     }
 }

@@ -80,11 +80,11 @@ impl State {
         let Some(session) = self.sessions.get(key) else {
             return Ok(SessionView::default());
         };
-        let ended = session.turns.iter().rev().map(|(place, turn)| EndedRun {
+        let ended_runs = session.turns.iter().rev().map(|(place, turn)| EndedRun {
             run: place.run.clone(),
             user: Some(turn.user.clone()),
         });
-        let ended = ended.take(MAX_ENDED_RUNS).collect();
+        let ended_runs = ended_runs.take(MAX_ENDED_RUNS).collect();
         let exchanges: Vec<(&RunPosition, &str)> = session
             .turns
             .iter()
@@ -94,16 +94,16 @@ impl State {
             let since_maker = exchanges.iter().filter(|(place, _)| *place >= maker).count();
             since_maker + summary.newer_exchanges as usize
         });
-        let skipped = exchanges.len().saturating_sub(exchange_count.min(MAX_EXCHANGES));
-        let history = exchanges.iter().skip(skipped).map(|(_, exchange)| from_json(exchange));
+        let skip_count = exchanges.len().saturating_sub(exchange_count.min(MAX_EXCHANGES));
+        let history = exchanges.iter().skip(skip_count).map(|(_, exchange)| from_json(exchange));
         let files = self.list_files(key);
-        let skipped = files.len().saturating_sub(FILES);
+        let file_skip_count = files.len().saturating_sub(FILES);
         Ok(SessionView {
             active: session.active.clone(),
             earlier: session.summary.as_ref().map(|(_, summary)| summary.compacted.clone()),
             history: history.collect::<Result<_, _>>()?,
-            ended,
-            files: files.into_iter().skip(skipped).collect(),
+            ended: ended_runs,
+            files: files.into_iter().skip(file_skip_count).collect(),
         })
     }
 
@@ -132,7 +132,7 @@ impl State {
         let nth = self.files_written;
         let session = self.session_mut(session);
         let can_write = |name: &FileName| {
-            session.files.get(name).is_none_or(|stored| stored.writer == new.writer)
+            session.files.get(name).is_none_or(|entry| entry.writer == new.writer)
         };
         let name = numbered_names(&new.name).find(can_write);
         let name = name.ok_or_else(|| StoreError::Unavailable("no free file name".to_owned()))?;
@@ -147,8 +147,8 @@ impl State {
             uploaded: new.uploaded,
         };
         session.objects.insert(file.object.clone(), bytes.to_vec());
-        let stored = StoredFile { nth, writer: new.writer.clone(), file: file.clone() };
-        session.files.insert(file.name.clone(), stored);
+        let entry = StoredFile { nth, writer: new.writer.clone(), file: file.clone() };
+        session.files.insert(file.name.clone(), entry);
         Ok(file)
     }
 

@@ -48,8 +48,8 @@ impl Shares for MemoryStore {
 
 impl State {
     fn add_share(&mut self, share: &SessionShare) -> ShareResult {
-        let listed = self.listed_session(&share.session);
-        if listed.is_none_or(|listed| listed.started_at_ms != share.session_started_at_ms) {
+        let entry = self.listed_session(&share.session);
+        if entry.is_none_or(|entry| entry.started_at_ms != share.session_started_at_ms) {
             return ShareResult::UnknownSession;
         }
         let others = self.shares.values().filter(|other| other.session == share.session);

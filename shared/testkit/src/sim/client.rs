@@ -75,12 +75,12 @@ async fn serve_visit(
 ) -> Result<(), Failure> {
     let Visit { question, cursor, stay: stays, frames, presence: there } = visit;
     let projection = speaks(&question, serving.key.run.clone());
-    let opened = start_streaming(ports, question, &serving.holder, None).await?;
+    let start = start_streaming(ports, question, &serving.holder, None).await?;
     let connection = Connection::new(serving.key.run.clone(), projection, true);
     let now_ms = ports.clock().now_ms();
     let (mut client, body) = ClientStream::open(connection, buffer_size, now_ms);
     client.merge_previews(ports.settings().preview_merge_window);
-    let driving = match opened {
+    let driving = match start {
         StartResult::New { leased_run: driving, first_record: first, .. } => {
             client.send_record(&first, &[], now_ms);
             Some(driving)
@@ -91,16 +91,16 @@ async fn serve_visit(
             None
         }
     };
-    let reading = read_frames(ports, body, frames);
-    let read = async {
+    let frame_log = read_frames(ports, body, frames);
+    let reading = async {
         match stays {
             // Frames after the client's stay are lost; the invocation continues.
-            Some(stays) => drop(tokio::time::timeout(stays, reading).await),
-            None => reading.await,
+            Some(stays) => drop(tokio::time::timeout(stays, frame_log).await),
+            None => frame_log.await,
         }
         drop(there);
     };
-    tokio::join!(serve_client(ports, serving, client, driving), read);
+    tokio::join!(serve_client(ports, serving, client, driving), reading);
     Ok(())
 }
 

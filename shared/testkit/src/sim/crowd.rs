@@ -290,10 +290,10 @@ impl Sim {
         self.spawn_process(process, async move {
             // A person who cannot read the requests tries again later.
             let Ok(mut run) = LoadedRun::load(&ports, &serving.key).await else { return };
-            let Ok(asks) = list_requests(&ports, &mut run).await else { return };
+            let Ok(requests) = list_requests(&ports, &mut run).await else { return };
             ports.clock.sleep(crowd.draw_thinking_time()).await;
-            for ask in asks {
-                if let Some(saying) = crowd.choose_response(&ask) {
+            for request in requests {
+                if let Some(saying) = crowd.choose_response(&request) {
                     send_response(&ports, &serving.key, &crowd, saying).await;
                 }
             }
@@ -307,7 +307,7 @@ async fn send_response(ports: &SimWorld, key: &RunKey, crowd: &Crowd, saying: Pl
             send_continue(ports, key, saying.id.clone()).await;
             continue;
         }
-        let answered = ResponseRecord {
+        let response = ResponseRecord {
             request: saying.request.clone(),
             id: saying.id.clone(),
             by: Some(saying.by.clone()),
@@ -316,23 +316,23 @@ async fn send_response(ports: &SimWorld, key: &RunKey, crowd: &Crowd, saying: Pl
             digest: saying.digest.clone(),
             via: None,
         };
-        let given = match LoadedRun::load(ports, key).await {
-            Ok(mut run) => submit_response(ports, &mut run, answered).await,
+        let outcome = match LoadedRun::load(ports, key).await {
+            Ok(mut run) => submit_response(ports, &mut run, response).await,
             Err(failure) => Err(failure),
         };
-        crowd.record_response(&saying, given);
+        crowd.record_response(&saying, outcome);
     }
 }
 
 /// Sends `continue` as the run's user, if work is still interrupted.
 async fn send_continue(ports: &SimWorld, key: &RunKey, id: String) {
     let Ok(mut run) = LoadedRun::load(ports, key).await else { return };
-    let asks = list_requests(ports, &mut run).await.unwrap_or_default();
-    if asks.iter().any(|ask| ask.subject.interrupt().is_some())
+    let requests = list_requests(ports, &mut run).await.unwrap_or_default();
+    if requests.iter().any(|request| request.subject.interrupt().is_some())
         && let Ok(by) = UserId::new("u")
     {
         // A person without a result tries again later.
-        let said = UserMessage { id, by, text: "continue".to_owned() };
-        let _ = send_message(ports, &mut run, said).await;
+        let message = UserMessage { id, by, text: "continue".to_owned() };
+        let _ = send_message(ports, &mut run, message).await;
     }
 }

@@ -73,8 +73,8 @@ impl Sim {
                             () = tokio::time::sleep_until(gives_up) => {
                                 let alarm = self.has_alarm();
             let alive = self.alive_count();
-                                let seen = self.has_seen_end();
-                                return Err(format!("alarm: {alarm}, alive: {alive}, seen: {seen}"));
+                                let has_seen_end = self.has_seen_end();
+                                return Err(format!("alarm: {alarm}, alive: {alive}, seen: {has_seen_end}"));
                             }
                             () = tokio::time::sleep_until(stops_at) => {
                                 let (_, copies) = stops.take().unwrap_or((began, 0));

@@ -13,28 +13,28 @@ impl Sim {
     pub(super) async fn answer_all(&mut self, key: &RunKey) {
         let Some(person) = self.person else { return };
         let Ok(mut run) = LoadedRun::load(&self.ports, key).await else { return };
-        let Ok(asks) = list_requests(&self.ports, &mut run).await else { return };
-        for ask in asks {
-            self.send_answer(key, &ask, person(&ask));
+        let Ok(requests) = list_requests(&self.ports, &mut run).await else { return };
+        for request in requests {
+            self.send_answer(key, &request, person(&request));
         }
     }
 
     /// Submits a response of the user `u` in a new process, and ignores errors.
-    pub fn send_answer(&mut self, key: &RunKey, ask: &HumanRequest, answer: HumanResponse) {
+    pub fn send_answer(&mut self, key: &RunKey, request: &HumanRequest, answer: HumanResponse) {
         let (process, ports, serving) = self.new_invocation(key.clone(), 0);
-        let answered = ResponseRecord {
-            request: ask.id.clone(),
+        let response = ResponseRecord {
+            request: request.id.clone(),
             id: format!("by.{process}"),
             by: UserId::new("u").ok(),
             answer,
             comment: String::new(),
-            digest: Some(ask.digest.clone()),
+            digest: Some(request.digest.clone()),
             via: None,
         };
         self.spawn_process(process, async move {
             let Ok(mut run) = LoadedRun::load(&ports, &serving.key).await else { return };
             // A late response is ignored; the person visits again.
-            let _ = submit_response(&ports, &mut run, answered).await;
+            let _ = submit_response(&ports, &mut run, response).await;
         });
     }
 }
