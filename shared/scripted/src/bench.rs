@@ -57,8 +57,8 @@ pub(crate) fn respond(bench: &Bench, request: &RecordedRequest) -> ScriptedRespo
     let calling = bench.model_calls.saturating_sub(1).max(1);
     let is_summary = request.last_user_text().contains("$$$");
     let replies = request.run_messages().iter();
-    let replied = replies.filter(|message| message.role == MessageRole::Assistant).count();
-    let turn = if is_summary { calling } else { replied };
+    let reply_count = replies.filter(|message| message.role == MessageRole::Assistant).count();
+    let turn = if is_summary { calling } else { reply_count };
     let share = bench.deltas / bench.model_calls.max(1);
     let rest = bench.deltas % bench.model_calls.max(1);
     let deltas = share + usize::from(turn < rest);

@@ -42,8 +42,8 @@ fn check_pairing(messages: &[RecordedMessage]) -> Option<String> {
             }
         }
     }
-    let unanswered = open.first()?;
-    Some(format!("the call `{unanswered}` has no result"))
+    let open_call = open.first()?;
+    Some(format!("the call `{open_call}` has no result"))
 }
 
 fn check_empty_text(request: &RecordedRequest) -> Option<String> {
@@ -67,6 +67,7 @@ fn check_tools(request: &RecordedRequest) -> Option<String> {
         }
     }
     let calls = request.messages().iter().any(|message| !message.calls.is_empty());
-    let refused = calls && names.is_empty() && request.protocol() == ProviderProtocol::Anthropic;
-    refused.then(|| "it holds calls but offers no tools".to_owned())
+    let lacks_tools =
+        calls && names.is_empty() && request.protocol() == ProviderProtocol::Anthropic;
+    lacks_tools.then(|| "it holds calls but offers no tools".to_owned())
 }

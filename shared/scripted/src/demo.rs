@@ -92,7 +92,7 @@ fn read_whole(
     if !request.offers_tool(FILE_TOOL) {
         return Err(reply(words.no_file_tool()));
     }
-    let read = |say, offset: Option<u64>| {
+    let read_call = |say, offset: Option<u64>| {
         let mut arguments = json!({"command": "get", "filename": file});
         if let (Some(offset), Some(arguments)) = (offset, arguments.as_object_mut()) {
             arguments.insert("offset".to_owned(), offset.into());
@@ -100,8 +100,8 @@ fn read_whole(
         Err(Box::new(ScriptedResponse::default().say(say).call(FILE_TOOL, arguments)))
     };
     match FileReading::of(file, request) {
-        FileReading::Unread => read(words.reading_notice(file), None),
-        FileReading::Partial { next } => read(words.reading_on_notice(file), Some(next)),
+        FileReading::Unread => read_call(words.reading_notice(file), None),
+        FileReading::Partial { next } => read_call(words.reading_on_notice(file), Some(next)),
         FileReading::Incomplete => Err(reply(words.incomplete_file(file))),
         FileReading::Failed(why) => Err(reply(words.unreadable_file(file, &why))),
         FileReading::Complete(text) => {
@@ -132,8 +132,8 @@ fn write_report(
                 "content": words.report_text(file, &growth, sheet),
             }),
         ),
-        Some(written) => {
-            ScriptedResponse::default().reply(words.answer_text(&growth, sheet, name, written))
+        Some(outcome) => {
+            ScriptedResponse::default().reply(words.answer_text(&growth, sheet, name, outcome))
         }
     }
 }

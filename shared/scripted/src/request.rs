@@ -136,7 +136,7 @@ impl RecordedRequest {
         json: Value,
         body_bytes: usize,
     ) -> Result<Self, String> {
-        let parsed = protocol.parse_request(&json)?;
+        let content = protocol.parse_request(&json)?;
         Ok(Self {
             inner: Arc::new(RequestInner {
                 number,
@@ -144,7 +144,7 @@ impl RecordedRequest {
                 headers,
                 json,
                 body_bytes,
-                parsed,
+                parsed: content,
                 text: OnceLock::new(),
                 progress: Progress::default(),
             }),
@@ -211,7 +211,7 @@ impl RecordedRequest {
     /// Returns true if the model may call this tool.
     #[must_use]
     pub fn offers_tool(&self, tool: &str) -> bool {
-        self.tool_choice() != Some("none") && self.tools().iter().any(|known| known.name == tool)
+        self.tool_choice() != Some("none") && self.tools().iter().any(|offer| offer.name == tool)
     }
 
     /// Returns `auto`, `none`, `required`, or the name of the one tool to call; `None` if not given.
@@ -298,10 +298,10 @@ impl RecordedRequest {
     /// earlier run.
     pub(crate) fn run_messages(&self) -> &[RecordedMessage] {
         let messages = self.messages();
-        let ended = |message: &RecordedMessage| {
+        let is_final = |message: &RecordedMessage| {
             message.role == MessageRole::Assistant && message.calls.is_empty()
         };
-        let start = messages.iter().rposition(ended).map_or(0, |last| last + 1);
+        let start = messages.iter().rposition(is_final).map_or(0, |last| last + 1);
         messages.get(start..).unwrap_or_default()
     }
 

@@ -137,7 +137,7 @@ impl ScriptedResponse {
     /// Cuts texts and arguments into deltas of this many characters, minimum 1, default 12.
     #[must_use]
     pub fn delta_chars(self, characters: usize) -> Self {
-        self.edit_reply(|said| said.delta_chars = characters.max(1))
+        self.edit_reply(|reply| reply.delta_chars = characters.max(1))
     }
 
     /// Sets the reported tokens, by default 100, 20, 0. `input` includes `cached`. OpenAI reports usage only
@@ -145,13 +145,13 @@ impl ScriptedResponse {
     #[must_use]
     pub fn usage(self, input: u64, output: u64, cached: u64) -> Self {
         let usage = ReportedUsage { input, output, cached };
-        self.edit_reply(|said| said.usage = Some(usage))
+        self.edit_reply(|reply| reply.usage = Some(usage))
     }
 
     /// Omits the token counts from the reply.
     #[must_use]
     pub fn no_usage(self) -> Self {
-        self.edit_reply(|said| said.usage = None)
+        self.edit_reply(|reply| reply.usage = None)
     }
 
     /// Sets the finish reason in OpenAI's words (`stop`, `length`, `tool_calls`, `content_filter`),
@@ -159,20 +159,20 @@ impl ScriptedResponse {
     #[must_use]
     pub fn finish(self, reason: impl Into<String>) -> Self {
         let reason = reason.into();
-        self.edit_reply(|said| said.finish = ScriptedFinish::Reason(reason))
+        self.edit_reply(|reply| reply.finish = ScriptedFinish::Reason(reason))
     }
 
     /// Omits the finish reason from the reply.
     #[must_use]
     pub fn no_finish(self) -> Self {
-        self.edit_reply(|said| said.finish = ScriptedFinish::Missing)
+        self.edit_reply(|reply| reply.finish = ScriptedFinish::Missing)
     }
 
     /// Ends the body properly but without `[DONE]` (OpenAI), `message_stop` (Anthropic) or the `done` line
     /// with its reason and usage (Ollama).
     #[must_use]
     pub fn no_done(self) -> Self {
-        self.edit_reply(|said| said.done = false)
+        self.edit_reply(|reply| reply.done = false)
     }
 
     /// Responds with an error status and the provider's usual error body.
@@ -318,7 +318,7 @@ impl ScriptedResponse {
     /// Returns the called tools that the request must offer.
     pub(crate) fn offered_calls(&self) -> impl Iterator<Item = &str> {
         let parts = match &self.content {
-            ResponseContent::Reply(said) => said.parts.as_slice(),
+            ResponseContent::Reply(reply) => reply.parts.as_slice(),
             ResponseContent::Error(_)
             | ResponseContent::Json { .. }
             | ResponseContent::Raw { .. } => &[],
@@ -332,7 +332,7 @@ impl ScriptedResponse {
     /// Returns the bytes of all texts and arguments.
     pub(crate) fn text_bytes(&self) -> usize {
         match &self.content {
-            ResponseContent::Reply(said) => said.parts.iter().map(ReplyPart::byte_len).sum(),
+            ResponseContent::Reply(reply) => reply.parts.iter().map(ReplyPart::byte_len).sum(),
             ResponseContent::Error(_)
             | ResponseContent::Json { .. }
             | ResponseContent::Raw { .. } => 0,
@@ -340,16 +340,16 @@ impl ScriptedResponse {
     }
 
     fn push_part(self, part: ReplyPart) -> Self {
-        self.edit_reply(|said| said.parts.push(part))
+        self.edit_reply(|reply| reply.parts.push(part))
     }
 
     fn edit_reply(mut self, change: impl FnOnce(&mut ScriptedReply)) -> Self {
-        if let ResponseContent::Reply(said) = &mut self.content {
-            change(said);
+        if let ResponseContent::Reply(reply) = &mut self.content {
+            change(reply);
         } else {
-            let mut said = ScriptedReply::default();
-            change(&mut said);
-            self.content = ResponseContent::Reply(said);
+            let mut reply = ScriptedReply::default();
+            change(&mut reply);
+            self.content = ResponseContent::Reply(reply);
         }
         self
     }

@@ -22,7 +22,7 @@ pub struct Rule {
 struct RuleCore {
     label: String,
     expects: Box<dyn Fn(&RecordedRequest) -> bool + Send + Sync>,
-    answers: Mutex<AnswerQueue>,
+    answer_queue: Mutex<AnswerQueue>,
 }
 
 struct AnswerQueue {
@@ -45,7 +45,7 @@ impl Rule {
             core: Arc::new(RuleCore {
                 label,
                 expects: Box::new(expects),
-                answers: Mutex::new(AnswerQueue {
+                answer_queue: Mutex::new(AnswerQueue {
                     queue: VecDeque::from([RuleAnswer::Fixed(Box::default())]),
                     always: false,
                 }),
@@ -57,13 +57,13 @@ impl Rule {
     #[must_use]
     pub fn then(self) -> Self {
         let next = RuleAnswer::Fixed(Box::default());
-        lock(&self.core.answers).queue.push_back(next);
+        lock(&self.core.answer_queue).queue.push_back(next);
         self
     }
 
     /// Repeats the last response for every further request. Such a rule may stay unused.
     pub fn always(self) -> Self {
-        lock(&self.core.answers).always = true;
+        lock(&self.core.answer_queue).always = true;
         self
     }
 
@@ -89,10 +89,10 @@ impl Rule {
             return None;
         }
         let answer = {
-            let mut answers = lock(&self.core.answers);
-            match answers.queue.len() {
-                1 if answers.always => answers.queue.front().cloned(),
-                _ => answers.queue.pop_front(),
+            let mut answer_queue = lock(&self.core.answer_queue);
+            match answer_queue.queue.len() {
+                1 if answer_queue.always => answer_queue.queue.front().cloned(),
+                _ => answer_queue.queue.pop_front(),
             }
         };
         Some(match answer? {
@@ -103,8 +103,8 @@ impl Rule {
 
     /// Returns the number of expected but unused responses.
     pub(crate) fn unused_answers(&self) -> usize {
-        let answers = lock(&self.core.answers);
-        if answers.always { 0 } else { answers.queue.len() }
+        let answer_queue = lock(&self.core.answer_queue);
+        if answer_queue.always { 0 } else { answer_queue.queue.len() }
     }
 
     fn write(self, change: impl FnOnce(ScriptedResponse) -> ScriptedResponse) -> Self {
@@ -117,10 +117,10 @@ impl Rule {
     }
 
     fn replace_newest(self, change: impl FnOnce(Option<RuleAnswer>) -> RuleAnswer) -> Self {
-        let mut answers = lock(&self.core.answers);
-        let newest = answers.queue.pop_back();
-        answers.queue.push_back(change(newest));
-        drop(answers);
+        let mut answer_queue = lock(&self.core.answer_queue);
+        let newest = answer_queue.queue.pop_back();
+        answer_queue.queue.push_back(change(newest));
+        drop(answer_queue);
         self
     }
 }

@@ -89,18 +89,19 @@ impl Script {
     ) -> Result<ScriptedResponse, String> {
         // Copied, because a rule may take long.
         let rules = lock(&self.rules).clone();
-        let found = rules.iter().find_map(|rule| Some((rule, rule.take_answer(request)?)));
-        let Some((rule, mut response)) = found else {
-            let left = self.unused_rules().join("; ");
-            return Err(match left.as_str() {
+        let match_and_response =
+            rules.iter().find_map(|rule| Some((rule, rule.take_answer(request)?)));
+        let Some((rule, mut response)) = match_and_response else {
+            let leftovers = self.unused_rules().join("; ");
+            return Err(match leftovers.as_str() {
                 "" => "no rule is left".to_owned(),
-                left => format!("no rule expects it; left are: {left}"),
+                rules => format!("no rule expects it; left are: {rules}"),
             });
         };
         if let Some(tool) = response.offered_calls().find(|tool| !request.offers_tool(tool)) {
-            let offered: Vec<_> = request.tools().iter().map(|tool| &tool.name).collect();
+            let tool_names: Vec<_> = request.tools().iter().map(|tool| &tool.name).collect();
             return Err(format!(
-                "{rule} calls `{tool}`, which the request does not offer (tools: {offered:?}, \
+                "{rule} calls `{tool}`, which the request does not offer (tools: {tool_names:?}, \
                  tool choice: {})",
                 request.tool_choice().unwrap_or("not given")
             ));
@@ -116,7 +117,7 @@ impl Script {
             .filter_map(|rule| match rule.unused_answers() {
                 0 => None,
                 1 => Some(rule.to_string()),
-                answers => Some(format!("{rule} ({answers} answers)")),
+                count => Some(format!("{rule} ({count} answers)")),
             })
             .collect()
     }

@@ -71,18 +71,18 @@ impl ScriptedModel {
         let address = listener.local_addr()?;
         let (running, stopped) = watch::channel(());
         let window = Arc::new(AtomicU64::new(u64::MAX));
-        let shared = ServerState {
+        let state = ServerState {
             script: script.clone(),
             token_limit: Arc::clone(&window),
             log: Arc::default(),
             stopped: stopped.clone(),
         };
-        let log = Arc::clone(&shared.log);
+        let log = Arc::clone(&state.log);
         let listener = listener.tap_io(|socket| {
             // Without this option the kernel may delay small chunks. A failure is ignored.
             let _ = socket.set_nodelay(true);
         });
-        let server = axum::serve(listener, shared.build_router())
+        let server = axum::serve(listener, state.build_router())
             .with_graceful_shutdown(delivery::wait_for_stop(stopped));
         tokio::spawn(async move { server.await });
         Ok(Self {
@@ -173,8 +173,8 @@ impl ScriptedModel {
     #[track_caller]
     pub fn assert_done(&self) {
         let mut problems = self.take_unexpected();
-        let unused = self.script.unused_rules();
-        problems.extend(unused.into_iter().map(|rule| format!("not used: {rule}")));
+        let leftovers = self.script.unused_rules();
+        problems.extend(leftovers.into_iter().map(|rule| format!("not used: {rule}")));
         if !problems.is_empty() {
             panic!("the scripted model: {}", problems.join("\n"));
         }
@@ -184,9 +184,9 @@ impl ScriptedModel {
 impl Drop for ScriptedModel {
     #[expect(clippy::panic, reason = "an unexpected request must fail the test that made it")]
     fn drop(&mut self) {
-        let unexpected = self.take_unexpected();
-        if self.checked_on_drop && !unexpected.is_empty() && !std::thread::panicking() {
-            panic!("the scripted model: {}", unexpected.join("\n"));
+        let problems = self.take_unexpected();
+        if self.checked_on_drop && !problems.is_empty() && !std::thread::panicking() {
+            panic!("the scripted model: {}", problems.join("\n"));
         }
     }
 }
@@ -225,12 +225,12 @@ impl ServerState {
         headers: HeaderMap,
         body: &Bytes,
     ) -> axum::http::Response<Body> {
-        let read = self.log.record_request(|number| {
+        let outcome = self.log.record_request(|number| {
             let json =
                 serde_json::from_slice(body).map_err(|_| "its body is no JSON".to_owned())?;
             RecordedRequest::new(number, protocol, headers, json, body.len())
         });
-        let request = match read {
+        let request = match outcome {
             Ok(request) => request,
             Err(why) => return delivery::plain_response(StatusCode::INTERNAL_SERVER_ERROR, why),
         };

@@ -47,13 +47,13 @@ impl ProviderProtocol {
         if !streams.unwrap_or(self == Self::Ollama) {
             return Err("it does not ask for a stream, and only streams are scripted".to_owned());
         }
-        let mut asked = match self {
+        let mut request = match self {
             Self::OpenAi => openai::parse_request(body),
             Self::Anthropic => anthropic::parse_request(body),
             Self::Ollama => ollama::parse_request(body),
         }?;
-        name_results(&mut asked.messages);
-        Ok(asked)
+        name_results(&mut request.messages);
+        Ok(request)
     }
 
     pub(crate) fn encode_response(
@@ -62,11 +62,11 @@ impl ProviderProtocol {
         to: &RecordedRequest,
     ) -> EncodedResponse {
         let (status, content_type, mut chunks) = match &response.content {
-            ResponseContent::Reply(said) => {
+            ResponseContent::Reply(reply) => {
                 let chunks = match self {
-                    Self::OpenAi => openai::encode_chunks(said, to),
-                    Self::Anthropic => anthropic::encode_chunks(said, to),
-                    Self::Ollama => ollama::encode_chunks(said, to),
+                    Self::OpenAi => openai::encode_chunks(reply, to),
+                    Self::Anthropic => anthropic::encode_chunks(reply, to),
+                    Self::Ollama => ollama::encode_chunks(reply, to),
                 };
                 (200, self.stream_type(), chunks)
             }

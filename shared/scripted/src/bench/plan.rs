@@ -35,18 +35,18 @@ pub(crate) fn respond(bench: &PlanBench, request: &RecordedRequest) -> ScriptedR
         return ScriptedResponse::default().reply("All is done.");
     }
     let replies = request.run_messages().iter();
-    let replied = replies.filter(|message| message.role == MessageRole::Assistant).count();
+    let reply_count = replies.filter(|message| message.role == MessageRole::Assistant).count();
     let response = ScriptedResponse::default().deltas(["At ", "work."]).spread_over(bench.work);
-    if replied < bench.calls {
-        response.call(bench.tool.as_str(), (bench.arguments)(replied + 1))
+    if reply_count < bench.calls {
+        response.call(bench.tool.as_str(), (bench.arguments)(reply_count + 1))
     } else {
         response
     }
 }
 
 fn make_plan(bench: &PlanBench, request: &RecordedRequest) -> ScriptedResponse {
-    let planned = request.answered_calls().any(|(call, _)| call.tool == PLANNING);
-    if planned {
+    let has_plan = request.answered_calls().any(|(call, _)| call.tool == PLANNING);
+    if has_plan {
         return ScriptedResponse::default()
             .say("Done.")
             .call(PLANNING, json!({"command": "finish"}));

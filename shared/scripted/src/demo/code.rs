@@ -55,9 +55,9 @@ fn draw_chart(words: DemoLanguage, question: &str, request: &RecordedRequest) ->
 
 /// Returns the output of a block: our prompt `tool/python_result`; or the whole result without output.
 fn printed_text(result: &str) -> &str {
-    let printed = ["It printed:", "打印内容："]
+    let output = ["It printed:", "打印内容："]
         .iter()
         .find_map(|heading| result.split_once(heading))
-        .map_or(result, |(_, printed)| printed.trim_start());
-    printed.split("\n\n").next().unwrap_or_default().trim_end()
+        .map_or(result, |(_, output)| output.trim_start());
+    output.split("\n\n").next().unwrap_or_default().trim_end()
 }

@@ -63,13 +63,13 @@ impl GrowthTable {
 
 impl RegionGrowth {
     fn from_rows(first: &Row, last: &Row) -> Self {
-        let known = first.year < last.year && first.sales > 0.0;
+        let is_comparable = first.year < last.year && first.sales > 0.0;
         let percent = (last.sales - first.sales) / first.sales * 100.0;
         Self {
             name: first.region.clone(),
             first: (first.year, first.sales_text.clone()),
             last: (last.year, last.sales_text.clone()),
-            percent: Some(percent).filter(|percent| known && percent.is_finite()),
+            percent: Some(percent).filter(|percent| is_comparable && percent.is_finite()),
         }
     }
 }

@@ -154,10 +154,10 @@ impl DemoLanguage {
         growth: &GrowthTable,
         sheet: &Sheet,
         report: &str,
-        written: Result<(), &str>,
+        outcome: Result<(), &str>,
     ) -> String {
         let regions = growth.regions.len();
-        let table = match (self, written) {
+        let table = match (self, outcome) {
             (English, Ok(())) => format!("All {regions} regions are in {report}."),
             (Chinese, Ok(())) => format!("全部 {regions} 个地区的表格见 {report}。"),
             (English, Err(why)) => format!("{report} could not be written: {why}"),
@@ -252,9 +252,9 @@ impl DemoLanguage {
     }
 
     fn line_list(self, numbers: &[usize]) -> String {
-        let written: Vec<String> = numbers.iter().map(usize::to_string).collect();
-        let written: Vec<&str> = written.iter().map(String::as_str).collect();
-        match (self, written.as_slice()) {
+        let texts: Vec<String> = numbers.iter().map(usize::to_string).collect();
+        let line_numbers: Vec<&str> = texts.iter().map(String::as_str).collect();
+        match (self, line_numbers.as_slice()) {
             (English, [line]) => format!("line {line}"),
             (Chinese, [line]) => format!("第 {line} 行"),
             (English, lines) if lines.len() <= LISTED_LINES => {
@@ -276,10 +276,10 @@ impl DemoLanguage {
 
     /// Formats one decimal, without a minus before zero.
     fn format_percent(self, percent: f64) -> String {
-        let rounded = (percent * 10.0).round() / 10.0 + 0.0;
+        let rounded_percent = (percent * 10.0).round() / 10.0 + 0.0;
         match self {
-            English => format!("{rounded:.1} %"),
-            Chinese => format!("{rounded:.1}%"),
+            English => format!("{rounded_percent:.1} %"),
+            Chinese => format!("{rounded_percent:.1}%"),
         }
     }
 

@@ -32,8 +32,8 @@ impl Part {
         let lower = question.to_lowercase();
         let wants = |words: &[&str]| words.iter().any(|word| lower.contains(word));
         let all = [(Self::Chart, CHART), (Self::Report, REPORT), (Self::Slides, SLIDES)];
-        let wanted = all.into_iter().filter(|(_, words)| wants(words)).map(|(part, _)| part);
-        if wants(CHART) { wanted.collect() } else { Vec::new() }
+        let parts = all.into_iter().filter(|(_, words)| wants(words)).map(|(part, _)| part);
+        if wants(CHART) { parts.collect() } else { Vec::new() }
     }
 
     /// Returns the part for the request's agent, and the language of its step.
@@ -108,12 +108,12 @@ fn make_parts(
         return request.offers_tool(REPORT_AGENT).then(|| documents.fold(response, call));
     }
     let drawn = results_of(CODE_AGENT).map(|result| result.text.trim().to_owned());
-    let written = results_of(REPORT_AGENT).map(|result| match named_file(&result.text) {
+    let reports = results_of(REPORT_AGENT).map(|result| match named_file(&result.text) {
         Some(name) => words.written_notice(name),
         None => result.text.trim().to_owned(),
     });
-    let said: Vec<String> = drawn.chain(written).collect();
-    Some(ScriptedResponse::default().reply(said.join("\n\n")))
+    let paragraphs: Vec<String> = drawn.chain(reports).collect();
+    Some(ScriptedResponse::default().reply(paragraphs.join("\n\n")))
 }
 
 fn document_call(words: DemoLanguage, part: Part, question: &str) -> Value {

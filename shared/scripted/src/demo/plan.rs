@@ -23,8 +23,8 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
         return Some(ScriptedResponse::default().reply(words.no_file()));
     };
     let find = DemoStep::Find { file: file.to_owned() };
-    let planned = request.answered_calls().filter(|(call, _)| call.tool == PLANNING).count();
-    Some(match planned {
+    let plan_calls = request.answered_calls().filter(|(call, _)| call.tool == PLANNING).count();
+    Some(match plan_calls {
         0 => ScriptedResponse::default().say(words.plan_notice()).call(
             PLANNING,
             json!({
@@ -54,7 +54,7 @@ fn update_plan(
     regions: Vec<String>,
 ) -> ScriptedResponse {
     let words = question.language;
-    let found = regions.len();
+    let region_count = regions.len();
     let file = question.file.clone().unwrap_or_default();
     let reports = regions.into_iter().map(|region| DemoStep::Report { region, file: file.clone() });
     let compare = DemoStep::Compare { file: file.clone(), report: question.comparison.clone() };
@@ -69,7 +69,7 @@ fn update_plan(
         .collect();
     let agents: Vec<&str> = steps.iter().map(|step| find_agent(step, request)).collect();
     let steps: Vec<String> = steps.iter().map(|step| step.label(words)).collect();
-    ScriptedResponse::default().say(words.split_notice(found.min(MAX_REGIONS))).call(
+    ScriptedResponse::default().say(words.split_notice(region_count.min(MAX_REGIONS))).call(
         PLANNING,
         json!({"command": "update", "steps": steps, "depends_on": depends_on, "agents": agents}),
     )

@@ -51,17 +51,17 @@ impl GrowthQuestion {
 /// Returns the CSV file of a question: the named file, or the first listed file.
 pub(super) fn csv_file(question: &str, request: &RecordedRequest) -> Option<String> {
     let lower = question.to_lowercase();
-    let listed = listed_files(request.system());
+    let file_names = listed_files(request.system());
     let csv = |name: &&&str| name.to_lowercase().ends_with(".csv");
-    let named = listed
+    let mention = file_names
         .iter()
         .filter(csv)
         .filter(|name| contains_name(&lower, &name.to_lowercase()))
         .max_by_key(|name| name.len());
-    named
+    mention
         .map(|name| (*name).to_owned())
         .or_else(|| name_ending_in(".csv", question))
-        .or_else(|| listed.iter().find(csv).map(|name| (*name).to_owned()))
+        .or_else(|| file_names.iter().find(csv).map(|name| (*name).to_owned()))
 }
 
 /// Detects the language of a question, without file names.
@@ -80,14 +80,14 @@ pub(super) fn detect_language(question: &str) -> DemoLanguage {
 /// instructions in the last message. So the question is the newest earlier message contained in the last
 /// message.
 pub(super) fn question_text(request: &RecordedRequest) -> &str {
-    let mut asked = request
+    let mut user_texts = request
         .messages()
         .iter()
         .filter(|message| message.role == MessageRole::User && message.images.is_empty())
         .map(|message| without_attached(&message.text))
         .rev();
-    let last = asked.next().unwrap_or_default();
-    asked.find(|text| !text.is_empty() && last.contains(text)).unwrap_or(last)
+    let last = user_texts.next().unwrap_or_default();
+    user_texts.find(|text| !text.is_empty() && last.contains(text)).unwrap_or(last)
 }
 
 /// Returns a question without the text of our prompt `note/attached`.
@@ -152,12 +152,12 @@ fn name_stem(before: &str) -> &str {
         return after(ascii);
     }
     let name = after(name);
-    let introduced = BEFORE_NAMES
+    let name_start = BEFORE_NAMES
         .iter()
         .filter_map(|word| Some(name.rfind(word)? + word.len()))
         .filter(|start| *start < name.len())
         .max();
-    name.get(introduced.unwrap_or(0)..).unwrap_or_default()
+    name.get(name_start.unwrap_or(0)..).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -97,8 +97,8 @@ impl<'a> FilePart<'a> {
         let file = format!("{read}{text}");
         let cells = |line: Option<&str>| line.unwrap_or_default().matches([',', ';', '\t']).count();
         let is_whole_line = cells(file.lines().next_back()) >= cells(file.lines().next());
-        let trimmed = if is_whole_line { '\n' } else { ' ' };
-        text.extend(std::iter::repeat_n(trimmed, missing));
+        let gap_character = if is_whole_line { '\n' } else { ' ' };
+        text.extend(std::iter::repeat_n(gap_character, missing));
         (missing <= MAX_TRIMMED).then_some(text)
     }
 }

@@ -79,9 +79,9 @@ impl Row {
 fn parse_number(text: &str) -> Option<f64> {
     let separators = [',', ' ', '_'];
     let mut groups = text.split('.').next()?.split(separators).skip(1);
-    let grouped = groups.all(|group| group.len() == 3);
+    let is_grouped = groups.all(|group| group.len() == 3);
     let number: f64 = text.replace(separators, "").parse().ok()?;
-    (grouped && number.is_finite()).then_some(number)
+    (is_grouped && number.is_finite()).then_some(number)
 }
 
 /// Returns the most frequent separator in the header: comma, semicolon or tab.
@@ -98,18 +98,18 @@ fn split_records(text: &str, separator: char) -> Vec<(usize, Vec<String>)> {
     let mut cells = vec![String::new()];
     let mut line = 1;
     let mut start = 1;
-    let mut quoted = false;
+    let mut is_quoted = false;
     let mut characters = text.chars().chain(['\n']).peekable();
     while let Some(character) = characters.next() {
         line += usize::from(character == '\n');
         let Some(cell) = cells.last_mut() else { break };
         match character {
-            '"' if quoted && characters.peek() == Some(&'"') => {
+            '"' if is_quoted && characters.peek() == Some(&'"') => {
                 characters.next();
                 cell.push('"');
             }
-            '"' if quoted || cell.trim().is_empty() => quoted = !quoted,
-            '\n' if !quoted => {
+            '"' if is_quoted || cell.trim().is_empty() => is_quoted = !is_quoted,
+            '\n' if !is_quoted => {
                 let record: Vec<String> = cells.iter().map(|cell| cell.trim().to_owned()).collect();
                 if record.iter().any(|cell| !cell.is_empty()) {
                     records.push((start, record));
@@ -117,11 +117,11 @@ fn split_records(text: &str, separator: char) -> Vec<(usize, Vec<String>)> {
                 cells = vec![String::new()];
                 start = line;
             }
-            character if character == separator && !quoted => cells.push(String::new()),
+            character if character == separator && !is_quoted => cells.push(String::new()),
             character => cell.push(character),
         }
     }
-    if quoted {
+    if is_quoted {
         // An unclosed quote contains the rest: an unreadable line.
         records.push((start, vec!["\"".to_owned()]));
     }

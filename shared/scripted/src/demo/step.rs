@@ -102,7 +102,7 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
         }
         DemoStep::Compare { report: name, .. } => write_report(words, name, request, file, &sheet),
         DemoStep::Report { region, .. } => {
-            match growth.regions.iter().find(|known| known.name == *region) {
+            match growth.regions.iter().find(|growth_row| growth_row.name == *region) {
                 None => ScriptedResponse::default().reply(words.no_such_region(file, region)),
                 Some(region) => report_region(words, request, region, &sheet, file),
             }
@@ -131,17 +131,17 @@ fn report_region(
                 }),
             )
         }
-        Some(written) => {
-            ScriptedResponse::default().reply(words.region_answer(region, &name, written))
+        Some(outcome) => {
+            ScriptedResponse::default().reply(words.region_answer(region, &name, outcome))
         }
     }
 }
 
 /// Returns the file name: `North` → `north.md`, `New York` → `new-york.md`.
 fn report_file(region: &str) -> String {
-    let spaced: String =
+    let plain_text: String =
         region.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
-    let words: Vec<String> = spaced.split_whitespace().map(str::to_lowercase).collect();
+    let words: Vec<String> = plain_text.split_whitespace().map(str::to_lowercase).collect();
     format!("{}.md", if words.is_empty() { "region".to_owned() } else { words.join("-") })
 }
 

@@ -55,9 +55,10 @@ fn split_sections<'a>(prompt: &'a str, headings: &[&str; 4]) -> Option<[&'a str;
 /// Returns the result of a plan's comparison. Otherwise returns the model's last text, unless another entry
 /// follows.
 fn find_answer(record: &str) -> Option<String> {
-    let compared = COMPARISONS.iter().find_map(|step| record.rsplit_once(&format!("\n## {step}")));
-    if let Some((_, compared)) = compared {
-        let (_, text) = compared.split_once('\n')?;
+    let comparison =
+        COMPARISONS.iter().find_map(|step| record.rsplit_once(&format!("\n## {step}")));
+    if let Some((_, comparison)) = comparison {
+        let (_, text) = comparison.split_once('\n')?;
         let text = text.split("\n## ").next().unwrap_or_default().trim();
         return (!text.is_empty()).then(|| first_paragraph(text).to_owned());
     }

@@ -35,8 +35,8 @@ impl Progress {
 
     pub(crate) async fn wait_until_ended(&self) {
         // The sender lives as long as `self`, so the wait cannot fail.
-        let mut sent = self.state.subscribe();
-        let _ = sent.wait_for(|sent| sent.end_cause.is_some()).await;
+        let mut receiver = self.state.subscribe();
+        let _ = receiver.wait_for(|progress| progress.end_cause.is_some()).await;
     }
 
     fn mark_ended(&self, ended: EndCause) {

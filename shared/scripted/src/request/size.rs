@@ -16,7 +16,7 @@ impl RecordedRequest {
     /// tokenizer's count, so a request fitted with a real tokenizer always fits.
     #[must_use]
     pub fn estimate_tokens(&self) -> u64 {
-        let said = self.messages().iter().map(|message| {
+        let messages = self.messages().iter().map(|message| {
             let results = message.results.iter().map(|result| count_tokens(&result.text));
             let calls = message.calls.iter().map(|call| count_tokens(&call.arguments.to_string()));
             count_tokens(&message.text)
@@ -28,7 +28,7 @@ impl RecordedRequest {
                 + count_tokens(&tool.description)
                 + count_tokens(&tool.schema.to_string())
         });
-        count_tokens(self.system()) + said.chain(tools).sum::<u64>()
+        count_tokens(self.system()) + messages.chain(tools).sum::<u64>()
     }
 }
 

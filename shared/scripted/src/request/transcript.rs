@@ -14,11 +14,11 @@ pub(crate) fn entry_lines(messages: &[RecordedMessage]) -> Vec<String> {
 pub(crate) fn number_lines(system: &str, messages: &[RecordedMessage]) -> String {
     let system = speaker_line("system", system);
     let lines = system.into_iter().chain(entry_lines(messages));
-    let numbered = lines.enumerate().map(|(number, line)| {
+    let entries = lines.enumerate().map(|(number, line)| {
         let line = shorten_line(&line.replace('\n', "⏎"));
         format!("{number:02} {line}\n")
     });
-    numbered.collect()
+    entries.collect()
 }
 
 fn message_lines(message: &RecordedMessage) -> Vec<String> {

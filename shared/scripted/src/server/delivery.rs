@@ -30,11 +30,11 @@ pub(super) async fn deliver_response(
     response: ScriptedResponse,
     running: watch::Receiver<()>,
 ) -> http::Response<Body> {
-    let encoded = request.protocol().encode_response(&response, request);
+    let encoding = request.protocol().encode_response(&response, request);
     // The pauses are before every chunk but the first, and before the end.
-    let pauses = u32::try_from(encoded.chunks.len()).unwrap_or(u32::MAX).max(1);
+    let pauses = u32::try_from(encoding.chunks.len()).unwrap_or(u32::MAX).max(1);
     let feed = ChunkFeed {
-        chunks: encoded.chunks.into(),
+        chunks: encoding.chunks.into(),
         gates: response.gates,
         delay: response.total_time.map(|whole| whole / pauses).or(response.delay),
         ending: response.ending,
@@ -48,8 +48,8 @@ pub(super) async fn deliver_response(
         wait_for_stop(feed.running.clone()).await;
     }
     let mut built = http::Response::builder()
-        .status(encoded.status)
-        .header(header::CONTENT_TYPE, encoded.content_type);
+        .status(encoding.status)
+        .header(header::CONTENT_TYPE, encoding.content_type);
     for (name, value) in response.headers {
         built = built.header(name, value);
     }

@@ -59,14 +59,16 @@ impl RequestLog {
     }
 
     pub(super) async fn wait_for_request(&self, number: usize) -> RecordedRequest {
-        let mut arrived = self.arrivals.subscribe();
+        let mut receiver = self.arrivals.subscribe();
         loop {
             let requests = self.requests();
-            if let Some(found) = requests.into_iter().find(|request| request.number() == number) {
-                return found;
+            if let Some(recorded_request) =
+                requests.into_iter().find(|request| request.number() == number)
+            {
+                return recorded_request;
             }
             // The sender lives as long as `self`, so the wait cannot fail.
-            let _ = arrived.changed().await;
+            let _ = receiver.changed().await;
         }
     }
 }
@@ -75,9 +77,9 @@ fn total_bytes(requests: &VecDeque<RecordedRequest>) -> usize {
     requests.iter().map(RecordedRequest::body_bytes).sum()
 }
 
-fn push_bounded<T>(kept: &mut VecDeque<T>, new: T) {
-    if kept.len() == MAX_KEPT {
-        kept.pop_front();
+fn push_bounded<T>(queue: &mut VecDeque<T>, new: T) {
+    if queue.len() == MAX_KEPT {
+        queue.pop_front();
     }
-    kept.push_back(new);
+    queue.push_back(new);
 }

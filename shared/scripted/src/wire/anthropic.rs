@@ -31,26 +31,26 @@ fn parse_message(message: &Value) -> Result<RecordedMessage, String> {
         "assistant" => MessageRole::Assistant,
         role => return Err(format!("it has a message with the role `{role}`")),
     };
-    let mut read = RecordedMessage { role, ..RecordedMessage::default() };
+    let mut record = RecordedMessage { role, ..RecordedMessage::default() };
     let Some(Value::Array(blocks)) = message.get("content") else {
-        read.text = content_text(message.get("content"));
-        return Ok(read);
+        record.text = content_text(message.get("content"));
+        return Ok(record);
     };
     let mut texts = Vec::new();
     for block in blocks {
         match string_at(block, "/type").as_str() {
-            "thinking" => read.reasoning += &string_at(block, "/thinking"),
-            "tool_use" => read.calls.push(RecordedCall {
+            "thinking" => record.reasoning += &string_at(block, "/thinking"),
+            "tool_use" => record.calls.push(RecordedCall {
                 id: string_at(block, "/id"),
                 tool: string_at(block, "/name"),
                 arguments: block.get("input").cloned().unwrap_or_default(),
             }),
-            "tool_result" => read.results.push(RecordedResult {
+            "tool_result" => record.results.push(RecordedResult {
                 id: string_at(block, "/tool_use_id"),
                 tool: String::new(),
                 text: content_text(block.get("content")),
             }),
-            "image" => read.images.push(RecordedImage {
+            "image" => record.images.push(RecordedImage {
                 media_type: string_at(block, "/source/media_type"),
                 content: string_at(block, "/source/data"),
             }),
@@ -58,11 +58,11 @@ fn parse_message(message: &Value) -> Result<RecordedMessage, String> {
             other => texts.push(format!("[{other}]")),
         }
     }
-    read.text = texts.join("\n");
-    if !read.results.is_empty() && read.text.is_empty() {
-        read.role = MessageRole::Tool;
+    record.text = texts.join("\n");
+    if !record.results.is_empty() && record.text.is_empty() {
+        record.role = MessageRole::Tool;
     }
-    Ok(read)
+    Ok(record)
 }
 
 fn parse_tool(tool: &Value) -> RequestTool {
@@ -73,19 +73,19 @@ fn parse_tool(tool: &Value) -> RequestTool {
     }
 }
 
-pub(super) fn encode_chunks(said: &ScriptedReply, to: &RecordedRequest) -> Vec<Vec<u8>> {
-    let mut chunks = vec![opening_events(said, to)];
+pub(super) fn encode_chunks(reply: &ScriptedReply, to: &RecordedRequest) -> Vec<Vec<u8>> {
+    let mut chunks = vec![opening_events(reply, to)];
     let mut index = 0;
-    for part in &said.parts {
-        let block = block_events(part, index, said, to);
+    for part in &reply.parts {
+        let block = block_events(part, index, reply, to);
         index += usize::from(!block.is_empty());
         chunks.extend(block);
     }
-    chunks.push(closing_events(said));
+    chunks.push(closing_events(reply));
     chunks.into_iter().map(String::into_bytes).collect()
 }
 
-fn opening_events(said: &ScriptedReply, to: &RecordedRequest) -> String {
+fn opening_events(reply: &ScriptedReply, to: &RecordedRequest) -> String {
     let mut message = json!({
         "id": format!("msg_{}", to.number()),
         "type": "message",
@@ -95,7 +95,7 @@ fn opening_events(said: &ScriptedReply, to: &RecordedRequest) -> String {
         "stop_reason": null,
         "stop_sequence": null,
     });
-    if let (Some(message), Some(usage)) = (message.as_object_mut(), said.usage) {
+    if let (Some(message), Some(usage)) = (message.as_object_mut(), reply.usage) {
         let usage = json!({
             "input_tokens": usage.input.saturating_sub(usage.cached),
             "cache_creation_input_tokens": 0,
@@ -113,7 +113,7 @@ fn opening_events(said: &ScriptedReply, to: &RecordedRequest) -> String {
 fn block_events(
     part: &ReplyPart,
     index: usize,
-    said: &ScriptedReply,
+    reply: &ScriptedReply,
     to: &RecordedRequest,
 ) -> Vec<String> {
     let start = |block| {
@@ -129,10 +129,10 @@ fn block_events(
         deltas.collect()
     };
     let mut chunks = match part {
-        ReplyPart::Reasoning(text) => deltas(said.split_text(text), "thinking_delta", "thinking"),
-        ReplyPart::Text(text) => deltas(said.text_deltas(text), "text_delta", "text"),
+        ReplyPart::Reasoning(text) => deltas(reply.split_text(text), "thinking_delta", "thinking"),
+        ReplyPart::Text(text) => deltas(reply.text_deltas(text), "text_delta", "text"),
         ReplyPart::Call(call) => {
-            deltas(said.split_text(&call.arguments), "input_json_delta", "partial_json")
+            deltas(reply.split_text(&call.arguments), "input_json_delta", "partial_json")
         }
     };
     match part {
@@ -168,8 +168,8 @@ fn after_last(chunks: &mut [String], text: &str) {
     }
 }
 
-fn closing_events(said: &ScriptedReply) -> String {
-    let reason = said.finish_reason().map(|reason| match reason {
+fn closing_events(reply: &ScriptedReply) -> String {
+    let reason = reply.finish_reason().map(|reason| match reason {
         "stop" => "end_turn",
         "length" => "max_tokens",
         "tool_calls" => "tool_use",
@@ -180,12 +180,12 @@ fn closing_events(said: &ScriptedReply) -> String {
         "type": "message_delta",
         "delta": {"stop_reason": reason, "stop_sequence": null},
     });
-    if let (Some(delta), Some(usage)) = (delta.as_object_mut(), said.usage) {
+    if let (Some(delta), Some(usage)) = (delta.as_object_mut(), reply.usage) {
         let usage = json!({"output_tokens": usage.output});
         delta.insert("usage".to_owned(), usage);
     }
     let mut closing = encode_event(&delta);
-    if said.done {
+    if reply.done {
         closing += &encode_event(&json!({"type": "message_stop"}));
     }
     closing

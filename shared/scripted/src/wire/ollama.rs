@@ -70,15 +70,15 @@ fn next_id(count: &mut usize) -> String {
     format!("#{count}")
 }
 
-pub(super) fn encode_chunks(said: &ScriptedReply, to: &RecordedRequest) -> Vec<Vec<u8>> {
+pub(super) fn encode_chunks(reply: &ScriptedReply, to: &RecordedRequest) -> Vec<Vec<u8>> {
     let mut lines = Vec::new();
-    for part in &said.parts {
+    for part in &reply.parts {
         match part {
             ReplyPart::Reasoning(text) => lines.extend(
-                said.split_text(text).iter().map(|text| json!({"content": "", "thinking": text})),
+                reply.split_text(text).iter().map(|text| json!({"content": "", "thinking": text})),
             ),
             ReplyPart::Text(text) => {
-                lines.extend(said.text_deltas(text).iter().map(|text| json!({"content": text})));
+                lines.extend(reply.text_deltas(text).iter().map(|text| json!({"content": text})));
             }
             ReplyPart::Call(call) => {
                 let arguments: Value = serde_json::from_str(&call.arguments)
@@ -89,7 +89,7 @@ pub(super) fn encode_chunks(said: &ScriptedReply, to: &RecordedRequest) -> Vec<V
         }
     }
     let lines = lines.iter().map(|message| encode_line(message, to));
-    let done = said.done.then(|| done_line(said, to));
+    let done = reply.done.then(|| done_line(reply, to));
     lines.chain(done).map(|line| format!("{line}\n").into_bytes()).collect()
 }
 
@@ -107,16 +107,16 @@ fn encode_line(message: &Value, to: &RecordedRequest) -> Value {
     line
 }
 
-fn done_line(said: &ScriptedReply, to: &RecordedRequest) -> Value {
+fn done_line(reply: &ScriptedReply, to: &RecordedRequest) -> Value {
     let mut done = encode_line(&json!({"content": ""}), to);
     if let Some(fields) = done.as_object_mut() {
         fields.insert("done".to_owned(), Value::Bool(true));
         // Ollama finishes with `stop` even after calls.
-        if let Some(reason) = said.finish_reason() {
+        if let Some(reason) = reply.finish_reason() {
             let reason = if reason == "tool_calls" { "stop" } else { reason };
             fields.insert("done_reason".to_owned(), Value::from(reason));
         }
-        if let Some(usage) = said.usage {
+        if let Some(usage) = reply.usage {
             fields.insert("prompt_eval_count".to_owned(), usage.input.into());
             fields.insert("eval_count".to_owned(), usage.output.into());
             if usage.cached > 0 {

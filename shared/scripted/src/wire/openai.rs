@@ -70,7 +70,7 @@ fn parse_call(call: &Value) -> RecordedCall {
     }
 }
 
-pub(super) fn encode_chunks(said: &ScriptedReply, to: &RecordedRequest) -> Vec<Vec<u8>> {
+pub(super) fn encode_chunks(reply: &ScriptedReply, to: &RecordedRequest) -> Vec<Vec<u8>> {
     let stream = Stream {
         to,
         reports_usage: to.json().pointer("/stream_options/include_usage")
@@ -78,25 +78,27 @@ pub(super) fn encode_chunks(said: &ScriptedReply, to: &RecordedRequest) -> Vec<V
     };
     let mut chunks = vec![stream.encode_delta(&json!({"role": "assistant", "content": ""}))];
     let mut calls = 0;
-    for part in &said.parts {
+    for part in &reply.parts {
         match part {
             ReplyPart::Reasoning(text) => chunks.extend(
-                said.split_text(text)
+                reply
+                    .split_text(text)
                     .iter()
                     .map(|text| stream.encode_delta(&json!({"reasoning_content": text}))),
             ),
             ReplyPart::Text(text) => chunks.extend(
-                said.text_deltas(text)
+                reply
+                    .text_deltas(text)
                     .iter()
                     .map(|text| stream.encode_delta(&json!({"content": text}))),
             ),
             ReplyPart::Call(call) => {
-                chunks.extend(stream.encode_call(call, calls, said));
+                chunks.extend(stream.encode_call(call, calls, reply));
                 calls += 1;
             }
         }
     }
-    chunks.push(stream.closing_events(said).into_bytes());
+    chunks.push(stream.closing_events(reply).into_bytes());
     chunks
 }
 
@@ -110,11 +112,16 @@ impl Stream<'_> {
         self.encode_choice(delta, None).into_bytes()
     }
 
-    fn encode_call(&self, call: &ScriptedCall, index: usize, said: &ScriptedReply) -> Vec<Vec<u8>> {
+    fn encode_call(
+        &self,
+        call: &ScriptedCall,
+        index: usize,
+        reply: &ScriptedReply,
+    ) -> Vec<Vec<u8>> {
         let id = format!("call_{}_{index}", self.to.number());
         let function = json!({"name": call.tool, "arguments": ""});
         let start = json!({"index": index, "id": id, "type": "function", "function": function});
-        let arguments = said
+        let arguments = reply
             .split_text(&call.arguments)
             .into_iter()
             .map(|arguments| json!({"index": index, "function": {"arguments": arguments}}));
@@ -124,12 +131,12 @@ impl Stream<'_> {
             .collect()
     }
 
-    fn closing_events(&self, said: &ScriptedReply) -> String {
+    fn closing_events(&self, reply: &ScriptedReply) -> String {
         let mut closing = String::new();
-        if let Some(reason) = said.finish_reason() {
+        if let Some(reason) = reply.finish_reason() {
             closing += &self.encode_choice(&json!({}), Some(reason));
         }
-        if let (Some(usage), true) = (said.usage, self.reports_usage) {
+        if let (Some(usage), true) = (reply.usage, self.reports_usage) {
             let ReportedUsage { input, output, cached } = usage;
             let usage = json!({
                 "prompt_tokens": input,
@@ -139,7 +146,7 @@ impl Stream<'_> {
             });
             closing += &self.encode_event("[]", &usage);
         }
-        if said.done {
+        if reply.done {
             closing += "data: [DONE]\n\n";
         }
         closing

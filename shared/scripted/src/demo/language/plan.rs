@@ -60,11 +60,11 @@ impl DemoLanguage {
 
     /// Returns the regions, one per line: the planner reads the lines.
     pub(in crate::demo) fn region_list(self, file: &str, regions: &[&str]) -> String {
-        let listed: Vec<String> = regions.iter().map(|region| format!("- {region}")).collect();
-        let listed = listed.join("\n");
+        let items: Vec<String> = regions.iter().map(|region| format!("- {region}")).collect();
+        let list = items.join("\n");
         match self {
-            English => format!("{file} has these regions:\n\n{listed}"),
-            Chinese => format!("{file} 中有以下地区：\n\n{listed}"),
+            English => format!("{file} has these regions:\n\n{list}"),
+            Chinese => format!("{file} 中有以下地区：\n\n{list}"),
         }
     }
 
@@ -94,9 +94,9 @@ impl DemoLanguage {
         self,
         region: &RegionGrowth,
         report: &str,
-        written: Result<(), &str>,
+        outcome: Result<(), &str>,
     ) -> String {
-        let place = match (self, written) {
+        let place = match (self, outcome) {
             (English, Ok(())) => format!("The report is {report}."),
             (Chinese, Ok(())) => format!("报告见 {report}。"),
             (English, Err(why)) => format!("{report} could not be written: {why}"),
@@ -130,8 +130,8 @@ impl DemoLanguage {
             .map(|row| format!("| {} | {} |", row.year, super::escape_cell(&row.sales_text)))
             .collect();
         let rows = rows.join("\n");
-        let moved = self.region_sentence(region);
-        format!("{title}\n\n{moved}\n\n{header}\n| --- | ---: |\n{rows}\n\n{basis}\n")
+        let change = self.region_sentence(region);
+        format!("{title}\n\n{change}\n\n{header}\n| --- | ---: |\n{rows}\n\n{basis}\n")
     }
 
     fn region_sentence(self, region: &RegionGrowth) -> String {
