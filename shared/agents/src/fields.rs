@@ -59,13 +59,14 @@ impl Fields {
         let Some(entry) = self.find_entry(key) else { return Ok(None) };
         let number = match &entry.node.content {
             Content::Scalar(Value::Number(number)) => number.as_u64(),
-            Content::Scalar(_) | Content::List(_) | Content::Mapping(_) => None,
+            _ => None,
         };
         let number = number.and_then(|number| u32::try_from(number).ok());
         match number.filter(|number| range.contains(number)) {
             Some(number) => Ok(Some(number)),
             None => {
-                let (least, most) = (range.start(), range.end());
+                let least = range.start();
+                let most = range.end();
                 Err(refuse_entry(entry, &format!("a whole number from {least} to {most}")))
             }
         }
@@ -139,6 +140,6 @@ pub(crate) fn refuse_entry(entry: &KeyEntry, allowed: &str) -> Fault {
 fn text_of(node: &Node) -> Option<&str> {
     match &node.content {
         Content::Scalar(Value::String(text)) => Some(text.trim()).filter(|text| !text.is_empty()),
-        Content::Scalar(_) | Content::List(_) | Content::Mapping(_) => None,
+        _ => None,
     }
 }

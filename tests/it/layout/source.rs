@@ -48,9 +48,9 @@ pub(crate) fn files_below(directory: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(&directory) else { continue };
         for path in entries.map(|entry| entry.unwrap().path()) {
             if path.is_dir() {
-                open.push(path)
+                open.push(path);
             } else {
-                found.push(path.strip_prefix(root()).unwrap().display().to_string())
+                found.push(path.strip_prefix(root()).unwrap().display().to_string());
             }
         }
     }

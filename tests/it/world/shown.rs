@@ -55,9 +55,9 @@ fn runless(text: &str) -> String {
     for part in parts {
         let digits = part.bytes().take_while(u8::is_ascii_hexdigit).count();
         if digits >= 32 {
-            write!(shown, "run_…{}", &part[32..]).unwrap()
+            write!(shown, "run_…{}", &part[32..]).unwrap();
         } else {
-            write!(shown, "run_{part}").unwrap()
+            write!(shown, "run_{part}").unwrap();
         }
     }
     shown

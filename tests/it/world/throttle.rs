@@ -106,9 +106,9 @@ impl Throttle {
         let refused = over.contains(&true);
         for (write, over) in writes.iter().zip(&over) {
             if refused {
-                table.counted(write).throttled += u64::from(*over)
+                table.counted(write).throttled += u64::from(*over);
             } else {
-                table.write(write, now)
+                table.write(write, now);
             }
         }
         if refused { Err(over) } else { Ok(()) }

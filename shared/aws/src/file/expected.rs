@@ -39,7 +39,7 @@ impl AwsStore {
             match TableItem::from_item(item)? {
                 Some(TableItem::File(file)) if file.expires > now_s => files.push(file),
                 Some(TableItem::ExpectedFile(file)) if file.expires > now_s => {
-                    expected_files.push(file)
+                    expected_files.push(file);
                 }
                 _ => {}
             }

@@ -106,9 +106,9 @@ impl Page {
             "plan_thought" => {
                 let text = event["planThought"].as_str().unwrap();
                 if event["isFinal"] == true {
-                    text.clone_into(&mut self.thought)
+                    text.clone_into(&mut self.thought);
                 } else {
-                    self.thought.push_str(text)
+                    self.thought.push_str(text);
                 }
             }
             "task" => {

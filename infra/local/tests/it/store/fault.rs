@@ -281,9 +281,9 @@ async fn an_object_that_is_gone_or_damaged_is_never_taken_for_what_was_written()
     for (damage, problem) in [(true, "is not what was written"), (false, "is gone")] {
         for object in objects_under(&objects) {
             if damage {
-                std::fs::write(object, b"fals").unwrap()
+                std::fs::write(object, b"fals").unwrap();
             } else {
-                std::fs::remove_file(object).unwrap()
+                std::fs::remove_file(object).unwrap();
             }
         }
         let journal = store.read_from(&run, 0).await.unwrap_err().to_string();
