@@ -7,13 +7,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use time::{Date, Month, Weekday};
 
-/// Days that are looked at in one call: a hundred years.
+/// Maximum days of one call: a hundred years.
 const MOST_DAYS: i64 = 36_525;
 
-/// Counts the days from Monday to Friday that are no holidays.
+/// A tool that counts the days from Monday to Friday without holidays.
 pub struct WorkingDays;
 
-/// The arguments of a call. Their comments are what the model reads.
+/// The arguments of a call. A comment is the description for the model.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct WorkingDaysArguments {
     /// The first day counted, as YYYY-MM-DD.

@@ -36,7 +36,7 @@ pub struct CiteTool<F> {
     prompts: Arc<Prompts>,
 }
 
-/// The arguments of a call. What the model is told about each is in `prompts/`.
+/// The arguments of a call. `prompts/` contains the descriptions for the model.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct CiteArguments {
     query: Option<String>,

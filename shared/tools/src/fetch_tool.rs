@@ -33,7 +33,7 @@ pub struct FetchTool {
     prompts: Arc<Prompts>,
 }
 
-/// The arguments of a call. What the model is told about each is in `prompts/`.
+/// The arguments of a call. `prompts/` contains the descriptions for the model.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct FetchArguments {
     #[schemars(length(min = 1, max = 2048))]

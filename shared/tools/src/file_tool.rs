@@ -39,7 +39,7 @@ pub struct FileTool<F> {
     sandbox: Arc<dyn Sandbox>,
 }
 
-/// The arguments of a call. What the model is told about each is in `prompts/`.
+/// The arguments of a call. `prompts/` contains the descriptions for the model.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct FileArguments {
     command: FileCommand,
