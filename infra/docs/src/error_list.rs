@@ -83,9 +83,9 @@ fn read_meanings() -> Result<BTreeMap<String, String>> {
 
 fn group_title(code: ErrorCode) -> &'static str {
     match (Consequence::of(code), http_status(code)) {
-        (Consequence::RunEnded | Consequence::RunWaits, _) => "How runs end badly",
-        (Consequence::Nothing | Consequence::Unknown, 500..) => "What the deployment cannot do now",
-        (Consequence::Nothing | Consequence::Unknown, _) => "Requests that are refused",
+        (Consequence::RunEnded | Consequence::RunWaits, _) => "Failed runs",
+        (Consequence::Nothing | Consequence::Unknown, 500..) => "Errors of the deployment",
+        (Consequence::Nothing | Consequence::Unknown, _) => "Rejected requests",
     }
 }
 

@@ -1,4 +1,4 @@
-//! The public error codes: one vocabulary for how requests are refused and for how runs end.
+//! The public error codes: one vocabulary for rejected requests and failed runs.
 
 mod failure;
 
@@ -30,7 +30,7 @@ macro_rules! codes {
 }
 
 codes! {
-    // Bad requests.
+    // Rejected requests.
     /// The body is not JSON.
     InvalidJson = "invalid_json";
     /// A field is missing or has the wrong type.
@@ -127,7 +127,7 @@ codes! {
     /// The question or an answer contains content that the deployment does not allow.
     ContentRefused = "content_refused";
 
-    // Ours to mend.
+    // Errors of the deployment.
     /// A data question: the default of JoyAgent's UI, not supported here.
     DataUnavailable = "data_unavailable";
     /// The content checker returned no verdict, and the deployment blocks unchecked content.
@@ -143,7 +143,7 @@ codes! {
     /// An internal error: a bug in Djinn.
     Internal = "internal";
 
-    // How runs end badly.
+    // Failed runs.
     /// No model is configured for the role.
     NoModel = "no_model";
     /// The model's API key cannot be read.
