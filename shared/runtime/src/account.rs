@@ -213,11 +213,11 @@ impl BudgetAccount {
     /// Ends an attempt with the provider's reported usage. A failed attempt without reported usage costs its
     /// input and its written output, if any was written.
     pub fn end_attempt(&self, call: &ModelCall, usage: &Usage) {
-        self.update_own_call(call, |most, ended, writing| {
+        self.update_own_call(call, |most, past_attempts, writing| {
             let bytes = writing.take().unwrap_or_default();
             let amount = Amount { tokens: usage.tokens(), micro_usd: usage.micro_usd };
             let says_nothing = amount.tokens == 0 && bytes > 0;
-            *ended = ended.saturating_add(if says_nothing {
+            *past_attempts = past_attempts.saturating_add(if says_nothing {
                 most.amount_for_bytes(bytes)
             } else {
                 amount
@@ -233,11 +233,11 @@ impl BudgetAccount {
     ) {
         let mut state = self.lock_state();
         if let Some(Reservation {
-            cost: ReservationCost::OwnCall { most, past_attempts: ended, bytes_written: writing },
+            cost: ReservationCost::OwnCall { most, past_attempts, bytes_written: writing },
             ..
         }) = state.reservations.get_mut(&CallLine::of(&call.message))
         {
-            change(most, ended, writing);
+            change(most, past_attempts, writing);
         }
     }
 
@@ -337,11 +337,11 @@ impl Reservation {
     fn known_cost(&self) -> Amount {
         match self.cost {
             ReservationCost::OtherDriver => self.hold.amount,
-            ReservationCost::OwnCall { past_attempts: ended, bytes_written: None, .. } => ended,
-            ReservationCost::OwnCall { most, past_attempts: ended, bytes_written: Some(bytes) } => {
+            ReservationCost::OwnCall { past_attempts, bytes_written: None, .. } => past_attempts,
+            ReservationCost::OwnCall { most, past_attempts, bytes_written: Some(bytes) } => {
                 let output_cost = most.amount_for_bytes(bytes);
                 let Amount { tokens, micro_usd } = self.hold.amount;
-                ended.saturating_add(Amount {
+                past_attempts.saturating_add(Amount {
                     tokens: output_cost.tokens.min(tokens),
                     micro_usd: output_cost.micro_usd.min(micro_usd),
                 })
@@ -359,7 +359,7 @@ async fn change_day<P: Ports>(
     let mut failures = 0;
     loop {
         let error = match ports.store().change_day(day, change).await {
-            Ok(changed) => return Ok(changed),
+            Ok(outcome) => return Ok(outcome),
             Err(error) => error,
         };
         failures += 1;

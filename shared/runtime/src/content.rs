@@ -53,10 +53,10 @@ impl ContentPolicy {
     pub async fn screen_input(
         &self,
         input: &mut (impl HasTexts + Send),
-        whose: ContentOwner<'_>,
+        owner: ContentOwner<'_>,
     ) -> Result<(), Failure> {
         check_bounds(input)?;
-        self.screen_texts(Direction::In, input.texts(), whose).await?;
+        self.screen_texts(Direction::In, input.texts(), owner).await?;
         check_bounds(input).map_err(|_| {
             let why = "the checker replaces a text by one that is too long";
             Failure::new(ErrorCode::ContentUnchecked, why)
@@ -70,21 +70,21 @@ impl ContentPolicy {
     pub async fn screen_reply(
         &self,
         reply: &mut Reply,
-        offered: &[OfferedTool],
-        whose: ContentOwner<'_>,
+        offers: &[OfferedTool],
+        owner: ContentOwner<'_>,
     ) -> Result<(), Failure> {
         if self.allows_all() {
             return Ok(());
         }
         let thoughts = reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone());
         let ReplyTexts { message, calls } = reply_texts(reply);
-        let message_check = self.screen_texts(Direction::Out, message, whose);
+        let message_check = self.screen_texts(Direction::Out, message, owner);
         let (message_check, refusals) =
-            tokio::join!(message_check, self.screen_calls(calls, whose));
+            tokio::join!(message_check, self.screen_calls(calls, owner));
         message_check?;
         for (index, why) in refusals? {
             if let Some(call) = reply.calls.get_mut(index) {
-                let is_known = offered.iter().any(|tool| tool.name == call.tool);
+                let is_known = offers.iter().any(|tool| tool.name == call.tool);
                 refuse_call(call, &why, is_known);
             }
         }
@@ -102,14 +102,14 @@ impl ContentPolicy {
     pub async fn screen_partial(
         &self,
         mut partial: PartialMessage,
-        whose: ContentOwner<'_>,
+        owner: ContentOwner<'_>,
     ) -> Option<PartialMessage> {
-        self.screen_texts(Direction::Out, partial.texts(), whose).await.ok().map(|()| partial)
+        self.screen_texts(Direction::Out, partial.texts(), owner).await.ok().map(|()| partial)
     }
 
     /// Checks an error; empties the error's texts if these are rejected.
-    pub async fn screen_error(&self, error: &mut (impl HasTexts + Send), whose: ContentOwner<'_>) {
-        if self.screen_texts(Direction::Out, error.texts(), whose).await.is_err() {
+    pub async fn screen_error(&self, error: &mut (impl HasTexts + Send), owner: ContentOwner<'_>) {
+        if self.screen_texts(Direction::Out, error.texts(), owner).await.is_err() {
             error.texts().into_iter().for_each(|text| text.replace_with(String::new()));
         }
     }
@@ -118,17 +118,17 @@ impl ContentPolicy {
         &self,
         direction: Direction,
         texts: Vec<ContentText<'_>>,
-        whose: ContentOwner<'_>,
+        owner: ContentOwner<'_>,
     ) -> Result<(), Failure> {
         self.check_deny_list(&texts).await?;
-        self.ask_checker(direction, texts, whose).await
+        self.ask_checker(direction, texts, owner).await
     }
 
     /// Returns the rejected calls by index, each with the reason.
     async fn screen_calls(
         &self,
         calls: Vec<Vec<ContentText<'_>>>,
-        whose: ContentOwner<'_>,
+        owner: ContentOwner<'_>,
     ) -> Result<BTreeMap<usize, Failure>, Failure> {
         let mut refusals = BTreeMap::new();
         let mut checked_indices = Vec::new();
@@ -142,7 +142,7 @@ impl ContentPolicy {
                 Err(why) => _ = refusals.insert(index, why),
             }
         }
-        match self.ask_checker(Direction::Out, texts, whose).await {
+        match self.ask_checker(Direction::Out, texts, owner).await {
             Ok(()) => {}
             Err(why) if why.code == ErrorCode::ContentRefused => {
                 refusals.extend(checked_indices.into_iter().map(|index| (index, why.clone())));
@@ -193,7 +193,7 @@ impl ContentPolicy {
         &self,
         direction: Direction,
         texts: Vec<ContentText<'_>>,
-        whose: ContentOwner<'_>,
+        owner: ContentOwner<'_>,
     ) -> Result<(), Failure> {
         let Some(CheckPolicy { checker, fails_open }) = &self.check_policy else { return Ok(()) };
         let Some(first) = texts.first() else { return Ok(()) };
@@ -202,8 +202,7 @@ impl ContentPolicy {
             .iter()
             .map(|text| CheckedText { field: text.field, text: text.as_str() })
             .collect();
-        let verdict =
-            checker.check(ContentCheck { direction, texts: &checked_texts, owner: whose }).await;
+        let verdict = checker.check(ContentCheck { direction, texts: &checked_texts, owner }).await;
         let count = checked_texts.len();
         drop(checked_texts);
         let about = |failure: Failure| match field {
@@ -211,7 +210,7 @@ impl ContentPolicy {
             None => failure,
         };
         let direction = direction.as_str();
-        let run = whose.run.map(ToString::to_string);
+        let run = owner.run.map(ToString::to_string);
         let error = match verdict {
             Ok(Verdict::Allow) => return Ok(()),
             Ok(Verdict::Refuse { reason }) => {

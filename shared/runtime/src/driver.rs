@@ -123,9 +123,9 @@ impl<P: Ports> Driver<P> {
         self.record_inputs(resumption.into_iter().collect()).await
     }
 
-    async fn record_mail(&mut self, read: MailRead) -> DriveResult {
+    async fn record_mail(&mut self, mail: MailRead) -> DriveResult {
         let Self { run, children, live_writer, background, .. } = self;
-        let inputs = self.mail.mail_to_inputs(read, run, children, live_writer, background).await;
+        let inputs = self.mail.mail_to_inputs(mail, run, children, live_writer, background).await;
         self.record_inputs(inputs).await
     }
 
@@ -263,21 +263,21 @@ impl<P: Ports> Driver<P> {
             DriverEvent::EffectPerformed { id, inputs } => {
                 return Ok(self.on_effect_performed(id, inputs));
             }
-            DriverEvent::MailRead(read) => {
+            DriverEvent::MailRead(mail) => {
                 let Self { run, children, live_writer, background, .. } = self;
-                return Ok(self.mail.on_read(read, run, children, live_writer, background).await);
+                return Ok(self.mail.on_read(mail, run, children, live_writer, background).await);
             }
-            DriverEvent::LeaseRenewed { epoch, renewed } => {
-                if let RenewalResult::Lost = self.lease.on_renewed(&self.run, epoch, renewed) {
+            DriverEvent::LeaseRenewed { epoch, renewed: renewal } => {
+                if let RenewalResult::Lost = self.lease.on_renewed(&self.run, epoch, renewal) {
                     return Err(DriveEnd::Superseded(self.viewers.take_client()));
                 }
             }
             DriverEvent::AlarmSet(is_set) => self.alarm.on_set(is_set),
             DriverEvent::MailDeleted(ids) => self.mail.on_deleted(&ids),
             DriverEvent::LiveWritten => self.live_writer.on_batch_written(now_ms),
-            DriverEvent::LiveRead(reader, read) => {
+            DriverEvent::LiveRead(reader, news) => {
                 self.live_poll.finish_poll(*reader, now_ms);
-                self.viewers.show_remote_live(&read, now_ms);
+                self.viewers.show_remote_live(&news, now_ms);
             }
             DriverEvent::BackgroundDone => {}
         }

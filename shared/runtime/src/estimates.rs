@@ -65,12 +65,12 @@ pub async fn estimate_tools<P: Ports>(
     tools: &AvailableTools,
     run: &Run,
     price: Option<Price>,
-    offered: &[OfferedTool],
+    offers: &[OfferedTool],
     calls: &[RequestedCall],
 ) -> BTreeMap<String, Estimate> {
     let user = UserKey::of(run.spec());
     let mut estimates = BTreeMap::new();
-    for tool in offered {
+    for tool in offers {
         let is_called = calls.iter().any(|call| call.tool == tool.name);
         if !is_called || tools.find_tool(&tool.name).is_none() {
             continue;

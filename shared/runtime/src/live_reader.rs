@@ -53,12 +53,12 @@ impl LiveReader {
     ) -> Result<Vec<Live>, StoreError> {
         let now_ms = ports.clock().now_ms();
         let from = self.next_position(now_ms);
-        let (mut read, position) = ports.store().read_live(key, &from).await?;
-        self.has_other_writers |= read.iter().any(|live| !live.path().is_root());
-        read.retain(|live| self.seen_ids.insert(live_id(live), now_ms).is_none());
+        let (mut news, position) = ports.store().read_live(key, &from).await?;
+        self.has_other_writers |= news.iter().any(|live| !live.path().is_root());
+        news.retain(|live| self.seen_ids.insert(live_id(live), now_ms).is_none());
         self.positions.push_back((now_ms, position));
-        read.extend(self.missing.read_due(ports, key, misses).await);
-        Ok(read)
+        news.extend(self.missing.read_due(ports, key, misses).await);
+        Ok(news)
     }
 
     /// Returns the position for the next read: behind the last item, or earlier by the maximum lateness.

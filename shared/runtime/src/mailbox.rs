@@ -18,9 +18,9 @@ pub(crate) async fn read_mailbox<P: Ports>(
     let references = contents.mail.iter().filter_map(announced_file);
     let files: Vec<ProductFile> = references.cloned().collect();
     if !files.is_empty() {
-        let arrived = ports.store().find_arrived(session, &files).await?;
+        let arrivals = ports.store().find_arrived(session, &files).await?;
         let mail = &mut contents.mail;
-        mail.retain(|mail| announced_file(mail).is_none_or(|file| arrived.contains(file)));
+        mail.retain(|mail| announced_file(mail).is_none_or(|file| arrivals.contains(file)));
     }
     Ok(contents)
 }

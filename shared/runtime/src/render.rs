@@ -230,8 +230,8 @@ fn render_loop(
         [system.as_str()].into_iter().chain(tool_words.iter().map(String::as_str)).collect();
     let keep = u64::from(settings.context.keep_turns);
     let room = ContextWindow { prompts, language, limit: bounds.tokens, keep_turns: keep };
-    let (messages, fitted) = room.fit_messages(&fixed_texts, groups, count)?;
-    Ok(RequestBody { system, messages, dropped: fitted.dropped, tokens: fitted.tokens })
+    let (messages, fitted_parts) = room.fit_messages(&fixed_texts, groups, count)?;
+    Ok(RequestBody { system, messages, dropped: fitted_parts.dropped, tokens: fitted_parts.tokens })
 }
 
 fn system_text(prompts: &Prompts, fragment: Fragment, run: &Run, tools: &[ToolSpec]) -> String {

@@ -85,13 +85,13 @@ pub async fn wake_runs<P: Ports>(
         let mail = mail.clone();
         waking.spawn(async move { wake_run(&ports, &key, &mail).await });
         if waking.len() >= MAX_PARALLEL_WAKES
-            && let Some(woken) = waking.join_next().await
+            && let Some(outcome) = waking.join_next().await
         {
-            woken.map_err(to_store_error)??;
+            outcome.map_err(to_store_error)??;
         }
     }
-    while let Some(woken) = waking.join_next().await {
-        woken.map_err(to_store_error)??;
+    while let Some(outcome) = waking.join_next().await {
+        outcome.map_err(to_store_error)??;
     }
     Ok(())
 }

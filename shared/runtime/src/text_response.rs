@@ -35,7 +35,7 @@ impl TextResponse {
             {
                 say_words(&self.text).map_err(|(code, problem)| Failure::new(code, problem))
             }
-            read => read.clone(),
+            meaning => meaning.clone(),
         }
     }
 }

@@ -178,8 +178,8 @@ impl BackgroundWork {
 
     /// Returns the failure of a task that panicked, which is a bug. An aborted task is no failure.
     fn fail_task(&mut self, error: &JoinError) -> DriverEvent {
-        let broken = self.effects.iter().find(|(_, p)| p.abort.id() == error.id());
-        let Some(id) = broken.map(|(id, _)| id.clone()) else {
+        let effect = self.effects.iter().find(|(_, p)| p.abort.id() == error.id());
+        let Some(id) = effect.map(|(id, _)| id.clone()) else {
             return DriverEvent::BackgroundDone;
         };
         self.effects.remove(&id);

@@ -84,14 +84,14 @@ impl HeldLease {
         &mut self,
         run: &DrivenRun<P>,
         epoch: u64,
-        renewed: Result<LeaseRenewal, StoreError>,
+        renewal: Result<LeaseRenewal, StoreError>,
     ) -> RenewalResult {
         if epoch != self.lease.epoch {
             // The renewal began before this driver released its earlier lease.
             return RenewalResult::Held;
         }
         self.renew_at_ms = run.after_ms(run.settings().renew_every);
-        match renewed {
+        match renewal {
             Ok(LeaseRenewal::Renewed) => RenewalResult::Held,
             // The end of the run removed the lease; remaining deliveries need none.
             Ok(LeaseRenewal::Lost) if run.has_ended() => RenewalResult::Held,

@@ -194,8 +194,8 @@ impl LiveWriter {
         let spec = run.state().spec();
         let user = spec.user.clone();
         let session = spec.session_name();
-        let whose = ContentOwner::of(run.key(), &user, &session);
-        run.ports().content().screen_partial(partial, whose).await
+        let owner = ContentOwner::of(run.key(), &user, &session);
+        run.ports().content().screen_partial(partial, owner).await
     }
 
     fn latest_partial(&self) -> Option<PartialMessage> {

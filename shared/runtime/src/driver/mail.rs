@@ -89,14 +89,15 @@ impl MailIntake {
     /// Takes a mailbox read beside the loop. Returns the inputs for the run.
     pub(super) async fn on_read<P: Ports>(
         &mut self,
-        read: MailRead,
+        mail_read: MailRead,
         run: &DrivenRun<P>,
         children: &Children,
         live_writer: &LiveWriter,
         background: &mut BackgroundWork,
     ) -> Vec<Input> {
         self.poll.finish_poll(run.now_ms());
-        let mut inputs = self.mail_to_inputs(read, run, children, live_writer, background).await;
+        let mut inputs =
+            self.mail_to_inputs(mail_read, run, children, live_writer, background).await;
         inputs.extend(expiry_input(run, self.read_at_ms, run.now_ms()));
         inputs
     }
@@ -116,13 +117,13 @@ impl MailIntake {
     /// Converts new mail to inputs.
     pub(super) async fn mail_to_inputs<P: Ports>(
         &mut self,
-        read: MailRead,
+        mail_read: MailRead,
         run: &DrivenRun<P>,
         children: &Children,
         live_writer: &LiveWriter,
         background: &mut BackgroundWork,
     ) -> Vec<Input> {
-        let mail = self.take_mail(read, run, live_writer, background);
+        let mail = self.take_mail(mail_read, run, live_writer, background);
         if !mail.is_empty() && children.has_remote(run) {
             // Children that began together usually end together.
             self.poll.expect_news(run.now_ms());
@@ -136,14 +137,14 @@ impl MailIntake {
     /// was already.
     fn take_mail<P: Ports>(
         &mut self,
-        read: MailRead,
+        mail_read: MailRead,
         run: &DrivenRun<P>,
         live_writer: &LiveWriter,
         background: &mut BackgroundWork,
     ) -> Vec<Mail> {
-        let mail = match read.mailbox {
+        let mail = match mail_read.mailbox {
             Ok(MailboxContents { mail, watched_until_ms }) => {
-                self.read_at_ms = read.at_ms;
+                self.read_at_ms = mail_read.at_ms;
                 live_writer.set_watched_until(watched_until_ms);
                 mail
             }

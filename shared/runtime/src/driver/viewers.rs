@@ -125,9 +125,9 @@ impl Viewers {
     }
 
     /// Shows previews and entries of children in other invocations.
-    pub(super) fn show_remote_live(&mut self, read: &Result<Vec<Live>, StoreError>, now_ms: i64) {
+    pub(super) fn show_remote_live(&mut self, news: &Result<Vec<Live>, StoreError>, now_ms: i64) {
         if let Some(client) = &mut self.client {
-            let children = read.iter().flatten().filter(|live| !live.path().is_root());
+            let children = news.iter().flatten().filter(|live| !live.path().is_root());
             client.send_live(children, now_ms);
         }
     }

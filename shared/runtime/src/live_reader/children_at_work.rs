@@ -72,8 +72,8 @@ async fn read_pages<P: Ports>(ports: &P, group: Vec<ChildReader>) -> Vec<ChildPa
         reading.spawn(read_page(ports.clone(), reader));
     }
     let mut pages = Vec::new();
-    while let Some(read) = reading.join_next().await {
-        match read {
+    while let Some(task_result) = reading.join_next().await {
+        match task_result {
             Ok(Ok(page)) => pages.push(page),
             Ok(Err(error)) => tracing::debug!(%error, "a run at work was not read"),
             Err(error) => tracing::error!(%error, "a run at work was not read"),

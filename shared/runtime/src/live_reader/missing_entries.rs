@@ -64,8 +64,8 @@ impl MissingEntries {
             reading.spawn(async move { (path, first, read_entry_page(&ports, &key, from).await) });
         }
         let mut entries = Vec::new();
-        while let Some(read) = reading.join_next().await {
-            match read {
+        while let Some(task_result) = reading.join_next().await {
+            match task_result {
                 Ok((path, first, Ok((records, goes_on)))) => {
                     entries.extend(self.collect_entries(&path, first, &records));
                     if goes_on {

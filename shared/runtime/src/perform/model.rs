@@ -86,8 +86,8 @@ impl<P: Ports> ModelExecution<P> {
     /// wait for long, or follows a suspension of the process. The next attempt is then a new performance
     /// of the effect.
     pub async fn perform(self) -> Vec<Input> {
-        if let Some(decided) = self.decide_without_model().await {
-            return vec![decided];
+        if let Some(own_input) = self.decide_without_model().await {
+            return vec![own_input];
         }
         let limits = match self.ports.model().limits(self.call.role, self.call.model_choice()) {
             Ok(limits) => limits,
@@ -117,30 +117,31 @@ impl<P: Ports> ModelExecution<P> {
                 Some(error) => Err(FailedAttempt { error, sent_text: false, was_suspended: false }),
                 None => self.make_attempt(&rendered_request, limits.price).await,
             };
-            let broken = match attempt {
+            let failed_attempt = match attempt {
                 Ok(reply) => {
                     return self
                         .accept_reply(reply, rendered_request, &tools, &window, &silent)
                         .await;
                 }
-                Err(broken) => broken,
+                Err(failed_attempt) => failed_attempt,
             };
             let call = &rendered_request.request.call;
             let model = self.model_name();
-            let FailedAttempt { error, sent_text, was_suspended } = &broken;
+            let FailedAttempt { error, sent_text, was_suspended } = &failed_attempt;
             tracing::warn!(%call, model, kind = ?error.kind, attempt = failures + 1, was_suspended, "model call failed");
             let too_long = error.kind == ModelErrorKind::ContextTooLong;
             // A request with a smaller window is a new request, not a retry.
             failures += u32::from(!was_suspended && !too_long);
             if *sent_text {
-                return self.fail_visible_attempt(&broken, failures, &silent, &mut streak);
+                return self.fail_visible_attempt(&failed_attempt, failures, &silent, &mut streak);
             }
-            silent.add_attempt(&broken);
+            silent.add_attempt(&failed_attempt);
             let shrinks = too_long && !*was_suspended;
             if shrinks && self.shrink_window(&mut window, &rendered_request, error) {
                 continue;
             }
-            let final_inputs = self.wait_out(&broken, failures, &silent, &mut streak, limits).await;
+            let final_inputs =
+                self.wait_out(&failed_attempt, failures, &silent, &mut streak, limits).await;
             if let Some(inputs) = final_inputs {
                 return inputs;
             }
@@ -151,11 +152,11 @@ impl<P: Ports> ModelExecution<P> {
     /// cost little or nothing.
     async fn reserve_budget(
         &self,
-        rendered: &RenderedRequest,
+        rendered_request: &RenderedRequest,
         limits: ModelLimits,
     ) -> Result<(), ReserveError> {
         let ModelLimits { max_output_tokens: output, price, .. } = limits;
-        let most = MaxUsage { input: rendered.token_bound(), output, price };
+        let most = MaxUsage { input: rendered_request.token_bound(), output, price };
         self.account.reserve_budget(&self.ports, &self.call, most).await
     }
 
@@ -201,7 +202,7 @@ impl<P: Ports> ModelExecution<P> {
     /// Makes one attempt. The cost is decided here, and recorded unchanged.
     async fn make_attempt(
         &self,
-        rendered: &RenderedRequest,
+        rendered_request: &RenderedRequest,
         price: Option<Price>,
     ) -> Result<Reply, FailedAttempt> {
         let is_known = |url: &str| self.run.knows_url(url);
@@ -214,7 +215,7 @@ impl<P: Ports> ModelExecution<P> {
             self.account.add_written_bytes(&self.call, delta.text.len());
             pieces.push_delta(delta, clock.now_ms()).into_iter().for_each(send);
         };
-        let request = load_images(&self.ports, &self.run, &rendered.request).await;
+        let request = load_images(&self.ports, &self.run, &rendered_request.request).await;
         self.account.begin_attempt(&self.call);
         let mut time = AwakeTime::new(clock);
         // Boxed, because its observer would reserve space for it twice.
@@ -230,11 +231,11 @@ impl<P: Ports> ModelExecution<P> {
                 error.usage = error.usage.priced_at(price);
                 self.account.end_attempt(&self.call, &error.usage);
                 let session = self.run.spec().session_name();
-                let whose = ContentOwner::of(&self.key, &self.run.spec().user, &session);
+                let owner = ContentOwner::of(&self.key, &self.run.spec().user, &session);
                 let sent_text = pieces.has_sent_text();
                 let was_suspended = time.was_suspended();
                 self.share_wait(&error);
-                self.ports.content().screen_error(&mut error, whose).await;
+                self.ports.content().screen_error(&mut error, owner).await;
                 Err(FailedAttempt { error, sent_text, was_suspended })
             }
         }
@@ -284,16 +285,16 @@ impl<P: Ports> ModelExecution<P> {
 
     fn fail_visible_attempt(
         &self,
-        broken: &FailedAttempt,
-        failed: u32,
+        failed_attempt: &FailedAttempt,
+        failures: u32,
         silent: &SilentAttempts,
         streak: &mut FailureStreak,
     ) -> Vec<Input> {
-        let FailedAttempt { error, was_suspended, .. } = broken;
+        let FailedAttempt { error, was_suspended, .. } = failed_attempt;
         let mut void = self.void_input(error.to_failure(), error.usage, *was_suspended, silent);
-        let is_last = failed >= self.ports.settings().outages.visible_attempts;
-        let ends = !error.kind.is_retryable() || is_last || self.leaves_to_fallback(failed);
-        let next = self.next_attempt(streak, error, failed);
+        let is_last = failures >= self.ports.settings().outages.visible_attempts;
+        let ends = !error.kind.is_retryable() || is_last || self.leaves_to_fallback(failures);
+        let next = self.next_attempt(streak, error, failures);
         void.failing_since_ms = streak.since_ms();
         if let NextAttempt::Delay { until_ms } = next {
             void.retry_at_ms = Some(until_ms).filter(|_| !ends && !was_suspended);
@@ -309,16 +310,16 @@ impl<P: Ports> ModelExecution<P> {
     async fn accept_reply(
         &self,
         reply: Reply,
-        rendered: RenderedRequest,
+        rendered_request: RenderedRequest,
         tools: &AvailableTools,
         window: &InputWindow,
         silent: &SilentAttempts,
     ) -> Vec<Input> {
         self.clear_outage();
         let usage = reply.usage;
-        match self.screen_reply(reply, &rendered.offered_tools).await {
+        match self.screen_reply(reply, &rendered_request.offered_tools).await {
             Ok(reply) => {
-                vec![self.build_reply_input(reply, rendered, tools, window, silent).await]
+                vec![self.build_reply_input(reply, rendered_request, tools, window, silent).await]
             }
             Err(failure) => self.withhold_reply(failure, usage, silent),
         }
@@ -327,12 +328,12 @@ impl<P: Ports> ModelExecution<P> {
     async fn build_reply_input(
         &self,
         mut reply: Reply,
-        rendered: RenderedRequest,
+        rendered_request: RenderedRequest,
         tools: &AvailableTools,
         window: &InputWindow,
         silent: &SilentAttempts,
     ) -> Input {
-        let RenderedRequest { offered_tools: offered, dropped, tokens, .. } = rendered;
+        let RenderedRequest { offered_tools: offers, dropped, tokens, .. } = rendered_request;
         let mut estimates = BTreeMap::new();
         if !reply.calls.is_empty() {
             let limits = self.ports.model().limits(self.call.role, self.call.model_choice());
@@ -341,10 +342,10 @@ impl<P: Ports> ModelExecution<P> {
             let ports = &self.ports;
             let run = &self.run;
             let calls = &reply.calls;
-            let estimating = Box::pin(estimate_tools(ports, tools, run, price, &offered, calls));
+            let estimating = Box::pin(estimate_tools(ports, tools, run, price, &offers, calls));
             estimates = estimating.await;
         }
-        let tool_set = ToolSetRef::of(&offered, estimates);
+        let tool_set = ToolSetRef::of(&offers, estimates);
         let message = self.call.message.clone();
         let left_out = dropped.map_or(0, |dropped| dropped.tokens_before - dropped.tokens);
         let tokens = tokens.max(reply.usage.input_tokens.saturating_add(left_out));
@@ -352,8 +353,15 @@ impl<P: Ports> ModelExecution<P> {
         // The recorded cost of a message covers all attempts.
         reply.usage = reply.usage.plus(silent.usage());
         let answer_problem = find_answer_problem(&self.run, &self.call, &reply);
-        let model_reply =
-            ModelReplied { message, reply, offered, tool_set, dropped, window, answer_problem };
+        let model_reply = ModelReplied {
+            message,
+            reply,
+            offered: offers,
+            tool_set,
+            dropped,
+            window,
+            answer_problem,
+        };
         Input::ModelReplied(Box::new(model_reply))
     }
 

@@ -35,20 +35,20 @@ impl ContextWindow<'_> {
     /// Returns [`ContextTooLong`] if the pinned parts do not fit.
     pub(super) fn fit_messages(
         &self,
-        fixed: &FixedTexts<'_>,
+        fixed_texts: &FixedTexts<'_>,
         mut groups: Vec<MessageGroup>,
         count: impl Fn(&str) -> u64,
     ) -> Result<(Vec<Message>, FittedParts), ContextTooLong> {
-        if let Ok(fitted) = fit_parts(&to_pieces(fixed, &groups), self.limit, &count)
-            && fitted.dropped.is_none()
+        if let Ok(fitted_parts) = fit_parts(&to_pieces(fixed_texts, &groups), self.limit, &count)
+            && fitted_parts.dropped.is_none()
         {
             let messages = groups.into_iter().flat_map(|group| group.messages).collect();
-            return Ok((messages, fitted));
+            return Ok((messages, fitted_parts));
         }
-        self.shorten_groups(fixed, &mut groups, &count);
+        self.shorten_groups(fixed_texts, &mut groups, &count);
         let limit = self.limit.saturating_sub(NOTE_TOKENS);
-        let fitted = fit_parts(&to_pieces(fixed, &groups), limit, &count)?;
-        Ok((self.remove_dropped(groups, &fitted), fitted))
+        let fitted_parts = fit_parts(&to_pieces(fixed_texts, &groups), limit, &count)?;
+        Ok((self.remove_dropped(groups, &fitted_parts), fitted_parts))
     }
 
     /// Shortens the groups within the room left by the instructions and the question. Half of the room goes
@@ -56,7 +56,7 @@ impl ContextWindow<'_> {
     /// compaction. The newest turn also gets the unused rest.
     fn shorten_groups(
         &self,
-        fixed: &FixedTexts<'_>,
+        fixed_texts: &FixedTexts<'_>,
         groups: &mut [MessageGroup],
         count: &impl Fn(&str) -> u64,
     ) {
@@ -64,7 +64,7 @@ impl ContextWindow<'_> {
         let words =
             |short: &ShortenedText<'_>, whole: Option<&FileName>| self.elision_text(short, whole);
         let as_they_are = groups.iter().filter(|group| group.kind == GroupKind::Fixed);
-        let fixed_tokens = fixed_piece(fixed).total_weight(count)
+        let fixed_tokens = fixed_piece(fixed_texts).total_weight(count)
             + as_they_are.map(weigh).sum::<u64>()
             + NOTE_TOKENS;
         let room = self.limit.saturating_sub(fixed_tokens);
@@ -101,8 +101,12 @@ impl ContextWindow<'_> {
     }
 
     /// Removes dropped groups. Adds a note about the dropped groups behind the question.
-    fn remove_dropped(&self, groups: Vec<MessageGroup>, fitted: &FittedParts) -> Vec<Message> {
-        let is_kept = |place: usize| fitted.kept.get(place + 1).copied().unwrap_or(true);
+    fn remove_dropped(
+        &self,
+        groups: Vec<MessageGroup>,
+        fitted_parts: &FittedParts,
+    ) -> Vec<Message> {
+        let is_kept = |place: usize| fitted_parts.kept.get(place + 1).copied().unwrap_or(true);
         let count_dropped = |kind: GroupKind| {
             let of_kind = groups.iter().enumerate().filter(|(_, group)| group.kind == kind);
             of_kind.filter(|(place, _)| !is_kept(*place)).count()
@@ -127,10 +131,13 @@ impl ContextWindow<'_> {
 }
 
 /// Returns the instructions and tools as one piece, followed by a piece for each group.
-fn to_pieces<'a>(fixed: &FixedTexts<'a>, groups: &'a [MessageGroup]) -> Vec<RequestPart<'a>> {
-    [fixed_piece(fixed)].into_iter().chain(groups.iter().map(MessageGroup::to_piece)).collect()
+fn to_pieces<'a>(fixed_texts: &FixedTexts<'a>, groups: &'a [MessageGroup]) -> Vec<RequestPart<'a>> {
+    [fixed_piece(fixed_texts)]
+        .into_iter()
+        .chain(groups.iter().map(MessageGroup::to_piece))
+        .collect()
 }
 
-fn fixed_piece<'a>(fixed: &FixedTexts<'a>) -> RequestPart<'a> {
-    RequestPart { label: "system", texts: fixed.clone(), image_tokens: 0, pinned: true }
+fn fixed_piece<'a>(fixed_texts: &FixedTexts<'a>) -> RequestPart<'a> {
+    RequestPart { label: "system", texts: fixed_texts.clone(), image_tokens: 0, pinned: true }
 }

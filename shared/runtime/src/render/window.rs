@@ -82,21 +82,21 @@ pub(crate) fn fit_parts(
         return Err(ContextTooLong { current: used_tokens, limit, largest_part: which });
     }
     let mut keep_flags: Vec<bool> = pieces.iter().map(|piece| piece.pinned).collect();
-    let mut dropped = 0;
+    let mut dropped_count = 0;
     for ((piece, tokens), is_kept) in pieces.iter().zip(&tokens).zip(&mut keep_flags).rev() {
         if piece.pinned {
             continue;
         }
         // After the first dropped part, drop all older parts: a conversation has no gaps.
-        if dropped == 0 && used_tokens + tokens <= limit {
+        if dropped_count == 0 && used_tokens + tokens <= limit {
             used_tokens += tokens;
             *is_kept = true;
         } else {
-            dropped += 1;
+            dropped_count += 1;
         }
     }
-    let dropped = (dropped > 0).then_some(DroppedContext {
-        parts: dropped,
+    let dropped = (dropped_count > 0).then_some(DroppedContext {
+        parts: dropped_count,
         tokens_before,
         tokens: used_tokens,
     });

@@ -158,7 +158,7 @@ async fn check_response<P: Ports>(
     let HumanResponse::Modify { arguments } = answer else { return Ok(()) };
     let bad = |detail: String| Failure::new(ErrorCode::InvalidField, detail);
     for request in requests {
-        let Some((_, tool, requested)) = request.subject.call() else {
+        let Some((_, tool, call_arguments)) = request.subject.call() else {
             request.subject.check_parameters(arguments).map_err(bad)?;
             continue;
         };
@@ -179,12 +179,12 @@ async fn check_response<P: Ports>(
         } else {
             tool_match.as_ref().map(|tool_match| tool_match.spec(settings.language).schema)
         };
-        let unknown = schema.as_ref().and_then(|schema| {
-            find_unknown_parameters(schema, requested, arguments, settings.language)
+        let name_problem = schema.as_ref().and_then(|schema| {
+            find_unknown_parameters(schema, call_arguments, arguments, settings.language)
         });
         let argument_problem =
             tool_match.and_then(|tool_match| tool_match.check_arguments(arguments).err());
-        if let Some(problem) = unknown.or(argument_problem) {
+        if let Some(problem) = name_problem.or(argument_problem) {
             let values = [("tool", tool), ("problem", problem.as_str())];
             return Err(bad(Wording::ParametersRefused.fill(settings.language, &values)));
         }
@@ -196,20 +196,21 @@ async fn check_response<P: Ports>(
 /// as known.
 fn find_unknown_parameters(
     schema: &Value,
-    requested: &Map<String, Value>,
+    call_arguments: &Map<String, Value>,
     arguments: &Map<String, Value>,
     language: Language,
 ) -> Option<String> {
     let properties = schema.get("properties")?.as_object()?;
     let takes_others = schema.get("additionalProperties").is_some_and(|others| others != false);
     let is_unknown =
-        |name: &&String| !properties.contains_key(*name) && !requested.contains_key(*name);
-    let unknown: Vec<&str> = arguments.keys().filter(is_unknown).map(String::as_str).collect();
-    if unknown.is_empty() || takes_others {
+        |name: &&String| !properties.contains_key(*name) && !call_arguments.contains_key(*name);
+    let unknown_names: Vec<&str> =
+        arguments.keys().filter(is_unknown).map(String::as_str).collect();
+    if unknown_names.is_empty() || takes_others {
         return None;
     }
     let known_names: Vec<&str> = properties.keys().map(String::as_str).collect();
-    let values = [("names", unknown.join(", ")), ("known", known_names.join(", "))];
+    let values = [("names", unknown_names.join(", ")), ("known", known_names.join(", "))];
     let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
     Some(Wording::UnknownParameters.fill(language, &values))
 }

@@ -136,9 +136,9 @@ async fn screen_question<P: Ports>(
     let tenant = question.tenant.clone();
     let user = question.user.clone();
     let session = question.session_name();
-    let whose =
+    let owner =
         ContentOwner { tenant: &tenant, user: &user, session: &session, run: Some(&key.run) };
-    content.screen_input(question, whose).await
+    content.screen_input(question, owner).await
 }
 
 /// The result of creating a run.

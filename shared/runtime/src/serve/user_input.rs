@@ -102,16 +102,16 @@ pub async fn send_message<P: Ports>(
 pub async fn send_plan_edit<P: Ports>(
     ports: &P,
     run: &mut LoadedRun,
-    mut edited: PlanEdit,
+    mut edit: PlanEdit,
 ) -> Result<PlanEditStatus, Failure> {
-    check_bounds(&mut edited)?;
+    check_bounds(&mut edit)?;
     if run.meta().status.has_ended() {
         return Err(ended_failure(run.meta().status));
     }
     let journal = run.advance(ports).await.map_err(|error| store_failure(&error))?;
-    match journal.run().edited_plan(&edited) {
+    match journal.run().edited_plan(&edit) {
         None => return Err(ErrorCode::NoPlan.into()),
-        Some(_) if journal.run().plan_version() != edited.version => {
+        Some(_) if journal.run().plan_version() != edit.version => {
             return Ok(plan_conflict(journal.run()));
         }
         Some(Err(problem)) => {
@@ -122,9 +122,9 @@ pub async fn send_plan_edit<P: Ports>(
     let meta = run.meta();
     let session = run.meta().session_name();
     let owner = ContentOwner::of(run.key(), &meta.user, &session);
-    ports.content().screen_input(&mut edited, owner).await?;
-    let id = edited.id.clone();
-    let mail = Mail::PlanEdited { edit: Box::new(edited.clone()) };
+    ports.content().screen_input(&mut edit, owner).await?;
+    let id = edit.id.clone();
+    let mail = Mail::PlanEdited { edit: Box::new(edit.clone()) };
     run.wake(ports, &mail).await.map_err(|error| store_failure(&error))?;
     let outcome = run.poll_until(ports, |run| {
         let plan = run.current_plan()?.clone();
@@ -133,7 +133,7 @@ pub async fn send_plan_edit<P: Ports>(
         } else if run.status().has_ended() {
             Some(Err(ended_failure(run.status())))
         } else {
-            (run.plan_version() != edited.version).then(|| Ok(plan_conflict(run)))
+            (run.plan_version() != edit.version).then(|| Ok(plan_conflict(run)))
         }
     });
     outcome.await.unwrap_or(Ok(PlanEditStatus::Pending))

@@ -39,10 +39,10 @@ impl<P: Ports> ModelExecution<P> {
     pub(super) fn fall_back_or_give_up(&self, error: &ModelError) -> Input {
         let failure = error.to_failure();
         if error.kind.allows_fallback()
-            && let Some(changed) = self.fall_back(failure.clone())
+            && let Some(input) = self.fall_back(failure.clone())
         {
             self.ports.model().set_outage(self.call.role, Some(error.kind.error_code()));
-            return changed;
+            return input;
         }
         self.give_up(failure)
     }

@@ -16,30 +16,30 @@ use crate::world::Ports;
 
 impl<P: Ports> ModelExecution<P> {
     /// Returns true if the role's fallback takes over the call instead of waiting.
-    pub(super) fn leaves_to_fallback(&self, failed: u32) -> bool {
+    pub(super) fn leaves_to_fallback(&self, failures: u32) -> bool {
         let has_fallback = self.call.model_choice() == ModelChoice::Primary
             && self.ports.model().name(self.call.role, ModelChoice::Fallback).is_some();
-        has_fallback && failed >= self.ports.settings().outages.attempts_before_fallback
+        has_fallback && failures >= self.ports.settings().outages.attempts_before_fallback
     }
 
     /// Waits for the next attempt after an attempt without text. Returns the inputs that end this
     /// performance, if it makes no further attempt.
     pub(super) async fn wait_out(
         &self,
-        broken: &FailedAttempt,
-        failed: u32,
+        failed_attempt: &FailedAttempt,
+        failures: u32,
         silent: &SilentAttempts,
         streak: &mut FailureStreak,
         limits: ModelLimits,
     ) -> Option<Vec<Input>> {
-        let FailedAttempt { error, was_suspended, .. } = broken;
+        let FailedAttempt { error, was_suspended, .. } = failed_attempt;
         if *was_suspended {
             return Some(vec![self.stalled_input(silent, error.to_failure())]);
         }
-        if !error.kind.is_retryable() || self.leaves_to_fallback(failed) {
+        if !error.kind.is_retryable() || self.leaves_to_fallback(failures) {
             return Some(self.end_after(silent, self.fall_back_or_give_up(error)));
         }
-        match self.next_attempt(streak, error, failed) {
+        match self.next_attempt(streak, error, failures) {
             NextAttempt::Pause => Some(self.end_after(silent, self.fall_back_or_give_up(error))),
             NextAttempt::Delay { until_ms } => Some(self.delay_after(silent, streak, until_ms)),
             NextAttempt::Wait(wait) => {
@@ -75,7 +75,7 @@ impl<P: Ports> ModelExecution<P> {
         &self,
         streak: &mut FailureStreak,
         error: &ModelError,
-        failed: u32,
+        failures: u32,
     ) -> NextAttempt {
         let clock = self.ports.clock();
         let now_ms = clock.now_ms();
@@ -83,7 +83,7 @@ impl<P: Ports> ModelExecution<P> {
         let retry_after = error.retry_after;
         let held_for = streak.held();
         let failure =
-            PassingFailure { count: failed, since_ms, requested: retry_after, held: held_for };
+            PassingFailure { count: failures, since_ms, requested: retry_after, held: held_for };
         let next = self.ports.settings().outages.next_attempt(failure, clock.jitter(), now_ms);
         let is_delay = matches!(next, NextAttempt::Delay { .. });
         if is_delay && self.is_optional() { NextAttempt::Pause } else { next }

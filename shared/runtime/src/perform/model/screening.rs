@@ -20,17 +20,17 @@ impl<P: Ports> ModelExecution<P> {
     pub(super) async fn screen_reply(
         &self,
         mut reply: Reply,
-        offered: &[OfferedTool],
+        offers: &[OfferedTool],
     ) -> Result<Reply, Failure> {
         if self.call.role == Role::Compactor {
             return Ok(reply);
         }
         let session = self.run.spec().session_name();
-        let whose = ContentOwner::of(&self.key, &self.run.spec().user, &session);
+        let owner = ContentOwner::of(&self.key, &self.run.spec().user, &session);
         let mut standstills = 0;
         loop {
             let mut time = AwakeTime::new(self.ports.clock());
-            let screening = self.ports.content().screen_reply(&mut reply, offered, whose);
+            let screening = self.ports.content().screen_reply(&mut reply, offers, owner);
             let outcome = time.run_to_end(screening).await;
             standstills += u32::from(time.was_suspended());
             let is_final = !time.was_suspended() || standstills >= MAX_STANDSTILLS;

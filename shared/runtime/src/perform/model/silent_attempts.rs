@@ -19,12 +19,12 @@ pub(super) struct SilentAttempts {
 }
 
 impl SilentAttempts {
-    pub(super) fn add_attempt(&mut self, broken: &FailedAttempt) {
+    pub(super) fn add_attempt(&mut self, failed_attempt: &FailedAttempt) {
         // An attempt during a suspension and a request with a smaller window count as no retry.
-        let is_retry = broken.error.kind != ModelErrorKind::ContextTooLong;
-        self.times += u32::from(is_retry && !broken.was_suspended);
-        self.usage = self.usage.plus(broken.error.usage);
-        self.last = Some(broken.error.to_failure());
+        let is_retry = failed_attempt.error.kind != ModelErrorKind::ContextTooLong;
+        self.times += u32::from(is_retry && !failed_attempt.was_suspended);
+        self.usage = self.usage.plus(failed_attempt.error.usage);
+        self.last = Some(failed_attempt.error.to_failure());
     }
 
     /// Returns the tokens and the cost of all attempts.
@@ -57,8 +57,8 @@ impl<P: Ports> ModelExecution<P> {
         until_ms: i64,
     ) -> Vec<Input> {
         let mut inputs = self.postpone_after(silent, streak);
-        if let Some(Input::AttemptFailed(failed)) = inputs.first_mut() {
-            failed.retry_at_ms = Some(until_ms);
+        if let Some(Input::AttemptFailed(failed_attempt)) = inputs.first_mut() {
+            failed_attempt.retry_at_ms = Some(until_ms);
         }
         inputs
     }

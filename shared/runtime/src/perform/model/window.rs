@@ -95,10 +95,10 @@ impl<P: Ports> ModelExecution<P> {
     pub(super) fn shrink_window(
         &self,
         window: &mut InputWindow,
-        rendered: &RenderedRequest,
+        rendered_request: &RenderedRequest,
         error: &ModelError,
     ) -> bool {
-        let tokens = self.count_request(rendered);
+        let tokens = self.count_request(rendered_request);
         window.limit = tokens / 2;
         window.refusals += 1;
         window.newest_refusal = Some(Refusal { tokens, detail: error.detail.clone() });
@@ -106,11 +106,11 @@ impl<P: Ports> ModelExecution<P> {
     }
 
     /// Returns the tokens of a request, without the overhead of providers.
-    fn count_request(&self, rendered: &RenderedRequest) -> u64 {
+    fn count_request(&self, rendered_request: &RenderedRequest) -> u64 {
         let role = self.call.role;
         let choice = self.call.model_choice();
         let count = |text: &String| self.ports.model().count_tokens(role, choice, text);
-        let texts: u64 = rendered.request.to_texts().iter().map(count).sum();
-        texts + rendered.request.image_tokens()
+        let texts: u64 = rendered_request.request.to_texts().iter().map(count).sum();
+        texts + rendered_request.request.image_tokens()
     }
 }

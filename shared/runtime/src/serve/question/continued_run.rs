@@ -84,13 +84,15 @@ async fn find_unseen_run<P: Ports>(
 async fn find_unseen_among<P: Ports>(
     ports: &P,
     question: &UserQuestion,
-    ended: &[EndedRun],
+    ended_runs: &[EndedRun],
     known_runs: &mut KnownRuns,
 ) -> Result<Option<LoadedRun>, Failure> {
     let kept_since_ms =
         ports.clock().now_ms().saturating_sub(to_millis(ports.settings().retention));
-    for ended in ended.iter().filter(|ended| ended.user.as_ref() == Some(&question.user)) {
-        let key = RunKey::new(question.tenant.clone(), ended.run.clone());
+    for ended_run in
+        ended_runs.iter().filter(|ended_run| ended_run.user.as_ref() == Some(&question.user))
+    {
+        let key = RunKey::new(question.tenant.clone(), ended_run.run.clone());
         let run = known_runs.find_ended(ports, &key).await?;
         let is_kept = |at_ms| at_ms > kept_since_ms;
         let is_unseen = run.is_some_and(|run| {
