@@ -158,9 +158,9 @@ impl Chaos {
     /// Draws the delay of an operation, and its fault afterwards.
     pub fn draw_fault(&self, op: &Op) -> (Duration, StoreFault) {
         let mut state = self.lock_state();
-        let Odds { refusal: refused, reply_lost, slow, .. } = state.odds;
+        let Odds { refusal, reply_lost, slow, .. } = state.odds;
         let before = if state.draws_trouble(slow) { state.draw_delay() } else { Duration::ZERO };
-        let fault = if state.is_down() || state.draws_trouble(refused) {
+        let fault = if state.is_down() || state.draws_trouble(refusal) {
             StoreFault::NotDone
         } else if op.kind.is_write() && state.draws_trouble(reply_lost) {
             StoreFault::ReplyLost
@@ -175,8 +175,8 @@ impl Chaos {
     /// Draws the fault of a call to a service other than the store: an error, a lost reply, or none.
     pub fn draw_refusal(&self) -> StoreFault {
         let mut state = self.lock_state();
-        let Odds { refusal: refused, reply_lost, .. } = state.odds;
-        if state.draws_trouble(refused) {
+        let Odds { refusal, reply_lost, .. } = state.odds;
+        if state.draws_trouble(refusal) {
             StoreFault::NotDone
         } else if state.draws_trouble(reply_lost) {
             StoreFault::ReplyLost

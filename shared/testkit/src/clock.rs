@@ -85,14 +85,14 @@ impl ManualClock {
 
     /// Advances the time, and wakes all due sleepers in order.
     pub fn advance(&self, duration: Duration) {
-        let woken = {
+        let sleepers = {
             let mut manual = self.lock_state();
             manual.passed_ms += u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
             let next = manual.passed_ms + 1;
             let later = manual.sleepers.split_off(&(next, 0));
             std::mem::replace(&mut manual.sleepers, later)
         };
-        for (_, sleeper) in woken {
+        for (_, sleeper) in sleepers {
             // The sleeper may have been dropped.
             let _ = sleeper.send(());
         }

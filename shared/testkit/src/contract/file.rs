@@ -89,8 +89,9 @@ pub async fn a_file_of_another_writer_is_kept(store: &impl Store) -> Checked {
 pub async fn a_file_is_read_up_to_a_limit(store: &impl Store) -> Checked {
     let session = session_of("s")?;
     let file = store.write_file(&session, &new_file("a.md")?, b"0123456789").await?;
-    for (limit, read) in [(0, ""), (1, "0"), (4, "0123"), (10, "0123456789"), (11, "0123456789")] {
-        assert_eq!(store.read_file(&session, &file, limit).await?, read.as_bytes(), "{limit}");
+    for (limit, content) in [(0, ""), (1, "0"), (4, "0123"), (10, "0123456789"), (11, "0123456789")]
+    {
+        assert_eq!(store.read_file(&session, &file, limit).await?, content.as_bytes(), "{limit}");
     }
     Ok(())
 }

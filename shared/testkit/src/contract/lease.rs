@@ -140,11 +140,11 @@ pub async fn a_lease_is_renewed_and_released_only_by_its_holder(store: &impl Sto
     let run = RunFixture::of("s", "r")?;
     let ours = lease_of("a", 1_000, 1);
     store.create(&run.key, &run.created_by("w", Some(ours.clone()))?).await?;
-    let renewed = LeaseRenewal::Renewed;
-    assert_eq!(store.renew_lease(&run.key, &ours, 2_000).await?, renewed);
+    let success = LeaseRenewal::Renewed;
+    assert_eq!(store.renew_lease(&run.key, &ours, 2_000).await?, success);
     assert_eq!(store.take_lease(&run.key, "b", 1_500, 9_000).await?, LeaseAcquisition::Unavailable);
     // The lease lapsed at 2 000, and was not taken.
-    assert_eq!(store.renew_lease(&run.key, &ours, 5_000).await?, renewed);
+    assert_eq!(store.renew_lease(&run.key, &ours, 5_000).await?, success);
     for stranger in [lease_of("b", 5_000, 1), lease_of("a", 5_000, 2), lease_of("a", 5_000, 0)] {
         assert_eq!(store.renew_lease(&run.key, &stranger, 9_000).await?, LeaseRenewal::Lost);
         store.release_lease(&run.key, &stranger, RunStatus::Running).await?;

@@ -41,8 +41,8 @@ pub async fn entries_of_tasks_are_read_as_they_were_written(store: &impl Store) 
     for pieces in [&first, &second] {
         store.write_live(&run.key, "w", 5, pieces).await?;
     }
-    let (read, _) = store.read_live(&run.key, &LiveFrom::Moment(0)).await?;
-    assert_eq!(read, [first, second].concat());
+    let (entries, _) = store.read_live(&run.key, &LiveFrom::Moment(0)).await?;
+    assert_eq!(entries, [first, second].concat());
     Ok(())
 }
 
@@ -54,8 +54,8 @@ pub async fn writers_do_not_replace_each_other(store: &impl Store) -> Checked {
     for (piece, writer) in pieces.iter().zip(["w1", "w1", "w2"]) {
         store.write_live(&run.key, writer, 5, std::slice::from_ref(piece)).await?;
     }
-    let (read, position) = store.read_live(&run.key, &LiveFrom::Moment(0)).await?;
-    assert_eq!(read, pieces);
+    let (entries, position) = store.read_live(&run.key, &LiveFrom::Moment(0)).await?;
+    assert_eq!(entries, pieces);
     assert!(matches!(position, LiveFrom::Position(_)));
     assert!(store.read_live(&other.key, &LiveFrom::Moment(0)).await?.0.is_empty());
     let mut stranger = run.key.clone();

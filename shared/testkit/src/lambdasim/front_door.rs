@@ -46,7 +46,7 @@ pub(crate) async fn handle_request(
     Path((function, path)): Path<(String, String)>,
     request: Request<Body>,
 ) -> Response {
-    let Some(deployed) = region.find_function(&function) else {
+    let Some(deployment) = region.find_function(&function) else {
         return error_response(StatusCode::NOT_FOUND, "ResourceNotFoundException");
     };
     let (parts, body) = request.into_parts();
@@ -57,7 +57,7 @@ pub(crate) async fn handle_request(
         return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
     };
     let payload = build_event(&parts, &format!("/{path}"), text).to_string();
-    match deployed.invoke(&region, Bytes::from(payload)) {
+    match deployment.invoke(&region, Bytes::from(payload)) {
         Some(pieces) => {
             build_response(pieces).await.unwrap_or_else(|| StatusCode::BAD_GATEWAY.into_response())
         }

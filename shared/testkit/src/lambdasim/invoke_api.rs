@@ -17,15 +17,15 @@ pub(crate) async fn handle_invoke(
     headers: HeaderMap,
     payload: Bytes,
 ) -> Response {
-    let Some(deployed) = region.find_function(&function) else {
+    let Some(deployment) = region.find_function(&function) else {
         return error_response(StatusCode::NOT_FOUND, "ResourceNotFoundException");
     };
     let kind = headers.get("x-amz-invocation-type").and_then(|kind| kind.to_str().ok());
     if kind == Some("Event") {
-        deployed.invoke_later(&region, &payload);
+        deployment.invoke_later(&region, &payload);
         return StatusCode::ACCEPTED.into_response();
     }
-    let Some(pieces) = deployed.invoke(&region, payload) else {
+    let Some(pieces) = deployment.invoke(&region, payload) else {
         return error_response(StatusCode::TOO_MANY_REQUESTS, "TooManyRequestsException");
     };
     match collect_pieces(pieces).await {

@@ -47,12 +47,12 @@ pub(crate) async fn post_response(
     };
     let mut pieces = body.into_data_stream();
     while let Some(piece) = pieces.next().await {
-        let broken = piece.is_err();
+        let is_broken = piece.is_err();
         if let Some(reply) = &reply {
             // The client may have disconnected: the function is not notified, and continues.
             let _ = reply.send(piece.map_err(io::Error::other));
         }
-        if broken {
+        if is_broken {
             return StatusCode::BAD_REQUEST;
         }
     }
@@ -81,11 +81,15 @@ pub(crate) async fn post_init_error(
 
 impl Environment {
     /// Returns the channel for the response to this request, if in progress.
-    fn take_reply(&self, request: &str, failed: bool) -> Result<Option<ReplySender>, StatusCode> {
+    fn take_reply(
+        &self,
+        request: &str,
+        has_failed: bool,
+    ) -> Result<Option<ReplySender>, StatusCode> {
         let mut current = lock(&self.current);
         match current.as_mut().filter(|current| current.request == request) {
             Some(current) => {
-                current.has_failed = failed;
+                current.has_failed = has_failed;
                 Ok(current.reply.take())
             }
             None => Err(StatusCode::BAD_REQUEST),

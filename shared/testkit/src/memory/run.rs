@@ -53,11 +53,11 @@ impl State {
         let record = to_json(&new.record)?;
         let holder = new.lease.as_ref().map_or(0, |lease| lease.holder.len());
         check_item_size(spec.body_hash.len() + holder)?;
-        if let Some(stored) = self.stored_meta(key) {
-            return Ok(if stored.write == new.record.write {
+        if let Some(entry) = self.stored_meta(key) {
+            return Ok(if entry.write == new.record.write {
                 CreateResult::Created
             } else {
-                CreateResult::Exists(Box::new(stored.meta.clone()))
+                CreateResult::Exists(Box::new(entry.meta.clone()))
             });
         }
         if !key.is_root() {
@@ -99,7 +99,7 @@ impl State {
             return Some(AdmissionError::rate_limited_at(at_ms));
         }
         let is_at_work = |(other, run): &(&RunKey, &StoredRun)| {
-            let meta = run.meta.as_ref().map(|stored| &stored.meta);
+            let meta = run.meta.as_ref().map(|entry| &entry.meta);
             other.is_root()
                 && other.tenant == key.tenant
                 && meta.is_some_and(|meta| {
@@ -134,8 +134,8 @@ impl State {
         record: &Record,
     ) -> Result<AppendResult, StoreError> {
         let records = &mut self.runs.entry(key.clone()).or_default().records;
-        if let Some(stored) = records.get(&record.number) {
-            let existing: Record = from_json(stored)?;
+        if let Some(entry) = records.get(&record.number) {
+            let existing: Record = from_json(entry)?;
             let is_ours = existing.write == record.write;
             return Ok(if is_ours { AppendResult::Appended } else { AppendResult::Conflict });
         }
@@ -156,18 +156,18 @@ impl State {
         }
         let outcome = self.append(key, record)?;
         if is_new {
-            if let Some(stored) = self.meta_mut(key) {
-                stored.meta.status = end.status;
-                stored.meta.ended_at_ms = Some(record.at_ms);
-                stored.meta.end_shown = end.end_shown;
-                stored.meta.outline = end.outline.clone().map(Box::new);
-                stored.meta.lease = None;
+            if let Some(entry) = self.meta_mut(key) {
+                entry.meta.status = end.status;
+                entry.meta.ended_at_ms = Some(record.at_ms);
+                entry.meta.end_shown = end.end_shown;
+                entry.meta.outline = end.outline.clone().map(Box::new);
+                entry.meta.lease = None;
             }
             if !key.is_root() {
                 return Ok(outcome);
             }
-            for (day, settled) in &end.day_changes {
-                self.change_day(day, settled);
+            for (day, change) in &end.day_changes {
+                self.change_day(day, change);
             }
             let place = RunPosition { started_at_ms: end.started_at_ms, run: key.run.clone() };
             let turn = StoredTurn {
@@ -182,27 +182,26 @@ impl State {
     }
 
     pub(super) fn give_up(&mut self, key: &RunKey, at_ms: i64) {
-        let Some(stored) = self.meta_mut(key).filter(|stored| !stored.meta.status.has_ended())
-        else {
+        let Some(entry) = self.meta_mut(key).filter(|entry| !entry.meta.status.has_ended()) else {
             return;
         };
-        stored.meta.status = RunStatus::Failed;
-        stored.meta.ended_at_ms = Some(at_ms);
-        stored.meta.end_shown = true;
-        stored.meta.lease = None;
+        entry.meta.status = RunStatus::Failed;
+        entry.meta.ended_at_ms = Some(at_ms);
+        entry.meta.end_shown = true;
+        entry.meta.lease = None;
         if !key.is_root() {
             return;
         }
-        let RunMeta { started_at_ms, request, user, .. } = stored.meta.clone();
-        let session = stored.meta.session_key(&key.tenant);
+        let RunMeta { started_at_ms, request, user, .. } = entry.meta.clone();
+        let session = entry.meta.session_key(&key.tenant);
         let place = RunPosition { started_at_ms, run: key.run.clone() };
         let turn = StoredTurn { status: RunStatus::Failed, request, user, exchange: None };
         self.session_mut(&session).end_run(place, turn, None);
     }
 
     pub(super) fn note_end_shown(&mut self, key: &RunKey) {
-        if let Some(stored) = self.meta_mut(key).filter(|stored| stored.meta.status.has_ended()) {
-            stored.meta.end_shown = true;
+        if let Some(entry) = self.meta_mut(key).filter(|entry| entry.meta.status.has_ended()) {
+            entry.meta.end_shown = true;
         }
     }
 
@@ -271,7 +270,7 @@ impl State {
     }
 
     pub(super) fn meta(&self, key: &RunKey) -> Option<RunMeta> {
-        self.stored_meta(key).map(|stored| stored.meta.clone())
+        self.stored_meta(key).map(|entry| entry.meta.clone())
     }
 
     pub(super) fn take_lease(
@@ -281,23 +280,22 @@ impl State {
         now_ms: i64,
         until_ms: i64,
     ) -> LeaseAcquisition {
-        let Some(stored) = self.meta_mut(key).filter(|stored| !stored.meta.status.has_ended())
-        else {
+        let Some(entry) = self.meta_mut(key).filter(|entry| !entry.meta.status.has_ended()) else {
             return LeaseAcquisition::Unavailable;
         };
-        if let Some(lease) = stored.meta.lease.as_ref().filter(|lease| lease.until_ms > now_ms) {
+        if let Some(lease) = entry.meta.lease.as_ref().filter(|lease| lease.until_ms > now_ms) {
             return if lease.holder == holder {
-                LeaseAcquisition::Acquired { lease: lease.clone(), lapsed: stored.lapsed }
+                LeaseAcquisition::Acquired { lease: lease.clone(), lapsed: entry.lapsed }
             } else {
                 LeaseAcquisition::Unavailable
             };
         }
-        stored.epoch += 1;
-        stored.lapsed = stored.meta.lease.is_some();
-        stored.meta.status = RunStatus::Running;
-        let lease = Lease { holder: holder.to_owned(), until_ms, epoch: stored.epoch };
-        stored.meta.lease = Some(lease.clone());
-        LeaseAcquisition::Acquired { lease, lapsed: stored.lapsed }
+        entry.epoch += 1;
+        entry.lapsed = entry.meta.lease.is_some();
+        entry.meta.status = RunStatus::Running;
+        let lease = Lease { holder: holder.to_owned(), until_ms, epoch: entry.epoch };
+        entry.meta.lease = Some(lease.clone());
+        LeaseAcquisition::Acquired { lease, lapsed: entry.lapsed }
     }
 
     pub(super) fn renew_lease(
@@ -306,10 +304,10 @@ impl State {
         lease: &Lease,
         until_ms: i64,
     ) -> LeaseRenewal {
-        let Some(stored) = self.meta_mut(key) else {
+        let Some(entry) = self.meta_mut(key) else {
             return LeaseRenewal::Lost;
         };
-        match stored.meta.lease.as_mut().filter(|current| is_same(current, lease)) {
+        match entry.meta.lease.as_mut().filter(|current| is_same(current, lease)) {
             Some(current) => {
                 current.until_ms = until_ms;
                 LeaseRenewal::Renewed
@@ -319,10 +317,10 @@ impl State {
     }
 
     pub(super) fn release_lease(&mut self, key: &RunKey, lease: &Lease, status: RunStatus) {
-        if let Some(stored) = self.meta_mut(key)
-            && stored.meta.lease.take_if(|current| is_same(current, lease)).is_some()
+        if let Some(entry) = self.meta_mut(key)
+            && entry.meta.lease.take_if(|current| is_same(current, lease)).is_some()
         {
-            stored.meta.status = status;
+            entry.meta.status = status;
         }
     }
 

@@ -110,14 +110,14 @@ impl State {
     pub(super) fn list_files(&self, key: &SessionKey) -> Vec<ProductFile> {
         let files = self.sessions.get(key).map(|session| session.files.values());
         let mut files: Vec<_> = files.into_iter().flatten().collect();
-        files.sort_by_key(|stored| stored.nth);
-        files.into_iter().map(|stored| stored.file.clone()).collect()
+        files.sort_by_key(|entry| entry.nth);
+        files.into_iter().map(|entry| entry.file.clone()).collect()
     }
 
     pub(super) fn session_of(&self, user: &UserKey, label: &str) -> Option<SessionName> {
         let session = SessionId::new(label).ok()?;
         match self.sessions.get(&user.session_key(&session)) {
-            Some(stored) if stored.has_runs => Some(session.into()),
+            Some(entry) if entry.has_runs => Some(session.into()),
             _ => self.requests.get(&(user.clone(), label.to_owned())).cloned(),
         }
     }

@@ -139,8 +139,8 @@ impl Crowd {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn record_response(&self, saying: &PlannedResponse, came: Result<ResponseStatus, Failure>) {
-        let PlannedResponse { answer, request: feedback, id, by, .. } = saying;
+    fn record_response(&self, plan: &PlannedResponse, outcome: Result<ResponseStatus, Failure>) {
+        let PlannedResponse { answer, request: feedback, id, by, .. } = plan;
         let answer = answer.clone();
         let feedback = feedback.clone();
         let id = id.clone();
@@ -150,7 +150,7 @@ impl Crowd {
             id,
             by,
             answer,
-            outcome: came,
+            outcome,
         });
     }
 
@@ -293,34 +293,34 @@ impl Sim {
             let Ok(requests) = list_requests(&ports, &mut run).await else { return };
             ports.clock.sleep(crowd.draw_thinking_time()).await;
             for request in requests {
-                if let Some(saying) = crowd.choose_response(&request) {
-                    send_response(&ports, &serving.key, &crowd, saying).await;
+                if let Some(plan) = crowd.choose_response(&request) {
+                    send_response(&ports, &serving.key, &crowd, plan).await;
                 }
             }
         });
     }
 }
 
-async fn send_response(ports: &SimWorld, key: &RunKey, crowd: &Crowd, saying: PlannedResponse) {
-    for _ in 0..saying.times {
-        if saying.sends_continue {
-            send_continue(ports, key, saying.id.clone()).await;
+async fn send_response(ports: &SimWorld, key: &RunKey, crowd: &Crowd, plan: PlannedResponse) {
+    for _ in 0..plan.times {
+        if plan.sends_continue {
+            send_continue(ports, key, plan.id.clone()).await;
             continue;
         }
         let response = ResponseRecord {
-            request: saying.request.clone(),
-            id: saying.id.clone(),
-            by: Some(saying.by.clone()),
-            answer: saying.answer.clone(),
+            request: plan.request.clone(),
+            id: plan.id.clone(),
+            by: Some(plan.by.clone()),
+            answer: plan.answer.clone(),
             comment: String::new(),
-            digest: saying.digest.clone(),
+            digest: plan.digest.clone(),
             via: None,
         };
         let outcome = match LoadedRun::load(ports, key).await {
             Ok(mut run) => submit_response(ports, &mut run, response).await,
             Err(failure) => Err(failure),
         };
-        crowd.record_response(&saying, outcome);
+        crowd.record_response(&plan, outcome);
     }
 }
 
