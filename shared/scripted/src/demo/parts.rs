@@ -107,12 +107,12 @@ fn make_parts(
         };
         return request.offers_tool(REPORT_AGENT).then(|| documents.fold(response, call));
     }
-    let drawn = results_of(CODE_AGENT).map(|result| result.text.trim().to_owned());
+    let charts = results_of(CODE_AGENT).map(|result| result.text.trim().to_owned());
     let reports = results_of(REPORT_AGENT).map(|result| match named_file(&result.text) {
         Some(name) => words.written_notice(name),
         None => result.text.trim().to_owned(),
     });
-    let paragraphs: Vec<String> = drawn.chain(reports).collect();
+    let paragraphs: Vec<String> = charts.chain(reports).collect();
     Some(ScriptedResponse::default().reply(paragraphs.join("\n\n")))
 }
 

@@ -90,11 +90,11 @@ impl<'a> FilePart<'a> {
 
     /// Returns the text of the part, which follows the text `read` up to `start`. A prompt trims a line break
     /// after a whole line, otherwise a space. `None` if more text is missing.
-    fn complete_text(&self, start: u64, read: &str) -> Option<String> {
+    fn complete_text(&self, start: u64, earlier_text: &str) -> Option<String> {
         let length = usize::try_from(self.end.checked_sub(start)?).ok()?;
         let mut text: String = self.text.chars().take(length).collect();
         let missing = length - text.chars().count();
-        let file = format!("{read}{text}");
+        let file = format!("{earlier_text}{text}");
         let cells = |line: Option<&str>| line.unwrap_or_default().matches([',', ';', '\t']).count();
         let is_whole_line = cells(file.lines().next_back()) >= cells(file.lines().next());
         let gap_character = if is_whole_line { '\n' } else { ' ' };

@@ -43,14 +43,14 @@ impl Sheet {
             return Err(SheetError::Columns(missing.collect()));
         };
         let mut sheet = Self::default();
-        let mut seen = BTreeSet::new();
+        let mut row_keys = BTreeSet::new();
         for (line, cells) in records {
             let cell = |index: usize| cells.get(index).map_or("", String::as_str);
             // For example with unquoted thousands separators.
             let too_many = cells.iter().skip(header.len()).any(|cell| !cell.is_empty());
             match Row::parse(cell(region), cell(year), cell(sales)).filter(|_| !too_many) {
                 None => sheet.unreadable.push(line),
-                Some(row) if !seen.insert((row.region.clone(), row.year)) => {
+                Some(row) if !row_keys.insert((row.region.clone(), row.year)) => {
                     sheet.repeated.push(line);
                 }
                 Some(row) => sheet.rows.push(row),

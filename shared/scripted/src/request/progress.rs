@@ -39,9 +39,9 @@ impl Progress {
         let _ = receiver.wait_for(|progress| progress.end_cause.is_some()).await;
     }
 
-    fn mark_ended(&self, ended: EndCause) {
-        self.state.send_modify(|sent| {
-            sent.end_cause.get_or_insert(ended);
+    fn mark_ended(&self, cause: EndCause) {
+        self.state.send_modify(|state| {
+            state.end_cause.get_or_insert(cause);
         });
     }
 }
@@ -65,9 +65,9 @@ impl ResponseDelivery {
 
     /// Counts a chunk handed to the socket.
     pub(crate) fn record_chunk(&self, bytes: usize) {
-        self.progress().state.send_modify(|sent| {
-            sent.chunks += 1;
-            sent.bytes += bytes;
+        self.progress().state.send_modify(|state| {
+            state.chunks += 1;
+            state.bytes += bytes;
         });
     }
 

@@ -25,11 +25,11 @@ impl RequestLog {
     /// Numbers, parses and keeps a request. An unreadable request is recorded as unexpected.
     pub(super) fn record_request(
         &self,
-        read: impl FnOnce(usize) -> Result<RecordedRequest, String>,
+        parse: impl FnOnce(usize) -> Result<RecordedRequest, String>,
     ) -> Result<RecordedRequest, String> {
         let mut requests = lock(&self.requests);
         let number = *self.arrivals.borrow() + 1;
-        match read(number) {
+        match parse(number) {
             Ok(request) => {
                 push_bounded(&mut requests, request.clone());
                 while requests.len() > 1 && total_bytes(&requests) > MAX_KEPT_BYTES {
