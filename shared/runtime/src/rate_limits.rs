@@ -47,7 +47,7 @@ mod tests {
         let limits = RateLimits::default();
         assert_eq!(limits.remaining_wait("m", 0), None);
         limits.note_wait("m", seconds(10), 0);
-        limits.clone().note_wait("m", seconds(2), 1_000);
+        limits.note_wait("m", seconds(2), 1_000);
         assert_eq!(limits.remaining_wait("m", 1_000), Some(seconds(9)));
         assert_eq!(limits.remaining_wait("m", 10_000), None);
         assert_eq!(limits.remaining_wait("other", 1_000), None);

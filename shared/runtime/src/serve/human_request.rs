@@ -91,7 +91,8 @@ pub async fn submit_response<P: Ports>(
     if let Some(end_status) = run.ended_status() {
         return Err(late_response(end_status.as_str()));
     }
-    let (meta, session) = (run.meta(), run.meta().session_name());
+    let meta = run.meta();
+    let session = run.meta().session_name();
     let owner = ContentOwner::of(run.key(), &meta.user, &session);
     ports.content().screen_input(&mut response, owner).await?;
     check_response(ports, &settings, &audience, &requests, &response.answer).await?;

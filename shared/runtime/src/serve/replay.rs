@@ -41,7 +41,8 @@ pub async fn replay_run<P: Ports>(
     client: &mut ClientStream,
     from: ReplayFrom<'_>,
 ) -> Result<(), Failure> {
-    let (key, meta) = (run.key(), run.meta());
+    let key = run.key();
+    let meta = run.meta();
     if meta.status.has_ended() {
         client.set_end_shown(meta.end_shown);
     }

@@ -68,39 +68,39 @@ impl Sim {
             let next = comes_at.unwrap_or(never);
             let people = people_at.unwrap_or(never);
             tokio::select! {
-                            biased;
-                            process = points.next_killed() => self.kill_process(process),
-                            () = tokio::time::sleep_until(gives_up) => {
-                                let alarm = self.has_alarm();
-            let alive = self.alive_count();
-                                let has_seen_end = self.has_seen_end();
-                                return Err(format!("alarm: {alarm}, alive: {alive}, seen: {has_seen_end}"));
-                            }
-                            () = tokio::time::sleep_until(stops_at) => {
-                                let (_, copies) = stops.take().unwrap_or((began, 0));
-                                (0..copies).for_each(|_| self.stop_run(question));
-                            }
-                            () = tokio::time::sleep_until(next) => {
-                                comes_at = None;
-                                self.start_next_visit(question, chaos, &mut comings);
-                            }
-                            () = tokio::time::sleep_until(people) => people_at = self.let_people_act(&key).await,
-                            Some((key, hops)) = self.kicks.recv() => {
-                                for after in chaos.draw_deliveries() {
-                                    points.add_note(&format!("{key} is kicked, coming after {after:?}"));
-                                    self.invoke_run(key.clone(), hops, after);
-                                }
-                            }
-                            _ = alarm.tick() => {
-                                points.add_note("alarms ring");
-                                self.ring_alarms();
-                            }
-                            () = comings.wait_until_left() => {
-                                let again = || self.delay_visit(Instant::now() + chaos.draw_absence());
-                                comes_at = (!self.has_seen_end()).then(again);
-                            }
-                            Some(_) = self.invocations.join_next() => {}
-                        }
+                biased;
+                process = points.next_killed() => self.kill_process(process),
+                () = tokio::time::sleep_until(gives_up) => {
+                    let alarm = self.has_alarm();
+                    let alive = self.alive_count();
+                    let has_seen_end = self.has_seen_end();
+                    return Err(format!("alarm: {alarm}, alive: {alive}, seen: {has_seen_end}"));
+                }
+                () = tokio::time::sleep_until(stops_at) => {
+                    let (_, copies) = stops.take().unwrap_or((began, 0));
+                    (0..copies).for_each(|_| self.stop_run(question));
+                }
+                () = tokio::time::sleep_until(next) => {
+                    comes_at = None;
+                    self.start_next_visit(question, chaos, &mut comings);
+                }
+                () = tokio::time::sleep_until(people) => people_at = self.let_people_act(&key).await,
+                Some((key, hops)) = self.kicks.recv() => {
+                    for after in chaos.draw_deliveries() {
+                        points.add_note(&format!("{key} is kicked, coming after {after:?}"));
+                        self.invoke_run(key.clone(), hops, after);
+                    }
+                }
+                _ = alarm.tick() => {
+                    points.add_note("alarms ring");
+                    self.ring_alarms();
+                }
+                () = comings.wait_until_left() => {
+                    let again = || self.delay_visit(Instant::now() + chaos.draw_absence());
+                    comes_at = (!self.has_seen_end()).then(again);
+                }
+                Some(_) = self.invocations.join_next() => {}
+            }
             let is_gone = comings.presence.is_none() && comes_at.is_none();
             if is_gone && self.alive_count() == 0 && !self.has_alarm() {
                 return Ok(());
