@@ -51,7 +51,7 @@ impl DataUri {
         }
     }
 
-    /// Returns the URI's media type, else `said`, else the default.
+    /// Returns the URI's media type, else `fallback`, else the default.
     pub(crate) fn media_type_or<'a>(&'a self, fallback: Option<&'a str>) -> &'a str {
         self.media_type.as_deref().or(fallback).unwrap_or(DEFAULT_TYPE)
     }

@@ -4,8 +4,8 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Folders of the home that the users of jobs read. Each folder sets the needed rights itself. Other users cannot
-/// pass through the home.
+/// Folders of the home that the users of jobs read. Each keeps the rights needed for this. No other user can pass
+/// through the home to these folders.
 const OF_JOBS: [&str; 2] = ["python", "sandbox"];
 
 /// Creates a folder and missing parents, accessible only to the current user. An existing folder loses other

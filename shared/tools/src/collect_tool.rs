@@ -152,7 +152,7 @@ pub(crate) fn count_room(context: &ToolContext) -> usize {
     usize::try_from(bytes.min(most.into())).unwrap_or(usize::MAX)
 }
 
-/// Sorts the files in reading order. `known` is in order of writing.
+/// Sorts `files`, given in order of writing, into reading order.
 fn order_files(mut files: Vec<ProductFile>, task: &str) -> Vec<ProductFile> {
     files.retain(|file| file.name.as_str() != PLAN_FILE);
     files.reverse();

@@ -120,7 +120,7 @@ fn verify_claims(
     validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
     validation.set_issuer(&[&settings.issuer]);
     validation.set_audience(&settings.audiences);
-    // `holder` checks the expiry with Djinn's own clock, which tests can move.
+    // `caller_from_claims` checks the expiry with Djinn's own clock, which tests can move.
     validation.validate_exp = false;
     let token = jsonwebtoken::decode(token, key, &validation);
     token.map(|token| token.claims).map_err(|error| token_error(error.kind()))

@@ -227,8 +227,8 @@ async fn find_active_run<P: Ports>(
 /// Returns the run if the caller asked the question.
 ///
 /// # Errors
-/// Returns `asker_only` if the caller is the session's owner or a guest, and `run_not_found` for other users.
-/// Returns `share_ended` for a guest's own run after the end of the share.
+/// Returns `asker_only` if another user asked and the caller is the session's owner or a guest. Returns
+/// `run_not_found` for other users, and `share_ended` for a guest's own run after the end of the share.
 pub(crate) async fn require_own_run<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,

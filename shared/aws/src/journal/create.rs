@@ -22,7 +22,8 @@ use crate::key::Attributes;
 use crate::store::AwsStore;
 use crate::transaction::{RefusedItems, TransactionResult};
 
-/// Maximum number of attempts. A repeat follows a stale active run or freed room; one is normally enough.
+/// Maximum number of attempts. Another attempt follows if the session's active run was stale or room was freed. The
+/// maximum is 1 more than ever needed.
 const STALE_RETRIES: usize = 3;
 
 /// Positions in the transaction of items with a meaningful rejection.

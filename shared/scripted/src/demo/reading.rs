@@ -88,7 +88,7 @@ impl<'a> FilePart<'a> {
         Some(Self { text, end, total, next })
     }
 
-    /// Returns the text of the part, which follows the text `read` up to `start`. A prompt trims a line break
+    /// Returns the text of the part, which follows `earlier_text` up to `start`. A prompt trims a line break
     /// after a whole line, otherwise a space. `None` if more text is missing.
     fn complete_text(&self, start: u64, earlier_text: &str) -> Option<String> {
         let length = usize::try_from(self.end.checked_sub(start)?).ok()?;
