@@ -362,8 +362,8 @@ impl Prompts {
         frame::frame_text(text, max_chars.min(FRAME.max_chars))
     }
 
-    /// Returns the description of a tool: the fragment's text up to the first heading, and each `##
-    /// parameter` section.
+    /// Returns the description of a tool: the fragment's text up to the first heading, and each
+    /// `## parameter` section.
     pub fn describe_tool(&self, language: Language, fragment: Fragment) -> ToolDescription {
         let text = self.render(language, fragment, ());
         let mut sections = text.split("\n## ");

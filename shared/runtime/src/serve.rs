@@ -96,7 +96,7 @@ pub async fn serve_client<P: Ports>(
 }
 
 /// Requests a run's stop. Returns the status before the stop; an ended run stays unchanged. A run without a
-/// driver and with an unreadable journal is marked as failed.
+/// driver and with an unreadable journal is abandoned, and the returned status is `failed`.
 ///
 /// # Errors
 /// Returns `store_unavailable` if the store cannot be reached.

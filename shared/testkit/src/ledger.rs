@@ -38,7 +38,7 @@ impl Ledger {
 pub struct LedgerTool {
     /// The name of the tool.
     pub name: &'static str,
-    /// The effect class of a repeated call.
+    /// The effect class: the effect of a repeated call.
     pub effect: EffectClass,
     /// The duration of each call.
     pub duration: Duration,

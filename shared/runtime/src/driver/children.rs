@@ -49,8 +49,8 @@ impl Children {
         self.remote.contains(child)
     }
 
-    /// Returns true if the run owes only waits, remote children and delayed model calls. The run can do
-    /// nothing before a wake time or mail.
+    /// Returns true if the run owes only waits, human requests, waiting or remote children, and delayed model
+    /// calls. The run can do nothing before a wake time or mail.
     pub(super) fn is_only_waiting<P: Ports>(&self, run: &DrivenRun<P>) -> bool {
         let now_ms = run.now_ms();
         let waits = |effect: &Effect| match effect {

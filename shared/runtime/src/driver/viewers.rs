@@ -132,7 +132,7 @@ impl Viewers {
         }
     }
 
-    /// Waits until the client has room for waiting previews.
+    /// Waits until the client has room for waiting previews and early entries.
     pub(super) fn wait_for_preview_room(&self) -> impl Future<Output = ()> + use<> {
         let room = self.client.as_ref().map(ClientStream::wait_for_preview_room);
         async move {
@@ -143,14 +143,14 @@ impl Viewers {
         }
     }
 
-    /// Shows the client previews that had no room before.
+    /// Shows the client previews and early entries that had no room before.
     pub(super) fn send_waiting_previews(&mut self, now_ms: i64) {
         if let Some(client) = &mut self.client {
             client.send_previews(now_ms);
         }
     }
 
-    /// Sends the client the delay for a reconnect, and ends the response.
+    /// Sends the client instructions to resume, with the delay of the reconnect, and ends the response.
     pub(super) fn hand_over_client<P: Ports>(&mut self, run: &DrivenRun<P>) {
         if let Some(client) = &mut self.client {
             let now_ms = run.now_ms();

@@ -224,7 +224,8 @@ impl<P: Ports> ToolExecution<P> {
         }
     }
 
-    /// Makes the output readable for this run: removes invalid characters and masks personal data.
+    /// Makes the output readable for this run: cuts texts to their limit, removes control characters and
+    /// masks personal data.
     async fn make_readable(&self, came: &mut Result<ToolOutput, ToolError>) {
         for text in came.texts() {
             let readable = self.context.mask_text(text.to_readable()).await;

@@ -61,8 +61,8 @@ pub struct RunAccess {
     pub session: SessionName,
     /// The relation of this user to the run.
     pub level: AccessLevel,
-    /// True if this user asked under a share that has ended. The user then sees only the own question and
-    /// answer.
+    /// True if this user asked under a share that has ended. Of the session, the user then sees only
+    /// this question and its answer.
     pub share_ended: bool,
 }
 

@@ -100,7 +100,7 @@ pub(super) async fn submit_chat_response<P: Ports>(
     Ok(ChatResult { is_response: true, request_record })
 }
 
-/// Returns the response to each of `asks`. A `continue` confirms all.
+/// Returns the response to each of `requests`. A `continue` confirms all.
 fn parse_responses(
     requests: &[HumanRequest],
     words: &ChatMessage<'_>,

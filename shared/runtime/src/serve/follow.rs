@@ -289,7 +289,7 @@ fn is_of_turn(live: &Live) -> bool {
 }
 
 /// Notes that a client of the asker received the run's end, unless already noted. Without the note the end is
-/// only shown once more. `known` is the note at the time the metadata was read, for an ended run.
+/// only shown once more. `known_state` is the note at the time the metadata was read, for an ended run.
 async fn mark_end_shown<P: Ports>(ports: &P, key: &RunKey, known_state: Option<bool>) {
     let marking = async {
         let is_shown = match known_state {

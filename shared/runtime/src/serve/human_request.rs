@@ -72,11 +72,11 @@ pub fn tool_schema<P: Ports>(ports: &P, tool: &str, language: Language) -> Optio
     ports.tools().find_tool(tool).map(|tool_match| tool_match.spec(language).schema)
 }
 
-/// Submits a response to a request. `answered.id` must be unique for each response.
+/// Submits a response to a request. `response.id` must be unique for each response.
 ///
 /// # Errors
-/// Returns `feedback_not_found` with the pending requests, `feedback_answered` with the first response, or
-/// `feedback_stale`. Returns `invalid_field` for arguments that break their tool's schema. Returns
+/// Returns `feedback_not_found` with the pending requests, `feedback_answered` with the user of the first
+/// response, or `feedback_stale`. Returns `invalid_field` for arguments that break their tool's schema. Returns
 /// `store_unavailable`, or an error of [`crate::content::ContentPolicy::screen_input`].
 pub async fn submit_response<P: Ports>(
     ports: &P,

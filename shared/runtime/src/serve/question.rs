@@ -58,7 +58,8 @@ pub enum StartResult {
 
 /// Opens a question: creates its run, or finds the existing run.
 ///
-/// `holder` names the driver; see [`super::ServeContext`]. `known` is a run already read by the caller.
+/// `holder` names the driver; see [`super::ServeContext`]. `loaded_run` is a run already read by
+/// the caller.
 ///
 /// # Errors
 /// Returns `request_id_reused`, `session_busy` with the active run, `nothing_to_continue`, `rate_limited`,

@@ -33,8 +33,8 @@ const END_WINDOWS_RECORDS: [usize; 3] = [4, 64, 4_096];
 /// buffer are sent later by [`super::serve_client`].
 ///
 /// # Errors
-/// Returns `bad_cursor` for a cursor of another run or beyond this run's end. Returns `run_expired` if the
-/// journal is gone, or `store_unavailable`.
+/// Returns `bad_cursor` for a cursor of another run or beyond this run's newest record. Returns `run_expired`
+/// if the journal is gone, or `store_unavailable`.
 pub async fn replay_run<P: Ports>(
     ports: &P,
     run: &LoadedRun,

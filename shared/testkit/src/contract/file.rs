@@ -30,7 +30,7 @@ pub async fn a_file_is_found_and_read_as_it_was_written(store: &impl Store) -> C
     Ok(())
 }
 
-/// The newest content is found; older content stays at its journaled position.
+/// The newest content is found; older content stays readable by the earlier `ProductFile`.
 pub async fn a_file_is_replaced_by_one_of_its_name(store: &impl Store) -> Checked {
     let session = session_of("s")?;
     let old = store.write_file(&session, &new_file("a.md")?, b"old").await?;

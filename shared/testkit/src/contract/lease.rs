@@ -20,7 +20,7 @@ pub async fn a_lease_is_held_until_it_lapses(store: &impl Store) -> Checked {
     );
     let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
     assert_eq!(meta.lease, Some(lease_of("b", 3_000, 2)));
-    // The former holder gets an error afterwards.
+    // The former holder can neither renew the lease nor take it back.
     let old = lease_of("a", 1_000, 1);
     assert_eq!(store.renew_lease(&run.key, &old, 9_000).await?, LeaseRenewal::Lost);
     assert_eq!(store.take_lease(&run.key, "a", 2_500, 9_000).await?, LeaseAcquisition::Unavailable);

@@ -83,7 +83,7 @@ impl Crowd {
     pub fn of(seed: u64, weather: Duration) -> Self {
         let mut rng = Rng::with_seed(seed ^ 0x0c20_4d00);
         let is_quiet = rng.bool();
-        // Some visit only after the quiet time has begun.
+        // In this case no person visits before the end of the quiet time.
         let first_visit = if is_quiet && rng.bool() {
             weather + RESTS_AFTER
         } else {

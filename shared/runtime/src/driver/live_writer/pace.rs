@@ -41,7 +41,7 @@ impl Pace {
         usize::try_from(units * UNIT - OVERHEAD).unwrap_or(usize::MAX)
     }
 
-    /// Returns the milliseconds to wait after a write with `left` bytes of [`Self::max_bytes`] unused.
+    /// Returns the milliseconds to wait after a write with `free_bytes` of [`Self::max_bytes`] unused.
     pub(super) fn pause_ms(self, free_bytes: usize) -> i64 {
         let bytes = self.max_bytes().saturating_sub(free_bytes) as u64 + OVERHEAD;
         let units = bytes.div_ceil(UNIT);
