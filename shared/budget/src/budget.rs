@@ -104,7 +104,7 @@ pub const MAX_PLACES: u32 = 1_000;
 
 /// Splits the places of a run between its children that want to work. Returns the maximum children at the
 /// same time, and the places of each child for runs below. A single child takes no place, because its
-/// caller's driver drives the child. Without places, children work in order.
+/// caller's driver drives the child. Without places, children work one after another.
 #[must_use]
 pub fn split_places(places: u32, count: u32) -> (u32, u32) {
     match count.min(places) {

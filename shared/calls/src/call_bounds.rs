@@ -21,7 +21,7 @@ pub struct CallBounds {
 }
 
 impl CallBounds {
-    /// Creates limits for a turn of at most `most` calls, `depth` levels below the root.
+    /// Creates limits for a turn of at most `max_calls` calls, `depth` levels below the root.
     #[must_use]
     pub fn new(max_calls: u32, depth: usize) -> Self {
         Self { max_calls, count: 0, agent_count: 0, depth }

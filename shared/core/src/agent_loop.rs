@@ -157,8 +157,8 @@ impl AgentLoop {
         }
     }
 
-    /// Processes the due reply, as the caller has checked. Makes at most the first `most` calls. `answer`
-    /// returns the result of a call that only changes the run's own state; such a call is never due.
+    /// Processes the due reply, as the caller has checked. Makes at most the first `max_calls` calls.
+    /// `answer` returns the result of a call that only changes the run's own state; such a call is never due.
     pub fn on_model_replied(
         &mut self,
         replied: &ModelReplied,

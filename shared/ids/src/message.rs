@@ -159,7 +159,7 @@ impl MessageId {
         matches!(self.name(), MessageName::Compaction(_))
     }
 
-    /// Returns true for the names of a task's digital employees.
+    /// Returns true for the message that names a task's digital employees.
     #[must_use]
     pub fn is_employees(&self) -> bool {
         *self.name() == MessageName::Employees

@@ -109,7 +109,7 @@ impl ModelFault {
         }
     }
 
-    /// Returns the output limit to send instead of `sent`, if the provider rejected `sent`.
+    /// Returns the output limit to send instead of `sent_limit`, if the provider rejected that limit.
     pub(crate) fn output_limit(&self, sent_limit: u32) -> Option<u32> {
         let can_be_about_it =
             matches!(self.kind, ModelErrorKind::Refused | ModelErrorKind::ContextTooLong);

@@ -33,7 +33,7 @@ pub struct Settings {
 /// The names of the models of roles.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct RoleModels {
-    /// The model of every role without an own entry.
+    /// The model of every role without an entry of its own.
     default: Option<String>,
     by_role: BTreeMap<String, String>,
 }
@@ -246,7 +246,7 @@ impl Settings {
     }
 }
 
-/// Returns the role with the fallback model for a role without an own model.
+/// Returns the role whose model serves this role too, unless this role has its own model.
 fn inherited_role(role: Role) -> Option<Role> {
     match role {
         Role::Compactor => Some(Role::Summary),

@@ -35,7 +35,7 @@ const TRAILING_MARKS: &[&str] =
 /// First fields of a call written as bare JSON.
 const FIRST_MEMBERS: &[&str] = &["name", "type", "function", "tool", "tool_name"];
 
-/// Bytes of a text, white space included, until the text may no longer be a call in JSON.
+/// Bytes of a text, white space included, after which an undecided text is not a call in JSON.
 const MAX_START: usize = 64;
 
 /// A scanner that extracts calls from an arriving text. Text before the first mark is sent at once. The rest
@@ -43,7 +43,7 @@ const MAX_START: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct TextCallScanner {
     buffer: String,
-    /// True if `held` starts with a mark, or may be a call in JSON.
+    /// True if `buffer` starts with a mark, or may be a call in JSON.
     is_call: bool,
     /// True once a part of the text was sent; the text is then not a call in JSON.
     has_text: bool,

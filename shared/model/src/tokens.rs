@@ -43,7 +43,8 @@ enum Encoding {
 /// The encoding and the hash of the text.
 type CacheKey = (Encoding, [u8; 32]);
 
-/// A cache of counts in two generations; the older generation is dropped when the newer is full.
+/// A cache of counts in two generations. A used count moves to the newer generation; the older generation is
+/// dropped when the newer is full.
 #[derive(Default)]
 struct CountCache {
     recent: HashMap<CacheKey, u64>,

@@ -97,7 +97,7 @@ impl TextTracker {
     }
 
     /// Marks texts of a run or child as void: of one message, or all unfinished texts. Returns the texts to
-    /// drop. `written` is a message possibly shown in part on an earlier connection.
+    /// drop. `current_key` is a message possibly shown in part on an earlier connection.
     pub(super) fn void_texts(
         &mut self,
         path: &Path,

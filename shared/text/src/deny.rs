@@ -4,7 +4,7 @@
 //! words. Hidden characters are ignored, also in place of spaces, and so are accents beyond the phrase's own.
 //! Only whole words match: `ass` is not found in `class`. A `*` at the start or the end of a phrase allows a
 //! longer word. Scripts written without spaces between words
-//! ([`is_written_without_spaces`](crate::fold::is_written_without_spaces)) have no word limits, and a space
+//! ([`is_written_without_spaces`](crate::fold::is_written_without_spaces)) have no word boundaries, and a space
 //! after such a character is ignored.
 //!
 //! All phrases are searched at once (Aho and Corasick, 1975), by letters alone. Spaces and marks are compared

@@ -1,4 +1,4 @@
-//! Calls of agents. A run one level down answers each call, with a share of its caller's remaining budget.
+//! Calls to agents. A run one level down answers each call, with a share of its caller's remaining budget.
 
 use djinn_text::truncate::truncate_text;
 use serde_json::Value;
@@ -20,9 +20,9 @@ const MIN_PARTS: u32 = 4;
 const MAX_DESCRIPTION: usize = 500;
 
 impl AgentLoop {
-    /// Gives each agent that can begin its share of `left`, and returns the events of their starts. Other
-    /// agents keep their shares until they end. The caller keeps a quarter, or an equal part if it is less:
-    /// halves would leave nothing four levels down.
+    /// Gives each agent that can begin its share of `remaining`, and returns the events of their
+    /// starts. Other agents keep their shares until they end. The caller keeps a quarter, or an equal part if it
+    /// is less: halves would leave nothing four levels down.
     pub fn allocate_shares(
         &mut self,
         remaining: BudgetShare,

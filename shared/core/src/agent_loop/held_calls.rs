@@ -40,8 +40,8 @@ impl AgentLoop {
         self.tainted = true;
     }
 
-    /// Holds back the open turn's calls that need approval. Without human requests, calls that only read are
-    /// rejected at once.
+    /// Holds back the open turn's calls that need approval. If human requests are disabled, a call that
+    /// only reads is rejected at once if untrusted text is the only reason.
     pub(super) fn hold_calls(
         &mut self,
         offered: &[OfferedTool],

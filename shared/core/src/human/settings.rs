@@ -69,7 +69,7 @@ impl Default for HumanSettings {
 }
 
 impl HumanSettings {
-    /// Returns true if the settings confirm every call of this tool.
+    /// Returns true if calls of this tool need no approval, except for calls that the guard holds.
     #[must_use]
     pub fn is_auto_confirmed(&self, tool: &str) -> bool {
         self.auto_confirm.contains(tool)

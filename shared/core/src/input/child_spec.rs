@@ -37,7 +37,7 @@ pub struct ChildSpec {
     #[serde(default, alias = "concurrent_tasks")]
     pub concurrent_children: u32,
     /// Maximum runs below that may have their own invocations at the same time. With 0 the child drives them
-    /// itself, in order.
+    /// itself, one after another.
     #[serde(default)]
     pub places: u32,
     /// True if an answer that is too long for the caller's model is kept as a file (default false, as in old

@@ -99,14 +99,14 @@ impl RunSpec {
         }
     }
 
-    /// Returns the maximum characters of a tool's result in the model view.
+    /// Returns the maximum number of characters of a tool's result in the model view.
     #[must_use]
     pub fn max_result_chars(&self) -> u32 {
         let own = self.agent().and_then(|agent| agent.max_result_chars);
         own.unwrap_or(self.settings.max_result_chars)
     }
 
-    /// Returns the maximum runs below that may have their own invocations.
+    /// Returns the maximum number of runs below that may have their own invocations.
     #[must_use]
     pub fn places(&self) -> u32 {
         self.child.as_ref().map_or(MAX_PLACES, |child| child.places)

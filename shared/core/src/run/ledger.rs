@@ -87,7 +87,7 @@ impl Ledger {
         BudgetShare { steps, tool_calls, tokens, micro_usd }.minus(spent)
     }
 
-    /// Returns the maximum calls in the next reply of the run's agent.
+    /// Returns the maximum number of calls in the next reply of the run's agent.
     pub(super) fn max_calls_of_next_reply(&self, spec: &RunSpec) -> u32 {
         let remaining = self.budget(spec).tool_calls.saturating_sub(self.spending.tool_calls);
         let own = spec.agent().and_then(|agent| agent.max_calls).unwrap_or(u32::MAX);

@@ -163,7 +163,7 @@ impl PartialCall {
         if !piece.name.is_empty() && self.name.len() < MAX_NAME_PIECES {
             self.name.push(piece.name.to_owned());
         }
-        // Calls beyond the cap are only counted.
+        // Text beyond the limit is dropped: the length must only show that the limit was exceeded.
         if self.arguments.len() <= MAX_ARGUMENTS {
             self.balance.track_text(piece.arguments);
             self.arguments.push_str(piece.arguments);

@@ -25,8 +25,8 @@ const WINDOW_MARKS: &[&str] = &[
 /// Minimum accepted limit: a shorter reply is useless, and smaller numbers are statuses.
 const MIN_LIMIT: u32 = 512;
 
-/// Returns an acceptable output limit after a rejection of `sent`. The limit is the provider's own, or a
-/// quarter of the window if `sent` takes at least half of the window.
+/// Returns an acceptable output limit after a rejection of `sent_limit`. The limit is the provider's own, or a
+/// quarter of the window if `sent_limit` takes at least half of the window.
 pub(super) fn find_output_limit(message: &str, sent_limit: u32) -> Option<u32> {
     let message = message.to_lowercase();
     let window = WINDOW_MARKS.iter().find_map(|mark| {

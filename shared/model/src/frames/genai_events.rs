@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::draft::{DeltaSink, Draft, ReasoningBlock, to_json_text};
 
-/// The reader of genai's events into a draft, without own state.
+/// The reader of genai's events into a draft, without state of its own.
 #[derive(Debug, Default)]
 pub(crate) struct GenaiEventReader;
 

@@ -34,7 +34,7 @@ pub(super) fn read_chunk(chunk: &Value, draft: &mut Draft, out: DeltaSink<'_>) {
             draft.append_text(piece, out);
         }
     }
-    // Text after the finish reason does not reopen a reply.
+    // An error after the finish reason does not undo the reply.
     if draft.finish.is_none()
         && let Some(fault) = find_fault(chunk)
     {

@@ -82,9 +82,9 @@ impl Provider {
         self.0
     }
 
-    /// Returns the adapter for requests. All Chat Completions providers share one adapter, because the
-    /// specific adapters change model names, effort or endpoint. Mistral requires thoughts in another form,
-    /// and GitHub a header.
+    /// Returns the adapter for requests. Chat Completions providers share one adapter, because the
+    /// specific adapters change model names, effort or endpoint. Two keep their own adapter: Mistral requires
+    /// thoughts in another form, and GitHub a header.
     pub(crate) fn request_adapter(self, model: &str) -> AdapterKind {
         match (self.stream_format(model), self.0) {
             (StreamFormat::OpenAi, AdapterKind::GithubCopilot | AdapterKind::Mistral) => self.0,

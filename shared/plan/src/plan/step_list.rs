@@ -182,7 +182,7 @@ fn parse_dependencies(
     all.collect::<Result<_, _>>().map(Some)
 }
 
-/// Returns the maximum number of references in a value.
+/// Returns an upper limit for the number of references in a value.
 fn count_references(value: &Value) -> usize {
     match value {
         Value::Array(all) => all.iter().map(count_references).sum::<usize>() + 1,

@@ -28,7 +28,7 @@ pub(super) struct Marks {
     pub(super) accents: BTreeSet<char>,
 }
 
-/// Returns true for a character of a word in a script with word limits.
+/// Returns true for a character of a word in a script with word boundaries.
 pub(super) fn is_word_character(character: char) -> bool {
     (character.is_alphanumeric() || is_combining_mark(character))
         && !is_written_without_spaces(character)

@@ -1,4 +1,4 @@
-//! Phone numbers in texts of users.
+//! Phone numbers within texts.
 
 use super::digits::{DigitGroups, can_end_at, digits_end, is_digit};
 use super::{byte_at, byte_before};

@@ -22,8 +22,8 @@ impl PlanSolve {
         Some((task.description.as_str(), task.share()?, &task.previous_attempt))
     }
 
-    /// Gives every task that can begin its share of `left`, the remaining budget. Other tasks keep their
-    /// shares until they end. The rest is split evenly between the steps that can run at once. One part is
+    /// Gives every task that can begin its share of `remaining`, the remaining budget. Other tasks keep
+    /// their shares until they end. The rest is split evenly between the steps that can run at once. One part is
     /// reserved for the planner and for later steps.
     pub(in crate::run) fn allocate_shares(
         &mut self,
@@ -51,7 +51,7 @@ impl PlanSolve {
         }
     }
 
-    /// Returns the maximum tasks at work at the same time, and the places of each task for runs below it.
+    /// Returns the maximum number of tasks at work at the same time, and the places of each task for runs below.
     pub(in crate::run) fn split_places(&self, settings: &PlanSettings, places: u32) -> (u32, u32) {
         let tasks = self.tasks.len() + self.pending_step_count();
         let task_count = u32::try_from(tasks).unwrap_or(u32::MAX).min(settings.max_parallel_tasks);
