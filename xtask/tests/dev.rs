@@ -43,7 +43,7 @@ impl Newcomer {
         command
     }
 
-    /// What a command prints that succeeds.
+    /// Runs a command that must succeed, and returns the standard output.
     fn succeed(&self, words: &[&str], variables: &[(&str, &str)]) -> String {
         let output = self.command(words, variables).output().unwrap();
         let shown = String::from_utf8(output.stdout).unwrap();
@@ -51,7 +51,7 @@ impl Newcomer {
         shown
     }
 
-    /// What a command prints that fails.
+    /// Runs a command that must fail, and returns the standard output.
     fn fail(&self, words: &[&str], variables: &[(&str, &str)]) -> String {
         let output = self.command(words, variables).output().unwrap();
         let shown = String::from_utf8(output.stdout).unwrap();
@@ -95,7 +95,7 @@ fn find_line(output: &mut impl std::io::BufRead, words: &str) -> String {
     }
 }
 
-/// Whether it says what happened, what was said of it, what to do and where to read on, in this order.
+/// Asserts that the output has the cause, the original message, the remedy and the page, in this order.
 #[track_caller]
 fn teaches(shown: &str, happened: &str, said: &str, page: &str) {
     let Some((_, advice)) = shown.split_once(happened) else { panic!("no `{happened}`:\n{shown}") };

@@ -207,7 +207,7 @@ mod tests {
         let mut waits = Vec::new();
         while let Some(wait) = place.wait_before_next() {
             waits.push(wait.as_millis());
-            // What a driver that only hands over says, and a preview before the first record.
+            // The cursors of a driver that only hands over, and of a preview before the first record.
             place.move_to(Some("run_1:3"));
             place.move_to(None);
         }

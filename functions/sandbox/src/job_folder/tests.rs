@@ -248,7 +248,7 @@ proptest! {
                 }
             });
             for _ in 0..20 {
-                // What fails loses the products of the job that does such things, and no more.
+                // A failure loses only the products of the job that changes its folder meanwhile.
                 if let Ok(products) = place.folder.collect_products() {
                     check_products(&products).unwrap();
                 }

@@ -92,7 +92,7 @@ async fn definitions_come_back_with_what_they_are_made_of() {
         ("_hidden = 4", "print(_hidden)", "4"),
     ] {
         expect_output(&sandbox, &[definitions, code], expected).await;
-        // What was kept is kept again.
+        // Variables that were kept once are kept again.
         expect_output(&sandbox, &[definitions, "pass", "pass", code], expected).await;
     }
 }

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 /// The variable that names a Python with the packages of `infra/sandbox/requirements.txt`.
 const PYTHON: &str = "SANDBOX_PYTHON";
 
-/// The variable that names the fonts that `prepare_fonts` fetched, as a PATH does.
+/// The variable with the paths of the fonts from `prepare_fonts`, separated as in `PATH`.
 const FONTS: &str = "SANDBOX_FONTS";
 
 /// A sandbox, and the folder of its jobs.
@@ -65,7 +65,7 @@ pub(crate) fn block(code: &str) -> SandboxJob {
     SandboxJob { work, files: Vec::new(), state: Vec::new() }
 }
 
-/// Whose jobs they are, of which nothing here makes a difference.
+/// Returns the context of jobs. The tests do not depend on the tenant, the owner and the session.
 pub(crate) fn context() -> JobContext {
     JobContext::new(&SessionKey {
         tenant: TenantId::new("t").unwrap(),
@@ -79,28 +79,28 @@ pub(crate) fn file(name: &str, content: impl Into<Vec<u8>>) -> SandboxFile {
 }
 
 impl TestSandbox {
-    /// The same, with another bound for the seconds of a job.
+    /// Sets the maximum duration of a job, in seconds.
     pub(crate) fn with_seconds(self, seconds: u32) -> Self {
         Self { sandbox: self.sandbox.with_seconds(seconds), ..self }
     }
 
-    /// The folder below which its jobs are.
+    /// The parent of the folders of jobs.
     pub(crate) fn scratch(&self) -> &Path {
         self.scratch.path()
     }
 
-    /// What came of a job.
+    /// Runs a job and returns the answer.
     pub(crate) async fn run(&self, job: SandboxJob) -> SandboxAnswer {
         self.sandbox.run_job(&context(), job).await.unwrap()
     }
 
-    /// What came of a block.
+    /// Runs a block and returns the answer.
     pub(crate) async fn run_code(&self, code: &str) -> SandboxAnswer {
         self.run(block(code)).await
     }
 }
 
-/// What a block says of itself.
+/// Returns the report of a block about itself.
 pub(crate) fn value(answer: &SandboxAnswer) -> BlockValue {
     serde_json::from_value(answer.value.clone()).unwrap_or_default()
 }

@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(command.wait_until(LONG, |printed| printed == "on\n"), WaitEnd::Printed);
         assert_eq!(command.wait_until(Duration::ZERO, |_| false), WaitEnd::TimedOut);
         command.signal_group(Signal::KILL);
-        // What it started holds the other end of its output, too.
+        // A process started by the command holds the other end of the output, too.
         assert_eq!(command.wait_until(LONG, |_| false), WaitEnd::Closed);
     }
 

@@ -153,7 +153,7 @@ mod tests {
         for element in ["</title>", "</textarea>", "</form>", "</html>"] {
             assert_eq!(html.matches(element).count(), 1, "{element} in {html}");
         }
-        // What is written in comes back as it is; everything else is spelled.
+        // The submitted text comes back unchanged; all other texts have their invisible characters spelled out.
         assert_eq!((html.matches('\u{202e}').count(), html.matches("\\u202e").count()), (1, 17));
         let held = "&lt;&#x2f;textarea&gt;&lt;&#x2f;title&gt;&lt;script&gt;alert(&#x27;1&#x27;)";
         assert!(html.contains(&format!("spellcheck=\"false\">\n{held}")), "{html}");

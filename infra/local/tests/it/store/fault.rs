@@ -1,4 +1,4 @@
-//! What the store does when requests to it fail.
+//! The store's behavior when requests fail.
 
 use djinn_core::id::Path;
 use std::time::Duration;
