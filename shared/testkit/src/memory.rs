@@ -168,7 +168,7 @@ pub enum OpKind {
     Watch,
     /// `Files::write_file` writes a file, replacing a file of the same name.
     WriteFile,
-    /// `LiveLog::write_live` adds pieces of one moment, replacing those of the same writer and place.
+    /// `LiveLog::write_live` adds pieces of one moment, replacing those of the same writer and offset.
     WriteLive,
 }
 

@@ -227,7 +227,7 @@ mod tests {
         Some(value.to_owned())
     }
 
-    /// Which of these tools a deployment has, where `GREETER` is as given.
+    /// Returns true for each of `tools` that the deployment offers; `greeter` is the value of `GREETER`.
     fn build(
         djinn: &Djinn,
         greeter: Option<&'static str>,
@@ -289,7 +289,7 @@ mod tests {
                 .map(drop)
                 .map_err(|error| error.to_string())
         };
-        // Whether there is an agent of this name is not known yet.
+        // The agents of a bucket are unknown at the start.
         assert_eq!(start("@config/agents", "oracle,researcher"), Ok(()));
         let unknown = "no agent is named `oracle`; there are code_interpreter, deep_search, report_tool, researcher, reviewer, writer";
         assert_eq!(start("", "oracle"), Err(unknown.to_owned()));

@@ -23,7 +23,7 @@ pub const LIVE_RETENTION: Duration = Duration::from_secs(10 * 60);
 /// for [`LIVE_RETENTION`].
 pub trait LiveLog {
     /// Adds pieces and entries of one writer at one moment; at most 300 KB. Replaces an earlier write with
-    /// the same writer, moment, and first offset or place.
+    /// the same writer, moment, and first offset or index.
     fn write_live(
         &self,
         key: &RunKey,

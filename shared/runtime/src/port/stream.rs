@@ -16,9 +16,9 @@ pub struct StreamPermit {
 /// The store of permits for streams. Needs `dynamodb:GetItem` and `UpdateItem` on the table.
 pub trait Streams {
     /// Takes a permit for a new stream of this run; a user may have `most`. If all permits are taken, the
-    /// oldest stream of the same run loses its permit, since the client may be the same. `None` if the same
-    /// run has no stream. A permit is free again when released, and at `until_ms` at the latest, in Unix
-    /// milliseconds. `word` makes the permit's name unique.
+    /// oldest stream of the same run loses its permit, since the client may be the same. `None` if all
+    /// permits are taken by other runs' streams. A permit is free again when released, and at `until_ms` at
+    /// the latest, in Unix milliseconds. `word` makes the permit's name unique.
     ///
     /// # Errors
     /// Returns `Unavailable` or `Unreadable`.

@@ -121,7 +121,7 @@ impl fmt::Debug for ToolProgress {
 mod tests {
     use super::*;
 
-    /// What is left of these reports.
+    /// Returns the shown part of these reports, and true if it is cut.
     fn kept(reports: &[&str]) -> (String, bool) {
         let (progress, reader) = ToolProgress::with_reader();
         reports.iter().for_each(|text| progress.report(text));

@@ -259,7 +259,7 @@ fn ended_turn(place: &RunPosition, turn: &StoredTurn) -> SessionTurn {
     }
 }
 
-/// Returns the first items, and the place of the last item if there are more.
+/// Returns the first items, and the position of the last item if there are more.
 fn page_of<T, P>(mut items: Vec<T>, limit: usize, place: impl Fn(&T) -> P) -> ListPage<T, P> {
     let more = items.len() > limit;
     items.truncate(limit);

@@ -25,7 +25,7 @@ pub(super) struct StoredSession {
     has_runs: bool,
     /// The ended runs, ordered by start.
     pub(super) turns: BTreeMap<RunPosition, StoredTurn>,
-    /// The newest summary, and the place of its run.
+    /// The newest summary, and the position of its run.
     summary: Option<(RunPosition, SessionMemory)>,
     files: BTreeMap<FileName, StoredFile>,
     objects: BTreeMap<String, Vec<u8>>,

@@ -37,8 +37,9 @@ pub struct ToolSourceError(pub String);
 /// A source of tools for an audience: a server, a tenant's catalogue, a user's accounts.
 ///
 /// The source is read before each turn and each call, at most every five seconds per audience, or for all
-/// audiences together. A slower answer counts as failed; the last good answer is then used. A tool whose
-/// schema, effect class or policy has changed since a turn's offer is not run by a call of that turn.
+/// audiences together. An answer after more than five seconds counts as failed; the last good answer is then
+/// used. A tool whose schema, effect class or policy has changed since a turn's offer is not run by a call of
+/// that turn.
 pub trait ToolSource: Send + Sync {
     /// Returns the name for logs.
     fn name(&self) -> &str;
