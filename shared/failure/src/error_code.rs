@@ -83,7 +83,7 @@ codes! {
     TooManyShares = "too_many_shares";
     /// The request id was already used with another body.
     RequestIdReused = "request_id_reused";
-    /// An earlier question of the session is still at work.
+    /// An earlier question of the session is still being answered.
     SessionBusy = "session_busy";
     /// A `continue` in a session without a run at work or an undelivered end.
     NothingToContinue = "nothing_to_continue";

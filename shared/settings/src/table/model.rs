@@ -26,8 +26,8 @@ pub mod whole {
         ROLES = Setting::form("roles", "an object of roles").with_default("{}").without_parameter(MEMBER);
 
         /// The model for calls that a role's own model cannot make: one for every role, or one for each named
-        /// role. A role that uses another role's model also uses the fallback. The fallback must differ from
-        /// the role's own model.
+        /// role. A role that uses another role's model also uses that role's fallback. The fallback must
+        /// differ from the role's own model.
         FALLBACK = Setting::form("fallback", "a model's name, or an object of roles")
             .without_parameter(MEMBER);
     }
@@ -76,7 +76,8 @@ pub mod member {
             .with_default("0").without_parameter(MEMBER);
 
         /// The amount of thinking; a number of tokens for `anthropic`, `minimax`, `bedrock`, `gemini` and
-        /// `vertex`. Leave out for models without thinking: some models reject even `off`.
+        /// `vertex`. Without this field, requests say nothing about thinking. Leave out for models without
+        /// thinking: some models reject even `off`.
         THINKING = Setting::form("thinking", "off, low, medium, high or a number of tokens")
             .without_parameter(MEMBER);
 
