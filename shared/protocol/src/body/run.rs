@@ -224,7 +224,7 @@ pub struct StopBody {
 pub struct MessageBody {
     /// The id of the run.
     pub run: String,
-    /// The state of the request.
+    /// The state of the message.
     pub state: MessageState,
 }
 
@@ -237,7 +237,7 @@ pub enum MessageState {
     Taken,
     /// The run waited for a user, and now continues.
     GoesOn,
-    /// The request is stored; the run reads the request soon.
+    /// The message is stored; the run reads the message soon.
     Waiting,
 }
 
@@ -255,7 +255,7 @@ pub struct PlanVersionBody<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanWaitingBody {
-    /// The state of the request.
+    /// The state of the change.
     pub state: PlanEditState,
 }
 
@@ -264,6 +264,6 @@ pub struct PlanWaitingBody {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PlanEditState {
-    /// The request is stored; the run reads the request soon.
+    /// The change is stored; the run reads the change soon.
     Waiting,
 }

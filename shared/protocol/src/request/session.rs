@@ -19,7 +19,7 @@ pub struct TitleRequest {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ShareRequest {
-    /// The user or tenant who receives the handle.
+    /// The user who receives the handle, or `tenant` for every user of the tenant.
     pub with: AudienceRequest,
     /// True if the audience may ask questions and add files (default false).
     pub write: Option<bool>,
