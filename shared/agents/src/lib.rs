@@ -1,5 +1,5 @@
-//! Agent files: Markdown with YAML front matter, as coding agents use. The files are read and checked at the
-//! start. A fault therefore causes a message with file and line, never a failed run.
+//! Agent files: Markdown with YAML front matter, as coding agents use them. The files are read and checked at
+//! the start. A fault therefore causes a message with file and line, never a failed run.
 //!
 //! [`read_agent`] parses one file; [`check_agents`] checks all files together. [`check_arguments`] and
 //! [`check_answer`] validate a call of an agent against its file. [`check_replacement`] checks templates that

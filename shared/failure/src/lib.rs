@@ -1,3 +1,3 @@
-//! What went wrong: a code that clients may branch on, with the facts of the case.
+//! Failures: a code that clients may branch on, with the facts of the case.
 
 pub mod error_code;

@@ -21,7 +21,7 @@ use crate::output_limits::OutputLimits;
 use crate::request::{self, PreparedRequest};
 use crate::settings::{ModelSettings, StreamFormat};
 
-/// Bytes of a reply.
+/// Maximum bytes of a reply.
 const MAX_REPLY: usize = 8 * 1024 * 1024;
 /// Maximum wait for the trailing frames (usage, `[DONE]`) after a reply has given a finish reason.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(5);

@@ -99,7 +99,7 @@ pub enum Temperature {
     /// 0, or no temperature for models known to reject a temperature.
     #[default]
     Default,
-    /// None is ever sent.
+    /// No temperature is ever sent.
     Never,
     /// A fixed temperature, 0-2, for any model.
     Fixed(f64),

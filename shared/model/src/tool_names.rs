@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use djinn_core::id::sha256_hex;
 
-/// Characters of a name: OpenAI's, Anthropic's, Gemini's and Bedrock's limit.
+/// Maximum characters of a name: OpenAI's, Anthropic's, Gemini's and Bedrock's limit.
 const MAX_NAME: usize = 64;
 
 /// Names reserved by genai adapters for the provider's own tools.

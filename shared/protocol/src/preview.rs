@@ -94,11 +94,11 @@ pub struct OpenText {
 /// The change made by a piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TextChange {
-    /// This was added at the end.
+    /// This text was added at the end.
     Appended(String),
     /// A new attempt started, with this text so far.
     Restarted(String),
-    /// Nothing: known already, or a piece in between is missing.
+    /// No change: the text is already known, or an earlier piece is missing.
     Nothing,
 }
 

@@ -1,4 +1,4 @@
-//! Why a process does not start: one sentence that names the variable.
+//! Errors that keep a process from starting: one sentence with the name of the variable.
 
 /// An error for a missing or invalid setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

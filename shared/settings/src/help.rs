@@ -1,11 +1,11 @@
-//! The settings as a command line tool lists them.
+//! The list of settings for a command line tool.
 
 use std::fmt::Write as _;
 
 use crate::setting::{Setting, SettingsTable};
 use crate::table::TABLES;
 
-/// Every setting with what it may be, its default and its meaning, for `--help`.
+/// Returns the list of all settings with their valid values, default and meaning, for `--help`.
 #[must_use]
 pub fn write_help() -> String {
     let mut text = "Settings, as environment variables:\n".to_owned();

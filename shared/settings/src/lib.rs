@@ -1,7 +1,7 @@
 //! The settings of every crate as rows of tables: name, kind, default, meaning.
 //!
-//! A parser reads a variable by its row, so that its name, range and default stand once. The same rows
-//! make `docs/settings.md` and what `--help` lists, and `template.yaml` is compared with them.
+//! A parser reads a variable by its row, so that its name, range and default have one place. `docs/settings.md`
+//! and the list of `--help` are generated from the same rows, and `template.yaml` is compared with them.
 
 mod error;
 mod help;
@@ -15,5 +15,5 @@ pub use help::write_help;
 pub use names::{PREFIX, check_names};
 pub use setting::{MoneyLimit, Setting, SettingSource, SettingsTable, ValueKind};
 
-/// Looks an environment variable up.
+/// Looks up an environment variable.
 pub type VarLookup<'a> = &'a dyn Fn(&str) -> Option<String>;

@@ -1,16 +1,16 @@
-//! Which names there are, and which of them somebody meant.
+//! Checks of names in the environment, with suggestions for misspelled names.
 
 use crate::error::UnknownSetting;
 use crate::table::TABLES;
 
-/// What the names of our own variables begin with.
+/// The prefix of the names of Djinn's own variables.
 pub const PREFIX: &str = "DJINN_";
 
-/// Looks through the names of an environment for one that begins with [`PREFIX`] and is no setting:
-/// whoever set it meant another. Names of others are none of our business.
+/// Checks the names of an environment. A name that begins with [`PREFIX`] must be a setting, because any other
+/// such name is misspelled. Other names are ignored.
 ///
 /// # Errors
-/// [`UnknownSetting`] for the first such name.
+/// Returns [`UnknownSetting`] for the first name with the prefix that is not a setting.
 pub fn check_names<N: AsRef<str>>(
     names: impl IntoIterator<Item = N>,
 ) -> Result<(), UnknownSetting> {
@@ -31,7 +31,7 @@ fn known_names() -> impl Iterator<Item = &'static str> {
     rows.map(|row| row.name).filter(|name| name.starts_with(PREFIX))
 }
 
-/// How many letters have to be put in, left out or replaced to make one text of the other (Levenshtein).
+/// Returns the number of letters to insert, remove or replace to turn one text into the other (Levenshtein).
 fn edit_distance(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.chars().count()).collect();
     for (at, letter) in from.chars().enumerate() {

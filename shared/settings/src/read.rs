@@ -1,48 +1,48 @@
-//! A variable's value, read by its row.
+//! Reads a variable's value by its row.
 
 use crate::VarLookup;
 use crate::error::InvalidSetting;
 use crate::setting::{MoneyLimit, Setting, ValueKind};
 
-/// What stands in a sentence for a value that is not repeated.
+/// The text in a sentence in place of a secret value.
 const UNREPEATED: &str = "another text";
 
 /// The end of a limit in US dollars that leaves out the models without a price.
 const IF_PRICED: &str = " if priced";
 
 impl Setting {
-    /// The text of the variable; `None` if it is not set or blank, whatever the default.
+    /// Returns the text of the variable, without the default; `None` if unset or blank.
     #[must_use]
     pub fn find_text(&self, var: VarLookup<'_>) -> Option<String> {
         var(self.name).filter(|text| !text.trim().is_empty())
     }
 
-    /// The text of the variable, or the default; `None` if there is neither.
+    /// Returns the text of the variable, or the default; `None` without both.
     #[must_use]
     pub fn read_text(&self, var: VarLookup<'_>) -> Option<String> {
         self.find_text(var).or_else(|| self.default.map(str::to_owned))
     }
 
-    /// The text of a variable that has to be there.
+    /// Returns the text of a required variable.
     ///
     /// # Errors
-    /// [`InvalidSetting`] if it is not set or blank.
+    /// Returns [`InvalidSetting`] if the variable is unset or blank.
     pub fn require_text(&self, var: VarLookup<'_>) -> Result<String, InvalidSetting> {
         self.find_text(var).ok_or_else(|| self.problem("is not set"))
     }
 
-    /// The whole number of the variable, or the default.
+    /// Returns the whole number of the variable, or the default.
     ///
     /// # Errors
-    /// [`InvalidSetting`] for anything else, for numbers out of range, and where there is neither.
+    /// Returns [`InvalidSetting`] for other text, for a number out of range, and without a value and a default.
     pub fn read_number<N: TryFrom<u64>>(&self, var: VarLookup<'_>) -> Result<N, InvalidSetting> {
         self.find_number(var)?.ok_or_else(|| self.problem("is not set"))
     }
 
-    /// The whole number of the variable, or the default; `None` if there is neither.
+    /// Returns the whole number of the variable, or the default; `None` without both.
     ///
     /// # Errors
-    /// [`InvalidSetting`] for anything else, and for numbers out of range.
+    /// Returns [`InvalidSetting`] for other text, and for a number out of range.
     pub fn find_number<N: TryFrom<u64>>(
         &self,
         var: VarLookup<'_>,
@@ -53,19 +53,19 @@ impl Setting {
         number.map(Some).ok_or_else(|| self.refuse(&text))
     }
 
-    /// US dollars in millionths (`2`, `0.25`), or the default; `None` if there is neither.
+    /// Returns an amount of US dollars (`2`, `0.25`) in millionths, or the default; `None` without both.
     ///
     /// # Errors
-    /// [`InvalidSetting`] for anything else.
+    /// Returns [`InvalidSetting`] for other text.
     pub fn find_micro_usd(&self, var: VarLookup<'_>) -> Result<Option<u64>, InvalidSetting> {
         let Some(text) = self.read_text(var) else { return Ok(None) };
         parse_micro_usd(text.trim()).map(Some).ok_or_else(|| self.refuse(&text))
     }
 
-    /// A limit in US dollars (`10`, `10 if priced`), or the default; `None` if there is neither.
+    /// Returns a limit in US dollars (`10`, `10 if priced`), or the default; `None` without both.
     ///
     /// # Errors
-    /// [`InvalidSetting`] for anything else.
+    /// Returns [`InvalidSetting`] for other text.
     pub fn find_money_limit(
         &self,
         var: VarLookup<'_>,
@@ -79,10 +79,10 @@ impl Setting {
         limit.map(Some).ok_or_else(|| self.refuse(&text))
     }
 
-    /// Whether the variable, or else the default, is `1`.
+    /// Returns true if the variable, or else the default, is `1`.
     ///
     /// # Errors
-    /// [`InvalidSetting`] for anything but `1` and `0`.
+    /// Returns [`InvalidSetting`] for any text except `1` and `0`.
     pub fn read_switch(&self, var: VarLookup<'_>) -> Result<bool, InvalidSetting> {
         match self.read_text(var).as_deref().map(str::trim) {
             Some("1") => Ok(true),
@@ -91,10 +91,10 @@ impl Setting {
         }
     }
 
-    /// The word of the variable, or the default; `None` if there is neither.
+    /// Returns the word of the variable, or the default; `None` without both.
     ///
     /// # Errors
-    /// [`InvalidSetting`] for a word that is none of the row's.
+    /// Returns [`InvalidSetting`] for a word that the row does not list.
     pub fn find_choice(&self, var: VarLookup<'_>) -> Result<Option<&'static str>, InvalidSetting> {
         let ValueKind::Choice(words) = self.kind else { return Ok(None) };
         let Some(text) = self.read_text(var) else { return Ok(None) };
@@ -102,32 +102,34 @@ impl Setting {
         word.copied().map(Some).ok_or_else(|| self.refuse(&text))
     }
 
-    /// That the variable must be what its row says, and is not; a secret is not repeated.
+    /// Returns the error for a `value` that breaks the rule of the row. The message never repeats a secret.
     #[must_use]
     pub fn refuse(&self, value: &str) -> InvalidSetting {
         self.refuse_for(&self.kind.to_string(), value)
     }
 
-    /// The same where more can be said of what it must be than the row does.
+    /// Returns the error for a `value` that breaks `rule`, which is more exact than the row's. The message never
+    /// repeats a secret.
     #[must_use]
     pub fn refuse_for(&self, rule: &str, value: &str) -> InvalidSetting {
         let value = if self.is_secret { UNREPEATED } else { value };
         InvalidSetting::new(self.name, rule, value)
     }
 
-    /// The same with a description in the place of the value, such as its length.
+    /// Returns the error for a value that breaks the rule of the row, with a `description` in place of the value,
+    /// such as its length.
     #[must_use]
     pub fn refuse_described(&self, description: &str) -> InvalidSetting {
         InvalidSetting::new(self.name, self.kind.to_string(), description)
     }
 
-    /// Something that is wrong with the variable, as the rest of a sentence without its value.
+    /// Returns the error for a `problem` with the variable, as the rest of a sentence without the value.
     #[must_use]
     pub fn problem(&self, problem: &str) -> InvalidSetting {
         InvalidSetting { name: self.name, problem: problem.to_owned() }
     }
 
-    /// The pair of the variable and a value, for an environment.
+    /// Returns the name of the variable with a value, for an environment.
     #[must_use]
     pub fn pair(&self, value: impl Into<String>) -> (&'static str, String) {
         (self.name, value.into())
@@ -135,13 +137,13 @@ impl Setting {
 }
 
 impl ValueKind {
-    /// Whether a number may be the value: no others but numbers have bounds.
+    /// Returns true if the number is a valid value. Kinds other than `Number` have no limits.
     fn contains(self, number: u64) -> bool {
         matches!(self, Self::Number { least, most } if (least..=most).contains(&number))
     }
 }
 
-/// At most a million, and more than nothing.
+/// Parses an amount of more than 0 and at most a million dollars, in millionths.
 fn parse_micro_usd(text: &str) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());

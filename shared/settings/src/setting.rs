@@ -1,62 +1,62 @@
-//! A row of a table, and how it is written down.
+//! The rows of a settings table.
 
 use std::fmt;
 
 /// The settings of one crate.
 #[derive(Debug)]
 pub struct SettingsTable {
-    /// The name of the crate or the place that reads them.
+    /// The name of the crate or the place that reads the settings.
     pub name: &'static str,
-    /// What the table is about, in a sentence.
+    /// The subject of the table, in a sentence.
     pub meaning: &'static str,
-    /// In the order in which a reader wants them.
+    /// The settings in the order of the documentation.
     pub rows: &'static [&'static Setting],
 }
 
-/// One environment variable, and all that is said of it.
+/// One environment variable, with its rule, default and description.
 #[derive(Debug)]
 pub struct Setting {
     /// The name of the variable.
     pub name: &'static str,
-    /// Which values it may have.
+    /// The valid values.
     pub kind: ValueKind,
-    /// The value that counts where there is none, as it would be written; `None`: then there is none.
+    /// The default, as the text of a variable; `None` without a default.
     pub default: Option<&'static str>,
-    /// The value that a deployment has if nobody chooses another, where that is not the default.
+    /// The default of a deployment, if it differs from `default`.
     pub deployed_default: Option<&'static str>,
-    /// What it does, for people.
+    /// The description for users.
     pub meaning: &'static str,
-    /// Whether it has to be given.
+    /// True if the variable is required.
     pub is_required: bool,
-    /// Whether its value is repeated nowhere, neither in errors nor in logs.
+    /// True if neither errors nor logs may repeat the value.
     pub is_secret: bool,
-    /// Whether the agent reads it and the executor does not, though both have the crate.
+    /// True if the agent reads the setting and the executor does not, although both use the crate.
     pub is_agent_only: bool,
-    /// What gives the variable to a deployment's functions.
+    /// The source of the variable for a deployment's functions.
     pub source: SettingSource,
 }
 
-/// Which values a setting may have. Its text completes the sentence "must be …".
+/// The valid values of a setting. The displayed text completes the sentence "must be …".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueKind {
     /// A whole number, both ends included.
     Number {
-        /// The smallest that is taken.
+        /// The smallest valid number.
         least: u64,
-        /// The largest that is taken.
+        /// The largest valid number.
         most: u64,
     },
-    /// US dollars, kept as whole millionths.
+    /// An amount of US dollars, stored in whole millionths.
     Money,
-    /// A [`MoneyLimit`].
+    /// A limit in US dollars: see [`MoneyLimit`].
     MoneyLimit,
     /// Yes or no, as 1 or 0.
     Switch,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// Any text at all.
+    /// Any text.
     Text,
-    /// A text of a form that these words describe.
+    /// A text in the form that these words describe.
     Form(&'static str),
 }
 
@@ -70,14 +70,14 @@ pub struct MoneyLimit {
     pub needs_prices: bool,
 }
 
-/// What gives a variable to the functions of a deployment.
+/// The source of a variable for the functions of a deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingSource {
     /// The parameter of `template.yaml` with this name.
     Parameter(&'static str),
-    /// The stack itself: it knows what it made.
+    /// The stack itself, from the resources that it created.
     Stack,
-    /// Nothing, for this reason.
+    /// No source, for this reason.
     Nothing(&'static str),
 }
 

@@ -78,7 +78,7 @@ fn read_citation<'a>(text: &'a str, sources: &BTreeMap<u32, &str>) -> Option<(St
     Some((links.collect::<Option<String>>()?, after))
 }
 
-/// Returns the bytes of a code span at the start of a text.
+/// Returns the length in bytes of a code span at the start of a text.
 fn code_span_len(text: &str) -> Option<usize> {
     let ticks = text.len() - text.trim_start_matches('`').len();
     let (mark, rest) = text.split_at(ticks);

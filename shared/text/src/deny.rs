@@ -25,10 +25,10 @@ use aho_corasick::{Anchored, MatchKind};
 pub use filter::DenyFilter;
 use phrase::Phrase;
 
-/// Phrases of a list.
+/// Maximum phrases of a list.
 pub const MAX_PHRASES: usize = 500;
 
-/// Characters of a phrase.
+/// Maximum characters of a phrase.
 pub const MAX_PHRASE: usize = 100;
 
 /// The denied phrases. Clones share the list.

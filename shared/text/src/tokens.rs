@@ -15,7 +15,7 @@ pub const IMAGE_BYTES: usize = 4_800;
 /// Gemini's.
 pub const IMAGE_TOKENS: u64 = IMAGE_BYTES as u64 / BYTES_PER_TOKEN;
 
-/// Returns the estimated tokens of a text, rounded up; overestimates on purpose.
+/// Returns the estimated tokens of a text with this length in bytes, rounded up; overestimates on purpose.
 #[must_use]
 pub fn estimate_tokens(bytes: u64) -> u64 {
     bytes.div_ceil(BYTES_PER_TOKEN)

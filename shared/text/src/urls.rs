@@ -20,7 +20,7 @@ use scan::{PLACEHOLDER_PREFIX, placeholder_number};
 /// show the source.
 pub const MIN_URL_BYTES: usize = 64;
 
-/// Bytes of the longest.
+/// Maximum bytes of a URL with a placeholder.
 pub const MAX_URL_BYTES: usize = 8 * 1024;
 
 /// Maximum number of a run's URLs with placeholders; later URLs stay unchanged.

@@ -4,7 +4,7 @@ use djinn_runtime::port::model::ModelRequest;
 use djinn_runtime::port::secret::Secret;
 use serde_json::Value;
 
-/// Characters of a detail.
+/// Maximum characters of a detail.
 const MAX_DETAIL: usize = 300;
 /// Maximum characters of user or tool text quoted in a provider message; longer quotes are removed.
 const MAX_QUOTED: usize = 24;

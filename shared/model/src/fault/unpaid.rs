@@ -57,7 +57,7 @@ const PAIRS: &[(&str, &str)] = &[
     ("帐号", "欠费"),
 ];
 
-/// Bytes between the two parts.
+/// Maximum bytes between the two parts.
 const MAX_PAIR_GAP: usize = 60;
 
 /// Phrases that rate limits may also contain, as in "add a payment method to raise the limit".

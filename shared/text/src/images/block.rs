@@ -5,7 +5,7 @@ use super::window::Incomplete;
 /// Maximum spaces before a fence within a paragraph.
 const MAX_FENCE_INDENT: usize = 3;
 
-/// Bytes of the first line of a fence, and of code within a line.
+/// Maximum bytes of the first line of a fence, and of code within a line.
 const MAX_CODE_LINE: usize = 400;
 
 /// Elements with raw content up to the end tag, across blank lines.
@@ -117,7 +117,7 @@ impl Block {
         self.is_raw |= is_raw || !is_harmless;
     }
 
-    /// Returns the bytes of code at the start of a text, or `None` without code.
+    /// Returns the length in bytes of code at the start of a text, or `None` without code.
     pub(super) fn read_code(
         &mut self,
         rest: &str,

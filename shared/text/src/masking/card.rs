@@ -2,7 +2,7 @@
 
 use super::digits::{DigitGroups, can_end_at};
 
-/// The fewest digits of a card.
+/// Minimum digits of a card number.
 const MIN_DIGITS: usize = 13;
 
 /// Minimum digits of a group in a number with separators.

@@ -7,7 +7,7 @@ use super::{byte_at, byte_before};
 /// The user of a Git remote before the `@`, part of a server's address.
 const GIT: &str = "git";
 
-/// The fewest letters of a top-level domain.
+/// Minimum letters of a top-level domain.
 const MIN_TOP_LEVEL: usize = 2;
 
 /// Finds the addresses in a part of a text.

@@ -6,7 +6,7 @@ use super::{byte_at, byte_before};
 /// Minimum digits of a number in the international form, country code included.
 const MIN_DIGITS: usize = 8;
 
-/// The most digits (ITU-T E.164).
+/// Maximum digits of a number in the international form (ITU-T E.164).
 const MAX_DIGITS: usize = 15;
 
 /// Separators between two groups of digits, longer first.

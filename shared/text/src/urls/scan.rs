@@ -9,7 +9,7 @@ const SCHEMES: [&str; 2] = ["https://", "http://"];
 /// The prefix of every placeholder.
 pub(super) const PLACEHOLDER_PREFIX: &str = "https://";
 
-/// Digits of a placeholder.
+/// Maximum digits of a placeholder.
 const MAX_DIGITS: usize = 7;
 
 /// Punctuation of the sentence after a URL.
