@@ -161,7 +161,7 @@ fn is_whole(object: &StoredContent, bytes: &[u8]) -> bool {
     let hash =
         || Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     bytes.len() as u64 == object.size
-        && object.sha256.as_ref().is_none_or(|stored_hash| *stored_hash == hash())
+        && object.sha256.as_ref().is_none_or(|expected| *expected == hash())
 }
 
 #[cfg(test)]

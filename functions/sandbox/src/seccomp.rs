@@ -67,14 +67,14 @@ pub(crate) fn compile_programs() -> Result<Vec<Vec<u8>>, BackendError> {
     let mut ignored_calls = unconditional(IGNORED);
     ignored_calls.extend(lock_rules()?);
     // The last program allows calls with an error from an earlier program, so the error stays.
-    let other_calls = [ALLOWED, IGNORED, UNSUPPORTED, REFUSED, KILLED].concat();
+    let known_calls = [ALLOWED, IGNORED, UNSUPPORTED, REFUSED, KILLED].concat();
     let programs = [
         answer(arch, ignored_calls, SeccompAction::Errno(0))?,
         answer(arch, unconditional(UNSUPPORTED), errno(libc::EOPNOTSUPP))?,
         answer(arch, ioctl_rules()?, errno(libc::ENOTTY))?,
         answer(arch, refused_calls, errno(libc::EPERM))?,
         answer(arch, unconditional(KILLED), SeccompAction::KillProcess)?,
-        allow_only(arch, unconditional(&other_calls))?,
+        allow_only(arch, unconditional(&known_calls))?,
     ];
     Ok(programs.iter().map(|program| to_bytes(program)).collect())
 }

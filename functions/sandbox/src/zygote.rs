@@ -159,9 +159,17 @@ impl Zygote {
     ) -> Result<ForkedChild, ZygoteError> {
         let (job, forked) = self.children.expect_fork().ok_or(ZygoteError::Ended)?;
         let request = json!({"job": job, "seconds": seconds}).to_string();
-        self.socket.send(request.as_bytes(), descriptors).await?;
+        match self.socket.send(request.as_bytes(), descriptors).await {
+            // The zygote is dead: the receiver learns this once `hand_out` has read the last messages.
+            Err(error) if is_hangup(&error) => {}
+            sent => sent?,
+        }
         forked.await.map_err(|_| ZygoteError::Ended)?
     }
+}
+
+fn is_hangup(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 
 impl ZygoteChild {

@@ -129,9 +129,9 @@ impl System {
         let stores =
             Stores::start(StoresOptions { dir: options.dir, origins, ..StoresOptions::default() })?;
         let demo_model = demo::start_if_needed(&options.var).await?;
-        let site = demo::start_site_if_needed(&options.var, options.site.as_deref()).await?;
+        let demo_site = demo::start_site_if_needed(&options.var, options.site.as_deref()).await?;
         let theirs = options.var;
-        let ours = local_variables(&theirs, demo_model.as_ref(), site.as_ref());
+        let ours = local_variables(&theirs, demo_model.as_ref(), demo_site.as_ref());
         let variables: Variables =
             Arc::new(move |name| ours.get(name).cloned().or_else(|| theirs(name)));
         let aws = Aws::new(stores.settings().clone());
@@ -160,7 +160,6 @@ impl System {
                 options.patience,
             )),
         ];
-        let demo_site = site;
         let system = Self { address, ports, aws, demo_model, demo_site, tasks, _stores: stores };
         system.resume_runs(options.continue_runs).await;
         Ok(system)

@@ -36,7 +36,11 @@ impl ActiveEffects {
             Effect::RunTool(run) => !run.waits && (run.started || run.class != EffectClass::Once),
             Effect::CallModel(call) => !call.waits,
             Effect::RunChild(dispatch) => !dispatch.waits,
-            _ => false,
+            Effect::Wait { .. }
+            | Effect::AwaitHuman(_)
+            | Effect::SavePlan { .. }
+            | Effect::SaveAnswer(_)
+            | Effect::Deliver(_) => false,
         });
         Self::Only(ran.map(|effect| effect.id().without_interrupts().clone()).collect())
     }
@@ -74,7 +78,11 @@ pub(crate) fn isolate_suspect(due: &mut [Effect]) {
             Effect::CallModel(call) => call.waits = true,
             Effect::RunTool(run) => run.waits = true,
             Effect::RunChild(dispatch) => dispatch.waits = true,
-            _ => {}
+            Effect::Wait { .. }
+            | Effect::AwaitHuman(_)
+            | Effect::SavePlan { .. }
+            | Effect::SaveAnswer(_)
+            | Effect::Deliver(_) => {}
         }
     }
 }

@@ -242,7 +242,11 @@ impl Effect {
             Self::CallModel(call) => call.waits,
             Self::RunTool(run) => run.waits,
             Self::RunChild(dispatch) => dispatch.waits,
-            _ => false,
+            Self::Wait { .. }
+            | Self::AwaitHuman(_)
+            | Self::SavePlan { .. }
+            | Self::SaveAnswer(_)
+            | Self::Deliver(_) => false,
         }
     }
 }

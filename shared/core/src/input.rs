@@ -172,7 +172,24 @@ impl Input {
             Self::ModelChanged(changed) => Some(&changed.message),
             Self::ModelFailed { message, .. }
             | Self::Interrupted { target: InterruptTarget::Message(message), .. } => Some(message),
-            _ => None,
+            Self::Started(_)
+            | Self::Resumed { .. }
+            | Self::ToolStarted { .. }
+            | Self::ToolStalled { .. }
+            | Self::ToolReturned { .. }
+            | Self::FileAdded { .. }
+            | Self::StopRequested { .. }
+            | Self::LimitReached { .. }
+            | Self::ChildEnded(_)
+            | Self::Interrupted { target: InterruptTarget::Call(_), .. }
+            | Self::HumanResponded(_)
+            | Self::HumanRequestExpired { .. }
+            | Self::UserMessageAdded(_)
+            | Self::PlanEdited(_)
+            | Self::ChildRequested(_)
+            | Self::PlanSaved { .. }
+            | Self::AnswerSaved { .. }
+            | Self::Delivered { .. } => None,
         }
     }
 

@@ -25,7 +25,7 @@ impl RunStatus {
     /// Returns true if the run's final entry is in its journal.
     #[must_use]
     pub fn has_ended(self) -> bool {
-        !matches!(self, Self::Queued | Self::Running | Self::Paused)
+        matches!(self, Self::Finished | Self::Failed | Self::Stopped)
     }
 
     /// Returns the word for clients, journals and logs.

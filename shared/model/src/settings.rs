@@ -251,7 +251,7 @@ fn inherited_role(role: Role) -> Option<Role> {
     match role {
         Role::Compactor => Some(Role::Summary),
         Role::Employees | Role::Code | Role::Report | Role::Search => Some(Role::Executor),
-        _ => None,
+        Role::React | Role::Summary | Role::Planner | Role::Executor => None,
     }
 }
 

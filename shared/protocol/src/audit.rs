@@ -75,12 +75,12 @@ impl AuditLog {
 
 fn line_of_input(input: &Input) -> Option<(&'static str, Value)> {
     match input {
-        Input::Started(request) => {
-            let feedback = &request.settings.human;
+        Input::Started(spec) => {
+            let feedback = &spec.settings.human;
             Some((
                 "started",
                 json!({
-                    "by": request.user, "question": request.question, "human_feedback": feedback,
+                    "by": spec.user, "question": spec.question, "human_feedback": feedback,
                 }),
             ))
         }

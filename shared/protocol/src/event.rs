@@ -189,7 +189,7 @@ pub enum PublicEvent<'a> {
     /// The agents of a child received names, if the deployment's settings enable names.
     #[serde(rename = "employees.named")]
     EmployeesNamed {
-        /// Names by role.
+        /// Roles by the names of the tools.
         roles: &'a BTreeMap<String, String>,
         /// The usage of the model call.
         usage: PublicUsage,

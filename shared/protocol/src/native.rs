@@ -79,8 +79,8 @@ impl Projection for NativeProjection {
 
     fn hand_over(&mut self, cursor: Option<&Cursor>, at_ms: i64) -> Vec<Frame> {
         let last_event_id = cursor.map(ToString::to_string);
-        let handover = HandedOver { name: HandedOverName::HandedOver, at_ms, last_event_id };
-        vec![Frame::Data { event: Some("run.handed_over"), data: to_json(&handover) }]
+        let handed_over = HandedOver { name: HandedOverName::HandedOver, at_ms, last_event_id };
+        vec![Frame::Data { event: Some("run.handed_over"), data: to_json(&handed_over) }]
     }
 
     fn resume(&mut self) {}

@@ -90,7 +90,11 @@ pub async fn serve_client<P: Ports>(
                 cut.hand_over(ports.clock().now_ms());
                 return;
             }
-            _ => return,
+            DriveEnd::Superseded(None)
+            | DriveEnd::StoreUnavailable(None)
+            | DriveEnd::Ended
+            | DriveEnd::HandedOver
+            | DriveEnd::Asleep => return,
         };
     }
 }

@@ -218,7 +218,7 @@ impl HasTexts for ResponseRecord {
                 words,
                 TextBound::Bytes(MAX_RESPONSE_BYTES),
             )],
-            _ => Vec::new(),
+            HumanResponse::Confirm | HumanResponse::Skip | HumanResponse::Stop => Vec::new(),
         };
         texts.push(ContentText::from_words("comment", comment, TextBound::Bytes(MAX_COMMENT)));
         without_empty(texts)

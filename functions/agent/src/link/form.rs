@@ -110,7 +110,10 @@ pub(super) fn text_parameter(about: &Subject) -> Option<&'static str> {
     match about {
         Subject::StepReview { .. } => Some("details"),
         Subject::ResultReview { .. } => Some("text"),
-        _ => None,
+        Subject::Call { .. }
+        | Subject::CallInterrupt { .. }
+        | Subject::ModelInterrupt { .. }
+        | Subject::BudgetExtension { .. } => None,
     }
 }
 

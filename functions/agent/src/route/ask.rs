@@ -259,7 +259,7 @@ impl QuestionIds {
         };
         check_bounds(&mut question)?;
         if question.is_continue() && !question.attachments.is_empty() {
-            let problem = "are not allowed here: this request only continues a run";
+            let problem = "are not allowed with a request that only continues a run; send them with a question";
             return Err(ApiError::invalid_field(names.attachments, problem));
         }
         let language = question.settings.language;

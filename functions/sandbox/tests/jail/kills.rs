@@ -95,6 +95,21 @@ async fn zygote_that_is_killed_is_replaced_while_its_children_finish() {
     }
 }
 
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn job_for_a_zygote_that_is_just_dead_runs_in_the_next() {
+    let sandbox = start();
+    sandbox.run_code("1").await;
+    let zygote = find_zygote(sandbox.scratch());
+    kill(zygote);
+    // No other code of this process runs meanwhile, so the end of the zygote is not noticed.
+    let stat = format!("/proc/{zygote}/stat");
+    while fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+        std::thread::yield_now();
+    }
+    assert_eq!(sandbox.run_code("print('next')").await.output.head, "next\n");
+}
+
 /// A process that is killed with everything in its hands leaves folders, which the next one removes.
 #[tokio::test]
 #[ignore = "needs a Python: cargo verify --only sandbox"]

@@ -74,7 +74,7 @@ impl Phase {
         match self {
             Self::Reacting(agent) => Some(agent),
             Self::PlanSolving(solving) => solving.active_planner(),
-            _ => None,
+            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => None,
         }
     }
 
@@ -107,7 +107,7 @@ impl Phase {
         match self {
             Self::Reacting(agent) => agent.is_tainted(),
             Self::PlanSolving(solving) => solving.is_tainted(),
-            _ => false,
+            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => false,
         }
     }
 
@@ -131,7 +131,7 @@ impl Phase {
         match self {
             Self::Reacting(agent) => agent.running_agents().collect(),
             Self::PlanSolving(solving) => solving.running_children().collect(),
-            _ => Vec::new(),
+            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => Vec::new(),
         }
     }
 
@@ -159,7 +159,7 @@ impl Phase {
             Self::PlanSolving(solving) => {
                 solving.allocate_shares(remaining, &spec.settings.plan, spec.places());
             }
-            _ => {}
+            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => {}
         }
         Vec::new()
     }
@@ -169,7 +169,7 @@ impl Phase {
         match self {
             Self::Reacting(agent) => agent.forget_hint(),
             Self::PlanSolving(solving) => solving.forget_hint(),
-            _ => {}
+            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => {}
         }
     }
 
@@ -210,7 +210,7 @@ impl Phase {
             Self::PlanSolving(solving) => {
                 Some(solving.on_model_replied(replied, settings).with_new_plan())
             }
-            _ => None,
+            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => None,
         }
     }
 
@@ -256,7 +256,7 @@ impl Phase {
                 agent.on_child_ended(ended, settings.language).map(Progress::from)
             }
             Self::PlanSolving(solving) => solving.on_child_ended(ended, settings),
-            _ => None,
+            Self::Summarizing(_) | Self::SavingAnswer(_) | Self::Ended(_) => None,
         }
     }
 

@@ -93,7 +93,7 @@ impl UrlOrigins<'_> {
         let spec = self.spec;
         let questions = spec.history.iter().filter(|earlier| earlier.is_asked_by(&spec.user));
         let mut questions = questions.map(|earlier| &earlier.question).chain([&spec.question]);
-        let child_urls = spec
+        let reported_urls = spec
             .child
             .iter()
             .flat_map(ChildSpec::reports)
@@ -106,7 +106,7 @@ impl UrlOrigins<'_> {
             _ => Vec::new(),
         });
         questions.any(|text| names_url(text, url))
-            || child_urls.chain(result_urls).flatten().any(|other| other == url)
+            || reported_urls.chain(result_urls).flatten().any(|other| other == url)
     }
 
     /// Returns true if a URL is known from this turn on; `None` if the turn does not name the URL.

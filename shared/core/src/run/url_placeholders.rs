@@ -112,9 +112,24 @@ fn register_input_urls(urls: &mut Urls, input: &Input) {
                 register_member_urls(urls, arguments, usize::MAX);
             }
             HumanResponse::Say { text } => urls.register_urls(text, TextEnd::Whole),
-            _ => {}
+            HumanResponse::Confirm | HumanResponse::Skip | HumanResponse::Stop => {}
         },
-        _ => {}
+        Input::Started(_)
+        | Input::Interrupted { .. }
+        | Input::HumanRequestExpired { .. }
+        | Input::ChildRequested(_)
+        | Input::PlanEdited(_)
+        | Input::Resumed { .. }
+        | Input::AttemptFailed(_)
+        | Input::ModelChanged(_)
+        | Input::ModelFailed { .. }
+        | Input::ToolStarted { .. }
+        | Input::ToolStalled { .. }
+        | Input::StopRequested { .. }
+        | Input::LimitReached { .. }
+        | Input::PlanSaved { .. }
+        | Input::AnswerSaved { .. }
+        | Input::Delivered { .. } => {}
     }
 }
 

@@ -24,7 +24,9 @@ impl GenaiEventReader {
             ChatStreamEvent::ReasoningChunk(chunk) => draft.append_reasoning(&chunk.content, out),
             ChatStreamEvent::ToolCallChunk(chunk) => read_call(&chunk.tool_call, draft),
             ChatStreamEvent::End(end) => read_end(end, draft),
-            _ => {}
+            ChatStreamEvent::Start
+            | ChatStreamEvent::ThoughtSignatureChunk(_)
+            | ChatStreamEvent::Heartbeat => {}
         }
     }
 }
@@ -97,7 +99,7 @@ fn read_content(content: MessageContent, draft: &mut Draft) {
             ContentPart::Custom(custom) => {
                 draft.reasoning_state.blocks.push(ReasoningBlock::Opaque(custom.data));
             }
-            _ => {}
+            ContentPart::Text(_) | ContentPart::Binary(_) | ContentPart::ToolResponse(_) => {}
         }
     }
     draft.reasoning_state.blocks.extend(signature.map(ReasoningBlock::Detached));

@@ -67,7 +67,7 @@ pub enum PublicSubject<'a> {
     ModelInterrupt {
         /// The id of the call's message.
         message: String,
-        /// The provider's reason for the interruption.
+        /// The reason for the interruption, of the provider or of a budget.
         interrupt: PublicInterrupt<'a>,
     },
     /// Approval of a step before the start.

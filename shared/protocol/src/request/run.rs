@@ -75,7 +75,7 @@ pub struct PlanRequest {
 pub struct StepRequest {
     /// The step's id. For a new step: absent, or a name for use in `depends_on`.
     pub id: Option<String>,
-    /// The stage of the plan, for display.
+    /// The stage of the plan; part of the step's description for its agent.
     pub stage: Option<String>,
     /// The work of the step, 1 to 2 048 bytes.
     pub details: String,

@@ -199,7 +199,11 @@ impl BackgroundWork {
             }],
             EffectId::Plan(version) => vec![Input::PlanSaved { version: *version }],
             EffectId::Answer => vec![Input::AnswerSaved { file: None }],
-            _ => Vec::new(),
+            EffectId::Child(_)
+            | EffectId::Repeated(..)
+            | EffectId::Human(_)
+            | EffectId::Wait(_)
+            | EffectId::Deliver(_) => Vec::new(),
         };
         DriverEvent::EffectPerformed { id, inputs }
     }

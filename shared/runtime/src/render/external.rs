@@ -52,7 +52,16 @@ fn result_text(outcome: &ToolResult) -> Option<String> {
             ToolFailure::Error | ToolFailure::Skipped | ToolFailure::Answered => {
                 Some(detail.clone())
             }
-            _ => None,
+            ToolFailure::UnknownTool
+            | ToolFailure::Changed
+            | ToolFailure::BadArguments
+            | ToolFailure::TimedOut
+            | ToolFailure::Crashed
+            | ToolFailure::Uncertain
+            | ToolFailure::TooMany
+            | ToolFailure::TooDeep
+            | ToolFailure::Untrusted
+            | ToolFailure::Stopped => None,
         },
     }
 }

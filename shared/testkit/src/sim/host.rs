@@ -59,7 +59,7 @@ impl SimHost {
         match fault {
             StoreFault::NotDone | StoreFault::ReplyLost => Err(StoreError::Unavailable(name)),
             StoreFault::TooLarge => Err(StoreError::TooLarge(name)),
-            _ => Ok(()),
+            StoreFault::None | StoreFault::Late(_) | StoreFault::Silent => Ok(()),
         }
     }
 }
