@@ -82,6 +82,7 @@ const ONCE: &[&str] = &[
     "large::",
     "links::",
     "limits::a_day_that_is_used_up",
+    "limits::limit_if_priced",
     "limits::two_hundred_executors",
     "pages::a_page_of_another_site_reads_nothing",
     "people::",
