@@ -126,9 +126,16 @@ fn pack_answer(answer: SandboxAnswer) -> io::Result<AnswerEnvelope> {
     }
     let state = PackedBytes::pack(&state)?;
     let fits = state.len() <= room;
-    let products = packed_products;
-    let mut answer =
-        AnswerEnvelope { v: FORMAT, end, seconds, output, value, products, left_out, state };
+    let mut answer = AnswerEnvelope {
+        v: FORMAT,
+        end,
+        seconds,
+        output,
+        value,
+        products: packed_products,
+        left_out,
+        state,
+    };
     if !fits {
         forget_variables(&mut answer);
     }

@@ -123,10 +123,13 @@ impl QuestionIds {
         let (request, unknown) = self.read_members(agent, members, &JOYAGENT)?;
         let JoyAgentRequest { query, session_id, output_style, base_prompt, .. } = request;
         let (files, unread) = joyagent_files(request.files, request.attachments, request.messages);
-        let text = query;
-        let session = session_id;
-        let style = output_style;
-        let content = QuestionMembers { text, session, style, base_prompt, files };
+        let content = QuestionMembers {
+            text: query,
+            session: session_id,
+            style: output_style,
+            base_prompt,
+            files,
+        };
         let context = Asked { caller, parts, unknown, unread };
         let mut question = self.read_question(agent, content, context, &JOYAGENT).await?;
         let mode = parse_agent_type(request.agent_type)?;
@@ -146,10 +149,13 @@ impl QuestionIds {
         let (request, unknown) = self.read_members(agent, members, &JOYAGENT)?;
         let PageRequest { query, session_id, output_style, base_prompt, .. } = request;
         let (files, unread) = joyagent_files(request.files, request.attachments, request.messages);
-        let text = query;
-        let session = session_id;
-        let style = output_style;
-        let content = QuestionMembers { text, session, style, base_prompt, files };
+        let content = QuestionMembers {
+            text: query,
+            session: session_id,
+            style: output_style,
+            base_prompt,
+            files,
+        };
         let context = Asked { caller, parts, unknown, unread };
         let mut question = self.read_question(agent, content, context, &JOYAGENT).await?;
         let deep = request.deep_think.is_some_and(|WholeNumber(deep)| deep != 0);
@@ -169,10 +175,13 @@ impl QuestionIds {
         let (request, unknown) = self.read_members(agent, members, &NATIVE)?;
         let RunRequest { question, session_id, output_style, base_prompt, .. } = request;
         let files = own_files(request.attachments);
-        let text = question;
-        let session = session_id;
-        let style = output_style;
-        let content = QuestionMembers { text, session, style, base_prompt, files };
+        let content = QuestionMembers {
+            text: question,
+            session: session_id,
+            style: output_style,
+            base_prompt,
+            files,
+        };
         let context = Asked { caller, parts, unknown, unread: None };
         let mut question = self.read_question(agent, content, context, &NATIVE).await?;
         let mode = parse_mode(request.mode.as_deref())?;
