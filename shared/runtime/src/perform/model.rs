@@ -113,9 +113,9 @@ impl<P: Ports> ModelExecution<P> {
                 return self.on_reserve_error(refusal);
             }
             has_reservation = true;
-            let attempt = match self.shared_wait() {
-                Some(error) => Err(FailedAttempt { error, sent_text: false, was_suspended: false }),
-                None => self.make_attempt(&rendered_request, limits.price).await,
+            let attempt = match self.wait_with_others(&mut streak, limits).await {
+                Err(error) => Err(FailedAttempt { error, sent_text: false, was_suspended: false }),
+                Ok(()) => self.make_attempt(&rendered_request, limits.price).await,
             };
             let failed_attempt = match attempt {
                 Ok(reply) => {

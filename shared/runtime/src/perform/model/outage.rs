@@ -49,16 +49,32 @@ impl<P: Ports> ModelExecution<P> {
         }
     }
 
-    /// Returns a failure without an attempt if the provider asked another call of this process to wait.
-    pub(super) fn shared_wait(&self) -> Option<ModelError> {
-        let now_ms = self.ports.clock().now_ms();
-        let wait = self.ports.rate_limits().remaining_wait(self.model_name(), now_ms)?;
-        Some(ModelError {
-            kind: ModelErrorKind::Overloaded,
-            detail: "another call was asked to wait".to_owned(),
-            retry_after: Some(wait),
-            usage: Usage::default(),
-        })
+    /// Waits until the provider takes calls again, if another call of this process was asked to wait. This is no
+    /// failure of the call.
+    ///
+    /// # Errors
+    /// Returns the failure of an attempt that is not made if the wait is too long for this invocation.
+    pub(super) async fn wait_with_others(
+        &self,
+        streak: &mut FailureStreak,
+        limits: ModelLimits,
+    ) -> Result<(), ModelError> {
+        let clock = self.ports.clock();
+        let outages = &self.ports.settings().outages;
+        let rate_limits = self.ports.rate_limits();
+        while let Some(remaining) = rate_limits.remaining_wait(self.model_name(), clock.now_ms()) {
+            let wait = outages.backoff(1, Some(remaining), clock.jitter());
+            let fits = streak.held().saturating_add(wait) <= outages.held;
+            if !fits || !self.hold_for(wait, streak, limits).await {
+                return Err(ModelError {
+                    kind: ModelErrorKind::Overloaded,
+                    detail: "another call was asked to wait".to_owned(),
+                    retry_after: Some(remaining),
+                    usage: Usage::default(),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Shares the provider's requested wait with the other calls of this process.
