@@ -109,7 +109,7 @@ async fn a_model_that_fails_or_is_refused_is_replaced_and_that_is_seen_and_charg
         wrong(pair.world.model.on(ASKED)).always();
         pair.backup.on(ASKED).reply(ANSWER);
         let frames = pair.told("r1").await;
-        assert_eq!(pair.asked(), (times, 1), "{code}");
+        assert_eq!(pair.asked(), (times, 1), "{code}: {frames:#?}");
         let changed = of(&frames, "model.changed");
         assert_eq!(changed.len(), 1, "{code}: {frames:#?}");
         let changed = &changed[0];
