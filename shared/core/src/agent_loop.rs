@@ -11,11 +11,11 @@ mod open_turn;
 
 use std::collections::BTreeSet;
 
+use crate::call_bounds::CallBounds;
+use crate::repeats::{RepeatDetector, Repetition};
 pub(crate) use agent_calls::describe_call;
 use agent_calls::{no_run_event, stop_event};
 pub use attempts::Attempts;
-use djinn_calls::call_bounds::CallBounds;
-use djinn_calls::repeats::{RepeatDetector, Repetition};
 use file_calls::{Caller, read_result_after};
 pub use open_turn::AgentShare;
 use open_turn::{OpenCall, OpenTurn, requested_event, result_event};

@@ -8,8 +8,8 @@ use crate::error_code::Failure;
 use crate::id::{ChildId, FileName, MessageId, StepId, TaskId, UserId};
 use crate::language::Language;
 use crate::plan::Plan;
+pub use crate::reply::Reasoning;
 use crate::tool::{ToolCall, ToolResult};
-pub use djinn_calls::reply::Reasoning;
 
 /// A question and its answer from an earlier run of the session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,13 +15,13 @@ use crate::error_code::Failure;
 use crate::file::ProductFile;
 use crate::human::{Interrupt, ResponseRecord};
 use crate::id::{CallId, HumanRequestId, MessageId, UserId};
+pub use crate::reply::{
+    DroppedContext, FinishReason, ModelReplied, Reply, RequestedCall, WindowUsage,
+};
 use crate::status::RunStatus;
 use crate::tool::{FullOutput, ToolResult};
 pub use attempt_failed::AttemptFailed;
 pub use child_spec::ChildSpec;
-pub use djinn_calls::reply::{
-    DroppedContext, FinishReason, ModelReplied, Reply, RequestedCall, WindowUsage,
-};
 pub use human::{ChildRequest, InterruptTarget, PlanEdit, UserMessage};
 pub use model_changed::ModelChanged;
 pub use run_spec::RunSpec;

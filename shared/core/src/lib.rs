@@ -5,22 +5,28 @@
 
 pub mod agent;
 pub mod agent_loop;
+pub mod budget;
+mod call_bounds;
 pub mod conversation;
 mod crash;
 pub mod effect;
 pub mod entry;
+pub mod error_code;
+pub mod estimate;
+pub mod file;
 pub mod human;
+pub mod id;
 pub mod input;
 pub mod journal;
+pub mod plan;
+mod repeats;
 pub mod replay;
+mod reply;
+mod role;
 pub mod run;
 pub mod session;
 pub mod settings;
 pub mod status;
+pub mod tool;
 
-pub use djinn_budget::{budget, estimate};
-pub use djinn_calls::{file, tool};
-pub use djinn_failure::error_code;
-pub use djinn_ids as id;
 pub use djinn_messages::language;
-pub use djinn_plan as plan;

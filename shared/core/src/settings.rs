@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use djinn_calls::reply::WindowUsage;
-pub use djinn_calls::role::Role;
+use crate::reply::WindowUsage;
+pub use crate::role::Role;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;

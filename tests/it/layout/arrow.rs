@@ -9,29 +9,13 @@ use super::{none, one};
 
 /// By crate, in the order of the layers: which of ours it may depend on. `functions/*` stands for
 /// each function.
-const ARROWS: [(&str, &[&str]); 27] = [
+const ARROWS: [(&str, &[&str]); 22] = [
     ("djinn-settings", &[]),
-    ("djinn-ids", &[]),
     ("djinn-inflate", &[]),
     ("djinn-messages", &[]),
     ("djinn-text", &[]),
-    ("djinn-budget", &[]),
     ("djinn-egress", &["djinn-inflate"]),
-    ("djinn-failure", &["djinn-ids", "djinn-messages"]),
-    ("djinn-plan", &["djinn-ids", "djinn-text"]),
-    ("djinn-calls", &["djinn-budget", "djinn-ids", "djinn-plan"]),
-    (
-        "djinn-core",
-        &[
-            "djinn-budget",
-            "djinn-calls",
-            "djinn-failure",
-            "djinn-ids",
-            "djinn-messages",
-            "djinn-plan",
-            "djinn-text",
-        ],
-    ),
+    ("djinn-core", &["djinn-messages", "djinn-text"]),
     ("djinn-agents", &["djinn-core"]),
     ("djinn-protocol", &["djinn-core", "djinn-messages", "djinn-text"]),
     (
@@ -147,17 +131,15 @@ const ARROWS: [(&str, &[&str]); 27] = [
 ];
 
 /// The crates that are pure, and all libraries that each may depend on.
-const PURE: [(&str, &[&str]); 8] = [
+const PURE: [(&str, &[&str]); 6] = [
     ("djinn-settings", &["thiserror"]),
-    ("djinn-ids", &["icu_normalizer", "serde", "sha2", "thiserror"]),
     ("djinn-inflate", &["crc32fast", "miniz_oxide"]),
     ("djinn-messages", &["serde"]),
     (
         "djinn-text",
         &["aho-corasick", "icu_normalizer", "icu_properties", "serde", "serde_json", "thiserror"],
     ),
-    ("djinn-plan", &["schemars", "serde", "serde_json", "thiserror"]),
-    ("djinn-core", &["schemars", "serde", "serde_json", "thiserror"]),
+    ("djinn-core", &["icu_normalizer", "schemars", "serde", "serde_json", "sha2", "thiserror"]),
     ("djinn-protocol", &["schemars", "serde", "serde_json", "thiserror"]),
 ];
 
@@ -243,7 +225,7 @@ fn an_arrow_that_points_up_is_noticed() {
     let ours = Some("/w/shared/x");
     none(package("agent", &normal, "djinn-wiring", ours));
     none(package("djinn-core", &"dev".into(), "djinn-testkit", ours));
-    one(package("djinn-core", &normal, "djinn-runtime", ours), "djinn-plan, djinn-text only");
+    one(package("djinn-core", &normal, "djinn-runtime", ours), "djinn-messages, djinn-text only");
     one(
         package("djinn-tools", &normal, "djinn-aws", ours),
         "djinn-tools depends on djinn-aws, but",

@@ -9,14 +9,12 @@ use super::source::{Source, sources};
 use super::{none, one};
 
 /// The crates whose modules can be read one after the other.
-const CRATES: [&str; 10] = [
+const CRATES: [&str; 8] = [
     "functions/agent",
     "shared/agents",
     "shared/aws",
     "shared/core",
-    "shared/ids",
     "shared/messages",
-    "shared/plan",
     "shared/protocol",
     "shared/runtime",
     "shared/text",

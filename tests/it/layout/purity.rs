@@ -6,17 +6,12 @@ use super::word::{Word, words};
 use super::{none, one};
 
 /// The sources of the pure crates.
-const PURE: [&str; 12] = [
+const PURE: [&str; 7] = [
     "shared/settings/src/",
-    "shared/ids/src/",
     "shared/agents/src/",
-    "shared/budget/src/",
-    "shared/calls/src/",
-    "shared/failure/src/",
     "shared/inflate/src/",
     "shared/messages/src/",
     "shared/text/src/",
-    "shared/plan/src/",
     "shared/core/src/",
     "shared/protocol/src/",
 ];

@@ -1,18 +1,9 @@
 //! Plans: how steps are read, when they are ready, what survives an update.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    clippy::too_many_lines,
-    reason = "a test that cannot go on has failed"
-)]
-
 use std::collections::BTreeSet;
 
-use djinn_ids::StepId;
-use djinn_plan::{
+use djinn_core::id::StepId;
+use djinn_core::plan::{
     MAX_STEP, MAX_TITLE, Plan, PlanCommand, PlanError, StepDraft, StepEdit, StepStatus, StepText,
     parse_drafts,
 };

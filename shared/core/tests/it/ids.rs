@@ -1,15 +1,6 @@
 //! Ids are read back as they were written, and whatever is read is written as it was.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    clippy::too_many_lines,
-    reason = "a test that cannot go on has failed"
-)]
-
-use djinn_ids::{
+use djinn_core::id::{
     CallId, CallName, EntryId, EntryName, FileName, HumanRequestId, LocalName, MessageId,
     MessageName, Path, RequestName, RunId, Scoped, StepId, TaskId,
 };

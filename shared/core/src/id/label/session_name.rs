@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{SHARE_PREFIX, SessionId, ShareHandle};
-use crate::bad_id::BadId;
+use crate::id::bad_id::BadId;
 
 /// A session's name for one user. A label always means this user's own session. No label begins like a
 /// handle, so the two forms cannot be confused.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use djinn_ids::FileName;
+use crate::id::FileName;
 
 /// A file of a session, as the journal and the clients know it. Object storage holds its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Replies of models, after repair.
 
-use djinn_budget::budget::Usage;
-use djinn_ids::MessageId;
+use crate::budget::Usage;
+use crate::id::MessageId;
 use serde::{Deserialize, Serialize};
 
 use crate::tool::{OfferedTool, ToolArguments, ToolSetRef};

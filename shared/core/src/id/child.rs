@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::bad_id::BadId;
-use crate::count::parse_count;
-use crate::task::TaskId;
+use crate::id::bad_id::BadId;
+use crate::id::count::parse_count;
+use crate::id::task::TaskId;
 
 /// The id of a run among the runs directly below the same run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

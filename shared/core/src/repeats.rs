@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::id::sha256_hex;
 use crate::tool::{ResultView, ToolArguments, ToolCall, ToolOutput, ToolResult, canonical_json};
-use djinn_ids::sha256_hex;
 
 /// The number of newest calls that are searched for repeats.
 const WINDOW: usize = 12;
@@ -13,14 +13,14 @@ const MIN_REPEATS: usize = 3;
 
 /// The newest calls with their results, and whether the model received a hint about repeats.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct RepeatDetector {
+pub(crate) struct RepeatDetector {
     recent_calls: VecDeque<String>,
     has_hinted: bool,
 }
 
 /// The result of a turn's check for repeats.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Repetition {
+pub(crate) enum Repetition {
     /// The turn repeats no earlier result.
     None,
     /// The model must receive a hint, once.
@@ -31,7 +31,7 @@ pub enum Repetition {
 
 impl RepeatDetector {
     /// Records the calls of a complete turn. A hint is valid until the repeated call has left the window.
-    pub fn observe_calls(&mut self, calls: &[(ToolCall, ToolResult)]) -> Repetition {
+    pub(crate) fn observe_calls(&mut self, calls: &[(ToolCall, ToolResult)]) -> Repetition {
         let mut repeated_tool = None;
         for (call, outcome) in calls {
             self.recent_calls.push_back(call_signature(call, outcome));
@@ -54,7 +54,7 @@ impl RepeatDetector {
     }
 
     /// Discards the hint, so that the model receives another hint before repeats end the work.
-    pub fn forget_hint(&mut self) {
+    pub(crate) fn forget_hint(&mut self) {
         self.has_hinted = false;
     }
 
@@ -90,7 +90,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use djinn_ids::{CallId, MessageId};
+    use crate::id::{CallId, MessageId};
 
     fn turn(calls: &[(&str, &str)]) -> Vec<(ToolCall, ToolResult)> {
         let call = |(tool, result): &(&str, &str)| {

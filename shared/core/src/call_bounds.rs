@@ -1,6 +1,6 @@
 //! Limits of a turn's calls.
 
-use djinn_ids::MAX_DEPTH;
+use crate::id::MAX_DEPTH;
 
 use crate::reply::RequestedCall;
 use crate::tool::{
@@ -8,11 +8,11 @@ use crate::tool::{
 };
 
 /// Maximum calls of a turn to agents. Further calls fail with `too_many`.
-pub const MAX_AGENT_CALLS: u32 = 16;
+pub(crate) const MAX_AGENT_CALLS: u32 = 16;
 
 /// The counted calls of a turn, and their limits.
 #[derive(Debug)]
-pub struct CallBounds {
+pub(crate) struct CallBounds {
     max_calls: u32,
     count: u32,
     agent_count: u32,
@@ -23,12 +23,12 @@ pub struct CallBounds {
 impl CallBounds {
     /// Creates limits for a turn of at most `max_calls` calls, `depth` levels below the root.
     #[must_use]
-    pub fn new(max_calls: u32, depth: usize) -> Self {
+    pub(crate) fn new(max_calls: u32, depth: usize) -> Self {
         Self { max_calls, count: 0, agent_count: 0, depth }
     }
 
     /// Counts the next call. Returns its failure if the call must not be made.
-    pub fn refuse_call(
+    pub(crate) fn refuse_call(
         &mut self,
         request: &RequestedCall,
         offered: &[OfferedTool],

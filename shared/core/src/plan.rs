@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use djinn_ids::StepId;
+use crate::id::StepId;
 use djinn_text::truncate::truncate_text;
 
 pub use command::{PLANNING_TOOL, PlanCommand};

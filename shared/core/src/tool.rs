@@ -8,10 +8,10 @@ mod tool_state;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::estimate::Estimate;
 use crate::file::ProductFile;
-use djinn_budget::estimate::Estimate;
-use djinn_ids::{CallId, FileName, sha256_hex};
-use djinn_plan::{Plan, PlanError};
+use crate::id::{CallId, FileName, sha256_hex};
+use crate::plan::{Plan, PlanError};
 pub use failure::ToolFailure;
 use search::QueryFindings;
 pub use tool_set::{ToolSetHash, ToolSetRef};

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::bad_id::BadId;
-use crate::child::ChildId;
+use crate::id::bad_id::BadId;
+use crate::id::child::ChildId;
 
 /// Maximum levels of a tree of runs below its root.
 pub const MAX_DEPTH: usize = 4;

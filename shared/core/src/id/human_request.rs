@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::child::ChildId;
-use crate::count::parse_count;
-use crate::message::{CallId, CallName, MessageId, MessageName};
-use crate::path::{LocalName, Path, Scoped};
-use crate::task::{StepId, TaskId};
+use crate::id::child::ChildId;
+use crate::id::count::parse_count;
+use crate::id::message::{CallId, CallName, MessageId, MessageName};
+use crate::id::path::{LocalName, Path, Scoped};
+use crate::id::task::{StepId, TaskId};
 
 /// The id of a human request or of a group: its call, message or step, after the path to its run. `t3.c1`,
 /// `s2.1.t3.c1`; the group of all calls of a turn is `t3`.

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bad_id::BadId;
-use crate::count::parse_count;
+use crate::id::bad_id::BadId;
+use crate::id::count::parse_count;
 
 /// The id of a step in its run: `s3`. A plan never reuses the id of a removed step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

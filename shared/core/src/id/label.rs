@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 
 pub use session_name::SessionName;
 
-use crate::bad_id::BadId;
-use crate::hash::encode_hex;
+use crate::id::bad_id::BadId;
+use crate::id::hash::encode_hex;
 
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident, $what:literal, $rule:literal, $check:path $(, $normalize:path)?) => {

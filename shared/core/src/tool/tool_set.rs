@@ -6,8 +6,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{OfferedTool, canonical_json};
-use djinn_budget::estimate::Estimate;
-use djinn_ids::sha256_hex;
+use crate::estimate::Estimate;
+use crate::id::sha256_hex;
 
 /// Hex digits of a hash: 128 bits, enough to rule out accidental collisions.
 const HASH_DIGITS: usize = 32;

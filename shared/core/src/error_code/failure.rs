@@ -4,7 +4,7 @@ use djinn_messages::write_error_sentence;
 use serde::{Deserialize, Serialize};
 
 use super::ErrorCode;
-use djinn_ids::RunId;
+use crate::id::RunId;
 use djinn_messages::language::Language;
 
 /// An error as a client receives it: a code with the facts of the case.

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use crate::child::ChildId;
-use crate::count::parse_count;
-use crate::human_request::{HumanRequestId, RequestName};
-use crate::message::{CallId, CallName, MessageId, MessageName};
-use crate::path::{LocalName, Path, Scoped};
-use crate::task::StepId;
+use crate::id::child::ChildId;
+use crate::id::count::parse_count;
+use crate::id::human_request::{HumanRequestId, RequestName};
+use crate::id::message::{CallId, CallName, MessageId, MessageName};
+use crate::id::path::{LocalName, Path, Scoped};
+use crate::id::task::StepId;
 
 /// The id of an entry, unique in its run's history: `t3`, `t3.c1`, `t3.c1.result`, `end`; `s2.1.t3` in a
 /// child.

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::child::ChildId;
-use crate::count::parse_count;
-use crate::path::{LocalName, Path, Scoped};
+use crate::id::child::ChildId;
+use crate::id::count::parse_count;
+use crate::id::path::{LocalName, Path, Scoped};
 
 /// The id of a model's reply: `t3` for the third turn, `t3.compact` for the summary of older turns before the
 /// third turn, `summary` for the closing reply.
