@@ -5,9 +5,14 @@ use super::{none, one};
 
 const CORE: &str = "shared/core/src/";
 
+/// The forms in which models write steps, in both languages: each fold of a journal parses them again.
+const STEPS: &str = "shared/core/src/plan/";
+
 #[test]
 fn the_core_names_neither_http_nor_chinese() {
-    none(sources().iter().filter(|source| source.path.starts_with(CORE)).flat_map(strange_words));
+    let sources = sources();
+    let in_core = sources.iter().filter(|source| source.path.starts_with(CORE));
+    none(in_core.filter(|source| !source.path.starts_with(STEPS)).flat_map(strange_words));
 }
 
 fn strange_words(source: &Source) -> Vec<String> {
