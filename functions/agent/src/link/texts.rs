@@ -164,7 +164,7 @@ mod tests {
         let chinese = estimate_text(&measured, Language::Zh);
         assert_eq!(
             chinese,
-            "令牌：1000，秒：2，对外调用：1，美元：0.002500（依此前 20 次调用，其中少数超过 9 秒）"
+            "Token 数：1000，秒数：2，外部调用：1，美元：0.002500（根据此前 20 次调用，其中仅少数超过 9 秒）"
         );
     }
 }
