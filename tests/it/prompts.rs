@@ -209,10 +209,7 @@ fn every_system_prompt_says_when_to_stop_how_to_use_files_and_which_language() {
                 "language of the user's question",
             ],
         ),
-        (
-            Language::Zh,
-            ["# 何时停止", "不再调用工具", "`get`", "`upload`", "用用户提问所用的语言回答"],
-        ),
+        (Language::Zh, ["# 何时停止", "不再调用工具", "`get`", "`upload`", "用户问题所用的语言"]),
     ];
     // The planner calls no tool but its own, and names files for others.
     let planner = [
@@ -220,7 +217,7 @@ fn every_system_prompt_says_when_to_stop_how_to_use_files_and_which_language() {
             Language::En,
             ["# When to stop", "`finish`", "Name the files", "language of the user's question", ""],
         ),
-        (Language::Zh, ["# 何时停止", "`finish`", "需要哪些文件", "用用户提问所用的语言", ""]),
+        (Language::Zh, ["# 何时停止", "`finish`", "写明所需的文件", "用户问题所用的语言", ""]),
     ];
     let systems = ALL.iter().filter(|fragment| fragment.name.ends_with("/system"));
     for system in systems {

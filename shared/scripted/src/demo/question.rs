@@ -92,7 +92,7 @@ pub(super) fn question_text(request: &RecordedRequest) -> &str {
 
 /// Returns a question without the text of our prompt `note/attached`.
 pub(super) fn without_attached(text: &str) -> &str {
-    let notes = ["\n\nThe user attached these files:", "\n\n用户附上了这些文件："];
+    let notes = ["\n\nThe user attached these files:", "\n\n用户上传了以下文件："];
     let end = notes.iter().find_map(|note| text.find(note)).unwrap_or(text.len());
     text.get(..end).unwrap_or_default().trim()
 }

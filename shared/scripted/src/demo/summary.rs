@@ -13,7 +13,7 @@ const HEADINGS: [[&str; 4]; 2] = [
         "# Files that were written",
         "# How to write it",
     ],
-    ["# 问题", "# 处理记录", "# 已写出的文件", "# 写法"],
+    ["# 问题", "# 处理记录", "# 已写入的文件", "# 写法"],
 ];
 
 /// Roles of the record other than the model.
