@@ -148,13 +148,15 @@ impl AgentLoop {
         }
     }
 
-    /// Returns the message that is being written, and its earlier attempts.
+    /// Returns the event that makes the unfinished message void, if a message is due.
     #[must_use]
-    pub fn open_message(&self) -> Option<(MessageId, Attempts)> {
-        match &self.stage {
-            LoopStage::Thinking(attempts) => Some((self.message(), attempts.clone())),
-            LoopStage::Acting(_) => None,
-        }
+    pub fn reset_event(&self, failure: &Failure) -> Option<(EntryId, Event)> {
+        let LoopStage::Thinking(attempts) = &self.stage else { return None };
+        let message = self.message();
+        let count = attempts.failures + 1;
+        let id = EntryId::of_message(&message, |name| EntryName::Reset(name, count));
+        let attempt = attempts.next_number();
+        Some((id, Event::MessageReset { message, attempt, failure: failure.clone() }))
     }
 
     /// Processes the due reply, as the caller has checked. Makes at most the first `max_calls` calls.

@@ -1,13 +1,14 @@
 //! The state machine of a run: the effect of each input, and the due effects of each state.
 //!
-//! A run consists of parts, each in its own file with private state. [`Run::due`] lists the effects of all
-//! parts. Each input goes to the part that waits for the input (`run/transition.rs`). A single file defines
+//! A run consists of parts, each in its own file with private state. The work differs between modes
+//! (`run/work.rs`); all other parts are the same. [`Run::due`] lists the effects of all parts. Each input goes to the part that waits for the input (`run/transition.rs`). A single file defines
 //! the next action after each step of the work (`run/transition/follow_up.rs`). A new part beside the work
 //! implements `Concern` (`run/concern.rs`) and has a line in `run/concerns.rs`.
 
 mod answer_file;
 mod child;
 mod child_stops;
+mod closing;
 mod compaction;
 mod concern;
 mod concerns;
@@ -22,7 +23,7 @@ mod phase;
 mod plan_file;
 mod plan_solve;
 mod progress;
-mod summary;
+mod react;
 mod taint;
 mod time_limit;
 mod tool_sets;
@@ -30,33 +31,30 @@ mod transition;
 mod url_placeholders;
 mod user_messages;
 mod view;
+mod work;
 
 pub use answer_file::answer_file_name;
 use child_stops::ChildStops;
 use compaction::Compaction;
 use concerns::Concerns;
 use files::RunFiles;
-use final_state::FinalState;
 use human_requests::HumanRequests;
 use ledger::Ledger;
 use phase::Phase;
 pub use plan_file::PLAN_FILE;
-use plan_solve::PlanSolve;
-use progress::Progress;
-use summary::SummaryCall;
 use taint::is_tainted_at_start;
 use tool_sets::ToolSets;
 use transition::Transition;
 use url_placeholders::UrlPlaceholders;
 use user_messages::PendingMessages;
 
+use crate::agent_loop::AgentLoop;
 use crate::conversation::Conversation;
 use crate::crash::isolate_suspect;
-use crate::effect::{AnswerFile, Effect, Limit};
+use crate::effect::{Effect, Limit};
 use crate::entry::{Entry, Event};
 use crate::id::{EntryId, Path};
 use crate::input::{FinishReason, Input, RunSpec};
-use crate::settings::Mode;
 
 /// Maximum handoffs of a run from one invocation to the next. Lambda itself stops a chain after about 16
 /// unless the function allows recursion, so the run counts.
@@ -67,7 +65,7 @@ pub const MAX_HOPS: u32 = 1_000;
 pub struct Run {
     spec: RunSpec,
     started_at_ms: i64,
-    /// The phase, with the agents at work.
+    /// The phase, with the work until its end.
     phase: Phase,
     conversation: Conversation,
     files: RunFiles,
@@ -171,18 +169,14 @@ impl Run {
         due
     }
 
-    /// Sets the tool choice of the agent's turn, as its file defines.
+    /// Sets the tool choice of an agent's turn.
     fn choose_tools(&self, effect: Effect) -> Effect {
-        match (effect, self.spec.agent()) {
-            (Effect::CallModel(mut call), Some(agent)) if self.spec.work_mode() == Mode::React => {
-                if let Some(turn) = call.message.turn_number() {
-                    let remaining_steps = self.ledger.remaining(&self.spec).steps;
-                    call.tool_choice = agent.tool_choice(turn, remaining_steps);
-                }
-                Effect::CallModel(call)
-            }
-            (effect, _) => effect,
+        let Effect::CallModel(mut call) = effect else { return effect };
+        if let (Some(work), Some(turn)) = (self.phase.work(), call.message.turn_number()) {
+            let remaining_steps = self.ledger.remaining(&self.spec).steps;
+            call.tool_choice = work.tool_choice(turn, remaining_steps, &self.spec);
         }
+        Effect::CallModel(call)
     }
 
     /// Opens the call for a summary of older turns, if the next turn needs the summary.
@@ -196,9 +190,7 @@ impl Run {
     /// Marks the run as having read text that anybody may have written.
     fn taint(&mut self) {
         self.tainted = true;
-        if let Some(agent) = self.phase.active_loop() {
-            agent.taint();
-        }
+        self.phase.agent_mut().into_iter().for_each(AgentLoop::taint);
     }
 
     /// Keeps the taint of the agents after the end of their work.

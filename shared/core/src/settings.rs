@@ -24,6 +24,26 @@ pub enum Mode {
     PlanSolve,
 }
 
+impl Mode {
+    /// Every mode, for parsers and tests.
+    pub const ALL: [Self; 2] = [Self::React, Self::PlanSolve];
+
+    /// Returns the mode's word in requests and agent files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::React => "react",
+            Self::PlanSolve => "plan_solve",
+        }
+    }
+
+    /// Returns true if the mode works on the steps of a plan.
+    #[must_use]
+    pub fn has_plan(self) -> bool {
+        self == Self::PlanSolve
+    }
+}
+
 /// The model of a role that makes a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ModelChoice {

@@ -9,14 +9,12 @@ pub(super) use turns::{MAX_ARGUMENT, select_turns};
 
 use serde_json::Map;
 
-use super::PlanSolve;
 use super::conversation_size::tokens_of_history;
-use crate::agent::TASK_ARGUMENT;
 use crate::agent_loop::{AgentLoop, describe_call};
-use crate::budget::MAX_PLACES;
-use crate::conversation::{ChildReport, CompactedContext, Conversation, ConversationItem};
+use crate::budget::{Budget, BudgetShare, MAX_PLACES};
+use crate::conversation::{CompactedContext, Conversation};
 use crate::file::ProductFile;
-use crate::id::{ChildId, TaskId};
+use crate::id::ChildId;
 use crate::input::{ChildSpec, RunSpec};
 use crate::tool::ToolArguments;
 
@@ -44,42 +42,12 @@ impl ChildContext<'_> {
             arguments: arguments.clone(),
             ..self.child_spec(child, describe_call(call), (at_once, share.places))
         };
-        let mut spec = self.base_spec(child);
-        let budget = &mut spec.settings.budget;
-        (budget.steps, budget.tool_calls) = (share.budget.steps, share.budget.tool_calls);
-        (budget.tokens, budget.micro_usd) = (share.budget.tokens, share.budget.micro_usd);
-        Some(spec)
-    }
-
-    /// Returns the spec of a task that is due, with its share of the remaining budget. `None` for other
-    /// tasks.
-    pub(super) fn spec_of_task(self, task: &TaskId, solving: &PlanSolve) -> Option<RunSpec> {
-        let (description, share, before) = solving.find_running(task)?;
-        let places = solving.split_places(&self.spec.settings.plan, self.spec.places());
-        let mut arguments = Map::new();
-        if solving.agent_of(task).is_some() {
-            arguments.insert(TASK_ARGUMENT.to_owned(), description.into());
-        }
-        let child = ChildSpec {
-            tools: self.spec.agent().map(|agent| agent.tools.clone()),
-            arguments,
-            earlier_rounds: list_reports(self.conversation),
-            current_round: solving.reports_before(task),
-            previous_failure: before.failure.clone(),
-            revision: before.revision.clone(),
-            ..self.child_spec(&task.clone().into(), description.to_owned(), places)
-        };
-        let mut spec = self.base_spec(child);
-        let budget = &mut spec.settings.budget;
-        budget.steps = share.steps;
-        budget.tool_calls = budget.tool_calls.min(share.tool_calls);
-        (budget.tokens, budget.micro_usd) = (share.tokens, share.micro_usd);
-        Some(spec)
+        Some(self.into_spec(child, share.budget))
     }
 
     /// Returns the common parts of every child's spec. The pair holds the maximum runs of the child's level
     /// at work, and the child's places for runs below.
-    fn child_spec(
+    pub(super) fn child_spec(
         &self,
         child: &ChildId,
         description: String,
@@ -105,9 +73,12 @@ impl ChildContext<'_> {
         }
     }
 
-    /// Returns the caller's spec with the caller's current files and knowledge.
-    fn base_spec(self, child: ChildSpec) -> RunSpec {
+    /// Returns the spec of a child with this share: the caller's spec, current files and knowledge.
+    pub(super) fn into_spec(self, child: ChildSpec, share: BudgetShare) -> RunSpec {
         let mut spec = self.spec.clone();
+        let BudgetShare { steps, tool_calls, tokens, micro_usd } = share;
+        let own = &spec.settings.budget;
+        spec.settings.budget = Budget { steps, tool_calls, tokens, micro_usd, ..*own };
         // Children reuse the caller's summary.
         if let Some(compacted) = &self.conversation.compacted {
             let last_text = String::new();
@@ -121,16 +92,4 @@ impl ChildContext<'_> {
         spec.child = Some(child);
         spec
     }
-}
-
-/// Returns the reports of all rounds that have ended, oldest first.
-fn list_reports(conversation: &Conversation) -> Vec<ChildReport> {
-    let reports = conversation.items.iter().flat_map(|item| match item {
-        ConversationItem::Round { reports, .. } => reports.as_slice(),
-        ConversationItem::Turn(_)
-        | ConversationItem::Nudge(_)
-        | ConversationItem::UserMessage(_)
-        | ConversationItem::PlanEdited(_) => &[],
-    });
-    reports.cloned().collect()
 }

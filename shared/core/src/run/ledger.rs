@@ -10,7 +10,6 @@ use crate::estimate::Estimate;
 use crate::human::{HumanRequest, HumanResponse, Reason, Subject, TopUp, digest_call};
 use crate::id::HumanRequestId;
 use crate::input::RunSpec;
-use crate::settings::Mode;
 use crate::tool::Risk;
 
 /// The spending of a run, and its top-ups.
@@ -58,12 +57,11 @@ impl Ledger {
     /// Returns the budget of the run and its children, including top-ups.
     pub(super) fn budget(&self, spec: &RunSpec) -> Budget {
         let settings = &spec.settings;
-        let (steps, tool_calls) = match (&spec.child, settings.mode) {
+        let (steps, tool_calls) = if spec.child.is_none() && settings.mode.has_plan() {
             // Each child counts its own tool calls.
-            (None, Mode::PlanSolve) => (settings.plan.max_run_turns, u32::MAX),
-            (Some(_), _) | (None, Mode::React) => {
-                (settings.budget.steps, settings.budget.tool_calls)
-            }
+            (settings.plan.max_run_turns, u32::MAX)
+        } else {
+            (settings.budget.steps, settings.budget.tool_calls)
         };
         let money = settings.budget.micro_usd;
         Budget {

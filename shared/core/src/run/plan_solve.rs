@@ -1,40 +1,27 @@
 //! Plan-Solve: the planner plans, ready steps run as tasks, and the planner reads their reports.
 
+mod child;
 mod planning;
 mod review;
 mod shares;
 mod stage;
 mod turn;
+mod work;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use planning::{is_plan_creation, run_plan_command};
-use review::{result_review, step_review};
-pub(super) use stage::PreviousAttempt;
-use stage::{Task, TaskStage};
+pub(super) use child::MAX_INDIRECT_REPORT;
+use review::step_review;
+use stage::{PreviousAttempt, Task, TaskStage};
 
-use super::progress::{Next, Progress};
+use super::progress::Next;
 use crate::agent_loop::{AgentLoop, TurnUpdate};
 use crate::conversation::{ChildReport, ConversationItem, Turn};
-use crate::crash::ActiveEffects;
-use crate::effect::{ChildDispatch, Effect};
 use crate::entry::Event;
-use crate::id::{ChildId, EntryId, EntryName, StepId, TaskId};
-use crate::input::{ChildEnded, ModelReplied};
+use crate::id::{EntryId, EntryName, StepId, TaskId};
+use crate::input::{ChildEnded, RunSpec};
 use crate::plan::{Plan, Step, StepStatus};
 use crate::settings::{PlanSettings, Role, RunSettings};
-use crate::status::RunStatus;
-use djinn_text::truncate::truncate_text;
-
-/// Maximum attempts at a step: a failed task is repeated once.
-const MAX_TASK_ATTEMPTS: u32 = 2;
-
-/// Maximum reports of indirect dependencies that a task receives, and the bytes of each report.
-const MAX_INDIRECT_REPORTS: usize = 50;
-pub(super) const MAX_INDIRECT_REPORT: usize = 500;
-
-/// Maximum reminders to the planner if it answers without a plan after a rejected plan.
-const MAX_PLAN_NUDGES: u32 = 2;
 
 /// The planner and the tasks at work.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,20 +59,10 @@ impl StepResult {
     }
 }
 
-/// The remains of work that ended early.
-pub(super) struct AbandonedWork {
-    /// The ends of unfinished tasks.
-    pub(super) events: Vec<(EntryId, Event)>,
-    /// The reports of this round so far.
-    pub(super) items: Vec<ConversationItem>,
-    /// The tasks that may be at work.
-    pub(super) running: Vec<ChildId>,
-}
-
 impl PlanSolve {
-    pub(super) fn new(depth: usize) -> Self {
+    pub(super) fn new(spec: &RunSpec) -> Self {
         Self {
-            planner: AgentLoop::new(Role::Planner, depth),
+            planner: AgentLoop::new(Role::Planner, spec.path().depth()),
             planner_turns: 0,
             plan: None,
             tasks: Vec::new(),
@@ -97,170 +74,6 @@ impl PlanSolve {
             has_rejected_plan: false,
             has_places: true,
         }
-    }
-
-    /// Returns the due effects: the tasks or, without tasks, the planner's next turn.
-    pub(super) fn due(&self) -> Vec<Effect> {
-        if self.tasks.is_empty() {
-            return self.planner.due();
-        }
-        let alone = self.tasks.len() == 1 || !self.has_places;
-        let at_work = self.tasks.iter().filter(|task| task.share().is_some());
-        at_work
-            .map(|task| {
-                let child = task.child_id();
-                let crashes = task.crashes;
-                Effect::RunChild(ChildDispatch { child, alone, crashes, waits: false })
-            })
-            .collect()
-    }
-
-    pub(super) fn is_tainted(&self) -> bool {
-        self.planner.is_tainted()
-    }
-
-    /// Returns the reason for a human request: the planner's text, or the title of its plan.
-    pub(super) fn request_reasoning(&self) -> &str {
-        match &self.plan {
-            Some(plan) if !self.tasks.is_empty() => &plan.title,
-            Some(_) | None => self.planner.open_turn_text(),
-        }
-    }
-
-    /// Returns true if steps are at work or wait for users, so that it is not the planner's turn.
-    pub(super) fn is_in_round(&self) -> bool {
-        !self.tasks.is_empty()
-    }
-
-    pub(super) fn active_planner(&mut self) -> Option<&mut AgentLoop> {
-        self.tasks.is_empty().then_some(&mut self.planner)
-    }
-
-    /// Returns true if it is the planner's turn and the planner has used all its turns.
-    pub(super) fn has_used_all_turns(&self, turns: u32) -> bool {
-        self.tasks.is_empty() && self.planner_turns >= turns
-    }
-
-    /// Returns the tasks at work.
-    pub(super) fn running_children(&self) -> impl Iterator<Item = ChildId> {
-        self.tasks.iter().filter(|task| task.share().is_some()).map(Task::child_id)
-    }
-
-    /// Returns the reports that a task's step depends on: direct dependencies whole, and the beginning of the
-    /// newest indirect dependencies. Each step must not store the whole of a long chain.
-    pub(super) fn reports_before(&self, task: &TaskId) -> Vec<ChildReport> {
-        let Some(plan) = &self.plan else { return Vec::new() };
-        let step = task.step_id();
-        let behind = plan.transitive_dependencies(step);
-        let depends_on = plan.step(step).map(|step| &step.depends_on);
-        let mut room = MAX_INDIRECT_REPORTS;
-        let mut reports = Vec::new();
-        for (id, report) in self.reports.iter().rev().filter(|(id, _)| behind.contains(id)) {
-            if depends_on.is_some_and(|on| on.contains(id)) {
-                reports.push(report.clone());
-            } else if room > 0 {
-                room -= 1;
-                reports.push(ChildReport {
-                    text: truncate_text(&report.text, MAX_INDIRECT_REPORT),
-                    ..report.clone()
-                });
-            }
-        }
-        reports.reverse();
-        reports
-    }
-
-    /// Processes the planner's reply: runs its commands at once, and starts ready steps.
-    pub(super) fn on_model_replied(
-        &mut self,
-        replied: &ModelReplied,
-        settings: &RunSettings,
-    ) -> Progress {
-        let max_steps = settings.plan.max_steps as usize;
-        self.planner_turns += 1;
-        let shown_first = settings.human.confirm_plan && self.plan.is_none();
-        let mut plan = self.plan.clone();
-        let mut is_done = false;
-        let max_calls = settings.max_tool_calls_per_turn;
-        let none_known = BTreeSet::new();
-        let update =
-            self.planner.on_model_replied(replied, settings, max_calls, &none_known, |call| {
-                // A plan that needs approval is applied after the response.
-                if shown_first && is_plan_creation(call, max_steps) {
-                    None
-                } else {
-                    run_plan_command(call, &mut plan, max_steps, &mut is_done)
-                }
-            });
-        let plan_entry = EntryId::of_message(&replied.message, EntryName::MessagePlan);
-        self.settle(update, plan, is_done, plan_entry, settings)
-    }
-
-    /// Processes a crash. The planner's call is repeated. A task continues from its own journal, which counts
-    /// the crashes of its effects. A task that may have crashed its run's driver, as on a laptop, is never
-    /// given up here.
-    pub(super) fn on_resumed(&mut self, ran: &ActiveEffects) -> Option<TurnUpdate> {
-        for task in self.tasks.iter_mut().filter(|task| ran.has_child(&task.child_id())) {
-            task.crashes += 1;
-        }
-        match self.active_planner() {
-            Some(planner) => planner.on_resumed(ran),
-            None => Some(TurnUpdate::default()),
-        }
-    }
-
-    /// Ends the work on all tasks.
-    pub(super) fn abandon_tasks(&mut self) -> AbandonedWork {
-        let events = self.tasks.iter().filter_map(Task::stop_event).collect();
-        let running = self.running_children().collect();
-        for task in &self.tasks {
-            // No user has asked for a change of this result.
-            if let TaskStage::InReview(ended) = &task.stage {
-                self.reports.insert(task.step, ended.report.clone());
-                self.child_turns.insert(task.step, ended.turns_in_parent());
-            }
-        }
-        let items = if self.reports.is_empty() { Vec::new() } else { self.take_round_items() };
-        AbandonedWork { events, items, running }
-    }
-
-    /// Processes the end of a task. `None` if no step waits for the task.
-    pub(super) fn on_child_ended(
-        &mut self,
-        ended: &ChildEnded,
-        settings: &RunSettings,
-    ) -> Option<Progress> {
-        let is_running =
-            |task: &Task| task.child_id() == ended.report.child && task.share().is_some();
-        let place = self.tasks.iter().position(is_running)?;
-        let mut task = self.tasks.remove(place);
-        let step = task.step;
-        let mut update = TurnUpdate::default();
-        if ended.tainted {
-            self.planner.taint();
-        }
-        update
-            .events
-            .push((EntryId::of_child(task.id.clone(), EntryName::End), Event::child_ended(ended)));
-        let attempts = self.attempts.get(&step).copied().unwrap_or(1);
-        // A task is only stopped together with its run, which is not a failure.
-        let is_failure = !ended.report.done && ended.status != RunStatus::Stopped;
-        if is_failure && attempts < MAX_TASK_ATTEMPTS && !ended.is_out_of_budget() {
-            let failure = Some(Box::new(ended.report.clone()));
-            let before = PreviousAttempt { failure, revision: None };
-            let next = self.next_attempt(step, &task.description, &task.agent, before);
-            update.events.push(next.start_event());
-            self.tasks.push(next);
-            return Some(Progress::going_on(update));
-        }
-        if ended.report.done && settings.human.confirm_results {
-            update.requests.extend(result_review(&task, ended));
-            task.stage = TaskStage::InReview(Box::new(ended.clone()));
-            self.tasks.insert(place, task);
-            return Some(Progress::going_on(update));
-        }
-        let next = self.finish_step(step, StepResult::of(ended), settings, &mut update);
-        Some(Progress { next, ..Progress::going_on(update) })
     }
 
     /// Ends the work on a step: dependent steps start, or the round is over.
@@ -338,28 +151,6 @@ impl PlanSolve {
             }
             self.tasks.push(task);
         }
-    }
-
-    /// Replaces the plan after a user's edit, with this entry id. While steps are at work, ready steps start.
-    pub(super) fn replace_plan(
-        &mut self,
-        plan: Plan,
-        entry_id: EntryId,
-        settings: &RunSettings,
-    ) -> Progress {
-        self.plan = Some(plan.clone());
-        let mut update = TurnUpdate::default();
-        if self.is_in_round() {
-            self.start_ready_steps(settings, &mut update);
-        }
-        let plan = self.plan.clone().unwrap_or(plan);
-        update.events.insert(0, (entry_id, Event::PlanChanged { plan }));
-        Progress::going_on(update).with_new_plan()
-    }
-
-    /// Returns the current plan, with the progress of its steps.
-    pub(super) fn plan(&self) -> Option<&Plan> {
-        self.plan.as_ref()
     }
 
     /// Creates the next attempt at a step.

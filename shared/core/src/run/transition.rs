@@ -5,10 +5,9 @@
 mod follow_up;
 mod people;
 
-use super::phase::reset_event;
-use super::summary::SummaryReply;
+use super::closing::{Closing, SummaryReply};
 use super::taint::UrlOrigins;
-use super::{MAX_HOPS, Phase, Run, SummaryCall};
+use super::{MAX_HOPS, Phase, Run};
 use crate::agent_loop::Attempts;
 use crate::budget::Usage;
 use crate::crash::ActiveEffects;
@@ -63,10 +62,7 @@ impl<'r> Transition<'r> {
         }
         match &mut self.run.phase {
             Phase::Ended(ended) => ended.take_input(input).then_some(()),
-            Phase::Reacting(_)
-            | Phase::PlanSolving(_)
-            | Phase::Summarizing(_)
-            | Phase::SavingAnswer(_) => self.take_input_at_work(input),
+            Phase::Working(_) | Phase::Closing(_) => self.take_input_at_work(input),
         }
     }
 
@@ -87,10 +83,12 @@ impl<'r> Transition<'r> {
             Input::ModelReplied(replied) => self.on_model_replied(replied),
             Input::ModelChanged(changed) => self.on_model_changed(changed),
             Input::ModelFailed { message, failure } => self.on_model_failed(message, failure),
-            Input::ToolStarted { call } => self.run.phase.mark_started(call).then_some(()),
+            Input::ToolStarted { call } => {
+                self.run.phase.agent_mut()?.mark_started(call).then_some(())
+            }
             Input::ToolStalled { call, attempt } => {
-                let progress = self.run.phase.on_tool_stalled(call, *attempt)?;
-                self.settle(progress);
+                let update = self.run.phase.agent_mut()?.on_tool_stalled(call, *attempt)?;
+                self.settle(update.into());
                 Some(())
             }
             Input::ToolReturned { call, result, .. } => self.on_tool_returned(call, result),
@@ -131,7 +129,7 @@ impl<'r> Transition<'r> {
             return;
         }
         match self.run.phase.on_resumed(&ran) {
-            Some(progress) => self.settle(progress),
+            Some(update) => self.settle(update.into()),
             None => self.fail(ErrorCode::Crashed.into()),
         }
     }
@@ -199,7 +197,8 @@ impl<'r> Transition<'r> {
         if replied.message.is_of_agent_file() {
             let known_urls = url_origins(run, &replied.offered).find_requested(&replied.reply);
             let settings = &run.spec.settings;
-            let progress = run.phase.on_model_replied(replied, settings, u32::MAX, &known_urls)?;
+            let work = run.phase.work_mut()?;
+            let progress = work.on_model_replied(replied, settings, u32::MAX, &known_urls)?;
             self.settle(progress);
             return Some(());
         }
@@ -215,16 +214,16 @@ impl<'r> Transition<'r> {
         if !replied.reply.text.trim().is_empty() {
             run.last_finish = replied.reply.finish;
         }
-        if let Phase::Summarizing(SummaryCall { failure, .. }) = &run.phase {
-            let failure = failure.clone();
-            self.on_summary_replied(replied, failure);
+        if let Some(summary) = run.phase.summary().cloned() {
+            self.on_summary_replied(replied, summary.failure);
             return Some(());
         }
         run.ledger.count_turn();
         let max_calls = run.ledger.max_calls_of_next_reply(&run.spec);
         let known_urls = url_origins(run, &replied.offered).find_requested(&replied.reply);
-        let progress =
-            run.phase.on_model_replied(replied, &run.spec.settings, max_calls, &known_urls)?;
+        let work = run.phase.work_mut()?;
+        let settings = &run.spec.settings;
+        let progress = work.on_model_replied(replied, settings, max_calls, &known_urls)?;
         self.settle(progress);
         Some(())
     }
@@ -263,33 +262,26 @@ impl<'r> Transition<'r> {
             return Some(());
         }
         let final_text = self.run.conversation.final_text();
-        match &self.run.phase {
+        match self.run.phase.summary().map(|summary| summary.failure.clone()) {
             // The work is done and the agent described its result, which is then the answer.
-            Phase::Summarizing(SummaryCall { failure: None, .. }) if !final_text.is_empty() => {
+            Some(None) if !final_text.is_empty() => {
                 let files = self.run.files.list_offered();
                 self.finish(final_text, files);
             }
-            Phase::Summarizing(SummaryCall { failure: Some(reason), .. }) => {
-                let reason = reason.clone();
-                self.fail(reason);
-            }
-            Phase::Summarizing(_)
-            | Phase::Reacting(_)
-            | Phase::PlanSolving(_)
-            | Phase::SavingAnswer(_)
-            | Phase::Ended(_) => self.fail(failure.clone()),
+            Some(Some(reason)) => self.fail(reason),
+            Some(None) | None => self.fail(failure.clone()),
         }
         Some(())
     }
 
     /// Processes the result of a call.
     fn on_tool_returned(&mut self, call: &CallId, result: &ToolResult) -> Handled {
-        let progress = self.run.phase.on_tool_returned(call, result)?;
+        let update = self.run.phase.agent_mut()?.on_tool_returned(call, result)?;
         self.run.ledger.count_tool_call();
         if let ToolResult::Done(output) = result {
             self.run.files.add_produced(&output.files);
         }
-        self.settle(progress);
+        self.settle(update.into());
         Some(())
     }
 
@@ -305,7 +297,7 @@ impl<'r> Transition<'r> {
 
     /// Processes the write of the answer's file, successful or not, and returns the answer to the caller.
     fn on_answer_saved(&mut self, file: Option<&ProductFile>) -> Handled {
-        let Phase::SavingAnswer(answer) = &self.run.phase else { return None };
+        let Phase::Closing(Closing::AnswerFile(answer)) = &self.run.phase else { return None };
         let name = answer.name.clone();
         let text = answer.text.clone();
         self.run.files.add_produced(file.map_or(&[], std::slice::from_ref));
@@ -321,7 +313,8 @@ impl<'r> Transition<'r> {
     /// Processes the end of a child. A child is only stopped together with its run, whose own stop may arrive
     /// later.
     fn on_child_ended(&mut self, ended: &ChildEnded) -> Handled {
-        let progress = self.run.phase.on_child_ended(ended, &self.run.spec.settings)?;
+        let work = self.run.phase.work_mut()?;
+        let progress = work.on_child_ended(ended, &self.run.spec.settings)?;
         self.run.human_requests.forget_child(&ended.report.child);
         self.run.files.add_produced(&ended.files);
         self.run.ledger.add_child(&ended.spent);
@@ -336,22 +329,20 @@ impl<'r> Transition<'r> {
     fn on_limit_reached(&mut self, limit: Limit) -> Handled {
         let seconds = self.run.spec.settings.budget.wall_ms / 1000;
         let time_used_up = Failure::new(ErrorCode::TimeUsedUp, seconds.to_string());
-        match (limit, &self.run.phase) {
-            (Limit::WorkTime, Phase::Summarizing(_)) => return None,
-            (Limit::WorkTime, _) => {
+        match limit {
+            Limit::WorkTime => {
+                let agent = self.run.phase.work()?.agent();
                 // Viewers do not see the compaction call, and the turn after it has not begun.
-                let is_compacting = self.run.compaction.is_open();
-                let open = self.run.phase.open_message().filter(|_| !is_compacting);
-                self.events.extend(open.map(|open| reset_event(open, &time_used_up)));
+                let agent = agent.filter(|_| !self.run.compaction.is_open());
+                self.events.extend(agent.and_then(|agent| agent.reset_event(&time_used_up)));
                 self.break_off(time_used_up);
             }
-            // The reason why the answer is only a summary, if any.
-            (Limit::WallTime, Phase::Summarizing(SummaryCall { failure: Some(reason), .. })) => {
-                let reason = reason.clone();
-                self.fail(reason);
+            Limit::WallTime => {
+                // The reason why the answer is only a summary, if any.
+                let reason = self.run.phase.summary().and_then(|summary| summary.failure.clone());
+                self.fail(reason.unwrap_or(time_used_up));
             }
-            (Limit::WallTime, _) => self.fail(time_used_up),
-            (Limit::Hops, _) => self.fail(Failure::new(ErrorCode::HopLimit, MAX_HOPS.to_string())),
+            Limit::Hops => self.fail(Failure::new(ErrorCode::HopLimit, MAX_HOPS.to_string())),
         }
         Some(())
     }

@@ -7,6 +7,7 @@ use super::time_limit::TimeLimits;
 use djinn_text::deliverables::Deliverables;
 
 use super::transition::url_origins;
+use super::work::Work;
 use super::{Phase, Run};
 use crate::agent::AnswerFormat;
 use crate::budget::{Budget, Spending};
@@ -17,7 +18,7 @@ use crate::human::{HumanRequest, Resolution, ResponseError, ResponseRecord};
 use crate::id::{CallId, ChildId, HumanRequestId};
 use crate::input::{ChildEnded, ChildRequest, PlanEdit, RunSpec};
 use crate::plan::{Plan, PlanError};
-use crate::settings::Mode;
+use crate::settings::SummaryPolicy;
 use crate::status::RunStatus;
 use crate::tool::{ToolPolicy, ToolSetHash};
 use djinn_text::images::TextForm;
@@ -42,10 +43,7 @@ impl Run {
         match &self.phase {
             Phase::Ended(ended) => ended.status,
             _ if self.human_requests.pause().is_paused() => RunStatus::Paused,
-            Phase::Reacting(_)
-            | Phase::PlanSolving(_)
-            | Phase::Summarizing(_)
-            | Phase::SavingAnswer(_) => RunStatus::Running,
+            Phase::Working(_) | Phase::Closing(_) => RunStatus::Running,
         }
     }
 
@@ -123,7 +121,7 @@ impl Run {
     /// an answer that depends on such text.
     #[must_use]
     pub fn is_tainted(&self) -> bool {
-        self.tainted || self.phase.is_tainted()
+        self.tainted || self.phase.work().is_some_and(Work::is_tainted)
     }
 
     /// Returns every file that the agent can read.
@@ -168,13 +166,8 @@ impl Run {
         let limits = self.time_limits();
         let (limit, at_ms) = match &self.phase {
             Phase::Ended(_) => return None,
-            Phase::Reacting(_) | Phase::PlanSolving(_) if self.sums_up() => {
-                (Limit::WorkTime, limits.work_ms())
-            }
-            Phase::Reacting(_)
-            | Phase::PlanSolving(_)
-            | Phase::Summarizing(_)
-            | Phase::SavingAnswer(_) => (Limit::WallTime, limits.wall_ms()),
+            _ if self.summary_policy().is_some() => (Limit::WorkTime, limits.work_ms()),
+            Phase::Working(_) | Phase::Closing(_) => (Limit::WallTime, limits.wall_ms()),
         };
         // The clock stands still while the run only waits for users.
         let is_paused = self.human_requests.pause().is_paused();
@@ -200,11 +193,10 @@ impl Run {
         took_ms.saturating_sub(self.human_requests.pause().total_ms(at_ms))
     }
 
-    /// Returns true if a closing call may write the answer. A run below another run answers with its agent's
-    /// last message, unless it plans.
+    /// Returns the condition for a closing call that writes the answer. `None` if no such call may follow.
     #[must_use]
-    pub(super) fn sums_up(&self) -> bool {
-        !self.is_child() || self.spec.work_mode() == Mode::PlanSolve
+    pub(super) fn summary_policy(&self) -> Option<SummaryPolicy> {
+        self.phase.work()?.summary_policy(&self.spec)
     }
 
     /// Returns true for a run below another run.
@@ -224,34 +216,20 @@ impl Run {
             deadline_ms: self.time_limits().children_ms(),
             tainted: self.is_tainted(),
         };
-        match (&self.phase, child) {
-            (Phase::Reacting(agent), _) => context.spec_of_call(child, agent),
-            (Phase::PlanSolving(solving), ChildId::Task(task)) => {
-                context.spec_of_task(task, solving)
-            }
-            _ => None,
-        }
+        self.phase.work()?.child_spec(child, context)
     }
 
     /// Returns the named agent of a child. For an agent that its caller was offered, also returns the SHA-256
     /// of the offered parameters, and the policy.
     #[must_use]
     pub fn agent_of(&self, child: &ChildId) -> Option<(&str, Option<(&str, &ToolPolicy)>)> {
-        match (&self.phase, child) {
-            (Phase::Reacting(agent), _) => agent
-                .find_agent_call(child)
-                .map(|(call, _, as_offered)| (call.tool.as_str(), Some(as_offered))),
-            (Phase::PlanSolving(solving), ChildId::Task(task)) => {
-                Some((solving.agent_of(task)?, None))
-            }
-            _ => None,
-        }
+        self.phase.work()?.child_agent(child)
     }
 
     /// Returns the children that may be at work.
     #[must_use]
     pub fn running_children(&self) -> Vec<ChildId> {
-        self.phase.running_children()
+        self.phase.work().map(Work::running_children).unwrap_or_default()
     }
 
     /// Returns the result that an ended task owes its run.
@@ -276,13 +254,7 @@ impl Run {
     /// Returns the current plan, with the progress of its steps.
     #[must_use]
     pub fn current_plan(&self) -> Option<&Plan> {
-        match &self.phase {
-            Phase::PlanSolving(solving) => solving.plan(),
-            Phase::Reacting(_)
-            | Phase::Summarizing(_)
-            | Phase::SavingAnswer(_)
-            | Phase::Ended(_) => self.plan(),
-        }
+        self.phase.plan().or_else(|| self.plan())
     }
 
     /// Returns the plan after an edit. `None` if no plan can be edited now: during the planner's turn, only
@@ -290,9 +262,9 @@ impl Run {
     #[must_use]
     pub fn edited_plan(&self, edit: &PlanEdit) -> Option<Result<Plan, PlanError>> {
         // A reply of the planner that is on its way does not know the edit and could undo it.
-        let solving = self.phase.plan_solve().filter(|solving| solving.is_in_round())?;
+        let plan = self.phase.work()?.editable_plan()?;
         let max_steps = self.spec.settings.plan.max_steps as usize;
-        Some(solving.plan()?.with_edits(&edit.title, &edit.steps, max_steps))
+        Some(plan.with_edits(&edit.title, &edit.steps, max_steps))
     }
 
     /// Returns true if the run has another turn, and room, for a user's message.

@@ -67,6 +67,21 @@ fn tasks_at_work_go_on_while_more_is_offered_and_no_other_begins() {
 }
 
 #[test]
+fn declined_top_up_leads_to_a_summary_of_completed_steps_too() {
+    let mut asked = story::asked_to_plan("why?");
+    asked.settings.human.enabled = true;
+    asked.settings.budget.tokens = 350;
+    asked.settings.plan.ends_when_complete = true;
+    let (mut run, _) = Run::start(asked, 0);
+    run.apply_input(&plan_solve::input("plans t1 create a; b<"), 0).unwrap();
+    run.apply_input(&done("s1.1", 300), 0).unwrap();
+    run.apply_input(&done("s2.1", 10), 0).unwrap();
+    assert_eq!(owes(&run), ["human:budget.1"]);
+    run.apply_input(&feedback::input("skip budget.1"), 0).unwrap();
+    assert_eq!(owes(&run), ["model:summary"]);
+}
+
+#[test]
 fn without_approval_a_used_up_budget_ends_the_work() {
     let mut asked = asked("why?");
     asked.settings.human.enabled = false;

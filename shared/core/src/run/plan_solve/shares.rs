@@ -1,31 +1,15 @@
-//! The text, agent and budget share of each task in a plan.
+//! The budget share and the places of each task.
 
-use super::{PlanSolve, PreviousAttempt, Task, TaskStage};
+use super::{PlanSolve, Task, TaskStage};
 use crate::budget::{BudgetShare, split_places};
-use crate::id::TaskId;
 use crate::plan::{Plan, StepStatus};
 use crate::settings::PlanSettings;
 
 impl PlanSolve {
-    /// Returns the agent of a task, if its step names an agent.
-    pub(in crate::run) fn agent_of(&self, task: &TaskId) -> Option<&str> {
-        let task = self.tasks.iter().find(|candidate| candidate.id == *task)?;
-        Some(task.agent.as_str()).filter(|agent| !agent.is_empty())
-    }
-
-    /// Returns a running task's description, budget share and previous attempt.
-    pub(in crate::run) fn find_running(
-        &self,
-        task: &TaskId,
-    ) -> Option<(&str, BudgetShare, &PreviousAttempt)> {
-        let task = self.tasks.iter().find(|candidate| candidate.id == *task)?;
-        Some((task.description.as_str(), task.share()?, &task.previous_attempt))
-    }
-
     /// Gives every task that can begin its share of `remaining`, the remaining budget. Other tasks keep
     /// their shares until they end. The rest is split evenly between the steps that can run at once. One part is
     /// reserved for the planner and for later steps.
-    pub(in crate::run) fn allocate_shares(
+    pub(super) fn split_budget(
         &mut self,
         remaining: BudgetShare,
         settings: &PlanSettings,
@@ -52,7 +36,7 @@ impl PlanSolve {
     }
 
     /// Returns the maximum number of tasks at work at the same time, and the places of each task for runs below.
-    pub(in crate::run) fn split_places(&self, settings: &PlanSettings, places: u32) -> (u32, u32) {
+    pub(super) fn split_places(&self, settings: &PlanSettings, places: u32) -> (u32, u32) {
         let tasks = self.tasks.len() + self.pending_step_count();
         let task_count = u32::try_from(tasks).unwrap_or(u32::MAX).min(settings.max_parallel_tasks);
         split_places(places, task_count)

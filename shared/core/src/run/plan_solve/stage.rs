@@ -10,7 +10,7 @@ use crate::plan::Step;
 
 /// A step at work or about to start.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::run) struct Task {
+pub(super) struct Task {
     pub(super) id: TaskId,
     pub(super) step: StepId,
     pub(super) description: String,
@@ -19,21 +19,21 @@ pub(in crate::run) struct Task {
     pub(super) previous_attempt: PreviousAttempt,
     /// The number of crashes of the run's driver while the task was at work.
     pub(super) crashes: u32,
-    pub(in crate::run) stage: TaskStage,
+    pub(super) stage: TaskStage,
 }
 
 /// The result of the previous attempt.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in crate::run) struct PreviousAttempt {
+pub(super) struct PreviousAttempt {
     /// The report of the attempt, if it failed.
-    pub(in crate::run) failure: Option<Box<ChildReport>>,
+    pub(super) failure: Option<Box<ChildReport>>,
     /// The user's change to the result.
-    pub(in crate::run) revision: Option<Revision>,
+    pub(super) revision: Option<Revision>,
 }
 
 /// The stage of a task.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::run) enum TaskStage {
+pub(super) enum TaskStage {
     /// The task waits for approval.
     AwaitingApproval,
     /// The task waits for a share of the remaining budget.
@@ -46,7 +46,7 @@ pub(in crate::run) enum TaskStage {
 
 impl Task {
     /// Returns the budget share of a task that may be at work.
-    pub(in crate::run) fn share(&self) -> Option<BudgetShare> {
+    pub(super) fn share(&self) -> Option<BudgetShare> {
         match &self.stage {
             TaskStage::Running(share) => Some(*share),
             _ => None,
@@ -54,11 +54,15 @@ impl Task {
     }
 
     /// Returns true if the task is at work or waits for a slot.
-    pub(in crate::run) fn needs_slot(&self) -> bool {
+    pub(super) fn needs_slot(&self) -> bool {
         match &self.stage {
             TaskStage::Queued | TaskStage::Running(_) => true,
             TaskStage::AwaitingApproval | TaskStage::InReview(_) => false,
         }
+    }
+
+    pub(super) fn has_agent(&self) -> bool {
+        !self.agent.is_empty()
     }
 
     pub(super) fn child_id(&self) -> ChildId {

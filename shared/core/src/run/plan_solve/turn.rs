@@ -1,23 +1,23 @@
 //! The consequences of a planner turn.
 
-use super::{MAX_PLAN_NUDGES, Next, PlanSolve, Progress, run_plan_command};
+use super::PlanSolve;
+use super::planning::run_plan_command;
 use crate::agent_loop::TurnUpdate;
 use crate::conversation::{ConversationItem, Nudge};
 use crate::entry::Event;
 use crate::human::{HumanRequest, ResponseRecord};
 use crate::id::{EntryId, EntryName};
 use crate::plan::{PLANNING_TOOL, Plan};
+use crate::run::progress::{Next, Progress};
 use crate::settings::RunSettings;
 use crate::tool::{ToolFailure, ToolResult};
 
-impl PlanSolve {
-    /// Resets the detection of repeats after a user's message to the planner.
-    pub(in crate::run) fn forget_hint(&mut self) {
-        self.planner.forget_hint();
-    }
+/// Maximum reminders to the planner if it answers without a plan after a rejected plan.
+const MAX_PLAN_NUDGES: u32 = 2;
 
+impl PlanSolve {
     /// Processes a response about a plan, or about another call of the planner.
-    pub(in crate::run) fn resolve_planner_request(
+    pub(super) fn resolve_planner_request(
         &mut self,
         ask: &HumanRequest,
         response: &ResponseRecord,

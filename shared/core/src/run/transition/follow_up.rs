@@ -3,18 +3,20 @@
 //! The next action is the next turn, the summary, an offer of a budget extension, or the end.
 
 use super::{Transition, url_origins};
-use crate::agent_loop::TurnUpdate;
+use crate::agent_loop::{AgentLoop, Attempts, TurnUpdate};
 use crate::conversation::ConversationItem;
 use crate::entry::Event;
 use crate::error_code::{ErrorCode, Failure};
 use crate::file::ProductFile;
 use crate::human::HumanRequest;
 use crate::id::EntryId;
+use crate::run::Phase;
 use crate::run::answer_file::find_answer_file;
+use crate::run::closing::{Closing, SummaryCall};
 use crate::run::ending::Ending;
-use crate::run::plan_solve::AbandonedWork;
+use crate::run::final_state::FinalState;
 use crate::run::progress::{Next, Progress};
-use crate::run::{FinalState, Phase, SummaryCall};
+use crate::run::work::{AbandonedWork, Work};
 use crate::settings::SummaryPolicy;
 use crate::status::RunStatus;
 
@@ -30,7 +32,7 @@ impl Transition<'_> {
         let reasoning = self.run.phase.request_reasoning().to_owned();
         self.ask(requests, &reasoning);
         if self.append_items(items) {
-            self.run.phase.forget_hint();
+            self.run.phase.work_mut().into_iter().for_each(Work::forget_hint);
             return self.follow(next.after_user_message(), None);
         }
         if let Some(problem) = answer_problem {
@@ -41,8 +43,12 @@ impl Transition<'_> {
 
     fn follow(&mut self, next: Next, dead_end: Option<Failure>) {
         match next {
-            Next::Wait if self.run.phase.has_queued_agents() => self.go_on(None),
-            Next::Wait => {}
+            Next::Wait => {
+                let agent = self.run.phase.agent_mut();
+                if agent.is_some_and(|agent| agent.has_queued_agents()) {
+                    self.go_on(None);
+                }
+            }
             Next::Continue => self.go_on(dead_end),
             Next::Answer => self.answer(),
             Next::Summarize => self.summarize(None),
@@ -78,14 +84,15 @@ impl Transition<'_> {
     /// end, or if a part of the budget is used up.
     pub(super) fn go_on(&mut self, dead_end: Option<Failure>) {
         let run = &mut *self.run;
+        let Some(work) = run.phase.work_mut() else { return };
         let failure = dead_end
             .or_else(|| run.ledger.failure(&run.spec))
-            .or_else(|| run.phase.turns_failure(&run.spec.settings))
-            .filter(|_| !run.phase.has_answered());
+            .or_else(|| work.turns_failure(&run.spec.settings))
+            .filter(|_| !work.agent().is_some_and(AgentLoop::has_answered));
         if let Some(failure) = failure {
             return self.exhaust_budget(failure);
         }
-        let events = run.phase.allocate_shares(run.ledger.remaining(&run.spec), &run.spec);
+        let events = work.allocate_shares(run.ledger.remaining(&run.spec), &run.spec);
         self.events.extend(events);
         self.run.compact_if_due();
     }
@@ -110,28 +117,26 @@ impl Transition<'_> {
 
     /// Ends the work of the agent: its last reply is the answer, or a closing call writes the answer.
     fn answer(&mut self) {
-        let is_answer = self.run.conversation.standalone_answer().is_some();
-        if !self.run.sums_up() || (is_answer && !self.needs_summary()) {
+        let conversation = &self.run.conversation;
+        let is_answer = conversation.standalone_answer().is_some();
+        let is_final = match self.run.summary_policy() {
+            None => true,
+            Some(SummaryPolicy::WhenNeeded) => is_answer,
+            // The summary combines several turns.
+            Some(SummaryPolicy::Always) => is_answer && conversation.items.len() == 1,
+        };
+        if is_final {
             self.finish_with_answer();
         } else {
             self.summarize(None);
         }
     }
 
-    /// Returns true if a summary must replace the agent's own answer: after more than one turn, with the policy
-    /// `Always` or in a record from before policies. A planner without a plan has answered itself.
-    fn needs_summary(&self) -> bool {
-        let is_first = self.run.conversation.items.len() == 1;
-        match (&self.run.phase, self.run.spec.settings.summary_policy) {
-            (Phase::PlanSolving(_), _) | (_, Some(SummaryPolicy::WhenNeeded)) => false,
-            (_, Some(SummaryPolicy::Always) | None) => !is_first,
-        }
-    }
-
     /// Starts the closing call that writes the answer, after completed work or a failure.
     fn summarize(&mut self, failure: Option<Failure>) {
         self.run.freeze_taint();
-        self.run.phase = Phase::Summarizing(SummaryCall::with_failure(failure));
+        let attempts = Attempts::default();
+        self.run.phase = Phase::Closing(Closing::Summary(SummaryCall { attempts, failure }));
     }
 
     /// Ends the run with the agent's last message as the answer. Fails if the message is empty.
@@ -152,7 +157,7 @@ impl Transition<'_> {
         match find_answer_file(&self.run.spec, &answer) {
             Some(file) => {
                 self.abandon_work();
-                self.run.phase = Phase::SavingAnswer(file);
+                self.run.phase = Phase::Closing(Closing::AnswerFile(file));
             }
             None => self.end(RunStatus::Finished, answer, files, None),
         }
@@ -160,7 +165,7 @@ impl Transition<'_> {
 
     /// Ends the work early: a run sums up its results, or leaves them to the run above.
     pub(super) fn break_off(&mut self, failure: Failure) {
-        if !self.run.sums_up() {
+        if self.run.phase.is_working() && self.run.summary_policy().is_none() {
             return self.fail(failure);
         }
         self.abandon_work();
@@ -175,7 +180,8 @@ impl Transition<'_> {
         run.concerns.close();
         run.human_requests.close();
         run.ledger.close_offer();
-        let AbandonedWork { events, items, running } = run.phase.abandon();
+        let work = run.phase.work_mut();
+        let AbandonedWork { events, items, running } = work.map(Work::abandon).unwrap_or_default();
         run.conversation.items.extend(items);
         run.child_stops.add(running);
         self.events.extend(events);

@@ -20,7 +20,9 @@ impl Transition<'_> {
         let message = interrupt.message.get(..end).unwrap_or_default().to_owned();
         let interrupt = Interrupt { code: interrupt.code.clone(), message };
         let request = match target {
-            InterruptTarget::Call(call) => self.run.phase.interrupt_call(call, &interrupt)?,
+            InterruptTarget::Call(call) => {
+                self.run.phase.agent_mut()?.interrupt_call(call, &interrupt)?
+            }
             InterruptTarget::Message(message) => {
                 self.attempts_at(message)?;
                 let interruption =
@@ -90,8 +92,10 @@ impl Transition<'_> {
                 }
                 let before = self.run.phase.plan().cloned();
                 let settings = &self.run.spec.settings;
-                if let Some(progress) = self.run.phase.resolve_request(request, response, settings)
-                {
+                let work = self.run.phase.work_mut();
+                let progress =
+                    work.and_then(|work| work.resolve_request(request, response, settings));
+                if let Some(progress) = progress {
                     if matches!(subject, Subject::StepReview { .. }) && progress.has_replanned {
                         self.note_plan_change(before, &response.comment);
                     }
@@ -131,7 +135,8 @@ impl Transition<'_> {
         (is_newest && self.run.messages.add_plan_edit(edit)).then_some(())?;
         let id = EntryId::local(EntryName::PlanEdit(edit.id.clone()));
         let before = self.run.phase.plan().cloned();
-        let progress = self.run.phase.replace_plan(plan, id, &self.run.spec.settings)?;
+        let work = self.run.phase.work_mut()?;
+        let progress = work.replace_plan(plan, id, &self.run.spec.settings)?;
         self.note_plan_change(before, "");
         self.settle(progress);
         Some(())

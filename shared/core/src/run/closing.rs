@@ -1,14 +1,52 @@
-//! The closing phase: one model call that writes the answer.
+//! The closing phase: a model call writes the answer, or the answer is stored.
 
 use djinn_text::deliverables::Deliverables;
 
 use crate::agent_loop::Attempts;
-use crate::effect::{Effect, ToolChoice};
+use crate::crash::ActiveEffects;
+use crate::effect::{AnswerFile, Effect, ToolChoice};
 use crate::entry::Event;
 use crate::error_code::Failure;
 use crate::id::{EntryId, EntryName, MessageId};
 use crate::input::{FinishReason, ModelReplied};
 use crate::settings::Role;
+
+/// The last effect of a run before its end.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Closing {
+    /// The call that writes the answer.
+    Summary(SummaryCall),
+    /// The complete answer, which is stored before the caller receives it.
+    AnswerFile(AnswerFile),
+}
+
+impl Closing {
+    pub(super) fn due(&self) -> Effect {
+        match self {
+            Self::Summary(SummaryCall { attempts, .. }) => Effect::CallModel(attempts.to_call(
+                MessageId::summary(),
+                Role::Summary,
+                ToolChoice::None,
+            )),
+            Self::AnswerFile(file) => Effect::SaveAnswer(file.clone()),
+        }
+    }
+
+    /// Returns the attempts at the call, if the call writes this message.
+    pub(super) fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
+        match self {
+            Self::Summary(summary) => message.is_summary().then_some(&mut summary.attempts),
+            Self::AnswerFile(_) => None,
+        }
+    }
+
+    /// Processes a crash, which `ran` may have caused. Returns false if the call is given up.
+    pub(super) fn on_resumed(&mut self, ran: &ActiveEffects) -> bool {
+        let message = MessageId::summary();
+        let attempts = self.attempts_at(&message).filter(|_| ran.has_message(&message));
+        attempts.is_none_or(Attempts::record_crash)
+    }
+}
 
 /// The closing model call.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,18 +54,6 @@ pub(super) struct SummaryCall {
     pub(super) attempts: Attempts,
     /// The reason why the work ended early, if it did.
     pub(super) failure: Option<Failure>,
-}
-
-impl SummaryCall {
-    /// Creates the call after completed work, or after work that a failure ended.
-    pub(super) fn with_failure(failure: Option<Failure>) -> Self {
-        Self { attempts: Attempts::default(), failure }
-    }
-
-    pub(super) fn due_call(&self) -> Effect {
-        let message = MessageId::summary();
-        Effect::CallModel(self.attempts.to_call(message, Role::Summary, ToolChoice::None))
-    }
 }
 
 /// The parts of a summary's reply.

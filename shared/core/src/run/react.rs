@@ -1,0 +1,25 @@
+//! ReAct: one agent that thinks and acts until no work is left.
+
+use super::work::Work;
+use crate::agent_loop::AgentLoop;
+use crate::effect::ToolChoice;
+use crate::input::RunSpec;
+
+/// Returns the agent of a run, with the calls that its file defines.
+pub(super) fn new_agent(spec: &RunSpec) -> AgentLoop {
+    AgentLoop::new(spec.working_role(), spec.path().depth()).with_agent(spec.agent())
+}
+
+impl Work for AgentLoop {
+    fn agent(&self) -> Option<&AgentLoop> {
+        Some(self)
+    }
+
+    fn agent_mut(&mut self) -> Option<&mut AgentLoop> {
+        Some(self)
+    }
+
+    fn tool_choice(&self, turn: u32, steps_left: u32, spec: &RunSpec) -> ToolChoice {
+        spec.agent().map_or(ToolChoice::Auto, |agent| agent.tool_choice(turn, steps_left))
+    }
+}
