@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use djinn_core::id::MAX_DEPTH;
-use djinn_core::settings::Mode;
 
 use crate::problem::FileProblem;
 use crate::read::ReadAgent;
@@ -67,7 +66,7 @@ impl<'a> CallGraph<'a> {
     }
 
     fn is_planner(&self, name: &str) -> bool {
-        self.agents.get(name).is_some_and(|agent| agent.spec.mode == Mode::PlanSolve)
+        self.agents.get(name).is_some_and(|agent| agent.spec.mode.has_plan())
     }
 
     /// A planner takes two levels, because the steps of its plan are runs below its own.

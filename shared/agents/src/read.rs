@@ -94,7 +94,8 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
     let answer = read_answer(&fields, &parameters, after.is_some())?;
     let max_steps = fields.read_number("max_steps", 1..=MAX_STEPS)?;
     let first_tool = fields.read_text("first_tool", "the name of one of `tools`")?;
-    let mode = fields.read_word("mode", &MODES)?.unwrap_or_default();
+    let mode =
+        fields.read_word("mode", &Mode::ALL.map(|mode| (mode.as_str(), mode)))?.unwrap_or_default();
     refuse_beside_plan(&fields, mode, &answer)?;
     let spec = AgentSpec {
         before,
@@ -134,8 +135,6 @@ const ROLES: [(&str, Role); 6] = [
     ("report", Role::Report),
     ("search", Role::Search),
 ];
-
-const MODES: [(&str, Mode); 2] = [("react", Mode::React), ("plan_solve", Mode::PlanSolve)];
 
 const CONTEXTS: [(&str, AgentContext); 3] = [
     ("none", AgentContext::None),
@@ -196,7 +195,7 @@ fn read_file_calls(fields: &Fields) -> Result<(Vec<String>, Option<String>), Fau
 
 /// Rejects keys that a planner cannot have. A planner plans first, and the summary of its work is text.
 fn refuse_beside_plan(fields: &Fields, mode: Mode, answer: &AnswerFormat) -> Result<(), Fault> {
-    if mode != Mode::PlanSolve {
+    if !mode.has_plan() {
         return Ok(());
     }
     let is_set = |key: &&str| fields.find_entry(key).is_some();
@@ -204,7 +203,7 @@ fn refuse_beside_plan(fields: &Fields, mode: Mode, answer: &AnswerFormat) -> Res
     let key = key.or(matches!(answer, AnswerFormat::Json(_)).then_some("answer: json"));
     let Some(key) = key else { return Ok(()) };
     let line = fields.line_of(key.split(':').next().unwrap_or_default());
-    Err(Fault::new(line, format!("`{key}` is not allowed with `mode: plan_solve`")))
+    Err(Fault::new(line, format!("`{key}` is not allowed with `mode: {}`", mode.as_str())))
 }
 
 /// Returns the answer format. `is_made` is true if a tool creates the file, under any name.

@@ -18,8 +18,6 @@ pub enum ModeRequest<'a> {
 pub struct ModeSupport {
     /// The mode itself, as settings name it.
     pub mode: Mode,
-    /// The mode's word in our own protocol.
-    pub word: &'static str,
     /// `agentType` of JoyAgent's protocol.
     pub agent_type: u8,
     /// The mode's display name for users.
@@ -30,20 +28,8 @@ pub struct ModeSupport {
 
 /// Every mode; the first is the default.
 pub const MODES: [ModeSupport; 2] = [
-    ModeSupport {
-        mode: Mode::React,
-        word: "react",
-        agent_type: 5,
-        title: "ReAct",
-        deep_think: false,
-    },
-    ModeSupport {
-        mode: Mode::PlanSolve,
-        word: "plan_solve",
-        agent_type: 3,
-        title: "Plan-Solve",
-        deep_think: true,
-    },
+    ModeSupport { mode: Mode::React, agent_type: 5, title: "ReAct", deep_think: false },
+    ModeSupport { mode: Mode::PlanSolve, agent_type: 3, title: "Plan-Solve", deep_think: true },
 ];
 
 impl ModeSupport {
@@ -52,7 +38,7 @@ impl ModeSupport {
     pub fn supports(&self, request: ModeRequest<'_>) -> bool {
         let is_default = self.mode == Mode::default();
         match request {
-            ModeRequest::Word(word) => word.map_or(is_default, |word| word == self.word),
+            ModeRequest::Word(word) => word.map_or(is_default, |word| word == self.mode.as_str()),
             ModeRequest::AgentType(number) => {
                 number.map_or(is_default, |number| number == i64::from(self.agent_type))
             }

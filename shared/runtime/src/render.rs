@@ -23,7 +23,7 @@ use djinn_core::human::ASK_USER;
 use djinn_core::input::DroppedContext;
 use djinn_core::language::Language;
 use djinn_core::run::Run;
-use djinn_core::settings::{Mode, OutputStyle, Role};
+use djinn_core::settings::{OutputStyle, Role};
 use djinn_core::tool::{EffectClass, OfferedTool, ToolSpec};
 use djinn_text::tokens::estimate_tokens;
 use fitting::{ContextWindow, FixedTexts};
@@ -143,7 +143,7 @@ pub fn render_request(
 
 /// Returns true if the run makes a plan, in any role.
 fn plans(run: &Run) -> bool {
-    run.spec().work_mode() == Mode::PlanSolve
+    run.spec().work_mode().has_plan()
 }
 
 /// Returns true if the model may ask the user: only before any other work.

@@ -78,14 +78,14 @@ impl RunSpec {
         self.child.as_ref()?.agent.as_deref()
     }
 
-    /// Returns the mode of the run. A task without an agent works in `react`. So does an agent at the lowest
-    /// level, because its plan could have no tasks.
+    /// Returns the mode of the run. A task without an agent works in the default mode, which needs no tasks.
+    /// So does an agent at the lowest level, which could have no tasks.
     #[must_use]
     pub fn work_mode(&self) -> Mode {
         match (&self.child, self.agent()) {
             (None, _) => self.settings.mode,
             (Some(_), Some(agent)) if self.path().depth() < MAX_DEPTH => agent.mode,
-            (Some(_), _) => Mode::React,
+            (Some(_), _) => Mode::default(),
         }
     }
 
@@ -124,7 +124,7 @@ impl RunSpec {
         if let Some(child) = &mut self.child {
             // The plan of an agent in this mode is about the task of its call.
             let task = child.arguments.get(TASK_ARGUMENT).and_then(|task| task.as_str());
-            if let (Mode::PlanSolve, Some(task)) = (agent.mode, task) {
+            if let Some(task) = task.filter(|_| agent.mode.has_plan()) {
                 self.question = task.to_owned();
             }
             // A step of a plan has no arguments, and its agent's instructions may name the file.

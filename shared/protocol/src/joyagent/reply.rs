@@ -7,7 +7,6 @@ use crate::text_tracker::TextEdit;
 use djinn_core::entry::Entry;
 use djinn_core::id::{MessageId, MessageKey, Path};
 use djinn_core::input::FinishReason;
-use djinn_core::settings::Mode;
 
 /// The newest reply of a lane.
 pub(super) struct LaneReply {
@@ -243,13 +242,10 @@ impl Translator {
         at_ms: i64,
     ) -> AgentResponse {
         let text = Some(text.to_owned());
-        let mut event = match self.mode {
-            Mode::PlanSolve if path.is_root() => {
-                AgentResponse { plan_thought: text, ..self.new_event(id, "plan_thought", at_ms) }
-            }
-            Mode::PlanSolve | Mode::React => {
-                AgentResponse { tool_thought: text, ..self.new_event(id, "tool_thought", at_ms) }
-            }
+        let mut event = if self.mode.has_plan() && path.is_root() {
+            AgentResponse { plan_thought: text, ..self.new_event(id, "plan_thought", at_ms) }
+        } else {
+            AgentResponse { tool_thought: text, ..self.new_event(id, "tool_thought", at_ms) }
         };
         self.place_event(&mut event, path);
         event

@@ -112,7 +112,7 @@ pub(super) fn parse_agent_type(number: Option<WholeNumber>) -> Result<Mode, ApiE
 
 pub(super) fn parse_mode(word: Option<&str>) -> Result<Mode, ApiError> {
     find_mode(ModeRequest::Word(word))
-        .ok_or_else(|| unknown_mode("mode", |support| format!("`{}`", support.word)))
+        .ok_or_else(|| unknown_mode("mode", |support| format!("`{}`", support.mode.as_str())))
 }
 
 fn unknown_mode(field: &'static str, describe: impl Fn(&ModeSupport) -> String) -> ApiError {
