@@ -1,6 +1,10 @@
 //! Parses published keys of issuers (JWK, RFC 7517).
 
+use jsonwebtoken::jwk::{
+    AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, KeyOperations, PublicKeyUse,
+};
 use jsonwebtoken::{Algorithm, DecodingKey};
+use serde::Deserialize;
 use serde_json::Value;
 
 /// A public key with the only algorithm for its form.
@@ -11,42 +15,39 @@ pub(super) struct VerifyingKey {
     pub(super) key: DecodingKey,
 }
 
+/// A published set. Each key is parsed by itself, because one unknown key does not make the set invalid.
+#[derive(Deserialize)]
+struct PublishedKeys {
+    keys: Vec<Value>,
+}
+
 /// Parses the usable keys of a set: RSA for RS256 and P-256 for ES256, unless `use`, `key_ops` or `alg`
 /// exclude the use. Other keys are ignored, as the standard requires.
 pub(super) fn parse_key_set(set: &[u8]) -> Result<Vec<VerifyingKey>, String> {
-    let set: Value = serde_json::from_slice(set).map_err(|_| "it is not JSON".to_owned())?;
-    match set.get("keys").and_then(Value::as_array) {
-        Some(keys) => Ok(keys.iter().filter_map(parse_key).collect()),
-        None => Err("it has no list `keys`".to_owned()),
-    }
+    let set: PublishedKeys = serde_json::from_slice(set)
+        .map_err(|error| format!("it is not JSON with a list `keys`: {error}"))?;
+    Ok(set.keys.iter().filter_map(parse_key).collect())
 }
 
-fn parse_key(jwk: &Value) -> Option<VerifyingKey> {
-    let text = |name: &str| jwk.get(name).and_then(Value::as_str);
-    let (algorithm, name, key) = match (text("kty")?, text("crv")) {
-        ("RSA", _) => {
-            let key = DecodingKey::from_rsa_components(text("n")?, text("e")?);
-            (Algorithm::RS256, "RS256", key.ok()?)
-        }
-        ("EC", Some("P-256")) => {
-            let key = DecodingKey::from_ec_components(text("x")?, text("y")?);
-            (Algorithm::ES256, "ES256", key.ok()?)
+fn parse_key(key: &Value) -> Option<VerifyingKey> {
+    // The library takes `null` for an absent member.
+    if ["alg", "use", "key_ops", "kid"].iter().any(|name| key.get(name) == Some(&Value::Null)) {
+        return None;
+    }
+    let jwk = Jwk::deserialize(key).ok()?;
+    let (algorithm, name) = match &jwk.algorithm {
+        AlgorithmParameters::RSA(_) => (Algorithm::RS256, KeyAlgorithm::RS256),
+        AlgorithmParameters::EllipticCurve(key) if key.curve == EllipticCurve::P256 => {
+            (Algorithm::ES256, KeyAlgorithm::ES256)
         }
         _ => return None,
     };
-    let says = |name: &str, value: &str| jwk.get(name).is_none_or(|member| member == value);
-    let verifies = jwk.get("key_ops").is_none_or(|operations| {
-        operations.as_array().is_some_and(|names| names.iter().any(|one| one == "verify"))
-    });
-    let id = match jwk.get("kid") {
-        None => None,
-        Some(id) => Some(id.as_str()?.to_owned()),
-    };
-    (says("alg", name) && says("use", "sig") && verifies).then_some(VerifyingKey {
-        id,
-        algorithm,
-        key,
-    })
+    let key = DecodingKey::from_jwk(&jwk).ok()?;
+    let common = jwk.common;
+    let verifies = common.key_algorithm.is_none_or(|algorithm| algorithm == name)
+        && common.public_key_use.is_none_or(|intent| intent == PublicKeyUse::Signature)
+        && common.key_operations.is_none_or(|names| names.contains(&KeyOperations::Verify));
+    verifies.then_some(VerifyingKey { id: common.key_id, algorithm, key })
 }
 
 #[cfg(test)]
