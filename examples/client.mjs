@@ -521,7 +521,7 @@ async function main() {
       session_id: values.session,
       request_id: crypto.randomUUID(),
       // In addition to the requests of the deployment, which may also send some without these settings.
-      human_feedback: { enabled: values.approve, clarify: values.clarify },
+      human_requests: { enabled: values.approve, clarify: values.clarify },
     });
     isFinished = end.status === "finished";
     if (values.save) for (const file of end.files) screen.line(`saved ${await server.download(file, values.save)}`);

@@ -330,7 +330,7 @@ def main():
                     "session_id": options.session,
                     "request_id": str(uuid.uuid4()),
                     # More than the deployment itself asks people about; it may ask without.
-                    "human_feedback": {"enabled": options.approve, "clarify": options.clarify},
+                    "human_requests": {"enabled": options.approve, "clarify": options.clarify},
                 }
             )
             finished = end["status"] == "finished"

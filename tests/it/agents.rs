@@ -29,12 +29,12 @@ pub(crate) async fn start(folder: &TempDir) -> World {
 }
 
 /// The same, which asks people as these settings say.
-async fn start_asking(folder: &TempDir, human_feedback: &str) -> World {
+async fn start_asking(folder: &TempDir, human_requests: &str) -> World {
     let path = folder.path().to_str().unwrap().to_owned();
     World::start_with(|options, _| {
         options.vars.push(("DJINN_OFFERED_AGENTS", "all".to_owned()));
         options.vars.push(("DJINN_AGENTS", path));
-        options.vars.push(("DJINN_HUMAN_FEEDBACK", human_feedback.to_owned()));
+        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_owned()));
         // What a folder has counts at once.
         options.settings.tool_sources_fresh = Duration::ZERO;
     })
@@ -313,7 +313,7 @@ async fn start_over(dir: &TempDir, folder: &TempDir, model: &ScriptedModel) -> (
         ("DJINN_OFFERED_AGENTS", "oracle".to_owned()),
         ("DJINN_AGENTS", folder.path().to_str().unwrap().to_owned()),
         (
-            "DJINN_HUMAN_FEEDBACK",
+            "DJINN_HUMAN_REQUESTS",
             r#"{"enabled": true, "require_confirmation_tools": ["oracle"], "timeout": 0}"#
                 .to_owned(),
         ),

@@ -32,7 +32,7 @@ async fn next_stop(client: &Client, run: &str, asked: usize) -> Vec<Frame> {
 async fn a_plan_goes_on_as_a_person_lets_its_steps_begin_and_likes_their_results() {
     let feedback = r#"{"confirm_steps": ["publish"], "confirm_results": true, "timeout": 0}"#;
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_HUMAN_FEEDBACK", feedback.to_owned()));
+        options.vars.push(("DJINN_HUMAN_REQUESTS", feedback.to_owned()));
     })
     .await;
     planner(&world.model)

@@ -14,7 +14,7 @@ pub(crate) const APPROVAL: &str = r#"{"enabled": true, "timeout": 0}"#;
 
 async fn approving() -> World {
     let on = |options: &mut crate::world::Options, _: &ScriptedModel| {
-        options.vars.push(("DJINN_HUMAN_FEEDBACK", APPROVAL.to_owned()));
+        options.vars.push(("DJINN_HUMAN_REQUESTS", APPROVAL.to_owned()));
     };
     let world = World::start_with(on).await;
     world.upload("s1", "sales.csv", SALES).await;
@@ -93,7 +93,7 @@ async fn a_person_sees_what_is_planned_and_changes_it() {
     assert!(told.contains("east.md"), "{told}");
 
     let (status, late) = answer(&world, &run, changed).await;
-    assert_eq!((status, &late["code"]), (409, &json!("feedback_answered")), "{late}");
+    assert_eq!((status, &late["code"]), (409, &json!("request_resolved")), "{late}");
     let audit = world.get(&format!("/runs/{run}/audit")).await;
     assert_eq!(audit.header("content-type"), "application/x-ndjson");
     let lines: Vec<Value> =
@@ -187,7 +187,7 @@ async fn a_request_has_people_asked_about_more_and_never_about_less() {
     let ask = async |world: &World, request: &str, feedback: Value| {
         let body = json!({
             "question": QUESTION, "session_id": "s1", "request_id": request,
-            "human_feedback": feedback,
+            "human_requests": feedback,
         });
         let stream =
             world.ask_with(world.request(reqwest::Method::POST, "/runs").json(&body)).await;
@@ -217,7 +217,7 @@ async fn nobody_else_sees_any_of_it() {
     script(&model, QUESTION).always();
     let question = json!({
         "question": QUESTION, "session_id": "s1", "request_id": "r1",
-        "human_feedback": {"enabled": true, "timeout": 0},
+        "human_requests": {"enabled": true, "timeout": 0},
     });
     let request = anna.request(reqwest::Method::POST, "/runs").json(&question);
     let stream = anna.ask_with(request).await;
@@ -310,7 +310,7 @@ async fn an_estimate_is_what_earlier_calls_of_the_tool_came_to_once_there_are_tw
             "enabled": true, "risk": "high", "timeout": 0,
             "cost_threshold": {"token": 100000, "time": 600, "api": 100}
         }"#;
-        options.vars.push(("DJINN_HUMAN_FEEDBACK", only_high.to_owned()));
+        options.vars.push(("DJINN_HUMAN_REQUESTS", only_high.to_owned()));
     })
     .await;
     let note = |name: String| json!({"command": "upload", "filename": name, "description": "a note", "content": "x"});
@@ -325,7 +325,7 @@ async fn an_estimate_is_what_earlier_calls_of_the_tool_came_to_once_there_are_tw
         world.model.on(question).say("One.").call("file_tool", more);
         let body = json!({
             "question": question, "session_id": request, "request_id": request,
-            "human_feedback": {"risk": "medium"},
+            "human_requests": {"risk": "medium"},
         });
         let request = world.request(reqwest::Method::POST, "/runs").json(&body);
         let frames = world.ask_with(request).await.rest().await;
@@ -354,7 +354,7 @@ async fn an_estimate_is_what_earlier_calls_of_the_tool_came_to_once_there_are_tw
 async fn estimates(prices: &str) -> (Value, Value) {
     let asking = async |protocol| {
         let world = World::start_with(|options, _| {
-            options.vars.push(("DJINN_HUMAN_FEEDBACK", APPROVAL.to_owned()));
+            options.vars.push(("DJINN_HUMAN_REQUESTS", APPROVAL.to_owned()));
             options.vars.push(("DJINN_PRICES", prices.to_owned()));
         })
         .await;

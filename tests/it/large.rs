@@ -37,7 +37,7 @@ async fn a_task_asks_about_450_kb_of_arguments_and_a_person_changes_420_kb_of_th
     let feedback = r#"{"enabled": true, "timeout": 0, "requireConfirmationTools": ["file_tool"]}"#;
     let world = World::start_with(|options, model| {
         reads_everything(options, model);
-        options.vars.push(("DJINN_HUMAN_FEEDBACK", feedback.to_owned()));
+        options.vars.push(("DJINN_HUMAN_REQUESTS", feedback.to_owned()));
     })
     .await;
     planner(&world.model)

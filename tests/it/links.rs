@@ -26,7 +26,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 /// Asks before files are written, waits for ever, and hands out links.
 async fn linking() -> World {
     let on = |options: &mut Options, _: &ScriptedModel| {
-        let feedback = ("DJINN_HUMAN_FEEDBACK", APPROVAL.to_owned());
+        let feedback = ("DJINN_HUMAN_REQUESTS", APPROVAL.to_owned());
         options.vars.push(("DJINN_LINK_KEY", LINK_KEY.to_owned()));
         options.vars.push(feedback);
     };
@@ -128,7 +128,7 @@ async fn a_page_shows_what_is_asked_and_only_its_form_answers() {
     assert!(taken.text.contains("Your response was accepted"), "{}", taken.text);
     assert_eq!(ending(&world, &run).await["status"], "finished");
     let late = post(&world, &path, &[("answer", "stop")]).await;
-    assert_eq!((late.status, code(&late.text)), (409, "feedback_answered"));
+    assert_eq!((late.status, code(&late.text)), (409, "request_resolved"));
     assert!(late.text.contains("This request has a response: confirm"), "{}", late.text);
     assert!(late.text.contains("changed nothing") && !late.text.contains("you<"));
     let seen = world.get(&path).await;
@@ -229,7 +229,7 @@ async fn of_many_answers_by_the_same_link_one_counts() {
     let form = [("answer", "confirm")];
     let answers = join_all((0..20).map(|_| post(&world, &path, &form))).await;
     let taken = answers.iter().filter(|answer| answer.status == 200).count();
-    let late = answers.iter().filter(|answer| code(&answer.text) == "feedback_answered").count();
+    let late = answers.iter().filter(|answer| code(&answer.text) == "request_resolved").count();
     assert_eq!((taken, late), (1, 19));
     assert_eq!(ending(&world, &run).await["status"], "finished");
 }
@@ -241,7 +241,7 @@ async fn an_answer_elsewhere_ends_a_link_and_so_does_the_end_of_its_run() {
     let path = link(&world, &run, "t2.c1").await;
     assert_eq!(world.delete(&format!("/api/feedback/{run}/t2.c1")).await.status, 200);
     let late = post(&world, &path, &[("answer", "confirm")]).await;
-    assert_eq!((late.status, code(&late.text)), (409, "feedback_answered"));
+    assert_eq!((late.status, code(&late.text)), (409, "request_resolved"));
     assert!(late.text.contains("This request has a response: skip"), "{}", late.text);
 
     let world = linking().await;
@@ -250,7 +250,7 @@ async fn an_answer_elsewhere_ends_a_link_and_so_does_the_end_of_its_run() {
     world.stop(&run).await;
     assert_eq!(ending(&world, &run).await["status"], "stopped");
     for page in [world.get(&path).await, post(&world, &path, &[("answer", "confirm")]).await] {
-        assert_eq!((page.status, code(&page.text)), (409, "feedback_over"), "{}", page.text);
+        assert_eq!((page.status, code(&page.text)), (409, "request_closed"), "{}", page.text);
     }
     assert_eq!(world.delete("/sessions/s1").await.status, 204);
     assert_eq!(world.get(&path).await.status, 404, "what was deleted is not there");
@@ -314,7 +314,7 @@ async fn what_stopped_goes_on_by_link() {
 async fn joyagents_clients_get_links_too_and_none_outlives_its_question() {
     let feedback = r#"{"enabled": true, "timeout": 3600}"#;
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_HUMAN_FEEDBACK", feedback.to_owned()));
+        options.vars.push(("DJINN_HUMAN_REQUESTS", feedback.to_owned()));
         options.vars.push(("DJINN_LINK_KEY", format!("{LINK_KEY},{}", "o".repeat(32))));
         options.vars.push(("DJINN_LINK_URL", "https://answers.example.org/live/".to_owned()));
     })
@@ -350,7 +350,7 @@ pub(crate) fn grant_of(run: &str, feedback: &str, digest: &str) -> AnswerGrant {
 async fn steps_and_their_results_are_looked_at_by_link() {
     let feedback = r#"{"confirm_steps": ["gold"], "confirm_results": true, "timeout": 0}"#;
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_HUMAN_FEEDBACK", feedback.to_owned()));
+        options.vars.push(("DJINN_HUMAN_REQUESTS", feedback.to_owned()));
         options.vars.push(("DJINN_LINK_KEY", LINK_KEY.to_owned()));
     })
     .await;
@@ -402,7 +402,7 @@ async fn steps_and_their_results_are_looked_at_by_link() {
 async fn a_budget_is_topped_up_by_link_with_no_more_than_is_offered() {
     let world = World::start_with(|options, _| {
         let feedback = r#"{"enabled": true, "timeout": 0}"#;
-        options.vars.push(("DJINN_HUMAN_FEEDBACK", feedback.to_owned()));
+        options.vars.push(("DJINN_HUMAN_REQUESTS", feedback.to_owned()));
         options.vars.push(("DJINN_MAX_TOKENS", "1000".to_owned()));
         options.vars.push(("DJINN_LINK_KEY", LINK_KEY.to_owned()));
     })

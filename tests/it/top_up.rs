@@ -8,7 +8,7 @@ use crate::world::{Protocol, Question, SALES, World};
 async fn world() -> World {
     let world = World::start_with(|options, _| {
         let feedback = r#"{"enabled": true, "timeout": 0}"#;
-        options.vars.push(("DJINN_HUMAN_FEEDBACK", feedback.to_owned()));
+        options.vars.push(("DJINN_HUMAN_REQUESTS", feedback.to_owned()));
         options.vars.push(("DJINN_MAX_TOKENS", "1000".to_owned()));
     })
     .await;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use djinn_core::human::{CostThreshold, HumanSettings, TimeoutAction};
 use djinn_core::tool::Risk;
-use djinn_protocol::request::HumanFeedbackRequest;
+use djinn_protocol::request::HumanSettingsRequest;
 use serde::Deserialize;
 
 /// A change of the settings by a deployment, for one or all agents, or by a request.
@@ -142,8 +142,8 @@ impl HumanSettingsChange {
     }
 }
 
-impl From<HumanFeedbackRequest> for HumanSettingsChange {
-    fn from(request: HumanFeedbackRequest) -> Self {
+impl From<HumanSettingsRequest> for HumanSettingsChange {
+    fn from(request: HumanSettingsRequest) -> Self {
         Self {
             enabled: request.enabled,
             timeout: request.timeout,
@@ -191,7 +191,7 @@ mod tests {
                 "confirm-steps": ["s1"], "cost-threshold": {"api": 1, "time": 2}, "risk": "low"}),
             json!({"on_timeout": "skip", "risk": "medium", "highRiskTools": [], "guard": true}),
         ] {
-            let request: HumanFeedbackRequest = serde_json::from_value(said.clone()).unwrap();
+            let request: HumanSettingsRequest = serde_json::from_value(said.clone()).unwrap();
             let change: HumanSettingsChange = serde_json::from_value(said).unwrap();
             assert_eq!(HumanSettingsChange::from(request), change);
         }

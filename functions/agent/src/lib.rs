@@ -157,6 +157,9 @@ fn authenticated_routes<P: AgentPorts>() -> Router<SharedAgent<P>> {
         .route("/runs/{run}/plan", patch(route::patch_plan::<P>))
         .route("/runs/{run}/audit", get(route::audit_run::<P>))
         .route("/runs/{run}/stop", post(route::post_stop::<P>))
+        .route("/runs/{run}/requests", get(route::list_human_requests::<P>))
+        .route("/runs/{run}/requests/{request}", delete(route::skip_request::<P>))
+        .route("/runs/{run}/requests/{request}/response", post(route::respond_to_request::<P>))
         .route("/api/feedback/{request}", post(route::give_feedback::<P>))
         .route("/api/feedback/pending/{request}", get(route::pending_feedback::<P>))
         .route("/api/feedback/{request}/{feedback}", delete(route::cancel_feedback::<P>))
@@ -165,6 +168,7 @@ fn authenticated_routes<P: AgentPorts>() -> Router<SharedAgent<P>> {
             "/sessions/{session}",
             get(route::show_session::<P>).delete(route::forget_session::<P>),
         )
+        .route("/sessions/{session}/files", get(route::list_files::<P>).post(route::add_file::<P>))
         .route("/sessions/{session}/title", post(route::name_session::<P>))
         .route("/sessions/{session}/share", post(route::share_session::<P>))
         .route("/sessions/{session}/share/{handle}", delete(route::end_share::<P>))

@@ -279,25 +279,25 @@ mod tests {
     #[test]
     fn a_member_is_named_by_its_path_with_what_it_must_be() {
         let step = |step: Value| json!({"version": 1, "steps": [{"details": "a"}, step]});
-        let feedback = |change: Value| json!({"question": "a", "human_feedback": change});
+        let settings = |change: Value| json!({"question": "a", "human_requests": change});
         for ((path, problem), (field, sentence)) in [
             (("question", "a string"), refusal::<RunRequest>(json!({"question": 7}))),
-            (("human_feedback", "an object"), refusal::<RunRequest>(feedback(json!([true])))),
+            (("human_requests", "an object"), refusal::<RunRequest>(settings(json!([true])))),
             (
-                ("human_feedback.timeout", "a whole number"),
-                refusal::<RunRequest>(feedback(json!({"timeout": -1}))),
+                ("human_requests.timeout", "a whole number"),
+                refusal::<RunRequest>(settings(json!({"timeout": -1}))),
             ),
             (
-                ("human_feedback.risk", "one of low, medium, high"),
-                refusal::<RunRequest>(feedback(json!({"risk": "huge"}))),
+                ("human_requests.risk", "one of low, medium, high"),
+                refusal::<RunRequest>(settings(json!({"risk": "huge"}))),
             ),
             (
-                ("human_feedback.confirm_steps[1]", "a string"),
-                refusal::<RunRequest>(feedback(json!({"confirm_steps": ["a", 3]}))),
+                ("human_requests.confirm_steps[1]", "a string"),
+                refusal::<RunRequest>(settings(json!({"confirm_steps": ["a", 3]}))),
             ),
             (
-                ("human_feedback.confirm_results", "true or false"),
-                refusal::<RunRequest>(feedback(json!({"confirm_results": "yes"}))),
+                ("human_requests.confirm_results", "true or false"),
+                refusal::<RunRequest>(settings(json!({"confirm_results": "yes"}))),
             ),
             (("version", "is missing"), refusal::<PlanRequest>(json!({"steps": []}))),
             (("steps", "a list"), refusal::<PlanRequest>(json!({"version": 1, "steps": {}}))),
@@ -332,7 +332,7 @@ mod tests {
     fn a_refusal_says_little_of_what_was_sent() {
         let long = "x".repeat(100_000);
         for change in [json!({&long: 1}), json!({"risk": &long}), json!({"timeout": &long})] {
-            let (field, sentence) = refusal::<RunRequest>(json!({"human_feedback": change}));
+            let (field, sentence) = refusal::<RunRequest>(json!({"human_requests": change}));
             assert!(field.len() <= MAX_PATH && sentence.len() < 600, "{sentence}");
         }
     }

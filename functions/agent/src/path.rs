@@ -3,7 +3,7 @@
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use djinn_core::error_code::ErrorCode;
-use djinn_core::id::{BadId, RequestId, RunId, SessionName, ShareHandle};
+use djinn_core::id::{BadId, HumanRequestId, RequestId, RunId, SessionName, ShareHandle};
 use djinn_runtime::port::RunKey;
 
 use crate::api_error::ApiError;
@@ -21,6 +21,10 @@ pub(crate) trait PathParameter: TryFrom<String, Error = BadId> {
 
 impl PathParameter for SessionName {
     const NAME: &'static str = "session";
+}
+
+impl PathParameter for HumanRequestId {
+    const NAME: &'static str = "request";
 }
 
 impl PathParameter for ShareHandle {

@@ -6,7 +6,7 @@ use axum::extract::{FromRequestParts, Query};
 use axum::http::Uri;
 use axum::http::request::Parts;
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::id::{RunId, SessionId};
+use djinn_core::id::{FileName, RunId, SessionId};
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::{RunPosition, SessionPosition};
 
@@ -91,6 +91,25 @@ impl QueryParameters for RunListQuery {
             })
         });
         Ok(Self { page: PageQuery::read(parameters)?, status: status.transpose()? })
+    }
+}
+
+/// A page of a session's files, after the file of this name.
+pub(crate) struct FileListQuery {
+    pub(crate) limit: usize,
+    pub(crate) after: Option<FileName>,
+}
+
+impl QueryParameters for FileListQuery {
+    const NAMES: &'static [&'static str] = &["limit", "cursor"];
+
+    fn read(parameters: &Parameters) -> Result<Self, ApiError> {
+        let problem = "must be the `next` of the previous page";
+        let parse_name = |text: &str| {
+            FileName::new(text).map_err(|_| ApiError::invalid_field("cursor", problem))
+        };
+        let after = parameters.text("cursor").map(parse_name).transpose()?;
+        Ok(Self { limit: parameters.limit()?, after })
     }
 }
 

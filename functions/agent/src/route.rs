@@ -2,20 +2,23 @@
 
 mod ask;
 mod data;
-mod feedback;
 mod file;
+mod joyagent;
 mod link;
+mod requests;
 mod run;
 mod session;
 mod share;
 
 pub(crate) use ask::{auto_agent, query_agent, start_run};
 pub(crate) use data::{ASK_DATA, ask_data, list_models};
-pub(crate) use feedback::{cancel_feedback, give_feedback, pending_feedback};
-pub(crate) use file::{
-    download_file, get_file, get_file_list, preview_file, upload_file, upload_file_data, upload_url,
+pub(crate) use file::{add_file, download_file, list_files, preview_file};
+pub(crate) use joyagent::{
+    cancel_feedback, get_file, get_file_list, give_feedback, pending_feedback, upload_file,
+    upload_file_data, upload_url,
 };
 pub(crate) use link::{answer_request, show_request};
+pub(crate) use requests::{list_human_requests, respond_to_request, skip_request};
 pub(crate) use run::{
     audit_run, follow_run, list_runs, patch_plan, post_message, post_stop, show_run,
 };

@@ -1,6 +1,6 @@
 //! The agent's own settings, parsed once from variables.
 
-mod feedback;
+mod human_requests;
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub struct Settings {
     /// The initial settings of every new run.
     pub run: RunSettings,
     /// The settings of human requests for single modes, if different.
-    pub feedback: BTreeMap<Mode, HumanSettings>,
+    pub human_requests: BTreeMap<Mode, HumanSettings>,
     /// Instructions in every run's system prompt.
     pub base_prompt: String,
     /// True on a laptop: the app adds the CORS headers. Never true on Lambda.
@@ -49,7 +49,7 @@ impl Settings {
     /// # Errors
     /// Returns [`InvalidSetting`] with the name of the invalid variable.
     pub fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
-        let (everywhere, feedback) = feedback::from_vars(var)?;
+        let (everywhere, human_requests) = human_requests::from_vars(var)?;
         let employees = parse_employees(var)?;
         let run = RunSettings {
             context: parse_context(var)?,
@@ -69,7 +69,7 @@ impl Settings {
         let public_url = row::PUBLIC_URL.find_text(var);
         Ok(Self {
             run,
-            feedback,
+            human_requests,
             base_prompt: row::BASE_PROMPT.find_text(var).unwrap_or_default(),
             joyagent_employees: employees != EmployeePolicy::Never,
             local,
@@ -85,8 +85,8 @@ impl Settings {
 impl Settings {
     /// Returns the settings of human requests for a mode.
     #[must_use]
-    pub fn feedback_for(&self, mode: Mode) -> HumanSettings {
-        self.feedback.get(&mode).unwrap_or(&self.run.human).clone()
+    pub fn human_settings(&self, mode: Mode) -> HumanSettings {
+        self.human_requests.get(&mode).unwrap_or(&self.run.human).clone()
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) struct AgentOptions {
     pub(crate) plan: PlanSettings,
     /// True if another process executes tasks and reads their invocations.
     pub(crate) executors_elsewhere: bool,
-    /// The value of `DJINN_HUMAN_FEEDBACK`.
+    /// The value of `DJINN_HUMAN_REQUESTS`.
     pub(crate) feedback: Option<&'static str>,
     /// The sandbox for code. If set, Djinn's own tools and agents are offered instead of `tools`.
     pub(crate) code: Option<Arc<dyn Sandbox>>,
@@ -83,7 +83,7 @@ impl AgentServer {
             // Each called agent receives a share.
             "DJINN_MAX_TOOL_CALLS" => Some("100000".to_owned()),
             "DJINN_MODELS" => Some(models.clone()),
-            "DJINN_HUMAN_FEEDBACK" => feedback.map(str::to_owned),
+            "DJINN_HUMAN_REQUESTS" => feedback.map(str::to_owned),
             _ => None,
         });
         let aws = Aws::new(backend.store.clone());

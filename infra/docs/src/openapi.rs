@@ -74,18 +74,29 @@ fn describe_request(request: &RequestContent) -> Option<Value> {
             "required": true,
             "content": {"application/json": {"schema": reference(name)}},
         })),
-        RequestContent::Form(parts) => {
-            let text = |about: &str| json!({"type": "string", "description": about});
-            let parts: Map<String, Value> =
-                parts.iter().map(|(name, about)| ((*name).to_owned(), text(about))).collect();
-            let form = json!({"type": "object", "properties": parts});
-            Some(json!({"required": true, "content": {"multipart/form-data": {"schema": form}}}))
-        }
+        RequestContent::Form(parts) => Some(json!({
+            "required": true,
+            "content": {"multipart/form-data": {"schema": form_schema(parts)}},
+        })),
+        RequestContent::JsonOrForm(name, parts) => Some(json!({
+            "required": true,
+            "content": {
+                "application/json": {"schema": reference(name)},
+                "multipart/form-data": {"schema": form_schema(parts)},
+            },
+        })),
         RequestContent::Page => Some(json!({
             "required": true,
             "content": {"application/x-www-form-urlencoded": {"schema": {"type": "object"}}},
         })),
     }
+}
+
+fn form_schema(parts: &[(&str, &str)]) -> Value {
+    let text = |about: &str| json!({"type": "string", "description": about});
+    let parts: Map<String, Value> =
+        parts.iter().map(|(name, about)| ((*name).to_owned(), text(about))).collect();
+    json!({"type": "object", "properties": parts})
 }
 
 fn describe_answers(operation: &Operation) -> BTreeMap<String, Value> {
@@ -166,15 +177,19 @@ fn make_schemas() -> Map<String, Value> {
     responses.subschema_for::<body::ErrorBody>();
     responses.subschema_for::<body::FeedbackBody>();
     responses.subschema_for::<body::FileListBody>();
+    responses.subschema_for::<body::HumanRequestListBody<'static>>();
     responses.subschema_for::<body::MessageBody>();
     responses.subschema_for::<body::ModelListBody>();
+    responses.subschema_for::<body::NewFileBody<'static>>();
     responses.subschema_for::<body::PendingBody<'static>>();
     responses.subschema_for::<body::PlanConflictBody<'static>>();
     responses.subschema_for::<body::PlanVersionBody<'static>>();
     responses.subschema_for::<body::PlanWaitingBody>();
+    responses.subschema_for::<body::ResponseBody>();
     responses.subschema_for::<body::RunBody<'static>>();
     responses.subschema_for::<body::RunListBody>();
     responses.subschema_for::<body::SessionBody<'static>>();
+    responses.subschema_for::<body::SessionFilesBody<'static>>();
     responses.subschema_for::<body::SessionListBody>();
     responses.subschema_for::<body::StopBody>();
     responses.subschema_for::<body::TitleBody>();
@@ -188,8 +203,8 @@ fn make_schemas() -> Map<String, Value> {
     requests.subschema_for::<request::FileRequest>();
     requests.subschema_for::<request::JoyAgentRequest>();
     requests.subschema_for::<request::MessageRequest>();
-    requests.subschema_for::<request::PageRequest>();
     requests.subschema_for::<request::PlanRequest>();
+    requests.subschema_for::<request::ResponseRequest>();
     requests.subschema_for::<request::RunRequest>();
     requests.subschema_for::<request::ShareRequest>();
     requests.subschema_for::<request::TitleRequest>();

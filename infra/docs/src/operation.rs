@@ -31,6 +31,8 @@ pub(crate) enum RequestContent {
     Json(&'static str),
     /// A form with these parts: name and meaning.
     Form(&'static [(&'static str, &'static str)]),
+    /// A JSON object of this shape, or a form with these parts.
+    JsonOrForm(&'static str, &'static [(&'static str, &'static str)]),
     /// A web form sent by one of Djinn's own pages.
     Page,
 }

@@ -42,9 +42,9 @@ const QUESTION: &[ErrorCode] = &[
     SessionBusy,
     NothingToContinue,
     RunExpired,
-    FeedbackNotFound,
-    FeedbackAnswered,
-    FeedbackStale,
+    RequestNotFound,
+    RequestResolved,
+    RequestStale,
     RateLimited,
     TooManyRuns,
     TooManyStreams,
@@ -53,14 +53,14 @@ const QUESTION: &[ErrorCode] = &[
     ContentUnchecked,
     NoModel,
 ];
-const ANSWER: &[ErrorCode] = &[
+const RESPONSE: &[ErrorCode] = &[
     RunNotFound,
     RunExpired,
     AskerOnly,
     ShareEnded,
-    FeedbackNotFound,
-    FeedbackAnswered,
-    FeedbackStale,
+    RequestNotFound,
+    RequestResolved,
+    RequestStale,
     ContentRefused,
     ContentUnchecked,
 ];
@@ -91,6 +91,10 @@ const fn json(status: u16, shape: &'static str, about: &'static str) -> Answer {
 
 const STREAM: Answer =
     Answer { status: 200, body: Content::Stream, about: "The events of the run, until it ends." };
+const RESPONSE_TAKEN: &[Answer] = &[
+    json(200, "ResponseBody", "The run has the response."),
+    json(202, "ResponseBody", "The response is stored; the run reads it soon."),
+];
 const DELETED: Answer =
     Answer { status: 204, body: Content::Nothing, about: "The deletion is complete." };
 const fn get(
@@ -221,6 +225,33 @@ const OWN: &[Operation] = &[
         &[RunNotFound, RunExpired, AskerOnly, ShareEnded],
     ),
     get(
+        "/runs/{run}/requests",
+        "listRequests",
+        "Lists a run's open human requests.",
+        &[],
+        &[json(200, "HumanRequestListBody", "The open requests.")],
+        &[RunNotFound, RunExpired, AskerOnly, ShareEnded],
+    ),
+    post(
+        "/runs/{run}/requests/{request}/response",
+        "respondToRequest",
+        "Responds to a human request of a run, or to all requests of a group.",
+        Request::Json("ResponseRequest"),
+        RESPONSE_TAKEN,
+        RESPONSE,
+    ),
+    Operation {
+        method: "delete",
+        ..get(
+            "/runs/{run}/requests/{request}",
+            "skipRequest",
+            "Skips a human request of a run.",
+            &[],
+            RESPONSE_TAKEN,
+            RESPONSE,
+        )
+    },
+    get(
         "/sessions",
         "listSessions",
         "Lists the caller's sessions, the one with the newest question first.",
@@ -247,6 +278,38 @@ const OWN: &[Operation] = &[
             &[SessionNotFound, SessionBusy, OwnerOnly],
         )
     },
+    get(
+        "/sessions/{session}/files",
+        "listFiles",
+        "Lists the files of a session, by name.",
+        &[LIMIT, CURSOR],
+        &[json(200, "SessionFilesBody", "One page of files.")],
+        &[SessionNotFound],
+    ),
+    post(
+        "/sessions/{session}/files",
+        "addFile",
+        "Adds a file to a session: a form with the bytes, a text, or the size of a later upload.",
+        Request::JsonOrForm(
+            "NewFileRequest",
+            &[
+                ("file", "The file with its name."),
+                ("description", "A description of the content; may be absent."),
+            ],
+        ),
+        &[
+            json(201, "NewFileBody", "The stored file."),
+            json(202, "NewFileBody", "The file and the URL for the upload, valid for an hour."),
+        ],
+        &[
+            BadFileName,
+            SessionNotFound,
+            SessionReadOnly,
+            ContentRefused,
+            ContentUnchecked,
+            TooManyUploads,
+        ],
+    ),
     post(
         "/sessions/{session}/title",
         "nameSession",
@@ -272,39 +335,6 @@ const OWN: &[Operation] = &[
             &[],
             &[DELETED],
             &[SessionNotFound, ShareNotFound, OwnerOnly],
-        )
-    },
-    get(
-        "/api/feedback/pending/{request}",
-        "listRequests",
-        "Lists a run's pending human requests, by the run's id, request or session.",
-        &[],
-        &[json(200, "PendingBody", "The pending requests.")],
-        &[RunNotFound, RunExpired, SessionNotFound, AskerOnly, ShareEnded],
-    ),
-    post(
-        "/api/feedback/{request}",
-        "answerRequest",
-        "Responds to a human request of a run.",
-        Request::Json("FeedbackRequest"),
-        &[
-            json(200, "FeedbackBody", "The request is resolved."),
-            json(202, "FeedbackBody", "The response is stored; the run reads it soon."),
-        ],
-        ANSWER,
-    ),
-    Operation {
-        method: "delete",
-        ..get(
-            "/api/feedback/{request}/{feedback}",
-            "skipRequest",
-            "Skips a human request of a run.",
-            &[],
-            &[
-                json(200, "FeedbackBody", "The request is resolved."),
-                json(202, "FeedbackBody", "The response is stored; the run reads it soon."),
-            ],
-            ANSWER,
         )
     },
 ];

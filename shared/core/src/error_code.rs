@@ -88,17 +88,17 @@ codes! {
     /// A `continue` in a session without a run at work or an undelivered end.
     NothingToContinue = "nothing_to_continue";
     /// The run has no human request with this name.
-    FeedbackNotFound = "feedback_not_found";
+    RequestNotFound = "request_not_found";
     /// The human request already has a response, or the run has ended.
-    FeedbackAnswered = "feedback_answered";
+    RequestResolved = "request_resolved";
     /// The response is for other arguments than the pending ones.
-    FeedbackStale = "feedback_stale";
+    RequestStale = "request_stale";
     /// The link is not from this deployment, or the target does not exist.
     LinkNotFound = "link_not_found";
     /// The link has expired.
     LinkExpired = "link_expired";
     /// The human request of the link is over without a response.
-    FeedbackOver = "feedback_over";
+    RequestClosed = "request_closed";
     /// The run has no further turn.
     RunEnded = "run_ended";
     /// The run has no plan that could be changed.

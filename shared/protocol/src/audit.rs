@@ -76,11 +76,11 @@ impl AuditLog {
 fn line_of_input(input: &Input) -> Option<(&'static str, Value)> {
     match input {
         Input::Started(spec) => {
-            let feedback = &spec.settings.human;
+            let settings = &spec.settings.human;
             Some((
                 "started",
                 json!({
-                    "by": spec.user, "question": spec.question, "human_feedback": feedback,
+                    "by": spec.user, "question": spec.question, "human_requests": settings,
                 }),
             ))
         }

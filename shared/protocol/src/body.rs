@@ -3,15 +3,20 @@
 mod error;
 mod file;
 mod human;
+mod joyagent;
 mod model;
 mod run;
 mod session;
 
 use serde::Serialize;
 
-pub use error::{ErrorBody, FeedbackErrorBody, PageErrorBody, PlanConflictBody};
-pub use file::{FileListBody, FileLocationBody, UploadBody, UploadTargetBody};
-pub use human::{FeedbackBody, FeedbackReceipt, FeedbackState, PendingBody};
+pub use error::{ErrorBody, PlanConflictBody};
+pub use file::{FileUpload, NewFileBody, SessionFilesBody};
+pub use human::{HumanRequestListBody, ResponseBody, ResponseState};
+pub use joyagent::{
+    FeedbackBody, FeedbackErrorBody, FeedbackReceipt, FileListBody, FileLocationBody,
+    PageErrorBody, PendingBody, UploadBody, UploadTargetBody,
+};
 pub use model::ModelListBody;
 pub use run::{
     AcceptedBody, AmountBody, BudgetBody, ChildBody, EndBody, ExpiredWord, FailureBody,
@@ -31,7 +36,8 @@ macro_rules! answer_bodies {
 }
 
 answer_bodies! {
-    AcceptedBody, FeedbackBody, FileListBody, FileLocationBody, MessageBody, ModelListBody, PendingBody<'_>,
-    PlanConflictBody<'_>, PlanVersionBody<'_>, PlanWaitingBody, RunBody<'_>, RunListBody, SessionBody<'_>,
+    AcceptedBody, FeedbackBody, FileListBody, FileLocationBody, HumanRequestListBody<'_>, MessageBody,
+    ModelListBody, NewFileBody<'_>, PendingBody<'_>, PlanConflictBody<'_>, PlanVersionBody<'_>,
+    PlanWaitingBody, ResponseBody, RunBody<'_>, RunListBody, SessionBody<'_>, SessionFilesBody<'_>,
     SessionListBody, ShareBody, StopBody, TitleBody, UploadBody, UploadTargetBody,
 }

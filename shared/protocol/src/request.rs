@@ -12,12 +12,14 @@ mod session;
 mod value;
 
 pub use attachment::{AttachmentRequest, JoyAgentFile, JoyAgentMessage};
-pub use file::{AnnounceRequest, FileListRequest, FileRequest, UploadRequest};
+pub use file::NewFileRequest;
 pub use human::{
-    CostThresholdRequest, FeedbackRequest, FeedbackWords, HumanFeedbackRequest, RiskWord,
-    TimeoutWord,
+    CostThresholdRequest, HumanSettingsRequest, ResponseRequest, RiskWord, TimeoutWord,
 };
-pub use joyagent::{DataRequest, JoyAgentRequest, PageRequest};
+pub use joyagent::{
+    AnnounceRequest, DataRequest, FeedbackRequest, FeedbackWords, FileListRequest, FileRequest,
+    JoyAgentRequest, PageRequest, UploadRequest,
+};
 pub use run::{MessageRequest, PlanRequest, RunRequest, StepRequest};
 pub use session::{AudienceRequest, NamedUser, ShareRequest, TitleRequest};
 pub use value::WholeNumber;

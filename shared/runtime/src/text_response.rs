@@ -72,9 +72,9 @@ pub fn parse_response(
 /// Returns the text unchanged if its length is valid.
 fn say_words(words: &str) -> Result<HumanResponse, (ErrorCode, &'static str)> {
     match words.len() {
-        _ if words.trim().is_empty() => Err((ErrorCode::InvalidField, "`feedback` is empty")),
+        _ if words.trim().is_empty() => Err((ErrorCode::InvalidField, "`response` is empty")),
         0..=MAX_RESPONSE_BYTES => Ok(HumanResponse::Say { text: words.to_owned() }),
-        _ => Err((ErrorCode::TooLong, "`feedback`, at most 16384 bytes")),
+        _ => Err((ErrorCode::TooLong, "`response`, at most 16384 bytes")),
     }
 }
 
@@ -123,7 +123,7 @@ mod tests {
             assert_eq!(written.response_to([&question]), Ok(read));
         }
         let empty = TextResponse { text: " ".to_owned(), parsed: refused() };
-        assert_eq!(empty.response_to([&question]).unwrap_err().detail, "`feedback` is empty");
+        assert_eq!(empty.response_to([&question]).unwrap_err().detail, "`response` is empty");
     }
 
     #[test]

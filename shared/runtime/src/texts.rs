@@ -214,7 +214,7 @@ impl HasTexts for ResponseRecord {
                 member_texts("parameters", arguments, TextBound::TotalBytes(MAX_PARAMETERS))
             }
             HumanResponse::Say { text: words } => vec![ContentText::from_words(
-                "feedback",
+                "response",
                 words,
                 TextBound::Bytes(MAX_RESPONSE_BYTES),
             )],
@@ -232,7 +232,7 @@ impl HasTexts for NewFile {
         let Self { name, description, internal: _, media_type: _, uploaded: _, writer: _ } = self;
         without_empty([
             // At most 255 bytes.
-            ContentText::from_name("fileName", name.as_str(), TextBound::Bytes(255)),
+            ContentText::from_name("name", name.as_str(), TextBound::Bytes(255)),
             ContentText::from_words(
                 "description",
                 description,

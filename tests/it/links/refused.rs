@@ -92,19 +92,19 @@ async fn a_link_that_is_ours_is_good_for_its_own_ask_and_time_only() {
             "of all of a turn",
             AnswerGrant { human_request: feedback("t2"), ..good.clone() },
             409,
-            "feedback_over",
+            "request_closed",
         ),
         (
             "never asked",
             AnswerGrant { human_request: feedback("t9.c1"), ..good.clone() },
             409,
-            "feedback_over",
+            "request_closed",
         ),
         (
             "of other arguments",
             AnswerGrant { digest: "0".repeat(64), ..good.clone() },
             409,
-            "feedback_stale",
+            "request_stale",
         ),
     ] {
         let path = format!("/answer/{}", keys().sign_answer(&grant).unwrap());
@@ -141,7 +141,7 @@ async fn whoever_has_a_link_needs_no_credentials_and_gets_no_further() {
     let logged = Logged::start();
     let question = json!({
         "question": QUESTION, "session_id": "s1", "request_id": "r1",
-        "human_feedback": {"enabled": true, "timeout": 0},
+        "human_requests": {"enabled": true, "timeout": 0},
     });
     let stream = anna.ask_with(anna.request(Method::POST, "/runs").json(&question)).await;
     let (run, _) = (stream.run(), stream.rest().await);
@@ -192,7 +192,7 @@ async fn links_are_open_under_every_way_of_telling_callers_apart() {
 #[tokio::test]
 async fn without_a_key_there_are_no_links_and_no_such_route() {
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_HUMAN_FEEDBACK", APPROVAL.to_owned()));
+        options.vars.push(("DJINN_HUMAN_REQUESTS", APPROVAL.to_owned()));
         options.vars.push(("DJINN_LINK_KEY", " ".to_owned()));
     })
     .await;

@@ -110,7 +110,7 @@ async fn a_persons_answer_with_a_denied_phrase_is_not_taken_and_may_be_given_aga
         let list = json!(["make a bomb"]).to_string();
         options.vars.push(("DJINN_DENY_LIST", list));
         let feedback = json!({"enabled": true, "require-confirmation-tools": ["file_tool"]});
-        options.vars.push(("DJINN_HUMAN_FEEDBACK", feedback.to_string()));
+        options.vars.push(("DJINN_HUMAN_REQUESTS", feedback.to_string()));
     })
     .await;
     let page = json!({"command": "upload", "filename": "a.md", "content": "A"});

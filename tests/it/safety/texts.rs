@@ -79,7 +79,7 @@ async fn world(by: By, feedback: &str) -> (World, Asked) {
             By::DenyList => ("DJINN_DENY_LIST", json!([DENIED]).to_string()),
             By::Checker => ("DJINN_CONTENT_CHECKER", url),
         });
-        options.vars.push(("DJINN_HUMAN_FEEDBACK", feedback.to_owned()));
+        options.vars.push(("DJINN_HUMAN_REQUESTS", feedback.to_owned()));
     });
     (world.await, asked)
 }

@@ -80,8 +80,8 @@ pub(super) fn url_at(port: u16) -> String {
 }
 
 impl AskOptions {
-    /// Returns the settings of human requests: the fields of `human_feedback`.
-    pub(super) fn human_feedback(&self) -> Map<String, Value> {
+    /// Returns the settings of human requests: the fields of `human_requests`.
+    pub(super) fn human_requests(&self) -> Map<String, Value> {
         let subjects = self.confirm.iter().map(|what| match what {
             ConfirmSubject::Plan => ("confirm_plan", json!(true)),
             ConfirmSubject::Steps => ("confirm_steps", json!(["*"])),
@@ -149,7 +149,7 @@ mod tests {
             };
             assert_eq!(ask, wanted);
             let asks = json!({"enabled": true, "clarify": true, "confirm_steps": ["*"]});
-            assert_eq!(Value::from(ask.human_feedback()), asks);
+            assert_eq!(Value::from(ask.human_requests()), asks);
         }
     }
 

@@ -75,7 +75,7 @@ async fn run_question(
         request: &request,
         deep: ask.deep,
         files: &files,
-        feedback: &ask.human_feedback(),
+        feedback: &ask.human_requests(),
     };
     let (run, ending) = follow_run(server, &question, screen).await?;
     screen.show_answer(match text_at(&ending, "/answer") {

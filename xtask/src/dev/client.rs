@@ -25,7 +25,7 @@ pub(super) struct AskRequest<'a> {
     pub(super) deep: bool,
     /// The names of the question's files in the session.
     pub(super) files: &'a [String],
-    /// The settings of human requests: the fields of `human_feedback`.
+    /// The settings of human requests: the fields of `human_requests`.
     pub(super) feedback: &'a Map<String, Value>,
 }
 
@@ -62,7 +62,7 @@ impl ServerClient {
             "question": question.text, "session_id": question.session,
             "request_id": question.request,
             "mode": if question.deep { "plan_solve" } else { "react" },
-            "human_feedback": (!question.feedback.is_empty()).then_some(question.feedback),
+            "human_requests": (!question.feedback.is_empty()).then_some(question.feedback),
         });
         let mut request = self
             .send_key(self.http.post(format!("{}/runs", self.url)))

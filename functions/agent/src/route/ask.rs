@@ -16,7 +16,7 @@ use djinn_core::settings::Mode;
 use djinn_protocol::body::AcceptedBody;
 use djinn_protocol::mode_support::{ModeRequest, find_mode};
 use djinn_protocol::request::{
-    HumanFeedbackRequest, JoyAgentRequest, PageRequest, RunRequest, WholeNumber,
+    HumanSettingsRequest, JoyAgentRequest, PageRequest, RunRequest, WholeNumber,
 };
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::Clock;
@@ -133,7 +133,7 @@ impl QuestionIds {
         let context = Asked { caller, parts, unknown, unread };
         let mut question = self.read_question(agent, content, context, &JOYAGENT).await?;
         let mode = parse_agent_type(request.agent_type)?;
-        set_mode(agent, &mut question, mode, request.human_feedback, JOYAGENT.feedback)?;
+        set_mode(agent, &mut question, mode, request.human_feedback, JOYAGENT.human_requests)?;
         let previews = request.is_stream.unwrap_or(false);
         let ask = StreamRequest { question, protocol: StreamProtocol::JoyAgent, previews };
         stream_question(agent, parts, ask).await
@@ -160,7 +160,7 @@ impl QuestionIds {
         let mut question = self.read_question(agent, content, context, &JOYAGENT).await?;
         let deep = request.deep_think.is_some_and(|WholeNumber(deep)| deep != 0);
         let mode = find_mode(ModeRequest::DeepThink(deep)).unwrap_or_default();
-        set_mode(agent, &mut question, mode, request.human_feedback, JOYAGENT.feedback)?;
+        set_mode(agent, &mut question, mode, request.human_feedback, JOYAGENT.human_requests)?;
         let ask = StreamRequest { question, protocol: StreamProtocol::JoyAgentUi, previews: true };
         stream_question(agent, parts, ask).await
     }
@@ -185,7 +185,7 @@ impl QuestionIds {
         let context = Asked { caller, parts, unknown, unread: None };
         let mut question = self.read_question(agent, content, context, &NATIVE).await?;
         let mode = parse_mode(request.mode.as_deref())?;
-        set_mode(agent, &mut question, mode, request.human_feedback, NATIVE.feedback)?;
+        set_mode(agent, &mut question, mode, request.human_requests, NATIVE.human_requests)?;
         if accepts_stream(&parts.headers) {
             let ask = StreamRequest { question, protocol: StreamProtocol::Native, previews: true };
             return stream_question(agent, parts, ask).await;
@@ -303,20 +303,20 @@ fn set_mode<P: Ports>(
     agent: &Agent<P>,
     question: &mut UserQuestion,
     mode: Mode,
-    change: Option<HumanFeedbackRequest>,
+    change: Option<HumanSettingsRequest>,
     field: &'static str,
 ) -> Result<(), ApiError> {
-    let feedback = agent.settings.feedback_for(mode);
+    let settings = agent.settings.human_settings(mode);
     question.settings.mode = mode;
     question.settings.human = match change.map(HumanSettingsChange::from) {
-        None => feedback,
+        None => settings,
         Some(change) => match change.find_problem() {
             Some(problem) => {
                 let sentence = format!("`{field}`: {problem}");
                 let wrong = Failure::new(ErrorCode::InvalidField, sentence);
                 return Err(ApiError::from(wrong).with_field(field));
             }
-            None => change.tighten_settings(feedback),
+            None => change.tighten_settings(settings),
         },
     };
     Ok(())

@@ -1,6 +1,4 @@
-//! Files of a session: `/v1/file_tool/*`, in the format of JoyAgent's file service.
-//!
-//! The field `requestId` is a session id, or any request id of the session.
+//! Files of a session: `/sessions/{session}/files`, and the pages that open a file.
 
 mod as_text;
 mod encoded_word;
@@ -9,88 +7,154 @@ mod presentation;
 mod upload;
 
 pub(crate) use open::{download_file, preview_file};
-pub(crate) use upload::{upload_file, upload_file_data, upload_url};
+pub(super) use upload::{FormFile, UPLOAD_LIFE, announce_file, new_file, screen_file, store_file};
 
-use axum::extract::State;
+use axum::body::Body;
+use axum::extract::{FromRequest, State};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
+use axum::http::{Request, StatusCode};
 use djinn_core::error_code::ErrorCode;
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, SessionName};
-use djinn_protocol::body::{FileListBody, FileLocationBody};
+use djinn_protocol::body::{FileUpload, NewFileBody, SessionFilesBody};
+use djinn_protocol::event::PublicFile;
 use djinn_protocol::link::SessionLinks;
-use djinn_protocol::request::{FileListRequest, FileRequest, WholeNumber};
+use djinn_protocol::request::NewFileRequest;
 use djinn_runtime::port::SessionKey;
+use djinn_runtime::port::catalog::Catalog;
 use djinn_runtime::port::file::Files;
+use djinn_runtime::port::file_url::PresignedPut;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::serve::{Permission, SessionAccess};
 use djinn_runtime::world::Ports;
 
 use crate::access::require_access;
-use crate::agent::{Agent, SharedAgent};
+use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::ApiError;
-use crate::body::{LenientBody, parse_id};
+use crate::body::{OwnBody, unsupported_body};
 use crate::identity::Caller;
+use crate::path::PathId;
+use crate::query::{FileListQuery, NoParameters, UrlQuery};
 use crate::reply::{JsonReply, ReplyResult};
 use crate::session_links::session_links;
+use crate::unknown::unknown_name;
 
-/// The field with the session's name.
-const SESSION: &str = "requestId";
+/// The field with the session's name in JoyAgent's requests, and in the paths of files.
+pub(super) const SESSION: &str = "requestId";
 
-/// Default and maximum number of files per page.
-const PAGE_SIZE: i64 = 10;
-const MAX_PAGE_SIZE: i64 = 1_000;
-
-/// `POST /v1/file_tool/get_file`: returns URLs, size and description of the file `fileName` as JSON.
-pub(crate) async fn get_file<P: Ports>(
+/// `GET /sessions/{session}/files`: returns one page of a session's files, by name.
+pub(crate) async fn list_files<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
+    PathId(session): PathId<SessionName>,
+    UrlQuery(FileListQuery { limit, after }): UrlQuery<FileListQuery>,
     parts: Parts,
-    LenientBody { request, unknown }: LenientBody<FileRequest>,
 ) -> ReplyResult {
-    let label = &request.request_id;
-    let access = find_named_session(&agent, &caller, label, Permission::Read).await?;
-    let name: FileName = parse_id("fileName", &request.file_name)?;
-    let file = find_file(&agent, &access.session, &name).await?;
+    let access = require_access(&agent, &caller, session, Permission::Read).await?;
+    let session = &access.session;
+    let store = agent.ports.store();
+    let mut files = store.list_files(session).await?;
+    // Files can be added before the first question, which creates the session.
+    if files.is_empty()
+        && store.find_session(&session.owner_key(), &session.session).await?.is_none()
+    {
+        return Err(ErrorCode::SessionNotFound.into());
+    }
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    files.retain(|file| after.as_ref().is_none_or(|after| file.name > *after));
+    let has_more = files.len() > limit;
+    files.truncate(limit);
+    let next = files.last().filter(|_| has_more).map(|file| file.name.to_string());
     let links = file_links(&agent, &parts, &access).await;
-    let reply = JsonReply::json(&FileLocationBody::new(&file, &links, Some(label)))?;
-    Ok(reply.with_ignored(&unknown.header_names()))
+    JsonReply::json(&SessionFilesBody { files: PublicFile::list(&files, &links), next })
 }
 
-/// `POST /v1/file_tool/get_file_list`: returns one page of a session's files in `results`, and the total
-/// number in `totalSize`.
-pub(crate) async fn get_file_list<P: Ports>(
+/// `POST /sessions/{session}/files`: returns 201 with the stored file, or 202 with the URL for the upload of
+/// the bytes.
+pub(crate) async fn add_file<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
+    PathId(session): PathId<SessionName>,
+    _: UrlQuery<NoParameters>,
     parts: Parts,
-    LenientBody { request, unknown }: LenientBody<FileListRequest>,
+    content: NewFileContent,
 ) -> ReplyResult {
-    let label = &request.request_id;
-    let access = find_named_session(&agent, &caller, label, Permission::Read).await?;
-    let page = request.page.map_or(1, |WholeNumber(page)| page).max(1);
-    let size = request.page_size.map_or(PAGE_SIZE, |WholeNumber(size)| size);
-    let size = size.clamp(1, MAX_PAGE_SIZE);
-    let files = agent.ports.store().list_files(&access.session).await?;
+    let access = require_access(&agent, &caller, session, Permission::Write).await?;
+    let (file, upload) = match content {
+        NewFileContent::Form(FormFile { name, description, content }) => {
+            let mut file = new_file(&caller, "file", &name, Some(description), None)?;
+            let screened = screen_file(&agent, &caller, &access, &mut file).await;
+            screened.map_err(|error| match error.field() {
+                Some("name") => error.with_member_name("file"),
+                Some(_) | None => error,
+            })?;
+            (store_file(&agent, &access, &file, &content).await?, None)
+        }
+        NewFileContent::Json(NewFileRequest { name, content, size, description, internal }) => {
+            let mut file = new_file(&caller, "name", &name, description, internal)?;
+            match (content, size) {
+                (Some(content), None) => {
+                    screen_file(&agent, &caller, &access, &mut file).await?;
+                    (store_file(&agent, &access, &file, content.as_bytes()).await?, None)
+                }
+                (None, Some(size)) => {
+                    let target = announce_file(&agent, &caller, &access, &mut file, size).await?;
+                    (target.file.clone(), Some(file_upload(target)))
+                }
+                (Some(_), Some(_)) => {
+                    let problem = "is only for a file without `content`";
+                    return Err(ApiError::invalid_field("size", problem));
+                }
+                (None, None) => {
+                    let problem = "is missing; send the text of the file, or its `size`";
+                    return Err(ApiError::invalid_field("content", problem));
+                }
+            }
+        }
+    };
     let links = file_links(&agent, &parts, &access).await;
-    let from = usize::try_from((page - 1).saturating_mul(size)).unwrap_or(usize::MAX);
-    let page_files = files.iter().skip(from).take(usize::try_from(size).unwrap_or_default());
-    let results = page_files.map(|file| FileLocationBody::new(file, &links, Some(label))).collect();
-    let reply = JsonReply::json(&FileListBody { results, total_size: files.len() })?;
-    Ok(reply.with_ignored(&unknown.header_names()))
+    let status = if upload.is_some() { StatusCode::ACCEPTED } else { StatusCode::CREATED };
+    let body = NewFileBody { file: PublicFile::new(&file, &links), upload };
+    Ok(JsonReply::json(&body)?.with_status(status))
 }
 
-/// Returns the session of a file request, if the caller has this right.
-async fn find_named_session<P: Ports>(
-    agent: &Agent<P>,
-    caller: &Caller,
-    label: &str,
-    right: Permission,
-) -> Result<SessionAccess, ApiError> {
-    find_session(agent, caller, parse_id(SESSION, label)?, right).await
+fn file_upload(target: PresignedPut) -> FileUpload {
+    FileUpload {
+        url: target.url,
+        method: "PUT",
+        headers: target.headers.into_iter().collect(),
+        expires_in_s: UPLOAD_LIFE.as_secs(),
+    }
+}
+
+/// The body of a new file, by the media type: a multipart form, or JSON.
+pub(crate) enum NewFileContent {
+    Form(FormFile),
+    Json(NewFileRequest),
+}
+
+impl<S: Sync> FromRequest<S> for NewFileContent {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request<Body>, state: &S) -> Result<Self, ApiError> {
+        let media_type = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        if media_type.is_none_or(|kind| !kind.starts_with("multipart/form-data")) {
+            let OwnBody(request) = OwnBody::from_request(request, state).await?;
+            return Ok(Self::Json(request));
+        }
+        let form_error = || unsupported_body("send a multipart form with the part `file`");
+        let (file, others) = FormFile::read(request, &[], form_error).await?;
+        match others.keys().next() {
+            Some(name) => Err(unknown_name(name, "part", &FormFile::PARTS)),
+            None => Ok(Self::Form(file)),
+        }
+    }
 }
 
 /// Returns the session of a handle, or of one of the caller's labels. A request's id leads to the session of
 /// the request, and any other label is a session's id. Another user's session is writable only by handle.
-async fn find_session<P: Ports>(
+pub(super) async fn find_session<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
     label: SessionName,
@@ -114,7 +178,7 @@ async fn find_session<P: Ports>(
     }
 }
 
-async fn find_file<P: Ports>(
+pub(super) async fn find_file<P: Ports>(
     agent: &Agent<P>,
     session: &SessionKey,
     name: &FileName,
@@ -124,7 +188,7 @@ async fn find_file<P: Ports>(
 }
 
 /// Returns the URLs of a session's files, for a caller with access.
-async fn file_links<P: Ports>(
+pub(super) async fn file_links<P: Ports>(
     agent: &Agent<P>,
     parts: &Parts,
     access: &SessionAccess,

@@ -25,7 +25,7 @@ use djinn_runtime::serve::{
 };
 use djinn_runtime::world::Ports;
 
-use super::feedback::new_answer_id;
+use super::requests::new_response_id;
 use crate::agent::{Agent, SharedAgent};
 use crate::link::form::AnswerForm;
 use crate::link::page::{self, AnswerPage};
@@ -64,7 +64,7 @@ pub(crate) async fn answer_request<P: Ports>(
         Err(response) => return response,
     };
     let HumanRequestState::Open(ask) = target.request.state.clone() else {
-        return target.render_state(Some(&ErrorCode::FeedbackAnswered.into()));
+        return target.render_state(Some(&ErrorCode::RequestResolved.into()));
     };
     let form = match AnswerForm::from_body(&parts.headers, body).await {
         Ok(form) => form,
@@ -170,7 +170,7 @@ fn hide_failure(failure: Failure) -> Failure {
 }
 
 fn is_gone(failure: &Failure) -> bool {
-    failure.code == ErrorCode::FeedbackNotFound
+    failure.code == ErrorCode::RequestNotFound
 }
 
 impl LinkTarget {
@@ -184,14 +184,14 @@ impl LinkTarget {
                 None => self.answer_page(ask).render(),
             },
             HumanRequestState::Resolved(settled) => {
-                let late = late.map(|_| Failure::from(ErrorCode::FeedbackAnswered));
+                let late = late.map(|_| Failure::from(ErrorCode::RequestResolved));
                 page::resolution_page(settled, late.as_ref(), self.language)
             }
             HumanRequestState::Replaced => {
-                page::problem_page(&ErrorCode::FeedbackStale.into(), self.language)
+                page::problem_page(&ErrorCode::RequestStale.into(), self.language)
             }
             HumanRequestState::Closed => {
-                page::problem_page(&ErrorCode::FeedbackOver.into(), self.language)
+                page::problem_page(&ErrorCode::RequestClosed.into(), self.language)
             }
         }
     }
@@ -207,7 +207,7 @@ impl LinkTarget {
     fn response_record(&self, answer: HumanResponse, comment: String) -> ResponseRecord {
         ResponseRecord {
             request: self.grant.human_request.clone(),
-            id: new_answer_id(),
+            id: new_response_id(),
             by: Some(self.grant.user.clone()),
             answer,
             comment,

@@ -20,13 +20,13 @@ use djinn_runtime::serve::{
 };
 use djinn_runtime::world::Ports;
 
+use crate::access::require_own_run;
 use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::{ApiError, add_id_headers};
 use crate::identity::Caller;
 use crate::path::RunPath;
 use crate::query::{FollowQuery, NoParameters, PageQuery, RunListQuery, UrlQuery, format_cursor};
 use crate::reply::{JsonReply, ReplyResult};
-use crate::route::feedback::require_own_run;
 use crate::run_stream::{RunSubscription, StreamProtocol, last_event_id, stream_run};
 use crate::session_links::{session_links, unsigned_links};
 pub(crate) use command::{patch_plan, post_message};
@@ -129,7 +129,7 @@ pub(crate) async fn audit_run<P: Ports>(
 }
 
 /// Returns the caller's own run with this id. Another user's run does not exist for the caller.
-async fn find_own_run<P: Ports>(
+pub(super) async fn find_own_run<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
     run: &RunKey,

@@ -2,7 +2,7 @@
 
 use djinn_core::error_code::ErrorCode::{self, *};
 
-use super::{LAST_EVENT, QUESTION, STREAM, get, json, post};
+use super::{LAST_EVENT, QUESTION, RESPONSE, STREAM, get, json, post};
 use crate::operation::{
     AnswerContent as Content, Operation, RequestContent as Request, RouteAnswer as Answer,
 };
@@ -17,11 +17,16 @@ const REDIRECT: Answer = Answer {
     about: "A redirect to the bytes, valid for a short time.",
 };
 
+const FEEDBACK_TAKEN: &[Answer] = &[
+    json(200, "FeedbackBody", "The run has the response."),
+    json(202, "FeedbackBody", "The response is stored; the run reads it soon."),
+];
+
 /// The routes of files, links and JoyAgent's clients.
 pub(super) const JOYAGENT: &[Operation] = &[
     post(
         "/v1/file_tool/upload_url",
-        "announceFile",
+        "announceJoyAgentFile",
         "Announces a file, and returns the URL for the upload.",
         Request::Json("AnnounceRequest"),
         &[json(200, "UploadTargetBody", "The upload target, valid for an hour.")],
@@ -36,7 +41,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
     ),
     post(
         "/v1/file_tool/upload_file",
-        "uploadText",
+        "uploadJoyAgentText",
         "Creates a file from a text.",
         Request::Json("UploadRequest"),
         &[json(200, "UploadBody", "The location of the file.")],
@@ -44,7 +49,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
     ),
     post(
         "/v1/file_tool/upload_file_data",
-        "uploadForm",
+        "uploadJoyAgentForm",
         "Creates a file from the bytes in a form.",
         Request::Form(&[
             ("requestId", "The session, or one of the session's requests."),
@@ -56,7 +61,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
     ),
     post(
         "/v1/file_tool/get_file",
-        "findFile",
+        "findJoyAgentFile",
         "Finds a file of a session.",
         Request::Json("FileRequest"),
         &[json(200, "FileLocationBody", "The location of the file.")],
@@ -64,7 +69,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
     ),
     post(
         "/v1/file_tool/get_file_list",
-        "listFiles",
+        "listJoyAgentFiles",
         "Lists the files of a session.",
         Request::Json("FileListRequest"),
         &[json(200, "FileListBody", "One page of files.")],
@@ -87,12 +92,39 @@ pub(super) const JOYAGENT: &[Operation] = &[
         &[BadFileName, SessionNotFound, FileNotFound, LinkNotFound, LinkExpired],
     ),
     get(
+        "/api/feedback/pending/{request}",
+        "listJoyAgentRequests",
+        "Lists a run's open human requests, by the run's id, request or session.",
+        &[],
+        &[json(200, "PendingBody", "The open requests.")],
+        &[RunNotFound, RunExpired, SessionNotFound, AskerOnly, ShareEnded],
+    ),
+    post(
+        "/api/feedback/{request}",
+        "giveJoyAgentFeedback",
+        "Responds to a human request of a run.",
+        Request::Json("FeedbackRequest"),
+        FEEDBACK_TAKEN,
+        RESPONSE,
+    ),
+    Operation {
+        method: "delete",
+        ..get(
+            "/api/feedback/{request}/{feedback}",
+            "cancelJoyAgentFeedback",
+            "Skips a human request of a run.",
+            &[],
+            FEEDBACK_TAKEN,
+            RESPONSE,
+        )
+    },
+    get(
         "/answer/{token}",
         "showLink",
         "Shows the human request of a signed link to any holder of the link.",
         &[],
         &[PAGE],
-        &[LinkNotFound, LinkExpired, FeedbackOver, FeedbackAnswered, RunExpired],
+        &[LinkNotFound, LinkExpired, RequestClosed, RequestResolved, RunExpired],
     ),
     post(
         "/answer/{token}",
@@ -103,9 +135,9 @@ pub(super) const JOYAGENT: &[Operation] = &[
         &[
             LinkNotFound,
             LinkExpired,
-            FeedbackOver,
-            FeedbackAnswered,
-            FeedbackStale,
+            RequestClosed,
+            RequestResolved,
+            RequestStale,
             RunExpired,
             ContentRefused,
             ContentUnchecked,
@@ -136,7 +168,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
             "/web/api/v1/gpt/queryAgentStreamIncr",
             "askJoyAgentPage",
             "Asks a question for JoyAgent's web page; errors are also sent as events.",
-            Request::Json("PageRequest"),
+            Request::Json("JoyAgentRequest"),
             &[STREAM],
             QUESTION,
         )

@@ -45,28 +45,6 @@ impl ErrorBody {
     }
 }
 
-/// An error for JoyAgent's page, which shows `msg`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PageErrorBody {
-    /// The code, the message and the field.
-    #[serde(flatten)]
-    pub error: ErrorBody,
-    /// The message again, for JoyAgent's page.
-    pub msg: String,
-}
-
-/// An error for a human response, with `success`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FeedbackErrorBody {
-    /// The code, the message and the field.
-    #[serde(flatten)]
-    pub error: ErrorBody,
-    /// Always false: nothing was changed.
-    pub success: bool,
-}
-
 /// The plan has changed since the version in the request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

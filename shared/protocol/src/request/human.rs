@@ -10,15 +10,12 @@ use super::value::{optional_text, required_text};
 /// A response to a human request.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct FeedbackRequest {
-    /// The id of the human request or of the request's group.
+#[serde(deny_unknown_fields)]
+pub struct ResponseRequest {
+    /// `confirm`, `modify`, `skip`, `stop`, or a text for the model.
     #[serde(deserialize_with = "required_text")]
-    pub feedback_id: String,
-    /// `confirm`, `modify`, `skip`, `stop`, or a text for the model; for `modify`, optionally the parameters.
-    /// May be absent if `parameters` is present.
-    pub feedback: Option<FeedbackWords>,
-    /// The replacement parameters for `modify`.
+    pub response: String,
+    /// The replacement parameters for `modify`: all parameters, not only the changed ones.
     pub parameters: Option<Map<String, Value>>,
     /// An additional comment, at most 4 096 bytes.
     #[serde(default, deserialize_with = "optional_text")]
@@ -28,24 +25,13 @@ pub struct FeedbackRequest {
     pub digest: Option<String>,
 }
 
-/// The response: a text, or replacement parameters.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(untagged, expecting = "must be a non-empty string, or an object of parameters")]
-pub enum FeedbackWords {
-    /// A word of the API, or a text for the model.
-    Words(String),
-    /// The parameters of `modify`.
-    Parameters(Map<String, Value>),
-}
-
 /// The settings for human requests. You can ask for more requests than the deployment requires, never for
 /// fewer. Field names may also be in camelCase or with hyphens.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(extend("additionalProperties" = true)))]
 #[serde(deny_unknown_fields)]
-pub struct HumanFeedbackRequest {
+pub struct HumanSettingsRequest {
     /// True if risk, cost and the lists of tools are checked.
     pub enabled: Option<bool>,
     /// Timeout in seconds, after which `on_timeout` applies, at most a year; 0 for no timeout.

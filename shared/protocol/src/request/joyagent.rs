@@ -1,9 +1,15 @@
 //! Requests of JoyAgent's clients.
 
+mod feedback;
+mod file;
+
+pub use feedback::{FeedbackRequest, FeedbackWords};
+pub use file::{AnnounceRequest, FileListRequest, FileRequest, UploadRequest};
+
 use serde::Deserialize;
 
 use super::attachment::{JoyAgentFile, JoyAgentMessage};
-use super::human::HumanFeedbackRequest;
+use super::human::HumanSettingsRequest;
 use super::value::{WholeNumber, optional_text};
 
 /// A question of JoyAgent's raw protocol.
@@ -37,7 +43,7 @@ pub struct JoyAgentRequest {
     /// The conversation. Only the files are read.
     pub messages: Option<Vec<JoyAgentMessage>>,
     /// The settings for human requests.
-    pub human_feedback: Option<HumanFeedbackRequest>,
+    pub human_feedback: Option<HumanSettingsRequest>,
 }
 
 /// A question of JoyAgent's web page.
@@ -69,7 +75,7 @@ pub struct PageRequest {
     /// The conversation. Only the files are read.
     pub messages: Option<Vec<JoyAgentMessage>>,
     /// The settings for human requests.
-    pub human_feedback: Option<HumanFeedbackRequest>,
+    pub human_feedback: Option<HumanSettingsRequest>,
 }
 
 /// A data question of JoyAgent's web page.

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::attachment::AttachmentRequest;
-use super::human::HumanFeedbackRequest;
+use super::human::HumanSettingsRequest;
 use super::value::{WholeNumber, optional_text, required_text};
 
 /// A question, with the options for the answer.
@@ -37,7 +37,7 @@ pub struct RunRequest {
     pub base_prompt: Option<String>,
     /// The settings for human requests. Clients offer the fields `enabled`, `clarify`, `confirm_plan`,
     /// `confirm_steps` and `confirm_results`.
-    pub human_feedback: Option<HumanFeedbackRequest>,
+    pub human_requests: Option<HumanSettingsRequest>,
 }
 
 /// A message to a run at work.

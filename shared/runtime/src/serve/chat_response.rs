@@ -179,6 +179,6 @@ fn merge_arguments(ask: &HumanRequest, answer: HumanResponse) -> HumanResponse {
 /// Returns true if the request of a response is closed.
 fn is_request_closed(code: ErrorCode) -> bool {
     let codes =
-        [ErrorCode::FeedbackAnswered, ErrorCode::FeedbackNotFound, ErrorCode::FeedbackStale];
+        [ErrorCode::RequestResolved, ErrorCode::RequestNotFound, ErrorCode::RequestStale];
     codes.contains(&code)
 }

@@ -75,8 +75,8 @@ pub fn tool_schema<P: Ports>(ports: &P, tool: &str, language: Language) -> Optio
 /// Submits a response to a request. `response.id` must be unique for each response.
 ///
 /// # Errors
-/// Returns `feedback_not_found` with the pending requests, `feedback_answered` with the user of the first
-/// response, or `feedback_stale`. Returns `invalid_field` for arguments that break their tool's schema. Returns
+/// Returns `request_not_found` with the pending requests, `request_resolved` with the user of the first
+/// response, or `request_stale`. Returns `invalid_field` for arguments that break their tool's schema. Returns
 /// `store_unavailable`, or an error of [`crate::content::ContentPolicy::screen_input`].
 pub async fn submit_response<P: Ports>(
     ports: &P,
@@ -134,18 +134,18 @@ fn response_failure(run: &Run, refusal: ResponseError) -> Failure {
                 run.pending_requests().map(|request| request.id.to_string()).collect();
             let pending_text =
                 if pending_ids.is_empty() { "none".to_owned() } else { pending_ids.join(", ") };
-            Failure::new(ErrorCode::FeedbackNotFound, pending_text)
+            Failure::new(ErrorCode::RequestNotFound, pending_text)
         }
         ResponseError::AlreadyResolved(Resolution { by, response: answer, .. }) => {
             let by = by.map_or_else(|| "no one in time".to_owned(), |by| by.to_string());
             late_response(&format!("{answer} ({by})"))
         }
-        ResponseError::Stale => ErrorCode::FeedbackStale.into(),
+        ResponseError::Stale => ErrorCode::RequestStale.into(),
     }
 }
 
 fn late_response(how: &str) -> Failure {
-    Failure::new(ErrorCode::FeedbackAnswered, how)
+    Failure::new(ErrorCode::RequestResolved, how)
 }
 
 /// Checks changed arguments like arguments of the model.

@@ -277,7 +277,7 @@ async fn of_twenty_answers_at_once_one_is_taken_and_the_others_learn_which() {
     let winner = &taken[0].0;
     for (id, came) in given.iter().filter(|(id, _)| id != winner) {
         let failure = came.as_ref().unwrap_err();
-        assert_eq!(failure.code, ErrorCode::FeedbackAnswered, "{id}");
+        assert_eq!(failure.code, ErrorCode::RequestResolved, "{id}");
         assert!(failure.detail.contains(&format!("({winner})")), "{id}: {failure:?}");
     }
     let sent = ledger.count("send t2.c1");
@@ -314,7 +314,7 @@ async fn between_an_answer_and_a_stop_or_the_end_of_time_one_decides() {
                 assert!(given == ResponseStatus::Accepted && confirmed, "{how}: {seen:#?}");
             }
             Err(failure) => {
-                assert_eq!(failure.code, ErrorCode::FeedbackAnswered, "{how}");
+                assert_eq!(failure.code, ErrorCode::RequestResolved, "{how}");
                 assert!(!confirmed, "{how}: {seen:#?}");
             }
         }
@@ -334,10 +334,10 @@ async fn unknown_and_stale_requests_can_be_told_apart() {
     let feedback = |id: &str| HumanRequestId::new(id).unwrap();
     let unknown =
         ResponseRecord { request: feedback("t9.c1"), ..answered("anna", HumanResponse::Skip) };
-    assert_eq!(code(unknown).await, ErrorCode::FeedbackNotFound);
+    assert_eq!(code(unknown).await, ErrorCode::RequestNotFound);
     let stale =
         ResponseRecord { digest: Some("0".repeat(64)), ..answered("anna", HumanResponse::Confirm) };
-    assert_eq!(code(stale).await, ErrorCode::FeedbackStale);
+    assert_eq!(code(stale).await, ErrorCode::RequestStale);
     let other =
         RunKey { run: key.run.clone(), path: Path::to(ChildId::for_step(1, 1)), ..key.clone() };
     assert_eq!(LoadedRun::load(&sim.ports, &other).await.unwrap_err().code, ErrorCode::RunNotFound);

@@ -150,10 +150,10 @@ settings_table! {
 
     /// The conditions for human requests: for all agents, and under `agents` by kind of agent. See
     /// docs/people.md for the fields. Unset: no requests.
-    HUMAN_FEEDBACK = Setting::form(
-        "DJINN_HUMAN_FEEDBACK",
+    HUMAN_REQUESTS = Setting::form(
+        "DJINN_HUMAN_REQUESTS",
         "a JSON object as docs/people.md says",
-    ).with_parameter("HumanFeedback");
+    ).with_parameter("HumanRequests");
 
     /// The keys for signed links; the first key signs. Without a key there are no links for responses, and
     /// file links require credentials. A stack creates a key if none is given.

@@ -19,7 +19,7 @@ pub(super) struct MemberNames {
     /// True if the endpoint's clients cannot change. Fields without effect are reported, not rejected.
     pub(super) lenient: bool,
     pub(super) base_prompt: &'static str,
-    pub(super) feedback: &'static str,
+    pub(super) human_requests: &'static str,
     pub(super) attachments: &'static str,
     /// True if the endpoint's events contain digital employees.
     pub(super) employees: bool,
@@ -33,7 +33,7 @@ pub(super) const JOYAGENT: MemberNames = MemberNames {
     style: "outputStyle",
     lenient: true,
     base_prompt: "basePrompt",
-    feedback: "humanFeedback",
+    human_requests: "humanFeedback",
     attachments: "files",
     employees: true,
 };
@@ -45,7 +45,7 @@ pub(super) const NATIVE: MemberNames = MemberNames {
     style: "output_style",
     lenient: false,
     base_prompt: "base_prompt",
-    feedback: "human_feedback",
+    human_requests: "human_requests",
     attachments: "attachments",
     employees: false,
 };
@@ -64,7 +64,7 @@ impl MemberNames {
     /// human request.
     pub(super) fn rename_member(&self, refusal: ApiError) -> ApiError {
         match refusal.field() {
-            Some(QUESTION | "feedback" | "parameters") => refusal.with_member_name(self.question),
+            Some(QUESTION | "response" | "parameters") => refusal.with_member_name(self.question),
             Some(ATTACHMENTS) => refusal.with_member_name(self.attachments),
             Some("base_prompt") => refusal.with_member_name(self.base_prompt),
             Some(_) | None => refusal,

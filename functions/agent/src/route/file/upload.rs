@@ -1,108 +1,60 @@
-//! Uploads of users' files.
+//! New files of users.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, FromRequest, Multipart, State};
+use axum::extract::{DefaultBodyLimit, FromRequest, Multipart};
 use axum::http::Request;
-use axum::http::request::Parts;
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::file::media_type_of;
-use djinn_protocol::body::{UploadBody, UploadTargetBody};
-use djinn_protocol::request::{AnnounceRequest, UploadRequest};
+use djinn_core::file::{ProductFile, media_type_of};
+use djinn_protocol::request::WholeNumber;
 use djinn_runtime::port::checker::ContentOwner;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::file::{Files, NewFile};
-use djinn_runtime::port::file_url::{FileUrls as _, MAX_ANNOUNCED};
+use djinn_runtime::port::file_url::{FileUrls as _, MAX_ANNOUNCED, PresignedPut};
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::port::{RunKey, SessionKey};
-use djinn_runtime::serve::{Permission, SessionAccess};
+use djinn_runtime::serve::SessionAccess;
 use djinn_runtime::sleep::wake_run;
 use djinn_runtime::world::Ports;
 
 use super::encoded_word::decode_name;
-use super::{SESSION, file_links, find_named_session, find_session};
-use crate::agent::{Agent, AgentPorts, SharedAgent};
+use crate::agent::{Agent, AgentPorts};
 use crate::api_error::ApiError;
-use crate::body::{LenientBody, parse_id, read_bytes, unsupported_body};
+use crate::body::{parse_id, read_bytes, unsupported_body};
 use crate::identity::Caller;
-use crate::reply::{JsonReply, ReplyResult};
 
 /// Validity of an upload URL.
-const UPLOAD_LIFE: Duration = Duration::from_secs(60 * 60);
+pub(in crate::route) const UPLOAD_LIFE: Duration = Duration::from_secs(60 * 60);
 /// Maximum size of a direct upload, in bytes.
 const MAX_UPLOAD: i64 = 5 * 1024 * 1024 * 1024;
 
-/// `POST /v1/file_tool/upload_url`: returns a URL for one `PUT` of exactly the announced size.
-pub(crate) async fn upload_url<P: AgentPorts>(
-    State(agent): State<SharedAgent<P>>,
-    caller: Caller,
-    parts: Parts,
-    LenientBody { request, unknown }: LenientBody<AnnounceRequest>,
-) -> ReplyResult {
-    let AnnounceRequest { request_id, file_name, file_size, description, is_internal_file } =
-        request;
-    let access = find_named_session(&agent, &caller, &request_id, Permission::Write).await?;
-    let mut file = new_file(&caller, "fileName", &file_name, description, is_internal_file)?;
-    let size = Some(file_size.0).filter(|size| (1..=MAX_UPLOAD).contains(size));
+/// Announces a file of exactly this size to the session's active run, and returns the URL for one upload.
+pub(in crate::route) async fn announce_file<P: AgentPorts>(
+    agent: &Agent<P>,
+    caller: &Caller,
+    access: &SessionAccess,
+    file: &mut NewFile,
+    WholeNumber(size): WholeNumber,
+) -> Result<PresignedPut, ApiError> {
+    let size = Some(size).filter(|size| (1..=MAX_UPLOAD).contains(size));
     let size = size.and_then(|size| u64::try_from(size).ok()).ok_or_else(|| {
         let problem = format!("must be the file's size in bytes, 1 to {MAX_UPLOAD}");
-        ApiError::invalid_field("fileSize", &problem)
+        ApiError::invalid_field("size", &problem)
     })?;
-    screen_file(&agent, &caller, &access, &mut file).await?;
-    let upload = agent.ports.store().presign_put(&access.session, &file, size, UPLOAD_LIFE).await?;
+    screen_file(agent, caller, access, file).await?;
+    let upload = agent.ports.store().presign_put(&access.session, file, size, UPLOAD_LIFE).await?;
     let too_many = || Failure::new(ErrorCode::TooManyUploads, MAX_ANNOUNCED.to_string());
     let upload = upload.ok_or_else(too_many)?;
     let mail = Mail::FileAnnounced { file: upload.file.clone() };
-    notify_active_run(&agent, &access.session, mail).await?;
-    let reply = JsonReply::json(&UploadTargetBody {
-        location: UploadBody::new(&upload.file, &file_links(&agent, &parts, &access).await),
-        upload_url: upload.url,
-        method: "PUT",
-        headers: upload.headers.into_iter().collect(),
-        expires_in_seconds: UPLOAD_LIFE.as_secs(),
-    })?;
-    Ok(reply.with_ignored(&unknown.header_names()))
-}
-
-/// `POST /v1/file_tool/upload_file`: stores a text from the request.
-pub(crate) async fn upload_file<P: Ports>(
-    State(agent): State<SharedAgent<P>>,
-    caller: Caller,
-    parts: Parts,
-    LenientBody { request, unknown }: LenientBody<UploadRequest>,
-) -> ReplyResult {
-    let UploadRequest { request_id, file_name, content, description, is_internal_file } = request;
-    let access = find_named_session(&agent, &caller, &request_id, Permission::Write).await?;
-    let mut file = new_file(&caller, "fileName", &file_name, description, is_internal_file)?;
-    let content = content.unwrap_or_default();
-    screen_file(&agent, &caller, &access, &mut file).await?;
-    let reply = write_upload(&agent, &parts, &access, &file, content.as_bytes()).await?;
-    Ok(reply.with_ignored(&unknown.header_names()))
-}
-
-/// `POST /v1/file_tool/upload_file_data`: stores a file from a multipart form with `requestId` and `file`.
-pub(crate) async fn upload_file_data<P: Ports>(
-    State(agent): State<SharedAgent<P>>,
-    caller: Caller,
-    parts: Parts,
-    form: UploadForm,
-) -> ReplyResult {
-    let label = parse_id(SESSION, &form.label)?;
-    let access = find_session(&agent, &caller, label, Permission::Write).await?;
-    let mut file = new_file(&caller, "file", &form.name, Some(form.description), None)?;
-    let let_in = screen_file(&agent, &caller, &access, &mut file).await;
-    let_in.map_err(|refusal| match refusal.field() {
-        Some("fileName") => refusal.with_member_name("file"),
-        Some(_) | None => refusal,
-    })?;
-    write_upload(&agent, &parts, &access, &file, &form.content).await
+    notify_active_run(agent, &access.session, mail).await?;
+    Ok(upload)
 }
 
 /// Screens a file's name and description.
-async fn screen_file<P: Ports>(
+pub(in crate::route) async fn screen_file<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
     access: &SessionAccess,
@@ -114,20 +66,17 @@ async fn screen_file<P: Ports>(
 }
 
 /// Stores a file and notifies the session's active run, so the agent sees the file in the next step.
-async fn write_upload<P: Ports>(
+pub(in crate::route) async fn store_file<P: Ports>(
     agent: &Agent<P>,
-    parts: &Parts,
     access: &SessionAccess,
     file: &NewFile,
     content: &[u8],
-) -> ReplyResult {
-    let store = agent.ports.store();
-    let product_file = store.write_file(&access.session, file, content).await?;
+) -> Result<ProductFile, ApiError> {
+    let product_file = agent.ports.store().write_file(&access.session, file, content).await?;
     let id = format!("{:x}-{:x}", agent.ports.clock().now_ms(), fastrand::u64(..));
     let mail = Mail::FileAdded { id, file: product_file.clone() };
     notify_active_run(agent, &access.session, mail).await?;
-    let links = file_links(agent, parts, access).await;
-    JsonReply::json(&UploadBody::new(&product_file, &links))
+    Ok(product_file)
 }
 
 async fn notify_active_run<P: Ports>(
@@ -142,16 +91,16 @@ async fn notify_active_run<P: Ports>(
     Ok(())
 }
 
-/// Returns the new file of a request; `member` is the field with the file's name.
-fn new_file(
+/// Returns the new file of a request. `field` has the file's name.
+pub(in crate::route) fn new_file(
     caller: &Caller,
-    member: &'static str,
+    field: &'static str,
     name: &str,
     description: Option<String>,
     internal: Option<bool>,
 ) -> Result<NewFile, ApiError> {
     Ok(NewFile {
-        name: parse_id(member, name)?,
+        name: parse_id(field, name)?,
         media_type: media_type_of(name).to_owned(),
         description: description.unwrap_or_default(),
         internal: internal.unwrap_or(false),
@@ -160,60 +109,65 @@ fn new_file(
     })
 }
 
-/// The accepted parts of an upload form.
-const FORM_PARTS: [&str; 3] = ["requestId", "description", "file"];
-
-/// The fields of an upload form: `label` is `requestId`, and `content` the bytes of `file`.
+/// The file of a multipart form.
 #[derive(Default)]
-pub(crate) struct UploadForm {
-    label: String,
-    name: String,
-    description: String,
-    content: Vec<u8>,
+pub(crate) struct FormFile {
+    pub(in crate::route) name: String,
+    pub(in crate::route) description: String,
+    pub(in crate::route) content: Vec<u8>,
 }
 
-impl<S: Sync> FromRequest<S> for UploadForm {
-    type Rejection = ApiError;
+impl FormFile {
+    /// The parts with a file.
+    pub(in crate::route) const PARTS: [&str; 2] = ["file", "description"];
 
-    async fn from_request(request: Request<Body>, _: &S) -> Result<Self, ApiError> {
+    /// Reads a form of at most [`MAX_BODY`](crate::body::MAX_BODY) bytes. Returns the file, and all other parts
+    /// as texts.
+    ///
+    /// # Errors
+    /// Returns `form_error` for a body of another form or without a file, and `unsupported_body` for a repeated
+    /// part, which is one of the file's or of `more_parts`.
+    pub(in crate::route) async fn read(
+        request: Request<Body>,
+        more_parts: &[&str],
+        form_error: impl Fn() -> ApiError,
+    ) -> Result<(Self, BTreeMap<String, String>), ApiError> {
         let (parts, body) = request.into_parts();
-        Self::read_body(&parts, body).await
-    }
-}
-
-impl UploadForm {
-    async fn read_body(parts: &Parts, body: Body) -> Result<Self, ApiError> {
         let content = read_bytes(&parts.headers, body).await?;
         let mut request = Request::new(Body::from(content));
-        *request.headers_mut() = parts.headers.clone();
+        *request.headers_mut() = parts.headers;
         // The body's size is already limited; axum's own limit is 2 MB.
         DefaultBodyLimit::disable().apply(&mut request);
-        let mut multipart =
-            Multipart::from_request(request, &()).await.map_err(|_| form_error())?;
-        let mut form = Self::default();
+        let multipart = Multipart::from_request(request, &()).await;
+        let mut multipart = multipart.map_err(|_| form_error())?;
+        let mut file = Self::default();
+        let mut others = BTreeMap::new();
         let mut names = BTreeSet::new();
         while let Some(part) = multipart.next_field().await.map_err(|_| form_error())? {
             let name = part.name().unwrap_or_default().to_owned();
-            if FORM_PARTS.contains(&name.as_str()) && !names.insert(name.clone()) {
+            let is_known = Self::PARTS.iter().chain(more_parts).any(|known| *known == name);
+            if is_known && !names.insert(name.clone()) {
                 return Err(unsupported_body("the form has the same part twice; send one of each"));
             }
             let file_name = part.file_name().map(decode_name);
             let bytes = part.bytes().await.map_err(|_| form_error())?;
-            let text = || String::from_utf8_lossy(&bytes).into_owned();
             match name.as_str() {
-                "requestId" => form.label = text(),
-                "description" => form.description = text(),
-                "file" => {
-                    form.name = file_name.unwrap_or_default();
-                    form.content = bytes.to_vec();
+                "description" => {
+                    file.description = String::from_utf8_lossy(&bytes).into_owned();
                 }
-                _ => {}
+                "file" => {
+                    file.name = file_name.unwrap_or_default();
+                    file.content = bytes.to_vec();
+                }
+                _ => {
+                    others.insert(name, String::from_utf8_lossy(&bytes).into_owned());
+                }
             }
         }
-        if names.contains("file") { Ok(form) } else { Err(form_error().with_field("file")) }
+        if names.contains("file") {
+            Ok((file, others))
+        } else {
+            Err(form_error().with_field("file"))
+        }
     }
-}
-
-fn form_error() -> ApiError {
-    unsupported_body("send a multipart form with the parts `requestId` and `file`")
 }

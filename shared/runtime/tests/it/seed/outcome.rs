@@ -142,7 +142,7 @@ impl Outcome {
             }
             // It may be heard of later, or come too late then.
             Ok(ResponseStatus::Pending) => {}
-            Err(failure) if failure.code == ErrorCode::FeedbackAnswered => {
+            Err(failure) if failure.code == ErrorCode::RequestResolved => {
                 let named = |answered: &ResponseRecord| {
                     let by = answered.by.as_ref().map(UserId::as_str).unwrap_or("no one in time");
                     format!("{} ({by})", answered.answer.as_str())
@@ -154,8 +154,8 @@ impl Outcome {
             }
             Err(failure) => {
                 let codes = [
-                    ErrorCode::FeedbackNotFound,
-                    ErrorCode::FeedbackStale,
+                    ErrorCode::RequestNotFound,
+                    ErrorCode::RequestStale,
                     ErrorCode::StoreUnavailable,
                 ];
                 assert!(codes.contains(&failure.code), "{told:?}");
@@ -422,7 +422,7 @@ impl Outcome {
     fn decided(&self) -> Decided {
         let Some(People { crowd, .. }) = &self.people else { return Decided::default() };
         let told = crowd.given_responses();
-        let is_late = |told: &&CrowdResponse| matches!(&told.outcome, Err(failure) if failure.code == ErrorCode::FeedbackAnswered);
+        let is_late = |told: &&CrowdResponse| matches!(&told.outcome, Err(failure) if failure.code == ErrorCode::RequestResolved);
         let late = told.iter().filter(is_late).count();
         let quiet = usize::from(crowd.quiet_operations().is_some());
         Decided { late, quiet, ..Decided::of(&self.entries) }

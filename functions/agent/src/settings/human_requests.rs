@@ -1,10 +1,10 @@
-//! `DJINN_HUMAN_FEEDBACK`: the settings of human requests, for all modes and by mode.
+//! `DJINN_HUMAN_REQUESTS`: the settings of human requests, for all modes and by mode.
 
 use std::collections::BTreeMap;
 
 use djinn_core::human::HumanSettings;
 use djinn_core::settings::Mode;
-use djinn_settings::table::agent::HUMAN_FEEDBACK;
+use djinn_settings::table::agent::HUMAN_REQUESTS;
 use djinn_settings::{InvalidSetting, VarLookup};
 use serde_json::Value;
 
@@ -18,10 +18,10 @@ const AGENTS: &str = "agents";
 pub(super) fn from_vars(
     var: VarLookup<'_>,
 ) -> Result<(HumanSettings, BTreeMap<Mode, HumanSettings>), InvalidSetting> {
-    let Some(text) = HUMAN_FEEDBACK.find_text(var) else {
+    let Some(text) = HUMAN_REQUESTS.find_text(var) else {
         return Ok((HumanSettings::default(), BTreeMap::new()));
     };
-    let bad = |problem: String| HUMAN_FEEDBACK.refuse(&problem);
+    let bad = |problem: String| HUMAN_REQUESTS.refuse(&problem);
     let mut document: Value =
         serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
     let agents = document.as_object_mut().and_then(|members| members.remove(AGENTS));
@@ -50,7 +50,7 @@ mod tests {
     use djinn_core::tool::Risk;
 
     fn set(text: &str) -> Result<(HumanSettings, BTreeMap<Mode, HumanSettings>), InvalidSetting> {
-        from_vars(&|name| (name == HUMAN_FEEDBACK.name).then(|| text.to_owned()))
+        from_vars(&|name| (name == HUMAN_REQUESTS.name).then(|| text.to_owned()))
     }
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
         ] {
             let error = set(text).unwrap_err().to_string();
             assert!(
-                error.starts_with(HUMAN_FEEDBACK.name) && error.contains(part),
+                error.starts_with(HUMAN_REQUESTS.name) && error.contains(part),
                 "{text}: {error}"
             );
         }
