@@ -2,13 +2,12 @@
 
 use serde_json::Map;
 
-use super::{PlanSolve, Task};
+use super::{ChildContext, PlanSolve, Task};
 use crate::agent::TASK_ARGUMENT;
 use crate::budget::BudgetShare;
 use crate::conversation::{ChildReport, Conversation, ConversationItem};
 use crate::id::TaskId;
 use crate::input::{ChildSpec, RunSpec};
-use crate::run::child::ChildContext;
 use djinn_text::truncate::truncate_text;
 
 /// Maximum reports of indirect dependencies that a task receives, and the bytes of each report.

@@ -1,7 +1,7 @@
 //! Approvals of steps, and reviews of their results.
 
 use super::stage::{PreviousAttempt, Task, TaskStage};
-use super::{PlanSolve, StepResult};
+use super::{Next, PlanSolve, Progress, StepResult};
 use crate::agent_loop::TurnUpdate;
 use crate::conversation::ChildReport;
 use crate::entry::Event;
@@ -9,7 +9,6 @@ use crate::estimate::Estimate;
 use crate::human::{HumanRequest, HumanResponse, Reason, ResponseRecord, Subject, digest_call};
 use crate::id::{EntryId, EntryName, HumanRequestId};
 use crate::input::{ChildEnded, Revision};
-use crate::run::progress::{Next, Progress};
 use crate::settings::RunSettings;
 use crate::tool::Risk;
 

@@ -1,14 +1,12 @@
 //! The consequences of a planner turn.
 
-use super::PlanSolve;
-use super::planning::run_plan_command;
+use super::{Next, PlanSolve, Progress, run_plan_command};
 use crate::agent_loop::TurnUpdate;
 use crate::conversation::{ConversationItem, Nudge};
 use crate::entry::Event;
 use crate::human::{HumanRequest, ResponseRecord};
 use crate::id::{EntryId, EntryName};
 use crate::plan::{PLANNING_TOOL, Plan};
-use crate::run::progress::{Next, Progress};
 use crate::settings::RunSettings;
 use crate::tool::{ToolFailure, ToolResult};
 
