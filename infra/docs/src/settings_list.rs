@@ -24,7 +24,7 @@ If the default of a deployment differs from the default of the code, both are li
 ";
 
 const MODEL_HEAD: &str = "
-### Members of `DJINN_MODELS`
+### Fields of `DJINN_MODELS`
 
 [Models](models.md) shows whole objects.
 An unknown field, a wrong type or a value out of range is rejected with its path.
@@ -67,7 +67,7 @@ fn write_row(row: &Setting) -> Result<String> {
 
 fn write_members(text: &mut String, table: &SettingsTable) -> Result<()> {
     write!(text, "\n{}\n\n", break_sentences(table.meaning))?;
-    writeln!(text, "| Member | Value | Default | Meaning |\n|---|---|---|---|")?;
+    writeln!(text, "| Field | Value | Default | Meaning |\n|---|---|---|---|")?;
     for row in table.rows {
         let Setting { name, kind, meaning, .. } = row;
         writeln!(text, "| `{name}` | {kind} | {} | {meaning} |", quote_default(row))?;

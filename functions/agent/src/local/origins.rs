@@ -116,7 +116,7 @@ mod tests {
         for bad in
             ["*", "https://*", "chat.example.org", "https://a.example/", "ftp://a.example", "null"]
         {
-            let wanted = "origins such as https://chat.example.org, with commas";
+            let wanted = "origins such as https://chat.example.org, separated by commas";
             let error = format!("DJINN_LOCAL_ORIGINS must be {wanted}, got `{bad}`");
             assert_eq!(named(bad, "").unwrap_err().to_string(), error);
         }

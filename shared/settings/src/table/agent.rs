@@ -1,4 +1,4 @@
-//! What the agent function reads: how runs work, who asks, links and limits.
+//! Settings of the agent function: runs, authentication, links and limits.
 
 use super::settings_table;
 use crate::setting::{Setting, SettingsTable};
@@ -18,7 +18,7 @@ settings_table! {
     /// For `key`, the list of API keys.
     API_KEYS = Setting::form(
         "DJINN_API_KEYS",
-        "a JSON list of what `cargo xtask key` prints, or secret:NAME of one that holds it",
+        "a JSON list of keys from `cargo xtask key`, or secret:NAME of a secret with this list",
     ).mark_secret().with_parameter("ApiKeys");
 
     /// For `iam`, the identity of a user behind a role: each session of the role, or the role itself.
@@ -28,20 +28,19 @@ settings_table! {
     /// For `jwt`, the exact `iss` of the tokens.
     JWT_ISSUER = Setting::form(
         "DJINN_JWT_ISSUER",
-        "what your issuer's tokens have as their `iss`",
+        "the `iss` of your issuer's tokens",
     ).with_parameter("JwtIssuer");
 
     /// For `jwt`, the accepted audiences. A token needs one of them.
     JWT_AUDIENCE = Setting::form(
         "DJINN_JWT_AUDIENCE",
-        "what tokens for this deployment have as their `aud`, several with commas",
+        "the `aud` of tokens for this deployment; several separated by commas",
     ).with_parameter("JwtAudience");
 
     /// For `jwt`, the URL of the issuer's keys.
     JWT_JWKS = Setting::form(
         "DJINN_JWT_JWKS",
-        "an https URL of the issuer's keys (JWKS), or unset if it is the issuer's with \
-         /.well-known/jwks.json",
+        "the https URL of the issuer's keys (JWKS); unset: the issuer with /.well-known/jwks.json",
     ).with_parameter("JwtJwks");
 
     /// For `jwt`, the claim with the tenant: 1-128 of `A-Z a-z 0-9 _ : . -`.
@@ -123,7 +122,7 @@ settings_table! {
     /// Maximum calls at the same time for single tools. Other tools have no limit of their own.
     MAX_PARALLEL_PER_TOOL = Setting::form(
         "DJINN_MAX_PARALLEL_PER_TOOL",
-        "tools with the calls that may run at once, 1-64, such as `file_tool=2,web_fetch=4`",
+        "tools with their maximum calls at the same time, 1-64, such as `file_tool=2,web_fetch=4`",
     ).with_parameter("MaxParallelPerTool");
 
     /// Maximum characters of a tool result for the model. The complete result is stored in a file.
@@ -152,14 +151,14 @@ settings_table! {
     /// docs/people.md for the fields. Unset: no requests.
     HUMAN_REQUESTS = Setting::form(
         "DJINN_HUMAN_REQUESTS",
-        "a JSON object as docs/people.md says",
+        "a JSON object as described in docs/people.md",
     ).with_parameter("HumanRequests");
 
     /// The keys for signed links; the first key signs. Without a key there are no links for responses, and
     /// file links require credentials. A stack creates a key if none is given.
     LINK_KEY = Setting::form(
         "DJINN_LINK_KEY",
-        "keys of at least 32 bytes with commas between them, or secret:NAME of a secret that holds them",
+        "keys of at least 32 bytes, separated by commas, or secret:NAME of a secret with the keys",
     ).mark_secret().with_parameter("LinkKey");
 
     /// Maximum lifetime of a response link in seconds. A link ends with the human request.
@@ -182,6 +181,6 @@ settings_table! {
     /// requests under these host names.
     LOCAL_ORIGINS = Setting::form(
         "DJINN_LOCAL_ORIGINS",
-        "origins such as https://chat.example.org, with commas",
+        "origins such as https://chat.example.org, separated by commas",
     ).without_parameter("on a laptop only");
 }

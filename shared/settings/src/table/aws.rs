@@ -1,4 +1,4 @@
-//! Where everything lies: table, bucket, executor, sandbox, alarms, and their stand-ins on a laptop.
+//! Names and URLs of AWS resources, and of their replacements on a laptop.
 
 use super::settings_table;
 use crate::setting::{Setting, SettingsTable};

@@ -1,4 +1,4 @@
-//! What the tests of this project and `cargo verify` tell one another.
+//! Settings of this project's tests and of `cargo verify`.
 
 use super::settings_table;
 use crate::setting::{Setting, SettingsTable};

@@ -1,4 +1,4 @@
-//! What `cargo dev` and the example clients read on a laptop.
+//! Settings of `cargo dev` and the example clients.
 
 use super::settings_table;
 use crate::setting::{Setting, SettingsTable};

@@ -1,4 +1,4 @@
-//! Which models there are, where their keys are, and what they cost.
+//! Models, the locations of their keys, and prices.
 
 use super::settings_table;
 use crate::setting::{Setting, SettingsTable};

@@ -1,4 +1,4 @@
-//! How long drivers wait, what a user may do, and what is kept for how long.
+//! Waiting times of drivers, limits of runs and users, and retention.
 
 use super::settings_table;
 use crate::setting::{Setting, SettingsTable};
@@ -54,6 +54,6 @@ settings_table! {
     LOCAL = Setting::switch("DJINN_LOCAL").with_default("0").without_parameter("on a laptop only");
 
     /// The waiting times of drivers in tests with separate processes; rejected unless `DJINN_LOCAL` is 1.
-    TEST_SETTINGS = Setting::form("DJINN_TEST_SETTINGS", "such settings as JSON")
+    TEST_SETTINGS = Setting::form("DJINN_TEST_SETTINGS", "a JSON object of settings")
         .without_parameter("for tests only");
 }

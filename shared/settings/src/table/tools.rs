@@ -1,4 +1,4 @@
-//! Which agents there are, and what may be said: the deny list and the checker of content.
+//! Agents, prompts, and content rules: the deny list and the content checker.
 
 use super::settings_table;
 use crate::setting::{Setting, SettingsTable};
@@ -12,7 +12,7 @@ settings_table! {
         .with_parameter("Agents");
 
     /// The agents available to every run: names separated by commas, or `all`.
-    OFFERED_AGENTS = Setting::form("DJINN_OFFERED_AGENTS", "names with commas between them, or `all`")
+    OFFERED_AGENTS = Setting::form("DJINN_OFFERED_AGENTS", "names separated by commas, or `all`")
         .with_parameter("OfferedAgents");
 
     /// Folders of prompts that replace built-in prompts of the same name, separated by colons. The last

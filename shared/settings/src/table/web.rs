@@ -1,4 +1,4 @@
-//! What is read of the web, and by which engines it is searched.
+//! Settings of the web gateway: targets and search engines.
 
 use super::settings_table;
 use crate::setting::{Setting, SettingsTable};
@@ -19,13 +19,13 @@ settings_table! {
         .with_stack_value();
 
     /// Allowed ports of pages and engines besides 80 and 443, separated by commas.
-    EGRESS_PORTS = Setting::form("DJINN_EGRESS_PORTS", "ports with commas between them")
+    EGRESS_PORTS = Setting::form("DJINN_EGRESS_PORTS", "ports separated by commas")
         .with_parameter("EgressPorts");
 
     /// Allowed origins on this machine, such as test servers, separated by commas. Rejected unless
     /// `DJINN_LOCAL` is 1.
     EGRESS_ORIGINS = Setting::form(
         "DJINN_EGRESS_ORIGINS",
-        "origins such as http://127.0.0.1:8080 with commas between them",
+        "origins such as http://127.0.0.1:8080, separated by commas",
     ).without_parameter("on a laptop only");
 }
