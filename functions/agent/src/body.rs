@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::api_error::ApiError;
+use crate::fields::parse_fields;
 use crate::json;
-use crate::member_reader::read_members;
 use crate::unknown::UnknownMembers;
 
 /// Maximum size of a request body, in bytes. A function URL carries binary bodies as base64, within a total
@@ -86,7 +86,7 @@ impl JsonMembers {
     pub(crate) fn parse_request<T: DeserializeOwned>(
         self,
     ) -> (Result<T, ApiError>, UnknownMembers) {
-        read_members(self.0)
+        parse_fields(self.0)
     }
 
     /// Returns a text field, even if other fields are invalid. An empty text counts as absent.

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 /// Parses a text with at most 128 levels, the limit of `serde_json`.
 pub(crate) fn parse_strict(text: &[u8]) -> Result<Value, serde_json::Error> {
@@ -21,6 +21,14 @@ impl<'de> Deserialize<'de> for Strict {
 
 struct Reader;
 
+macro_rules! visit_scalars {
+    ($($visit:ident: $scalar:ty,)*) => {$(
+        fn $visit<E>(self, value: $scalar) -> Result<Value, E> {
+            Ok(value.into())
+        }
+    )*};
+}
+
 impl<'de> Visitor<'de> for Reader {
     type Value = Value;
 
@@ -32,28 +40,9 @@ impl<'de> Visitor<'de> for Reader {
         Ok(Value::Null)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(value.into())
+    visit_scalars! {
+        visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str,
+        visit_string: String,
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {

@@ -25,7 +25,7 @@ use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::{ApiError, add_id_headers};
 use crate::identity::Caller;
 use crate::path::RunPath;
-use crate::query::{FollowQuery, NoParameters, PageQuery, RunListQuery, UrlQuery, format_cursor};
+use crate::query::{FollowQuery, NoParameters, RunListQuery, UrlQuery, format_cursor};
 use crate::reply::{JsonReply, ReplyResult};
 use crate::run_stream::{RunSubscription, StreamProtocol, last_event_id, stream_run};
 use crate::session_links::{session_links, unsigned_links};
@@ -99,9 +99,8 @@ pub(crate) async fn show_run<P: Ports>(
 pub(crate) async fn list_runs<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
-    UrlQuery(RunListQuery { page, status }): UrlQuery<RunListQuery>,
+    UrlQuery(RunListQuery { limit, after, status }): UrlQuery<RunListQuery>,
 ) -> ReplyResult {
-    let PageQuery { limit, after } = page;
     let store = agent.ports.store();
     let statuses = Vec::from_iter(status);
     let page = store.list_runs(&caller.user_key(), &statuses, after.as_ref(), limit).await?;
