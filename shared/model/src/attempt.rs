@@ -143,7 +143,10 @@ impl Attempt<'_> {
         options: ChatOptions,
     ) -> Result<(String, ChatStream), GenaiError> {
         let target = self.service_target().await?;
-        let host = url_host(target.endpoint.base_url());
+        let host = reqwest::Url::parse(target.endpoint.base_url())
+            .ok()
+            .and_then(|url| url.host_str().map(ToOwned::to_owned))
+            .unwrap_or_else(|| "the provider".to_owned());
         let client = self.client.clone();
         // genai fetches AWS credentials by blocking the thread. A separate thread allows this under any
         // runtime.
@@ -213,7 +216,12 @@ impl ReplyReader {
         loop {
             let tick = self.deadline(model).min(Instant::now() + TICK_INTERVAL);
             let item = timeout_at(tick, self.stream.next_item()).await;
-            self.exclude_pause(tick.elapsed());
+            let late = tick.elapsed();
+            // After a suspension no wait counts the lateness: the provider may have sent everything meanwhile.
+            if late > MAX_TICK_DELAY {
+                self.start += late;
+                self.stream.reset_idle();
+            }
             let Ok(item) = item else {
                 if self.deadline(model) > Instant::now() {
                     continue;
@@ -249,15 +257,6 @@ impl ReplyReader {
             if draft.finish.is_some() {
                 self.finished_at.get_or_insert_with(Instant::now);
             }
-        }
-    }
-
-    /// Subtracts the lateness of a tick from all waits after a suspension: the provider may have sent
-    /// everything meanwhile.
-    fn exclude_pause(&mut self, late: Duration) {
-        if late > MAX_TICK_DELAY {
-            self.start += late;
-            self.stream.reset_idle();
         }
     }
 
@@ -332,11 +331,4 @@ fn find_fault(stream_fault: Option<ModelFault>, draft: &Draft) -> Option<ModelFa
 
 fn format_seconds(duration: Duration) -> String {
     format!("{} s", duration.as_secs_f64())
-}
-
-fn url_host(url: &str) -> String {
-    reqwest::Url::parse(url)
-        .ok()
-        .and_then(|url| url.host_str().map(ToOwned::to_owned))
-        .unwrap_or_else(|| "the provider".to_owned())
 }

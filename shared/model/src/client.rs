@@ -168,21 +168,17 @@ impl<S: Secrets> Models<S> {
         Arc::clone(keys.entry(name.to_owned()).or_default())
     }
 
-    fn genai_client(&self) -> Result<&Client, ModelError> {
-        let Connections { client, http, .. } = &*self.connections;
-        client
-            .get_or_init(|| build_client(http))
-            .as_ref()
-            .map_err(|error| model_error(ModelErrorKind::Unreachable, error.as_str()))
-    }
-
     async fn attempt_call(
         &self,
         (name, model): (&str, &ModelSettings),
         request: &ModelRequest,
         on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
     ) -> Result<Reply, ModelError> {
-        let client = self.genai_client()?;
+        let Connections { client, http, .. } = &*self.connections;
+        let client = client
+            .get_or_init(|| build_client(http))
+            .as_ref()
+            .map_err(|error| model_error(ModelErrorKind::Unreachable, error.as_str()))?;
         let key = self.load_key(model).await?;
         let prompts = &*self.prompts;
         let output_limits = &*self.output_limits;

@@ -76,29 +76,28 @@ impl FrameStream {
     /// Returns the next item. Frames precede their event and never wait for an event, because genai creates
     /// none from unknown frames.
     pub(crate) async fn next_item(&mut self) -> StreamItem {
-        poll_fn(|context| self.poll_item(context)).await
-    }
-
-    fn poll_item(&mut self, context: &mut Context<'_>) -> Poll<StreamItem> {
-        if let Some(item) = self.take_ready() {
-            return Poll::Ready(item);
-        }
-        let waker = Waker::from(Arc::new(ActivityWaker {
-            activity: Arc::clone(&self.activity),
-            task: context.waker().clone(),
-        }));
-        let mut inner = Context::from_waker(&waker);
-        let stream = Pin::new(&mut self.stream);
-        self.pending = match without_tracing(|| stream.poll_next(&mut inner)) {
-            Poll::Pending => None,
-            Poll::Ready(Some(Ok(event))) => Some(StreamItem::Event(event)),
-            Poll::Ready(Some(Err(error))) => Some(StreamItem::Error(error)),
-            Poll::Ready(None) => Some(StreamItem::End),
-        };
-        match self.take_ready() {
-            Some(item) => Poll::Ready(item),
-            None => Poll::Pending,
-        }
+        poll_fn(|context| {
+            if let Some(item) = self.take_ready() {
+                return Poll::Ready(item);
+            }
+            let waker = Waker::from(Arc::new(ActivityWaker {
+                activity: Arc::clone(&self.activity),
+                task: context.waker().clone(),
+            }));
+            let mut inner = Context::from_waker(&waker);
+            let stream = Pin::new(&mut self.stream);
+            self.pending = match without_tracing(|| stream.poll_next(&mut inner)) {
+                Poll::Pending => None,
+                Poll::Ready(Some(Ok(event))) => Some(StreamItem::Event(event)),
+                Poll::Ready(Some(Err(error))) => Some(StreamItem::Error(error)),
+                Poll::Ready(None) => Some(StreamItem::End),
+            };
+            match self.take_ready() {
+                Some(item) => Poll::Ready(item),
+                None => Poll::Pending,
+            }
+        })
+        .await
     }
 
     fn take_ready(&mut self) -> Option<StreamItem> {

@@ -55,7 +55,12 @@ impl FrameReader {
         let frame = frame.trim();
         if frame == "[DONE]" {
             draft.ended = true;
-        } else if frame.starts_with(['{', '[']) && !self.read_quickly(frame, draft, out) {
+        } else if frame.starts_with(['{', '[']) {
+            let is_read =
+                self.format == StreamFormat::OpenAi && openai::read_plain_delta(frame, draft, out);
+            if is_read {
+                return;
+            }
             match serde_json::from_str(frame) {
                 Ok(value) => self.read_value(&value, draft, out),
                 Err(error) if error.is_eof() => frame.clone_into(&mut self.pending),
@@ -79,11 +84,6 @@ impl FrameReader {
             Ok((value, "")) => Some(value),
             Ok(_) | Err(_) => None,
         }
-    }
-
-    /// Reads a frame of the most frequent kind. Returns false for every other kind.
-    fn read_quickly(&self, frame: &str, draft: &mut Draft, out: DeltaSink<'_>) -> bool {
-        self.format == StreamFormat::OpenAi && openai::read_plain_delta(frame, draft, out)
     }
 
     /// Marks the end of the stream.

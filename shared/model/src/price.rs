@@ -31,12 +31,6 @@ struct PriceEntry {
     date: Option<PriceDate>,
 }
 
-impl PriceEntry {
-    fn to_price(&self) -> Price {
-        Price { input: self.input, cached_input: self.cached_input, output: self.output }
-    }
-}
-
 /// A URL of the web.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
@@ -98,7 +92,8 @@ impl Prices {
     /// the name without the date.
     pub(crate) fn of(&self, model: &str) -> Option<Price> {
         let find_price = |name: &str| self.0.get(name).or_else(|| LIST_PRICES.get(name));
-        find_price(model).or_else(|| find_price(strip_date(model)?)).map(PriceEntry::to_price)
+        let entry = find_price(model).or_else(|| find_price(strip_date(model)?))?;
+        Some(Price { input: entry.input, cached_input: entry.cached_input, output: entry.output })
     }
 }
 

@@ -6,7 +6,6 @@ mod options;
 use std::collections::BTreeSet;
 
 use djinn_core::effect::ToolChoice;
-use djinn_core::tool::ToolSpec;
 use djinn_runtime::port::model::{Message, ModelRequest};
 use djinn_runtime::prompt::Prompts;
 use genai::chat::{ChatMessage, ChatOptions, ChatRequest, Tool};
@@ -45,17 +44,32 @@ pub(crate) fn prepare_request(
 
 /// Prepares a request for the provider's own tool interface.
 fn prepare_native(model: &ModelSettings, request: &ModelRequest) -> PreparedRequest {
-    let past: BTreeSet<&str> = past_tools(&request.messages).collect();
+    let past_calls = request.messages.iter().flat_map(|message| match message {
+        Message::Assistant { calls, .. } => calls.as_slice(),
+        Message::User(_) | Message::ToolResults(_) | Message::Images { .. } => &[],
+    });
+    let past: BTreeSet<&str> = past_calls.map(|call| call.tool.as_str()).collect();
     let tool_names = request.tools.iter().map(|tool| tool.name.as_str());
     let names = ToolNames::new(tool_names.chain(past.iter().copied()));
-    let mut tools: Vec<Tool> = request.tools.iter().map(|tool| offer_tool(tool, &names)).collect();
+    let offered = request.tools.iter().map(|tool| {
+        Tool::new(names.wire_name(&tool.name))
+            .with_description(tool.description.clone())
+            .with_schema(tool.schema.clone())
+    });
+    let mut tools: Vec<Tool> = offered.collect();
     let mut choice = request.tool_choice.clone();
-    // A model without a switch against calls gets no tools.
-    if choice == ToolChoice::None && !accepts_tool_choice(model) {
+    let format = model.provider.stream_format(&model.model);
+    let is_bedrock = model.provider.is_bedrock();
+    // genai cannot send a tool choice to these providers, so a model that must not call gets no tools.
+    if choice == ToolChoice::None && (format == StreamFormat::Ollama || is_bedrock) {
         tools.clear();
     }
-    if tools.is_empty() && needs_past_tools(model) {
-        tools.extend(past.iter().map(|name| placeholder_tool(name, &names)));
+    // These providers reject past calls of tools missing from the request.
+    if tools.is_empty() && (format == StreamFormat::Anthropic || is_bedrock) {
+        let schema = json!({"type": "object", "properties": {}});
+        let placeholder =
+            |name: &&str| Tool::new(names.wire_name(name)).with_schema(schema.clone());
+        tools.extend(past.iter().map(placeholder));
         choice = ToolChoice::None;
     }
     let thinks = options::can_think(model, request);
@@ -104,36 +118,4 @@ fn prepare_struct_parse(
             FunctionCallType::FunctionCall
         },
     }
-}
-
-fn past_tools(messages: &[Message]) -> impl Iterator<Item = &str> {
-    messages
-        .iter()
-        .flat_map(|message| match message {
-            Message::Assistant { calls, .. } => calls.as_slice(),
-            Message::User(_) | Message::ToolResults(_) | Message::Images { .. } => &[],
-        })
-        .map(|call| call.tool.as_str())
-}
-
-/// Returns true if a provider rejects past calls of tools missing from the request.
-fn needs_past_tools(model: &ModelSettings) -> bool {
-    model.provider.stream_format(&model.model) == StreamFormat::Anthropic
-        || model.provider.is_bedrock()
-}
-
-/// Returns true if genai can send a tool choice to the provider.
-fn accepts_tool_choice(model: &ModelSettings) -> bool {
-    model.provider.stream_format(&model.model) != StreamFormat::Ollama
-        && !model.provider.is_bedrock()
-}
-
-fn offer_tool(tool: &ToolSpec, names: &ToolNames) -> Tool {
-    Tool::new(names.wire_name(&tool.name))
-        .with_description(tool.description.clone())
-        .with_schema(tool.schema.clone())
-}
-
-fn placeholder_tool(name: &str, names: &ToolNames) -> Tool {
-    Tool::new(names.wire_name(name)).with_schema(json!({"type": "object", "properties": {}}))
 }

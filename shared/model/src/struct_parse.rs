@@ -196,7 +196,14 @@ fn parse_call(body: &str, cut: bool) -> Option<RequestedCall> {
         ToolArguments::Parsed(mut object) => {
             let name = object.shift_remove(NAME)?;
             let tool = name.as_str()?.trim().to_owned();
-            Some(RequestedCall { tool, arguments: ToolArguments::Parsed(unwrap_arguments(object)) })
+            let mut members = object.iter();
+            let arguments = match (members.next(), members.next()) {
+                (Some((key, Value::Object(wrapped))), None) if WRAPPERS.contains(&key.as_str()) => {
+                    wrapped.clone()
+                }
+                _ => object,
+            };
+            Some(RequestedCall { tool, arguments: ToolArguments::Parsed(arguments) })
         }
         ToolArguments::Malformed { problem, .. } => {
             let tool = find_tool_name(body)?;
@@ -209,17 +216,6 @@ fn parse_call(body: &str, cut: bool) -> Option<RequestedCall> {
                 arguments: repair::malformed_arguments(body.trim(), problem),
             })
         }
-    }
-}
-
-/// Moves arguments out of a wrapping field.
-fn unwrap_arguments(object: Map<String, Value>) -> Map<String, Value> {
-    let mut members = object.iter();
-    match (members.next(), members.next()) {
-        (Some((key, Value::Object(inner))), None) if WRAPPERS.contains(&key.as_str()) => {
-            inner.clone()
-        }
-        _ => object,
     }
 }
 

@@ -62,13 +62,9 @@ impl TextCallScanner {
                 return;
             }
         }
-        self.tell_certain(tell);
-    }
-
-    /// Sends the text before the first mark, except a possible start of a mark.
-    fn tell_certain(&mut self, tell: &mut dyn FnMut(&str)) {
         self.remove_end_marks();
         let first = CALL_MARKS.iter().filter_map(|mark| self.buffer.find(mark)).min();
+        // The text before the first mark is certain, except a possible start of a mark.
         let certain = first.unwrap_or_else(|| {
             let marks = CALL_MARKS.iter().chain(END_MARKS);
             self.buffer.len()

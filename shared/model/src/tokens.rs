@@ -61,7 +61,10 @@ impl TokenCounter {
     /// Returns the number of tokens. Exact for OpenAI's models except for a token per 4 KB piece; approximate
     /// for others. Special tokens count as plain text. The tables are built on the first call.
     pub(crate) fn count(&self, model: &str, text: &str) -> u64 {
-        let encoding = encoding_of(model);
+        let name = model.rsplit('/').next().unwrap_or(model);
+        let starts = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+        let is_older = starts(OLDER) && !starts(NEWER);
+        let encoding = if is_older { Encoding::Older } else { Encoding::Newer };
         if text.len() < MIN_CACHED_LEN {
             return (self.tokenize)(encoding, text);
         }
@@ -93,12 +96,6 @@ impl CountCache {
         }
         self.recent.insert(key, tokens);
     }
-}
-
-fn encoding_of(model: &str) -> Encoding {
-    let name = model.rsplit('/').next().unwrap_or(model);
-    let starts = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
-    if starts(OLDER) && !starts(NEWER) { Encoding::Older } else { Encoding::Newer }
 }
 
 fn count_tokens(encoding: Encoding, text: &str) -> u64 {

@@ -6,22 +6,14 @@ use djinn_core::id::{CallId, CallName, MessageName, Path, sha256_hex};
 /// `^[a-zA-Z0-9_-]+$`. `t3.c1` becomes `c00003001` and `summary.c1` `s00000001`; a higher turn or call
 /// becomes a hash.
 pub(crate) fn wire_id(call: &CallId) -> String {
-    let text = call.to_string();
-    short_id(call).unwrap_or_else(|| sha256_hex(text.as_bytes()).chars().take(9).collect())
-}
-
-/// Returns the short form of a run's own call.
-fn short_id(call: &CallId) -> Option<String> {
-    if *call.path() != Path::default() {
-        return None;
-    }
+    let is_of_run = *call.path() == Path::default();
     let CallName { message, index } = *call.name();
     match message {
-        MessageName::Summary => (index < 100_000_000).then(|| format!("s{index:08}")),
-        MessageName::Turn(turn) => {
-            (turn < 100_000 && index < 1_000).then(|| format!("c{turn:05}{index:03}"))
+        MessageName::Summary if is_of_run && index < 100_000_000 => format!("s{index:08}"),
+        MessageName::Turn(turn) if is_of_run && turn < 100_000 && index < 1_000 => {
+            format!("c{turn:05}{index:03}")
         }
-        _ => None,
+        _ => sha256_hex(call.to_string().as_bytes()).chars().take(9).collect(),
     }
 }
 

@@ -9,7 +9,7 @@ pub(crate) struct ReasoningState {
     /// `provider/model`: no other model is sent these.
     pub(crate) model_id: String,
     /// True if the whole text is sent back beside the answer (DeepSeek, Kimi).
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) echo: bool,
     /// Signed blocks, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -49,11 +49,6 @@ impl ReasoningState {
     pub(crate) fn from_signature(signature: Option<&str>, by: &str) -> Option<Self> {
         serde_json::from_str::<Self>(signature?).ok().filter(|state| state.model_id == by)
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_false(value: &bool) -> bool {
-    !*value
 }
 
 #[cfg(test)]

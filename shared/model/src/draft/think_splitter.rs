@@ -33,9 +33,22 @@ impl ThinkSplitter {
         loop {
             let before = self.buffer.len();
             match self.stage {
-                ThinkStage::Start => self.scan_start(),
+                ThinkStage::Start => {
+                    let start_text = self.buffer.trim_start();
+                    if let Some(rest) = start_text.strip_prefix(OPEN) {
+                        self.buffer = rest.to_owned();
+                        self.stage = ThinkStage::InThought;
+                    } else if !OPEN.starts_with(start_text) {
+                        self.stage = ThinkStage::Answer;
+                    }
+                }
                 ThinkStage::InThought => self.scan_thought(tell),
-                ThinkStage::AfterThought => self.skip_blank(),
+                ThinkStage::AfterThought => {
+                    self.buffer = self.buffer.trim_start().to_owned();
+                    if !self.buffer.is_empty() {
+                        self.stage = ThinkStage::Answer;
+                    }
+                }
                 ThinkStage::Answer => {
                     let rest = std::mem::take(&mut self.buffer);
                     emit_text(TextKind::Text, &rest, tell);
@@ -59,16 +72,6 @@ impl ThinkSplitter {
         self.stage = ThinkStage::Answer;
     }
 
-    fn scan_start(&mut self) {
-        let start_text = self.buffer.trim_start();
-        if let Some(rest) = start_text.strip_prefix(OPEN) {
-            self.buffer = rest.to_owned();
-            self.stage = ThinkStage::InThought;
-        } else if !OPEN.starts_with(start_text) {
-            self.stage = ThinkStage::Answer;
-        }
-    }
-
     fn scan_thought(&mut self, tell: &mut dyn FnMut(TextKind, &str)) {
         if let Some((thought, rest)) = self.buffer.split_once(CLOSE) {
             emit_text(TextKind::Reasoning, thought, tell);
@@ -80,13 +83,6 @@ impl ThinkSplitter {
         let tail = self.buffer.split_off(certain);
         emit_text(TextKind::Reasoning, &self.buffer, tell);
         self.buffer = tail;
-    }
-
-    fn skip_blank(&mut self) {
-        self.buffer = self.buffer.trim_start().to_owned();
-        if !self.buffer.is_empty() {
-            self.stage = ThinkStage::Answer;
-        }
     }
 }
 

@@ -153,11 +153,13 @@ pub(super) fn classify_status(
         429 => failure.has_phrase(TOO_LONG_FOR_RATE),
         _ => matches!(status, 400 | 422 | 500) && failure.has_phrase(TOO_LONG),
     };
+    // Alibaba's model service, directly or through a gateway: there the code `insufficient_quota` means the
+    // token limit of a minute; unpaid accounts get `Arrearage`.
+    let is_dashscope = host.ends_with(".aliyuncs.com")
+        || failure.has_phrase(&["help.aliyun.com", "alibabacloud.com"]);
     match status {
         _ if is_too_long => ContextTooLong,
-        429 if failure.has_code(&["insufficient_quota"]) && is_dashscope(failure, host) => {
-            Overloaded
-        }
+        429 if is_dashscope && failure.has_code(&["insufficient_quota"]) => Overloaded,
         402 => NoBalance,
         _ if is_unpaid(failure) => NoBalance,
         403 if failure.has_phrase(CONTENT) => Refused,
@@ -192,12 +194,6 @@ pub(super) fn classify_in_stream(failure: &ProviderFailure) -> ModelErrorKind {
         )
         .unwrap_or(BrokenOff),
     }
-}
-
-/// Returns true if the error comes from Alibaba's model service, directly or through a gateway. There the
-/// code `insufficient_quota` means the token limit of a minute; unpaid accounts get `Arrearage`.
-fn is_dashscope(failure: &ProviderFailure, host: &str) -> bool {
-    host.ends_with(".aliyuncs.com") || failure.has_phrase(&["help.aliyun.com", "alibabacloud.com"])
 }
 
 fn first_match(

@@ -1,9 +1,7 @@
 //! Streams read by genai: Gemini, Bedrock, OpenAI's Responses, Cohere.
 
 use djinn_core::input::FinishReason;
-use genai::chat::{
-    ChatStreamEvent, ContentPart, MessageContent, StopReason, StreamEnd, ToolCall, Usage,
-};
+use genai::chat::{ChatStreamEvent, ContentPart, MessageContent, StopReason, StreamEnd, ToolCall};
 use serde_json::Value;
 
 use crate::draft::{DeltaSink, Draft, ReasoningBlock, to_json_text};
@@ -37,16 +35,7 @@ fn read_call(call: &ToolCall, draft: &mut Draft) {
     let is_text = call.fn_arguments.is_string();
     let at = draft.calls.position_of(&call.call_id).filter(|_| is_text);
     let at = put_call(at, call, draft);
-    set_signature(at, call, draft);
-}
-
-fn put_call(at: Option<usize>, call: &ToolCall, draft: &mut Draft) -> usize {
-    let text = to_json_text(&call.fn_arguments);
-    draft.calls.set_call(at, &call.call_id, &call.fn_name, &text)
-}
-
-/// Keeps a call's own signature; in the final content genai also adds the signatures of blocks.
-fn set_signature(at: usize, call: &ToolCall, draft: &mut Draft) {
+    // The first signature is the call's own; in the final content genai also adds the signatures of blocks.
     if let Some(signature) = call.thought_signatures.iter().flatten().next() {
         let signatures = &mut draft.reasoning_state.calls;
         signatures.resize(signatures.len().max(at + 1), None);
@@ -56,9 +45,21 @@ fn set_signature(at: usize, call: &ToolCall, draft: &mut Draft) {
     }
 }
 
+fn put_call(at: Option<usize>, call: &ToolCall, draft: &mut Draft) -> usize {
+    let text = to_json_text(&call.fn_arguments);
+    draft.calls.set_call(at, &call.call_id, &call.fn_name, &text)
+}
+
 fn read_end(end: StreamEnd, draft: &mut Draft) {
     if let Some(usage) = &end.captured_usage {
-        count_usage(usage, draft);
+        let number = |count: Option<i32>| count.and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+        let cached_tokens =
+            usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
+        draft.token_counts.raise_counts(
+            number(usage.prompt_tokens),
+            number(usage.completion_tokens),
+            number(cached_tokens),
+        );
     }
     if let Some(content) = end.captured_content {
         read_content(content, draft);
@@ -67,16 +68,14 @@ fn read_end(end: StreamEnd, draft: &mut Draft) {
     draft.finish = end.captured_stop_reason.map(|reason| match reason {
         StopReason::MaxTokens(_) => FinishReason::Length,
         StopReason::ContentFilter(_) => FinishReason::Filtered,
-        StopReason::Other(reason) if is_filter_reason(&reason) => FinishReason::Filtered,
-        StopReason::Completed(_)
-        | StopReason::ToolCall(_)
-        | StopReason::StopSequence(_)
-        | StopReason::Other(_) => FinishReason::Done,
+        StopReason::Other(reason) => match reason.as_str() {
+            "guardrail_intervened" | "content_filtered" => FinishReason::Filtered,
+            _ => FinishReason::Done,
+        },
+        StopReason::Completed(_) | StopReason::ToolCall(_) | StopReason::StopSequence(_) => {
+            FinishReason::Done
+        }
     });
-}
-
-fn is_filter_reason(reason: &str) -> bool {
-    matches!(reason, "guardrail_intervened" | "content_filtered")
 }
 
 /// Takes calls without pieces or with incomplete pieces, and the thoughts to send back.
@@ -116,15 +115,4 @@ fn read_content(content: MessageContent, draft: &mut Draft) {
             put_call(at, call, draft);
         }
     }
-}
-
-fn count_usage(usage: &Usage, draft: &mut Draft) {
-    let number = |count: Option<i32>| count.and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
-    let cached_tokens =
-        usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
-    draft.token_counts.raise_counts(
-        number(usage.prompt_tokens),
-        number(usage.completion_tokens),
-        number(cached_tokens),
-    );
 }

@@ -172,7 +172,11 @@ impl<'a> LooseReader<'a> {
 
 /// Reads the character of a `\u` escape. Both halves of a pair are read; an unpaired half is replaced.
 fn read_unicode(characters: &mut std::str::CharIndices<'_>) -> Result<char, LooseError> {
-    let first = read_hex4(characters)?;
+    let mut first = 0;
+    for _ in 0..4 {
+        let (_, digit) = characters.next().ok_or(LooseError::Incomplete)?;
+        first = first * 16 + digit.to_digit(16).ok_or(LooseError::Invalid)?;
+    }
     if !(0xd800..0xdc00).contains(&first) {
         return Ok(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER));
     }
@@ -188,15 +192,6 @@ fn read_unicode(characters: &mut std::str::CharIndices<'_>) -> Result<char, Loos
     characters.nth(5);
     let code = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
     Ok(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER))
-}
-
-fn read_hex4(characters: &mut std::str::CharIndices<'_>) -> Result<u32, LooseError> {
-    let mut code = 0;
-    for _ in 0..4 {
-        let (_, digit) = characters.next().ok_or(LooseError::Incomplete)?;
-        code = code * 16 + digit.to_digit(16).ok_or(LooseError::Invalid)?;
-    }
-    Ok(code)
 }
 
 #[cfg(test)]

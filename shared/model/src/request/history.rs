@@ -3,9 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use djinn_core::conversation::Reasoning;
-use djinn_runtime::port::model::{
-    Message, ModelRequest, PastCall, RequestImage, ToolResultMessage,
-};
+use djinn_runtime::port::model::{Message, ModelRequest, PastCall, RequestImage};
 use djinn_runtime::prompt::Prompts;
 use genai::chat::{
     CacheControl, ChatMessage, ContentPart, MessageContent, MessageOptions, ToolCall, ToolResponse,
@@ -50,10 +48,11 @@ pub(super) fn native_messages(
                 }
             }
             Message::ToolResults(results) => {
-                let parts: Vec<ContentPart> = results
-                    .iter()
-                    .map(|result| ContentPart::ToolResponse(tool_response(result, names)))
-                    .collect();
+                let responses = results.iter().map(|result| {
+                    ToolResponse::new(wire_id(&result.id), result.text.clone())
+                        .with_fn_name(names.wire_name(&result.tool))
+                });
+                let parts: Vec<ContentPart> = responses.map(ContentPart::ToolResponse).collect();
                 // Anthropic requires all results of a turn in one message; genai's Ollama adapter keeps only
                 // the last result of a message.
                 if model.provider.stream_format(&model.model) == StreamFormat::Ollama {
@@ -64,8 +63,13 @@ pub(super) fn native_messages(
             }
         }
     }
-    if model.provider == Provider::ANTHROPIC {
-        mark_cacheable(&mut messages);
+    // Anthropic caches the conversation before the last message: the last message is the loop's closing text
+    // and changes every turn. Other providers cache automatically.
+    if model.provider == Provider::ANTHROPIC
+        && let [.., stable, _] = messages.as_mut_slice()
+    {
+        let options = MessageOptions::default().with_cache_control(CacheControl::Ephemeral);
+        stable.options = Some(options);
     }
     messages
 }
@@ -91,15 +95,6 @@ fn append_to_results(messages: &mut [ChatMessage], text: &str) -> bool {
     }
     last.content = MessageContent::from_parts(parts);
     is_result
-}
-
-/// Marks the conversation before the last message for Anthropic's cache. The last message is the loop's
-/// closing text and changes every turn. Other providers cache automatically.
-fn mark_cacheable(messages: &mut [ChatMessage]) {
-    if let [.., stable, _] = messages {
-        let options = MessageOptions::default().with_cache_control(CacheControl::Ephemeral);
-        stable.options = Some(options);
-    }
 }
 
 fn tool_message(parts: impl Into<MessageContent>) -> ChatMessage {
@@ -216,9 +211,4 @@ fn push_thoughts(text: &str, state: &ReasoningState, parts: &mut Vec<ContentPart
     if state.echo && !text.is_empty() {
         parts.push(ContentPart::ReasoningContent(text.to_owned()));
     }
-}
-
-fn tool_response(result: &ToolResultMessage, names: &ToolNames) -> ToolResponse {
-    ToolResponse::new(wire_id(&result.id), result.text.clone())
-        .with_fn_name(names.wire_name(&result.tool))
 }

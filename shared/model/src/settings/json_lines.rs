@@ -48,14 +48,11 @@ impl LineReader<'_> {
                 _ => {}
             }
             if matches!(next, '{' | ',' | '[' | '}' | ']') {
-                self.is_key_next = matches!(next, '{' | ',') && self.is_in_object();
+                let is_in_object = matches!(self.members.last(), Some(Some(_)));
+                self.is_key_next = matches!(next, '{' | ',') && is_in_object;
             }
         }
         None
-    }
-
-    fn is_in_object(&self) -> bool {
-        matches!(self.members.last(), Some(Some(_)))
     }
 
     fn read_string(&mut self) -> String {

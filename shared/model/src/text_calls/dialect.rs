@@ -122,16 +122,12 @@ fn parse_elements<'a>(
             let (value, _) = value.split_once("</parameter>")?;
             let value = value.strip_prefix('\n').unwrap_or(value);
             let value = value.strip_suffix('\n').unwrap_or(value);
-            arguments.insert(key.to_owned(), read_parameter(tool, key, value));
+            // A parameter is text if the schema asks for text, else JSON if valid.
+            let kind = tool.schema.pointer("/properties").and_then(|all| all.get(key)?.get("type"));
+            let is_text = kind.and_then(Value::as_str).is_none_or(|kind| kind == "string");
+            let json = if is_text { None } else { serde_json::from_str(value.trim()).ok() };
+            arguments.insert(key.to_owned(), json.unwrap_or_else(|| Value::from(value)));
         }
         Some((name.to_owned(), arguments))
     })
-}
-
-/// Returns a parameter's value: text if the schema asks for text, else JSON if valid.
-fn read_parameter(tool: &ToolSpec, key: &str, text: &str) -> Value {
-    let kind = tool.schema.pointer("/properties").and_then(|all| all.get(key)?.get("type"));
-    let is_text = kind.and_then(Value::as_str).is_none_or(|kind| kind == "string");
-    let value = if is_text { None } else { serde_json::from_str(text.trim()).ok() };
-    value.unwrap_or_else(|| Value::from(text))
 }
