@@ -119,7 +119,11 @@ fn write_report(
     sheet: &Sheet,
 ) -> ScriptedResponse {
     let growth = GrowthTable::of(sheet);
-    if is_writer(request) {
+    // Our prompt `agent/instructions`, for a reply that becomes a file.
+    let is_writer = ["is written to the file `", "会原样写入文件 `"]
+        .iter()
+        .any(|words| request.system().contains(words));
+    if is_writer {
         return ScriptedResponse::default().reply(words.report_text(file, &growth, sheet));
     }
     match find_upload(name, request) {
@@ -136,13 +140,6 @@ fn write_report(
             ScriptedResponse::default().reply(words.answer_text(&growth, sheet, name, outcome))
         }
     }
-}
-
-/// Returns true if the reply becomes a file: our prompt `agent/instructions`.
-fn is_writer(request: &RecordedRequest) -> bool {
-    ["is written to the file `", "会原样写入文件 `"]
-        .iter()
-        .any(|words| request.system().contains(words))
 }
 
 /// Returns the result of writing a file, if tried: our prompt `tool/file_written`, or a problem.

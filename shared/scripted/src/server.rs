@@ -207,7 +207,9 @@ impl ServerState {
             })
         };
         let no_route = |State(shared): State<Self>, method: Method, uri: Uri| async move {
-            shared.reject_route(&method, uri.path())
+            let why = format!("{method} {} is no route of a scripted model", uri.path());
+            shared.log.record_unexpected(why.clone());
+            delivery::plain_response(StatusCode::NOT_FOUND, why)
         };
         Router::new()
             .route("/v1/chat/completions", route(ProviderProtocol::OpenAi))
@@ -260,11 +262,5 @@ impl ServerState {
         let why = format!("request {number} is unexpected: {why}\n{}", request.transcript());
         self.log.record_unexpected(why.clone());
         ScriptedResponse::default().error(status, kind, Some("unexpected_request"), why)
-    }
-
-    fn reject_route(&self, method: &Method, path: &str) -> axum::http::Response<Body> {
-        let why = format!("{method} {path} is no route of a scripted model");
-        self.log.record_unexpected(why.clone());
-        delivery::plain_response(StatusCode::NOT_FOUND, why)
     }
 }

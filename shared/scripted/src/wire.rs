@@ -63,12 +63,12 @@ impl ProviderProtocol {
     ) -> EncodedResponse {
         let (status, content_type, mut chunks) = match &response.content {
             ResponseContent::Reply(reply) => {
-                let chunks = match self {
-                    Self::OpenAi => openai::encode_chunks(reply, to),
-                    Self::Anthropic => anthropic::encode_chunks(reply, to),
-                    Self::Ollama => ollama::encode_chunks(reply, to),
-                };
-                (200, self.stream_type(), chunks)
+                let event_stream = "text/event-stream; charset=utf-8";
+                match self {
+                    Self::OpenAi => (200, event_stream, openai::encode_chunks(reply, to)),
+                    Self::Anthropic => (200, event_stream, anthropic::encode_chunks(reply, to)),
+                    Self::Ollama => (200, "application/x-ndjson", ollama::encode_chunks(reply, to)),
+                }
             }
             ResponseContent::Error(error) => {
                 let body = self.error_body(error).to_string();
@@ -89,13 +89,6 @@ impl ProviderProtocol {
             chunks.push(self.error_in_stream(kind, message));
         }
         EncodedResponse { status, content_type: content_type.to_owned(), chunks }
-    }
-
-    fn stream_type(self) -> &'static str {
-        match self {
-            Self::OpenAi | Self::Anthropic => "text/event-stream; charset=utf-8",
-            Self::Ollama => "application/x-ndjson",
-        }
     }
 
     fn error_body(self, error: &ProviderError) -> Value {

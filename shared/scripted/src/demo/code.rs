@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use super::language::DemoLanguage;
 use super::parts::CHART;
 use super::question::{csv_file, detect_language, without_attached};
 use crate::request::{MessageRole, RecordedRequest};
@@ -31,26 +30,24 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     let first = first.filter(|_| request.offers_tool(CODE_TOOL))?;
     let task = without_attached(&first.text);
     let lower = task.to_lowercase();
-    let is_chart = CHART.iter().any(|word| lower.contains(word));
-    is_chart.then(|| draw_chart(detect_language(task), task, request))
-}
-
-/// Runs the block in the first turn, and reports its output in the second.
-fn draw_chart(words: DemoLanguage, question: &str, request: &RecordedRequest) -> ScriptedResponse {
+    if !CHART.iter().any(|word| lower.contains(word)) {
+        return None;
+    }
+    let words = detect_language(task);
     let results = request.answered_calls().filter(|(call, _)| call.tool == CODE_TOOL);
     if let Some((_, result)) = results.last() {
-        return ScriptedResponse::default().reply(words.drawn_chart(printed_text(&result.text)));
+        let output = printed_text(&result.text);
+        return Some(ScriptedResponse::default().reply(words.drawn_chart(output)));
     }
-    let Some(file) = csv_file(question, request) else {
-        return ScriptedResponse::default().reply(words.no_file());
+    let Some(file) = csv_file(task, request) else {
+        return Some(ScriptedResponse::default().reply(words.no_file()));
     };
     let block = BLOCK
         .replace("FILE", &file)
         .replace("TITLE", words.chart_title())
         .replace("CHART", words.chart_name());
-    ScriptedResponse::default()
-        .say(words.drawing_notice(&file))
-        .call(CODE_TOOL, json!({"code": block}))
+    let response = ScriptedResponse::default().say(words.drawing_notice(&file));
+    Some(response.call(CODE_TOOL, json!({"code": block})))
 }
 
 /// Returns the output of a block: our prompt `tool/python_result`; or the whole result without output.

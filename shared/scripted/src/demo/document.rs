@@ -28,18 +28,14 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     };
     let growth = GrowthTable::of(&sheet);
     let chart = ends_with(".png");
-    let text = match find_argument("fileType", task) {
+    // Our prompt `agent/question` gives each argument's name and value.
+    let file_type = task.split_once("\nfileType:\n").and_then(|(_, value)| value.lines().next());
+    let text = match file_type.map(str::trim) {
         Some("html") => words.report_page(file, &growth, &sheet, chart),
         Some("pptx") => words.report_slides(file, &growth, &sheet, chart),
         Some(_) | None => words.report_text(file, &growth, &sheet),
     };
     Some(ScriptedResponse::default().reply(text))
-}
-
-/// Returns the value of an argument: our prompt `agent/question`.
-fn find_argument<'a>(name: &str, task: &'a str) -> Option<&'a str> {
-    let (_, value) = task.split_once(&format!("\n{name}:\n"))?;
-    value.lines().next().map(str::trim)
 }
 
 /// Returns the sheet of a collected file: our prompt `tool/collect_result`.

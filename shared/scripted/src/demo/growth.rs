@@ -1,6 +1,6 @@
 //! The growth of each region.
 
-use super::sheet::{Row, Sheet};
+use super::sheet::Sheet;
 
 /// The regions, the fastest first; regions with unknown growth last.
 #[derive(Debug)]
@@ -31,7 +31,14 @@ impl GrowthTable {
             let rows = || sheet.rows.iter().filter(move |row| row.region == name);
             let first = rows().min_by_key(|row| row.year)?;
             let last = rows().max_by_key(|row| row.year)?;
-            Some(RegionGrowth::from_rows(first, last))
+            let is_comparable = first.year < last.year && first.sales > 0.0;
+            let percent = (last.sales - first.sales) / first.sales * 100.0;
+            Some(RegionGrowth {
+                name: first.region.clone(),
+                first: (first.year, first.sales_text.clone()),
+                last: (last.year, last.sales_text.clone()),
+                percent: Some(percent).filter(|percent| is_comparable && percent.is_finite()),
+            })
         };
         let mut regions: Vec<RegionGrowth> = names.into_iter().filter_map(region).collect();
         let rank = |region: &RegionGrowth| region.percent.unwrap_or(f64::NEG_INFINITY);
@@ -58,19 +65,6 @@ impl GrowthTable {
     pub(super) fn unknown_regions(&self) -> Vec<&str> {
         let unknown = self.regions.iter().filter(|region| region.percent.is_none());
         unknown.map(|region| region.name.as_str()).collect()
-    }
-}
-
-impl RegionGrowth {
-    fn from_rows(first: &Row, last: &Row) -> Self {
-        let is_comparable = first.year < last.year && first.sales > 0.0;
-        let percent = (last.sales - first.sales) / first.sales * 100.0;
-        Self {
-            name: first.region.clone(),
-            first: (first.year, first.sales_text.clone()),
-            last: (last.year, last.sales_text.clone()),
-            percent: Some(percent).filter(|percent| is_comparable && percent.is_finite()),
-        }
     }
 }
 

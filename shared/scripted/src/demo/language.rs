@@ -198,9 +198,10 @@ impl DemoLanguage {
         let names: Vec<&str> = regions.iter().map(|region| region.name.as_str()).collect();
         let names = self.join_names(&names);
         let by = self.format_percent(percent.abs());
-        let years = match regions.as_slice() {
-            [region] => self.year_range(region.first.0, region.last.0),
-            _ => String::new(),
+        let years = match (self, regions.as_slice()) {
+            (English, [region]) => format!(" from {} to {}", region.first.0, region.last.0),
+            (Chinese, [region]) => format!("从 {} 年到 {} 年", region.first.0, region.last.0),
+            (_, _) => String::new(),
         };
         match self {
             English if percent > 0.0 => format!("{names} grew fastest, by {by}{years}."),
@@ -213,13 +214,6 @@ impl DemoLanguage {
                 format!("没有地区增长；{names}降幅最小，{years}下降了 {by}。")
             }
             Chinese => format!("没有地区增长；{names}{years}持平。"),
-        }
-    }
-
-    fn year_range(self, first: i64, last: i64) -> String {
-        match self {
-            English => format!(" from {first} to {last}"),
-            Chinese => format!("从 {first} 年到 {last} 年"),
         }
     }
 

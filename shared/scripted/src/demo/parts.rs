@@ -103,28 +103,24 @@ fn make_parts(
     if documents.clone().count() > 0 && results_of(REPORT_AGENT).next().is_none() {
         let response = ScriptedResponse::default().say(words.calling_notice(REPORT_AGENT));
         let call = |response: ScriptedResponse, part: &Part| {
-            response.call(REPORT_AGENT, document_call(words, *part, question))
+            let file_type = if *part == Part::Slides { "pptx" } else { "html" };
+            let arguments = json!({
+                "fileType": file_type, "task": words.part_task(*part, question),
+                "fileName": words.part_file(*part), "fileDescription": words.chart_title(),
+            });
+            response.call(REPORT_AGENT, arguments)
         };
         return request.offers_tool(REPORT_AGENT).then(|| documents.fold(response, call));
     }
     let charts = results_of(CODE_AGENT).map(|result| result.text.trim().to_owned());
-    let reports = results_of(REPORT_AGENT).map(|result| match named_file(&result.text) {
-        Some(name) => words.written_notice(name),
-        None => result.text.trim().to_owned(),
+    let reports = results_of(REPORT_AGENT).map(|result| {
+        // The first line of a result names the file.
+        let text = result.text.trim();
+        match text.lines().next().and_then(|line| line.split('`').nth(1)) {
+            Some(name) => words.written_notice(name),
+            None => text.to_owned(),
+        }
     });
     let paragraphs: Vec<String> = charts.chain(reports).collect();
     Some(ScriptedResponse::default().reply(paragraphs.join("\n\n")))
-}
-
-fn document_call(words: DemoLanguage, part: Part, question: &str) -> Value {
-    let file_type = if part == Part::Slides { "pptx" } else { "html" };
-    json!({
-        "fileType": file_type, "task": words.part_task(part, question),
-        "fileName": words.part_file(part), "fileDescription": words.chart_title(),
-    })
-}
-
-/// Returns the file named in the first line of a result.
-fn named_file(text: &str) -> Option<&str> {
-    text.trim().lines().next()?.split('`').nth(1)
 }

@@ -34,7 +34,13 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
             }),
         ),
         1 => {
-            let report = find_report(request, &find.label(words));
+            // The step's result in our prompt `plan/round`.
+            let step = find.label(words);
+            let report = request.messages().iter().rev().find_map(|message| {
+                let (_, report) = message.text.split_once(&step)?;
+                report.split("\n# ").next()
+            });
+            let report = report.unwrap_or_default();
             let lines = report.lines().filter_map(|line| line.strip_prefix("- "));
             match lines.map(str::to_owned).collect::<Vec<_>>() {
                 // The agent gave the reason instead.
@@ -88,15 +94,6 @@ fn find_agent(step: &DemoStep, request: &RecordedRequest) -> &'static str {
 
 pub(super) fn finish_plan(say: String) -> ScriptedResponse {
     ScriptedResponse::default().say(say).call(PLANNING, json!({"command": "finish"}))
-}
-
-/// Returns the result of a step: our prompt `plan/round`.
-fn find_report<'a>(request: &'a RecordedRequest, step: &str) -> &'a str {
-    let report = request.messages().iter().rev().find_map(|message| {
-        let (_, report) = message.text.split_once(step)?;
-        report.split("\n# ").next()
-    });
-    report.unwrap_or_default()
 }
 
 /// Returns the first line of a report, after the word for the step's result.

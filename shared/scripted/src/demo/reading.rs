@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::FILE_TOOL;
-use crate::request::{RecordedCall, RecordedRequest};
+use crate::request::RecordedRequest;
 
 /// The maximum number of characters a prompt may trim off the end of a part.
 const MAX_TRIMMED: usize = 8;
@@ -28,12 +28,17 @@ impl FileReading {
         let mut reading = Self::Unread;
         let mut text = String::new();
         let mut end = 0;
-        for (call, result) in request.answered_calls().filter(|(call, _)| is_read_of(call, file)) {
+        for (call, result) in request.answered_calls() {
+            let is = |key, value: &str| call.arguments.get(key).is_some_and(|it| it == value);
+            if call.tool != FILE_TOOL || !is("command", "get") || !is("filename", file) {
+                continue;
+            }
             let Some(part) = FilePart::parse(&result.text) else {
                 reading = Self::Failed(super::problem_text(&result.text).to_owned());
                 continue;
             };
-            if read_offset(call) != end {
+            let offset = call.arguments.get("offset").and_then(Value::as_u64);
+            if offset.unwrap_or_default() != end {
                 continue;
             }
             let Some(whole) = part.complete_text(end, &text) else {
@@ -53,16 +58,6 @@ impl FileReading {
             Self::Failed(_) | Self::Incomplete | Self::Partial { .. } | Self::Unread => reading,
         }
     }
-}
-
-fn is_read_of(call: &RecordedCall, file: &str) -> bool {
-    let is = |key, value: &str| call.arguments.get(key).is_some_and(|it| it == value);
-    call.tool == FILE_TOOL && is("command", "get") && is("filename", file)
-}
-
-fn read_offset(call: &RecordedCall) -> u64 {
-    let offset = call.arguments.get("offset").and_then(Value::as_u64);
-    offset.unwrap_or_default()
 }
 
 /// A part of a file: `sales.csv, characters 0 to 900 of 2000; the next part starts at offset 900. …`, an

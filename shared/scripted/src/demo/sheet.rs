@@ -35,7 +35,10 @@ pub(super) enum SheetError {
 impl Sheet {
     pub(super) fn parse(text: &str) -> Result<Self, SheetError> {
         let text = text.trim_start_matches('\u{feff}');
-        let mut records = split_records(text, find_separator(text)).into_iter();
+        let first_line = text.lines().next().unwrap_or_default();
+        let count = |separator: &char| first_line.matches(*separator).count();
+        let separator = [';', '\t', ','].into_iter().max_by_key(count).unwrap_or(',');
+        let mut records = split_records(text, separator).into_iter();
         let header = records.next().map(|(_, cells)| cells).unwrap_or_default();
         let place = |column: &str| header.iter().position(|cell| cell.to_lowercase() == column);
         let [Some(region), Some(year), Some(sales)] = COLUMNS.map(place) else {
@@ -82,13 +85,6 @@ fn parse_number(text: &str) -> Option<f64> {
     let is_grouped = groups.all(|group| group.len() == 3);
     let number: f64 = text.replace(separators, "").parse().ok()?;
     (is_grouped && number.is_finite()).then_some(number)
-}
-
-/// Returns the most frequent separator in the header: comma, semicolon or tab.
-fn find_separator(text: &str) -> char {
-    let header = text.lines().next().unwrap_or_default();
-    let count = |separator: &char| header.matches(*separator).count();
-    [';', '\t', ','].into_iter().max_by_key(count).unwrap_or(',')
 }
 
 /// Returns all records that are not empty, with the number of their first line. Cells are trimmed. Quotes

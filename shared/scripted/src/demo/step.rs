@@ -48,31 +48,32 @@ impl DemoStep {
     /// Parses a step and its language.
     pub(super) fn parse(text: &str) -> Option<(Self, DemoLanguage)> {
         [DemoLanguage::English, DemoLanguage::Chinese].into_iter().find_map(|words| {
-            let step = Self::parse_in(words, text)?;
-            Some((step, words))
+            let between = |before: &str, middle: &str, after: &str| {
+                let inner = text.strip_prefix(before)?.strip_suffix(after)?;
+                let (first, second) = inner.rsplit_once(middle)?;
+                Some((first.to_owned(), second.to_owned()))
+            };
+            let find = |before: &str, after: &str| {
+                let file = text.strip_prefix(before)?.strip_suffix(after)?;
+                Some(Self::Find { file: file.to_owned() })
+            };
+            let compare =
+                |parts: (String, String)| Self::Compare { file: parts.0, report: parts.1 };
+            let report = |parts: (String, String)| Self::Report { region: parts.0, file: parts.1 };
+            let step = match words {
+                DemoLanguage::English => find("Overview: find the regions in ", "")
+                    .or_else(|| {
+                        between("Comparison: compare all regions of ", " in ", "").map(compare)
+                    })
+                    .or_else(|| {
+                        between("", ": write a report on this region from ", "").map(report)
+                    }),
+                DemoLanguage::Chinese => find("概览: 找出 ", " 中的地区")
+                    .or_else(|| between("比较: 把 ", " 的全部地区写入 ", "").map(compare))
+                    .or_else(|| between("", ": 根据 ", " 写出该地区的报告").map(report)),
+            };
+            Some((step?, words))
         })
-    }
-
-    fn parse_in(words: DemoLanguage, text: &str) -> Option<Self> {
-        let between = |before: &str, middle: &str, after: &str| {
-            let inner = text.strip_prefix(before)?.strip_suffix(after)?;
-            let (first, second) = inner.rsplit_once(middle)?;
-            Some((first.to_owned(), second.to_owned()))
-        };
-        let find = |before: &str, after: &str| {
-            let file = text.strip_prefix(before)?.strip_suffix(after)?;
-            Some(Self::Find { file: file.to_owned() })
-        };
-        let compare = |parts: (String, String)| Self::Compare { file: parts.0, report: parts.1 };
-        let report = |parts: (String, String)| Self::Report { region: parts.0, file: parts.1 };
-        match words {
-            DemoLanguage::English => find("Overview: find the regions in ", "")
-                .or_else(|| between("Comparison: compare all regions of ", " in ", "").map(compare))
-                .or_else(|| between("", ": write a report on this region from ", "").map(report)),
-            DemoLanguage::Chinese => find("概览: 找出 ", " 中的地区")
-                .or_else(|| between("比较: 把 ", " 的全部地区写入 ", "").map(compare))
-                .or_else(|| between("", ": 根据 ", " 写出该地区的报告").map(report)),
-        }
     }
 
     /// Returns the step of the request's agent.

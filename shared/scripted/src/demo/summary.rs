@@ -60,7 +60,10 @@ fn find_answer(record: &str) -> Option<String> {
     if let Some((_, comparison)) = comparison {
         let (_, text) = comparison.split_once('\n')?;
         let text = text.split("\n## ").next().unwrap_or_default().trim();
-        return (!text.is_empty()).then(|| first_paragraph(text).to_owned());
+        // The first paragraph below a document's title; any other text as a whole.
+        let below = text.strip_prefix("# ").and_then(|document| document.split_once("\n\n"));
+        let answer = below.map_or(text, |(_, text)| text.split("\n\n").next().unwrap_or_default());
+        return (!text.is_empty()).then(|| answer.to_owned());
     }
     let (_, last) = record.rsplit_once("\n## ")?;
     let (role, text) = last.split_once('\n')?;
@@ -68,12 +71,6 @@ fn find_answer(record: &str) -> Option<String> {
     let text = text.trim();
     let is_answer = !text.is_empty() && !OTHERS.iter().any(|other| role.contains(other));
     is_answer.then(|| text.to_owned())
-}
-
-/// Returns the text below a document's title; any other text as a whole.
-fn first_paragraph(text: &str) -> &str {
-    let below = text.strip_prefix("# ").and_then(|document| document.split_once("\n\n"));
-    below.map_or(text, |(_, text)| text.split("\n\n").next().unwrap_or_default())
 }
 
 fn file_name(line: &str) -> Option<&str> {

@@ -42,7 +42,10 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     if let Some((_, answer)) = answer {
         return Some(ScriptedResponse::default().reply(answer.text.trim()));
     }
-    let query = find_step(request).unwrap_or(question);
+    let step = request.messages().iter().find_map(|message| {
+        YOUR_STEP.iter().find_map(|mark| Some(message.text.rsplit_once(mark)?.1.trim()))
+    });
+    let query = step.unwrap_or(question);
     let response = ScriptedResponse::default().say(words.calling_notice(SEARCH_AGENT));
     request.offers_tool(SEARCH_AGENT).then(|| response.call(SEARCH_AGENT, json!({"query": query})))
 }
@@ -101,10 +104,4 @@ fn plan_search(words: DemoLanguage, request: &RecordedRequest) -> ScriptedRespon
         PLANNING,
         json!({"command": "create", "title": words.search_title(), "steps": steps, "depends_on": [[], []]}),
     )
-}
-
-fn find_step(request: &RecordedRequest) -> Option<&str> {
-    request.messages().iter().find_map(|message| {
-        YOUR_STEP.iter().find_map(|mark| Some(message.text.rsplit_once(mark)?.1.trim()))
-    })
 }

@@ -54,25 +54,21 @@ fn char_kind(c: char) -> CharKind {
 fn count_tokens(text: &str) -> u64 {
     let mut tokens = 0;
     let mut run = CharKind::Other;
-    let mut length = 0;
+    let mut length = 0_usize;
     for c in text.chars().chain(['\n']) {
         if char_kind(c) != run {
-            tokens += run_tokens(run, length);
+            let run_tokens = match run {
+                CharKind::Word => length.div_ceil(WORD),
+                CharKind::Sign => length.div_ceil(SIGNS),
+                CharKind::Digit => length.div_ceil(DIGITS),
+                CharKind::Other => 0,
+            };
+            tokens += run_tokens as u64;
             (run, length) = (char_kind(c), 0);
         }
         length += 1;
     }
     tokens
-}
-
-fn run_tokens(kind: CharKind, length: usize) -> u64 {
-    let tokens = match kind {
-        CharKind::Word => length.div_ceil(WORD),
-        CharKind::Sign => length.div_ceil(SIGNS),
-        CharKind::Digit => length.div_ceil(DIGITS),
-        CharKind::Other => 0,
-    };
-    tokens as u64
 }
 
 #[cfg(test)]

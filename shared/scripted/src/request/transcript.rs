@@ -7,7 +7,21 @@ const LINE_CHARS: usize = 120;
 
 /// Returns one line per text, call and result, uncut.
 pub(crate) fn entry_lines(messages: &[RecordedMessage]) -> Vec<String> {
-    messages.iter().flat_map(message_lines).collect()
+    let mut lines = Vec::new();
+    for message in messages {
+        let speaker = match message.role {
+            MessageRole::User => "user",
+            MessageRole::Assistant => "assistant",
+            MessageRole::Tool => "tool",
+        };
+        let results = message.results.iter();
+        lines.extend(results.map(|result| format!("result {} {}", result.tool, result.text)));
+        lines.extend(speaker_line("reasoning", &message.reasoning));
+        lines.extend(speaker_line(speaker, &message.text));
+        let calls = message.calls.iter();
+        lines.extend(calls.map(|call| format!("call {} {}", call.tool, call.arguments)));
+    }
+    lines
 }
 
 /// Returns the instructions and all entries as numbered lines.
@@ -15,35 +29,15 @@ pub(crate) fn number_lines(system: &str, messages: &[RecordedMessage]) -> String
     let system = speaker_line("system", system);
     let lines = system.into_iter().chain(entry_lines(messages));
     let entries = lines.enumerate().map(|(number, line)| {
-        let line = shorten_line(&line.replace('\n', "⏎"));
-        format!("{number:02} {line}\n")
+        let line = line.replace('\n', "⏎");
+        match line.char_indices().nth(LINE_CHARS) {
+            Some((end, _)) => format!("{number:02} {}…\n", line.get(..end).unwrap_or_default()),
+            None => format!("{number:02} {line}\n"),
+        }
     });
     entries.collect()
 }
 
-fn message_lines(message: &RecordedMessage) -> Vec<String> {
-    let speaker = match message.role {
-        MessageRole::User => "user",
-        MessageRole::Assistant => "assistant",
-        MessageRole::Tool => "tool",
-    };
-    let results =
-        message.results.iter().map(|result| format!("result {} {}", result.tool, result.text));
-    let calls = message.calls.iter().map(|call| format!("call {} {}", call.tool, call.arguments));
-    results
-        .chain(speaker_line("reasoning", &message.reasoning))
-        .chain(speaker_line(speaker, &message.text))
-        .chain(calls)
-        .collect()
-}
-
 fn speaker_line(speaker: &str, text: &str) -> Option<String> {
     (!text.is_empty()).then(|| format!("{speaker} {text}"))
-}
-
-fn shorten_line(line: &str) -> String {
-    match line.char_indices().nth(LINE_CHARS) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line.to_owned(),
-    }
 }

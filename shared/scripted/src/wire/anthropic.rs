@@ -11,11 +11,16 @@ use crate::response::{ReplyPart, ScriptedReply};
 
 pub(super) fn parse_request(body: &Value) -> Result<ParsedRequest, String> {
     let messages = items_at(body, "messages").iter().map(parse_message);
+    let tools = items_at(body, "tools").iter().map(|tool| RequestTool {
+        name: string_at(tool, "/name"),
+        description: string_at(tool, "/description"),
+        schema: tool.get("input_schema").cloned().unwrap_or_default(),
+    });
     let choice = body.get("tool_choice");
     Ok(ParsedRequest {
         system: content_text(body.get("system")),
         messages: messages.collect::<Result<_, _>>()?,
-        tools: items_at(body, "tools").iter().map(parse_tool).collect(),
+        tools: tools.collect(),
         tool_choice: choice.map(|choice| match string_at(choice, "/type").as_str() {
             "any" => "required".to_owned(),
             "tool" => string_at(choice, "/name"),
@@ -63,14 +68,6 @@ fn parse_message(message: &Value) -> Result<RecordedMessage, String> {
         record.role = MessageRole::Tool;
     }
     Ok(record)
-}
-
-fn parse_tool(tool: &Value) -> RequestTool {
-    RequestTool {
-        name: string_at(tool, "/name"),
-        description: string_at(tool, "/description"),
-        schema: tool.get("input_schema").cloned().unwrap_or_default(),
-    }
 }
 
 pub(super) fn encode_chunks(reply: &ScriptedReply, to: &RecordedRequest) -> Vec<Vec<u8>> {
