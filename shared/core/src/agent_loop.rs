@@ -91,21 +91,17 @@ impl AgentLoop {
     /// Creates a loop for a run `depth` levels below the root of its tree.
     #[must_use]
     pub fn new(role: Role, depth: usize) -> Self {
-        let stage = LoopStage::Thinking(Attempts::default());
-        let repeats = RepeatDetector::default();
-        let caller = Caller::Model;
-        let calls_after = false;
         Self {
             role,
             turn: 1,
-            stage,
-            repeats,
+            stage: LoopStage::Thinking(Attempts::default()),
+            repeats: RepeatDetector::default(),
             wrote_unreadable_call: false,
             nudges: 0,
             tainted: false,
             depth,
-            caller,
-            calls_after,
+            caller: Caller::Model,
+            calls_after: false,
         }
     }
 

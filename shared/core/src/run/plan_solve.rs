@@ -324,7 +324,8 @@ impl PlanSolve {
         if settings.ends_when_complete && plan.is_complete() {
             Next::Summarize
         } else if self.rounds >= settings.max_rounds {
-            Next::RoundsExhausted
+            let rounds = settings.max_rounds.to_string();
+            Next::Exhausted(Failure::new(ErrorCode::RoundsUsedUp, rounds))
         } else {
             Next::Continue
         }

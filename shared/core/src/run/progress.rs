@@ -1,6 +1,7 @@
 //! The effects of an input on a run's work.
 
 use crate::agent_loop::TurnUpdate;
+use crate::error_code::Failure;
 
 /// The effect of an input on the work, and the next action.
 #[derive(Debug)]
@@ -14,7 +15,7 @@ pub(super) struct Progress {
 }
 
 /// The next action of the work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// The open turn is not complete: no decision is due.
     Wait,
@@ -24,8 +25,8 @@ pub(super) enum Next {
     Answer,
     /// The work is done: sum up.
     Summarize,
-    /// The rounds are used up: sum up the results so far.
-    RoundsExhausted,
+    /// The work has reached a limit of its own: sum up the results so far.
+    Exhausted(Failure),
 }
 
 impl Progress {
@@ -57,7 +58,7 @@ impl Next {
     pub(super) fn after_user_message(self) -> Self {
         match self {
             Self::Answer | Self::Summarize => Self::Continue,
-            Self::Wait | Self::Continue | Self::RoundsExhausted => self,
+            Self::Wait | Self::Continue | Self::Exhausted(_) => self,
         }
     }
 }

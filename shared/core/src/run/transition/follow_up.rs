@@ -52,10 +52,7 @@ impl Transition<'_> {
             Next::Continue => self.go_on(dead_end),
             Next::Answer => self.answer(),
             Next::Summarize => self.summarize(None),
-            Next::RoundsExhausted => {
-                let rounds = self.run.spec.settings.plan.max_rounds.to_string();
-                self.break_off(Failure::new(ErrorCode::RoundsUsedUp, rounds));
-            }
+            Next::Exhausted(failure) => self.break_off(failure),
         }
     }
 
