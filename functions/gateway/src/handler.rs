@@ -93,10 +93,19 @@ impl<S: Secrets> GatewayHandler<S> {
         let request = EgressRequest::get(&target.url)
             .with_header("User-Agent", USER_AGENT)
             .with_header("Accept", ACCEPT);
-        let response = self.egress.send(request).await.map_err(|error| PageProblem {
-            code: code_of(&error),
-            sentence: format!("The page was not read: {error}."),
-            status: None,
+        let response = self.egress.send(request).await.map_err(|error| {
+            let sentence = format!("The page was not read: {error}.");
+            let code = match error {
+                EgressError::Address { .. } | EgressError::InvalidRequest { .. } => {
+                    PageProblemCode::Address
+                }
+                EgressError::Protocol { .. } => PageProblemCode::Protocol,
+                EgressError::TooLarge { .. } => PageProblemCode::TooLarge,
+                EgressError::TooManyRedirects { .. } => PageProblemCode::TooManyRedirects,
+                EgressError::TooSlow { .. } => PageProblemCode::TooSlow,
+                EgressError::Unreachable { .. } => PageProblemCode::Unreachable,
+            };
+            PageProblem { code, sentence, status: None }
         })?;
         // A redirect may lead to a page that robots.txt forbids, on this site or another.
         if requested_url.is_some_and(|requested_url| requested_url != response.url) {
@@ -131,19 +140,6 @@ async fn end_in_time(reading: impl Future<Output = PageOutcome>) -> PageOutcome 
     timeout(PATIENCE, reading).await.unwrap_or_else(|_| {
         refuse(PageProblemCode::TooSlow, "The page was not read in time.".to_owned())
     })
-}
-
-fn code_of(error: &EgressError) -> PageProblemCode {
-    match error {
-        EgressError::Address { .. } | EgressError::InvalidRequest { .. } => {
-            PageProblemCode::Address
-        }
-        EgressError::Protocol { .. } => PageProblemCode::Protocol,
-        EgressError::TooLarge { .. } => PageProblemCode::TooLarge,
-        EgressError::TooManyRedirects { .. } => PageProblemCode::TooManyRedirects,
-        EgressError::TooSlow { .. } => PageProblemCode::TooSlow,
-        EgressError::Unreachable { .. } => PageProblemCode::Unreachable,
-    }
 }
 
 #[cfg(test)]

@@ -62,7 +62,13 @@ impl RobotsCache {
     fn find_site(&self, origin: &str) -> Arc<OnceCell<SiteRules>> {
         let now = Instant::now();
         let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
-        sites.retain(|_, site| now.duration_since(site.since) < site.kept_for());
+        sites.retain(|_, site| {
+            let lifetime = match site.rules.get() {
+                Some(SiteRules::Unknown(_)) => DOUBTED_FOR,
+                Some(SiteRules::Known(_)) | None => KEPT_FOR,
+            };
+            now.duration_since(site.since) < lifetime
+        });
         if let Some(site) = sites.get(origin) {
             return Arc::clone(&site.rules);
         }
@@ -75,15 +81,6 @@ impl RobotsCache {
         let site = KnownSite { since: now, rules: Arc::default() };
         sites.insert(origin.to_owned(), site.clone());
         site.rules
-    }
-}
-
-impl KnownSite {
-    fn kept_for(&self) -> Duration {
-        match self.rules.get() {
-            Some(SiteRules::Unknown(_)) => DOUBTED_FOR,
-            Some(SiteRules::Known(_)) | None => KEPT_FOR,
-        }
     }
 }
 

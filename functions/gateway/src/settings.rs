@@ -69,7 +69,15 @@ impl GatewaySettings {
             Some(_) if role == GatewayRole::Fetch => {
                 return Err(SEARCH.problem("is set for a gateway that reads pages: leave it out"));
             }
-            Some(text) => parse_engines(&text, var)?,
+            Some(text) => {
+                let entries: Vec<WrittenEngine> =
+                    serde_json::from_str(&text).map_err(|_| SEARCH.refuse(&text))?;
+                if !(1..=MAX_ENGINES).contains(&entries.len()) {
+                    return Err(SEARCH.refuse(&text));
+                }
+                let engines = entries.into_iter().map(|entry| parse_engine(entry, var));
+                engines.collect::<Result<_, _>>()?
+            }
             None => Vec::new(),
         };
         Ok(Self { role, engines, egress: parse_egress(var)? })
@@ -105,15 +113,6 @@ struct WrittenEngine {
     engine: String,
     url: Option<String>,
     key: Option<String>,
-}
-
-fn parse_engines(text: &str, var: VarLookup<'_>) -> Result<Vec<EngineSettings>, InvalidSetting> {
-    let entries: Vec<WrittenEngine> =
-        serde_json::from_str(text).map_err(|_| SEARCH.refuse(text))?;
-    if !(1..=MAX_ENGINES).contains(&entries.len()) {
-        return Err(SEARCH.refuse(text));
-    }
-    entries.into_iter().map(|entry| parse_engine(entry, var)).collect()
 }
 
 fn parse_engine(

@@ -46,7 +46,10 @@ pub(crate) fn join_words(text: &str, most: usize) -> String {
 /// Returns the text without invisible characters. Joiners stay where scripts and emoji need them.
 pub(crate) fn strip_invisible(text: &str) -> String {
     // Most texts have no invisible characters.
-    let is_shown = |c: char| matches!(c, ' '..='~' | '\n' | '\t') || is_always_shown(c);
+    let is_shown = |c: char| {
+        let is_joiner = matches!(c, '\u{200c}' | '\u{200d}');
+        matches!(c, ' '..='~' | '\n' | '\t') || !(is_joiner || c == '\r' || is_invisible(c))
+    };
     if text.chars().all(is_shown) {
         return text.to_owned();
     }
@@ -71,11 +74,6 @@ pub(crate) fn strip_invisible(text: &str) -> String {
         }
     }
     output
-}
-
-/// Returns true if a character is visible next to any neighbor.
-fn is_always_shown(c: char) -> bool {
-    !is_invisible(c) && !matches!(c, '\u{200c}' | '\u{200d}' | '\r')
 }
 
 /// Returns true if a joiner next to this character may belong to the character's script.

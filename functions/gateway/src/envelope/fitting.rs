@@ -1,9 +1,7 @@
 //! Shortens an answer to the size of its transport.
 
 use djinn_runtime::port::outside::wire::{OutsideAnswer, OutsideContent};
-use djinn_runtime::port::outside::{
-    PageAnswer, PageNote, PageOutcome, PageProblemCode, SearchAnswer,
-};
+use djinn_runtime::port::outside::{PageAnswer, PageNote, PageOutcome, PageProblemCode};
 
 use crate::page::refuse;
 
@@ -16,20 +14,20 @@ pub(super) fn fit_answer(answer: OutsideAnswer, most: usize) -> OutsideAnswer {
     let most = most.saturating_sub(MARGIN);
     let content = match content {
         OutsideContent::Read(pages) => OutsideContent::Read(fit_pages(pages, most)),
-        OutsideContent::Search(search) => OutsideContent::Search(fit_search(search, most)),
+        OutsideContent::Search(mut search) => {
+            // Only pages beyond the requested hits are dropped, the longest list first.
+            while json_size(&search) > most {
+                let longest = search.results.iter_mut().max_by_key(|result| result.others.len());
+                let Some(longest) = longest.filter(|result| !result.others.is_empty()) else {
+                    break;
+                };
+                longest.others.truncate(longest.others.len() / 2);
+                longest.is_cut = true;
+            }
+            OutsideContent::Search(search)
+        }
     };
     OutsideAnswer { v, content }
-}
-
-/// Shortens the pages beyond the requested hits, the longest list first.
-fn fit_search(mut answer: SearchAnswer, most: usize) -> SearchAnswer {
-    while json_size(&answer) > most {
-        let longest = answer.results.iter_mut().max_by_key(|result| result.others.len());
-        let Some(longest) = longest.filter(|result| !result.others.is_empty()) else { break };
-        longest.others.truncate(longest.others.len() / 2);
-        longest.is_cut = true;
-    }
-    answer
 }
 
 /// Drops the largest documents first, then the ends of texts.

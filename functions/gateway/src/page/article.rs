@@ -116,9 +116,19 @@ fn read_all(tree: PageTree) -> HtmlText {
     page
 }
 
-/// Returns a text with the links that occur in the text.
+/// Returns a text without invisible characters, and with the links that occur in the text. Entities for `&`
+/// in URLs are decoded.
 fn assemble_text(title: String, markdown: &str, links: Vec<PageLink>) -> HtmlText {
-    let (text, urls) = clean_markdown(markdown);
+    let markdown = strip_invisible(markdown);
+    let mut parts = markdown.trim().split("](");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    let mut urls = BTreeSet::new();
+    for part in parts {
+        let (url, rest) = split_url(part);
+        let url = url.replace("&amp;", "&");
+        text.extend(["](", &url, rest]);
+        urls.insert(url.trim_matches(['<', '>']).to_owned());
+    }
     let (links, notes) =
         limit_links(links.into_iter().filter(|link| urls.contains(&link.url)).collect());
     HtmlText { title, text, links, notes }
@@ -128,22 +138,6 @@ fn limit_links(mut links: Vec<PageLink>) -> (Vec<PageLink>, BTreeSet<PageNote>) 
     let has_more = links.len() > MAX_LINKS;
     links.truncate(MAX_LINKS);
     (links, BTreeSet::from_iter(has_more.then_some(PageNote::MoreLinks)))
-}
-
-/// Returns Markdown without invisible characters, and the URLs in the text. Entities for `&` in URLs are
-/// decoded.
-fn clean_markdown(text: &str) -> (String, BTreeSet<String>) {
-    let text = strip_invisible(text);
-    let mut parts = text.trim().split("](");
-    let mut output = parts.next().unwrap_or_default().to_owned();
-    let mut urls = BTreeSet::new();
-    for part in parts {
-        let (url, rest) = split_url(part);
-        let url = url.replace("&amp;", "&");
-        output.extend(["](", &url, rest]);
-        urls.insert(url.trim_matches(['<', '>']).to_owned());
-    }
-    (output, urls)
 }
 
 /// Splits a URL from the beginning of a text, at the closing parenthesis.

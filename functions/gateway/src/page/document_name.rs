@@ -15,8 +15,16 @@ pub(crate) fn name_document(disposition: Option<&str>, url: &Url, ending: &str) 
         Some(percent_decode_str(last).decode_utf8_lossy().into_owned())
     };
     let name = by_server.or_else(by_url).unwrap_or_default();
-    let stem = clean_stem(&name, ending);
-    let name = format!("{stem}.{ending}");
+    let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let stem = match name.rsplit_once('.') {
+        Some((stem, end)) if end.eq_ignore_ascii_case(ending) => stem,
+        Some(_) | None => name,
+    };
+    let is_plain = |c: char| c.is_alphanumeric() || "-_. ()".contains(c);
+    let stem: String = stem.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
+    let stem = stem.trim_matches(['.', ' ', '_']);
+    let stem = stem.get(..stem.floor_char_boundary(MAX_NAME)).unwrap_or_default();
+    let name = format!("{}.{ending}", if stem.is_empty() { "document" } else { stem });
     if FileName::new(&name).is_ok() { name } else { format!("document.{ending}") }
 }
 
@@ -32,19 +40,6 @@ fn parse_disposition(value: &str) -> Option<String> {
         Some(percent_decode_str(encoded).decode_utf8().ok()?.into_owned())
     });
     long_name.or_else(|| find("filename")).filter(|name| !name.is_empty())
-}
-
-fn clean_stem(name: &str, ending: &str) -> String {
-    let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let stem = match name.rsplit_once('.') {
-        Some((stem, end)) if end.eq_ignore_ascii_case(ending) => stem,
-        Some(_) | None => name,
-    };
-    let is_plain = |c: char| c.is_alphanumeric() || "-_. ()".contains(c);
-    let stem: String = stem.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
-    let stem = stem.trim_matches(['.', ' ', '_']);
-    let stem = stem.get(..stem.floor_char_boundary(MAX_NAME)).unwrap_or_default();
-    if stem.is_empty() { "document".to_owned() } else { stem.to_owned() }
 }
 
 #[cfg(test)]

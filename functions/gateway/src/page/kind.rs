@@ -156,21 +156,18 @@ fn sniff_bytes(bytes: &[u8], is_text: bool, is_html: bool) -> PageKind {
     if starts_with_html(start) {
         return PageKind::Html;
     }
+    // White space and the escape of terminals occur in texts.
+    let has_controls = start.iter().any(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31));
     match (is_html, is_text) {
         (true, _) if start.contains(&b'<') || is_wide(start) => PageKind::Html,
         (_, true) => PageKind::Text,
-        _ if has_controls(start) => PageKind::Binary("no text"),
+        _ if has_controls => PageKind::Binary("no text"),
         _ => PageKind::Text,
     }
 }
 
 fn has_nulls(start: &[u8]) -> bool {
     start.contains(&0)
-}
-
-/// Returns true if control characters occur, other than white space and the escape of terminals.
-fn has_controls(start: &[u8]) -> bool {
-    start.iter().any(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31))
 }
 
 /// Returns true if the bytes may be UTF-16: by a byte order mark, or by nulls at only even or only odd

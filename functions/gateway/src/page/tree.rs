@@ -59,64 +59,11 @@ pub(crate) struct PageTree {
 /// Parses HTML, removes invisible elements, and makes links absolute.
 pub(crate) fn parse_tree(html: &str, url: &Url) -> PageTree {
     let (document, is_cut) = parse_bounded(html);
-    let base = find_base(&document, url);
-    let CleanTree { links, depth, steps } = clean_tree(&document, base.as_ref().unwrap_or(url));
-    PageTree { document, links, depth, steps, is_cut }
-}
-
-/// Returns the base URL declared by the page, if any. A long base is ignored, because every link would copy
-/// the base.
-fn find_base(document: &Document, url: &Url) -> Option<Url> {
-    let base = document.base_uri().filter(|base| base.len() <= MAX_URL_BYTES)?;
-    url.join(&base).ok().filter(|base| base.as_str().len() <= MAX_URL_BYTES)
-}
-
-fn parse_bounded(html: &str) -> (Document, bool) {
-    let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
-    let opts = ParseOpts { tokenizer: TokenizerOpts::default(), tree_builder };
-    let mut parser = parse_document(Document::default(), opts);
-    let start = Instant::now();
-    let mut rest = html;
-    while !rest.is_empty() {
-        let (piece, after) = rest.split_at(find_break(rest));
-        parser.process(StrTendril::from(piece));
-        rest = after;
-        let document = &parser.tokenizer.sink.sink;
-        let is_too_much = document.tree.len() > MAX_NODES || count_open(document) > MAX_OPEN;
-        if is_too_much || start.elapsed() > MAX_PARSING {
-            break;
-        }
-    }
-    (parser.finish(), !rest.is_empty())
-}
-
-/// Returns the end of the next piece: before a tag, so no tag is split.
-fn find_break(html: &str) -> usize {
-    let end = html.floor_char_boundary(PIECE);
-    let before_tag = html.get(..end).and_then(|piece| piece.rfind('<'));
-    before_tag.filter(|at| *at > 0 && end < html.len()).unwrap_or(end)
-}
-
-/// Returns the number of elements around the newest node.
-fn count_open(document: &Document) -> usize {
-    let mut last = Some(document.root());
-    let mut open = 0;
-    while let Some(node) = last {
-        last = node.last_child();
-        open += 1;
-    }
-    open
-}
-
-/// The results of cleaning a tree.
-struct CleanTree {
-    links: Vec<PageLink>,
-    depth: usize,
-    steps: usize,
-}
-
-/// Removes invisible elements, and returns the links and the size of the tree.
-fn clean_tree(document: &Document, base: &Url) -> CleanTree {
+    // A long base is ignored, because every link would copy the base.
+    let is_short = |base: &str| base.len() <= MAX_URL_BYTES;
+    let base = document.base_uri().filter(|base| is_short(base));
+    let base = base.and_then(|base| url.join(&base).ok()).filter(|base| is_short(base.as_str()));
+    let base = base.as_ref().unwrap_or(url);
     let mut deepest = 0;
     let mut steps: usize = 0;
     let mut anchors = Vec::new();
@@ -147,7 +94,32 @@ fn clean_tree(document: &Document, base: &Url) -> CleanTree {
             links.push(PageLink { text, url });
         }
     }
-    CleanTree { links, depth: deepest, steps }
+    PageTree { document, links, depth: deepest, steps, is_cut }
+}
+
+fn parse_bounded(html: &str) -> (Document, bool) {
+    let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
+    let opts = ParseOpts { tokenizer: TokenizerOpts::default(), tree_builder };
+    let mut parser = parse_document(Document::default(), opts);
+    let start = Instant::now();
+    let mut rest = html;
+    while !rest.is_empty() {
+        // A piece ends before a tag, so no tag is split.
+        let end = rest.floor_char_boundary(PIECE);
+        let before_tag = rest.get(..end).and_then(|piece| piece.rfind('<'));
+        let end = before_tag.filter(|at| *at > 0 && end < rest.len()).unwrap_or(end);
+        let (piece, after) = rest.split_at(end);
+        parser.process(StrTendril::from(piece));
+        rest = after;
+        let document = &parser.tokenizer.sink.sink;
+        // The elements around the newest node.
+        let open = std::iter::successors(Some(document.root()), NodeRef::last_child);
+        let is_too_much = document.tree.len() > MAX_NODES || open.count() > MAX_OPEN;
+        if is_too_much || start.elapsed() > MAX_PARSING {
+            break;
+        }
+    }
+    (parser.finish(), !rest.is_empty())
 }
 
 /// Estimates the steps for converting one node to Markdown. Each line is copied and extended by all lists and
@@ -205,26 +177,24 @@ enum Verdict {
 fn judge_node(node: &NodeRef<'_>) -> Verdict {
     let judge = |node: &dom_query::TreeNode| match &node.data {
         NodeData::Comment { .. } | NodeData::ProcessingInstruction { .. } => Verdict::Remove,
-        NodeData::Element(element) => judge_element(element),
+        NodeData::Element(element) => {
+            let name: &str = &element.name.local;
+            if SILENT.contains(&name) || is_hidden(element, name) {
+                return Verdict::Remove;
+            }
+            if name != "img" {
+                return Verdict::Keep;
+            }
+            let alt = element.attr("alt").unwrap_or_default();
+            let alt: String = alt.trim().chars().take(MAX_ALT).collect();
+            if alt.is_empty() { Verdict::Remove } else { Verdict::Replace(alt) }
+        }
         NodeData::Document
         | NodeData::Fragment
         | NodeData::Doctype { .. }
         | NodeData::Text { .. } => Verdict::Keep,
     };
     node.query_or(Verdict::Keep, judge)
-}
-
-fn judge_element(element: &Element) -> Verdict {
-    let name: &str = &element.name.local;
-    if SILENT.contains(&name) || is_hidden(element, name) {
-        return Verdict::Remove;
-    }
-    if name == "img" {
-        let alt = element.attr("alt").unwrap_or_default();
-        let alt: String = alt.trim().chars().take(MAX_ALT).collect();
-        return if alt.is_empty() { Verdict::Remove } else { Verdict::Replace(alt) };
-    }
-    Verdict::Keep
 }
 
 fn is_hidden(element: &Element, name: &str) -> bool {

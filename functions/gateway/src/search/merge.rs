@@ -64,28 +64,31 @@ fn rank_hits(engines: &[EnginePages], hits: usize) -> (UsableHits, UsableHits) {
     let mut first = Vec::new();
     let mut rest = Vec::new();
     for EnginePages { engine, pages, .. } in engines {
-        let usable = pages.iter().filter_map(|page| make_hit(engine, page)).enumerate();
-        for (rank, hit) in usable {
+        let usable = pages.iter().filter_map(|page| {
+            let url = Url::parse(page.url.trim()).ok();
+            let url = url.filter(|url| url.as_str().len() <= MAX_URL_BYTES)?;
+            let canonical = canonicalize_url(&url)?;
+            let title = clean_words(&page.title, MAX_TITLE);
+            let has_title = !title.is_empty();
+            let hit = SearchHit {
+                title: if has_title {
+                    title
+                } else {
+                    url.host_str().unwrap_or_default().to_owned()
+                },
+                url: url.into(),
+                snippet: clean_words(&page.snippet, MAX_SNIPPET),
+                engine: (*engine).to_owned(),
+            };
+            Some((canonical, hit))
+        });
+        for (rank, hit) in usable.enumerate() {
             if rank < hits { first.push((rank, hit)) } else { rest.push(hit) }
         }
     }
     // The sort is stable, so engines of equal rank keep their order.
     first.sort_by_key(|(rank, _)| *rank);
     (first.into_iter().map(|(_, hit)| hit).collect(), rest)
-}
-
-/// Returns a hit with its canonical URL; `None` if the URL leads to no web page.
-fn make_hit(engine: &'static str, page: &FoundPage) -> Option<(String, SearchHit)> {
-    let url = Url::parse(page.url.trim()).ok().filter(|url| url.as_str().len() <= MAX_URL_BYTES)?;
-    let canonical = canonicalize_url(&url)?;
-    let title = clean_words(&page.title, MAX_TITLE);
-    let hit = SearchHit {
-        title: if title.is_empty() { url.host_str().unwrap_or_default().to_owned() } else { title },
-        url: url.into(),
-        snippet: clean_words(&page.snippet, MAX_SNIPPET),
-        engine: engine.to_owned(),
-    };
-    Some((canonical, hit))
 }
 
 #[cfg(test)]
