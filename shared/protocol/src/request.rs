@@ -18,7 +18,7 @@ pub use human::{
 };
 pub use joyagent::{
     AnnounceRequest, DataRequest, FeedbackRequest, FeedbackWords, FileListRequest, FileRequest,
-    JoyAgentRequest, PageRequest, UploadRequest,
+    JoyAgentRequest, UploadRequest,
 };
 pub use run::{MessageRequest, PlanRequest, RunRequest, StepRequest};
 pub use session::{AudienceRequest, NamedUser, ShareRequest, TitleRequest};

@@ -2,6 +2,7 @@
 
 mod attachments;
 mod member_names;
+mod question_members;
 mod session_file;
 
 use axum::extract::State;
@@ -14,10 +15,7 @@ use djinn_core::id::{RequestId, RunId, SessionName};
 use djinn_core::language::Language;
 use djinn_core::settings::Mode;
 use djinn_protocol::body::AcceptedBody;
-use djinn_protocol::mode_support::{ModeRequest, find_mode};
-use djinn_protocol::request::{
-    HumanSettingsRequest, JoyAgentRequest, PageRequest, RunRequest, WholeNumber,
-};
+use djinn_protocol::request::{HumanSettingsRequest, JoyAgentRequest, RunRequest};
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::question::UserQuestion;
@@ -26,10 +24,9 @@ use djinn_runtime::texts::check_bounds;
 use djinn_runtime::world::Ports;
 use serde::de::DeserializeOwned;
 
-use self::attachments::{ReadFiles, joyagent_files, own_files};
-use self::member_names::{
-    JOYAGENT, MemberNames, NATIVE, QuestionMembers, parse_agent_type, parse_mode,
-};
+use self::attachments::ReadFiles;
+use self::member_names::{JOYAGENT, MemberNames, NATIVE};
+use self::question_members::QuestionMembers;
 use crate::access::require_access;
 use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::answer_parser;
@@ -49,9 +46,7 @@ pub(crate) async fn auto_agent<P: AgentPorts>(
     parts: Parts,
     members: JsonMembers,
 ) -> QuestionReply {
-    let mut ids = QuestionIds::default();
-    let answer = ids.auto_agent(&agent, caller, &parts, members).await;
-    ids.into_reply(answer, &JOYAGENT)
+    stream_joyagent(&agent, caller, &parts, members, StreamProtocol::JoyAgent).await
 }
 
 /// `POST /web/api/v1/gpt/queryAgentStreamIncr`: streams the events of JoyAgent's UI. An error is also such an
@@ -62,9 +57,31 @@ pub(crate) async fn query_agent<P: AgentPorts>(
     parts: Parts,
     members: JsonMembers,
 ) -> QuestionReply {
-    let mut ids = QuestionIds::default();
-    let answer = ids.query_agent(&agent, caller, &parts, members).await;
-    ids.into_reply(answer, &JOYAGENT)
+    stream_joyagent(&agent, caller, &parts, members, StreamProtocol::JoyAgentUi).await
+}
+
+async fn stream_joyagent<P: AgentPorts>(
+    agent: &SharedAgent<P>,
+    caller: Caller,
+    parts: &Parts,
+    members: JsonMembers,
+    protocol: StreamProtocol,
+) -> QuestionReply {
+    let mut reader = QuestionReader::new(agent, caller, parts, &JOYAGENT);
+    let response = async {
+        let (request, unknown) = reader.parse_request::<JoyAgentRequest>(members)?;
+        let is_page = protocol == StreamProtocol::JoyAgentUi;
+        let previews = is_page || request.is_stream.unwrap_or(false);
+        let fields = if is_page {
+            QuestionMembers::of_page(request)
+        } else {
+            QuestionMembers::of_joyagent(request)
+        };
+        let question = reader.read_question(fields, &unknown).await?;
+        stream_question(agent, parts, StreamRequest { question, protocol, previews }).await
+    };
+    let response = response.await;
+    reader.into_reply(response)
 }
 
 /// `POST /runs`: returns a stream if the client accepts streams, else 202 with the run's id.
@@ -75,26 +92,59 @@ pub(crate) async fn start_run<P: AgentPorts>(
     _: UrlQuery<NoParameters>,
     members: JsonMembers,
 ) -> QuestionReply {
-    let mut ids = QuestionIds::default();
-    let answer = ids.start_run(&agent, caller, &parts, members).await;
-    ids.into_reply(answer, &NATIVE)
+    let mut reader = QuestionReader::new(&agent, caller, &parts, &NATIVE);
+    let response = async {
+        let (request, unknown) = reader.parse_request::<RunRequest>(members)?;
+        let fields = QuestionMembers::of_run(request);
+        let question = reader.read_question(fields, &unknown).await?;
+        if accepts_stream(&parts.headers) {
+            let ask = StreamRequest { question, protocol: StreamProtocol::Native, previews: true };
+            return stream_question(&agent, &parts, ask).await;
+        }
+        let session = question.session_name().to_string();
+        let request = question.request.to_string();
+        let run = start_without_client(&agent, question, &mut reader.facts).await?.to_string();
+        let reply = JsonReply::json(&AcceptedBody { run, session, request: Some(request) })?;
+        Ok(reply.with_status(StatusCode::ACCEPTED).into_response())
+    };
+    let response = response.await;
+    reader.into_reply(response)
 }
 
-/// The result of a question, with the ids.
+/// Starts the question's run without a client. Returns the run, which is another run for a `continue`.
+async fn start_without_client<P: AgentPorts>(
+    agent: &SharedAgent<P>,
+    question: UserQuestion,
+    facts: &mut QuestionFacts,
+) -> Result<RunId, ApiError> {
+    let key = start_background(&agent.ports, question).await?;
+    facts.run = Some(key.run.clone());
+    // An invocation may get lost, and then only the alarm would start this run.
+    if let Err(error) = agent.ports.alarms().set_alarm(&key).await {
+        tracing::warn!(%error, run_id = %key.run, "alarm not made: its driver tries again");
+    }
+    if let Err(error) = agent.ports.invoker().kick_run(&key, 0).await {
+        tracing::error!(%error, run_id = %key.run, "run not kicked");
+        return Err(ErrorCode::StoreUnavailable.into());
+    }
+    Ok(key.run)
+}
+
+/// The response to a question, with the facts about the question.
 pub(crate) struct QuestionReply {
-    answer: Result<Response, ApiError>,
-    ids: QuestionIds,
+    response: Result<Response, ApiError>,
+    facts: QuestionFacts,
 }
 
 impl IntoResponse for QuestionReply {
     fn into_response(self) -> Response {
-        self.ids.add_headers(self.answer.into_response())
+        self.facts.add_headers(self.response.into_response())
     }
 }
 
-/// The ids of a question in parsing, returned with any result.
+/// The facts about a question as far as it was read, returned with any response.
 #[derive(Default)]
-struct QuestionIds {
+struct QuestionFacts {
     run: Option<RunId>,
     request: Option<RequestId>,
     /// The fields without effect.
@@ -103,157 +153,80 @@ struct QuestionIds {
     language: Option<Language>,
 }
 
-/// The caller, and the request's fields without effect.
-struct Asked<'a> {
-    caller: Caller,
-    parts: &'a Parts,
-    unknown: UnknownMembers,
-    /// A field of the request's type without any used content.
-    unread: Option<&'static str>,
+impl QuestionFacts {
+    /// Adds the question's ids to a response without them.
+    fn add_headers(&self, mut response: Response) -> Response {
+        let is_missing = |header| !response.headers().contains_key(header);
+        let run = self.run.as_ref().filter(|_| is_missing(RUN_ID));
+        let request = self.request.as_ref().filter(|_| is_missing(REQUEST_ID));
+        add_id_headers(response.headers_mut(), run, request);
+        let ignored_names = ignored_header(&self.ignored).map(|names| (IGNORED, names));
+        response.headers_mut().extend(ignored_names);
+        response
+    }
 }
 
-impl QuestionIds {
-    async fn auto_agent<P: AgentPorts>(
-        &mut self,
-        agent: &SharedAgent<P>,
-        caller: Caller,
-        parts: &Parts,
-        members: JsonMembers,
-    ) -> Result<Response, ApiError> {
-        let (request, unknown) = self.read_members(agent, members, &JOYAGENT)?;
-        let JoyAgentRequest { query, session_id, output_style, base_prompt, .. } = request;
-        let (files, unread) = joyagent_files(request.files, request.attachments, request.messages);
-        let content = QuestionMembers {
-            text: query,
-            session: session_id,
-            style: output_style,
-            base_prompt,
-            files,
-        };
-        let context = Asked { caller, parts, unknown, unread };
-        let mut question = self.read_question(agent, content, context, &JOYAGENT).await?;
-        let mode = parse_agent_type(request.agent_type)?;
-        set_mode(agent, &mut question, mode, request.human_feedback, JOYAGENT.human_requests)?;
-        let previews = request.is_stream.unwrap_or(false);
-        let ask = StreamRequest { question, protocol: StreamProtocol::JoyAgent, previews };
-        stream_question(agent, parts, ask).await
-    }
+/// Reads a question, and collects the facts about it.
+struct QuestionReader<'a, P: AgentPorts> {
+    agent: &'a Agent<P>,
+    caller: Caller,
+    parts: &'a Parts,
+    names: &'static MemberNames,
+    facts: QuestionFacts,
+}
 
-    async fn query_agent<P: AgentPorts>(
-        &mut self,
-        agent: &SharedAgent<P>,
+impl<'a, P: AgentPorts> QuestionReader<'a, P> {
+    fn new(
+        agent: &'a Agent<P>,
         caller: Caller,
-        parts: &Parts,
-        members: JsonMembers,
-    ) -> Result<Response, ApiError> {
-        let (request, unknown) = self.read_members(agent, members, &JOYAGENT)?;
-        let PageRequest { query, session_id, output_style, base_prompt, .. } = request;
-        let (files, unread) = joyagent_files(request.files, request.attachments, request.messages);
-        let content = QuestionMembers {
-            text: query,
-            session: session_id,
-            style: output_style,
-            base_prompt,
-            files,
-        };
-        let context = Asked { caller, parts, unknown, unread };
-        let mut question = self.read_question(agent, content, context, &JOYAGENT).await?;
-        let deep = request.deep_think.is_some_and(|WholeNumber(deep)| deep != 0);
-        let mode = find_mode(ModeRequest::DeepThink(deep)).unwrap_or_default();
-        set_mode(agent, &mut question, mode, request.human_feedback, JOYAGENT.human_requests)?;
-        let ask = StreamRequest { question, protocol: StreamProtocol::JoyAgentUi, previews: true };
-        stream_question(agent, parts, ask).await
-    }
-
-    async fn start_run<P: AgentPorts>(
-        &mut self,
-        agent: &SharedAgent<P>,
-        caller: Caller,
-        parts: &Parts,
-        members: JsonMembers,
-    ) -> Result<Response, ApiError> {
-        let (request, unknown) = self.read_members(agent, members, &NATIVE)?;
-        let RunRequest { question, session_id, output_style, base_prompt, .. } = request;
-        let files = own_files(request.attachments);
-        let content = QuestionMembers {
-            text: question,
-            session: session_id,
-            style: output_style,
-            base_prompt,
-            files,
-        };
-        let context = Asked { caller, parts, unknown, unread: None };
-        let mut question = self.read_question(agent, content, context, &NATIVE).await?;
-        let mode = parse_mode(request.mode.as_deref())?;
-        set_mode(agent, &mut question, mode, request.human_requests, NATIVE.human_requests)?;
-        if accepts_stream(&parts.headers) {
-            let ask = StreamRequest { question, protocol: StreamProtocol::Native, previews: true };
-            return stream_question(agent, parts, ask).await;
-        }
-        let session = question.session_name();
-        let key = start_background(&agent.ports, question).await?;
-        self.run = Some(key.run.clone());
-        // An invocation may get lost, and then only the alarm would start this run.
-        if let Err(error) = agent.ports.alarms().set_alarm(&key).await {
-            tracing::warn!(%error, run_id = %key.run, "alarm not made: its driver tries again");
-        }
-        if let Err(error) = agent.ports.invoker().kick_run(&key, 0).await {
-            tracing::error!(%error, run_id = %key.run, "run not kicked");
-            return Err(ErrorCode::StoreUnavailable.into());
-        }
-        let reply = JsonReply::json(&AcceptedBody {
-            run: key.run.to_string(),
-            session: session.to_string(),
-            request: self.request.as_ref().map(ToString::to_string),
-        })?;
-        Ok(reply.with_status(StatusCode::ACCEPTED).into_response())
+        parts: &'a Parts,
+        names: &'static MemberNames,
+    ) -> Self {
+        Self { agent, caller, parts, names, facts: QuestionFacts::default() }
     }
 
     /// Parses a request, the id first: errors include the id, regardless of other errors.
-    fn read_members<P: Ports, T: DeserializeOwned>(
+    fn parse_request<T: DeserializeOwned>(
         &mut self,
-        agent: &Agent<P>,
         members: JsonMembers,
-        names: &MemberNames,
     ) -> Result<(T, UnknownMembers), ApiError> {
-        self.request = Some(match members.peek_text(names.request) {
-            Some(request) => parse_id(names.request, request)?,
-            None => new_request_id(agent)?,
+        self.facts.request = Some(match members.peek_text(self.names.request) {
+            Some(request) => parse_id(self.names.request, request)?,
+            None => new_request_id(self.agent)?,
         });
         let (request, unknown) = members.parse_request();
         Ok((request?, unknown))
     }
 
-    /// Parses the question, which differs between endpoints only in field names.
-    async fn read_question<P: Ports>(
+    /// Reads the question, which differs between endpoints only in field names.
+    async fn read_question(
         &mut self,
-        agent: &Agent<P>,
-        content: QuestionMembers,
-        Asked { caller, parts, unknown, unread }: Asked<'_>,
-        names: &MemberNames,
+        fields: QuestionMembers,
+        unknown: &UnknownMembers,
     ) -> Result<UserQuestion, ApiError> {
-        self.language = content.text.as_deref().and_then(Language::of_text);
-        let request = self.request.clone().ok_or(ErrorCode::Internal)?;
+        let Self { agent, caller, parts, names, facts } = self;
+        facts.language = fields.text.as_deref().and_then(Language::of_text);
+        let request = facts.request.clone().ok_or(ErrorCode::Internal)?;
         // Without a session, the question starts a new session.
-        let session = content.session.as_deref().unwrap_or(request.as_str());
+        let session = fields.session.as_deref().unwrap_or(request.as_str());
         let session: SessionName = parse_id(names.session, session)?;
-        let text = content.text.filter(|text| !is_blank(text)).ok_or_else(|| {
+        let text = fields.text.filter(|text| !is_blank(text)).ok_or_else(|| {
             let missing = Failure::new(ErrorCode::QueryMissing, names.question);
             ApiError::from(missing.with_field(names.question))
         })?;
-        let output_style = names.parse_style(content.style.as_deref())?;
-        let is_unknown_style = content.style.is_some() && output_style.is_none();
-        self.ignored = names.ignored(&unknown, is_unknown_style)?;
+        let output_style = names.parse_style(fields.style.as_deref())?;
+        let is_unknown_style = fields.style.is_some() && output_style.is_none();
+        facts.ignored = names.ignored(unknown, is_unknown_style)?;
         let mut settings = agent.settings.run.clone();
-        settings.language = self.language.unwrap_or(settings.language);
+        settings.language = facts.language.unwrap_or(settings.language);
         settings.plan.employees |= names.employees && agent.settings.joyagent_employees;
-        let access = require_access(agent, &caller, session, Permission::Write).await?;
-        let read_files = ReadFiles::read(agent, parts, &caller, &access, content.files).await?;
-        let unread = read_files.ignored.into_iter().chain(unread).map(str::to_owned);
-        self.ignored.splice(0..0, unread);
+        let access = require_access(agent, caller, session, Permission::Write).await?;
+        let read_files = ReadFiles::read(agent, parts, caller, &access, fields.files).await?;
+        let unused = read_files.ignored.into_iter().chain(fields.unused).map(str::to_owned);
+        facts.ignored.splice(0..0, unused);
         let mut question = UserQuestion {
-            tenant: caller.tenant,
-            user: caller.user,
+            tenant: caller.tenant.clone(),
+            user: caller.user.clone(),
             session: access.session.session,
             shared: access.shared,
             request,
@@ -261,9 +234,9 @@ impl QuestionIds {
             attachments: read_files.attachments,
             parsed_response: None,
             output_style,
-            ignored: self.ignored.clone(),
+            ignored: facts.ignored.clone(),
             deployment_prompt: agent.settings.base_prompt.clone(),
-            base_prompt: content.base_prompt.unwrap_or_default(),
+            base_prompt: fields.base_prompt.unwrap_or_default(),
             settings,
         };
         check_bounds(&mut question)?;
@@ -274,26 +247,16 @@ impl QuestionIds {
         let language = question.settings.language;
         question.parsed_response =
             Some(answer_parser::parse_answer(&question.text, None, language).parsed);
-        self.run = Some(question.run_key().run);
+        facts.run = Some(question.run_key().run);
+        set_mode(agent, &mut question, fields.mode?, fields.human_settings, names.human_requests)?;
         Ok(question)
     }
 
     /// Returns the response, or an error in the language of the question with the client's field names.
-    fn into_reply(self, answer: Result<Response, ApiError>, names: &MemberNames) -> QuestionReply {
-        let language = self.language;
-        let localize = |refusal| names.rename_member(refusal).with_language(language);
-        QuestionReply { answer: answer.map_err(localize), ids: self }
-    }
-
-    /// Adds the question's ids to a response without them.
-    fn add_headers(&self, mut response: Response) -> Response {
-        let is_missing = |header| !response.headers().contains_key(header);
-        let run = self.run.as_ref().filter(|_| is_missing(RUN_ID));
-        let request = self.request.as_ref().filter(|_| is_missing(REQUEST_ID));
-        add_id_headers(response.headers_mut(), run, request);
-        let ignored_names = ignored_header(&self.ignored).map(|names| (IGNORED, names));
-        response.headers_mut().extend(ignored_names);
-        response
+    fn into_reply(self, response: Result<Response, ApiError>) -> QuestionReply {
+        let Self { names, facts, .. } = self;
+        let localize = |error| names.rename_member(error).with_language(facts.language);
+        QuestionReply { response: response.map_err(localize), facts }
     }
 }
 
