@@ -9,7 +9,7 @@ use djinn_core::entry::Event;
 use djinn_core::id::{RunId, TenantId, WriteId};
 use djinn_core::journal::Record;
 use djinn_runtime::port::RunKey;
-use djinn_runtime::port::journal::{AppendResult, Journals as _};
+use djinn_runtime::port::journal::Journals as _;
 use futures::future::try_join_all;
 
 use crate::agent_server;
@@ -83,7 +83,7 @@ async fn lengthen_journal(backend: &str, run: &str) -> Result<()> {
             }
         }
         let result = store.append(&key, &record, EXPIRES).await?;
-        ensure!(result == AppendResult::Appended, "record {number} was there");
+        ensure!(result.is_appended(), "record {number} was there");
     }
     Ok(())
 }

@@ -20,6 +20,16 @@ pub(crate) enum Body {
     Spilled(Pointer),
 }
 
+impl Body {
+    /// Returns the length of the JSON in bytes.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        match self {
+            Self::Inline(json) => json.len() as u64,
+            Self::Spilled(pointer) => pointer.length,
+        }
+    }
+}
+
 /// A pointer to a body's object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pointer {

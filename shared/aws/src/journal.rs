@@ -3,13 +3,12 @@
 mod create;
 mod end;
 mod record;
-mod round_start;
 mod session;
 
 pub(crate) use create::run_spec;
 
 use djinn_core::id::{RequestId, RunId, SessionId, SessionName};
-use djinn_core::journal::Record;
+use djinn_core::journal::{Record, RecordText};
 use djinn_runtime::port::journal::{
     AppendResult, CreateResult, Journals, NewRun, RunEnd, RunMeta, SessionView,
 };
@@ -27,6 +26,11 @@ const META_OUTLIVES_S: i64 = 370 * 24 * 60 * 60;
 /// Returns the expiry of a run's metadata and of all items that refer to the run.
 fn meta_expiry(journal_expires_at_s: i64) -> i64 {
     journal_expires_at_s.saturating_add(META_OUTLIVES_S)
+}
+
+/// Returns the expiry of the journal whose metadata expires at this time.
+pub(crate) fn journal_expiry(meta_expires_at_s: i64) -> i64 {
+    meta_expires_at_s.saturating_sub(META_OUTLIVES_S)
 }
 
 impl Journals for AwsStore {
@@ -67,6 +71,15 @@ impl Journals for AwsStore {
 
     async fn read_page(&self, key: &RunKey, from: u64, size: PageSize) -> Result<Page, StoreError> {
         self.read_record_page(key, from, size).await
+    }
+
+    async fn read_texts(
+        &self,
+        key: &RunKey,
+        from: u64,
+        size: PageSize,
+    ) -> Result<Page<RecordText>, StoreError> {
+        self.read_text_page(key, from, size).await
     }
 
     async fn read_newest(&self, key: &RunKey, records: usize) -> Result<Vec<Record>, StoreError> {

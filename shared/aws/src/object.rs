@@ -8,7 +8,7 @@ use djinn_core::id::sha256_hex;
 use djinn_runtime::port::file_url::FileStart;
 use djinn_runtime::port::{RunKey, StoreError};
 
-use crate::body::{Body, MAX_INLINE, Pointer};
+use crate::body::{Body, MAX_INLINE, MAX_INLINE_ROUND_START, Pointer};
 use crate::error::{AwsRequest, store_error};
 use crate::key::tenant_prefix;
 use crate::store::AwsStore;
@@ -42,16 +42,20 @@ impl AwsStore {
         Ok(Body::Spilled(pointer))
     }
 
-    /// Stores the start of a round as an object shared by its children, written once by their creator.
+    /// Prepares the start of a round for storage; long JSON is written to the bucket once, by the creator of
+    /// the round's children.
     pub(crate) async fn store_round_start(
         &self,
         run: &RunKey,
         json: String,
-    ) -> Result<Pointer, StoreError> {
+    ) -> Result<Body, StoreError> {
+        if json.len() <= MAX_INLINE_ROUND_START {
+            return Ok(Body::Inline(json));
+        }
         let pointer = pointer_to(run, &json);
         let write = self.put_object(&pointer.object, json.into(), JSON);
         self.clients.round_starts.write_once(&pointer.object, write).await?;
-        Ok(pointer)
+        Ok(Body::Spilled(pointer))
     }
 
     /// Returns a body's JSON, inline or from the bucket.

@@ -1,5 +1,9 @@
 //! The stored form of a run: numbered records of inputs and the resulting entries.
 
+mod chain;
+mod round_start;
+mod text;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +12,9 @@ use crate::entry::Entry;
 use crate::id::WriteId;
 use crate::input::{ChildEnded, Input, RunSpec};
 use crate::run::Run;
+
+pub use chain::{ChainError, ChainHead, ChainVerifier};
+pub use text::{RecordHash, RecordText};
 
 /// The format of new records. A driver leaves a run with newer records alone, and folds older formats as
 /// before.
@@ -26,6 +33,12 @@ pub struct Record {
     pub epoch: u64,
     /// The time of the write, Unix milliseconds.
     pub at_ms: i64,
+    /// The hash of the record before; 64 zeros for the first record.
+    #[serde(default, skip_serializing_if = "RecordHash::is_default")]
+    pub previous: RecordHash,
+    /// The hash of this record as stored; `None` for a new record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<RecordHash>,
     /// The inputs of the run.
     pub inputs: Vec<Input>,
     /// The entries for viewers.
@@ -54,6 +67,8 @@ pub struct Journal {
     next_number: u64,
     epoch: u64,
     entry_count: u64,
+    /// The hash of the last stored record.
+    head: RecordHash,
 }
 
 impl Journal {
@@ -62,9 +77,20 @@ impl Journal {
     pub fn open(spec: RunSpec, epoch: u64, write: WriteId, at_ms: i64) -> (Self, Record) {
         let (run, entries) = Run::start(spec.clone(), at_ms);
         let inputs = vec![Input::Started(Box::new(spec))];
-        let record = Record { format: FORMAT, number: 0, write, epoch, at_ms, inputs, entries };
-        let entries = record.entries.len() as u64;
-        (Self { run: Arc::new(run), next_number: 1, epoch, entry_count: entries }, record)
+        let head = RecordHash::default();
+        let record = Record {
+            format: FORMAT,
+            number: 0,
+            write,
+            epoch,
+            at_ms,
+            previous: head.clone(),
+            hash: None,
+            inputs,
+            entries,
+        };
+        let entry_count = record.entries.len() as u64;
+        (Self { run: Arc::new(run), next_number: 1, epoch, entry_count, head }, record)
     }
 
     /// Folds a journal from its first record.
@@ -84,6 +110,7 @@ impl Journal {
             next_number: next,
             epoch: first.epoch,
             entry_count: entries,
+            head: first.hash.clone().unwrap_or_default(),
         };
         for record in rest {
             journal.apply_record(record)?;
@@ -107,14 +134,20 @@ impl Journal {
         self.next_number += 1;
         self.epoch = self.epoch.max(record.epoch);
         self.entry_count += record.entries.len() as u64;
+        self.head = record.hash.clone().unwrap_or_default();
         Ok(())
+    }
+
+    /// Sets the hash of the last record, which a store has just written.
+    pub fn set_head(&mut self, hash: RecordHash) {
+        self.head = hash;
     }
 
     /// Processes inputs and returns the resulting journal with the record to append. Returns `None` if no
     /// input has an effect; then nothing is written.
     ///
     /// Results of work precede mail and are thus kept. Within mail, a stop is first. A set of tools in an
-    /// earlier record is not repeated.
+    /// earlier record is not repeated. Once the record is stored, [`Self::set_head`] takes its hash.
     #[must_use]
     pub fn decide_record(
         &self,
@@ -149,6 +182,8 @@ impl Journal {
             write,
             epoch,
             at_ms,
+            previous: self.head.clone(),
+            hash: None,
             inputs,
             entries,
         };

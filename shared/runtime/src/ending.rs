@@ -146,7 +146,7 @@ async fn close_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Option<Run>,
         let expires_at_s = journal_expiry_s(ports.settings(), after.run());
         let end = run_end(after.run(), &record);
         match ports.store().append_end(key, &record, &end, expires_at_s).await? {
-            AppendResult::Appended => return Ok(Some(after.run().clone())),
+            AppendResult::Appended(_) => return Ok(Some(after.run().clone())),
             // The driver wrote first; the next record may be its last.
             AppendResult::Conflict => {}
         }

@@ -7,6 +7,7 @@ pub mod admission;
 pub mod budget;
 pub mod call_history;
 pub mod catalog;
+pub mod chain;
 pub mod file;
 mod fixture;
 pub mod journal;
@@ -45,6 +46,10 @@ macro_rules! contract_tests {
                 tenants_never_see_each_others_runs,
                 a_task_lives_beside_its_run_and_leaves_the_session_alone,
                 what_tasks_of_a_round_start_from_is_read_with_each_of_them,
+            ]
+            chain: [
+                records_form_a_chain,
+                starts_of_children_are_part_of_their_chains,
             ]
             session: [
                 a_session_answers_one_run_at_a_time,

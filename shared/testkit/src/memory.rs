@@ -148,7 +148,7 @@ pub enum OpKind {
     NoteEndShown,
     /// `Mailbox::put_mail` puts mail, replacing mail with the same id.
     PutMail,
-    /// `Journals::read_from`, `read_page` and `read_newest` read records of a run.
+    /// `Journals::read_from`, `read_page`, `read_texts` and `read_newest` read records of a run.
     Read,
     /// `Files::read_file` reads the bytes of a file, even if replaced since.
     ReadFile,

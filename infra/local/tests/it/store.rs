@@ -1,5 +1,6 @@
 //! The real store against the embedded DynamoDB and S3, over HTTP.
 
+mod chain;
 mod fault;
 mod forget;
 mod load;

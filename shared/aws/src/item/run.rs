@@ -1,6 +1,7 @@
 //! `RUN#<run>` / `META`: a run's state, readable without the journal.
 
 use djinn_core::id::{RequestId, SessionId, TenantId, UserId, WriteId};
+use djinn_core::journal::{ChainHead, RecordHash};
 use djinn_core::session::SharedSession;
 use djinn_core::settings::Mode;
 use djinn_core::status::RunStatus;
@@ -9,6 +10,7 @@ use djinn_runtime::port::{RunKey, SessionKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::{read_item, write_item};
+use crate::journal::journal_expiry;
 use crate::key::{Attributes, ItemKey, META, run_partition};
 
 /// A run's metadata. The lease is held while `holder` is set and `until_ms` is in the future.
@@ -45,6 +47,12 @@ pub(crate) struct RunItem {
     /// The run's outline as JSON; empty if there is no outline.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) outline: String,
+    /// The number of records at the end of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) records: Option<u64>,
+    /// The hash of the record that ended the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) hash: Option<RecordHash>,
     pub(crate) expires: i64,
 }
 
@@ -81,6 +89,8 @@ impl RunItem {
     /// Returns the run's metadata for the runtime.
     pub(crate) fn into_meta(self) -> RunMeta {
         let lease = self.lease();
+        let chain_end = self.records.zip(self.hash);
+        let chain_end = chain_end.map(|(records, hash)| ChainHead { records, hash });
         RunMeta {
             status: self.status,
             mode: self.mode,
@@ -95,6 +105,8 @@ impl RunItem {
             end_shown: self.end_shown,
             // An unreadable outline is derived from the journal instead.
             outline: serde_json::from_str(&self.outline).ok(),
+            chain_end,
+            journal_expires_at_s: journal_expiry(self.expires),
         }
     }
 }
@@ -125,6 +137,8 @@ mod tests {
             ended_at_ms: None,
             end_shown: false,
             outline: String::new(),
+            records: None,
+            hash: None,
             expires: 2,
         }
     }
@@ -141,10 +155,12 @@ mod tests {
             status in proptest::sample::select(vec!["queued", "paused", "failed", "stopped"]),
             is_shared in any::<bool>(),
             outline in "[ -~]{0,40}",
+            records in proptest::option::of(any::<u64>()),
         ) {
             let run = RunItem {
                 status: RunStatus::parse(status).unwrap(),
-                holder, until_ms: until, epoch, previous_holder, end_shown, outline,
+                holder, until_ms: until, epoch, previous_holder, end_shown, outline, records,
+                hash: records.map(|_| RecordHash::default()),
                 started_at_ms: times.0, ended_at_ms: times.1, expires: times.2,
                 shared: is_shared.then(sample::shared_session),
                 ..item()

@@ -56,7 +56,7 @@ impl AwsStore {
         for _ in 0..STALE_RETRIES {
             let items = self.creation_items(&creation, stale.as_ref())?;
             let refusals = match self.write_transaction(items).await? {
-                TransactionResult::Done => return Ok(CreateResult::Created),
+                TransactionResult::Done => return Ok(creation.created()),
                 TransactionResult::Refused(refusals) => refusals,
             };
             match self.explain_refusal(&creation, &refusals).await? {
@@ -227,6 +227,8 @@ impl Creation<'_> {
             ended_at_ms: None,
             end_shown: false,
             outline: String::new(),
+            records: None,
+            hash: None,
             expires: self.expires_at_s(),
         }
     }
@@ -244,11 +246,16 @@ impl Creation<'_> {
         }
     }
 
+    /// Returns the result for this creation, now or by an earlier write of the same record.
+    fn created(&self) -> CreateResult {
+        CreateResult::Created(self.record.hash.clone())
+    }
+
     /// Returns the existing run: our own if an earlier write lost its response.
     fn resolve_existing(&self, item: &Attributes) -> Result<CreateResult, StoreError> {
         let run = RunItem::from_item(item.clone())?;
         Ok(if run.write == self.record.write {
-            CreateResult::Created
+            self.created()
         } else {
             CreateResult::Exists(Box::new(run.into_meta()))
         })

@@ -14,6 +14,7 @@ use crate::budget::DayUpdate;
 use crate::change::{ItemChange, number, text, values};
 use crate::item::exchange::ExchangeItem;
 use crate::item::memory::MemoryItem;
+use crate::item::record::RecordItem;
 use crate::item::run::RunItem;
 use crate::item::session::SessionItem;
 use crate::item::user_run::UserRunItem;
@@ -32,7 +33,8 @@ impl AwsStore {
         end: &RunEnd,
         expires_at_s: i64,
     ) -> Result<AppendResult, StoreError> {
-        let mut certain = self.required_items(key, record, end, expires_at_s).await?;
+        let item = self.record_item(key, record, expires_at_s).await?;
+        let mut certain = self.required_items(key, &item, end)?;
         let mut others = Vec::new();
         if key.is_root() {
             certain.push(self.exchange_item(key, end, expires_at_s).await?);
@@ -44,7 +46,7 @@ impl AwsStore {
         loop {
             let items = certain.iter().chain(&others).cloned().collect();
             let refusals = match self.write_transaction(items).await? {
-                TransactionResult::Done => return Ok(AppendResult::Appended),
+                TransactionResult::Done => return Ok(AppendResult::Appended(item.hash.clone())),
                 TransactionResult::Refused(refusals) => refusals,
             };
             if let Some(item) = refusals.of(RECORD) {
@@ -128,28 +130,30 @@ impl AwsStore {
     }
 
     /// Returns the mandatory items of the end.
-    async fn required_items(
+    fn required_items(
         &self,
         key: &RunKey,
-        record: &Record,
+        record: &RecordItem,
         end: &RunEnd,
-        expires_at_s: i64,
     ) -> Result<Vec<TransactWriteItem>, StoreError> {
-        let item = self.record_item(key, record, expires_at_s).await?;
-        let expires = meta_expiry(expires_at_s);
+        let expires = meta_expiry(record.expires);
         let outline = end.outline.as_ref().and_then(|outline| serde_json::to_string(outline).ok());
+        let records = record.n.saturating_add(1);
         Ok(vec![
-            self.transact_create(item.to_item(key)?)?,
+            self.transact_create(record.to_item(key)?)?,
             self.transact_update(ItemChange {
                 key: RunItem::key(key),
                 expression: "SET #status = :status, #ended_at_ms = :ended, #end_shown = :shown, \
-                    #outline = :outline, #expires = :expires REMOVE #holder, #until_ms",
+                    #outline = :outline, #records = :records, #hash = :hash, #expires = :expires \
+                    REMOVE #holder, #until_ms",
                 condition: "attribute_exists(#status)",
                 values: values([
                     (":status", text(end.status.as_str())),
                     (":ended", number(&record.at_ms)),
                     (":shown", AttributeValue::Bool(end.end_shown)),
                     (":outline", text(&outline.unwrap_or_default())),
+                    (":records", number(&records)),
+                    (":hash", text(&record.hash)),
                     (":expires", number(&expires)),
                 ]),
             })?,

@@ -13,6 +13,7 @@
 mod agents;
 mod answer;
 mod budget;
+mod chain;
 mod compacting;
 mod confirm;
 mod crash;

@@ -196,17 +196,20 @@ impl<P: Ports> ChildExecution<P> {
         let chance = self.ports.clock().jitter().to_bits();
         let write = WriteId::new(format!("child.{now_ms:x}.{chance:x}"))
             .map_err(|error| StoreError::Unreadable(error.to_string()))?;
-        let (journal, record) = Journal::open(spec, u64::from(lease.is_some()), write, now_ms);
+        let (mut journal, record) = Journal::open(spec, u64::from(lease.is_some()), write, now_ms);
         let expires_at_s = journal_expiry_s(self.ports.settings(), journal.run());
         let admission = Admission::default();
         let new = NewRun { record, lease: lease.clone(), expires_at_s, admission };
         Ok(match self.ports.store().create(&self.key, &new).await? {
             CreateResult::Exists(meta) => FoundChild::Existing(meta),
-            CreateResult::Created | CreateResult::SessionBusy(_) | CreateResult::NotAdmitted(_) => {
+            CreateResult::Created(hash) => {
+                journal.set_head(hash);
                 FoundChild::New(lease.map(|lease| {
                     Box::new(LeasedRun { lease, lapsed: false, is_new: true, journal, driver })
                 }))
             }
+            // Only root runs are limited.
+            CreateResult::SessionBusy(_) | CreateResult::NotAdmitted(_) => FoundChild::New(None),
         })
     }
 

@@ -89,11 +89,12 @@ impl JournalWriter {
             let now_ms = ports.clock().now_ms();
             let write = self.next_write_id(lease).ok_or(WriteError::StoreUnavailable)?;
             let decision = self.journal.decide_record(inputs.clone(), lease.epoch, write, now_ms);
-            let Some((journal, record)) = decision else {
+            let Some((mut journal, record)) = decision else {
                 return Ok(());
             };
             match self.append_record(context, &journal, &record).await? {
-                AppendResult::Appended => {
+                AppendResult::Appended(hash) => {
+                    journal.set_head(hash);
                     self.journal = journal;
                     records.push(record);
                     return Ok(());
@@ -135,7 +136,7 @@ impl JournalWriter {
             };
             let error = match outcome {
                 Ok(outcome) => {
-                    if settles && end.is_some() && outcome == AppendResult::Appended {
+                    if settles && end.is_some() && outcome.is_appended() {
                         account.clear_reservations();
                     }
                     return Ok(outcome);

@@ -122,11 +122,14 @@ async fn make_deliveries<P: Ports>(
         let write = WriteId::new(format!("delivered.{}", journal.next_number()));
         let write = write.map_err(|error| StoreError::Unreadable(error.to_string()))?;
         let decision = journal.decide_record(inputs, journal.epoch(), write, now_ms);
-        let Some((after, record)) = decision else { return Ok(()) };
+        let Some((mut after, record)) = decision else { return Ok(()) };
         let expires_at_s = journal_expiry_s(ports.settings(), after.run());
         match ports.store().append(key, &record, expires_at_s).await? {
             // Earlier deliveries may make further deliveries due.
-            AppendResult::Appended => *journal = after,
+            AppendResult::Appended(hash) => {
+                after.set_head(hash);
+                *journal = after;
+            }
             // Another process delivered at the same time.
             AppendResult::Conflict => return Ok(()),
         }

@@ -4,7 +4,7 @@ use djinn_core::budget::Budget;
 use djinn_core::conversation::{CompactedContext, Exchange, SessionMemory};
 use djinn_core::file::ProductFile;
 use djinn_core::id::{RequestId, RunId, SessionId, SessionName, TenantId, UserId};
-use djinn_core::journal::Record;
+use djinn_core::journal::{ChainHead, Record, RecordHash, RecordText};
 use djinn_core::session::SharedSession;
 use djinn_core::settings::Mode;
 use djinn_core::status::RunStatus;
@@ -84,6 +84,11 @@ pub struct RunMeta {
     pub end_shown: bool,
     /// The outline from the run's end; `None` for runs with a plan or a long question.
     pub outline: Option<Box<RunOutline>>,
+    /// The head of the journal's chain at the end of the run; `None` for active and abandoned runs. Records
+    /// of deliveries may follow.
+    pub chain_end: Option<ChainHead>,
+    /// The time after which the records may be deleted, in Unix seconds.
+    pub journal_expires_at_s: i64,
 }
 
 /// The public facts of an ended run besides its final entry, so that a look-up reads no journal.
@@ -147,8 +152,8 @@ pub struct NewRun {
 /// The result of creating a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CreateResult {
-    /// The run was created with its first record.
-    Created,
+    /// The run was created with its first record, which has this hash.
+    Created(RecordHash),
     /// The run exists: an earlier request was the same.
     Exists(Box<RunMeta>),
     /// The session still works on this run.
@@ -157,13 +162,30 @@ pub enum CreateResult {
     NotAdmitted(AdmissionError),
 }
 
+impl CreateResult {
+    /// Returns true if the run was created.
+    #[must_use]
+    pub fn is_created(&self) -> bool {
+        matches!(self, Self::Created(_))
+    }
+}
+
 /// The result of appending a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AppendResult {
-    /// The record is in the journal, by this write or by an earlier write whose response was lost.
-    Appended,
+    /// The record is in the journal and has this hash, by this write or by an earlier write whose response
+    /// was lost.
+    Appended(RecordHash),
     /// Another record has the same number: reload and decide again.
     Conflict,
+}
+
+impl AppendResult {
+    /// Returns true if the record is in the journal.
+    #[must_use]
+    pub fn is_appended(&self) -> bool {
+        matches!(self, Self::Appended(_))
+    }
 }
 
 /// The changes that an ending record makes beside the journal.
@@ -209,7 +231,8 @@ pub trait Journals {
         run: &NewRun,
     ) -> impl Future<Output = Result<CreateResult, StoreError>> + Send;
 
-    /// Appends a record unless its number is taken.
+    /// Appends a record unless its number is taken. The store encodes the record by
+    /// [`RecordText::encode`] with the key as the journal's name, and keeps the texts and the hash as they are.
     fn append(
         &self,
         key: &RunKey,
@@ -262,6 +285,18 @@ pub trait Journals {
         from: u64,
         size: PageSize,
     ) -> impl Future<Output = Result<Page, StoreError>> + Send;
+
+    /// Returns a page of the records as stored, as [`Self::read_page`] does, for verification. A lost or
+    /// changed object in the bucket counts as an empty text.
+    ///
+    /// # Errors
+    /// Returns `NewerFormat` if any record is newer than this code.
+    fn read_texts(
+        &self,
+        key: &RunKey,
+        from: u64,
+        size: PageSize,
+    ) -> impl Future<Output = Result<Page<RecordText>, StoreError>> + Send;
 
     /// Returns up to `records` of the newest records, newest first. Strongly consistent.
     fn read_newest(

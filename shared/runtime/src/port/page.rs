@@ -12,14 +12,20 @@ pub struct PageSize {
 }
 
 /// Consecutive records of a journal.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Page {
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page<T = Record> {
     /// The records, in order.
-    pub records: Vec<Record>,
+    pub records: Vec<T>,
     /// The stored size of the records, in bytes.
     pub bytes: usize,
     /// True if more records may follow.
     pub has_more: bool,
+}
+
+impl<T> Default for Page<T> {
+    fn default() -> Self {
+        Self { records: Vec::new(), bytes: 0, has_more: false }
+    }
 }
 
 /// The maximum number of records of any page.
@@ -34,7 +40,7 @@ impl PageSize {
     /// Returns the size of the next page, with about as many records as fit: records that do not fit are
     /// read, and paid for, twice.
     #[must_use]
-    pub fn next_size(self, page: &Page) -> Self {
+    pub fn next_size<T>(self, page: &Page<T>) -> Self {
         let each = page.bytes.checked_div(page.records.len()).unwrap_or_default().max(1);
         let most = self.records.saturating_mul(2).clamp(1, MAX_RECORDS);
         Self { records: (self.bytes / each).clamp(1, most), ..self }
@@ -45,7 +51,7 @@ impl PageSize {
 mod tests {
     use super::*;
     use djinn_core::id::WriteId;
-    use djinn_core::journal::FORMAT;
+    use djinn_core::journal::{FORMAT, RecordHash};
 
     fn page(records: u64, bytes: usize) -> Page {
         let write = WriteId::new("w").unwrap();
@@ -55,6 +61,8 @@ mod tests {
             write: write.clone(),
             epoch: 1,
             at_ms: 0,
+            previous: RecordHash::default(),
+            hash: None,
             inputs: Vec::new(),
             entries: Vec::new(),
         };

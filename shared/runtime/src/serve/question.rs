@@ -169,13 +169,14 @@ async fn create_run<P: Ports>(
     let attachments = attachment_files.into_iter().map(|(_, attachment)| attachment).collect();
     let full_spec = RunSpec { warnings, files, attachments, ..spec };
     let write = first_write_id(lease.as_ref().map(|lease| lease.holder.as_str()), ports)?;
-    let (journal, first) = Journal::open(full_spec, u64::from(lease.is_some()), write, now_ms);
+    let (mut journal, first) = Journal::open(full_spec, u64::from(lease.is_some()), write, now_ms);
     let expires_at_s = journal_expiry_s(ports.settings(), journal.run());
     let UserLimits { runs_per_minute, runs_at_once, .. } = ports.settings().user;
     let admission = Admission { runs_per_minute, runs_at_once };
     let run = NewRun { record: first.clone(), lease, expires_at_s, admission };
     match ports.store().create(key, &run).await.map_err(|error| store_failure(&error))? {
-        CreateResult::Created => {
+        CreateResult::Created(hash) => {
+            journal.set_head(hash);
             stop_if_unshared(ports, key, journal.run().spec()).await?;
             Ok(RunCreation::New(journal, first))
         }

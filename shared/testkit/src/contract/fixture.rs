@@ -12,7 +12,7 @@ use djinn_core::id::{
     TenantId, UserId, WriteId,
 };
 use djinn_core::input::{ChildSpec, Input, ModelReplied, Reply, RunSpec};
-use djinn_core::journal::{FORMAT, Journal, Record};
+use djinn_core::journal::{FORMAT, Journal, Record, RecordHash};
 use djinn_core::session::SharedSession;
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
@@ -21,7 +21,7 @@ use djinn_protocol::preview::{EarlyEntry, Live, Preview, TextKind};
 use djinn_runtime::port::admission::Admission;
 use djinn_runtime::port::file::NewFile;
 use djinn_runtime::port::journal::{Lease, NewRun, RunEnd};
-use djinn_runtime::port::{RunKey, SessionKey, UserKey};
+use djinn_runtime::port::{RunKey, SessionKey, Store, StoreError, UserKey};
 
 /// The expiry of records: in the year 2100.
 pub(super) const EXPIRY: i64 = 4_102_444_800;
@@ -220,9 +220,26 @@ pub(super) fn record_of(n: u64, write: &str, text: &str) -> FixtureResult<Record
         write: WriteId::new(write)?,
         epoch: 1,
         at_ms,
+        previous: RecordHash::default(),
+        hash: None,
         inputs: vec![Input::ModelReplied(Box::new(model_reply))],
         entries: vec![Entry { id: EntryId::new("t1")?, path: Path::default(), at_ms, event }],
     })
+}
+
+/// Reads the records from number `from` on, as they were before the store added their hashes.
+pub(super) async fn read_written(
+    store: &impl Store,
+    key: &RunKey,
+    from: u64,
+) -> Result<Vec<Record>, StoreError> {
+    let records = store.read_from(key, from).await?;
+    Ok(records.into_iter().map(without_hash).collect())
+}
+
+/// Returns a read record as it was before the store added its hash.
+pub(super) fn without_hash(record: Record) -> Record {
+    Record { hash: None, ..record }
 }
 
 /// Creates a text of at least this many bytes, partly not ASCII, that compresses badly.

@@ -6,7 +6,7 @@ use djinn_runtime::port::Store;
 use djinn_runtime::port::mailbox::{Mail, MailboxContents};
 
 use super::Checked;
-use super::fixture::{EXPIRY, RunFixture};
+use super::fixture::{EXPIRY, RunFixture, read_written};
 
 fn file_added(id: &str) -> Result<Mail, djinn_core::id::BadId> {
     let file = ProductFile {
@@ -57,7 +57,7 @@ pub async fn mail_is_the_runs_own(store: &impl Store) -> Checked {
     let new = run.created_by("w", None)?;
     store.create(&run.key, &new).await?;
     store.put_mail(&run.key, &file_added("1")?, EXPIRY).await?;
-    assert_eq!(store.read_from(&run.key, 0).await?, [new.record]);
+    assert_eq!(read_written(store, &run.key, 0).await?, [new.record]);
     let mut stranger = run.key.clone();
     stranger.tenant = other.key.tenant.clone();
     for key in [&other.key, &stranger] {

@@ -15,10 +15,7 @@ use super::fixture::{EXPIRY, RunFixture, lease_of, record_of};
 pub async fn a_session_answers_one_run_at_a_time(store: &impl Store) -> Checked {
     let first = RunFixture::of("s", "r1")?;
     let second = RunFixture::of("s", "r2")?;
-    assert_eq!(
-        store.create(&first.key, &first.created_by("w1", None)?).await?,
-        CreateResult::Created
-    );
+    assert!(store.create(&first.key, &first.created_by("w1", None)?).await?.is_created());
     let busy = CreateResult::SessionBusy(first.key.run.clone());
     assert_eq!(store.create(&second.key, &second.created_by("w2", None)?).await?, busy);
     // The rejected creation wrote nothing.
@@ -28,10 +25,7 @@ pub async fn a_session_answers_one_run_at_a_time(store: &impl Store) -> Checked 
     assert_eq!(store.load_session(&first.session_key()).await?.active, Some(first.key.run.clone()));
     // Another session is free.
     let elsewhere = RunFixture::of("s2", "r2")?;
-    assert_eq!(
-        store.create(&elsewhere.key, &elsewhere.created_by("w3", None)?).await?,
-        CreateResult::Created
-    );
+    assert!(store.create(&elsewhere.key, &elsewhere.created_by("w3", None)?).await?.is_created());
     Ok(())
 }
 
@@ -45,8 +39,7 @@ pub async fn of_concurrent_runs_of_a_session_one_is_new(store: &impl Store) -> C
             runs.iter().map(|run| run.created_by("w", None)).collect::<Result<_, _>>()?;
         let creations = runs.iter().zip(&news).map(|(run, new)| store.create(&run.key, new));
         let outcomes = try_join_all(creations).await?;
-        let winner =
-            outcomes.iter().position(|c| *c == CreateResult::Created).ok_or("nobody won")?;
+        let winner = outcomes.iter().position(|c| c.is_created()).ok_or("nobody won")?;
         let winner = runs.get(winner).ok_or("no such run")?.key.run.clone();
         let busy =
             outcomes.iter().filter(|c| **c == CreateResult::SessionBusy(winner.clone())).count();
@@ -64,10 +57,7 @@ pub async fn an_ended_run_frees_its_session_and_no_other(store: &impl Store) -> 
     let view = store.load_session(&first.session_key()).await?;
     assert_eq!((view.active, view.history), (None, vec![first.run_end().exchange]));
 
-    assert_eq!(
-        store.create(&second.key, &second.created_by("w3", None)?).await?,
-        CreateResult::Created
-    );
+    assert!(store.create(&second.key, &second.created_by("w3", None)?).await?.is_created());
     // A repeated end, and a second end, of the first run.
     store.append_end(&first.key, &record_of(1, "w2", "done")?, &first.run_end(), EXPIRY).await?;
     store.append_end(&first.key, &record_of(2, "w4", "again")?, &first.run_end(), EXPIRY).await?;
@@ -88,10 +78,7 @@ pub async fn a_session_left_busy_by_an_ended_run_is_free(store: &impl Store) -> 
     end.session.session = SessionId::new("mistaken")?;
     store.append_end(&first.key, &record_of(1, "w2", "done")?, &end, EXPIRY).await?;
     assert_eq!(store.load_session(&first.session_key()).await?.active, Some(first.key.run));
-    assert_eq!(
-        store.create(&second.key, &second.created_by("w3", None)?).await?,
-        CreateResult::Created
-    );
+    assert!(store.create(&second.key, &second.created_by("w3", None)?).await?.is_created());
     assert_eq!(store.load_session(&second.session_key()).await?.active, Some(second.key.run));
     Ok(())
 }
@@ -126,10 +113,7 @@ pub async fn a_run_that_is_given_up_has_failed_and_frees_its_session(
     assert_eq!((view.active, view.history), (None, Vec::new()));
 
     // A repeat changes nothing, neither for a later run nor for an ended run.
-    assert_eq!(
-        store.create(&second.key, &second.created_by("w2", None)?).await?,
-        CreateResult::Created
-    );
+    assert!(store.create(&second.key, &second.created_by("w2", None)?).await?.is_created());
     store.abandon_run(&first.key, first.at_ms + 2).await?;
     assert_eq!(
         store.load_session(&second.session_key()).await?.active,
@@ -250,10 +234,7 @@ pub async fn a_label_names_a_session_of_its_users(store: &impl Store) -> Checked
     let handle = ShareHandle::new(format!("shr_{}", "0".repeat(32)))?;
     store.append_end(&run.key, &record_of(1, "w1", "done")?, &run.run_end(), EXPIRY).await?;
     let guests = run.clone().by_guest("bob", &handle)?;
-    assert_eq!(
-        store.create(&guests.key, &guests.created_by("w", None)?).await?,
-        CreateResult::Created
-    );
+    assert!(store.create(&guests.key, &guests.created_by("w", None)?).await?.is_created());
     store.append_end(&guests.key, &record_of(1, "w1", "done")?, &guests.run_end(), EXPIRY).await?;
     let by_guest = store.find_session_name(&guests.user_key(), "r").await?;
     assert_eq!(by_guest, Some(SessionName::Shared(handle)));

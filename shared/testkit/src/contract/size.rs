@@ -21,7 +21,8 @@ use serde_json::{Map, Value};
 
 use super::Checked;
 use super::fixture::{
-    EXPIRY, FixtureResult, RunFixture, lease_of, new_file, preview_piece, record_of, text_of,
+    EXPIRY, FixtureResult, RunFixture, lease_of, new_file, preview_piece, read_written, record_of,
+    text_of,
 };
 
 const MEGABYTE: usize = 1_000_000;
@@ -170,7 +171,7 @@ pub async fn what_was_asked_and_answered_has_any_length(store: &impl Store) -> C
     end.exchange.answer = text_of(MEGABYTE);
     let last = record_of(1, "w1", &text_of(MEGABYTE))?;
     store.append_end(&run.key, &last, &end, EXPIRY).await?;
-    assert!(store.read_from(&run.key, 0).await? == [new.record, last]);
+    assert!(read_written(store, &run.key, 0).await? == [new.record, last]);
     let turns = store.list_turns(&run.session_key(), None, 9).await?.items;
     assert!(turns.into_iter().map(|turn| turn.exchange).eq([Some(end.exchange.clone())]));
     assert!(store.load_session(&run.session_key()).await?.history == [end.exchange]);

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use djinn_core::conversation::Exchange;
 use djinn_core::id::SessionId;
 use djinn_core::input::{Input, RunSpec};
-use djinn_core::journal::Record;
 use djinn_core::session::SharedSession;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::{
@@ -198,7 +197,7 @@ impl State {
     }
 
     fn read_question(&self, run: &RunKey) -> Option<Exchange> {
-        let record: Record = from_json(self.runs.get(run)?.records.get(&0)?).ok()?;
+        let record = self.runs.get(run)?.records.get(&0)?.decode().ok()?;
         match record.inputs.into_iter().next() {
             Some(Input::Started(spec)) => {
                 let question = spec.question;

@@ -2,7 +2,7 @@
 
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, RunId, SessionName};
-use djinn_core::journal::Record;
+use djinn_core::journal::{Record, RecordText};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::ToolState;
 use djinn_protocol::preview::Live;
@@ -39,10 +39,11 @@ impl Journals for MemoryStore {
         key: &RunKey,
         record: &Record,
         end: &RunEnd,
-        _expires_at_s: i64,
+        expires_at_s: i64,
     ) -> Result<AppendResult, StoreError> {
         let n = Some(record.number);
-        self.perform(OpKind::End, Some(key), n, |state| state.end(key, record, end)).await
+        self.perform(OpKind::End, Some(key), n, |state| state.end(key, record, end, expires_at_s))
+            .await
     }
 
     async fn abandon_run(&self, key: &RunKey, at_ms: i64) -> Result<(), StoreError> {
@@ -65,7 +66,7 @@ impl Journals for MemoryStore {
         let records = self
             .perform(OpKind::Read, Some(key), Some(from), |state| state.read(key, from))
             .await?;
-        self.log_record_reads(key, &records);
+        self.log_record_reads(key, records.iter().map(|record| record.number));
         Ok(records)
     }
 
@@ -73,7 +74,20 @@ impl Journals for MemoryStore {
         let page = self
             .perform(OpKind::Read, Some(key), Some(from), |state| state.read_page(key, from, size))
             .await?;
-        self.log_record_reads(key, &page.records);
+        self.log_record_reads(key, page.records.iter().map(|record| record.number));
+        Ok(page)
+    }
+
+    async fn read_texts(
+        &self,
+        key: &RunKey,
+        from: u64,
+        size: PageSize,
+    ) -> Result<Page<RecordText>, StoreError> {
+        let page = self
+            .perform(OpKind::Read, Some(key), Some(from), |state| state.read_texts(key, from, size))
+            .await?;
+        self.log_record_reads(key, page.records.iter().map(|text| text.number));
         Ok(page)
     }
 
@@ -84,7 +98,7 @@ impl Journals for MemoryStore {
                 Ok(all.into_iter().rev().take(records).collect())
             })
             .await?;
-        self.log_record_reads(key, &newest);
+        self.log_record_reads(key, newest.iter().map(|record| record.number));
         Ok(newest)
     }
 

@@ -1,6 +1,5 @@
 //! The log of record reads, by process.
 
-use djinn_core::journal::Record;
 use djinn_runtime::port::RunKey;
 
 use super::MemoryStore;
@@ -23,10 +22,9 @@ impl MemoryStore {
         self.lock_faults().record_reads.clone()
     }
 
-    pub(super) fn log_record_reads(&self, key: &RunKey, records: &[Record]) {
+    pub(super) fn log_record_reads(&self, key: &RunKey, numbers: impl Iterator<Item = u64>) {
         let process = self.process;
-        let reads = records.iter().map(|record| record.number);
-        let reads = reads.map(|number| RecordRead { run: key.clone(), number, process });
+        let reads = numbers.map(|number| RecordRead { run: key.clone(), number, process });
         self.lock_faults().record_reads.extend(reads);
     }
 }

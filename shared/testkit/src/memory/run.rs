@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use djinn_core::effect::Delivery;
 use djinn_core::id::WriteId;
 use djinn_core::input::{Input, RunSpec};
-use djinn_core::journal::{FORMAT, Record};
+use djinn_core::journal::{ChainHead, FORMAT, Record, RecordText};
 use djinn_core::status::RunStatus;
 use djinn_protocol::preview::Live;
 use djinn_runtime::port::admission::{Admission, AdmissionError, minute_of};
@@ -23,8 +23,8 @@ use super::{State, check_item_size, from_json, to_json};
 #[derive(Default)]
 pub(super) struct StoredRun {
     meta: Option<StoredMeta>,
-    /// The records as JSON, by number; a lost record has an empty text.
-    pub(super) records: BTreeMap<u64, String>,
+    /// The records as stored, by number; a lost record has an empty text.
+    pub(super) records: BTreeMap<u64, RecordText>,
     /// The mail as JSON, by id.
     mail: BTreeMap<String, String>,
     watched_until_ms: i64,
@@ -50,19 +50,18 @@ impl State {
         let [Input::Started(spec), ..] = new.record.inputs.as_slice() else {
             return Err(StoreError::Unreadable("the first record holds no question".to_owned()));
         };
-        let record = to_json(&new.record)?;
+        let record = encode(key, &new.record)?;
         let holder = new.lease.as_ref().map_or(0, |lease| lease.holder.len());
         check_item_size(spec.body_hash.len() + holder)?;
         if let Some(entry) = self.stored_meta(key) {
             return Ok(if entry.write == new.record.write {
-                CreateResult::Created
+                CreateResult::Created(record.hash)
             } else {
                 CreateResult::Exists(Box::new(entry.meta.clone()))
             });
         }
         if !key.is_root() {
-            self.insert_run(key, new, spec, record);
-            return Ok(CreateResult::Created);
+            return Ok(self.insert_run(key, new, spec, record));
         }
         let session = SessionKey::of(spec);
         let active = self.sessions.get(&session).and_then(|session| session.active.clone());
@@ -78,9 +77,8 @@ impl State {
         self.session_mut(&session).start_run(key.run.clone());
         let label = (UserKey::of(spec), spec.request.as_str().to_owned());
         self.requests.insert(label, spec.session_name());
-        self.insert_run(key, new, spec, record);
         self.list_run(key, new, spec);
-        Ok(CreateResult::Created)
+        Ok(self.insert_run(key, new, spec, record))
     }
 
     /// Checks the limits on the user's runs. Counts the new run if admitted.
@@ -117,7 +115,13 @@ impl State {
         None
     }
 
-    fn insert_run(&mut self, key: &RunKey, new: &NewRun, spec: &RunSpec, record: String) {
+    fn insert_run(
+        &mut self,
+        key: &RunKey,
+        new: &NewRun,
+        spec: &RunSpec,
+        record: RecordText,
+    ) -> CreateResult {
         let run = self.runs.entry(key.clone()).or_default();
         run.meta = Some(StoredMeta {
             meta: new_meta(spec, new),
@@ -125,7 +129,9 @@ impl State {
             epoch: new.lease.as_ref().map_or(0, |lease| lease.epoch),
             lapsed: false,
         });
-        run.records.insert(new.record.number, record);
+        let hash = record.hash.clone();
+        run.records.insert(record.number, record);
+        CreateResult::Created(hash)
     }
 
     pub(super) fn append(
@@ -135,12 +141,16 @@ impl State {
     ) -> Result<AppendResult, StoreError> {
         let records = &mut self.runs.entry(key.clone()).or_default().records;
         if let Some(entry) = records.get(&record.number) {
-            let existing: Record = from_json(entry)?;
-            let is_ours = existing.write == record.write;
-            return Ok(if is_ours { AppendResult::Appended } else { AppendResult::Conflict });
+            return Ok(if entry.write == record.write {
+                AppendResult::Appended(entry.hash.clone())
+            } else {
+                AppendResult::Conflict
+            });
         }
-        records.insert(record.number, to_json(record)?);
-        Ok(AppendResult::Appended)
+        let text = encode(key, record)?;
+        let hash = text.hash.clone();
+        records.insert(record.number, text);
+        Ok(AppendResult::Appended(hash))
     }
 
     pub(super) fn end(
@@ -148,6 +158,7 @@ impl State {
         key: &RunKey,
         record: &Record,
         end: &RunEnd,
+        expires_at_s: i64,
     ) -> Result<AppendResult, StoreError> {
         let is_new =
             !self.runs.get(key).is_some_and(|run| run.records.contains_key(&record.number));
@@ -155,12 +166,17 @@ impl State {
             return Err(StoreError::Unreadable(format!("{key} has no metadata")));
         }
         let outcome = self.append(key, record)?;
-        if is_new {
+        if let AppendResult::Appended(hash) = &outcome
+            && is_new
+        {
             if let Some(entry) = self.meta_mut(key) {
                 entry.meta.status = end.status;
                 entry.meta.ended_at_ms = Some(record.at_ms);
                 entry.meta.end_shown = end.end_shown;
                 entry.meta.outline = end.outline.clone().map(Box::new);
+                let records = record.number + 1;
+                entry.meta.chain_end = Some(ChainHead { records, hash: hash.clone() });
+                entry.meta.journal_expires_at_s = expires_at_s;
                 entry.meta.lease = None;
             }
             if !key.is_root() {
@@ -207,22 +223,13 @@ impl State {
 
     pub(super) fn lose_record(&mut self, key: &RunKey, n: u64) {
         if let Some(record) = self.runs.get_mut(key).and_then(|run| run.records.get_mut(&n)) {
-            record.clear();
+            record.body.clear();
         }
     }
 
     pub(super) fn read(&self, key: &RunKey, from: u64) -> Result<Vec<Record>, StoreError> {
         let records = self.runs.get(key).into_iter().flat_map(|run| run.records.range(from..));
-        records
-            .map(|(_, json)| {
-                let record: Record = from_json(json)?;
-                if record.format > FORMAT {
-                    Err(StoreError::NewerFormat(record.format))
-                } else {
-                    Ok(record)
-                }
-            })
-            .collect()
+        records.map(|(_, text)| decode(text)).collect()
     }
 
     pub(super) fn read_page(
@@ -231,20 +238,28 @@ impl State {
         from: u64,
         size: PageSize,
     ) -> Result<Page, StoreError> {
+        let page = self.read_texts(key, from, size)?;
+        let records = page.records.iter().map(decode).collect::<Result<_, _>>()?;
+        Ok(Page { records, bytes: page.bytes, has_more: page.has_more })
+    }
+
+    pub(super) fn read_texts(
+        &self,
+        key: &RunKey,
+        from: u64,
+        size: PageSize,
+    ) -> Result<Page<RecordText>, StoreError> {
         let mut page = Page::default();
-        for (_, json) in self.runs.get(key).into_iter().flat_map(|run| run.records.range(from..)) {
-            let bytes = page.bytes.saturating_add(json.len());
+        for (_, text) in self.runs.get(key).into_iter().flat_map(|run| run.records.range(from..)) {
+            let bytes = page.bytes.saturating_add(text.total_bytes());
             let has_some = !page.records.is_empty();
             if page.records.len() >= size.records || (has_some && bytes > size.bytes) {
                 page.has_more = true;
                 break;
             }
-            let record: Record = from_json(json)?;
-            if record.format > FORMAT {
-                return Err(StoreError::NewerFormat(record.format));
-            }
+            check_format(text)?;
             page.bytes = bytes;
-            page.records.push(record);
+            page.records.push(text.clone());
         }
         Ok(page)
     }
@@ -259,13 +274,14 @@ impl State {
         let Some(run) = self.runs.get_mut(key) else { return };
         for _ in 0..count {
             let newest = run.records.values().next_back();
-            let newest = newest.and_then(|json| from_json::<Record>(json).ok());
+            let newest = newest.and_then(|text| decode(text).ok());
             let Some(mut record) = newest else { return };
             record.number += 1;
+            record.previous = record.hash.take().unwrap_or_default();
             record.entries.clear();
             record.inputs = vec![Input::Delivered { delivery: Delivery::AlarmRemoval }];
-            let Ok(json) = to_json(&record) else { return };
-            run.records.insert(record.number, json);
+            let Ok(text) = encode(key, &record) else { return };
+            run.records.insert(record.number, text);
         }
     }
 
@@ -361,6 +377,20 @@ impl State {
     }
 }
 
+fn encode(key: &RunKey, record: &Record) -> Result<RecordText, StoreError> {
+    RecordText::encode(record, &key.to_string())
+        .map_err(|error| StoreError::Unreadable(error.to_string()))
+}
+
+fn decode(text: &RecordText) -> Result<Record, StoreError> {
+    check_format(text)?;
+    text.decode().map_err(|error| StoreError::Unreadable(error.to_string()))
+}
+
+fn check_format(text: &RecordText) -> Result<(), StoreError> {
+    if text.format > FORMAT { Err(StoreError::NewerFormat(text.format)) } else { Ok(()) }
+}
+
 fn is_same(current: &Lease, lease: &Lease) -> bool {
     current.holder == lease.holder && current.epoch == lease.epoch
 }
@@ -373,6 +403,8 @@ fn new_meta(spec: &RunSpec, new: &NewRun) -> RunMeta {
         ended_at_ms: None,
         end_shown: false,
         outline: None,
+        chain_end: None,
+        journal_expires_at_s: new.expires_at_s,
         status: if lease.is_some() { RunStatus::Running } else { RunStatus::Queued },
         session: spec.session.clone(),
         shared: spec.shared.clone(),

@@ -1,6 +1,6 @@
 //! How many requests the stores take: seconds are `cargo bench-run`'s.
 
-use djinn_runtime::port::journal::{AppendResult, Journals};
+use djinn_runtime::port::journal::Journals;
 use futures::{StreamExt, stream};
 
 use super::fresh_aws;
@@ -22,7 +22,7 @@ async fn a_thousand_records_are_read_by_the_page_and_each_is_one_write() {
             // About as long as a turn's record.
             async move {
                 let appended = store.append(run, &record(n, &"text ".repeat(150)), EXPIRY).await;
-                assert_eq!(appended, Ok(AppendResult::Appended));
+                assert!(appended.unwrap().is_appended());
             }
         })
         .await;

@@ -8,7 +8,7 @@ use djinn_core::input::UserMessage;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::UserKey;
 use djinn_runtime::port::file::Files;
-use djinn_runtime::port::journal::{CreateResult, Journals};
+use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::lease::Leases;
 use djinn_runtime::port::live::{LiveFrom, LiveLog};
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
@@ -32,7 +32,7 @@ async fn every_operation_makes_the_fewest_requests_it_can() {
     assert_eq!(made(&aws), "", "clients are made without a request");
 
     let created = store.create(&run, &new_run("s", "r", 5)).await.unwrap();
-    assert_eq!((created, made(&aws).as_str()), (CreateResult::Created, "1 TransactWriteItems"));
+    assert_eq!((created.is_created(), made(&aws).as_str()), (true, "1 TransactWriteItems"));
     store.create(&run, &new_run("s", "r", 5)).await.unwrap();
     assert_eq!(made(&aws), "1 TransactWriteItems");
     store.append(&run, &record(1, "short"), EXPIRY).await.unwrap();

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use djinn_aws::{Aws, AwsStore};
 use djinn_local::{Stores, StoresError, StoresOptions};
 use djinn_runtime::port::file::Files;
-use djinn_runtime::port::journal::{CreateResult, Journals};
+use djinn_runtime::port::journal::Journals;
 
 use super::fault::objects_under;
 use super::sample::{EXPIRY, file, key, new_run, record, session};
@@ -28,7 +28,7 @@ async fn everything_is_there_after_a_restart() {
     let run = key("s", "r");
     {
         let (_stores, store) = at(&dir).unwrap();
-        assert_eq!(store.create(&run, &new_run("s", "r", 5)).await, Ok(CreateResult::Created));
+        assert!(store.create(&run, &new_run("s", "r", 5)).await.unwrap().is_created());
         store.append(&run, &record(1, &"long ".repeat(60_000)), EXPIRY).await.unwrap();
         store.write_file(&session("s"), &file("金价.md"), b"x").await.unwrap();
     }
@@ -60,7 +60,7 @@ async fn nobody_else_may_read_what_is_kept() {
     };
     {
         let (_stores, store) = at(&home).unwrap();
-        assert_eq!(store.create(&run, &new_run("s", "r", 5)).await, Ok(CreateResult::Created));
+        assert!(store.create(&run, &new_run("s", "r", 5)).await.unwrap().is_created());
         write(&store, 1).await;
         assert!(open_to_others(&home).is_empty());
     }

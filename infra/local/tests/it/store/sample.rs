@@ -6,7 +6,7 @@ use djinn_core::id::{
     ChildId, FileName, MessageId, RequestId, RunId, SessionId, TenantId, UserId, WriteId,
 };
 use djinn_core::input::{ChildSpec, Input, ModelReplied, Reply, RunSpec};
-use djinn_core::journal::{FORMAT, Journal, Record};
+use djinn_core::journal::{FORMAT, Journal, Record, RecordHash};
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::admission::Admission;
@@ -116,6 +116,8 @@ pub(crate) fn record(n: u64, text: &str) -> Record {
         write: WriteId::new(format!("h.1.{n}")).unwrap(),
         epoch: 1,
         at_ms: 5,
+        previous: RecordHash::default(),
+        hash: None,
         inputs: vec![Input::ModelReplied(Box::new(replied))],
         entries: Vec::new(),
     }

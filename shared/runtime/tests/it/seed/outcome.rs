@@ -16,6 +16,7 @@ use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 use djinn_runtime::serve::ResponseStatus;
+use djinn_testkit::contract::chain::verify_stored;
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::memory::MemoryStore;
 use djinn_testkit::sim::{Crowd, CrowdResponse, Sim};
@@ -90,6 +91,8 @@ impl Outcome {
             mail.extend(left.into_iter().map(|mail| (key.clone(), mail)));
             let records = store.read_from(&key, 0).await.unwrap();
             if !records.is_empty() {
+                let verified = verify_stored(&store, &key, 100).await;
+                assert_eq!(verified.unwrap().records, records.len() as u64, "{key}");
                 journals.insert(key, records);
             }
         }
@@ -222,10 +225,11 @@ impl Outcome {
                         assert!(*epoch > journal.epoch() && epochs.0 == epochs.1, "{record:?}");
                     }
                 }
-                let Record { inputs, epoch, write, at_ms, .. } = record.clone();
+                let Record { inputs, epoch, write, at_ms, hash, .. } = record.clone();
                 let decided = journal.decide_record(inputs, epoch, write, at_ms);
-                let (next, again) = decided.unwrap_or_else(|| panic!("{key}: {record:?}"));
-                assert_eq!(again, *record, "{key}");
+                let (mut next, again) = decided.unwrap_or_else(|| panic!("{key}: {record:?}"));
+                assert_eq!(Record { hash: hash.clone(), ..again }, *record, "{key}");
+                next.set_head(hash.unwrap());
                 journal = next;
             }
             let writes: BTreeSet<_> = records.iter().map(|record| &record.write).collect();

@@ -1,8 +1,9 @@
-//! The shared start of a round's children, stored once instead of with each child.
+//! The shared start of a round's children, encoded apart from each child's own record.
 
-use djinn_core::conversation::{ChildReport, CompactedContext, Exchange};
-use djinn_core::input::RunSpec;
 use serde::{Deserialize, Serialize};
+
+use crate::conversation::{ChildReport, CompactedContext, Exchange};
+use crate::input::RunSpec;
 
 /// The conversation at the start of a round. Rounds of different runs are never equal: the conversation
 /// contains the run's start time.
@@ -33,20 +34,12 @@ impl RoundStart {
 
     /// Restores the shared part into a child's start.
     pub(super) fn restore_into(self, spec: &mut RunSpec) {
-        let Self {
-            question,
-            base_prompt,
-            history,
-            earlier,
-            earlier_rounds: rounds,
-            deadline_ms: _,
-        } = self;
-        spec.question = question;
-        spec.base_prompt = base_prompt;
-        spec.history = history;
-        spec.earlier = earlier;
+        spec.question = self.question;
+        spec.base_prompt = self.base_prompt;
+        spec.history = self.history;
+        spec.earlier = self.earlier;
         if let Some(child) = &mut spec.child {
-            child.earlier_rounds = rounds;
+            child.earlier_rounds = self.earlier_rounds;
         }
     }
 }
