@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::id::UserId;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
@@ -72,6 +73,18 @@ impl LoadedRun {
     #[must_use]
     pub fn into_meta(self) -> RunMeta {
         self.meta
+    }
+
+    /// Returns the run if its request was the same.
+    ///
+    /// # Errors
+    /// Returns `request_id_reused` if the request was another question, or of another user.
+    pub(super) fn require_repeat(self, body_hash: &str, user: &UserId) -> Result<Self, Failure> {
+        if self.meta.body_hash == body_hash && self.meta.user == *user {
+            Ok(self)
+        } else {
+            Err(ErrorCode::RequestIdReused.into())
+        }
     }
 
     /// Returns the final status of a run, if known to have ended.

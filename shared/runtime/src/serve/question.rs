@@ -1,34 +1,27 @@
 //! Incoming questions: each starts a run, or joins an existing run.
 
 mod attached_files;
-mod continued_run;
+mod ended_run;
 mod known_runs;
+mod message_class;
+mod new_run;
 
-use std::collections::BTreeMap;
-
-use attached_files::{attach_files, to_file_list};
-use continued_run::find_continued_run;
-use djinn_core::conversation::Exchange;
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::id::{UserId, WriteId};
-use djinn_core::input::RunSpec;
-use djinn_core::journal::{Journal, Record};
-use djinn_core::settings::{Mode, ModelChoice, Role, RunSettings};
-use djinn_text::tokens::estimate_tokens;
+use djinn_core::journal::Record;
+use ended_run::find_unseen_run;
 use known_runs::KnownRuns;
+use message_class::{MessageClass, MessageForm, classify};
+use new_run::{RunCreation, create_run};
 
-use super::access::has_share_ended;
-use super::{LoadedRun, request_stop, store_failure};
+use super::chat_response::{ChatMessage, ChatResult, submit_chat_response};
+use super::{LoadedRun, store_failure};
 use crate::leased_run::LeasedRun;
-use crate::port::admission::{Admission, AdmissionError};
+use crate::port::RunKey;
 use crate::port::checker::ContentOwner;
 use crate::port::clock::Clock;
-use crate::port::journal::{CreateResult, Journals, Lease, NewRun, SessionView};
-use crate::port::model::Model;
-use crate::port::tool::ToolAudience;
-use crate::port::{RunKey, UserKey};
+use crate::port::journal::{Journals, Lease, SessionView};
 use crate::question::UserQuestion;
-use crate::settings::{UserLimits, journal_expiry_s, to_millis};
+use crate::settings::to_millis;
 use crate::texts::check_bounds;
 use crate::world::Ports;
 
@@ -43,13 +36,11 @@ pub enum StartResult {
         /// The first record for the client.
         first_record: Record,
     },
-    /// An existing run: the same request came before, or the question was `continue`. A `continue` joins
-    /// active work, or an ended run whose end no client received.
+    /// An existing run: the same request came before, or the message responded to the run, or the message was
+    /// `continue`. A `continue` joins active work, or an ended run whose end no client received.
     Existing {
         /// The run to show to the client.
         run: Box<LoadedRun>,
-        /// True if the run is the session's active run, false if it is this request's own.
-        continued: bool,
         /// The record of the request answered by the question, or of a pending request. A client with a place
         /// for each message begins there.
         request_record: Option<u64>,
@@ -67,35 +58,25 @@ pub enum StartResult {
 /// [`crate::content::ContentPolicy::screen_input`].
 pub async fn start_streaming<P: Ports>(
     ports: &P,
-    mut question: UserQuestion,
+    question: UserQuestion,
     holder: &str,
     loaded_run: Option<LoadedRun>,
 ) -> Result<StartResult, Failure> {
-    check_bounds(&mut question)?;
-    let key = question.run_key();
-    let body_hash = question.body_hash();
-    let session = question.session_key();
-    let view = ports.store().load_session(&session).await.map_err(|error| store_failure(&error))?;
-    let mut runs = KnownRuns::new(loaded_run);
-    if let Some((run, request_record)) =
-        find_continued_run(ports, &question, &view, &mut runs).await?
-    {
-        let run = Box::new(run);
-        return Ok(StartResult::Existing { run, continued: true, request_record });
+    let mut message = IncomingQuestion::read(ports, question, loaded_run).await?;
+    if let Some(existing) = message.find_run().await? {
+        return Ok(existing.into());
     }
-    screen_question(ports, &mut question, &key, runs).await?;
     let driver = ports.shutdown().register_driver();
     let until_ms = ports.clock().now_ms().saturating_add(to_millis(ports.settings().lease));
     let lease = Lease { holder: holder.to_owned(), until_ms, epoch: 1 };
-    Ok(match create_run(ports, question, body_hash, &key, view, Some(lease.clone())).await? {
-        RunCreation::Existing(run) => {
-            StartResult::Existing { run, continued: false, request_record: None }
-        }
-        RunCreation::New(journal, first_record) => {
+    let key = message.own.clone();
+    Ok(match message.start(Some(lease.clone())).await? {
+        RunCreation::Created(journal, first_record) => {
             let leased_run =
                 Box::new(LeasedRun { lease, lapsed: false, is_new: true, journal, driver });
             StartResult::New { key, leased_run, first_record }
         }
+        RunCreation::Exists(run) => ExistingRun { run: *run, request_record: None }.into(),
     })
 }
 
@@ -106,225 +87,133 @@ pub async fn start_streaming<P: Ports>(
 /// Returns the errors of [`start_streaming`].
 pub async fn start_background<P: Ports>(
     ports: &P,
-    mut question: UserQuestion,
+    question: UserQuestion,
 ) -> Result<RunKey, Failure> {
-    check_bounds(&mut question)?;
-    let key = question.run_key();
-    let body_hash = question.body_hash();
-    let session = question.session_key();
-    let view = ports.store().load_session(&session).await.map_err(|error| store_failure(&error))?;
-    let mut runs = KnownRuns::default();
-    if let Some((active, _)) = find_continued_run(ports, &question, &view, &mut runs).await? {
-        return Ok(active.key().clone());
+    let mut message = IncomingQuestion::read(ports, question, None).await?;
+    if let Some(existing) = message.find_run().await? {
+        return Ok(existing.run.key().clone());
     }
-    screen_question(ports, &mut question, &key, runs).await?;
-    match create_run(ports, question, body_hash, &key, view, None).await? {
-        RunCreation::New(..) | RunCreation::Existing(_) => Ok(key),
+    let key = message.own.clone();
+    match message.start(None).await? {
+        RunCreation::Created(..) | RunCreation::Exists(_) => Ok(key),
     }
 }
 
-/// Screens a question, and applies the checker's replacements. A repeated request was screened before.
-async fn screen_question<P: Ports>(
-    ports: &P,
-    question: &mut UserQuestion,
-    key: &RunKey,
-    mut runs: KnownRuns,
-) -> Result<(), Failure> {
-    let content = ports.content();
-    if content.allows_all() || runs.find(ports, key).await?.is_some() {
-        return Ok(());
+/// An existing run, and the record of the request answered by the question or of a pending request.
+struct ExistingRun {
+    run: LoadedRun,
+    request_record: Option<u64>,
+}
+
+impl From<ExistingRun> for StartResult {
+    fn from(ExistingRun { run, request_record }: ExistingRun) -> Self {
+        Self::Existing { run: Box::new(run), request_record }
     }
-    let tenant = question.tenant.clone();
-    let user = question.user.clone();
-    let session = question.session_name();
-    let owner =
-        ContentOwner { tenant: &tenant, user: &user, session: &session, run: Some(&key.run) };
-    content.screen_input(question, owner).await
 }
 
-/// The result of creating a run.
-enum RunCreation {
-    New(Journal, Record),
-    Existing(Box<LoadedRun>),
-}
-
-async fn create_run<P: Ports>(
-    ports: &P,
+/// A question with its session, before it is known if the question starts a run.
+struct IncomingQuestion<'a, P: Ports> {
+    ports: &'a P,
     question: UserQuestion,
+    /// The run of this request, if the question starts a run.
+    own: RunKey,
+    /// The hash of the question as sent.
     body_hash: String,
-    key: &RunKey,
     view: SessionView,
-    lease: Option<Lease>,
-) -> Result<RunCreation, Failure> {
-    let ports = &Box::pin(ports.refresh()).await;
-    if let Some(run) = find_before_attaching(ports, &question, key, &view).await? {
-        return to_same_run(run, &body_hash, &question.user);
+    runs: KnownRuns,
+}
+
+impl<'a, P: Ports> IncomingQuestion<'a, P> {
+    /// Reads the session of a question.
+    async fn read(
+        ports: &'a P,
+        mut question: UserQuestion,
+        loaded_run: Option<LoadedRun>,
+    ) -> Result<Self, Failure> {
+        check_bounds(&mut question)?;
+        let own = question.run_key();
+        let body_hash = question.body_hash();
+        let session = question.session_key();
+        let view =
+            ports.store().load_session(&session).await.map_err(|error| store_failure(&error))?;
+        Ok(Self { ports, question, own, body_hash, view, runs: KnownRuns::new(loaded_run) })
     }
-    let attachment_files = Box::pin(attach_files(ports, &question)).await?;
-    let now_ms = ports.clock().now_ms();
-    let user = question.user.clone();
-    let warnings = Box::pin(list_warnings(ports, &question)).await;
-    let spec = to_spec(ports, question, view, body_hash.clone());
-    let files = to_file_list(&spec.files, &attachment_files);
-    let attachments = attachment_files.into_iter().map(|(_, attachment)| attachment).collect();
-    let full_spec = RunSpec { warnings, files, attachments, ..spec };
-    let write = first_write_id(lease.as_ref().map(|lease| lease.holder.as_str()), ports)?;
-    let (mut journal, first) = Journal::open(full_spec, u64::from(lease.is_some()), write, now_ms);
-    let expires_at_s = journal_expiry_s(ports.settings(), journal.run());
-    let UserLimits { runs_per_minute, runs_at_once, .. } = ports.settings().user;
-    let admission = Admission { runs_per_minute, runs_at_once };
-    let run = NewRun { record: first.clone(), lease, expires_at_s, admission };
-    match ports.store().create(key, &run).await.map_err(|error| store_failure(&error))? {
-        CreateResult::Created(hash) => {
-            journal.set_head(hash);
-            stop_if_unshared(ports, key, journal.run().spec()).await?;
-            Ok(RunCreation::New(journal, first))
+
+    /// Handles a message that starts no run, and returns the existing run. Returns `None` for a question of a
+    /// new run, which is then ready to start.
+    async fn find_run(&mut self) -> Result<Option<ExistingRun>, Failure> {
+        let runs = self.runs.describe(self.ports, &self.question, &self.view).await?;
+        let form = MessageForm {
+            is_continue: self.question.is_continue(),
+            has_files: !self.question.attachments.is_empty(),
+        };
+        match classify(runs, form) {
+            MessageClass::Start => self.prepare_start().await,
+            MessageClass::Join => self.join().await.map(Some),
+            MessageClass::Continue => {
+                let (existing, _) = self.send_to_active().await?;
+                Ok(Some(existing))
+            }
+            MessageClass::Respond => match self.send_to_active().await? {
+                (existing, true) => Ok(Some(existing)),
+                (_, false) => self.prepare_start().await,
+            },
+            MessageClass::ReplayEnd => {
+                let Self { ports, question, view, runs, .. } = self;
+                let run = find_unseen_run(*ports, question, &view.ended, runs).await?;
+                Ok(Some(ExistingRun { run, request_record: None }))
+            }
+            MessageClass::Busy => Err(Failure::session_busy(&self.active_key()?.run)),
         }
-        CreateResult::Exists(meta) => {
-            to_same_run(LoadedRun::new(key.clone(), *meta), &body_hash, &user)
+    }
+
+    /// Returns the run of the same request.
+    async fn join(&mut self) -> Result<ExistingRun, Failure> {
+        let run = self.runs.take(self.ports, &self.own).await?;
+        let run = run.require_repeat(&self.body_hash, &self.question.user)?;
+        Ok(ExistingRun { run, request_record: None })
+    }
+
+    /// Sends the message to the active run. The flag is true if the message was a response.
+    async fn send_to_active(&mut self) -> Result<(ExistingRun, bool), Failure> {
+        let mut run = self.runs.take(self.ports, &self.active_key()?).await?;
+        let message = ChatMessage {
+            by: &self.question.user,
+            id: self.question.request.as_str(),
+            text: &self.question.text,
+            parsed_response: self.question.parsed_response.as_ref(),
+        };
+        let ChatResult { is_response, request_record } =
+            submit_chat_response(self.ports, &mut run, message).await?;
+        Ok((ExistingRun { run, request_record }, is_response))
+    }
+
+    fn active_key(&self) -> Result<RunKey, Failure> {
+        let active = self.view.active.clone().ok_or(ErrorCode::NothingToContinue)?;
+        Ok(RunKey::new(self.own.tenant.clone(), active))
+    }
+
+    /// Screens the question of a new run, and applies the checker's replacements. Returns the existing run of a
+    /// repeat, which was screened before and whose files are written.
+    async fn prepare_start(&mut self) -> Result<Option<ExistingRun>, Failure> {
+        let content = self.ports.content();
+        if content.allows_all() && self.question.attachments.is_empty() {
+            return Ok(None);
         }
-        CreateResult::SessionBusy(active) => Err(Failure::session_busy(&active)),
-        CreateResult::NotAdmitted(AdmissionError::RateLimited { retry_in_s }) => {
-            Err(Failure::rate_limited(retry_in_s))
+        if self.runs.find(self.ports, &self.own).await?.is_some() {
+            return self.join().await.map(Some);
         }
-        CreateResult::NotAdmitted(AdmissionError::TooManyRuns(most)) => {
-            Err(Failure::new(ErrorCode::TooManyRuns, most.to_string()))
+        if !content.allows_all() {
+            let user = self.question.user.clone();
+            let session = self.question.session_name();
+            let owner = ContentOwner::of(&self.own, &user, &session);
+            content.screen_input(&mut self.question, owner).await?;
         }
+        Ok(None)
     }
-}
 
-/// Returns the existing run of a repeated request with files, so the files are not written again. Returns an
-/// error if another run of the session is active.
-async fn find_before_attaching<P: Ports>(
-    ports: &P,
-    question: &UserQuestion,
-    key: &RunKey,
-    view: &SessionView,
-) -> Result<Option<LoadedRun>, Failure> {
-    if question.attachments.is_empty() {
-        return Ok(None);
+    /// Creates the run of the question, with the lease of its driver.
+    async fn start(self, lease: Option<Lease>) -> Result<RunCreation, Failure> {
+        create_run(self.ports, self.question, self.body_hash, self.view, lease).await
     }
-    let existing_run = LoadedRun::find(ports, key).await?;
-    match &view.active {
-        Some(active) if existing_run.is_none() => Err(Failure::session_busy(active)),
-        Some(_) | None => Ok(existing_run),
-    }
-}
-
-/// Returns an existing run, if the repeated request is equal.
-fn to_same_run(run: LoadedRun, body_hash: &str, user: &UserId) -> Result<RunCreation, Failure> {
-    let is_same = run.meta().body_hash == body_hash && run.meta().user == *user;
-    is_same.then(|| RunCreation::Existing(Box::new(run))).ok_or(ErrorCode::RequestIdReused.into())
-}
-
-/// Stops a guest's run if its share ended meanwhile: ending the share may have missed the new run.
-async fn stop_if_unshared<P: Ports>(
-    ports: &P,
-    key: &RunKey,
-    spec: &RunSpec,
-) -> Result<(), Failure> {
-    let user = UserKey { tenant: spec.tenant.clone(), user: spec.user.clone() };
-    let share_end = has_share_ended(ports, &user, spec.shared.as_ref()).await;
-    if share_end.map_err(|error| store_failure(&error))? {
-        let mut run = LoadedRun::load(ports, key).await?;
-        request_stop(ports, &mut run, spec.owner().clone()).await?;
-    }
-    Ok(())
-}
-
-/// Returns the write id of record 0. Two concurrent creations of the same run need different ids, so that
-/// each recognizes its own record.
-fn first_write_id<P: Ports>(holder: Option<&str>, ports: &P) -> Result<WriteId, Failure> {
-    let writer = match holder {
-        Some(holder) => holder.to_owned(),
-        None => {
-            format!("background.{}.{:x}", ports.clock().now_ms(), ports.clock().jitter().to_bits())
-        }
-    };
-    WriteId::new(format!("{writer}.0.0")).map_err(|error| {
-        tracing::error!(%error, "driver name unusable");
-        ErrorCode::Internal.into()
-    })
-}
-
-/// The maximum number of warnings about broken files at a run's start, and the maximum characters of each.
-const MAX_WARNINGS: usize = 20;
-const MAX_WARNING: usize = 300;
-
-/// Returns warnings for clients about the deployment's broken files.
-async fn list_warnings<P: Ports>(ports: &P, question: &UserQuestion) -> Vec<String> {
-    let audience = ToolAudience {
-        user: UserKey { tenant: question.tenant.clone(), user: question.user.clone() },
-        mode: question.settings.mode,
-        output_style: question.output_style,
-    };
-    let of_tools = ports.tools().list_problems(ports.clock(), &audience).await;
-    let problems = ports.configuration_problems().to_vec().into_iter().chain(of_tools);
-    problems.take(MAX_WARNINGS).map(|text| text.chars().take(MAX_WARNING).collect()).collect()
-}
-
-/// Creates the run spec of a question, with everything fixed until the run's end.
-fn to_spec<P: Ports>(
-    ports: &P,
-    question: UserQuestion,
-    view: SessionView,
-    body_hash: String,
-) -> RunSpec {
-    let base_prompt = question.instructions();
-    let is_owner = question.shared.is_none();
-    let mut settings = question.settings;
-    settings.prompt_version = ports.prompts().version();
-    settings.models = model_names(ports);
-    settings.context.input_limits = context_windows(ports);
-    RunSpec {
-        tenant: question.tenant,
-        user: question.user,
-        session: question.session,
-        shared: question.shared,
-        request: question.request,
-        body_hash,
-        question: question.text,
-        output_style: question.output_style,
-        ignored: question.ignored,
-        warnings: Vec::new(),
-        base_prompt,
-        history_tokens: count_history_tokens(ports, &settings, &view.history),
-        earlier: view.earlier.filter(|_| is_owner),
-        history: view.history,
-        files: view.files,
-        attachments: Vec::new(),
-        settings,
-        child: None,
-    }
-}
-
-/// Returns the current models by role.
-fn model_names<P: Ports>(ports: &P) -> BTreeMap<Role, String> {
-    let name =
-        |role: &Role| Some((*role, ports.model().name(*role, ModelChoice::Primary)?.to_owned()));
-    Role::ALL.iter().filter_map(name).collect()
-}
-
-/// Returns the current input limits of the models. An unconfigured model fails when called.
-fn context_windows<P: Ports>(ports: &P) -> BTreeMap<Role, u64> {
-    let window = |role: &Role| {
-        let limits = ports.model().limits(*role, ModelChoice::Primary).ok()?;
-        Some((*role, limits.max_input_tokens))
-    };
-    Role::ALL.iter().filter_map(window).collect()
-}
-
-/// Returns the tokens of a history. Estimates if at most half of the window could be used.
-fn count_history_tokens<P: Ports>(ports: &P, settings: &RunSettings, history: &[Exchange]) -> u64 {
-    let role = match settings.mode {
-        Mode::React => Role::React,
-        Mode::PlanSolve => Role::Planner,
-    };
-    let window = settings.context.input_limits.get(&role).copied().unwrap_or(u64::MAX);
-    let texts = || history.iter().flat_map(|exchange| [&exchange.question, &exchange.answer]);
-    let bytes: u64 = texts().map(|text| text.len() as u64).sum();
-    if bytes <= window / 2 {
-        return estimate_tokens(bytes);
-    }
-    texts().map(|text| ports.model().count_tokens(role, ModelChoice::Primary, text)).sum()
 }

@@ -2,7 +2,10 @@
 
 use djinn_core::error_code::{ErrorCode, Failure};
 
+use super::message_class::{ActiveRun, SessionRuns};
 use crate::port::RunKey;
+use crate::port::journal::SessionView;
+use crate::question::UserQuestion;
 use crate::serve::LoadedRun;
 use crate::world::Ports;
 
@@ -14,6 +17,33 @@ impl KnownRuns {
     /// Creates the set with a run already read by the caller.
     pub(super) fn new(first_run: Option<LoadedRun>) -> Self {
         Self(first_run.into_iter().map(|run| (run.key().clone(), Some(run))).collect())
+    }
+
+    /// Reads the runs that decide about a message. A new question in an idle session needs none: creating its
+    /// run finds a repeat.
+    ///
+    /// # Errors
+    /// Returns `store_unavailable` if the store cannot be reached.
+    pub(super) async fn describe<P: Ports>(
+        &mut self,
+        ports: &P,
+        question: &UserQuestion,
+        view: &SessionView,
+    ) -> Result<SessionRuns, Failure> {
+        if view.active.is_none() && !question.is_continue() {
+            return Ok(SessionRuns::default());
+        }
+        let own = question.run_key();
+        if self.find(ports, &own).await?.is_some() {
+            return Ok(SessionRuns { is_repeat: true, active: None });
+        }
+        let Some(active) = &view.active else { return Ok(SessionRuns::default()) };
+        let key = RunKey::new(own.tenant, active.clone());
+        let active = self.find(ports, &key).await?.map(|run| ActiveRun {
+            is_own: run.meta().user == question.user,
+            has_ended: run.meta().status.has_ended(),
+        });
+        Ok(SessionRuns { is_repeat: false, active })
     }
 
     /// Returns a run, if existing.
