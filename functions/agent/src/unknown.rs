@@ -1,5 +1,6 @@
 //! Unknown names in a request, which would have no effect.
 
+use djinn_text::near_miss::find_near_miss;
 use serde_json::{Map, Value};
 
 use crate::api_error::ApiError;
@@ -62,7 +63,7 @@ pub(crate) fn unknown_name(name: &str, kind: &str, known_names: &[&str]) -> ApiE
 
 /// Describes an unknown name, with the nearest known name.
 pub(crate) fn describe_unknown(name: &str, kind: &str, known_names: &[&str]) -> String {
-    let suggestion = match nearest_name(name, known_names) {
+    let suggestion = match find_near_miss(name, known_names.iter().copied()) {
         Some(nearest) => format!(" (did you mean `{nearest}`?)"),
         None => String::new(),
     };
@@ -74,18 +75,6 @@ pub(crate) fn describe_unknown(name: &str, kind: &str, known_names: &[&str]) -> 
     }
 }
 
-/// Returns the nearest known name, with at most a third of the letters different, ignoring case.
-fn nearest_name<'a>(name: &str, known_names: &[&'a str]) -> Option<&'a str> {
-    // Longer names are never close, and a comparison takes the product of both lengths.
-    let name = Some(name.to_lowercase()).filter(|name| name.len() <= MAX_NAME)?;
-    let distance = |candidate: &str| strsim::levenshtein(&name, &candidate.to_lowercase());
-    let (distance, nearest) = known_names
-        .iter()
-        .map(|candidate| (distance(candidate), *candidate))
-        .min_by_key(|(distance, _)| *distance)?;
-    (distance * 3 <= nearest.len()).then_some(nearest)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,16 +82,6 @@ mod tests {
     #[test]
     fn the_name_that_was_meant_is_said_if_there_is_one() {
         let known = ["question", "session_id", "mode"];
-        for (name, meant) in [
-            ("qestion", Some("question")),
-            ("sessionId", Some("session_id")),
-            ("Mode", Some("mode")),
-            ("prompt", None),
-            ("q", None),
-            ("x".repeat(100_000).as_str(), None),
-        ] {
-            assert_eq!(nearest_name(name, &known), meant, "{name}");
-        }
         let refusal = unknown_name("qestion", "member", &known);
         let sentence = "`qestion` has no effect here (did you mean `question`?): the members are \
                         question, session_id, mode";

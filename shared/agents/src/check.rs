@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use djinn_text::near_miss::find_near_miss;
+
 use crate::call_graph::find_graph_problems;
-use crate::near_miss::find_near_miss;
 use crate::problem::{FileProblem, quote};
 use crate::read::ReadAgent;
 

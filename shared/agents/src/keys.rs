@@ -1,6 +1,7 @@
 //! The keys of front matter: Djinn's keys, and keys of other products.
 
-use crate::near_miss::find_near_miss;
+use djinn_text::near_miss::find_near_miss;
+
 use crate::problem::{Fault, quote};
 use crate::yaml::KeyEntry;
 

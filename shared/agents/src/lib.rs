@@ -10,7 +10,6 @@ mod check;
 mod fields;
 mod file;
 mod keys;
-mod near_miss;
 mod parameters;
 mod problem;
 mod read;
@@ -23,7 +22,6 @@ mod yaml;
 
 pub use check::{RESERVED_NAMES, check_agents};
 pub use file::{AgentFile, MAX_FILE};
-pub use near_miss::find_near_miss;
 pub use parameters::TEMPLATE_VARIABLES;
 pub use problem::FileProblem;
 pub use read::{MAX_DESCRIPTION, ReadAgent, read_agent};

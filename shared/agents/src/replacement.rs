@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::near_miss::find_near_miss;
+use djinn_text::near_miss::find_near_miss;
+
 use crate::problem::{Fault, FileProblem, quote};
 use crate::template::{check_template, find_variables};
 use crate::template_words::{TemplateWord, WordKind, find_words};

@@ -22,10 +22,14 @@ impl InvalidSetting {
 
 /// A variable with the prefix of settings that is not a setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name} is not a setting; the closest one is {nearest}, and docs/settings.md lists all")]
+#[error("{name} is not a setting; {}docs/settings.md lists all", describe_nearest(*.nearest))]
 pub struct UnknownSetting {
     /// The name of the variable.
     pub name: String,
-    /// The most similar name of a setting.
-    pub nearest: &'static str,
+    /// The name of a setting that is spelled similarly.
+    pub nearest: Option<&'static str>,
+}
+
+fn describe_nearest(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!("the closest one is {name}, and ")).unwrap_or_default()
 }

@@ -1,5 +1,7 @@
 //! Checks of names in the environment, with suggestions for misspelled names.
 
+use djinn_text::near_miss::find_near_miss;
+
 use crate::error::UnknownSetting;
 use crate::table::TABLES;
 
@@ -21,8 +23,7 @@ fn check_name(name: &str) -> Result<(), UnknownSetting> {
     if !name.starts_with(PREFIX) || known_names().any(|setting| setting == name) {
         return Ok(());
     }
-    let nearest = known_names().min_by_key(|setting| edit_distance(setting, name));
-    Err(UnknownSetting { name: name.to_owned(), nearest: nearest.unwrap_or(PREFIX) })
+    Err(UnknownSetting { name: name.to_owned(), nearest: find_near_miss(name, known_names()) })
 }
 
 /// The names of our own variables, in the order of the tables.
@@ -31,42 +32,9 @@ fn known_names() -> impl Iterator<Item = &'static str> {
     rows.map(|row| row.name).filter(|name| name.starts_with(PREFIX))
 }
 
-/// Returns the number of letters to insert, remove or replace to turn one text into the other (Levenshtein).
-fn edit_distance(from: &str, to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=to.chars().count()).collect();
-    for (at, letter) in from.chars().enumerate() {
-        let mut previous = at + 1;
-        let mut above_left = at;
-        for (other, above) in to.chars().zip(row.iter_mut().skip(1)) {
-            let replacement = above_left + usize::from(letter != other);
-            above_left = *above;
-            previous = replacement.min(previous + 1).min(above_left + 1);
-            *above = previous;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = at + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn letters_that_differ_are_counted() {
-        for (from, to, distance) in [
-            ("", "", 0),
-            ("", "abc", 3),
-            ("abc", "", 3),
-            ("kitten", "sitting", 3),
-            ("DJINN_TABEL", "DJINN_TABLE", 2),
-            ("flaw", "lawn", 2),
-        ] {
-            assert_eq!(edit_distance(from, to), distance, "{from} {to}");
-        }
-    }
 
     #[test]
     fn a_misspelt_name_is_refused_with_the_nearest_one() {
@@ -80,11 +48,14 @@ mod tests {
             ("DJINN_MODEL", "DJINN_MODELS"),
         ] {
             let refused = check_names(["PATH", "DJINN_MODELS", misspelt]).unwrap_err();
-            assert_eq!((refused.name.as_str(), refused.nearest), (misspelt, meant));
+            assert_eq!((refused.name.as_str(), refused.nearest), (misspelt, Some(meant)));
         }
         let sentence = check_names(["DJINN_TABEL"]).unwrap_err().to_string();
         let wanted = "DJINN_TABEL is not a setting; the closest one is DJINN_TABLE, \
                       and docs/settings.md lists all";
+        assert_eq!(sentence, wanted);
+        let sentence = check_names(["DJINN_RETRIEVAL_PIPELINE"]).unwrap_err().to_string();
+        let wanted = "DJINN_RETRIEVAL_PIPELINE is not a setting; docs/settings.md lists all";
         assert_eq!(sentence, wanted);
     }
 

@@ -8,6 +8,7 @@ pub mod file_names;
 pub mod fold;
 pub mod images;
 pub mod masking;
+pub mod near_miss;
 pub mod shorten;
 pub mod tokens;
 pub mod truncate;

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use djinn_agents::{FileProblem, ReplacedTemplate, check_replacement, find_near_miss};
+use djinn_agents::{FileProblem, ReplacedTemplate, check_replacement};
 use djinn_core::language::Language;
 use djinn_runtime::port::text_folder::{
     FolderText, ManifestError, NameDepth, TextFolder, TextFolderError, list_texts,
 };
 use djinn_runtime::prompt::{ALL, FRAME, Fragment, OwnPrompts};
+use djinn_text::near_miss::find_near_miss;
 
 use crate::known_folders::{KnownFolders, ReadFolder, read_folders};
 use crate::local_folder::LocalFolder;

@@ -10,13 +10,13 @@ use super::{none, one};
 /// By crate, in the order of the layers: which of ours it may depend on. `functions/*` stands for
 /// each function.
 const ARROWS: [(&str, &[&str]); 22] = [
-    ("djinn-settings", &[]),
     ("djinn-inflate", &[]),
     ("djinn-messages", &[]),
     ("djinn-text", &[]),
+    ("djinn-settings", &["djinn-text"]),
     ("djinn-egress", &["djinn-inflate"]),
     ("djinn-core", &["djinn-messages", "djinn-text"]),
-    ("djinn-agents", &["djinn-core"]),
+    ("djinn-agents", &["djinn-core", "djinn-text"]),
     ("djinn-protocol", &["djinn-core", "djinn-messages", "djinn-text"]),
     (
         "djinn-runtime",
@@ -65,6 +65,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
             "djinn-protocol",
             "djinn-runtime",
             "djinn-settings",
+            "djinn-text",
             "djinn-tools",
             "djinn-wiring",
         ],
@@ -137,7 +138,15 @@ const PURE: [(&str, &[&str]); 6] = [
     ("djinn-messages", &["serde"]),
     (
         "djinn-text",
-        &["aho-corasick", "icu_normalizer", "icu_properties", "serde", "serde_json", "thiserror"],
+        &[
+            "aho-corasick",
+            "icu_normalizer",
+            "icu_properties",
+            "serde",
+            "serde_json",
+            "strsim",
+            "thiserror",
+        ],
     ),
     ("djinn-core", &["icu_normalizer", "schemars", "serde", "serde_json", "sha2", "thiserror"]),
     ("djinn-protocol", &["schemars", "serde", "serde_json", "thiserror"]),
