@@ -6,7 +6,6 @@ use djinn_protocol::mode_support::{MODES, ModeRequest, ModeSupport, find_mode};
 use djinn_protocol::request::WholeNumber;
 use djinn_runtime::texts::{ATTACHMENTS, QUESTION};
 
-use super::attachments::NamedFile;
 use crate::api_error::ApiError;
 use crate::unknown::UnknownMembers;
 
@@ -49,15 +48,6 @@ pub(super) const NATIVE: MemberNames = MemberNames {
     attachments: "attachments",
     employees: false,
 };
-
-/// The fields of a question, common to all endpoints.
-pub(super) struct QuestionMembers {
-    pub(super) text: Option<String>,
-    pub(super) session: Option<String>,
-    pub(super) style: Option<String>,
-    pub(super) base_prompt: Option<String>,
-    pub(super) files: Vec<NamedFile>,
-}
 
 impl MemberNames {
     /// Renames the invalid field of an error to this endpoint's name. A question may also be a response to a
