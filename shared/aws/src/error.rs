@@ -5,9 +5,9 @@ use djinn_runtime::port::StoreError;
 
 /// Converts a failed request into the caller's error.
 ///
-/// Data above an AWS size limit returns `TooLarge`. All other failures return `Unavailable`: throttling, 5xx,
-/// timeouts and lost connections after the SDK's retries, and permanent errors. Permanent errors come from a
-/// wrong deployment, so the operation and its target are logged here.
+/// Data above an AWS size limit returns `TooLarge`. Errors of a wrong deployment return `Denied`, and their
+/// operation and target are logged here. All other failures return `Unavailable`: throttling, 5xx, timeouts and
+/// lost connections after the SDK's retries.
 pub(crate) fn store_error<E, R>(request: AwsRequest<'_>, error: &SdkError<E, R>) -> StoreError
 where
     E: ProvideErrorMetadata + std::error::Error + 'static,
@@ -18,11 +18,14 @@ where
     if is_too_large(code, error.message().unwrap_or_default()) {
         return too_large_error(request, code);
     }
-    if is_misconfigured(code) {
-        tracing::error!(operation, on, code, "refused: check the name and the function's policy");
-    }
     let text = format!("{operation} on {on}: {}", DisplayErrorContext(error));
-    StoreError::Unavailable(text.chars().take(MAX_TEXT).collect())
+    let text = text.chars().take(MAX_TEXT).collect();
+    if is_misconfigured(code) {
+        tracing::error!(operation, on, code, "denied: check the name and the function's policy");
+        StoreError::Denied(text)
+    } else {
+        StoreError::Unavailable(text)
+    }
 }
 
 /// Returns the error for data above an AWS size limit.
@@ -56,7 +59,7 @@ pub(crate) struct AwsRequest<'a> {
 /// Maximum length of an error text. The rest would be the SDK's debug output of the response.
 const MAX_TEXT: usize = 500;
 
-/// Returns true for codes of permanent errors.
+/// Returns true for codes of a wrong deployment.
 fn is_misconfigured(code: &str) -> bool {
     matches!(
         code,
@@ -107,14 +110,16 @@ mod tests {
     #[test]
     fn a_refusal_names_the_operation_and_the_table() {
         let request = AwsRequest { operation: "PutItem", on: "djinn-table" };
-        for cause in [
-            PutItemError::ResourceNotFoundException(ResourceNotFoundException::builder().build()),
-            PutItemError::ProvisionedThroughputExceededException(
-                ProvisionedThroughputExceededException::builder().build(),
-            ),
+        let missing = ResourceNotFoundException::builder().build();
+        let throttled = ProvisionedThroughputExceededException::builder().build();
+        for (cause, is_denied) in [
+            (PutItemError::ResourceNotFoundException(missing), true),
+            (PutItemError::ProvisionedThroughputExceededException(throttled), false),
         ] {
             let error: SdkError<PutItemError, ()> = SdkError::service_error(cause, ());
-            let StoreError::Unavailable(text) = store_error(request, &error) else {
+            let error = store_error(request, &error);
+            assert!(error.is_temporary() && error.is_retryable() != is_denied, "{error:?}");
+            let (StoreError::Unavailable(text) | StoreError::Denied(text)) = error else {
                 panic!("{error:?}");
             };
             assert!(text.starts_with("PutItem on djinn-table: "), "{text}");
@@ -149,12 +154,16 @@ mod tests {
             assert!(matches!(error, StoreError::TooLarge(_)), "{message}: {error:?}");
             assert!(!error.is_retryable());
         }
-        for (code, message) in [
-            ("ValidationException", "The provided key element does not match the schema"),
-            ("ThrottlingException", "Rate exceeded, reduce the size of your requests"),
-            ("", ""),
+        for (code, message, is_denied) in [
+            ("ValidationException", "The provided key element does not match the schema", true),
+            ("AccessDeniedException", "is not authorized to perform", true),
+            ("AccessDenied", "Access Denied", true),
+            ("ThrottlingException", "Rate exceeded, reduce the size of your requests", false),
+            ("", "", false),
         ] {
-            assert!(matches!(refused(code, message), StoreError::Unavailable(_)), "{message}");
+            let error = refused(code, message);
+            assert_eq!(matches!(error, StoreError::Denied(_)), is_denied, "{message}: {error:?}");
+            assert!(error.is_temporary() && error.is_retryable() != is_denied, "{message}");
         }
     }
 

@@ -79,7 +79,7 @@ impl LambdaInvoker {
 
     async fn invoke_executor(clients: Arc<Clients>, payload: String) -> Result<(), StoreError> {
         let Some(executor) = &clients.settings.executor else {
-            return Err(StoreError::Unavailable(format!("{} is not set", EXECUTOR.name)));
+            return Err(StoreError::Denied(format!("{} is not set", EXECUTOR.name)));
         };
         let request = clients
             .lambda()

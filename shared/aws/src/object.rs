@@ -23,7 +23,7 @@ pub(crate) const FETCHED_AT_ONCE: usize = 16;
 pub(crate) fn skip_unreadable<T>(result: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
     match result {
         Ok(part) => Ok(Some(part)),
-        Err(error) if error.is_retryable() => Err(error),
+        Err(error) if error.is_temporary() => Err(error),
         Err(error) => {
             tracing::warn!(%error, "a part of a session is left out");
             Ok(None)

@@ -25,18 +25,18 @@ mod mail;
 mod poll_schedule;
 mod resumption;
 mod start;
+mod stop;
 mod store_retry;
 mod timeouts;
 mod viewers;
 mod writer;
 
-use djinn_core::effect::{Delivery, EffectId, Limit};
+use djinn_core::effect::{Delivery, EffectId};
 use djinn_core::input::Input;
 use djinn_core::journal::Record;
 use djinn_protocol::preview::Live;
 
 use crate::port::clock::Clock;
-use crate::sleep::SleepResult;
 use crate::world::Ports;
 use alarm::RunAlarm;
 use append::append_inputs;
@@ -97,6 +97,9 @@ impl<P: Ports> Driver<P> {
         let end = match self.start_driving(earlier_records, is_new).await {
             Err(end) => end,
             Ok(()) => loop {
+                if self.holds_ended_response() {
+                    return self.close_in_time().await;
+                }
                 if let Err(end) = self.run_iteration().await {
                     break end;
                 }
@@ -272,7 +275,7 @@ impl<P: Ports> Driver<P> {
                     return Err(DriveEnd::Superseded(self.viewers.take_client()));
                 }
             }
-            DriverEvent::AlarmSet(is_set) => self.alarm.on_set(is_set),
+            DriverEvent::AlarmSet(outcome) => self.alarm.on_set(outcome),
             DriverEvent::MailDeleted(ids) => self.mail.on_deleted(&ids),
             DriverEvent::LiveWritten => self.live_writer.on_batch_written(now_ms),
             DriverEvent::LiveRead(reader, news) => {
@@ -339,60 +342,5 @@ impl<P: Ports> Driver<P> {
             self.mail.expect_viewer();
         }
         self.viewers.show_local_live(news, early, now_ms);
-    }
-
-    /// Stops an idle driver: the run has ended, waits, or continues elsewhere.
-    async fn wind_down(&mut self) -> DriveResult {
-        self.costs.settle_all(&self.run).await;
-        if self.run.has_ended() {
-            // The alarm brings the run back for deliveries that failed now.
-            return Err(DriveEnd::Ended);
-        }
-        // A run woken by an expiry records the expiry before it sleeps again.
-        if self.mail.needs_reading(&self.run) && !self.hand_over.has_begun(&self.run) {
-            let mail = self.mail.read_now(&self.run).await;
-            self.record_mail(mail).await?;
-            if !self.mail.needs_reading(&self.run) {
-                return Ok(());
-            }
-        }
-        let timeouts = timeout_inputs(&self.run, self.mail.read_at_ms(), self.run.now_ms());
-        if !timeouts.is_empty() && !self.hand_over.has_begun(&self.run) {
-            return self.record_inputs(timeouts).await;
-        }
-        let sleeps = self.children.is_only_waiting(&self.run);
-        if sleeps { self.go_to_sleep().await } else { self.hand_over().await }
-    }
-
-    async fn go_to_sleep(&mut self) -> DriveResult {
-        match self.lease.fall_asleep(&self.run, self.mail.recorded_ids()).await {
-            Ok((_, SleepResult::Asleep)) => {
-                self.viewers.hand_over_client(&self.run);
-                Err(DriveEnd::Asleep)
-            }
-            Ok((read_at_ms, SleepResult::Woken { lease, lapsed, mailbox })) => {
-                if self.lease.retake(&self.run, lease, lapsed) {
-                    let outcome = self.run.catch_up(self.lease.lease(), self.costs.account()).await;
-                    self.finish_write(outcome).await?;
-                    self.record_resumption().await?;
-                }
-                self.record_mail(MailRead { at_ms: read_at_ms, mailbox: Ok(mailbox) }).await
-            }
-            Ok((_, SleepResult::Superseded)) => {
-                Err(DriveEnd::Superseded(self.viewers.take_client()))
-            }
-            Err(_) => Err(DriveEnd::StoreUnavailable(self.viewers.take_client())),
-        }
-    }
-
-    /// Hands the run to a fresh invocation, at a record boundary.
-    async fn hand_over(&mut self) -> DriveResult {
-        let Some(hops) = self.hand_over.next_hops() else {
-            return self.record_inputs(vec![Input::LimitReached { limit: Limit::Hops }]).await;
-        };
-        self.lease.release(&self.run).await;
-        self.run.kick_successor(hops).await;
-        self.viewers.hand_over_client(&self.run);
-        Err(DriveEnd::HandedOver)
     }
 }

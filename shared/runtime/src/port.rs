@@ -157,6 +157,10 @@ pub enum StoreError {
     /// response was lost, so the outcome is unknown.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
+    /// The deployment does not allow the request: a missing grant, a wrong name or a wrong key. The request may
+    /// succeed once the deployment is corrected, but not within this invocation.
+    #[error("the store denies access: {0}")]
+    Denied(String),
     /// The item is above the store's permanent size limit: nothing was written, and a retry cannot succeed.
     #[error("larger than the store takes: {0}")]
     TooLarge(String),
@@ -169,10 +173,17 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Returns true if the same request may succeed later. Other errors must not be retried.
+    /// Returns true if the same request may succeed within seconds, so a retry in this invocation makes sense.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Unavailable(_))
+    }
+
+    /// Returns true if the same request may succeed later, perhaps only after a change of the deployment. The
+    /// other errors are permanent.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::Unavailable(_) | Self::Denied(_))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Requests of an invocation about a run: start, join, stop and continue.
 
 mod access;
+mod audit;
 mod chat_response;
 mod delete_session;
 mod describe;
@@ -29,10 +30,11 @@ use crate::world::Ports;
 pub use access::{
     AccessLevel, Permission, RunAccess, SessionAccess, authorize_run, authorize_session, end_share,
 };
+pub use audit::load_audit;
 pub use delete_session::delete_session;
 pub use describe::{RunDescription, RunSnapshot, SnapshotState, describe_run};
 use follow::{FollowEnd, follow_run};
-pub use human_request::{ResponseStatus, list_requests, load_audit, submit_response, tool_schema};
+pub use human_request::{ResponseStatus, list_requests, submit_response, tool_schema};
 pub use loaded_run::LoadedRun;
 pub use question::{StartResult, start_background, start_streaming};
 pub use replay::{ReplayFrom, invalid_cursor_failure, replay_run};
@@ -127,7 +129,7 @@ pub async fn request_stop<P: Ports>(
         // Stop children in other invocations now, not only when their caller is driven.
         let children = match run.advance(ports).await {
             Ok(journal) => journal.run().running_children(),
-            Err(error) if error.is_retryable() => return Err(error),
+            Err(error) if error.is_temporary() => return Err(error),
             // The driver read the journal before, and receives the stop.
             Err(_) => Vec::new(),
         };
@@ -143,7 +145,7 @@ pub async fn request_stop<P: Ports>(
 pub fn store_failure(error: &StoreError) -> Failure {
     tracing::error!(%error, "store unavailable");
     match error {
-        StoreError::Unavailable(_) => ErrorCode::StoreUnavailable.into(),
+        StoreError::Unavailable(_) | StoreError::Denied(_) => ErrorCode::StoreUnavailable.into(),
         StoreError::TooLarge(_) => too_large_failure(),
         StoreError::Unreadable(_) => ErrorCode::StoredDataUnreadable.into(),
         StoreError::NewerFormat(_) => ErrorCode::Internal.into(),

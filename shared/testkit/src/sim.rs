@@ -34,7 +34,7 @@ use djinn_runtime::serve::{LoadedRun, ServeContext, continue_run, request_stop, 
 use djinn_runtime::settings::Settings;
 use djinn_runtime::shutdown::Shutdown;
 use djinn_runtime::world::World;
-pub use host::SimHost;
+pub use host::{HostService, ServiceFault, SimHost};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 

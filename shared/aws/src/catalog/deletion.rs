@@ -129,7 +129,7 @@ impl AwsStore {
         loop {
             let page = match self.read_page(key, from, size).await {
                 Ok(page) => page,
-                Err(error) if error.is_retryable() => return Err(error),
+                Err(error) if error.is_temporary() => return Err(error),
                 Err(_) => return Ok(BTreeSet::new()),
             };
             size = size.next_size(&page);

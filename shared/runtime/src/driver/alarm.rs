@@ -24,6 +24,8 @@ enum AlarmState {
     Unset,
     Pending,
     Set,
+    /// The deployment does not allow alarms. A run whose driver dies then waits for its next visitor.
+    Denied,
 }
 
 impl RunAlarm {
@@ -32,8 +34,9 @@ impl RunAlarm {
         Self { state: if run.is_task() { AlarmState::Set } else { AlarmState::Unset } }
     }
 
-    pub(super) fn is_set(&self) -> bool {
-        self.state == AlarmState::Set
+    /// Returns true if work that relies on the alarm may start: the alarm is set, or never will be.
+    pub(super) fn is_settled(&self) -> bool {
+        matches!(self.state, AlarmState::Set | AlarmState::Denied)
     }
 
     /// Returns true while the alarm is being set.
@@ -41,7 +44,7 @@ impl RunAlarm {
         self.state == AlarmState::Pending
     }
 
-    /// Sets the alarm in the background, once per invocation, and again after a failure.
+    /// Sets the alarm in the background, once per invocation, and again after a temporary failure.
     pub(super) fn ensure_set<P: Ports>(
         &mut self,
         run: &DrivenRun<P>,
@@ -53,14 +56,18 @@ impl RunAlarm {
             let key = run.key().clone();
             background.spawn_background(async move {
                 let set = retry_store_call(&ports, || ports.alarms().set_alarm(&key)).await;
-                DriverEvent::AlarmSet(set.is_ok())
+                DriverEvent::AlarmSet(set)
             });
         }
     }
 
     /// Takes the result of setting the alarm.
-    pub(super) fn on_set(&mut self, is_set: bool) {
-        self.state = if is_set { AlarmState::Set } else { AlarmState::Unset };
+    pub(super) fn on_set(&mut self, outcome: Result<(), StoreError>) {
+        self.state = match outcome {
+            Ok(()) => AlarmState::Set,
+            Err(error) if error.is_retryable() => AlarmState::Unset,
+            Err(_) => AlarmState::Denied,
+        };
     }
 }
 

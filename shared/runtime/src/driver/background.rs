@@ -26,8 +26,8 @@ pub(super) enum DriverEvent {
     MailDeleted(Vec<String>),
     /// The lease of this epoch was renewed.
     LeaseRenewed { epoch: u64, renewed: Result<LeaseRenewal, StoreError> },
-    /// True if the run's alarm is set, false if setting it failed.
-    AlarmSet(bool),
+    /// The run's alarm was set, or setting it failed.
+    AlarmSet(Result<(), StoreError>),
     /// Previews were written to the live log, or lost.
     LiveWritten,
     /// New live-log items of children in other invocations, and the reader for the next poll.

@@ -138,6 +138,7 @@ impl<P: Ports> ChildExecution<P> {
                 self.too_large_result().map(Input::ChildEnded).into_iter().collect()
             }
             error @ (StoreError::Unavailable(_)
+            | StoreError::Denied(_)
             | StoreError::Unreadable(_)
             | StoreError::NewerFormat(_)) => {
                 tracing::warn!(%error, child = %self.key, "child not dispatched");

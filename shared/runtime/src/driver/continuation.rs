@@ -49,7 +49,7 @@ async fn continue_with_caller<P: Ports>(
         let delivery = deliver_owed(ports, key).await;
         // An alarm set late would ring forever, so remove it. Keep the alarm while a delivery is owed: it
         // brings the run back.
-        if key.is_root() && !delivery.as_ref().is_err_and(StoreError::is_retryable) {
+        if key.is_root() && !delivery.as_ref().is_err_and(StoreError::is_temporary) {
             retire(ports, key, true).await?;
         }
         return delivery;

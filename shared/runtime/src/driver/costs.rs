@@ -59,9 +59,9 @@ impl RunCosts {
     }
 
     /// Settles all open reservations and stores the samples, when the driver stops.
-    pub(super) async fn close<P: Ports>(self, run: &DrivenRun<P>) {
+    pub(super) async fn close<P: Ports>(&mut self, run: &DrivenRun<P>) {
         self.settle_all(run).await;
         let user = UserKey::of(run.state().spec());
-        Box::pin(self.samples.store_samples(run.ports(), &user)).await;
+        Box::pin(std::mem::take(&mut self.samples).store_samples(run.ports(), &user)).await;
     }
 }

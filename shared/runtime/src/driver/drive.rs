@@ -39,7 +39,7 @@ pub(crate) struct DriveParams {
 
 /// The reason why a driver stopped.
 pub(crate) enum DriveEnd {
-    /// The run has ended, and everything owed is delivered.
+    /// The run has ended. Deliveries that failed are left to another invocation.
     Ended,
     /// No time was left: a fresh invocation was kicked.
     HandedOver,

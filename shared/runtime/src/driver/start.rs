@@ -136,9 +136,9 @@ impl<P: Ports> EffectStarter<'_, P> {
         }
         // An approved call may be the first effect of this driver.
         self.alarm.ensure_set(self.run, self.background);
-        // A `once` call started by another driver must not be repeated. Before such a call starts, the alarm
-        // must be set, so the run is found again after a crash.
-        let can_start = !invocation.started && self.alarm.is_set();
+        // A `once` call started by another driver must not be repeated. Such a call starts after the alarm is
+        // set, so the run is found again after a crash.
+        let can_start = !invocation.started && self.alarm.is_settled();
         let is_repeatable = invocation.class != EffectClass::Once;
         (is_repeatable || can_start).then_some(PreparedCall { invocation, timeout })
     }
@@ -174,9 +174,9 @@ impl<P: Ports> EffectStarter<'_, P> {
 
     /// Dispatches a child. An only child is driven here; several children have an invocation each.
     fn start_child(&mut self, dispatch: ChildDispatch) {
-        // Before a child starts, the alarm must be set, so the run is found again after a crash.
+        // A child starts after the alarm is set, so the run is found again after a crash.
         self.alarm.ensure_set(self.run, self.background);
-        if !self.alarm.is_set() || self.background.dispatch_count() >= DISPATCHES_AT_ONCE {
+        if !self.alarm.is_settled() || self.background.dispatch_count() >= DISPATCHES_AT_ONCE {
             return;
         }
         let Some(spec) = self.run.state().child_spec(&dispatch.child) else { return };

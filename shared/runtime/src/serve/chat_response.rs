@@ -56,7 +56,7 @@ pub(super) async fn submit_chat_response<P: Ports>(
         first_records: BTreeMap::new(),
     };
     match run.read_all(ports, |record| history.add_record(record)).await {
-        Err(error) if error.is_retryable() => return Err(store_failure(&error)),
+        Err(error) if error.is_temporary() => return Err(store_failure(&error)),
         // A run with an unreadable journal has no requests, even if its beginning can be read.
         Err(_) => return Ok(ChatResult::default()),
         Ok(_) => {}

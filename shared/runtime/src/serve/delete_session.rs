@@ -27,7 +27,7 @@ pub async fn delete_session<P: Ports>(
         let newest = ports.store().list_turns(&user.session_key(session), None, 1).await?;
         for turn in newest.items.into_iter().filter(|turn| turn.status.has_ended()) {
             match deliver_owed(ports, &RunKey::new(user.tenant.clone(), turn.run)).await {
-                Err(error) if error.is_retryable() => return Err(error),
+                Err(error) if error.is_temporary() => return Err(error),
                 // An unreadable run has no known deliveries.
                 Ok(()) | Err(_) => {}
             }

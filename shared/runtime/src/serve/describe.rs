@@ -91,7 +91,7 @@ pub async fn describe_run<P: Ports>(
 
 /// Returns the snapshot state for a journal that cannot be read.
 fn classify_read_error(key: &RunKey, error: &StoreError) -> Result<SnapshotState, Failure> {
-    if error.is_retryable() {
+    if error.is_temporary() {
         return Err(store_failure(error));
     }
     tracing::warn!(%error, run_id = %key.run, "a run is shown without its journal");

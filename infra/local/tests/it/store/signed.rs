@@ -39,7 +39,7 @@ async fn what_is_not_signed_with_their_key_is_refused() {
         let refused = stranger.find_meta(&key("s", "r")).await.unwrap_err();
         assert!(refused.to_string().contains("InvalidSignature"), "{refused}");
         let refused = stranger.write_file(&session("s"), &file("b.md"), b"x").await;
-        assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+        assert!(matches!(refused, Err(StoreError::Denied(_))), "{refused:?}");
     }
 }
 
