@@ -1,6 +1,8 @@
 //! A model that cannot answer: its fallback does, everybody sees which and why, and what it costs is the
 //! fallback's price.
 
+use std::time::Duration;
+
 use djinn_core::id::{TenantId, UserId};
 use djinn_runtime::port::UserKey;
 use djinn_runtime::port::budget::{Budgets as _, DayKey};
@@ -46,6 +48,8 @@ impl Pair {
                     "backup": model("backup", backup.base_url()),
                 },
             });
+            // However slow the machine is: the fallback takes over after three attempts, not after a time.
+            options.settings.outages.patience = Duration::from_secs(60);
             change(options, &mut models);
             options.vars.push(("DJINN_MODELS", models.to_string()));
             options.vars.push(("DJINN_PRICES", PRICES.to_owned()));
