@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, ensure};
 use djinn_core::error_code::ErrorCode;
+use djinn_protocol::body::ErrorBody;
 use djinn_protocol::refusal::http_status;
-use djinn_protocol::{body, request};
-use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::operation::{AnswerContent, Operation, RequestContent, RouteAnswer, RouteParameter};
+use crate::operation::{
+    AnswerContent, Operation, RequestContent, RouteAnswer, RouteParameter, reference,
+};
 use crate::route_list::{ANY_BODY, ANY_ROUTE, list_operations};
 
 const ABOUT: &str = "\
@@ -21,11 +23,21 @@ The routes of a deployment of Djinn. Events of streams are described in `events.
 
 pub(crate) fn write_openapi() -> Result<String> {
     let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
+    let settings = || {
+        SchemaSettings::draft2020_12().with(|settings| {
+            settings.definitions_path = "/components/schemas".into();
+            settings.transforms.push(Box::new(RecursiveTransform(remove_null_default)));
+        })
+    };
+    let mut requests = settings().for_deserialize().into_generator();
+    let mut responses = settings().for_serialize().into_generator();
     for operation in list_operations() {
         let path_item = paths.entry(operation.path).or_default();
-        let entry = describe_operation(operation)?;
+        let entry = describe_operation(operation, &mut requests, &mut responses)?;
         ensure!(path_item.insert(operation.method.to_owned(), entry).is_none(), "doubled route");
     }
+    let mut schemas = BTreeMap::from_iter(responses.take_definitions(true));
+    schemas.extend(requests.take_definitions(true));
     let contract = json!({
         "openapi": "3.1.0",
         "info": {"title": "Djinn", "version": env!("CARGO_PKG_VERSION"), "description": ABOUT},
@@ -33,21 +45,25 @@ pub(crate) fn write_openapi() -> Result<String> {
         "paths": paths,
         "components": {
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
-            "schemas": make_schemas(),
+            "schemas": schemas,
         },
     });
     Ok(serde_json::to_string_pretty(&contract)? + "\n")
 }
 
-fn describe_operation(operation: &Operation) -> Result<Value> {
+fn describe_operation(
+    operation: &Operation,
+    requests: &mut SchemaGenerator,
+    responses: &mut SchemaGenerator,
+) -> Result<Value> {
     ensure!(operation.summary.split_whitespace().count() >= 3, "{} says nothing", operation.id);
     let mut entry = Map::from_iter([
         ("operationId".to_owned(), operation.id.into()),
         ("summary".to_owned(), operation.summary.into()),
         ("parameters".to_owned(), describe_parameters(operation).into()),
-        ("responses".to_owned(), json!(describe_answers(operation))),
+        ("responses".to_owned(), json!(describe_answers(operation, responses))),
     ]);
-    if let Some(request) = describe_request(&operation.request) {
+    if let Some(request) = describe_request(&operation.request, requests) {
         entry.insert("requestBody".to_owned(), request);
     }
     if matches!(operation.path, "/web/health" | "/answer/{token}") {
@@ -67,21 +83,21 @@ fn describe_parameters(operation: &Operation) -> Vec<Value> {
     in_path.chain(besides).collect()
 }
 
-fn describe_request(request: &RequestContent) -> Option<Value> {
+fn describe_request(request: &RequestContent, requests: &mut SchemaGenerator) -> Option<Value> {
     match request {
         RequestContent::Nothing => None,
-        RequestContent::Json(name) => Some(json!({
+        RequestContent::Json(shape) => Some(json!({
             "required": true,
-            "content": {"application/json": {"schema": reference(name)}},
+            "content": {"application/json": {"schema": shape(requests)}},
         })),
         RequestContent::Form(parts) => Some(json!({
             "required": true,
             "content": {"multipart/form-data": {"schema": form_schema(parts)}},
         })),
-        RequestContent::JsonOrForm(name, parts) => Some(json!({
+        RequestContent::JsonOrForm(shape, parts) => Some(json!({
             "required": true,
             "content": {
-                "application/json": {"schema": reference(name)},
+                "application/json": {"schema": shape(requests)},
                 "multipart/form-data": {"schema": form_schema(parts)},
             },
         })),
@@ -99,29 +115,38 @@ fn form_schema(parts: &[(&str, &str)]) -> Value {
     json!({"type": "object", "properties": parts})
 }
 
-fn describe_answers(operation: &Operation) -> BTreeMap<String, Value> {
+fn describe_answers(
+    operation: &Operation,
+    responses: &mut SchemaGenerator,
+) -> BTreeMap<String, Value> {
     let codes = codes_by_status(operation);
     let own = operation.answers.iter().map(|answer| answer.status);
     let statuses: BTreeSet<u16> = own.chain(codes.keys().copied()).collect();
-    let describe = |status: u16| {
-        let responses = operation.answers.iter().filter(|answer| answer.status == status);
-        describe_status(&responses.collect::<Vec<_>>(), codes.get(&status))
+    let mut describe = |status: u16| {
+        let answers = operation.answers.iter().filter(|answer| answer.status == status);
+        describe_status(&answers.collect::<Vec<_>>(), codes.get(&status), responses)
     };
     statuses.into_iter().map(|status| (status.to_string(), describe(status))).collect()
 }
 
 /// Describes the responses with one status: a result, an error, or either.
-fn describe_status(responses: &[&RouteAnswer], codes: Option<&BTreeSet<ErrorCode>>) -> Value {
-    let mut sentences: Vec<String> =
-        responses.iter().map(|answer| answer.about.to_owned()).collect();
+fn describe_status(
+    answers: &[&RouteAnswer],
+    codes: Option<&BTreeSet<ErrorCode>>,
+    responses: &mut SchemaGenerator,
+) -> Value {
+    let mut sentences: Vec<String> = answers.iter().map(|answer| answer.about.to_owned()).collect();
     let mut shapes: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
-    for (kind, shape) in responses.iter().filter_map(|answer| content_of(&answer.body)) {
+    for (kind, shape) in answers.iter().filter_map(|answer| content_of(&answer.body, responses)) {
         shapes.entry(kind).or_default().push(shape);
     }
     let names: Vec<&str> = codes.into_iter().flatten().map(|code| code.as_str()).collect();
     if !names.is_empty() {
         sentences.push(format!("Errors: {}.", names.join(", ")));
-        shapes.entry("application/json").or_default().push(reference("ErrorBody"));
+        shapes
+            .entry("application/json")
+            .or_default()
+            .push(reference::<ErrorBody>(responses).to_value());
     }
     let content: Map<String, Value> = shapes
         .into_iter()
@@ -142,10 +167,13 @@ fn codes_by_status(operation: &Operation) -> BTreeMap<u16, BTreeSet<ErrorCode>> 
     codes
 }
 
-fn content_of(body: &AnswerContent) -> Option<(&'static str, Value)> {
+fn content_of(
+    body: &AnswerContent,
+    responses: &mut SchemaGenerator,
+) -> Option<(&'static str, Value)> {
     match body {
         AnswerContent::Nothing => None,
-        AnswerContent::Json(name) => Some(("application/json", reference(name))),
+        AnswerContent::Json(shape) => Some(("application/json", shape(responses).to_value())),
         AnswerContent::Lines => Some(("application/x-ndjson", json!({"type": "string"}))),
         AnswerContent::Stream => Some(("text/event-stream", json!({"type": "string"}))),
         AnswerContent::Text => Some(("text/plain", json!({"type": "string"}))),
@@ -153,63 +181,9 @@ fn content_of(body: &AnswerContent) -> Option<(&'static str, Value)> {
     }
 }
 
-fn reference(name: &str) -> Value {
-    json!({"$ref": format!("#/components/schemas/{name}")})
-}
-
 /// Removes a default of null: the type of an optional field says so already.
 fn remove_null_default(schema: &mut Schema) {
     if schema.get("default").is_some_and(Value::is_null) {
         schema.remove("default");
     }
-}
-
-/// Returns the schemas of all requests and responses, with all referenced schemas.
-fn make_schemas() -> Map<String, Value> {
-    let settings = || {
-        SchemaSettings::draft2020_12().with(|settings| {
-            settings.definitions_path = "/components/schemas".into();
-            settings.transforms.push(Box::new(RecursiveTransform(remove_null_default)));
-        })
-    };
-    let mut responses = settings().for_serialize().into_generator();
-    responses.subschema_for::<body::AcceptedBody>();
-    responses.subschema_for::<body::ErrorBody>();
-    responses.subschema_for::<body::FeedbackBody>();
-    responses.subschema_for::<body::FileListBody>();
-    responses.subschema_for::<body::HumanRequestListBody<'static>>();
-    responses.subschema_for::<body::MessageBody>();
-    responses.subschema_for::<body::ModelListBody>();
-    responses.subschema_for::<body::NewFileBody<'static>>();
-    responses.subschema_for::<body::PendingBody<'static>>();
-    responses.subschema_for::<body::PlanConflictBody<'static>>();
-    responses.subschema_for::<body::PlanVersionBody<'static>>();
-    responses.subschema_for::<body::PlanWaitingBody>();
-    responses.subschema_for::<body::ResponseBody>();
-    responses.subschema_for::<body::RunBody<'static>>();
-    responses.subschema_for::<body::RunListBody>();
-    responses.subschema_for::<body::SessionBody<'static>>();
-    responses.subschema_for::<body::SessionFilesBody<'static>>();
-    responses.subschema_for::<body::SessionListBody>();
-    responses.subschema_for::<body::StopBody>();
-    responses.subschema_for::<body::TitleBody>();
-    responses.subschema_for::<body::UploadBody>();
-    responses.subschema_for::<body::UploadTargetBody>();
-    let mut requests = settings().for_deserialize().into_generator();
-    requests.subschema_for::<request::AnnounceRequest>();
-    requests.subschema_for::<request::DataRequest>();
-    requests.subschema_for::<request::FeedbackRequest>();
-    requests.subschema_for::<request::FileListRequest>();
-    requests.subschema_for::<request::FileRequest>();
-    requests.subschema_for::<request::JoyAgentRequest>();
-    requests.subschema_for::<request::MessageRequest>();
-    requests.subschema_for::<request::PlanRequest>();
-    requests.subschema_for::<request::ResponseRequest>();
-    requests.subschema_for::<request::RunRequest>();
-    requests.subschema_for::<request::ShareRequest>();
-    requests.subschema_for::<request::TitleRequest>();
-    requests.subschema_for::<request::UploadRequest>();
-    let mut schemas = responses.take_definitions(true);
-    schemas.extend(requests.take_definitions(true));
-    schemas
 }

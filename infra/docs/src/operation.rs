@@ -1,6 +1,15 @@
 //! An operation of the contract: a route with a method.
 
 use djinn_core::error_code::ErrorCode;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+/// Adds a type's schema to the contract, and returns the reference to the schema.
+pub(crate) type SchemaReference = fn(&mut SchemaGenerator) -> Schema;
+
+/// The [`SchemaReference`] of a type.
+pub(crate) fn reference<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
 
 /// A route with a method.
 pub(crate) struct Operation {
@@ -28,11 +37,11 @@ pub(crate) struct RouteParameter {
 pub(crate) enum RequestContent {
     Nothing,
     /// A JSON object of this shape.
-    Json(&'static str),
+    Json(SchemaReference),
     /// A form with these parts: name and meaning.
     Form(&'static [(&'static str, &'static str)]),
     /// A JSON object of this shape, or a form with these parts.
-    JsonOrForm(&'static str, &'static [(&'static str, &'static str)]),
+    JsonOrForm(SchemaReference, &'static [(&'static str, &'static str)]),
     /// A web form sent by one of Djinn's own pages.
     Page,
 }
@@ -48,7 +57,7 @@ pub(crate) struct RouteAnswer {
 pub(crate) enum AnswerContent {
     Nothing,
     /// A JSON object of this shape.
-    Json(&'static str),
+    Json(SchemaReference),
     /// JSON objects, one per line.
     Lines,
     /// A stream of events, or of JoyAgent's frames.

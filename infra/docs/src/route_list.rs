@@ -3,12 +3,22 @@
 mod joyagent;
 
 use djinn_core::error_code::ErrorCode::{self, *};
+use djinn_protocol::body::{
+    AcceptedBody, HumanRequestListBody, MessageBody, NewFileBody, PlanConflictBody,
+    PlanVersionBody, PlanWaitingBody, ResponseBody, RunBody, RunListBody, SessionBody,
+    SessionFilesBody, SessionListBody, ShareBody, StopBody, TitleBody,
+};
+use djinn_protocol::request::{
+    MessageRequest, NewFileRequest, PlanRequest, ResponseRequest, RunRequest, ShareRequest,
+    TitleRequest,
+};
+use schemars::JsonSchema;
 
 use joyagent::JOYAGENT;
 
 use crate::operation::{
     AnswerContent as Content, Operation, RequestContent as Request, RouteAnswer as Answer,
-    RouteParameter as Parameter,
+    RouteParameter as Parameter, reference,
 };
 
 /// The error codes of every route except the health check.
@@ -85,15 +95,15 @@ const STATUS: Parameter = Parameter {
     about: "Only runs with this status: queued, running, paused, finished, failed or stopped.",
 };
 
-const fn json(status: u16, shape: &'static str, about: &'static str) -> Answer {
-    Answer { status, body: Content::Json(shape), about }
+const fn json<T: JsonSchema>(status: u16, about: &'static str) -> Answer {
+    Answer { status, body: Content::Json(reference::<T>), about }
 }
 
 const STREAM: Answer =
     Answer { status: 200, body: Content::Stream, about: "The events of the run, until it ends." };
 const RESPONSE_TAKEN: &[Answer] = &[
-    json(200, "ResponseBody", "The run has the response."),
-    json(202, "ResponseBody", "The response is stored; the run reads it soon."),
+    json::<ResponseBody>(200, "The run has the response."),
+    json::<ResponseBody>(202, "The response is stored; the run reads it soon."),
 ];
 const DELETED: Answer =
     Answer { status: 204, body: Content::Nothing, about: "The deletion is complete." };
@@ -132,8 +142,8 @@ const OWN: &[Operation] = &[
             "/runs",
             "startRun",
             "Asks a question. With `Accept: text/event-stream` the answer is a stream.",
-            Request::Json("RunRequest"),
-            &[STREAM, json(202, "AcceptedBody", "The run is at work; look up or follow the run.")],
+            Request::Json(reference::<RunRequest>),
+            &[STREAM, json::<AcceptedBody>(202, "The run is at work; look up or follow the run.")],
             QUESTION,
         )
     },
@@ -142,7 +152,7 @@ const OWN: &[Operation] = &[
         "listRuns",
         "Lists the caller's runs, newest first.",
         &[STATUS, LIMIT, CURSOR],
-        &[json(200, "RunListBody", "One page of runs.")],
+        &[json::<RunListBody>(200, "One page of runs.")],
         &[],
     ),
     get(
@@ -150,7 +160,7 @@ const OWN: &[Operation] = &[
         "showRun",
         "Shows a run: its status, plan, budget, answer and files.",
         &[],
-        &[json(200, "RunBody", "All data of the run.")],
+        &[json::<RunBody<'static>>(200, "All data of the run.")],
         &[RunNotFound, ShareEnded],
     ),
     get(
@@ -165,10 +175,10 @@ const OWN: &[Operation] = &[
         "/runs/{run}/messages",
         "sendMessage",
         "Sends a message to a run at work, which reads the message at the next turn.",
-        Request::Json("MessageRequest"),
+        Request::Json(reference::<MessageRequest>),
         &[
-            json(200, "MessageBody", "The run has the message."),
-            json(202, "MessageBody", "The message is stored; the run reads it soon."),
+            json::<MessageBody>(200, "The run has the message."),
+            json::<MessageBody>(202, "The message is stored; the run reads it soon."),
         ],
         &[
             RunNotFound,
@@ -186,11 +196,14 @@ const OWN: &[Operation] = &[
             "/runs/{run}/plan",
             "changePlan",
             "Changes the steps of a plan that have not started.",
-            Request::Json("PlanRequest"),
+            Request::Json(reference::<PlanRequest>),
             &[
-                json(200, "PlanVersionBody", "The current plan."),
-                json(202, "PlanWaitingBody", "The change is stored; the run reads it soon."),
-                json(409, "PlanConflictBody", "The plan changed meanwhile, or cannot change."),
+                json::<PlanVersionBody<'static>>(200, "The current plan."),
+                json::<PlanWaitingBody>(202, "The change is stored; the run reads it soon."),
+                json::<PlanConflictBody<'static>>(
+                    409,
+                    "The plan changed meanwhile, or cannot change.",
+                ),
             ],
             &[
                 RunNotFound,
@@ -208,7 +221,7 @@ const OWN: &[Operation] = &[
     get(
         "/runs/{run}/audit",
         "auditRun",
-        "Lists human requests and resolutions, one per line with the hash of the previous line.",
+        "Lists human requests and resolutions, one per line with the hash of its journal record.",
         &[],
         &[Answer { status: 200, body: Content::Lines, about: "JSON objects, one per line." }],
         &[RunNotFound, RunExpired, AskerOnly, ShareEnded],
@@ -219,8 +232,8 @@ const OWN: &[Operation] = &[
         "Stops a run.",
         Request::Nothing,
         &[
-            json(200, "StopBody", "The run had already ended."),
-            json(202, "StopBody", "The run stops; the end is in the run's events."),
+            json::<StopBody>(200, "The run had already ended."),
+            json::<StopBody>(202, "The run stops; the end is in the run's events."),
         ],
         &[RunNotFound, RunExpired, AskerOnly, ShareEnded],
     ),
@@ -229,14 +242,14 @@ const OWN: &[Operation] = &[
         "listRequests",
         "Lists a run's open human requests.",
         &[],
-        &[json(200, "HumanRequestListBody", "The open requests.")],
+        &[json::<HumanRequestListBody<'static>>(200, "The open requests.")],
         &[RunNotFound, RunExpired, AskerOnly, ShareEnded],
     ),
     post(
         "/runs/{run}/requests/{request}/response",
         "respondToRequest",
         "Responds to a human request of a run, or to all requests of a group.",
-        Request::Json("ResponseRequest"),
+        Request::Json(reference::<ResponseRequest>),
         RESPONSE_TAKEN,
         RESPONSE,
     ),
@@ -256,7 +269,7 @@ const OWN: &[Operation] = &[
         "listSessions",
         "Lists the caller's sessions, the one with the newest question first.",
         &[LIMIT, CURSOR],
-        &[json(200, "SessionListBody", "One page of sessions.")],
+        &[json::<SessionListBody>(200, "One page of sessions.")],
         &[],
     ),
     get(
@@ -264,7 +277,7 @@ const OWN: &[Operation] = &[
         "showSession",
         "Shows a session: its questions, answers and files.",
         &[LIMIT, CURSOR],
-        &[json(200, "SessionBody", "One page of questions, and the files.")],
+        &[json::<SessionBody<'static>>(200, "One page of questions, and the files.")],
         &[SessionNotFound],
     ),
     Operation {
@@ -283,7 +296,7 @@ const OWN: &[Operation] = &[
         "listFiles",
         "Lists the files of a session, by name.",
         &[LIMIT, CURSOR],
-        &[json(200, "SessionFilesBody", "One page of files.")],
+        &[json::<SessionFilesBody<'static>>(200, "One page of files.")],
         &[SessionNotFound],
     ),
     post(
@@ -291,15 +304,18 @@ const OWN: &[Operation] = &[
         "addFile",
         "Adds a file to a session: a form with the bytes, a text, or the size of a later upload.",
         Request::JsonOrForm(
-            "NewFileRequest",
+            reference::<NewFileRequest>,
             &[
                 ("file", "The file with its name."),
                 ("description", "A description of the content; may be absent."),
             ],
         ),
         &[
-            json(201, "NewFileBody", "The stored file."),
-            json(202, "NewFileBody", "The file and the URL for the upload, valid for an hour."),
+            json::<NewFileBody<'static>>(201, "The stored file."),
+            json::<NewFileBody<'static>>(
+                202,
+                "The file and the URL for the upload, valid for an hour.",
+            ),
         ],
         &[
             BadFileName,
@@ -314,16 +330,16 @@ const OWN: &[Operation] = &[
         "/sessions/{session}/title",
         "nameSession",
         "Changes a session's title.",
-        Request::Json("TitleRequest"),
-        &[json(200, "TitleBody", "The new title.")],
+        Request::Json(reference::<TitleRequest>),
+        &[json::<TitleBody>(200, "The new title.")],
         &[SessionNotFound, OwnerOnly, ContentRefused, ContentUnchecked],
     ),
     post(
         "/sessions/{session}/share",
         "shareSession",
         "Shares a session with a user of the same tenant, or all of them.",
-        Request::Json("ShareRequest"),
-        &[json(201, "ShareBody", "The share and its handle.")],
+        Request::Json(reference::<ShareRequest>),
+        &[json::<ShareBody>(201, "The share and its handle.")],
         &[SessionNotFound, OwnerOnly, TooManyShares],
     ),
     Operation {

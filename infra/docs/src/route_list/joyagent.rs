@@ -1,10 +1,19 @@
 //! The routes of files, of users' links, and of JoyAgent's clients.
 
 use djinn_core::error_code::ErrorCode::{self, *};
+use djinn_protocol::body::{
+    FeedbackBody, FileListBody, FileLocationBody, ModelListBody, PendingBody, UploadBody,
+    UploadTargetBody,
+};
+use djinn_protocol::request::{
+    AnnounceRequest, DataRequest, FeedbackRequest, FileListRequest, FileRequest, JoyAgentRequest,
+    UploadRequest,
+};
 
 use super::{LAST_EVENT, QUESTION, RESPONSE, STREAM, get, json, post};
 use crate::operation::{
     AnswerContent as Content, Operation, RequestContent as Request, RouteAnswer as Answer,
+    reference,
 };
 
 const UPLOAD: &[ErrorCode] =
@@ -18,8 +27,8 @@ const REDIRECT: Answer = Answer {
 };
 
 const FEEDBACK_TAKEN: &[Answer] = &[
-    json(200, "FeedbackBody", "The run has the response."),
-    json(202, "FeedbackBody", "The response is stored; the run reads it soon."),
+    json::<FeedbackBody>(200, "The run has the response."),
+    json::<FeedbackBody>(202, "The response is stored; the run reads it soon."),
 ];
 
 /// The routes of files, links and JoyAgent's clients.
@@ -28,8 +37,8 @@ pub(super) const JOYAGENT: &[Operation] = &[
         "/v1/file_tool/upload_url",
         "announceJoyAgentFile",
         "Announces a file, and returns the URL for the upload.",
-        Request::Json("AnnounceRequest"),
-        &[json(200, "UploadTargetBody", "The upload target, valid for an hour.")],
+        Request::Json(reference::<AnnounceRequest>),
+        &[json::<UploadTargetBody>(200, "The upload target, valid for an hour.")],
         &[
             BadFileName,
             SessionNotFound,
@@ -43,8 +52,8 @@ pub(super) const JOYAGENT: &[Operation] = &[
         "/v1/file_tool/upload_file",
         "uploadJoyAgentText",
         "Creates a file from a text.",
-        Request::Json("UploadRequest"),
-        &[json(200, "UploadBody", "The location of the file.")],
+        Request::Json(reference::<UploadRequest>),
+        &[json::<UploadBody>(200, "The location of the file.")],
         UPLOAD,
     ),
     post(
@@ -56,23 +65,23 @@ pub(super) const JOYAGENT: &[Operation] = &[
             ("file", "The file with its name."),
             ("description", "A description of the content; may be absent."),
         ]),
-        &[json(200, "UploadBody", "The location of the file.")],
+        &[json::<UploadBody>(200, "The location of the file.")],
         UPLOAD,
     ),
     post(
         "/v1/file_tool/get_file",
         "findJoyAgentFile",
         "Finds a file of a session.",
-        Request::Json("FileRequest"),
-        &[json(200, "FileLocationBody", "The location of the file.")],
+        Request::Json(reference::<FileRequest>),
+        &[json::<FileLocationBody>(200, "The location of the file.")],
         &[BadFileName, SessionNotFound, FileNotFound],
     ),
     post(
         "/v1/file_tool/get_file_list",
         "listJoyAgentFiles",
         "Lists the files of a session.",
-        Request::Json("FileListRequest"),
-        &[json(200, "FileListBody", "One page of files.")],
+        Request::Json(reference::<FileListRequest>),
+        &[json::<FileListBody>(200, "One page of files.")],
         &[SessionNotFound],
     ),
     get(
@@ -96,14 +105,14 @@ pub(super) const JOYAGENT: &[Operation] = &[
         "listJoyAgentRequests",
         "Lists a run's open human requests, by the run's id, request or session.",
         &[],
-        &[json(200, "PendingBody", "The open requests.")],
+        &[json::<PendingBody<'static>>(200, "The open requests.")],
         &[RunNotFound, RunExpired, SessionNotFound, AskerOnly, ShareEnded],
     ),
     post(
         "/api/feedback/{request}",
         "giveJoyAgentFeedback",
         "Responds to a human request of a run.",
-        Request::Json("FeedbackRequest"),
+        Request::Json(reference::<FeedbackRequest>),
         FEEDBACK_TAKEN,
         RESPONSE,
     ),
@@ -157,7 +166,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
             "/AutoAgent",
             "askJoyAgent",
             "Asks a question in JoyAgent's raw protocol.",
-            Request::Json("JoyAgentRequest"),
+            Request::Json(reference::<JoyAgentRequest>),
             &[STREAM],
             QUESTION,
         )
@@ -168,7 +177,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
             "/web/api/v1/gpt/queryAgentStreamIncr",
             "askJoyAgentPage",
             "Asks a question for JoyAgent's web page; errors are also sent as events.",
-            Request::Json("JoyAgentRequest"),
+            Request::Json(reference::<JoyAgentRequest>),
             &[STREAM],
             QUESTION,
         )
@@ -177,7 +186,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
         "/data/chatQuery",
         "askData",
         "Tells JoyAgent's web page that data questions are not supported yet.",
-        Request::Json("DataRequest"),
+        Request::Json(reference::<DataRequest>),
         &[STREAM],
         &[QueryMissing, QueryTooLong],
     ),
@@ -186,7 +195,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
         "listModels",
         "Returns an empty list of models, required by JoyAgent's web page.",
         &[],
-        &[json(200, "ModelListBody", "An empty list.")],
+        &[json::<ModelListBody>(200, "An empty list.")],
         &[],
     ),
 ];
