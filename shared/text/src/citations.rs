@@ -14,7 +14,12 @@ const SEPARATORS: [char; 5] = [',', '，', '、', ';', '；'];
 pub fn link_citations(text: &str) -> String {
     let Some(heading) = text.rfind("\n## ") else { return text.to_owned() };
     let (prose, list) = text.split_at(heading);
-    let sources: BTreeMap<u32, &str> = list.lines().filter_map(read_source).collect();
+    let sources = list.lines().filter_map(|line| {
+        let (number, link) = line.strip_prefix("- [")?.split_once("] [")?;
+        let (_, address) = link.trim_end().strip_suffix(')')?.rsplit_once("](")?;
+        Some((number.parse().ok()?, address))
+    });
+    let sources: BTreeMap<u32, &str> = sources.collect();
     if sources.is_empty() {
         return text.to_owned();
     }
@@ -36,13 +41,6 @@ pub fn link_citations(text: &str) -> String {
     }
     output.push_str(list);
     output
-}
-
-/// Parses the number and the address of a source in the list.
-fn read_source(line: &str) -> Option<(u32, &str)> {
-    let (number, link) = line.strip_prefix("- [")?.split_once("] [")?;
-    let (_, address) = link.trim_end().strip_suffix(')')?.rsplit_once("](")?;
-    Some((number.parse().ok()?, address))
 }
 
 fn link_line(line: &str, sources: &BTreeMap<u32, &str>, output: &mut String) {

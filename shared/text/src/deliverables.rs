@@ -25,7 +25,9 @@ impl Deliverables {
     /// ($$$) is best`.
     #[must_use]
     pub fn split_summary<'a>(&self, summary: &'a str) -> (&'a str, &'a str) {
-        let listed_from = self.list_start(summary);
+        let parts = self.split_parts(summary);
+        let list_parts = parts.iter().rev().take_while(|(_, part)| self.is_list_part(part));
+        let listed_from = list_parts.last().map_or(summary.len(), |(at, _)| *at);
         let mark =
             summary.match_indices(FILE_LIST_MARK).find(|(at, mark)| at + mark.len() >= listed_from);
         match mark {
@@ -35,13 +37,6 @@ impl Deliverables {
             }
             None => (summary, ""),
         }
-    }
-
-    /// Returns the first position of a possible list.
-    fn list_start(&self, text: &str) -> usize {
-        let parts = self.split_parts(text);
-        let list_parts = parts.iter().rev().take_while(|(_, part)| self.is_list_part(part));
-        list_parts.last().map_or(text.len(), |(at, _)| *at)
     }
 
     /// Splits a text at separators, with each part's position; separators within a file's name are ignored.

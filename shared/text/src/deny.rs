@@ -130,31 +130,20 @@ impl PhraseMatcher {
         let accents = marks.flat_map(|marks| marks.accents.iter().copied()).collect();
         let depths = HashMap::new();
         let mut matcher = Self { phrases, automaton, start, depths, longest, accents };
-        matcher.depths = matcher.measure_depths();
-        Some(matcher)
-    }
-
-    fn measure_depths(&self) -> HashMap<StateID, usize> {
-        let mut depths = HashMap::new();
-        for phrase in &self.phrases {
-            let mut state = self.start;
+        for phrase in &matcher.phrases {
+            let mut state = start;
             for (nth, letter) in phrase.letters.iter().enumerate() {
-                state = self.next_state(state, letter.character);
-                depths.insert(state, nth + 1);
+                state = matcher.next_state(state, letter.character);
+                matcher.depths.insert(state, nth + 1);
             }
         }
-        depths
+        Some(matcher)
     }
 
     fn next_state(&self, state: StateID, character: char) -> StateID {
         let mut bytes = [0; 4];
         let step = |state, byte| self.automaton.next_state(Anchored::No, state, byte);
         character.encode_utf8(&mut bytes).bytes().fold(state, step)
-    }
-
-    /// Returns the number of newest letters that may start a phrase, or complete a phrase.
-    fn matched_depth(&self, state: StateID) -> usize {
-        self.depths.get(&state).copied().unwrap_or_default()
     }
 
     /// Returns the phrases that end in this state.

@@ -31,17 +31,14 @@ pub enum MarkRole {
 /// `ss`), and any white space becomes a space. Hidden characters ([`is_hidden`]) are removed.
 pub fn fold_character(character: char) -> impl Iterator<Item = char> {
     let rest = (!character.is_ascii()).then(|| fold_any(character)).into_iter().flatten();
-    fold_ascii(character).into_iter().chain(rest)
-}
-
-/// Folds plain letters, the bulk of most texts, at a fraction of the cost.
-fn fold_ascii(character: char) -> Option<char> {
-    match character {
+    // Plain letters, the bulk of most texts, are folded at a fraction of the cost.
+    let plain = match character {
         _ if !character.is_ascii() => None,
         space if space.is_whitespace() => Some(' '),
         hidden if hidden.is_control() => None,
         visible => Some(visible.to_ascii_lowercase()),
-    }
+    };
+    plain.into_iter().chain(rest)
 }
 
 fn fold_any(character: char) -> impl Iterator<Item = char> {

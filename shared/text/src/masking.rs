@@ -41,12 +41,20 @@ pub fn mask_pii(text: &str) -> Cow<'_, str> {
     if spans.is_empty() {
         return Cow::Borrowed(text);
     }
+    let mask = |character| match character {
+        '@' | '.' | ' ' | '-' | '(' | ')' => character,
+        wide if is_wide(wide) => match narrow_character(wide) {
+            '@' | '.' | '-' | '(' | ')' => wide,
+            _ => WIDE_MASK,
+        },
+        _ => MASK,
+    };
     let mut output = String::with_capacity(text.len());
     let mut at = 0;
     for Range { start, end } in spans {
         let start = start.max(at);
         output.push_str(text.get(at..start).unwrap_or_default());
-        output.extend(text.get(start..end).unwrap_or_default().chars().map(mask_character));
+        output.extend(text.get(start..end).unwrap_or_default().chars().map(mask));
         at = at.max(end);
     }
     output.push_str(text.get(at..).unwrap_or_default());
@@ -90,17 +98,6 @@ fn find_all(text: &str, urls: impl Iterator<Item = Range<usize>>) -> Vec<Range<u
 fn find_in_range(text: &str, within: Range<usize>, spans: &mut Vec<Range<usize>>) {
     email::find_addresses(text, within.clone(), spans);
     number::find_numbers(text, within, spans);
-}
-
-fn mask_character(character: char) -> char {
-    match character {
-        '@' | '.' | ' ' | '-' | '(' | ')' => character,
-        wide if is_wide(wide) => match narrow_character(wide) {
-            '@' | '.' | '-' | '(' | ')' => wide,
-            _ => WIDE_MASK,
-        },
-        _ => MASK,
-    }
 }
 
 /// Returns true for a full-width form of an ASCII character.

@@ -146,10 +146,6 @@ impl Urls {
         let mut expander = UrlExpander::new(self.clone());
         map_members(members, &mut |text| expander.expand_text(text, TextEnd::Whole))
     }
-
-    fn resolve_placeholder(&self, placeholder: &str) -> Option<&str> {
-        self.0.urls.get(placeholder_number(placeholder)?).map(AsRef::as_ref)
-    }
 }
 
 /// Returns the start of a cut text without a final placeholder: half of a placeholder would mean another URL.

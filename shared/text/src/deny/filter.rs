@@ -76,7 +76,8 @@ impl DenyFilter {
                 return String::new();
             }
         }
-        let open = self.state.map_or(0, |state| matcher.matched_depth(state));
+        let open =
+            self.state.map_or(0, |state| matcher.depths.get(&state).copied().unwrap_or_default());
         let first = self.newest.len().checked_sub(open).and_then(|nth| self.newest.get(nth));
         let until = first.filter(|_| open > 0).map_or(start + piece.len(), |letter| letter.at);
         let rest =

@@ -15,21 +15,16 @@ pub(super) fn find_addresses(text: &str, within: Range<usize>, spans: &mut Vec<R
     let part = text.get(within.clone()).unwrap_or_default();
     for (at, _) in part.match_indices('@') {
         let at = within.start + at;
-        let start = local_start(text, at, within.start);
+        let mut start = at;
+        while start > within.start && byte_before(text, start, 1).is_some_and(is_local) {
+            start -= 1;
+        }
         let local = text.get(start..at).unwrap_or_default();
         let is_name = local != GIT && local.bytes().any(|byte| byte.is_ascii_alphanumeric());
         if let Some(end) = domain_end(text, at + 1, within.end).filter(|_| is_name) {
             spans.push(start..end);
         }
     }
-}
-
-fn local_start(text: &str, at: usize, from: usize) -> usize {
-    let mut start = at;
-    while start > from && byte_before(text, start, 1).is_some_and(is_local) {
-        start -= 1;
-    }
-    start
 }
 
 fn is_local(byte: u8) -> bool {

@@ -31,7 +31,12 @@ pub(super) fn international_end(text: &str, at: usize, to: usize) -> Option<usiz
     if byte_before(text, at, 1) != Some(b'+') || byte_at(text, at) == Some(b'0') {
         return None;
     }
-    let max_count = most_digits(text.get(at..).unwrap_or_default());
+    // Digits after a country's known length are another number.
+    let max_count = match text.get(at..).unwrap_or_default().as_bytes() {
+        [b'1', ..] => 11,
+        [b'8', b'6', ..] => 13,
+        _ => MAX_DIGITS,
+    };
     let mut start = at;
     let mut digits = 0;
     let mut longest = None;
@@ -55,15 +60,6 @@ pub(super) fn international_end(text: &str, at: usize, to: usize) -> Option<usiz
         if start >= to {
             return longest;
         }
-    }
-}
-
-/// Returns the maximum digits of a number by country; digits after a known length are another number.
-fn most_digits(number: &str) -> usize {
-    match number.as_bytes() {
-        [b'1', ..] => 11,
-        [b'8', b'6', ..] => 13,
-        _ => MAX_DIGITS,
     }
 }
 

@@ -1,7 +1,9 @@
 //! Expansion of placeholders into URLs, in whole texts or in pieces.
 
 use super::Urls;
-use super::scan::{MAX_RUN, find_cut_scheme, find_run_end, find_url_start, trim_closing_marks};
+use super::scan::{
+    MAX_RUN, find_cut_scheme, find_run_end, find_url_start, placeholder_number, trim_closing_marks,
+};
 
 /// Maximum growth in bytes of one text, or of one call's arguments. Placeholders beyond stay unexpanded.
 pub const MAX_GROWTH: usize = 1024 * 1024;
@@ -125,9 +127,9 @@ impl UrlExpander {
     }
 
     fn expand_url(&mut self, url: &str) -> Option<String> {
-        let whole = self.urls.resolve_placeholder(url)?;
+        let whole = self.urls.0.urls.get(placeholder_number(url)?)?;
         let growth = whole.len().saturating_sub(url.len());
         self.growth_left = self.growth_left.checked_sub(growth)?;
-        Some(whole.to_owned())
+        Some(whole.to_string())
     }
 }
