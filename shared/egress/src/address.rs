@@ -108,16 +108,15 @@ pub fn is_public(address: IpAddr) -> bool {
 #[must_use]
 pub fn find_range(address: IpAddr) -> Option<AddressRange> {
     match address {
-        IpAddr::V4(address) => find_ipv4_range(address),
+        IpAddr::V4(address) => {
+            let lies_in = |start: Ipv4Addr, bits: u32| {
+                (start.to_bits() ^ address.to_bits()).leading_zeros() >= bits
+            };
+            let row = IPV4_RANGES.iter().find(|(start, bits, _)| lies_in(*start, *bits));
+            row.map(|(_, _, range)| *range)
+        }
         IpAddr::V6(address) => find_ipv6_range(address),
     }
-}
-
-fn find_ipv4_range(address: Ipv4Addr) -> Option<AddressRange> {
-    let mut ranges = IPV4_RANGES.iter();
-    let (_, _, range) = ranges
-        .find(|(start, bits, _)| (start.to_bits() ^ address.to_bits()).leading_zeros() >= *bits)?;
-    Some(*range)
 }
 
 fn find_ipv6_range(address: Ipv6Addr) -> Option<AddressRange> {

@@ -164,7 +164,11 @@ async fn read_response(
     max_bytes: u64,
 ) -> Result<EgressResponse, EgressError> {
     let status = response.status().as_u16();
-    let headers = select_headers(response.headers());
+    let headers = RESPONSE_HEADERS.iter().filter_map(|name| {
+        let value = find_text(response.headers(), &HeaderName::from_static(name))?;
+        Some(((*name).to_owned(), value))
+    });
+    let headers: Vec<_> = headers.collect();
     let refuse = |why: String| EgressError::Protocol { host: hop.host().to_owned(), why };
     let encoding = find_text(response.headers(), &CONTENT_ENCODING);
     let coding = ContentCoding::parse(encoding.as_deref())
@@ -188,14 +192,6 @@ async fn read_response(
     let content_type = find_text(response.headers(), &CONTENT_TYPE);
     let is_cut = !(is_whole && is_complete);
     Ok(EgressResponse { url: hop.url.clone(), status, content_type, headers, body, is_cut })
-}
-
-fn select_headers(headers: &HeaderMap) -> Vec<(String, String)> {
-    let entries = RESPONSE_HEADERS.iter().filter_map(|name| {
-        let value = find_text(headers, &HeaderName::from_static(name))?;
-        Some(((*name).to_owned(), value))
-    });
-    entries.collect()
 }
 
 /// Returns a header as text, unless longer than the maximum.

@@ -80,8 +80,12 @@ impl Hop {
             return Err(refuse_url(url.as_str(), AddressProblem::BodyElsewhere));
         }
         let mut headers = self.headers.clone();
+        // Another origin receives no keys and no file contents.
         if !is_same_origin {
-            headers = keep_harmless(&headers);
+            let is_harmless =
+                |name: &HeaderName| name.as_str().starts_with("accept") || *name == USER_AGENT;
+            let harmless_headers = self.headers.iter().filter(|(name, _)| is_harmless(name));
+            headers = harmless_headers.map(|(name, value)| (name.clone(), value.clone())).collect();
         }
         if body.is_none() {
             headers.remove(CONTENT_TYPE);
@@ -89,14 +93,6 @@ impl Hop {
         let method = if keeps_method { self.method } else { HttpMethod::Get };
         Ok(Some(Self { url, method, headers, body }))
     }
-}
-
-/// Returns the headers allowed to another origin: no keys and no file contents.
-fn keep_harmless(headers: &HeaderMap) -> HeaderMap {
-    let is_harmless =
-        |name: &HeaderName| name.as_str().starts_with("accept") || *name == USER_AGENT;
-    let harmless_headers = headers.iter().filter(|(name, _)| is_harmless(name));
-    harmless_headers.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 fn parse_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), EgressError> {

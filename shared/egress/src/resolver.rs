@@ -1,6 +1,5 @@
 //! A resolver that checks each address, so that connections only use checked addresses.
 
-use std::error::Error;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -56,20 +55,17 @@ impl Resolve for PublicResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let answer = self.lookup.lookup_addresses(name.as_str().to_owned());
         Box::pin(async move {
-            let public = select_public(answer.await?)?;
+            let addresses = answer.await?;
+            let private_range = addresses.iter().find_map(|address| find_range(*address));
+            let public = addresses.into_iter().filter(|address| is_public(*address));
             // Ignored: the URL's port is used instead.
-            Ok(Box::new(public.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
+            let public = public.map(|address| SocketAddr::new(address, 0));
+            let public: Vec<_> = public.take(MAX_ADDRESSES).collect();
+            match private_range {
+                _ if !public.is_empty() => Ok(Box::new(public.into_iter()) as Addrs),
+                Some(range) => Err(NoPublicAddress(range).into()),
+                None => Err(io::Error::from(io::ErrorKind::NotFound).into()),
+            }
         })
-    }
-}
-
-fn select_public(addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, Box<dyn Error + Send + Sync>> {
-    let private_range = addresses.iter().find_map(|address| find_range(*address));
-    let mut public: Vec<_> = addresses.into_iter().filter(|address| is_public(*address)).collect();
-    public.truncate(MAX_ADDRESSES);
-    match private_range {
-        _ if !public.is_empty() => Ok(public),
-        Some(range) => Err(NoPublicAddress(range).into()),
-        None => Err(io::Error::from(io::ErrorKind::NotFound).into()),
     }
 }
