@@ -183,18 +183,18 @@ impl Connection {
         }
         let frames = match self.lanes.take_next_entry() {
             Some(entry) => self.project_entry(&entry),
-            None => self.project_ready()?,
+            None => {
+                let ready = self.lanes.take_ready_previews();
+                if ready.is_empty() {
+                    let progress = self.calls.take_ready_progress()?;
+                    self.projection.project_progress(&progress)
+                } else {
+                    let previews = ready.iter();
+                    previews.flat_map(|preview| self.projection.project_preview(preview)).collect()
+                }
+            }
         };
         Some(frames.iter().map(|frame| self.encode_frame(frame)).collect())
-    }
-
-    fn project_ready(&mut self) -> Option<Vec<Frame>> {
-        let ready = self.lanes.take_ready_previews();
-        if ready.is_empty() {
-            let progress = self.calls.take_ready_progress()?;
-            return Some(self.projection.project_progress(&progress));
-        }
-        Some(ready.iter().flat_map(|preview| self.projection.project_preview(preview)).collect())
     }
 
     /// Returns true if [`Self::render_next_ready`] would return frames.

@@ -245,18 +245,7 @@ impl Thoughts {
             Some((_, thought)) => thought.get_or_insert_default().push_str(&text),
             None => self.0.push((id.clone(), Some(text.clone()))),
         }
-        self.drop_oldest();
-        let mut event = event.clone();
-        if event.is_final || !is_newest {
-            (event.plan_thought, event.is_final) = (Some(self.to_text()), true);
-        } else if begins_paragraph {
-            event.plan_thought = Some(format!("{PARAGRAPH}{text}"));
-        }
-        event
-    }
-
-    /// Drops the thoughts too old to be shown again.
-    fn drop_oldest(&mut self) {
+        // Thoughts too old to be shown again are dropped.
         let mut room = MAX_THOUGHTS;
         for (_, text) in self.0.iter_mut().rev().skip(1) {
             match text {
@@ -264,6 +253,13 @@ impl Thoughts {
                 _ => (room, *text) = (0, None),
             }
         }
+        let mut event = event.clone();
+        if event.is_final || !is_newest {
+            (event.plan_thought, event.is_final) = (Some(self.to_text()), true);
+        } else if begins_paragraph {
+            event.plan_thought = Some(format!("{PARAGRAPH}{text}"));
+        }
+        event
     }
 
     /// Returns the newest thoughts up to the maximum, without void texts.

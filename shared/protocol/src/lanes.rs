@@ -140,20 +140,15 @@ impl Lanes {
         let before = lane.waiting_entries.insert(early.index, (early.clone(), bytes));
         self.waiting_bytes = self.waiting_bytes + bytes - before.map_or(0, |(_, bytes)| bytes);
         while self.waiting_bytes > MAX_WAITING_BYTES {
-            self.drop_furthest();
+            let distance = |lane: &&mut Lane| {
+                let last = lane.waiting_entries.last_key_value();
+                last.map(|(nth, _)| nth.saturating_sub(lane.shown_count))
+            };
+            let furthest = self.lanes.values_mut().max_by_key(distance);
+            let entry = furthest.and_then(|lane| lane.waiting_entries.pop_last());
+            self.waiting_bytes =
+                entry.map_or(0, |(_, (_, bytes))| self.waiting_bytes.saturating_sub(bytes));
         }
-    }
-
-    fn drop_furthest(&mut self) {
-        let distance = |lane: &&mut Lane| {
-            lane.waiting_entries
-                .last_key_value()
-                .map(|(nth, _)| nth.saturating_sub(lane.shown_count))
-        };
-        let furthest = self.lanes.values_mut().max_by_key(distance);
-        let entry = furthest.and_then(|lane| lane.waiting_entries.pop_last());
-        self.waiting_bytes =
-            entry.map_or(0, |(_, (_, bytes))| self.waiting_bytes.saturating_sub(bytes));
     }
 
     /// Takes the next entry in turn, and counts the entry as shown.

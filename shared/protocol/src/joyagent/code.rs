@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::call::CallView;
 use super::{AgentResponse, Translator};
 use djinn_core::entry::Entry;
-use djinn_core::file::ProductFile;
 use djinn_core::tool::{ToolOutput, ToolResult};
 use djinn_text::truncate::truncate_text;
 
@@ -42,18 +41,16 @@ impl Translator {
     ) -> Option<Vec<AgentResponse>> {
         let ToolResult::Done(output) = outcome else { return None };
         match call_view.tool() {
-            BLOCK_TOOL => Some(self.product_events(entry, &output.files)),
+            BLOCK_TOOL => {
+                let events = output.files.iter().enumerate().map(|(nth, file)| {
+                    let id = format!("{}.{nth}", entry.id);
+                    self.file_event(&id, "写入文件", file, entry.at_ms)
+                });
+                Some(events.collect())
+            }
             CODE_AGENT => Some(vec![self.analysis_event(entry, call_view, output)]),
             _ => None,
         }
-    }
-
-    fn product_events(&self, entry: &Entry, files: &[ProductFile]) -> Vec<AgentResponse> {
-        let events = files.iter().enumerate().map(|(nth, file)| {
-            let id = format!("{}.{nth}", entry.id);
-            self.file_event(&id, "写入文件", file, entry.at_ms)
-        });
-        events.collect()
     }
 
     /// Returns the event with the result of all blocks, not of type code because the page would hide code.

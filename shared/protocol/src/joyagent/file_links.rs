@@ -15,8 +15,10 @@ pub(super) fn link_files(text: &str, urls: &BTreeMap<String, String>) -> String 
     for part in parts {
         output.push_str(ADDRESS);
         let (address, rest) = split_address(part);
-        let url = find_url(address.trim_matches(['<', '>']), urls);
-        output.push_str(url.unwrap_or(address));
+        let bare = address.trim_matches(['<', '>']);
+        let name = FOLDERS.iter().find_map(|folder| bare.strip_prefix(folder)).unwrap_or(bare);
+        let url = urls.get(name).or_else(|| urls.get(&percent_decode(name)?));
+        output.push_str(url.map_or(address, String::as_str));
         output.push_str(rest);
     }
     output
@@ -42,12 +44,6 @@ fn split_address(text: &str) -> (&str, &str) {
         title.into_iter().chain(end.map(|(at, _)| at)).min()
     };
     end.and_then(|end| text.split_at_checked(end)).unwrap_or(("", text))
-}
-
-fn find_url<'a>(address: &str, urls: &'a BTreeMap<String, String>) -> Option<&'a str> {
-    let name = FOLDERS.iter().find_map(|folder| address.strip_prefix(folder)).unwrap_or(address);
-    let decoded_name = percent_decode(name);
-    urls.get(name).or_else(|| urls.get(&decoded_name?)).map(String::as_str)
 }
 
 /// Decodes percent-encoded bytes; `None` if the result is not UTF-8.

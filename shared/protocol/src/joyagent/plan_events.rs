@@ -13,11 +13,19 @@ use djinn_core::plan::{Plan, Step, StepStatus};
 impl Translator {
     pub(super) fn plan_event(&self, id: &str, plan: &Plan, at_ms: i64) -> AgentResponse {
         let all = |of: &dyn Fn(&Step) -> Value| plan.steps().iter().map(of).collect::<Value>();
+        // JoyAgent's UI has no word for a skipped step.
+        let status = |step: &Step| match step.status {
+            StepStatus::Skipped => StepStatus::NotStarted.as_str(),
+            StepStatus::NotStarted
+            | StepStatus::InProgress
+            | StepStatus::Completed
+            | StepStatus::Blocked => step.status.as_str(),
+        };
         let plan = json!({
             "title": plan.title,
             "stages": all(&|step| json!(step.stage)),
             "steps": all(&|step| json!(step.details)),
-            "stepStatus": all(&|step| json!(step_status_label(step.status))),
+            "stepStatus": all(&|step| json!(status(step))),
             "notes": all(&|step| json!(step.note)),
         });
         AgentResponse { plan: Some(plan), ..self.new_event(id, "plan", at_ms) }
@@ -61,7 +69,12 @@ impl Translator {
         self.begin_report(entry, child, agent);
         self.begin_search(entry, child, agent);
         match child.task().filter(|_| entry.path.is_root()) {
-            Some(task) => self.begin_task(entry, task, description),
+            Some(task) => {
+                let plan = self.apply_step(entry, task.step_id(), StepStatus::InProgress, "");
+                self.tasks.push((task.clone(), description.to_owned()));
+                let event = self.task_event(&entry.id.to_string(), task, description, entry.at_ms);
+                plan.into_iter().chain([event]).collect()
+            }
             None => Vec::new(),
         }
     }
@@ -86,15 +99,6 @@ impl Translator {
             self.agents.retain(|agent, _| !agent.is_within(&path));
         }
         events
-    }
-
-    /// Starts a task, and sets its step to in progress.
-    fn begin_task(&mut self, entry: &Entry, task: &TaskId, words: &str) -> Vec<AgentResponse> {
-        let step = task.step_id();
-        let plan = self.apply_step(entry, step, StepStatus::InProgress, "");
-        self.tasks.push((task.clone(), words.to_owned()));
-        let event = self.task_event(&entry.id.to_string(), task, words, entry.at_ms);
-        plan.into_iter().chain([event]).collect()
     }
 
     /// Returns the event that opens a task's lane.
@@ -140,16 +144,5 @@ impl Translator {
         event.lane = Some(task.clone());
         events.push(event);
         events
-    }
-}
-
-/// Returns the word of JoyAgent's UI; the UI has no word for a skipped step.
-fn step_status_label(status: StepStatus) -> &'static str {
-    match status {
-        StepStatus::Skipped => StepStatus::NotStarted.as_str(),
-        StepStatus::NotStarted
-        | StepStatus::InProgress
-        | StepStatus::Completed
-        | StepStatus::Blocked => status.as_str(),
     }
 }

@@ -149,7 +149,8 @@ impl Translator {
         // The last entries of a deeper run may be shown after its end. None follow the end of the ancestor
         // directly below the root.
         if entry.path.is_root() {
-            events.extend(self.clear_texts(path, entry.at_ms));
+            let open_texts = self.texts.end_texts(path);
+            events.extend(self.retract_texts(&open_texts, "", entry.at_ms));
         }
         for event in &mut events {
             self.place_event(event, path);
@@ -169,24 +170,18 @@ impl Translator {
         };
         let key = message.map(|message| entry.message_key(message));
         let void = self.texts.void_texts(&entry.path, key.as_ref(), current_key.as_ref());
-        self.void_events(&void, entry.at_ms)
+        // The notice replaces these texts until new text arrives.
+        self.retract_texts(&void, void_notice(self.language), entry.at_ms)
     }
 
-    /// Retracts the unfinished texts of an ended run and of all runs below.
-    fn clear_texts(&mut self, path: &Path, at_ms: i64) -> Vec<AgentResponse> {
-        let open_texts = self.texts.end_texts(path);
-        let visible_texts = open_texts.iter().filter(|(key, kind)| !is_hidden(&key.message, *kind));
-        let mut events = Vec::new();
-        for (key, kind) in visible_texts {
-            events.extend(self.edit_events(key, *kind, &TextEdit::Retract, "", at_ms));
-        }
-        events
-    }
-
-    /// Returns events with a void notice in place of these texts, until new text arrives.
-    fn void_events(&mut self, void: &[(MessageKey, TextKind)], at_ms: i64) -> Vec<AgentResponse> {
-        let visible_texts = void.iter().filter(|(key, kind)| !is_hidden(&key.message, *kind));
-        let notice = void_notice(self.language);
+    /// Retracts the visible ones of these texts, and shows a notice in place of each.
+    fn retract_texts(
+        &mut self,
+        texts: &[(MessageKey, TextKind)],
+        notice: &str,
+        at_ms: i64,
+    ) -> Vec<AgentResponse> {
+        let visible_texts = texts.iter().filter(|(key, kind)| !is_hidden(&key.message, *kind));
         let mut events = Vec::new();
         for (key, kind) in visible_texts {
             events.extend(self.edit_events(key, *kind, &TextEdit::Retract, notice, at_ms));
