@@ -1,10 +1,6 @@
 //! `data:` URIs (RFC 2397), each with the content of a file.
 
-use base64::Engine as _;
-use base64::alphabet::STANDARD;
-use base64::engine::general_purpose::NO_PAD;
-use base64::engine::{DecodePaddingMode, GeneralPurpose};
-use percent_encoding::percent_decode_str;
+use data_url::DataUrl;
 
 /// The default media type.
 const DEFAULT_TYPE: &str = "text/plain";
@@ -28,39 +24,27 @@ impl DataUri {
     /// # Errors
     /// Returns the problem as the end of a sentence about the URI.
     pub(crate) fn parse(uri: &str) -> Result<Self, &'static str> {
-        let (head, data) = uri
-            .get(5..)
-            .and_then(|rest| rest.split_once(','))
-            .ok_or("is a `data:` URI without a comma before its data")?;
-        let mut parameters = head.split(';').map(str::trim);
-        let media_type = parameters.next().unwrap_or_default().to_ascii_lowercase();
-        if !media_type.is_empty() && !is_media_type(&media_type) {
+        // The standard drops these characters, or all data after them.
+        if uri.contains(['#', '\t', '\n', '\r']) {
+            return Err("holds a `#`, a tab or a line break: percent-encode it");
+        }
+        let url = DataUrl::process(uri)
+            .map_err(|_| "is a `data:` URI without a comma before its data")?;
+        let media_type = uri.get(5..).and_then(|rest| rest.split([';', ',']).next());
+        let media_type = media_type.map(|it| it.trim().to_ascii_lowercase());
+        let media_type = media_type.filter(|it| !it.is_empty());
+        if !media_type.as_deref().is_none_or(is_media_type) {
             return Err("is a `data:` URI of no media type, such as `image/png`");
         }
-        let is_base64 = parameters.next_back().is_some_and(|it| it.eq_ignore_ascii_case("base64"));
-        let payload: Vec<u8> = percent_decode_str(data).collect();
-        let bytes = if is_base64 {
-            base64().decode(payload).map_err(|_| "holds base64 that is broken or cut off")?
-        } else {
-            payload
-        };
-        if bytes.is_empty() {
-            Err("holds an empty file")
-        } else {
-            Ok(Self { media_type: Some(media_type).filter(|it| !it.is_empty()), bytes })
-        }
+        let decoded = url.decode_to_vec();
+        let (bytes, _) = decoded.map_err(|_| "holds base64 that is broken or cut off")?;
+        if bytes.is_empty() { Err("holds an empty file") } else { Ok(Self { media_type, bytes }) }
     }
 
     /// Returns the URI's media type, else `fallback`, else the default.
     pub(crate) fn media_type_or<'a>(&'a self, fallback: Option<&'a str>) -> &'a str {
         self.media_type.as_deref().or(fallback).unwrap_or(DEFAULT_TYPE)
     }
-}
-
-/// Returns a base64 engine with optional padding.
-fn base64() -> GeneralPurpose {
-    let padding = NO_PAD.with_decode_padding_mode(DecodePaddingMode::Indifferent);
-    GeneralPurpose::new(&STANDARD, padding)
 }
 
 /// Returns true if a text has the form of a media type.
@@ -84,7 +68,9 @@ mod tests {
             ("data:;base64,YSxiYw==", None, "a,bc"),
             ("data:;base64,YSxiYw", None, "a,bc"),
             ("data:;base64,YSxiYw%3D%3D", None, "a,bc"),
+            ("data:;base64,YS xi", None, "a,b"),
             ("data:,a%2Cb", None, "a,b"),
+            ("data:,a b%0Ac%23%", None, "a b\nc#%"),
             ("data:text/plain;charset=utf-8,%E9%87%91,x", Some("text/plain"), "金,x"),
             ("data:text/plain;charset=utf-8;base64,6YeR", Some("text/plain"), "金"),
             ("data:text/x-base64,YSxi", Some("text/x-base64"), "YSxi"),
@@ -103,7 +89,9 @@ mod tests {
             ("data:text/c sv,a", "of no media type"),
             ("data:text/csv;base64,YSx*", "base64"),
             ("data:text/csv;base64,YSxiY", "base64"),
-            ("data:text/csv;base64,YS xi", "base64"),
+            ("data:text/csv;base64,YS\nxi", "percent-encode"),
+            ("data:text/csv,a\nb", "percent-encode"),
+            ("data:text/plain,C#", "percent-encode"),
             ("data:text/csv,", "an empty file"),
             ("data:text/csv;base64,", "an empty file"),
         ] {
