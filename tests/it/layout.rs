@@ -4,6 +4,7 @@ mod arrow;
 mod clock;
 mod cycles;
 mod decision;
+mod modes;
 mod modules;
 mod names;
 mod prompt;

@@ -61,7 +61,7 @@ impl Tool for Clerk {
             parameters: parameters(),
             tools: vec![note::NAME.to_owned(), NAME.to_owned()],
             model: Role::Executor,
-            mode: Mode::React,
+            mode: Mode::default(),
             max_steps: 1_000,
             max_calls: None,
             max_result_chars: None,
