@@ -2,8 +2,8 @@
 
     breakages.py template.yaml
 
-Each breakage replaces a piece of the template's text. The broken template is transformed and shown
-to one checker, cfn-lint or a rule, which must say what is expected of it.
+Each breakage replaces a piece of the template's text. One checker, cfn-lint or a rule, checks the
+broken and transformed template, and must report the expected message.
 """
 
 import json
@@ -20,7 +20,7 @@ def cfn_lint(template: dict) -> list[str]:
     return [f"{match.rule.id} {match.message}" for match in lint(json.dumps(template))]
 
 
-# By checker: what is replaced, by what, and a part of what must be said.
+# By checker: the replaced text, the replacement, and a part of the expected message.
 BREAKAGES = {
     cfn_lint: [
         # `sam validate --lint` passes these two.
@@ -28,7 +28,7 @@ BREAKAGES = {
         ("[arm64]", "[arm]", "E3030 'arm'"),
         # A function whose environment names itself depends on itself.
         ("DJINN_EXECUTOR: !Sub", "DJINN_EXECUTOR: !GetAtt Executor.Arn #", "E3004"),
-        # A resource that needs the REST API where there is none.
+        # A resource that needs the REST API, without the REST API.
         ("Permission\n    Condition: HasRestApi\n", "Permission\n", "W1001"),
     ],
     rules.drivers_run_as_they_must: [
@@ -308,7 +308,7 @@ BREAKAGES = {
 
 
 def missed(source: str) -> list[str]:
-    """A sentence for every breakage that its checker passes, and for every rule without one."""
+    """Returns a sentence for each breakage that its checker misses, and for each rule without a breakage."""
     found = []
     for checker, breakages in BREAKAGES.items():
         for old, new, expected in breakages:

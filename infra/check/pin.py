@@ -2,7 +2,7 @@
 
     python infra/check/pin.py infra/check/requirements.txt
 
-Versions stay as they are: change one, or add a line, and run it again. The index is pip's own.
+Versions stay unchanged: change a version, or add a line, and run the script again. The index is pip's own.
 """
 
 import json
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import urllib.request
 
-# Where people and CI work: Linux and macOS, with a Python that xtask takes.
+# Platforms of developers and CI: Linux and macOS, with a Python version that xtask accepts.
 PLATFORMS = re.compile(r"-any\.whl|(manylinux|macosx).*(x86_64|arm64|aarch64|universal2)\.whl")
 PYTHONS = re.compile(r"-(py3|py2\.py3|cp3(11|12|13|14))-|-abi3-")
 SIMPLE = "application/vnd.pypi.simple.v1+json"
@@ -30,7 +30,7 @@ def is_usable(file):
 
 
 def files(name):
-    """The files of a package with their hashes, from either form of the simple API (PEP 503, 691)."""
+    """Returns the files of a package with hashes, from either form of the simple API (PEP 503, 691)."""
     name = re.sub(r"[-_.]+", "-", name).lower()
     request = urllib.request.Request(f"{index()}/{name}/", headers={"accept": f"{SIMPLE}, text/html;q=0.1"})
     with urllib.request.urlopen(request, timeout=60) as answer:

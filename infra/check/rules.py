@@ -1,10 +1,10 @@
-"""What must be true of the transformed template, besides its settings: tests/it/settings.rs compares
-those with the tables of shared/settings.
+"""Rules for the transformed template. tests/it/settings.rs compares the template's settings with the
+tables of shared/settings.
 
     rules.py target/template.json
 
-Prints a sentence for everything that is not, and fails if there is one. `breakages.py` shows that
-each rule can fail.
+Prints a sentence for each violation, and fails if there is one. `breakages.py` shows that each rule
+can fail.
 """
 
 import json
@@ -15,7 +15,7 @@ from pathlib import Path
 # The functions that drive runs.
 DRIVERS = ("Agent", "Executor")
 
-# All that they may do. A new action belongs into the port's documentation in shared/runtime too.
+# All allowed actions. Document a new action in the port's documentation in shared/runtime too.
 DRIVER_ACTIONS = {
     "bedrock:InvokeModel",
     "bedrock:InvokeModelWithResponseStream",
@@ -47,11 +47,10 @@ DRIVER_ACTIONS = {
     "xray:PutTraceSegments",
 }
 
-# What JoyAgent's page asks for in a preflight and what a page's key comes in, besides what a request
-# signed by a page needs.
+# Headers of JoyAgent's preflights, of a page's key, and of requests signed by a page.
 NEEDED_HEADERS = {"authorization", "cache-control", "content-type", "last-event-id", "x-api-key"}
 
-# What bounds a user: the parameters with their variables.
+# The limits of a user: parameters with their variables.
 USER_BOUNDS = {
     "UserDayTokens": "DJINN_USER_DAY_TOKENS",
     "UserDayUsd": "DJINN_USER_DAY_USD",
@@ -60,7 +59,7 @@ USER_BOUNDS = {
     "UserStreams": "DJINN_USER_STREAMS",
 }
 
-# What the REST API leads to without a signature: links that let somebody answer, or open a file.
+# Routes of the REST API without a signature: links for responses and for files.
 OPEN_METHODS = {
     ("/answer/{token}", "get"),
     ("/answer/{token}", "post"),
@@ -68,7 +67,7 @@ OPEN_METHODS = {
     ("/v1/file_tool/preview/{token}/{name}", "get"),
 }
 
-# Each of these in a lifecycle rule deletes objects.
+# Fields of a lifecycle rule that delete objects.
 EXPIRES = {
     "ExpirationDate",
     "ExpirationInDays",
@@ -79,7 +78,7 @@ EXPIRES = {
 GET_SECRET = {"secretsmanager:GetSecretValue"}
 INVOKE_MODEL = {"bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"}
 
-# What may read secrets or call models: each policy with its condition, what it grants, and to whom.
+# Policies for secrets and models: condition, granted resource, and roles.
 ASKED_FOR = {
     "AgentSecretPolicy": ("HasAgentSecret", GET_SECRET, ("Agent",)),
     "BedrockPolicy": ("HasBedrock", INVOKE_MODEL, DRIVERS),
@@ -87,28 +86,28 @@ ASKED_FOR = {
     "SecretPolicy": ("HasSecret", GET_SECRET, DRIVERS),
 }
 
-# The parameters that ask for them, with the conditions.
+# The parameters that enable these policies, with the conditions.
 ASKING = {
     "HasAgentSecret": "AgentSecretName",
     "HasBedrock": "BedrockModels",
     "HasSecret": "SecretName",
 }
 
-# Where a secret of a name lies: Secrets Manager puts six letters of its own after it.
+# The ARN of a secret by name: Secrets Manager appends six characters.
 SECRET = "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${%s}-??????"
 
 EXECUTOR = {"Fn::GetAtt": ["Executor", "Arn"]}
 SANDBOX = {"Fn::GetAtt": ["Sandbox", "Arn"]}
 
-# The web gateway's functions, by what each does, and all that stands in the template for them if they are asked for.
+# The functions of the web gateway by role, and all resources that WithWeb adds.
 WEB = {"Fetch": "fetch", "Call": "call"}
 WEB_ARNS = [{"Fn::GetAtt": [name, "Arn"]} for name in WEB]
 WEB_RESOURCES = ("WebPolicy", *(f"{name}{part}" for name in WEB for part in ("", "Logs", "Role")))
 
-# The secrets that the gateway's Call may read.
+# Secrets that the gateway's function Call may read.
 TOOL_SECRETS = "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:djinn/tools/*"
 
-# What stands in the template for the sandbox, each only if it is asked for.
+# The resources that WithSandbox adds.
 SANDBOX_RESOURCES = (
     "Sandbox",
     "SandboxEndpoint",
@@ -124,7 +123,7 @@ SANDBOX_RESOURCES = (
     "SandboxVpc",
 )
 
-# All that the sandbox's role grants: logs, and what Lambda needs to put a function into a network.
+# All actions of the sandbox's role: logs, and Lambda's actions for attaching a function to a network.
 SANDBOX_LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
 SANDBOX_NETWORK = {
     "ec2:AssignPrivateIpAddresses",
@@ -135,20 +134,20 @@ SANDBOX_NETWORK = {
     "ec2:UnassignPrivateIpAddresses",
 }
 
-# All that tenants have in the bucket; beside it lie the texts of the deployment.
+# The prefix of all data of tenants; the texts of the deployment have another prefix.
 TENANTS = "${Bucket.Arn}/tenants/*"
 
-# Where the sandbox's network leads: to these objects of the bucket, and to no other.
+# The only objects of the bucket that the sandbox's network can reach.
 SANDBOX_OBJECTS = {
     "s3:GetObject": [f"{TENANTS}/files/*", f"{TENANTS}/sandbox/*", f"{TENANTS}/uploads/*"],
     "s3:PutObject": [f"{TENANTS}/sandbox/*"],
 }
 
-# The key of KMS that KmsKeyArn names, where it names one.
+# The KMS key of KmsKeyArn, if any.
 KMS_KEY = {"Ref": "KmsKeyArn"}
 NO_VALUE = {"Ref": "AWS::NoValue"}
 
-# What each policy lets its roles do with the key, and through which services.
+# The actions on the key by policy, and the allowed services.
 KMS_POLICIES = {
     "KmsPolicy": (
         "HasKmsKey",
@@ -162,7 +161,7 @@ SCHEDULE_ROLE = {"Fn::GetAtt": ["ScheduleRole", "Arn"]}
 
 
 def complaints(template: dict) -> list[str]:
-    """A sentence for everything that is wrong with a transformed template."""
+    """Returns a sentence for each problem of a transformed template."""
     return [complaint for rule in RULES for complaint in rule(template)]
 
 
@@ -184,7 +183,7 @@ def users_are_bounded_by_default(template):
     variables = value(properties(template, "Agent"), "Environment.Variables") or {}
     for name, variable in USER_BOUNDS.items():
         default = str(template["Parameters"][name].get("Default"))
-        # Only a limit in dollars may end so, and by default it must: most stacks begin with a model without a price.
+        # Only the limit in dollars may end so, and the default must: most stacks begin with a model without a price.
         end = " if priced" if name == "UserDayUsd" else ""
         if not re.fullmatch(f"[1-9][0-9]*{end}", default):
             yield f"parameter {name} is {json.dumps(default)}, which is not a limit{end}"
@@ -233,7 +232,7 @@ def pages_may_ask_and_load_files(template):
             yield f"{name}: a page may not send {header}"
     rules = value(properties(template, "Bucket"), "CorsConfiguration.CorsRules") or []
     rules = [given(rule, "HasOrigins") or rule for rule in rules]
-    # A browser that was redirected here by the agent comes from the agent's origin, or from `null`.
+    # After a redirect from the agent, a browser sends the agent's origin or `null`.
     for method, wanted in {"GET": ["*"], "HEAD": ["*"], "PUT": origins}.items():
         open_to = [rule for rule in rules if method in rule.get("AllowedMethods", [])]
         found = [rule["AllowedOrigins"] for rule in open_to]
@@ -246,7 +245,7 @@ def objects_outlive_what_names_them(template):
     rules = value(properties(template, "Bucket"), "LifecycleConfiguration.Rules") or []
     expiring = [rule for rule in rules if EXPIRES & set(rule)]
     wanted = [{"Id": "expire", "Status": "Enabled", "Prefix": "tenants/", "ExpirationInDays": object_days}]
-    # Without a prefix a rule also deletes the texts of the deployment below config/.
+    # Without a prefix, a rule also deletes the deployment's texts below config/.
     if expiring != wanted:
         yield f"Bucket expires {json.dumps(expiring)}, not what tenants have alone, after the parameter ObjectDays"
     for name in DRIVERS:
@@ -261,9 +260,9 @@ def the_rest_api_streams_if_asked_for(template):
     yield from expect("parameter WithRestApi", parameter, "Default", "false")
     yield from expect("RestApi", template["Resources"]["RestApi"], "Condition", "HasRestApi")
     api = properties(template, "RestApi")
-    # Edge-optimised ones cut a stream after 30 silent seconds.
+    # Edge-optimised APIs end a stream after 30 silent seconds.
     yield from expect("RestApi", api, "EndpointConfiguration.Types", ["REGIONAL"])
-    # Otherwise bodies that are no text come broken.
+    # Otherwise, bodies that are not text arrive corrupted.
     yield from expect("RestApi", api, "Body.x-amazon-apigateway-binary-media-types", ["*/*"])
     uri = {
         "Fn::Sub": "arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2021-11-15/"
@@ -289,7 +288,7 @@ def the_rest_api_streams_if_asked_for(template):
             "timeoutInMillis": 900000,
         }.items():
             yield from expect(name, method, f"x-amazon-apigateway-integration.{key}", wanted)
-    # The stage stands before the path in what the agent is sent.
+    # The agent receives the stage before the path.
     ignored = "Environment.Variables.AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH"
     yield from expect("Agent", properties(template, "Agent"), ignored, "true")
 
@@ -437,7 +436,7 @@ def links_have_a_key_that_only_the_agent_reads(template):
     yield from expect("LinkKeySecret", resource, "Condition", "MakesLinkKey")
     chance = properties(template, "LinkKeySecret")
     yield from expect("LinkKeySecret", chance, "GenerateSecretString.PasswordLength", 64)
-    # A comma would make two keys of it.
+    # A comma would split the key into two.
     yield from expect("LinkKeySecret", chance, "GenerateSecretString.ExcludePunctuation", True)
     for statement in listed(value(properties(template, "LinkKeyPolicy"), "PolicyDocument.Statement")):
         yield from expect("LinkKeyPolicy", statement, "Resource", secret)
@@ -450,7 +449,7 @@ def lambda_does_not_repeat_the_executor(template):
         yield "Executor has no EventInvokeConfig, so that Lambda tries failed invocations again"
     for config in ours:
         yield from expect("Executor", config, "MaximumRetryAttempts", 0)
-        # As often as a run's alarm comes: tests/it/template.rs compares the two.
+        # The period of a run's alarm: tests/it/template.rs compares the two.
         yield from expect("Executor", config, "MaximumEventAgeInSeconds", 120)
 
 
@@ -540,7 +539,7 @@ def the_sandbox_runs_as_it_must(template):
         "EphemeralStorage.Size": 1024,
         "TenancyConfig.TenantIsolationMode": "PER_TENANT",
         "Role": {"Fn::GetAtt": ["SandboxRole", "Arn"]},
-        # Nothing of the deployment, and in the place of Python's loop our program.
+        # No variables of the deployment, and the sandbox program instead of Python's loop.
         "Environment.Variables": {"AWS_LAMBDA_EXEC_WRAPPER": "/var/task/sandbox"},
         "ReservedConcurrentExecutions": {
             "Fn::If": ["HasSandboxBound", {"Ref": "SandboxConcurrency"}, {"Ref": "AWS::NoValue"}]
@@ -569,7 +568,7 @@ def the_sandbox_has_no_right_but_logs(template):
     for action in SANDBOX_LOGS:
         if granted_here.get(action) != {"Fn::GetAtt": ["SandboxLogs", "Arn"]}:
             yield f"SandboxRole grants {action} on more than the sandbox's log"
-    # What Lambda may do with the role, the code of the function may not.
+    # Lambda may use the role's network permissions; the code of the function may not.
     own = "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${AWS::StackName}-sandbox"
     wanted = {"ArnEquals": {"lambda:SourceFunctionArn": {"Fn::Sub": own}}}
     if not any(
@@ -659,12 +658,12 @@ def the_web_runs_as_it_must(template):
             # shared/aws/src/gateway.rs waits five seconds longer.
             "Timeout": 60,
             "MemorySize": {"fetch": 512, "call": 256}[role],
-            # Searches are one tenant's; pages are anybody's, and that job names no tenant.
+            # A search belongs to one tenant. Pages are public, so these jobs name no tenant.
             "TenancyConfig": {"TenantIsolationMode": "PER_TENANT"} if role == "call" else None,
             "LoggingConfig.LogFormat": "JSON",
             "LoggingConfig.LogGroup": {"Ref": f"{name}Logs"},
             "Role": {"Fn::GetAtt": [f"{name}Role", "Arn"]},
-            # Nothing of the deployment besides, and no engine where pages are parsed.
+            # No other variables of the deployment, and no engines in the function that parses pages.
             "Environment.Variables": variables,
             "ReservedConcurrentExecutions": {
                 "Fn::If": ["HasWebBound", {"Ref": "WebConcurrency"}, {"Ref": "AWS::NoValue"}]
@@ -695,7 +694,7 @@ def the_web_has_no_right_but_logs_and_the_keys_of_engines(template):
         yield from expect(f"{name}Role", trust, "Principal", {"Service": "lambda.amazonaws.com"})
         for other, policy in template["Resources"].items():
             roles = listed(policy.get("Properties", {}).get("Roles"))
-            # What the call's role may do with a key of KMS has a rule of its own.
+            # A separate rule checks the role's use of a KMS key.
             if {"Ref": f"{name}Role"} in roles and (name, other) != ("Call", "CallKmsPolicy"):
                 yield f"{other} grants {name} more than its role does"
         for other, function in of_type(template, "AWS::Lambda::Function").items():
@@ -801,7 +800,7 @@ def properties(template, name):
 
 
 def of_type(template, kind):
-    """The properties of every resource of a type, by name."""
+    """Returns the properties of all resources of a type, by name."""
     return {
         name: resource.get("Properties", {})
         for name, resource in template["Resources"].items()
@@ -810,7 +809,7 @@ def of_type(template, kind):
 
 
 def granted(template):
-    """Every statement that allows a function or the scheduler something, and where it stands."""
+    """Yields each statement that allows an action to a function or the scheduler, with its place."""
     for name, resource in template["Resources"].items():
         for where, statement in statements(name, resource):
             if statement["Effect"] == "Allow":
@@ -818,7 +817,7 @@ def granted(template):
 
 
 def statements(name, resource):
-    """Every statement of a role's or a policy's documents, and where it stands."""
+    """Yields each statement of a role's or policy's documents, with its place."""
     documents = []
     if resource["Type"] == "AWS::IAM::Role":
         policies = resource["Properties"].get("Policies", [])
@@ -837,13 +836,13 @@ def listed(one_or_many):
 
 
 def given(tree, condition):
-    """What a property is where the condition holds, if it depends on that and on nothing else."""
+    """Returns the value of a property if the condition holds, for a property that depends only on the condition."""
     branches = value(tree, "Fn::If") or [None, None]
     return branches[1] if branches[0] == condition else None
 
 
 def value(tree, path):
-    """What lies at `A.B.C`, or None."""
+    """Returns the value at `A.B.C`, or None."""
     for key in path.split("."):
         if not isinstance(tree, dict):
             return None

@@ -1,9 +1,9 @@
-"""Writes the CloudFormation template that SAM makes of ours, without the network.
+"""Transforms a SAM template into a CloudFormation template, without the network.
 
     transform.py template.yaml target/template.json
 
-The output's `Metadata.Source` is the SHA-256 of what it was made from, so that whoever reads it can
-tell whether it is up to date.
+The output's `Metadata.Source` is the SHA-256 of the source, so that readers can detect an outdated
+output.
 """
 
 import hashlib
@@ -13,26 +13,26 @@ import os
 import sys
 from pathlib import Path
 
-# The translator asks for a region to know the partition, and for nothing else.
+# The translator needs a region only for the partition.
 os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
 
 from samcli.yamlhelper import yaml_parse  # noqa: E402
 from samtranslator.parser.parser import Parser  # noqa: E402
 from samtranslator.translator.translator import Translator  # noqa: E402
 
-# It warns of metrics of its own that nobody collects, and of switches that only AWS can turn.
+# The translator warns about its own metrics, and about feature switches of AWS.
 for talkative in ("samtranslator.metrics", "samtranslator.feature_toggle"):
     logging.getLogger(talkative).setLevel(logging.ERROR)
 
-# Where `sam build` would put a function's code.
+# A placeholder for the location of a function's code after `sam build`.
 ARTIFACT = "s3://artifacts/function.zip"
 
-# AWS's own policies by name, which SAM asks IAM for. The template uses none.
+# AWS managed policies by name, which SAM requests from IAM. The template uses none.
 NO_POLICIES = {}
 
 
 def transform(source: str) -> dict:
-    """The CloudFormation template for the text of a SAM template."""
+    """Returns the CloudFormation template for the text of a SAM template."""
     template = yaml_parse(source)
     template.get("Globals", {}).get("Function", {}).pop("CodeUri", None)
     for resource in template["Resources"].values():

@@ -1,10 +1,10 @@
-"""Lays the packages and the fonts of the sandbox's archive beside its program.
+"""Writes the packages and fonts of the sandbox's archive.
 
     python3.13 infra/sandbox/lay_out.py FOLDER
 
-`FOLDER/packages` gets the wheels of requirements.txt for Lambda on arm64, without what nothing there reads, and
-as byte code alone, which starts faster than it could be made on a disk that cannot be written. `FOLDER/fonts` gets
-fonts with Chinese and Korean. What is laid out must fit into a function, so its size is told, and checked.
+`FOLDER/packages` receives the wheels of requirements.txt for Lambda on arm64, without unused files, and as byte
+code only, because a function cannot cache byte code on its read-only disk. `FOLDER/fonts` receives fonts with Chinese
+and Korean characters. The script prints and checks the total size, which must fit into a function.
 """
 
 import compileall
@@ -19,7 +19,7 @@ from pathlib import Path
 
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 
-# The newest glibc of Amazon Linux 2023 is 2.34; wheels name the oldest that they run on.
+# Amazon Linux 2023 has glibc 2.34; a wheel names the oldest supported glibc.
 PLATFORMS = ("manylinux_2_28_aarch64", "manylinux_2_27_aarch64", "manylinux_2_26_aarch64",
              "manylinux_2_17_aarch64", "manylinux2014_aarch64")
 
@@ -32,15 +32,15 @@ FONTS = (
 )
 FONT_LICENSE = "package/LICENSE_FONT"
 
-# Folders that nothing at run time reads: tests, headers, examples and commands.
+# Folders that are unused at run time: tests, headers, examples and commands.
 NEEDLESS_FOLDERS = ("tests", "test", "__pycache__", "include", "includes", "sample_data")
 NEEDLESS_TOP = ("bin", "share", "pypdfium2_cli")
-# What compilers and checkers of types read.
+# Files for compilers and type checkers.
 NEEDLESS_ENDINGS = (".a", ".c", ".cpp", ".h", ".pxd", ".pxi", ".pyi", ".pyx", ".lib")
-# It has all of its code in Python too, and what is compiled of it takes 13 MB.
+# A package that also has all of its code in Python; its compiled modules take 13 MB.
 PURE = "fontTools"
 
-# The most MB of all: Lambda takes 262 (250 MiB), and the next versions of packages are larger.
+# Maximum total size in MB: Lambda's limit is 262 (250 MiB), and later versions of packages are larger.
 MOST_MB = 215
 
 
@@ -60,7 +60,7 @@ def main(folder):
 
 
 def install(packages):
-    """The wheels, each with a hash that is listed."""
+    """Installs the wheels, each with a listed hash."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install",
            "--root-user-action", "ignore"]
     asked = ["--only-binary", ":all:", "--require-hashes", "--no-compile", "--no-deps", "--implementation", "cp",
@@ -85,7 +85,7 @@ def is_compiled_twice(packages, path):
 
 
 def compile_all(packages):
-    """Byte code in the place of each source."""
+    """Replaces each source file by byte code."""
     mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
     if not compileall.compile_dir(packages, quiet=1, legacy=True, invalidation_mode=mode,
                                   stripdir=str(packages), workers=0):

@@ -22,7 +22,7 @@ for name in os.listdir(folder) if os.path.isdir(folder) else []:
 os.makedirs(os.path.join(place, "bin"))
 program = os.path.join(place, "bin", version)
 shutil.copy2(os.path.realpath(sys.executable), program)
-# It may have been told to look for its library where others cannot.
+# The interpreter may be configured with a library path that other users cannot read.
 starter = os.path.join(place, "bin", "python")
 with open(starter, "w", encoding="utf-8") as file:
     file.write(f'#!/bin/sh\nLD_LIBRARY_PATH="{place}/lib" exec "{program}" "$@"\n')

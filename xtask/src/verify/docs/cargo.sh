@@ -1,5 +1,5 @@
 #!/bin/sh
-# Cargo as the documents call it: its aliases are what is built already, and `cargo dev` has a port of its own.
+# Replaces cargo for commands in documents: aliases run the built programs, and `cargo dev` has a separate port.
 port="--port $DOCUMENT_PORT"
 case " $* " in *" --port "* | *" --help "* | *" -h "*) port="" ;; esac
 case "$1 $2" in
