@@ -103,8 +103,8 @@ async fn open_run<P: AgentPorts>(
     let (cursor, loaded_run) = read_cursor(agent, &parts.headers, &question).await?.unzip();
     let holder = new_holder(agent);
     let session = question.session_key();
-    let session_name = question.session_name();
-    let request = question.request.clone();
+    let session_name = question.spec.session_name();
+    let request = question.spec.request.clone();
     let start = start_streaming(&agent.ports, question, &holder, loaded_run).await?;
     let (key, begin) = match start {
         StartResult::New { key, leased_run: driving, first_record: first } => {
@@ -321,7 +321,7 @@ async fn read_cursor<P: Ports>(
     };
     let key = RunKey::new(own.tenant, cursor.run.clone());
     match LoadedRun::load(&agent.ports, &key).await {
-        Ok(run) if run.meta().user == question.user => Ok(Some((cursor, run))),
+        Ok(run) if run.meta().user == question.spec.user => Ok(Some((cursor, run))),
         // For this caller, another user's run does not exist.
         Ok(_) => Err(cursor_error(&key.run, ErrorCode::RunNotFound.into())),
         Err(failure) => Err(cursor_error(&key.run, failure)),

@@ -5,11 +5,9 @@ use std::fmt;
 use djinn_core::error_code::Failure;
 use djinn_core::file::ProductFile;
 use djinn_core::human::HumanResponse;
-use djinn_core::id::{
-    FileName, RequestId, RunId, SessionId, SessionName, TenantId, UserId, sha256_hex,
-};
-use djinn_core::session::SharedSession;
-use djinn_core::settings::{OutputStyle, RunSettings};
+use djinn_core::id::{FileName, RunId, sha256_hex};
+use djinn_core::input::RunSpec;
+use djinn_core::settings::OutputStyle;
 use serde_json::{Value, json};
 
 use crate::port::file::NewFile;
@@ -22,33 +20,16 @@ const CONTINUE_WORDS: [&str; 2] = ["continue", "继续"];
 /// A question of a verified caller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UserQuestion {
-    /// The tenant of the run.
-    pub tenant: TenantId,
-    /// The user who asks, verified by the front door.
-    pub user: UserId,
-    /// The session of the question, by its owner's label.
-    pub session: SessionId,
-    /// The share of the session, if another user owns it; the caller has checked the asker's permission.
-    pub shared: Option<SharedSession>,
-    /// The client's label of the request.
-    pub request: RequestId,
-    /// The question; not empty.
-    pub text: String,
+    /// The spec of the question's run. The question is not empty. The instructions are the deployment's, and
+    /// the start of the run adds the client's, and what is known of the session.
+    pub spec: RunSpec,
+    /// The client's own instructions.
+    pub client_prompt: String,
     /// The attached files, with unique names.
     pub attachments: Vec<QuestionAttachment>,
     /// The text parsed as a response to a human request, by the protocol's own rules. `None` applies the
     /// rules of [`crate::text_response::parse_response`].
     pub parsed_response: Option<Result<HumanResponse, Failure>>,
-    /// The requested form of the answer.
-    pub output_style: Option<OutputStyle>,
-    /// The names of ignored fields of the request: letters, digits, `_`, `-` and `.`.
-    pub ignored: Vec<String>,
-    /// The deployment's instructions, part of the run's system prompt.
-    pub deployment_prompt: String,
-    /// The client's own instructions, after the deployment's.
-    pub base_prompt: String,
-    /// The settings of the run until its end.
-    pub settings: RunSettings,
 }
 
 /// A file attached to a question.
@@ -97,36 +78,28 @@ impl UserQuestion {
     /// Returns the key of the question's run.
     #[must_use]
     pub fn run_key(&self) -> RunKey {
-        let Self { tenant, user, request, .. } = self;
-        let run = RunId::of(tenant, user, &self.session_name(), request);
-        RunKey::new(self.tenant.clone(), run)
-    }
-
-    /// Returns the session's name for the asker.
-    #[must_use]
-    pub fn session_name(&self) -> SessionName {
-        SharedSession::name_of(self.shared.as_ref(), &self.session)
+        let RunSpec { tenant, user, request, .. } = &self.spec;
+        let run = RunId::of(tenant, user, &self.spec.session_name(), request);
+        RunKey::new(tenant.clone(), run)
     }
 
     /// Returns the key of the question's session.
     #[must_use]
     pub fn session_key(&self) -> SessionKey {
-        let owner = SharedSession::owner_of(self.shared.as_ref(), &self.user);
-        let tenant = self.tenant.clone();
-        let session = self.session.clone();
-        SessionKey { tenant, owner: owner.clone(), session }
+        SessionKey::of(&self.spec)
     }
 
     /// Returns true if the question continues a run of the session instead of asking something new.
     #[must_use]
     pub fn is_continue(&self) -> bool {
-        is_continue(&self.text)
+        is_continue(&self.spec.question)
     }
 
     /// Returns the hash that a repeated request must share.
     pub(crate) fn body_hash(&self) -> String {
-        let style = self.output_style.map(OutputStyle::as_str);
-        let fields = json!([self.text, style, self.instructions(), self.settings.mode]);
+        let RunSpec { question, output_style, settings, .. } = &self.spec;
+        let style = output_style.map(OutputStyle::as_str);
+        let fields = json!([question, style, self.instructions(), settings.mode]);
         // Without attachments, the hash is the same as before attachments existed.
         let body = if self.attachments.is_empty() {
             fields
@@ -140,7 +113,7 @@ impl UserQuestion {
 
     /// Returns all instructions of the run.
     pub(crate) fn instructions(&self) -> String {
-        let both = [&self.deployment_prompt, &self.base_prompt].into_iter();
+        let both = [&self.spec.base_prompt, &self.client_prompt].into_iter();
         both.filter(|text| !text.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n\n")
     }
 }

@@ -17,6 +17,7 @@ pub use crowd::{Crowd, CrowdResponse};
 use djinn_core::entry::Entry;
 use djinn_core::human::{HumanRequest, HumanResponse};
 use djinn_core::id::{RequestId, SessionId, TenantId, UserId};
+use djinn_core::input::RunSpec;
 use djinn_core::journal::Journal;
 use djinn_core::settings::RunSettings;
 use djinn_runtime::deadline::Deadline;
@@ -155,20 +156,19 @@ impl Sim {
     #[must_use]
     pub fn make_question(&self, settings: RunSettings) -> UserQuestion {
         #[allow(clippy::unwrap_used, reason = "constants, in a test tool")]
+        let spec = RunSpec::new(
+            TenantId::new("t").unwrap(),
+            UserId::new("u").unwrap(),
+            SessionId::new("s").unwrap(),
+            RequestId::new("r").unwrap(),
+            "What is to be done?".to_owned(),
+            settings,
+        );
         UserQuestion {
-            tenant: TenantId::new("t").unwrap(),
-            user: UserId::new("u").unwrap(),
-            session: SessionId::new("s").unwrap(),
-            shared: None,
-            request: RequestId::new("r").unwrap(),
-            text: "What is to be done?".to_owned(),
+            spec,
+            client_prompt: String::new(),
             attachments: Vec::new(),
             parsed_response: None,
-            output_style: None,
-            ignored: Vec::new(),
-            deployment_prompt: String::new(),
-            base_prompt: String::new(),
-            settings,
         }
     }
 
@@ -196,7 +196,7 @@ impl Sim {
                 for _ in 0..copies {
                     // A rejected stop is not retried.
                     let Ok(mut run) = LoadedRun::load(&self.ports, &key).await else { continue };
-                    let _ = request_stop(&self.ports, &mut run, question.user.clone()).await;
+                    let _ = request_stop(&self.ports, &mut run, question.spec.user.clone()).await;
                 }
             }
             let stop_at_ms = self.stop_at.map_or(i64::MAX, |(at_ms, _)| at_ms);

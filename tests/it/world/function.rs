@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use djinn_aws::{Aws, AwsStore, RunInvocation};
 use djinn_core::id::{RequestId, SessionId, TenantId, UserId};
+use djinn_core::input::RunSpec;
 use djinn_core::settings::{Mode, RunSettings};
 use djinn_local::{Stores, StoresOptions};
 use djinn_runtime::port::alarm::{Alarms, Invoker};
@@ -115,20 +116,19 @@ impl Function {
 
     /// Accepts a question as request `r1` of session `s1` of account 123456789012. Nobody drives it.
     pub(crate) async fn accept(&self, mode: Mode) -> RunKey {
+        let spec = RunSpec::new(
+            TenantId::new("123456789012").unwrap(),
+            UserId::new(ANNA).unwrap(),
+            SessionId::new("s1").unwrap(),
+            RequestId::new("r1").unwrap(),
+            "What is to be done?".to_owned(),
+            RunSettings { mode, ..RunSettings::default() },
+        );
         let question = UserQuestion {
-            tenant: TenantId::new("123456789012").unwrap(),
-            user: UserId::new(ANNA).unwrap(),
-            session: SessionId::new("s1").unwrap(),
-            shared: None,
-            request: RequestId::new("r1").unwrap(),
-            text: "What is to be done?".to_owned(),
+            spec,
+            client_prompt: String::new(),
             attachments: Vec::new(),
             parsed_response: None,
-            output_style: None,
-            ignored: Vec::new(),
-            deployment_prompt: String::new(),
-            base_prompt: String::new(),
-            settings: RunSettings { mode, ..RunSettings::default() },
         };
         start_background(&self.executor.ports, question).await.unwrap()
     }

@@ -12,10 +12,11 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId, SessionName};
+use djinn_core::input::RunSpec;
 use djinn_core::language::Language;
 use djinn_core::settings::Mode;
 use djinn_protocol::body::AcceptedBody;
-use djinn_protocol::request::{HumanSettingsRequest, JoyAgentRequest, RunRequest};
+use djinn_protocol::request::{HumanSettingsRequest, JoyAgentRequest, NoParameters, RunRequest};
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::question::UserQuestion;
@@ -34,7 +35,7 @@ use crate::api_error::{ApiError, IGNORED, REQUEST_ID, RUN_ID, add_id_headers};
 use crate::body::{JsonMembers, parse_id};
 use crate::human_settings_change::HumanSettingsChange;
 use crate::identity::Caller;
-use crate::query::{NoParameters, UrlQuery};
+use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ignored_header};
 use crate::run_stream::{StreamProtocol, StreamRequest, stream_question};
 use crate::unknown::UnknownMembers;
@@ -101,8 +102,8 @@ pub(crate) async fn start_run<P: AgentPorts>(
             let ask = StreamRequest { question, protocol: StreamProtocol::Native, previews: true };
             return stream_question(&agent, &parts, ask).await;
         }
-        let session = question.session_name().to_string();
-        let request = question.request.to_string();
+        let session = question.spec.session_name().to_string();
+        let request = question.spec.request.to_string();
         let run = start_without_client(&agent, question, &mut reader.facts).await?.to_string();
         let reply = JsonReply::json(&AcceptedBody { run, session, request: Some(request) })?;
         Ok(reply.with_status(StatusCode::ACCEPTED).into_response())
@@ -205,17 +206,17 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
         unknown: &UnknownMembers,
     ) -> Result<UserQuestion, ApiError> {
         let Self { agent, caller, parts, names, facts } = self;
-        facts.language = fields.text.as_deref().and_then(Language::of_text);
+        facts.language = fields.request.question.as_deref().and_then(Language::of_text);
         let request = facts.request.clone().ok_or(ErrorCode::Internal)?;
         // Without a session, the question starts a new session.
-        let session = fields.session.as_deref().unwrap_or(request.as_str());
+        let session = fields.request.session_id.as_deref().unwrap_or(request.as_str());
         let session: SessionName = parse_id(names.session, session)?;
-        let text = fields.text.filter(|text| !is_blank(text)).ok_or_else(|| {
+        let text = fields.request.question.filter(|text| !is_blank(text)).ok_or_else(|| {
             let missing = Failure::new(ErrorCode::QueryMissing, names.question);
             ApiError::from(missing.with_field(names.question))
         })?;
-        let output_style = names.parse_style(fields.style.as_deref())?;
-        let is_unknown_style = fields.style.is_some() && output_style.is_none();
+        let output_style = names.parse_style(fields.request.output_style.as_deref())?;
+        let is_unknown_style = fields.request.output_style.is_some() && output_style.is_none();
         facts.ignored = names.ignored(unknown, is_unknown_style)?;
         let mut settings = agent.settings.run.clone();
         settings.language = facts.language.unwrap_or(settings.language);
@@ -224,31 +225,37 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
         let read_files = ReadFiles::read(agent, parts, caller, &access, fields.files).await?;
         let unused = read_files.ignored.into_iter().chain(fields.unused).map(str::to_owned);
         facts.ignored.splice(0..0, unused);
+        let Caller { tenant, user } = caller.clone();
+        let session = access.session.session;
+        let spec = RunSpec::new(tenant, user, session, request, text, settings);
         let mut question = UserQuestion {
-            tenant: caller.tenant.clone(),
-            user: caller.user.clone(),
-            session: access.session.session,
-            shared: access.shared,
-            request,
-            text,
+            spec: RunSpec {
+                shared: access.shared,
+                output_style,
+                ignored: facts.ignored.clone(),
+                base_prompt: agent.settings.base_prompt.clone(),
+                ..spec
+            },
+            client_prompt: fields.request.base_prompt.unwrap_or_default(),
             attachments: read_files.attachments,
             parsed_response: None,
-            output_style,
-            ignored: facts.ignored.clone(),
-            deployment_prompt: agent.settings.base_prompt.clone(),
-            base_prompt: fields.base_prompt.unwrap_or_default(),
-            settings,
         };
         check_bounds(&mut question)?;
         if question.is_continue() && !question.attachments.is_empty() {
             let problem = "are not allowed with a request that only continues a run; send them with a question";
             return Err(ApiError::invalid_field(names.attachments, problem));
         }
-        let language = question.settings.language;
+        let language = question.spec.settings.language;
         question.parsed_response =
-            Some(answer_parser::parse_answer(&question.text, None, language).parsed);
+            Some(answer_parser::parse_answer(&question.spec.question, None, language).parsed);
         facts.run = Some(question.run_key().run);
-        set_mode(agent, &mut question, fields.mode?, fields.human_settings, names.human_requests)?;
+        set_mode(
+            agent,
+            &mut question,
+            fields.mode?,
+            fields.request.human_requests,
+            names.human_requests,
+        )?;
         Ok(question)
     }
 
@@ -270,8 +277,8 @@ fn set_mode<P: Ports>(
     field: &'static str,
 ) -> Result<(), ApiError> {
     let settings = agent.settings.human_settings(mode);
-    question.settings.mode = mode;
-    question.settings.human = match change.map(HumanSettingsChange::from) {
+    question.spec.settings.mode = mode;
+    question.spec.settings.human = match change.map(HumanSettingsChange::from) {
         None => settings,
         Some(change) => match change.find_problem() {
             Some(problem) => {

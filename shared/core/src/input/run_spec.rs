@@ -66,6 +66,38 @@ pub struct RunSpec {
 }
 
 impl RunSpec {
+    /// Creates the spec of a user's question, without instructions, history or files.
+    #[must_use]
+    pub fn new(
+        tenant: TenantId,
+        user: UserId,
+        session: SessionId,
+        request: RequestId,
+        question: String,
+        settings: RunSettings,
+    ) -> Self {
+        Self {
+            tenant,
+            user,
+            session,
+            shared: None,
+            request,
+            body_hash: String::new(),
+            question,
+            output_style: None,
+            ignored: Vec::new(),
+            warnings: Vec::new(),
+            base_prompt: String::new(),
+            history: Vec::new(),
+            history_tokens: 0,
+            earlier: None,
+            files: Vec::new(),
+            attachments: Vec::new(),
+            settings,
+            child: None,
+        }
+    }
+
     /// Returns the owner of the session.
     #[must_use]
     pub fn owner(&self) -> &UserId {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::id::UserId;
+use djinn_core::input::RunSpec;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
@@ -79,8 +79,8 @@ impl LoadedRun {
     ///
     /// # Errors
     /// Returns `request_id_reused` if the request was another question, or of another user.
-    pub(super) fn require_repeat(self, body_hash: &str, user: &UserId) -> Result<Self, Failure> {
-        if self.meta.body_hash == body_hash && self.meta.user == *user {
+    pub(super) fn require_repeat(self, spec: &RunSpec) -> Result<Self, Failure> {
+        if self.meta.body_hash == spec.body_hash && self.meta.user == spec.user {
             Ok(self)
         } else {
             Err(ErrorCode::RequestIdReused.into())

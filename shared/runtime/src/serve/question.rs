@@ -117,8 +117,6 @@ struct IncomingQuestion<'a, P: Ports> {
     question: UserQuestion,
     /// The run of this request, if the question starts a run.
     own: RunKey,
-    /// The hash of the question as sent.
-    body_hash: String,
     view: SessionView,
     runs: KnownRuns,
 }
@@ -132,11 +130,11 @@ impl<'a, P: Ports> IncomingQuestion<'a, P> {
     ) -> Result<Self, Failure> {
         check_bounds(&mut question)?;
         let own = question.run_key();
-        let body_hash = question.body_hash();
+        question.spec.body_hash = question.body_hash();
         let session = question.session_key();
         let view =
             ports.store().load_session(&session).await.map_err(|error| store_failure(&error))?;
-        Ok(Self { ports, question, own, body_hash, view, runs: KnownRuns::new(loaded_run) })
+        Ok(Self { ports, question, own, view, runs: KnownRuns::new(loaded_run) })
     }
 
     /// Handles a message that starts no run, and returns the existing run. Returns `None` for a question of a
@@ -170,7 +168,7 @@ impl<'a, P: Ports> IncomingQuestion<'a, P> {
     /// Returns the run of the same request.
     async fn join(&mut self) -> Result<ExistingRun, Failure> {
         let run = self.runs.take(self.ports, &self.own).await?;
-        let run = run.require_repeat(&self.body_hash, &self.question.user)?;
+        let run = run.require_repeat(&self.question.spec)?;
         Ok(ExistingRun { run, request_record: None })
     }
 
@@ -178,9 +176,9 @@ impl<'a, P: Ports> IncomingQuestion<'a, P> {
     async fn send_to_active(&mut self) -> Result<(ExistingRun, bool), Failure> {
         let mut run = self.runs.take(self.ports, &self.active_key()?).await?;
         let message = ChatMessage {
-            by: &self.question.user,
-            id: self.question.request.as_str(),
-            text: &self.question.text,
+            by: &self.question.spec.user,
+            id: self.question.spec.request.as_str(),
+            text: &self.question.spec.question,
             parsed_response: self.question.parsed_response.as_ref(),
         };
         let ChatResult { is_response, request_record } =
@@ -204,8 +202,8 @@ impl<'a, P: Ports> IncomingQuestion<'a, P> {
             return self.join().await.map(Some);
         }
         if !content.allows_all() {
-            let user = self.question.user.clone();
-            let session = self.question.session_name();
+            let user = self.question.spec.user.clone();
+            let session = self.question.spec.session_name();
             let owner = ContentOwner::of(&self.own, &user, &session);
             content.screen_input(&mut self.question, owner).await?;
         }
@@ -214,6 +212,6 @@ impl<'a, P: Ports> IncomingQuestion<'a, P> {
 
     /// Creates the run of the question, with the lease of its driver.
     async fn start(self, lease: Option<Lease>) -> Result<RunCreation, Failure> {
-        create_run(self.ports, self.question, self.body_hash, self.view, lease).await
+        create_run(self.ports, self.question, self.view, lease).await
     }
 }

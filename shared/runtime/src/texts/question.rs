@@ -1,5 +1,7 @@
 //! The texts of a question and its attached files.
 
+use djinn_core::input::RunSpec;
+
 use super::{
     ATTACHMENTS, ContentText, HasTexts, MAX_BASE_PROMPT, MAX_DESCRIPTION, MAX_QUESTION, QUESTION,
     TextBound, without_empty,
@@ -10,30 +12,42 @@ use crate::question::{QuestionAttachment, UserQuestion};
 impl HasTexts for UserQuestion {
     fn texts(&mut self) -> Vec<ContentText<'_>> {
         let Self {
+            spec,
+            client_prompt,
+            attachments,
+            // Parsed from the text; a response is checked as a `ResponseRecord`.
+            parsed_response: _,
+        } = self;
+        let RunSpec {
             // Short labels of letters and digits, chosen by machines and shown to no model.
             tenant: _,
             user: _,
             session: _,
             shared: _,
             request: _,
+            body_hash: _,
             ignored: _,
-            text,
-            attachments,
-            // Parsed from the text; a response is checked as a `ResponseRecord`.
-            parsed_response: _,
+            question,
             // One of four values.
             output_style: _,
-            // The deployment's own text.
-            deployment_prompt: _,
-            base_prompt,
+            // The deployment's own texts.
+            warnings: _,
+            base_prompt: _,
             // Numbers, and names of tools that are only compared, never shown.
             settings: _,
-        } = self;
+            // Added when the run starts. Each text was checked when it was written.
+            history: _,
+            history_tokens: _,
+            earlier: _,
+            files: _,
+            attachments: _,
+            child: _,
+        } = spec;
         let own_texts = [
-            ContentText::from_words(QUESTION, text, TextBound::Bytes(MAX_QUESTION)),
+            ContentText::from_words(QUESTION, question, TextBound::Bytes(MAX_QUESTION)),
             ContentText::from_words(
                 "base_prompt",
-                base_prompt,
+                client_prompt,
                 TextBound::Characters(MAX_BASE_PROMPT),
             ),
         ];

@@ -302,7 +302,7 @@ fn limited(points: Points) -> Sim {
 /// What the day has of the story, and what its model really served.
 async fn used_and_served(sim: &Sim) -> (u64, u64) {
     let question = sim.make_question(RunSettings::default());
-    let user = UserKey { tenant: question.tenant, user: question.user };
+    let user = UserKey::of(&question.spec);
     let store = MemoryStore::clone(&sim.ports.store);
     store.without_faults();
     let day = DayKey::at_time(user, sim.ports.clock.now_ms());

@@ -283,7 +283,7 @@ async fn a_driver_that_delivers_waits_for_that_and_for_nothing_else() {
 async fn an_alarm_rings_until_all_that_an_ended_run_owes_is_delivered() {
     let mut sim = sim(Points::new(), &Ledger::default());
     let question = sim.make_question(settings());
-    let (key, user) = (question.run_key(), question.user.clone());
+    let (key, user) = (question.run_key(), question.spec.user.clone());
     sim.post_question(question);
     sim.pass_time(Duration::from_secs(3)).await;
     // The run hears of the stop; its task cannot be told.

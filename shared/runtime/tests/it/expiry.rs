@@ -30,7 +30,7 @@ async fn ended() -> (Sim, RunKey) {
 }
 
 fn client(sim: &Sim, key: &RunKey, buffer: usize) -> (ClientStream, ClientBody) {
-    let session = sim.make_question(RunSettings::default()).session;
+    let session = sim.make_question(RunSettings::default()).spec.session;
     let projection = Box::new(NativeProjection::new(SessionLinks::new("http://sim", session)));
     let connection = Connection::new(key.run.clone(), projection, true);
     ClientStream::open(connection, buffer, sim.ports.clock.now_ms())

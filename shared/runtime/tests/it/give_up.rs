@@ -7,7 +7,6 @@ use djinn_core::status::RunStatus;
 use djinn_runtime::port::alarm::Alarms;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::Mailbox;
-use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{LoadedRun, request_stop, start_background, start_streaming};
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::point::Points;
@@ -18,7 +17,8 @@ use crate::story::{TOLD, sim, told, visible};
 async fn a_run_that_nobody_can_read_is_ended_by_a_stop_and_its_session_goes_on() {
     let mut sim = sim(Points::new(), &Ledger::default());
     let question = sim.make_question(RunSettings::default());
-    let lost = UserQuestion { request: RequestId::new("lost").unwrap(), ..question.clone() };
+    let mut lost = question.clone();
+    lost.spec.request = RequestId::new("lost").unwrap();
     let key = start_background(&sim.ports, lost).await.unwrap();
     sim.ports.alarms.set_alarm(&key).await.unwrap();
     sim.ports.store.lose_record(&key, 0);
@@ -27,7 +27,7 @@ async fn a_run_that_nobody_can_read_is_ended_by_a_stop_and_its_session_goes_on()
 
     for _ in 0..2 {
         let mut run = LoadedRun::load(&sim.ports, &key).await.unwrap();
-        let status = request_stop(&sim.ports, &mut run, question.user.clone()).await;
+        let status = request_stop(&sim.ports, &mut run, question.spec.user.clone()).await;
         assert_eq!(status, Ok(RunStatus::Failed));
     }
     assert!(!sim.has_alarm(), "it would ring for ever");
@@ -38,7 +38,7 @@ async fn a_run_that_nobody_can_read_is_ended_by_a_stop_and_its_session_goes_on()
 async fn a_driver_that_has_read_the_journal_before_is_left_to_stop_by_itself() {
     let sim = sim(Points::new(), &Ledger::default());
     let question = sim.make_question(RunSettings::default());
-    let (key, user) = (question.run_key(), question.user.clone());
+    let (key, user) = (question.run_key(), question.spec.user.clone());
     let _driving = start_streaming(&sim.ports, question, "driver", None).await.unwrap();
     sim.ports.store.lose_record(&key, 0);
     let mut run = LoadedRun::load(&sim.ports, &key).await.unwrap();

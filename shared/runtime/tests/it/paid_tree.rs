@@ -79,7 +79,7 @@ fn question(sim: &Sim) -> UserQuestion {
 async fn used_and_served(sim: &Sim, question: &UserQuestion) -> (u64, u64) {
     let store = MemoryStore::clone(&sim.ports.store);
     store.without_faults();
-    let user = UserKey { tenant: question.tenant.clone(), user: question.user.clone() };
+    let user = UserKey::of(&question.spec);
     let day = DayKey::at_time(user, sim.ports.clock.now_ms());
     let used = store.read_day_total(&day).await.unwrap().tokens;
     (used, sim.ports.model.requests().len() as u64 * COST)

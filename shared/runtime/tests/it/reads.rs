@@ -113,11 +113,11 @@ impl Request {
 
     async fn stop(self) {
         let mut run = self.authorize().await;
-        request_stop(&self.ports, &mut run, self.question.user.clone()).await.unwrap();
+        request_stop(&self.ports, &mut run, self.question.spec.user.clone()).await.unwrap();
     }
 
     fn response_to(&self, request: HumanRequestId) -> ResponseRecord {
-        let by = Some(self.question.user.clone());
+        let by = Some(self.question.spec.user.clone());
         let (id, comment, answer) = ("a".to_owned(), String::new(), HumanResponse::Confirm);
         ResponseRecord { request, id, by, answer, comment, digest: None, via: None }
     }
@@ -142,7 +142,7 @@ impl Request {
 
     async fn say(self, text: &str) -> MessageStatus {
         let mut run = self.authorize().await;
-        let by = self.question.user.clone();
+        let by = self.question.spec.user.clone();
         let said = UserMessage { id: "m".to_owned(), by, text: text.to_owned() };
         send_message(&self.ports, &mut run, said).await.unwrap()
     }
@@ -160,7 +160,7 @@ impl Request {
         ]);
         let edit = PlanEdit {
             id: "e".to_owned(),
-            by: self.question.user.clone(),
+            by: self.question.spec.user.clone(),
             version: seen.plan_version,
             title: String::new(),
             steps: serde_json::from_value(steps).unwrap(),
@@ -171,8 +171,9 @@ impl Request {
 
     /// Asks again, in other words or the same, and is shown what that leads to.
     async fn ask(self, request: &str, text: &str) {
-        let (request, text) = (RequestId::new(request).unwrap(), text.to_owned());
-        let question = UserQuestion { request, text, ..self.question.clone() };
+        let mut question = self.question.clone();
+        question.spec.request = RequestId::new(request).unwrap();
+        question.spec.question = text.to_owned();
         let opened = start_streaming(&self.ports, question, "asks", None).await.unwrap();
         let StartResult::Existing { run, .. } = opened else { panic!("a run of its own") };
         self.stream(*run).await;
@@ -180,7 +181,7 @@ impl Request {
 
     /// Sends a client all that it has not had.
     async fn stream(&self, run: LoadedRun) {
-        let session = self.question.session.clone();
+        let session = self.question.spec.session.clone();
         let projection = Box::new(NativeProjection::new(SessionLinks::new("http://sim", session)));
         let connection = Connection::new(run.key().run.clone(), projection, true);
         let now_ms = self.ports.clock.now_ms();
@@ -224,7 +225,7 @@ const REQUESTS: [(&str, Scene, ReadLimits, Act); 24] = [
             load_audit(&request.ports, &request.authorize().await).await.unwrap();
         })
     }),
-    ("GET /api/feedback/pending/{request}", Scene::Asking, ONCE, |request| {
+    ("GET /api/request/pending/{request}", Scene::Asking, ONCE, |request| {
         Box::pin(async move {
             list_requests(&request.ports, &mut request.authorize().await).await.unwrap();
         })
@@ -234,11 +235,11 @@ const REQUESTS: [(&str, Scene, ReadLimits, Act); 24] = [
     ("POST /runs/{run}/stop, asking", Scene::Asking, ONCE, |request| Box::pin(request.stop())),
     ("POST /runs/{run}/stop, plan", Scene::PlanAsking, ONCE, |request| Box::pin(request.stop())),
     ("POST /runs/{run}/stop, ended", Scene::Ended, ONCE, |request| Box::pin(request.stop())),
-    ("POST /api/feedback/{request}", Scene::Asking, ONCE, |request| Box::pin(request.respond())),
-    ("POST /api/feedback/{request}, interrupted", Scene::Interrupted, ONCE, |request| {
+    ("POST /api/request/{request}", Scene::Asking, ONCE, |request| Box::pin(request.respond())),
+    ("POST /api/request/{request}, interrupted", Scene::Interrupted, ONCE, |request| {
         Box::pin(request.respond())
     }),
-    ("POST /api/feedback/{request}, plan", Scene::PlanAsking, ONCE, |request| {
+    ("POST /api/request/{request}, plan", Scene::PlanAsking, ONCE, |request| {
         Box::pin(request.respond())
     }),
     ("GET /answer/{token}", Scene::Asking, ONCE, |request| Box::pin(request.follow_link(false))),

@@ -12,7 +12,6 @@ use djinn_protocol::link::SessionLinks;
 use djinn_protocol::native::NativeProjection;
 use djinn_runtime::client::ClientStream;
 use djinn_runtime::deadline::Deadline;
-use djinn_runtime::port::UserKey;
 use djinn_runtime::port::catalog::Catalog;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals as _;
@@ -30,8 +29,9 @@ use djinn_testkit::story::{StoryLine, StoryModel};
 use crate::story::{TOLD, sim, told, visible};
 
 fn question(sim: &Sim, request: &str) -> UserQuestion {
-    let request = RequestId::new(request).unwrap();
-    UserQuestion { request, ..sim.make_question(RunSettings::default()) }
+    let mut question = sim.make_question(RunSettings::default());
+    question.spec.request = RequestId::new(request).unwrap();
+    question
 }
 
 /// Serves a run that was just opened to its end.
@@ -39,7 +39,7 @@ async fn served(sim: &Sim, opened: StartResult, holder: &str) -> String {
     let StartResult::New { key, leased_run: driving, first_record: first } = opened else {
         panic!("it was there before")
     };
-    let session = sim.make_question(RunSettings::default()).session;
+    let session = sim.make_question(RunSettings::default()).spec.session;
     let projection = Box::new(NativeProjection::new(SessionLinks::new("http://sim", session)));
     let connection = Connection::new(key.run.clone(), projection, true);
     let now_ms = sim.ports.clock.now_ms();
@@ -92,9 +92,7 @@ async fn of_two_questions_at_once_one_runs_and_the_other_hears_of_it_a_thousand_
         assert!(last.contains("event: run.ended") && last.contains("Done."), "{round}: {last}");
     }
     assert!(won.iter().all(|won| *won > 100), "it was always the same one: {won:?}");
-    let asked = sim.make_question(RunSettings::default());
-    let user = UserKey { tenant: asked.tenant, user: asked.user };
-    let session = user.session_key(&asked.session);
+    let session = sim.make_question(RunSettings::default()).session_key();
     let turns = sim.ports.store.list_turns(&session, None, 2_000).await.unwrap();
     assert_eq!(turns.items.len(), 1_000);
     assert!(turns.items.iter().all(|turn| turn.exchange.as_ref().unwrap().answer == "Done."));

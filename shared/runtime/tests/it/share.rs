@@ -4,7 +4,6 @@ use djinn_core::id::{ShareHandle, UserId};
 use djinn_core::session::SharedSession;
 use djinn_core::settings::RunSettings;
 use djinn_runtime::port::mailbox::{Mail, Mailbox as _};
-use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{StartResult, start_streaming};
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::point::Points;
@@ -17,7 +16,8 @@ async fn a_guests_run_whose_share_is_gone_when_it_is_made_is_told_to_stop() {
     let owner = UserId::new("anna").unwrap();
     let handle = ShareHandle::new(format!("shr_{}", "0".repeat(32))).unwrap();
     let shared = Some(SharedSession { owner, handle });
-    let question = UserQuestion { shared, ..sim.make_question(RunSettings::default()) };
+    let mut question = sim.make_question(RunSettings::default());
+    question.spec.shared = shared;
     let key = question.run_key();
     let opened = start_streaming(&sim.ports, question, "holder", None).await.unwrap();
     assert!(matches!(opened, StartResult::New { .. }), "its client hears of its end");

@@ -91,7 +91,7 @@ async fn a_run_that_is_stopped_before_anybody_drove_it_asks_no_model() {
     let model = StoryModel::new([("t1", StoryLine::say("Never said."))], points.clone());
     let sim = Sim::new(model.clone(), Toolbox::default(), points);
     let question = sim.make_question(RunSettings::default());
-    let by = question.user.clone();
+    let by = question.spec.user.clone();
     let key = start_background(&sim.ports, question).await.unwrap();
     let mut run = LoadedRun::load(&sim.ports, &key).await.unwrap();
     assert_eq!(request_stop(&sim.ports, &mut run, by).await, Ok(RunStatus::Queued));

@@ -10,7 +10,9 @@ use djinn_core::entry::{Event, RunResult};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::{HumanResponse, ResponseRecord};
 use djinn_core::id::{FileName, RequestId, RunId, SessionId, SessionName, TenantId, UserId};
-use djinn_core::input::{FinishReason, ModelChanged, PlanEdit, Reply, RequestedCall, UserMessage};
+use djinn_core::input::{
+    FinishReason, ModelChanged, PlanEdit, Reply, RequestedCall, RunSpec, UserMessage,
+};
 use djinn_core::plan::StepEdit;
 use djinn_core::settings::RunSettings;
 use djinn_core::tool::{ArgumentProblem, ResultView, ToolArguments, ToolOutput, ToolResult};
@@ -56,16 +58,26 @@ fn id<T: TryFrom<String>>(text: &str) -> T {
     T::try_from(text.to_owned()).ok().unwrap()
 }
 
+fn with_text(text: &str) -> UserQuestion {
+    let mut question = question();
+    question.spec.question = text.to_owned();
+    question
+}
+
 fn question() -> UserQuestion {
     let mut settings = RunSettings::default();
     settings.human.require.insert("mk-tool".to_owned());
+    let spec = RunSpec::new(
+        id("mk-tenant"),
+        id("mk-user"),
+        id("mk-session"),
+        id("mk-request"),
+        "mk-question".to_owned(),
+        settings,
+    );
     UserQuestion {
-        tenant: id("mk-tenant"),
-        user: id("mk-user"),
-        session: id("mk-session"),
-        shared: None,
-        request: id("mk-request"),
-        text: "mk-question".to_owned(),
+        spec: RunSpec { base_prompt: "mk-house".to_owned(), ..spec },
+        client_prompt: "mk-prompt".to_owned(),
         attachments: vec![QuestionAttachment::New(
             NewFile {
                 name: id("mk-attached.csv"),
@@ -78,11 +90,6 @@ fn question() -> UserQuestion {
             b"a,b".to_vec(),
         )],
         parsed_response: Some(Ok(HumanResponse::Say { text: "mk-question".to_owned() })),
-        output_style: None,
-        ignored: Vec::new(),
-        deployment_prompt: "mk-house".to_owned(),
-        base_prompt: "mk-prompt".to_owned(),
-        settings,
     }
 }
 
@@ -397,13 +404,13 @@ fn a_text_that_is_too_long_is_refused_before_it_is_checked() {
     let first = |told: &mut dyn HasTexts| check_bounds(told).unwrap_err();
     for (mut told, code, field, bound) in [
         (
-            Box::new(UserQuestion { text: long.clone(), ..question() }) as Box<dyn HasTexts>,
+            Box::new(with_text(&long)) as Box<dyn HasTexts>,
             ErrorCode::QueryTooLong,
             "question",
             "65536",
         ),
         (
-            Box::new(UserQuestion { base_prompt: long.clone(), ..question() }),
+            Box::new(UserQuestion { client_prompt: long.clone(), ..question() }),
             ErrorCode::TooLong,
             "base_prompt",
             "20000 characters",
@@ -411,7 +418,7 @@ fn a_text_that_is_too_long_is_refused_before_it_is_checked() {
         (
             Box::new(answered(HumanResponse::Say { text: long.clone() })),
             ErrorCode::TooLong,
-            "feedback",
+            "response",
             "16384 bytes",
         ),
         (

@@ -253,8 +253,8 @@ async fn each_audience_is_offered_what_the_sources_say() {
         let model = StoryModel::new(vec![("t1", StoryLine::say("Yes."))], Points::new());
         let mut sim = Sim::new(model.clone(), tools.clone(), Points::new());
         let mut question = sim.make_question(RunSettings { mode, ..RunSettings::default() });
-        question.tenant = TenantId::new(tenant).unwrap();
-        question.output_style = style;
+        question.spec.tenant = TenantId::new(tenant).unwrap();
+        question.spec.output_style = style;
         sim.run_to_end(&question).await.unwrap();
         let request = &model.requests()[0];
         if mode == Mode::PlanSolve {

@@ -322,8 +322,10 @@ async fn a_viewer_that_does_not_read_causes_no_reads_and_is_shown_all_later() {
     let entries = told(&mut sim).await;
     let question = sim.make_question(RunSettings::default());
     let key = question.run_key();
-    let projection =
-        Box::new(NativeProjection::new(SessionLinks::new("http://sim", question.session.clone())));
+    let projection = Box::new(NativeProjection::new(SessionLinks::new(
+        "http://sim",
+        question.spec.session.clone(),
+    )));
     let connection = Connection::new(key.run.clone(), projection, true);
     let (mut client, mut body) =
         ClientStream::open(connection, 16 * 1024, sim.ports.clock.now_ms());
@@ -361,7 +363,7 @@ async fn a_run_that_has_ended_is_told_as_fast_as_it_is_read_whatever_the_buffer_
     for buffer in [0, 1, 500, usize::MAX] {
         let projection = Box::new(NativeProjection::new(SessionLinks::new(
             "http://sim",
-            question.session.clone(),
+            question.spec.session.clone(),
         )));
         let connection = Connection::new(key.run.clone(), projection, true);
         let began_ms = sim.ports.clock.now_ms();
@@ -389,14 +391,16 @@ async fn a_viewer_of_a_deleted_run_is_told_to_come_back_and_finds_nothing() {
     told(&mut sim).await;
     let question = sim.make_question(RunSettings::default());
     let key = question.run_key();
-    let projection =
-        Box::new(NativeProjection::new(SessionLinks::new("http://sim", question.session.clone())));
+    let projection = Box::new(NativeProjection::new(SessionLinks::new(
+        "http://sim",
+        question.spec.session.clone(),
+    )));
     let connection = Connection::new(key.run.clone(), projection, true);
     let (client, mut body) = ClientStream::open(connection, usize::MAX, sim.ports.clock.now_ms());
     // The session goes after the client was let in, and before it has read anything.
     let seen = LoadedRun::load(&sim.ports, &key).await.unwrap();
     let owner = question.session_key().owner_key();
-    let forgotten = delete_session(&sim.ports, &owner, &question.session).await.unwrap();
+    let forgotten = delete_session(&sim.ports, &owner, &question.spec.session).await.unwrap();
     assert_eq!(forgotten, SessionDeletion::Done);
     let (holder, deadline) = ("viewer".to_owned(), Deadline::none());
     let serving = ServeContext { key: key.clone(), holder, deadline, hops: 0 };
@@ -412,7 +416,7 @@ async fn a_viewer_of_a_deleted_run_is_told_to_come_back_and_finds_nothing() {
             key.run.clone(),
             Box::new(NativeProjection::new(SessionLinks::new(
                 "http://sim",
-                question.session.clone(),
+                question.spec.session.clone(),
             ))),
             true,
         ),

@@ -179,7 +179,8 @@ async fn in_order(turns: &Turns, stop_after: Option<Duration>) {
     let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
     let question = sim.make_question(settings);
     if let Some(after) = stop_after {
-        let (ports, key, user) = (sim.ports.clone(), question.run_key(), question.user.clone());
+        let (ports, key, user) =
+            (sim.ports.clone(), question.run_key(), question.spec.user.clone());
         tokio::spawn(async move {
             tokio::time::sleep(after).await;
             let mut run = LoadedRun::load(&ports, &key).await.unwrap();

@@ -55,26 +55,11 @@ impl RunFixture {
         let session = SessionId::new(session)?;
         let request = RequestId::new(request)?;
         let run = RunId::of(&tenant, &user, &session.clone().into(), &request);
-        let spec = RunSpec {
-            tenant: tenant.clone(),
-            user,
-            session,
-            shared: None,
-            body_hash: format!("hash of {request}"),
-            question: format!("What is {request}?\nAnd why? 为什么"),
-            request,
-            output_style: None,
-            ignored: Vec::new(),
-            warnings: Vec::new(),
-            base_prompt: String::new(),
-            history: Vec::new(),
-            history_tokens: 0,
-            earlier: None,
-            files: Vec::new(),
-            attachments: Vec::new(),
-            settings: RunSettings::default(),
-            child: None,
-        };
+        let body_hash = format!("hash of {request}");
+        let question = format!("What is {request}?\nAnd why? 为什么");
+        let settings = RunSettings::default();
+        let spec = RunSpec::new(tenant.clone(), user, session, request, question, settings);
+        let spec = RunSpec { body_hash, ..spec };
         Ok(Self { key: RunKey::new(tenant, run), spec, at_ms: 1_700_000_000_000 })
     }
 

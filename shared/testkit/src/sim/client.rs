@@ -32,14 +32,14 @@ pub type ProjectionFactory = fn(&UserQuestion, RunId) -> Box<dyn Projection>;
 /// Creates our own protocol, with links that begin with `http://sim`.
 #[must_use]
 pub fn native(question: &UserQuestion, _: RunId) -> Box<dyn Projection> {
-    Box::new(NativeProjection::new(SessionLinks::new("http://sim", question.session.clone())))
+    Box::new(NativeProjection::new(SessionLinks::new("http://sim", question.spec.session.clone())))
 }
 
 /// Creates the protocol of JoyAgent's UI.
 #[must_use]
 pub fn joyagent_ui(question: &UserQuestion, run: RunId) -> Box<dyn Projection> {
-    let links = SessionLinks::new("http://sim", question.session.clone());
-    let translator = Translator::new(run, question.request.clone(), links, Language::En);
+    let links = SessionLinks::new("http://sim", question.spec.session.clone());
+    let translator = Translator::new(run, question.spec.request.clone(), links, Language::En);
     Box::new(JoyAgentUi::new(translator))
 }
 

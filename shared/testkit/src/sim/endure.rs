@@ -174,7 +174,7 @@ impl Sim {
     fn stop_run(&mut self, question: &UserQuestion) {
         self.points.add_note("somebody stops the run");
         let (process, ports, serving) = self.new_invocation(question.run_key(), 0);
-        let user = question.user.clone();
+        let user = question.spec.user.clone();
         self.spawn_process(process, async move {
             let Ok(mut run) = LoadedRun::load(&ports, &serving.key).await else { return };
             // A rejected stop is not retried.

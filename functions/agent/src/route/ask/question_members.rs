@@ -2,7 +2,7 @@
 
 use djinn_core::settings::Mode;
 use djinn_protocol::mode_support::{ModeRequest, find_mode};
-use djinn_protocol::request::{HumanSettingsRequest, JoyAgentRequest, RunRequest, WholeNumber};
+use djinn_protocol::request::{JoyAgentRequest, RunRequest, WholeNumber};
 
 use super::attachments::{NamedFile, joyagent_files, own_files};
 use super::member_names::{parse_agent_type, parse_mode};
@@ -10,30 +10,20 @@ use crate::api_error::ApiError;
 
 /// The fields of a question, common to all endpoints.
 pub(super) struct QuestionMembers {
-    pub(super) text: Option<String>,
-    pub(super) session: Option<String>,
-    pub(super) style: Option<String>,
-    pub(super) base_prompt: Option<String>,
+    /// The native form of the request. The next fields replace its files and its mode.
+    pub(super) request: RunRequest,
     pub(super) files: Vec<NamedFile>,
-    /// The fields of the request's type that have no effect in this request.
-    pub(super) unused: Vec<&'static str>,
     /// The mode, or the error for an unknown mode. Reported after the errors of all other fields.
     pub(super) mode: Result<Mode, ApiError>,
-    pub(super) human_settings: Option<HumanSettingsRequest>,
+    /// The fields of the request's type that have no effect in this request.
+    pub(super) unused: Vec<&'static str>,
 }
 
 impl QuestionMembers {
-    pub(super) fn of_run(request: RunRequest) -> Self {
-        Self {
-            text: request.question,
-            session: request.session_id,
-            style: request.output_style,
-            base_prompt: request.base_prompt,
-            files: own_files(request.attachments),
-            unused: Vec::new(),
-            mode: parse_mode(request.mode.as_deref()),
-            human_settings: request.human_requests,
-        }
+    pub(super) fn of_run(mut request: RunRequest) -> Self {
+        let files = own_files(request.attachments.take());
+        let mode = parse_mode(request.mode.as_deref());
+        Self { request, files, mode, unused: Vec::new() }
     }
 
     /// Takes the fields of JoyAgent's raw protocol.
@@ -59,15 +49,16 @@ impl QuestionMembers {
     ) -> Self {
         let (files, messages) =
             joyagent_files(request.files, request.attachments, request.messages);
-        Self {
-            text: request.query,
-            session: request.session_id,
-            style: request.output_style,
+        let request = RunRequest {
+            question: request.query,
+            session_id: request.session_id,
+            attachments: None,
+            request_id: request.request_id,
+            mode: None,
+            output_style: request.output_style,
             base_prompt: request.base_prompt,
-            files,
-            unused: messages.into_iter().chain(unused).collect(),
-            mode,
-            human_settings: request.human_feedback,
-        }
+            human_requests: request.human_feedback,
+        };
+        Self { request, files, mode, unused: messages.into_iter().chain(unused).collect() }
     }
 }

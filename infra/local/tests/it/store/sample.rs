@@ -73,26 +73,11 @@ fn opened(asked: RunSpec, at_ms: i64) -> (Journal, Record) {
 }
 
 fn asked(session: &str, request: &str) -> RunSpec {
-    RunSpec {
-        tenant: tenant(),
-        user: user(),
-        session: SessionId::new(session).unwrap(),
-        request: RequestId::new(request).unwrap(),
-        body_hash: "hash".into(),
-        question: format!("What is\n{request}?"),
-        output_style: None,
-        ignored: Vec::new(),
-        warnings: Vec::new(),
-        base_prompt: String::new(),
-        history: Vec::new(),
-        history_tokens: 0,
-        shared: None,
-        earlier: None,
-        files: Vec::new(),
-        attachments: Vec::new(),
-        settings: RunSettings::default(),
-        child: None,
-    }
+    let session = SessionId::new(session).unwrap();
+    let question = format!("What is\n{request}?");
+    let request = RequestId::new(request).unwrap();
+    let spec = RunSpec::new(tenant(), user(), session, request, question, RunSettings::default());
+    RunSpec { body_hash: "hash".into(), ..spec }
 }
 
 pub(crate) fn lease() -> Lease {

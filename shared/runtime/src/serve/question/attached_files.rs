@@ -96,7 +96,7 @@ fn can_show_images<P: Ports>(ports: &P, question: &UserQuestion) -> bool {
     let models = Role::ALL
         .iter()
         .flat_map(|role| [(*role, ModelChoice::Primary), (*role, ModelChoice::Fallback)]);
-    !question.settings.mask_pii && models.into_iter().any(sees)
+    !question.spec.settings.mask_pii && models.into_iter().any(sees)
 }
 
 #[cfg(test)]

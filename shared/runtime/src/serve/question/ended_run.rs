@@ -40,9 +40,9 @@ async fn find_unseen_among<P: Ports>(
     let kept_since_ms =
         ports.clock().now_ms().saturating_sub(to_millis(ports.settings().retention));
     let is_kept = |at_ms| at_ms > kept_since_ms;
-    let user = Some(&question.user);
+    let user = Some(&question.spec.user);
     for ended_run in ended_runs.iter().filter(|ended_run| ended_run.user.as_ref() == user) {
-        let key = RunKey::new(question.tenant.clone(), ended_run.run.clone());
+        let key = RunKey::new(question.spec.tenant.clone(), ended_run.run.clone());
         let run = known_runs.find_ended(ports, &key).await?;
         let is_unseen = run.is_some_and(|run| {
             !run.meta().end_shown && run.meta().ended_at_ms.is_some_and(is_kept)

@@ -40,7 +40,7 @@ impl KnownRuns {
         let Some(active) = &view.active else { return Ok(SessionRuns::default()) };
         let key = RunKey::new(own.tenant, active.clone());
         let active = self.find(ports, &key).await?.map(|run| ActiveRun {
-            is_own: run.meta().user == question.user,
+            is_own: run.meta().user == question.spec.user,
             has_ended: run.meta().status.has_ended(),
         });
         Ok(SessionRuns { is_repeat: false, active })

@@ -38,7 +38,6 @@ pub(super) enum RunCreation {
 pub(super) async fn create_run<P: Ports>(
     ports: &P,
     question: UserQuestion,
-    body_hash: String,
     view: SessionView,
     lease: Option<Lease>,
 ) -> Result<RunCreation, Failure> {
@@ -46,26 +45,26 @@ pub(super) async fn create_run<P: Ports>(
     let ports = &Box::pin(ports.refresh()).await;
     let attachment_files = Box::pin(attach_files(ports, &question)).await?;
     let now_ms = ports.clock().now_ms();
-    let warnings = Box::pin(list_warnings(ports, &question)).await;
-    let spec = to_spec(ports, question, view, body_hash);
-    let files = to_file_list(&spec.files, &attachment_files);
+    let warnings = Box::pin(list_warnings(ports, &question.spec)).await;
+    let files = to_file_list(&view.files, &attachment_files);
     let attachments = attachment_files.into_iter().map(|(_, attachment)| attachment).collect();
+    let spec = complete_spec(ports, question, view);
     let spec = RunSpec { warnings, files, attachments, ..spec };
     let write = first_write_id(lease.as_ref().map(|lease| lease.holder.as_str()), ports)?;
-    let (journal, record) = Journal::open(spec, u64::from(lease.is_some()), write, now_ms);
+    let (mut journal, record) = Journal::open(spec, u64::from(lease.is_some()), write, now_ms);
     let expires_at_s = journal_expiry_s(ports.settings(), journal.run());
     let UserLimits { runs_per_minute, runs_at_once, .. } = ports.settings().user;
     let admission = Admission { runs_per_minute, runs_at_once };
     let run = NewRun { record: record.clone(), lease, expires_at_s, admission };
     match ports.store().create(&key, &run).await.map_err(|error| store_failure(&error))? {
-        CreateResult::Created => {
+        CreateResult::Created(hash) => {
+            journal.set_head(hash);
             stop_if_unshared(ports, &key, journal.run().spec()).await?;
             Ok(RunCreation::Created(journal, record))
         }
         CreateResult::Exists(meta) => {
             let run = LoadedRun::new(key, *meta);
-            let RunSpec { body_hash, user, .. } = journal.run().spec();
-            Ok(RunCreation::Exists(Box::new(run.require_repeat(body_hash, user)?)))
+            Ok(RunCreation::Exists(Box::new(run.require_repeat(journal.run().spec())?)))
         }
         CreateResult::SessionBusy(active) => Err(Failure::session_busy(&active)),
         CreateResult::NotAdmitted(AdmissionError::RateLimited { retry_in_s }) => {
@@ -83,7 +82,7 @@ async fn stop_if_unshared<P: Ports>(
     key: &RunKey,
     spec: &RunSpec,
 ) -> Result<(), Failure> {
-    let user = UserKey { tenant: spec.tenant.clone(), user: spec.user.clone() };
+    let user = UserKey::of(spec);
     let share_end = has_share_ended(ports, &user, spec.shared.as_ref()).await;
     if share_end.map_err(|error| store_failure(&error))? {
         let mut run = LoadedRun::load(ports, key).await?;
@@ -112,49 +111,26 @@ const MAX_WARNINGS: usize = 20;
 const MAX_WARNING: usize = 300;
 
 /// Returns warnings for clients about the deployment's broken files.
-async fn list_warnings<P: Ports>(ports: &P, question: &UserQuestion) -> Vec<String> {
-    let audience = ToolAudience {
-        user: UserKey { tenant: question.tenant.clone(), user: question.user.clone() },
-        mode: question.settings.mode,
-        output_style: question.output_style,
-    };
-    let of_tools = ports.tools().list_problems(ports.clock(), &audience).await;
+async fn list_warnings<P: Ports>(ports: &P, spec: &RunSpec) -> Vec<String> {
+    let of_tools = ports.tools().list_problems(ports.clock(), &ToolAudience::of(spec)).await;
     let problems = ports.configuration_problems().to_vec().into_iter().chain(of_tools);
     problems.take(MAX_WARNINGS).map(|text| text.chars().take(MAX_WARNING).collect()).collect()
 }
 
-/// Creates the run spec of a question, with everything fixed until the run's end.
-fn to_spec<P: Ports>(
-    ports: &P,
-    question: UserQuestion,
-    view: SessionView,
-    body_hash: String,
-) -> RunSpec {
+/// Adds the facts about the deployment and the session to the spec of a question.
+fn complete_spec<P: Ports>(ports: &P, question: UserQuestion, view: SessionView) -> RunSpec {
     let base_prompt = question.instructions();
-    let is_owner = question.shared.is_none();
-    let mut settings = question.settings;
-    settings.prompt_version = ports.prompts().version();
-    settings.models = model_names(ports);
-    settings.context.input_limits = context_windows(ports);
+    let mut spec = question.spec;
+    spec.settings.prompt_version = ports.prompts().version();
+    spec.settings.models = model_names(ports);
+    spec.settings.context.input_limits = context_windows(ports);
+    let is_owner = spec.shared.is_none();
     RunSpec {
-        tenant: question.tenant,
-        user: question.user,
-        session: question.session,
-        shared: question.shared,
-        request: question.request,
-        body_hash,
-        question: question.text,
-        output_style: question.output_style,
-        ignored: question.ignored,
-        warnings: Vec::new(),
         base_prompt,
-        history_tokens: count_history_tokens(ports, &settings, &view.history),
+        history_tokens: count_history_tokens(ports, &spec.settings, &view.history),
         earlier: view.earlier.filter(|_| is_owner),
         history: view.history,
-        files: view.files,
-        attachments: Vec::new(),
-        settings,
-        child: None,
+        ..spec
     }
 }
 
