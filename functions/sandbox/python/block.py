@@ -1,4 +1,4 @@
-"""Runs one block of a model's Python inside the jail, after what earlier blocks left."""
+"""Runs one block of model-written Python inside the jail, with the state of earlier blocks."""
 
 import ast
 import builtins
@@ -14,29 +14,29 @@ import types
 from block_state import keep_state, load_state, read_settings
 from figures import Figures
 
-# Characters of an error that are told.
+# Maximum characters of an error message.
 MAX_ERROR = 4_000
-# Beginnings of what Python says of asynchronous code outside of a function.
+# Beginnings of Python's errors about asynchronous code outside of functions.
 _AWAIT_OUTSIDE = ("'await' outside", "'async for' outside", "'async with' outside",
                   "asynchronous comprehension outside")
 
 
 class NobodyTypes(EOFError):
-    """Raised where code waits for somebody at a keyboard."""
+    """Raised when code waits for keyboard input."""
 
 
 def run_block(code, earlier, state, new_state):
     """Runs `code` in the current folder.
 
-    `earlier` are the blocks before it. What they left comes from the descriptor `state`, and what is left after this
-    one is written to the descriptor `new_state`.
+    `earlier` are the previous blocks. Their state is read from the descriptor `state`, and the state after this block
+    is written to the descriptor `new_state`.
 
     Returns `{"error": None | {"kind", "message", "line", "trace", "hint"}, "kept": [names], "lost": [names],
-    "empty_figures": [names]}`: `hint` names what there is instead (`no_input`, `no_packages`, `no_outside`,
-    `no_memory`, `no_magic`, `no_await`, `file_too_large`, `disk_full`, or nothing), `kept` are the variables that the
-    next block has, `lost` is what is gone with this one, and `empty_figures` are files that were not written.
+    "empty_figures": [names]}`. `hint` names an explanation of the error (`no_input`, `no_packages`, `no_outside`,
+    `no_memory`, `no_magic`, `no_await`, `file_too_large`, `disk_full`, or nothing), `kept` are the variables for the
+    next block, `lost` are the values that cannot be kept, and `empty_figures` are files that were not written.
     """
-    # A module of its own, where pickle finds the classes of the block.
+    # A separate module, where pickle finds the classes of the block.
     sys.modules["__main__"] = types.ModuleType("__main__")
     names = sys.modules["__main__"].__dict__
     builtins.input = _refuse_input
@@ -60,7 +60,7 @@ def run_block(code, earlier, state, new_state):
 def _save_open(figures):
     try:
         figures.save_open()
-    except Exception as error:  # What is drawn by foreign code is its result too.
+    except Exception as error:  # Errors while saving figures are part of the result, because the code is foreign.
         return _describe_error(error)
     return None
 
@@ -71,7 +71,7 @@ def _defined_names(blocks):
 
 
 def _seed_chance():
-    """Parts the random numbers of this process from those of all other children, who inherit NumPy's state alike."""
+    """Reseeds the random numbers of this process; all children inherit the same state of NumPy."""
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed()
@@ -82,7 +82,7 @@ def _refuse_input(prompt=""):
 
 
 class _PipeEnd:
-    """An end of a pipe with the methods of a socket that event loops wake themselves up by."""
+    """An end of a pipe with the socket methods that event loops use to wake up."""
 
     def __init__(self, descriptor):
         self._descriptor = descriptor
@@ -116,7 +116,7 @@ def _execute(code, names, figures):
         last_value = last and compile(ast.Expression(last.value), "<block>", "eval")
     except (SyntaxError, ValueError) as error:
         return _describe_syntax_error(error)
-    # A traceback shows the lines of the block.
+    # Tracebacks show the lines of the block.
     linecache.cache["<block>"] = (len(code), None, code.splitlines(keepends=True), "<block>")
     try:
         exec(program, names)
@@ -129,7 +129,7 @@ def _execute(code, names, figures):
     except SystemExit as leave:
         if leave.code not in (None, 0):
             return {"kind": "SystemExit", "message": f"{leave.code}", "line": None, "trace": [], "hint": ""}
-    except BaseException as error:  # Whatever foreign code raises is its result.
+    except BaseException as error:  # Any exception of foreign code is part of the result.
         return _describe_error(error)
     return None
 
@@ -143,7 +143,7 @@ def _describe_syntax_error(error):
 
 
 def _syntax_hint(message, line):
-    """What there is instead of what notebooks understand and Python does not."""
+    """Returns a hint for notebook syntax that Python does not support."""
     if re.match(r"(.*=\s*)?[!%]*\s*(python3? -m )?(pip3?|conda|mamba|uv|apt|apt-get) ", line):
         return "no_packages"
     if re.match(r"(\w+\s*=\s*)?!", line):
@@ -164,7 +164,7 @@ def _describe_error(error):
 def _message_of(error):
     try:
         return f"{error}"[:MAX_ERROR]
-    except Exception:  # The error is foreign code too.
+    except Exception:  # Foreign code formats the error.
         return ""
 
 

@@ -1,4 +1,4 @@
-"""What a block leaves to the next: its variables and definitions, and the settings of libraries."""
+"""The state that a block leaves to the next: variables, definitions, and settings of libraries."""
 
 import ast
 import contextlib
@@ -11,12 +11,12 @@ import warnings
 
 from by_value import ByValuePickler
 
-# Bytes of all variables together that are kept for the next block.
+# Maximum bytes of all variables kept for the next block.
 MAX_STATE = 50 * 1024 * 1024
 
 
 def read_settings():
-    """The settings of the libraries that are loaded, by library and name."""
+    """Returns the settings of loaded libraries, by library and name."""
     settings = {("warnings", "filters"): list(warnings.filters)}
     with _silence():
         return settings | _read_library_settings()
@@ -56,9 +56,9 @@ def _write_setting(library, name, value):
 
 
 def load_state(earlier, state, names):
-    """Fills `names` with what the blocks `earlier` left in the descriptor `state`.
+    """Fills `names` with the state of the blocks `earlier` from the descriptor `state`.
 
-    Imports run again. Definitions run again if they were not kept; one that fails is as if it had not been.
+    Imports run again. Definitions run again if they were not kept; failed definitions are ignored.
     """
     trees = [ast.parse(block) for block in earlier]
     nodes = [node for tree in trees for node in tree.body]
@@ -75,7 +75,7 @@ def load_state(earlier, state, names):
             if name is not None and name not in names:
                 _run_again(node, names)
         settings = [_load(pickled) or {} for pickled in kept["settings"]]
-    # Beyond the silence, which ends with the filters of warnings that it began with.
+    # Outside of the silenced part, which restores the warning filters at its end.
     for some in settings:
         _write_settings(some)
 
@@ -95,15 +95,15 @@ def _read_state(state):
         written = file.read()
     empty = {"variables": [], "settings": [], "from_source": []}
     kept = _load(written) if written else None
-    # Foreign code may have written something else.
+    # Foreign code may have written other data.
     is_whole = isinstance(kept, dict) and all(isinstance(kept.get(name), list) for name in empty)
     return kept if is_whole else empty
 
 
 def keep_state(names, defined, settings_before, new_state):
-    """Writes to the descriptor `new_state` what can be kept of `names` and of settings that are not as they were.
+    """Writes the storable part of `names` and all changed settings to the descriptor `new_state`.
 
-    `defined` are the names that the blocks define by a statement. Returns the names of what is kept and what is not.
+    `defined` are the names that statements of the blocks define. Returns the names of kept and of lost values.
     """
     values = {name: value for name, value in names.items() if not name.startswith("__")}
     settings = {name: value for name, value in read_settings().items()
@@ -133,7 +133,7 @@ def _is_plain(name, value):
 def _pickle_variables(values, defined):
     """Pickles the variables together, without those that cannot be kept.
 
-    Returns the pickles, the names of definitions that have to run again, and the names that are lost.
+    Returns the pickles, the names of definitions that must run again, and the names of lost values.
     """
     together = _pickle(values, [], MAX_STATE)
     if together is not None:
@@ -147,7 +147,7 @@ def _pickle_variables(values, defined):
 
 
 def _pickle_each(values, definitions, room):
-    """Pickles together the values that can be pickled by themselves. Returns the pickles, and the keys of the rest."""
+    """Pickles all separately picklable values together. Returns the pickles, and the keys of all other values."""
     apart, lost = {}, []
     for name, value in values.items():
         pickled = _pickle({name: value}, definitions, room)
@@ -175,11 +175,11 @@ class _LimitedFile(io.BytesIO):
 
 
 def _pickle(values, definitions, room):
-    """The pickle of `values`; `None` if it cannot be written within `room`, or not be loaded by another process."""
+    """Returns the pickle of `values`, or `None` if the pickle exceeds `room` or cannot be loaded by another process."""
     file = _LimitedFile(room)
     try:
         ByValuePickler(file, definitions).dump(values)
-    except BaseException:  # Foreign code says how it is pickled.
+    except BaseException:  # Pickling runs foreign code.
         return None
     pickled = file.getvalue()
     with _other_main(definitions):
@@ -188,7 +188,7 @@ def _pickle(values, definitions, room):
 
 @contextlib.contextmanager
 def _other_main(definitions):
-    """Has a module that knows nothing but these definitions stand for `__main__`, as in the next process."""
+    """Replaces `__main__` by a module with only these definitions, as in the next process."""
     own = sys.modules["__main__"]
     other = sys.modules["__main__"] = types.ModuleType("__main__")
     other.__dict__.update({definition.__name__: definition for definition in definitions})
@@ -201,7 +201,7 @@ def _other_main(definitions):
 def _load(pickled):
     try:
         return pickle.loads(pickled)
-    except BaseException:  # Foreign code says how it is loaded.
+    except BaseException:  # Loading runs foreign code.
         return None
 
 

@@ -1,6 +1,6 @@
-"""Pickles what a block defined by value: functions with their code, classes with what is in them.
+"""Pickles definitions of a block by value: functions with their code, classes with their members.
 
-A function that is loaded sees the variables of the module `__main__`, as the one that was pickled did.
+A loaded function uses the variables of the module `__main__`, like the original.
 """
 
 import collections
@@ -15,22 +15,22 @@ import sys
 import types
 import typing
 
-# What `dataclasses` compares by identity.
+# Values that `dataclasses` compares by identity.
 _SINGLETONS = {id(getattr(dataclasses, name)): name for name in
                ("MISSING", "KW_ONLY", "_FIELD", "_FIELD_CLASSVAR", "_FIELD_INITVAR", "_HAS_DEFAULT_FACTORY")}
-# Attributes that a class must have when it is created, and those that it is given then.
+# Attributes needed at the creation of a class, and attributes set afterwards.
 _EARLY = ("__module__", "__qualname__", "__slots__", "__orig_bases__")
 _OWN = ("__dict__", "__weakref__", "_abc_impl")
 # The flag of classes that are not part of a C program.
 _IS_HEAP_TYPE = 1 << 9
-# Where modules are in every process. This one is imported before a job adds places of its own.
+# Module paths of every process. This module is imported before a job adds its own paths.
 _PLACES = tuple(os.path.abspath(place) + os.sep for place in sys.path)
 
 
 class ByValuePickler(pickle.Pickler):
-    """A pickler that pickles by value what cannot be imported.
+    """A pickler that pickles by value everything that cannot be imported.
 
-    `from_source` are the classes and functions whose definitions run again before anything is loaded.
+    `from_source` are classes and functions whose definitions run again before loading.
     """
 
     def __init__(self, file, from_source):
@@ -65,7 +65,7 @@ def _is_importable(value):
 
 
 def _require_lasting(module):
-    """Raises `PicklingError` for a module out of the job's own folder, which the next block would not find."""
+    """Raises `PicklingError` for a module in the job's own folder, because the next block would not find the module."""
     path = getattr(module, "__file__", None)
     if path is not None and not os.path.abspath(path).startswith(_PLACES):
         raise pickle.PicklingError(f"{module.__name__} is in the job's folder")
@@ -108,7 +108,7 @@ def _fill_function(function, state):
 
 
 def _reduce_cell(cell):
-    # An empty cell belongs to a function that has not got as far as its variable.
+    # A cell is empty if its function has not reached the variable yet.
     try:
         contents = (cell.cell_contents,)
     except ValueError:

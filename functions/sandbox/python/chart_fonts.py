@@ -1,4 +1,4 @@
-"""The fonts of charts: whatever family is wanted, a character that it lacks is taken from ours."""
+"""The fonts of charts: characters that are missing in the selected family come from the sandbox's fonts."""
 
 import functools
 import logging
@@ -7,12 +7,12 @@ import warnings
 import matplotlib
 from matplotlib import _mathtext, _text_helpers, font_manager
 
-# The first character of the scripts of East Asia, which no font of formulas has.
+# The first character of East Asian scripts, which fonts for formulas do not have.
 _EAST_ASIAN = "\u2e80"
 
 
 def load_fonts(fonts):
-    """Makes the fonts (paths) the first of charts, and the last resort of each family."""
+    """Puts the fonts (paths) first for charts, and last as the fallback of each family."""
     families = []
     for font in fonts:
         font_manager.fontManager.addfont(font)
@@ -23,7 +23,7 @@ def load_fonts(fonts):
     _add_fallback([*fonts, default.findfont(default.defaultFamily["ttf"])])
     for font in fonts[:1]:
         _add_to_formulas(font)
-    # A family that is not there is no news to whoever reads the output, and neither is a character without a glyph.
+    # Hides warnings about missing families and glyphs, which are useless for readers of the output.
     for name in ("matplotlib.font_manager", "matplotlib.mathtext"):
         logging.getLogger(name).setLevel(logging.ERROR)
     _text_helpers.warn_on_missing_glyph = lambda *_: None
@@ -50,7 +50,7 @@ def _add_to_formulas(font):
 def _get_glyph_of(font, get_glyph):
     def get(fonts, fontname, font_class, symbol):
         if len(symbol) == 1 and symbol >= _EAST_ASIAN:
-            # Opened here, since a forked process shares no file with this one.
+            # Opened here, because a forked process shares no file with this process.
             opened = font_manager.get_font(font)
             if opened.get_char_index(ord(symbol)):
                 return opened, ord(symbol), False

@@ -1,39 +1,39 @@
-"""Style sheets without anything that a browser would load."""
+"""Style sheets without external content."""
 
 import re
 
-# What is left of a sheet that has more.
+# Maximum characters of a sheet; the rest is cut.
 MAX_SHEET = 300_000
 
 _COMMENT = re.compile(r"/\*.*?(\*/|$)", re.DOTALL)
-# Of a letter by its number, or of any character by itself.
+# An escaped letter by number, or any escaped character.
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})(?:\r\n|[ \t\n\r\f])?|(.))", re.DOTALL)
 _IMPORT = re.compile(r"""@import(?:"[^"]*"|'[^']*'|[^;{}"'])*(;|$)?""", re.IGNORECASE)
 _URL = re.compile(r"""url\(\s*("[^"\n]*"?|'[^'\n]*'?|[^)"']*)\s*(?:\)|$)""", re.IGNORECASE)
-# Functions that take an address as a string.
+# Functions with an address as a string.
 _LOADERS = re.compile(r"(-webkit-)?(image-set|cross-fade)\(|\b(src|image|element|expression)\(", re.IGNORECASE)
 _DATA = re.compile(r"^data:(image/(png|jpeg|gif|webp|svg\+xml)|font/\w+|application/(x-)?font-\w+)[;,]", re.IGNORECASE)
 _LOCAL = re.compile(r"^#[\w-]+$")
 
 
 def is_data(address):
-    """Whether an address has all of an image or font in it."""
+    """Returns true if an address contains all data of an image or font."""
     return bool(_DATA.match(address))
 
 
 def is_local(address):
-    """Whether an address is that of a part of the page itself."""
+    """Returns true if an address names a part of the page itself."""
     return bool(_LOCAL.match(address))
 
 
 def clean_css(sheet, resolve):
-    """A style sheet, or what stands in a `style`, in which every address is of the page itself or is `data:`.
+    """Cleans a style sheet, or the text of a `style`: every address is local to the page or `data:`.
 
-    `resolve` makes `data:` of an address that names a file, and None of others. Returns the sheet and whether
-    an address was left out.
+    `resolve` returns `data:` for an address that names a file, and None for other addresses. Returns the sheet, and
+    true if an address was removed.
     """
     sheet = _COMMENT.sub(" ", sheet[:MAX_SHEET]).replace("<![CDATA[", " ").replace("]]>", " ")
-    # A name written in escapes is one that is not found below.
+    # Escaped names would not be found below.
     sheet = _ESCAPE.sub(_letter, sheet)
     left_out = 0
     sheet, count = _IMPORT.subn(" ", sheet)
@@ -51,9 +51,9 @@ def clean_css(sheet, resolve):
         return f'url("{kept}")' if not re.search(r'["\\\n]', kept) else "none"
 
     sheet = _URL.sub(address, sheet)
-    # What is no function that was found is none: nothing may be left that a browser reads otherwise.
+    # Removes every other `url(`, which a browser could read differently.
     sheet = re.sub(r"url\((?!\"(data:|#))", "none(", sheet, flags=re.IGNORECASE)
-    # Neither can it end the element that it stands in.
+    # The text must not end the enclosing element.
     return re.sub(r"<(?=[/!?a-zA-Z])", "< ", sheet).strip(), left_out > 0
 
 

@@ -1,7 +1,7 @@
-"""HTML as a tree of what a page may have: no script, no form, no frame, and no address but `data:` and links.
+"""HTML as a tree of allowed content: no script, form or frame, and no address but `data:` and links.
 
-The tree is written anew out of a list of what is allowed, with every letter of text escaped, so that nothing
-hangs on how a browser reads what is broken.
+The tree is written from a list of allowed elements, with all text escaped, so that the result does not depend on a
+browser's parsing of invalid HTML.
 """
 
 import html
@@ -11,11 +11,11 @@ from urllib.parse import unquote
 
 from clean_css import clean_css, is_data, is_local
 
-# Elements within each other; deeper ones are left out, and their text stands where they would be.
+# Maximum nesting of elements; deeper elements are removed, and their text is kept.
 MAX_DEPTH = 150
 
 VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
-# Left out with all that is in them.
+# Removed with all content.
 _DROPPED = frozenset("""script noscript iframe frame frameset noframes object embed applet param template portal
     fencedframe canvas audio video source track select option textarea input button datalist math base link meta
     title plaintext xmp noembed animate set animatetransform animatemotion foreignobject""".split())
@@ -40,10 +40,10 @@ _SVG_ATTRIBUTES = frozenset("""viewbox preserveaspectratio x y x1 y1 x2 y2 cx cy
     clippathunits filterunits primitiveunits stddeviation in in2 result mode operator k1 k2 k3 k4 values
     flood-color flood-opacity color display visibility overflow vector-effect shape-rendering text-rendering
     paint-order startoffset pathlength""".split())
-# What a browser would load, beside `href` and `src`, which are looked at.
+# Attributes that load content, besides `href` and `src`, which are checked.
 _LOADED = frozenset("srcset poster background data action formaction ping manifest imagesrcset lowsrc dynsrc srcdoc "
                     "codebase archive longdesc usemap profile cite icon classid".split())
-# An element that begins ends these before it, up to what holds them.
+# A new element ends these preceding elements, up to the listed containers.
 _ENDED = {"li": ("li",), "dt": ("dt", "dd"), "dd": ("dt", "dd"), "tr": ("tr", "td", "th"), "td": ("td", "th"),
           "th": ("td", "th"), "tbody": ("thead", "tbody", "tr", "td", "th"),
           "tfoot": ("thead", "tbody", "tr", "td", "th")}
@@ -55,7 +55,7 @@ _BLANKS = re.compile(r"[\x00-\x20\xa0]")
 
 
 class Element:
-    """An element with its attributes (a dict) and what is in it: elements and texts."""
+    """An element with attributes (a dict) and content: elements and texts."""
 
     __slots__ = ("name", "attributes", "inside", "is_svg")
 
@@ -63,11 +63,11 @@ class Element:
         self.name, self.attributes, self.inside, self.is_svg = name, attributes, [], is_svg
 
     def text(self):
-        """All letters in it."""
+        """Returns all text of the element."""
         return "".join(part if isinstance(part, str) else part.text() for part in self.inside)
 
     def find_all(self, matches):
-        """The elements for which `matches` holds, outermost first; none is looked for in one that is found."""
+        """Returns the outermost elements that satisfy `matches`."""
         for part in self.inside:
             if isinstance(part, Element):
                 if matches(part):
@@ -77,7 +77,7 @@ class Element:
 
 
 def write(element):
-    """The HTML of an element and all in it."""
+    """Returns the HTML of an element and its content."""
     told = "".join(f' {name}="{html.escape(value)}"' for name, value in element.attributes.items())
     if element.name in VOID:
         return f"<{element.name}{told}>"
@@ -85,15 +85,15 @@ def write(element):
 
 
 def write_inside(element):
-    """The HTML of all that is in an element."""
+    """Returns the HTML of the content of an element."""
     return "".join(html.escape(part, quote=False) if isinstance(part, str) else write(part)
                    for part in element.inside)
 
 
 class Cleaner(HTMLParser):
-    """Reads HTML once: `body` is its tree, `sheets` its style sheets, `title` what stands there.
+    """Reads HTML once: `body` is the tree, `sheets` are the style sheets, and `title` is the title.
 
-    `task` is asked for images and told what was left out.
+    `task` provides images and records removed content.
     """
 
     def __init__(self, task):
@@ -101,16 +101,16 @@ class Cleaner(HTMLParser):
         self.task, self.title, self.sheets = task, "", []
         self.body = Element("body", {})
         self._stack = [self.body]
-        # What text belongs to that is no text of the page, and how many elements within are open.
+        # The element whose text is not text of the page, and the number of open elements within it.
         self._dropped, self._sheet, self._in_title = [], None, False
         self._media = ""
 
     def read(self, text):
-        """Reads all of a text."""
+        """Reads a whole text."""
         self.feed(text)
         self.close()
 
-    # What the parser calls.
+    # Callbacks of the parser.
 
     def handle_starttag(self, name, pairs):
         self._start(name, pairs, False)
@@ -142,15 +142,15 @@ class Cleaner(HTMLParser):
             self._stack[-1].inside.append(data)
 
     def unknown_decl(self, data):
-        # A section of characters, as SVG has them.
+        # CDATA, as in SVG.
         if data.startswith("CDATA["):
             self.handle_data(data[6:])
 
-    # What becomes of an element.
+    # Handling of elements.
 
     def _start(self, name, pairs, is_closed):
         if self._dropped:
-            # Only what is told by its own name ends what is left out.
+            # Only an element of the same name ends removed content.
             if name == self._dropped[-1] and name not in VOID and not is_closed:
                 self._dropped.append(name)
             return
@@ -179,7 +179,7 @@ class Cleaner(HTMLParser):
     def _open(self, name, pairs, is_closed, is_svg):
         attributes = self._attributes(name, pairs, is_svg)
         if attributes is None:
-            # What it would have shown, in words.
+            # Shows the alternative text instead.
             self._stack[-1].inside.append(dict(pairs).get("alt") or "")
             return
         if not is_svg:
@@ -193,7 +193,7 @@ class Cleaner(HTMLParser):
             self._stack.append(element)
 
     def _end_before(self, name):
-        """Ends what an element cannot stand in: an item in an item, a paragraph in a paragraph."""
+        """Ends elements that cannot contain the new element: an item in an item, a paragraph in a paragraph."""
         if name in _NO_PARAGRAPH and self._stack[-1].name == "p":
             self._stack.pop()
         ended = _ENDED.get(name, ())
@@ -204,7 +204,7 @@ class Cleaner(HTMLParser):
             place = len(self._stack) - 1
 
     def _attributes(self, name, pairs, is_svg):
-        """Those that are allowed; None for an image that there is not."""
+        """Returns the allowed attributes, or None for a missing image."""
         kept = {}
         for key, value in pairs:
             value = value or ""
@@ -225,7 +225,7 @@ class Cleaner(HTMLParser):
 
     def _plain(self, key, value, kept):
         if re.search(r"url\s*\(|\\", value, re.IGNORECASE) and key not in ("title", "alt"):
-            # An attribute of SVG that is a style by itself: it may name a part of the page.
+            # A style attribute of SVG, which may name a part of the page.
             value = self._style(value)
         if re.fullmatch(r"[a-z][a-z0-9:_-]*", key):
             kept[key] = value
@@ -241,7 +241,7 @@ class Cleaner(HTMLParser):
         return cleaned
 
     def _address(self, name, key, value, is_svg, kept):
-        """Keeps an address that may stand; False where the element is nothing without it."""
+        """Keeps an allowed address; returns False if the element is useless without the address."""
         value = value.strip()
         if name == "a" and key != "src":
             plain = _BLANKS.sub("", value)
@@ -268,7 +268,7 @@ class Cleaner(HTMLParser):
         return True
 
     def _file_address(self, address):
-        """`data:` of an image that is a file here."""
+        """Returns the `data:` URL of an image file of the job."""
         return data_address(self.task, unquote(address))
 
     def _end_sheet(self):
@@ -285,13 +285,13 @@ class Cleaner(HTMLParser):
 
 
 def _media(pairs):
-    """For what a sheet is meant, where that is more than all."""
+    """Returns the media of a sheet, unless it applies to all."""
     value = dict(pairs).get("media") or ""
     return value if re.fullmatch(r"[a-zA-Z0-9 ():.,-]{1,100}", value) and value != "all" else ""
 
 
 def data_address(task, name):
-    """`data:` of an image that is a file of the job; None for any other name."""
+    """Returns the `data:` URL of an image file of the job, or None for any other name."""
     import base64
 
     if "://" in name or name.startswith(("//", "data:", "javascript:")):

@@ -1,4 +1,4 @@
-"""The table of a CSV: where it begins and ends, and how pandas reads it so that nothing is lost."""
+"""The table of a CSV file: the beginning and end, and arguments for reading it with pandas without loss."""
 
 import csv
 import io
@@ -8,22 +8,22 @@ from collections import Counter, deque
 
 from extract import Unreadable
 
-# Records by which the separator and the beginning are found, and the characters among which they are.
+# Records, and characters, that are examined for the separator and the header.
 _SAMPLE_RECORDS, _SAMPLE_CHARACTERS = 200, 1_000_000
-# Fields of a record: a sheet of Excel has no more.
+# Maximum fields of a record, as in an Excel sheet.
 _MAX_FIELDS = 16_384
-# Records from which columns are typed.
+# Records that are examined for the types of columns.
 TYPED_RECORDS = 10_000
-# Records at the end among which there may be a footer or a total.
+# Last records that may be a footer or a total.
 _TAIL_RECORDS = 50
-# Lines of one cell from which its quotation mark opened nothing.
+# Lines in one cell above which its quotation mark counts as a plain character.
 _MAX_CELL_LINES = 200
-# Digits from which a number is an identifier: a float has no more.
+# Digits from which a number is an identifier, because a float cannot hold it.
 _ID_DIGITS = 16
 
 _TOTALS = ("合计", "总计", "小计", "总和", "共计", "合計", "總計", "総計", "小計", "total", "grand total", "subtotal", "sum", "summe",
            "gesamt", "итого", "всего", "합계", "총계", "소계")
-# What pandas takes for a gap.
+# Missing values of pandas.
 _GAPS = ("", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "#N/A", "<NA>")
 _INTEGER = re.compile(r"[+-]?\d+")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -35,12 +35,13 @@ _DAY_FIRST = re.compile(r"(\d{1,2})[./](\d{1,2})[./]\d{4}")
 class CsvTable:
     """A table in a text.
 
-    `separator`; `skipped` records before the header, blank ones included; `header`, the fields of it; `records`, the
-    first `TYPED_RECORDS` after it; `rows`, the number of all records of data; `footer` records after them; `total`,
-    the first cell of a last row that adds up the others, which is not among `rows`; `ragged` records with more or
-    fewer fields; `has_quotes` is false where quotation marks are letters, which `__init__` may be told.
+    `separator`; `skipped`, the number of records before the header, including blank records; `header`, the header's
+    fields; `records`, the first `TYPED_RECORDS` records after the header; `rows`, the number of data records;
+    `footer`, the number of records after the data; `total`, the first cell of a last row with sums, which `rows` does
+    not count; `ragged`, the number of records with more or fewer fields; `has_quotes`, false if quotation marks are
+    plain characters, an argument of `__init__`.
 
-    Raises `extract.Unreadable` for one that is too wide.
+    Raises `extract.Unreadable` for a table that is too wide.
     """
 
     def __init__(self, text, has_quotes=True):
@@ -70,8 +71,8 @@ class CsvTable:
         return best, samples[best]
 
     def _find_short_header(self, sample):
-        """Takes the record before the first regular one for the header where it only lacks a field: pandas takes
-        the first field of each row for a label then, unless the last is empty."""
+        """Uses the record before the first regular record as the header if it only lacks one field. Pandas then uses
+        the first field of each row as a label, unless the last field is empty."""
         before = sample[self.skipped - 1] if self.skipped else []
         self.is_labelled = self.has_empty_end = False
         if len(before) < 2 or len(before) != self.width - 1 or not all(field.strip() for field in before):
@@ -108,7 +109,7 @@ class CsvTable:
         return self.width > 1 and (len(record) == 1 or (filled <= 1 and self.width > 2))
 
     def arguments(self, columns):
-        """Keyword arguments for `pandas.read_csv`, by which `columns`, as pandas names them, are read right."""
+        """Returns keyword arguments for `pandas.read_csv` that read `columns` (by their pandas names) correctly."""
         arguments = {}
         if self.separator != ",":
             arguments["sep"] = self.separator
@@ -125,7 +126,7 @@ class CsvTable:
         return arguments | self._column_arguments(columns)
 
     def named(self, column, columns):
-        """Tells whether a column has a name or values: a mark at the end of each line makes an empty one."""
+        """Returns true if a column has a name or values. A separator at the end of each line causes an empty column."""
         place = columns.index(column)
         is_named = place < len(self.header) and self.header[place].strip()
         place += self.is_labelled
@@ -166,28 +167,28 @@ class CsvTable:
 
 
 def find_total(record):
-    """The first cell of a row that adds up those above; None if it is none."""
+    """Returns the first cell of a row that sums the rows above, or None."""
     first = next((field.strip() for field in record if field.strip()), "")
     return first if first.rstrip(":：").strip().lower() in _TOTALS else None
 
 
 def is_identifier(digits):
-    """Tells whether a number would lose digits as one: zeros at its beginning, or those that a float does not hold."""
+    """Returns true if a number would lose digits: leading zeros, or more digits than a float holds."""
     digits = digits.lstrip("+-")
     return len(digits) >= _ID_DIGITS or (len(digits) > 1 and digits[0] == "0")
 
 
 def _has_day_first(dates):
-    """Dots part German dates; with slashes a first number above 12 tells."""
+    """Returns true if dates begin with the day: with dots, or with slashes and a first number above 12."""
     if "." in dates[0]:
         return True
     return any(int(_DAY_FIRST.fullmatch(date)[1]) > 12 for date in dates)
 
 
 def _find_marks(values, separator):
-    """The marks for decimals and thousands, where all of these are numbers with such; else None."""
+    """Returns the marks for decimals and thousands if all values are numbers with such marks, or None."""
     if all(map(_DECIMAL_COMMA.fullmatch, values)) and separator != ",":
-        # `1,234` alone may be either.
+        # `1,234` is ambiguous.
         if any(value.partition(",")[1] and len(value.partition(",")[2]) != 3 or "." in value for value in values):
             return ",", "."
     return (".", ",") if all(map(_THOUSANDS.fullmatch, values)) else None
@@ -198,7 +199,7 @@ def _count_filled(record):
 
 
 def usual_width(sample):
-    """The commonest number of fields, and how many records have it."""
+    """Returns the most common number of fields, and the number of records with it."""
     widths = Counter(len(record) for record in sample if record)
     if not widths:
         return 1, 0
@@ -211,7 +212,7 @@ def _regularity(sample):
 
 
 def find_header(sample, width):
-    """The number of records before the first that is one of the table."""
+    """Returns the number of records before the table's first record."""
     if width > 1:
         for number, record in enumerate(sample):
             following = next((later for later in sample[number + 1:] if later), record)

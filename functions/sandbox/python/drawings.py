@@ -18,7 +18,7 @@ _OBJECTS = (f"{_W}object", f"{_P}oleObj", f"{_W}altChunk")
 
 
 class Skipped:
-    """Counts of what is not read, for the notes of `extract.extract`."""
+    """Counts of skipped content, for the notes of `extract.extract`."""
 
     def __init__(self):
         self.images = self.objects = 0
@@ -31,8 +31,7 @@ class Skipped:
 
 
 def read_drawing(element, part, skipped):
-    """The text of one element, if it is a chart or a diagram that `part` has, as blocks; counts it if it is a picture
-    or an object."""
+    """Returns a chart or diagram of `part` as blocks; counts a picture or an embedded object."""
     if element.tag == f"{_C}chart":
         return [_read_chart(_related(element.get(f"{_R}id"), part))]
     if element.tag == f"{_DGM}relIds":
@@ -43,7 +42,7 @@ def read_drawing(element, part, skipped):
 
 
 def _related(identifier, part):
-    """The XML of a part; an empty element if it is missing."""
+    """Returns the XML of a part, or an empty element if the part is missing."""
     try:
         blob = part.related_part(identifier).blob
     except (AttributeError, KeyError):
@@ -52,7 +51,7 @@ def _related(identifier, part):
 
 
 def _read_chart(chart):
-    """Its title, and its data with a row for each category."""
+    """Returns the title and data of a chart, with one row per category."""
     title = chart.find(f".//{_C}title")
     title = "" if title is None else "".join(piece.text or "" for piece in title.iter(f"{_A}t"))
     names, columns, categories = [], [], {}
@@ -68,7 +67,7 @@ def _read_chart(chart):
 
 
 def _points(values):
-    """The values of a chart by their places."""
+    """Returns the values of a chart by position."""
     if values is None:
         return {}
     return {int(point.get("idx", 0)): (point.findtext(f"{_C}v") or "").strip() for point in values.iter(f"{_C}pt")}
@@ -80,7 +79,7 @@ def _read_diagram(diagram):
 
 
 def table_text(rows):
-    """Rows of cells as a table of Markdown."""
+    """Returns rows of cells as a Markdown table."""
     if not rows:
         return ""
     width = max(len(row) for row in rows)

@@ -1,17 +1,17 @@
-"""Documents as text, part by part. Nothing of a document is ever run, and nothing outside it is read."""
+"""Documents as text, part by part. Nothing in a document is run, and nothing outside of it is read."""
 
 import zipfile
 
 from text_encoding import read_text
 from words import words
 
-# What a document that is an archive may unpack to, before anything of it is read.
+# Maximum unpacked size of an archived document, checked before reading.
 MAX_RATIO = 200
 MAX_UNPACKED = 200 * 1024 * 1024
 MAX_MEMBERS = 10_000
-# Characters of all of a document.
+# Maximum characters of a document.
 MAX_CHARACTERS = 5_000_000
-# Cells of a sheet.
+# Maximum cells of a sheet.
 MAX_CELLS = 1_000_000
 
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
@@ -20,17 +20,17 @@ _OFFICE = {"xl/workbook.xml": "xlsx", "word/document.xml": "docx", "ppt/presenta
 
 
 class Unreadable(Exception):
-    """A document that cannot be read; its text is a word that says why: `encrypted`, `too_large`, `broken`,
-    `no_document` (an archive), `no_text`."""
+    """A document that cannot be read. The message is the reason: `encrypted`, `too_large`, `broken`, `no_document`
+    (an archive), `no_text`."""
 
 
 def extract(path, name, offset, limit, language):
-    """The characters of a document from `offset` on, `limit` at most; its marks are words of `language`.
+    """Returns at most `limit` characters of a document from `offset` on; labels are in `language`.
 
-    Returns `{"text", "total_chars", "next_offset", "notes"}`: `total_chars` is None where only a part of the
-    document was read, `next_offset` None at its end; `notes` are words: `macros` and `links` that were not
-    followed, `pictures` where pages have no text, `cut` where its end cannot be read, and others that
-    `port/sandbox.rs` lists. Raises `Unreadable`.
+    Returns `{"text", "total_chars", "next_offset", "notes"}`. `total_chars` is None if only a part of the document
+    was read, and `next_offset` is None at the end. `notes` are words: `macros` and `links` that were not followed,
+    `pictures` for pages without text, `cut` for an unreadable end, and others that `port/sandbox.rs` lists. Raises
+    `Unreadable`.
     """
     kind = kind_of(path, name)
     if kind == "pdf":
@@ -43,7 +43,7 @@ def extract(path, name, offset, limit, language):
 
 
 def kind_of(path, name):
-    """`xlsx`, `docx`, `pptx`, `pdf`, `image`, `csv` or `text`, by the content before the name."""
+    """Returns `xlsx`, `docx`, `pptx`, `pdf`, `image`, `csv` or `text`, by the content first and the name second."""
     with open(path, "rb") as file:
         start = file.read(1024)
     if start.startswith(b"%PDF") or b"%PDF-" in start:
@@ -66,7 +66,7 @@ def _office_kind(path):
 
 
 def check_archive(path):
-    """The names of an archive's members, once it is sure that it does not blow up. Raises `Unreadable`."""
+    """Returns the names of an archive's members after checking its unpacked size. Raises `Unreadable`."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
@@ -87,7 +87,7 @@ def _check_sizes(members):
 
 
 def _check_truth(archive, members):
-    """Unpacks each member once without keeping it: what a header says of its size may be a lie."""
+    """Unpacks each member once without storing it, because the size in a header may be false."""
     total = 0
     for member in members:
         if member.flag_bits & 1:
@@ -115,7 +115,7 @@ def _refuse(_, __):
 
 
 def decode(path):
-    """The text of a file and its `text_encoding.TextEncoding`. Raises `Unreadable` for what is no text."""
+    """Returns the text of a file and its `text_encoding.TextEncoding`. Raises `Unreadable` for other files."""
     text, encoding = read_text(path)
     if encoding is None:
         raise Unreadable("no_text")
@@ -127,11 +127,11 @@ def _read_text(path, _):
     return text, encoding.notes()
 
 
-# Documents of Office
+# Office documents
 
 
 def workbook_notes(path):
-    """Notes of `extract` about the parts of a workbook that are not read."""
+    """Returns notes of `extract` about unread parts of a workbook."""
     names = check_archive(path)
     notes = ["macros"] if any(name.endswith("vbaProject.bin") for name in names) else []
     notes += ["links"] if any(name.startswith("xl/externalLinks/") for name in names) else []

@@ -1,4 +1,4 @@
-"""Documents of Word as Markdown: every letter that a reader sees, with all tracked changes accepted."""
+"""Word documents as Markdown: all visible text, with all tracked changes accepted."""
 
 from drawings import FALLBACK, Skipped, read_drawing, table_text
 from extract import Unreadable
@@ -10,12 +10,13 @@ _DELETED = (f"{_W}del", f"{_W}moveFrom")
 _TEXTS = (f"{_W}t", f"{_M}t")
 _SIGNS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
 _REFERENCES = (f"{_W}footnoteReference", f"{_W}endnoteReference")
-# The reading above a character, and what only an old Word shows.
+# Phonetic guides, and fallback content for old versions of Word.
 _BESIDE = (f"{_W}rt", FALLBACK)
 
 
 def read_docx(path, language):
-    """The text of a document with its headers, footers, notes and comments; `(text, notes)`. Raises `Unreadable`."""
+    """Returns `(text, notes)`: the text of a document with headers, footers, notes and comments. Raises `Unreadable`.
+    """
     import docx
 
     try:
@@ -37,7 +38,7 @@ class _Reader:
         return "\n\n".join(block for blocks in parts for block in blocks if block)
 
     def part_lines(self, kind):
-        """The lines of all headers, or footers, each once."""
+        """Returns the lines of all headers, or footers, without repeats."""
         lines = {}
         for part, element in self.related(kind):
             text = " ".join(block for block in self.blocks(element, part) if block)
@@ -45,7 +46,7 @@ class _Reader:
         return lines
 
     def notes(self, kind):
-        """Footnotes or endnotes; lines that only part them from the text have a type."""
+        """Returns footnotes or endnotes, without the separators, which have a type."""
         return [f"[^{note.get(f'{_W}id')}]: " + " ".join(self.blocks(note, part))
                 for part, element in self.related(f"{kind}s")
                 for note in element.iter(f"{_W}{kind}") if note.get(f"{_W}type") is None]
@@ -55,7 +56,7 @@ class _Reader:
                 for part, element in self.related("comments") for comment in element.iter(f"{_W}comment")]
 
     def related(self, kind):
-        """The parts of the document of this kind, with their elements."""
+        """Returns the parts of this kind with their elements."""
         from lxml import etree
 
         parser = etree.XMLParser(resolve_entities=False, no_network=True)
@@ -64,7 +65,7 @@ class _Reader:
                 for relation in relations if relation.reltype.endswith(f"/{kind}")]
 
     def blocks(self, container, part):
-        """The paragraphs and tables of an element as texts."""
+        """Returns the paragraphs and tables of an element as texts."""
         blocks = []
         for element in container:
             if element.tag in _DELETED:
@@ -74,13 +75,13 @@ class _Reader:
             elif element.tag == f"{_W}tbl":
                 blocks.append(table_text(self.rows(element, part)))
             elif element.tag not in _BESIDE:
-                # What wraps blocks: content controls, insertions, tags.
+                # Wrappers of blocks: content controls, insertions, tags.
                 read_drawing(element, part, self.skipped)
                 blocks += self.blocks(element, part)
         return [block for block in blocks if block]
 
     def paragraph(self, element, part):
-        """A paragraph, and after it the text of what is drawn in it."""
+        """Returns a paragraph, followed by the text of its drawings."""
         pieces, drawn = [], []
         self.collect(element, part, pieces, drawn)
         text = "".join(pieces).strip()
@@ -129,7 +130,7 @@ class _Reader:
         return rows
 
     def wrapped(self, container, tag):
-        """The rows or cells of an element, in content controls too."""
+        """Returns the rows or cells of an element, including content controls."""
         for element in container:
             if element.tag == tag:
                 yield element
@@ -137,7 +138,7 @@ class _Reader:
                 yield from self.wrapped(element, tag)
 
     def cell(self, cell, part):
-        """A cell in one line, with the tables in it."""
+        """Returns a cell as one line, including nested tables."""
         texts = []
         for element in cell:
             if element.tag == f"{_W}tbl":

@@ -1,28 +1,27 @@
-"""PDF as text, page by page, with what was filled into forms and written beside the text."""
+"""PDF as text, page by page, with values of forms and annotations."""
 
 import ctypes
 
 from extract import Unreadable
 from words import words
 
-# Pages that one call reads.
+# Maximum pages per call.
 MAX_PAGES = 200
-# Annotations of a page that are read.
+# Maximum annotations per page.
 _MAX_ANNOTATIONS = 2_000
 
 
 def read_pages(path, language, enough):
-    """The text of pages from the first on, until it has more than `enough` characters: a long document is never read
-    whole. Returns `(text, is_whole, notes)`; the notes are those of `extract.extract`, `cut` among them where pages
-    after `MAX_PAGES` are not read. Raises `Unreadable`.
-    """
+    """Returns the text of pages from the first on, until it exceeds `enough` characters, so that long documents are
+    not read in full. Returns `(text, is_whole, notes)` with the notes of `extract.extract`, including `cut` if pages
+    after `MAX_PAGES` are not read. Raises `Unreadable`."""
     import pypdfium2
 
     try:
         document = pypdfium2.PdfDocument(path)
     except pypdfium2.PdfiumError as error:
         raise Unreadable("encrypted" if "password" in f"{error}".lower() else "broken") from error
-    # Values of fields are known to the environment of forms alone. Nothing of a form is run.
+    # Only the form environment knows the values of fields. Nothing in a form is run.
     document.init_forms()
     pages = len(document)
     text, read, textless = "", 0, 0
@@ -64,7 +63,7 @@ def _read_annotations(document, page, language):
 
 
 def _string(read, *arguments):
-    """A string that pdfium writes as UTF-16 into a buffer, whose size in bytes it tells first."""
+    """Returns a string that pdfium writes as UTF-16 into a buffer, after reporting the size in bytes."""
     import pypdfium2.raw as pdfium
 
     size = read(*arguments, None, 0)

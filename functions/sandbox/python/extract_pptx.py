@@ -1,4 +1,4 @@
-"""Slides of PowerPoint as Markdown: all text of them, whatever it is grouped into."""
+"""PowerPoint slides as Markdown, with all text at any level of grouping."""
 
 from drawings import FALLBACK, Skipped, read_drawing, table_text
 from extract import Unreadable
@@ -11,7 +11,7 @@ _TEXTS = (f"{_A}t", f"{_M}t")
 
 
 def read_pptx(path, language):
-    """The text of slides with their tables, charts, diagrams, comments and notes; `(text, notes)`.
+    """Returns `(text, notes)`: the text of slides with tables, charts, diagrams, comments and notes.
 
     Raises `Unreadable`.
     """
@@ -38,7 +38,7 @@ def _slide(number, slide, language, skipped):
 
 
 def _blocks(container, part, skipped):
-    """The texts, tables and drawings of an element, in their order."""
+    """Returns the texts, tables and drawings of an element, in order."""
     blocks = []
     for element in container:
         if element.tag == f"{_P}txBody":

@@ -1,18 +1,18 @@
-"""Figures of a block: those that are shown are saved, and none that is empty."""
+"""Figures of a block: shown figures are saved, except empty figures."""
 
 import os
 import sys
 import weakref
 
-# Figures that are saved for somebody who only showed them.
+# Maximum figures saved for code that only shows them.
 MAX_FIGURES = 20
 
 
 class Figures:
-    """The figures of pyplot, if that is loaded, from the beginning of a block to its end."""
+    """The figures of pyplot during a block, if pyplot is loaded."""
 
     def __init__(self):
-        # The names under which empty figures would have been saved.
+        # The names of empty figures that were not saved.
         self.empty = []
         self._saved = weakref.WeakSet()
         self._pyplot = sys.modules.get("matplotlib.pyplot")
@@ -29,12 +29,12 @@ class Figures:
         return self._pyplot is not None and isinstance(value, self._pyplot.Figure)
 
     def show(self, figure):
-        """Saves a figure under a free name, unless it has been saved."""
+        """Saves a figure under a free name, unless it is already saved."""
         if figure not in self._saved and _has_artists(figure):
             figure.savefig(_free_name("figure"), dpi=120, bbox_inches="tight")
 
     def save_open(self):
-        """Saves the open figures that have not been saved, and closes all. Those in variables can be drawn on."""
+        """Saves all open figures that are not saved, and closes all. Later blocks can draw on figures in variables."""
         if self._pyplot is None:
             return
         for number in self._pyplot.get_fignums()[:MAX_FIGURES]:
@@ -50,7 +50,7 @@ class Figures:
 
 
 def _has_artists(figure):
-    """Whether something is drawn, other than axes and titles."""
+    """Returns true if a figure has content besides axes and titles."""
     titles = [getattr(figure, name, None) for name in ("_suptitle", "_supxlabel", "_supylabel")]
     kinds = (figure.lines, figure.patches, figure.images, figure.artists, figure.legends)
     has_text = any(all(text is not title for title in titles) for text in figure.texts)

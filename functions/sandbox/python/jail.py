@@ -1,9 +1,9 @@
-"""The jail that a forked child locks itself into before it reads a byte of its job.
+"""The jail that a forked child enters before it reads a byte of its job.
 
-Resource limits, a user of its own, no capabilities, Landlock (files, TCP, signals and abstract sockets outward), a
-timer that ends it, and seccomp programs that allow what is listed and nothing else. `private_root` adds a file
-system in which only Python and the job's own folder have names. Landlock covers neither stat, chmod, chown, utime
-nor xattr: the private root and the seccomp programs do.
+The walls are resource limits, a user of its own, no capabilities, Landlock (files, TCP, signals and abstract sockets
+to the outside), a timer that ends the process, and seccomp programs that allow only listed calls. `private_root` adds
+a file system in which only Python and the job's own folder have names. Landlock does not cover stat, chmod, chown,
+utime and xattr; the private root and the seccomp programs do.
 """
 
 import ctypes
@@ -29,7 +29,7 @@ _LAST_CAPABILITY = 63
 _CLOCK_MONOTONIC = 1
 _SIGEV_SIGNAL = 0
 
-# Rights of files, by the version of the ABI that knows them (include/uapi/linux/landlock.h).
+# Rights on files, by the version of the ABI that supports them (include/uapi/linux/landlock.h).
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _MAKE_CHAR, _MAKE_SOCK, _MAKE_FIFO, _MAKE_BLOCK = 1 << 6, 1 << 9, 1 << 10, 1 << 11
 _TRUNCATE, _IOCTL_DEV = 1 << 14, 1 << 15
@@ -42,28 +42,28 @@ _SCOPES_SINCE = 6
 MEMORY_BYTES = 1536 * 1024 * 1024
 FILE_BYTES = 64 * 1024 * 1024
 OPEN_FILES = 128
-# Threads of a job; the C library makes one a task of the kernel.
+# Maximum threads of a job; the C library makes each thread a task of the kernel.
 THREADS = 128
-# Seconds after its time is over at which the kernel ends a job by itself, if nobody else has.
+# Seconds after the time limit at which the kernel itself ends a job.
 TIMER_MARGIN = 5
 
-# Users of jobs where this process is root: a range that distributions leave to services (systemd's DynamicUser).
+# Users of jobs if this process is root: a range reserved for services (systemd's DynamicUser).
 _FIRST_USER, _USERS = 61_184, 4_000
 
-# What extension modules and the C library open late.
+# Files that extension modules and the C library open late.
 _SYSTEM_FOLDERS = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo",
                    "/etc/ld.so.cache", "/etc/localtime", "/dev/urandom", "/dev/zero")
 
 
 class JailError(Exception):
-    """A wall could not be put up. Nothing foreign may run then."""
+    """A wall could not be set up. No foreign code may run."""
 
 
 class Walls:
-    """The walls that this kernel grants; `settings` may take some away, as an older kernel would.
+    """The walls that this kernel grants; `settings` may disable some, as on an older kernel.
 
-    `landlock` is the version of its ABI, 0 where there is none. With `private_root` a child sees no file but
-    Python's and its job's. With `own_user` its threads, signals and queues are counted apart from all others.
+    `landlock` is the version of the ABI, or 0 without Landlock. With `private_root`, a child sees only the files of
+    Python and of its job. With `own_user`, its threads, signals and queues are counted separately.
     """
 
     def __init__(self, settings):
@@ -83,7 +83,7 @@ def _landlock_version():
 
 
 def _has_seccomp():
-    # A null program is refused with EFAULT by a kernel that knows the operation, with EINVAL or ENOSYS by another.
+    # A kernel that supports the operation rejects a null program with EFAULT, any other with EINVAL or ENOSYS.
     try:
         kernel.call("seccomp", _SECCOMP_SET_MODE_FILTER, 0, None)
     except OSError as error:
@@ -92,12 +92,12 @@ def _has_seccomp():
 
 
 def hide_memory():
-    """Keeps others of the same user out of this process's memory and of its /proc."""
+    """Hides this process's memory and /proc from other processes of the same user."""
     kernel.prctl(_PR_SET_DUMPABLE, 0)
 
 
 def python_places(fonts):
-    """Returns what code may read, by every name: Python, its packages, the system's libraries, `fonts` (paths)."""
+    """Returns all paths that code may read: Python, its packages, the system's libraries, `fonts` (paths)."""
     places = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     places += [path for path in sys.path if path] + [sysconfig.get_config_var("LIBDIR")]
     places += [*_SYSTEM_FOLDERS, *fonts]
@@ -116,19 +116,19 @@ def _limit_resources(seconds, walls):
     _limit(resource.RLIMIT_AS, MEMORY_BYTES)
     _limit(resource.RLIMIT_FSIZE, FILE_BYTES)
     _limit(resource.RLIMIT_NOFILE, OPEN_FILES)
-    # No core is dumped: one byte holds none, and is what a program that would be piped a core looks for (core(5)).
+    # Disables core dumps: one byte is too small for a core, and piped core handlers check for this value (core(5)).
     _limit(resource.RLIMIT_CORE, 1)
     for kind in (resource.RLIMIT_MEMLOCK, resource.RLIMIT_MSGQUEUE, resource.RLIMIT_NICE, resource.RLIMIT_RTPRIO):
         _limit(kind, 0)
-    # The timer below takes one.
+    # The timer below needs one signal.
     _limit(resource.RLIMIT_SIGPENDING, THREADS)
     _limit(resource.RLIMIT_NPROC, THREADS if walls.own_user else THREADS + _count_threads())
-    # Threads count, too: the wall clock ends whoever sleeps.
+    # Threads count too; sleeping threads end with the wall clock.
     _limit(resource.RLIMIT_CPU, max(1, int(seconds)) * 4 + 1)
 
 
 def _count_threads():
-    """Counts the threads of this process's user, which its limit counts together."""
+    """Counts the threads of this process's user, which share one limit."""
     count = 0
     for name in os.listdir("/proc"):
         try:
@@ -140,10 +140,10 @@ def _count_threads():
 
 
 def become_job_user(number):
-    """Gives the process a user whose threads and signals are counted apart. Raises `OSError`.
+    """Gives the process a user whose threads and signals are counted separately. Raises `OSError`.
 
-    Root becomes a user that no other job at work has, by the job's `number`. Others stay who they are, in a user
-    namespace of their own.
+    Root becomes a user that no other active job has, selected by the job's `number`. Other users keep their identity,
+    in a user namespace of their own.
     """
     if os.geteuid() != 0:
         kernel.unshare(private_root.CLONE_NEWUSER)
@@ -155,7 +155,7 @@ def become_job_user(number):
 
 
 def _drop_capabilities():
-    # Refused for capabilities that the kernel has not, and for those who may not drop any.
+    # Fails for capabilities that the kernel does not have, and for users who may not drop any.
     for option, value in [(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL),
                           *((_PR_CAPBSET_DROP, capability) for capability in range(_LAST_CAPABILITY + 1))]:
         try:
@@ -191,7 +191,7 @@ def _restrict_files(version, writable, readable):
     rights = 0
     for since, more in _FILE_RIGHTS.items():
         rights |= more if version >= since else 0
-    # Bind and connect of TCP since version 4; abstract sockets and signals since 6.
+    # Bind and connect of TCP since version 4; abstract sockets and signals since version 6.
     network = 3 if version >= 4 else 0
     scopes = 3 if version >= _SCOPES_SINCE else 0
     attributes = struct.pack("=QQQ", rights, network, scopes)
@@ -214,12 +214,12 @@ def _filter_calls(programs):
     for program in programs:
         memory = ctypes.create_string_buffer(program, len(program))
         described = _Program(len(program) // 8, ctypes.addressof(memory))
-        # prctl is one of the calls that programs restrict.
+        # The programs restrict prctl too.
         kernel.call("seccomp", _SECCOMP_SET_MODE_FILTER, 0, ctypes.byref(described))
 
 
 def close_descriptors(kept):
-    """Closes every descriptor from 3 on but these."""
+    """Closes every descriptor from 3 on, except these."""
     last = 2
     for descriptor in sorted(kept):
         os.closerange(last + 1, descriptor)
@@ -228,11 +228,10 @@ def close_descriptors(kept):
 
 
 def lock(walls, number, seconds, writable, readable, programs, needs_file_wall):
-    """Puts up all walls around the calling process, which has one thread and is in its job's folder.
+    """Sets up all walls around the calling process, which has one thread and is in its job's folder.
 
-    `number` is the job's, `writable` and `readable` are paths, and `programs` are seccomp programs (bytes of
-    `struct sock_filter`) in the order in which they are installed. Raises `JailError`: then nothing foreign may
-    run.
+    `number` is the job's number, `writable` and `readable` are paths, and `programs` are seccomp programs (bytes of
+    `struct sock_filter`) in the order of installation. Raises `JailError`: no foreign code may run then.
     """
     try:
         if needs_file_wall and not (walls.landlock or walls.private_root):
@@ -245,7 +244,7 @@ def lock(walls, number, seconds, writable, readable, programs, needs_file_wall):
         if walls.own_user:
             become_job_user(number)
         _forgo_capabilities()
-        # Where the folder has no quota, whoever started the zygote looks at what this process holds open.
+        # If the folder has no quota, the parent examines the open files of this process.
         kernel.prctl(_PR_SET_DUMPABLE, 0 if walls.private_root else 1)
         _end_by_timer(seconds)
         if walls.landlock:

@@ -1,4 +1,4 @@
-"""A forked child and its job: it locks itself in, and only then reads what it is to do."""
+"""A forked child and its job: the child enters the jail, and only then reads its task."""
 
 import json
 import os
@@ -7,18 +7,18 @@ import jail
 import job_kinds
 import private_root
 
-# The status of a child that could not be jailed.
+# The exit status of a child that could not be jailed.
 UNJAILED = 91
-# The first byte of a child's value, written once it is jailed.
+# The first byte of a child's value, written after entering the jail.
 JAILED = b" "
 
 
 class Descriptors:
-    """The descriptors of a job, in the order in which they are received.
+    """The descriptors of a job, in the order of arrival.
 
-    `task` yields `{"kind", "arguments"}` as JSON, `output` takes what is printed, `value` what the job comes to as
-    JSON. `state` yields the variables of the block before, `new_state` takes those for the next. `folder` is the
-    job's folder, with `work` and `tmp` in it.
+    `task` yields `{"kind", "arguments"}` as JSON, `output` takes printed text, and `value` takes the result as JSON.
+    `state` yields the variables of the previous block, and `new_state` takes the variables for the next block.
+    `folder` is the job's folder, with `work` and `tmp`.
     """
 
     NAMES = ("task", "output", "value", "state", "new_state", "folder")
@@ -29,7 +29,7 @@ class Descriptors:
 
 
 def run_job(number, seconds, descriptors, greeting):
-    """Does a job in the calling process, which ends with it. `greeting` is the zygote's."""
+    """Runs a job in the calling process, which ends with the job. `greeting` is the zygote's greeting."""
     status = UNJAILED
     try:
         _take_standard_streams(descriptors.output)
@@ -46,7 +46,7 @@ def run_job(number, seconds, descriptors, greeting):
         os.environ.update(HOME=scratch, LANG="C.UTF-8", TZ="UTC", TMPDIR=scratch)
         jail.lock(greeting.walls, number, seconds, (os.getcwd(), scratch), greeting.readable, greeting.programs,
                   greeting.needs_file_wall)
-        # From here on foreign code may write anything, but not that it was not jailed.
+        # From here on, foreign code may write anything, but cannot claim that it was not jailed.
         os.write(descriptors.value, JAILED)
         status = 1
         _perform(descriptors)

@@ -1,14 +1,14 @@
-"""What a jailed child can do, by the kind of its job."""
+"""The actions of a jailed child, by kind of job."""
 
 import plain_cells
 from block import run_block
 
-# Paths of the fonts that documents are given.
+# Paths of the fonts for documents.
 _fonts = []
 
 
 def load_libraries(fonts):
-    """Imports once what most code needs, and makes the fonts (paths) those of charts."""
+    """Imports common libraries once, and sets the fonts (paths) for charts."""
     import matplotlib
 
     _fonts.extend(fonts)
@@ -24,9 +24,9 @@ def load_libraries(fonts):
     load_fonts(fonts)
     matplotlib.rcParams["axes.formatter.limits"] = (-5, 9)
     plain_cells.keep_texts()
-    # Calamine, which is faster, takes memory for every cell up to the last.
+    # Calamine is faster, but takes memory for every cell up to the last.
     pandas.set_option("io.excel.xlsx.reader", "openpyxl")
-    # Caches of fonts and locales that would be filled in every child.
+    # Fills caches of fonts and locales once, instead of in every child.
     figure = matplotlib.pyplot.figure()
     figure.text(0, 0, "0")
     figure.canvas.draw()
@@ -35,9 +35,9 @@ def load_libraries(fonts):
 
 
 def perform(kind, arguments, state, new_state):
-    """Does a job in the current folder and returns what it comes to, which is JSON.
+    """Runs a job in the current folder and returns its result, which is JSON.
 
-    Blocks of Python read the variables of the block before from the descriptor `state` and write theirs to
+    Blocks of Python read the variables of the previous block from the descriptor `state` and write their own to
     `new_state`.
     """
     if kind == "python":

@@ -1,9 +1,9 @@
-"""Letters by their worth as a sign of a language, from -1 (there is none like it) to 1 (texts are full of it).
+"""Scores of letters as signs of a language, from -1 (the language has no such letter) to 1 (very common).
 
-Each function is given a letter beyond ASCII with the characters before and after it.
+Each function receives a letter beyond ASCII with the previous and next characters.
 """
 
-# The commonest characters of Chinese, then those that stand in tables.
+# The most common Chinese characters, then characters that are common in tables.
 _SIMPLIFIED = frozenset(
     "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多"
     "经么去法学如都同现当没动面起看定天分还进好小部其些主样理心她本前开但因只从想实日军者意无力它与长把机十民第公此已工使情明性"
@@ -38,17 +38,17 @@ _CYRILLIC_COMMON = frozenset("оеаинтсрвлкмдпуяызьбгчй")
 
 
 def simplified(before, letter, after):
-    """The worth in simplified Chinese."""
+    """Returns the score in simplified Chinese."""
     return _han(before, letter, after, "gb2312", _SIMPLIFIED, 0xD8)
 
 
 def traditional(before, letter, after):
-    """The worth in traditional Chinese."""
+    """Returns the score in traditional Chinese."""
     return _han(before, letter, after, "big5", _TRADITIONAL, 0xC7)
 
 
 def japanese(before, letter, after):
-    """The worth in Japanese."""
+    """Returns the score in Japanese."""
     if "\u3041" <= letter <= "\u30fe":
         return 1
     if "\uff61" <= letter <= "\uff9f":
@@ -59,7 +59,7 @@ def japanese(before, letter, after):
 
 
 def korean(before, letter, after):
-    """The worth in Korean."""
+    """Returns the score in Korean."""
     if letter in _HANGUL:
         return 1
     if "\uac00" <= letter <= "\ud7a3":
@@ -68,7 +68,7 @@ def korean(before, letter, after):
 
 
 def latin(before, letter, after):
-    """The worth in a language of western Europe."""
+    """Returns the score in a language of western Europe."""
     if not letter.isalpha():
         return 0.5 if letter in "€£°§«»“”„‘’–—…·²³½ß\u00a0™©®´" else -0.5
     is_alone = not _is_ascii_letter(before) and not _is_ascii_letter(after)
@@ -80,7 +80,7 @@ _ACCENTED = frozenset("äöüÄÖÜßéèêëàâîïôùûçœæåøñáíóú�
 
 
 def cyrillic(before, letter, after):
-    """The worth in Russian and its kin."""
+    """Returns the score in Russian and related languages."""
     if not "Ѐ" <= letter <= "ӿ":
         return 0.4 if letter in "№«»–—“”…\u00a0°" else -0.8
     if _is_ascii_letter(before) or _is_ascii_letter(after) or (before.islower() and letter.isupper()):
@@ -89,14 +89,14 @@ def cyrillic(before, letter, after):
 
 
 def _han(before, letter, after, name, common, rare_from):
-    """`rare_from` is the first byte from which an encoding has its rarer characters."""
+    """Returns the score of a Han character. `rare_from` is the first byte of an encoding's rarer characters."""
     if letter in common:
         return 1
     if _is_wide_mark(letter):
         return 0.7
     encoded = _encode(letter, name)
     if not encoded or not "\u4e00" <= letter <= "\u9fff":
-        # A letter of Europe takes the one behind it for its second byte.
+        # In these encodings, a European letter uses the next letter as its second byte.
         return -0.8 if _is_ascii_letter(before) or _is_ascii_letter(after) or "\ue000" <= letter <= "\uf8ff" else 0
     return 0.4 if encoded[0] < rare_from else 0
 

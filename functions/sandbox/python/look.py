@@ -1,4 +1,4 @@
-"""What stands in a file, in short: what somebody needs to see who is about to write code for it."""
+"""Summaries of files, for an author of code."""
 
 import os
 
@@ -6,26 +6,26 @@ import extract
 from extract import Unreadable
 from words import words
 
-# Characters that are told of a file.
+# Maximum characters of a summary.
 MAX_LOOK = 4_000
-# Columns that are described, and rows that are shown.
+# Maximum described columns, and shown rows.
 MAX_COLUMNS = 50
 SHOWN_ROWS = 5
-# Characters of a cell that are shown.
+# Maximum shown characters of a cell.
 MAX_CELL = 80
-# Cells of a sheet from which its columns are typed.
+# Cells of a sheet that are examined for the types of columns.
 MAX_CELLS = 100_000
-# Sheets of a workbook that are described.
+# Maximum described sheets of a workbook.
 MAX_SHEETS = 8
-# Characters of a text that are shown.
+# Maximum shown characters of a text.
 MAX_TEXT = 2_000
 
 
 def look(path, name, language):
-    """`{"text", "notes"}`, a description of at most 4 000 characters with notes as `extract.extract` has them, or
-    `{"problem"}`, a word of `extract.Unreadable`.
+    """Returns `{"text", "notes"}`, a description of at most 4 000 characters with notes as in `extract.extract`, or
+    `{"problem"}` with the message of `extract.Unreadable`.
 
-    Its labels are words of `language`.
+    Labels are in `language`.
     """
     try:
         described, notes = _describe(path, name, language)
@@ -33,7 +33,7 @@ def look(path, name, language):
         return {"problem": f"{error}"}
     except MemoryError:
         return {"problem": "too_large"}
-    except Exception:  # A library that trips over a broken file says so in many ways.
+    except Exception:  # Libraries report a broken file with many kinds of exceptions.
         return {"problem": "broken"}
     return {"text": described if len(described) <= MAX_LOOK else described[:MAX_LOOK] + "…", "notes": notes}
 
@@ -56,7 +56,7 @@ def _describe_csv(path, language):
     try:
         return _describe_table(path, CsvTable(text), encoding, language)
     except ParserError:
-        # A quotation mark that nothing closes opened nothing.
+        # An unclosed quotation mark is a plain character.
         return _describe_table(path, CsvTable(text, has_quotes=False), encoding, language)
 
 

@@ -1,18 +1,18 @@
-"""Markdown as a flat list of blocks, from which documents and slides are made."""
+"""Markdown as a flat list of blocks, the source of documents and slides."""
 
 import re
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-# Characters of a line, and of a block: a longer one is parted, since parsers and layouts take the square of it.
+# Maximum characters of a line and of a block; longer ones are split, because parsers and layouts take quadratic time.
 MAX_LINE = 4_000
 MAX_BLOCK = 4_000
-# Blocks, pieces of text that look alike, cells and links of a document: more takes longer than a job may.
+# Maximum blocks, runs, cells and links of a document; more would exceed a job's time.
 MAX_BLOCKS = 12_000
 MAX_RUNS = 25_000
 MAX_CELLS = 16_000
 MAX_LINKS = 2_000
-# Levels of lists and quotes that are told apart.
+# Maximum distinguished levels of lists and quotes.
 MAX_LEVEL = 8
 
 _NOTE = re.compile(r"^\[\^([^\]\s]{1,60})\]:[ \t]*(.*)$")
@@ -20,14 +20,14 @@ _NOTE_MARK = re.compile(r"\[\^([^\]\s]{1,60})\]")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _LINK = re.compile(r"^(https?://|mailto:)", re.IGNORECASE)
-# What a line may not be parted before: a table, a list, a quote, what is indented.
+# Lines must not be split before a table, a list, a quote or indented text.
 _STRUCTURE = re.compile(r"\||^\s|^[-*+>]|^\d+[.)]")
 _TASK = re.compile(r"^\[([ xX])\] ")
 
 
 @dataclass
 class Run:
-    """Letters that look alike. `link` is an address or nothing, `note` the number of a note or nothing."""
+    """Text with the same formatting. `link` is an address or empty, `note` is the number of a note or empty."""
 
     text: str
     bold: bool = False
@@ -40,12 +40,12 @@ class Run:
 
 @dataclass
 class Block:
-    """Something that stands for itself.
+    """A block of a document.
 
-    `kind` is `heading` (`level` from 1), `text`, `item` (of a list; `level` from 0, `number` if it is counted,
-    `list_id` tells lists apart), `code` (`text`), `table` (`rows` of cells of runs, the first its head, and
-    `aligns`), `picture` (`name`, `text` says what it shows), `rule`. `level` of others is that of the list
-    they stand in, from 1; `quote` how many quotes are around.
+    `kind` is `heading` (`level` from 1), `text`, `item` (of a list; `level` from 0, `number` if numbered, `list_id`
+    identifies the list), `code` (`text`), `table` (`rows` of cells of runs, the first row is the header, and
+    `aligns`), `picture` (`name`, and `text` as the description), `rule`. For other kinds, `level` is the level of the
+    enclosing list, from 1; `quote` is the number of enclosing quotes.
     """
 
     kind: str
@@ -60,18 +60,18 @@ class Block:
     aligns: list = field(default_factory=list)
 
     def plain(self):
-        """Its letters without their looks."""
+        """Returns the text without formatting."""
         return "".join(run.text for run in self.runs) or self.text
 
 
 def plain(runs):
-    """The letters of runs."""
+    """Returns the text of runs."""
     return "".join(run.text for run in runs)
 
 
 def parse(text):
-    """The blocks of a text, its notes (a list of runs each, in the order of their numbers), and whether it was
-    cut."""
+    """Returns the blocks of a text, its notes (lists of runs, in the order of their numbers), and true if the text
+    was cut."""
     from markdown_it import MarkdownIt
 
     body, notes = _part_notes(text)
@@ -84,13 +84,13 @@ def parse(text):
 
 
 def parted(text):
-    """A text whose lines and paragraphs are short enough for a parser, with its notes at its end."""
+    """Splits long lines and paragraphs of a text for the parser, with its notes at the end."""
     body, notes = _part_notes(text)
     return body + "".join(f"\n\n[{key}] {told}" for key, told in notes.texts.items())
 
 
 def _cut(blocks):
-    """The blocks that a document may have, and whether these are not all; of too many links the words."""
+    """Returns the allowed blocks, and true if blocks were cut; surplus links become text."""
     runs, cells, links = MAX_RUNS, MAX_CELLS, MAX_LINKS
     for number, block in enumerate(blocks):
         if number == MAX_BLOCKS or runs <= 0:
@@ -110,7 +110,7 @@ def _cut(blocks):
 
 
 class _Notes:
-    """`[^key]: text`, numbered as the text names them."""
+    """Notes (`[^key]: text`), numbered in the order of their references."""
 
     def __init__(self):
         self.texts, self.order = {}, []
@@ -151,7 +151,7 @@ def _part_line(line):
 
 
 class _Reader:
-    """Goes through the tokens of a text once."""
+    """Reads the tokens of a text once."""
 
     def __init__(self, notes):
         self.blocks, self.notes = [], notes
@@ -205,7 +205,7 @@ class _Reader:
                      number=number, list_id=self.lists[-1][0])
 
     def _place(self):
-        # An item that begins with no text shows its mark all the same.
+        # An item without text at its beginning still shows its mark.
         if self.item is not None:
             self.blocks.append(self.item)
             self.item = None
@@ -219,7 +219,7 @@ class _Reader:
             self.blocks.append(Block("code", text="\n".join(lines[at:at + 400]), **place))
 
     def _add_text(self, runs, heading):
-        """Images stand for themselves between what is said before and after."""
+        """Splits text at images, which are separate blocks."""
         part = []
         for run in runs:
             if isinstance(run, Block):
@@ -249,7 +249,7 @@ class _Reader:
 
 
 def _part_runs(runs):
-    """Runs of at most `MAX_BLOCK` letters each; most texts are one part."""
+    """Splits runs into parts of at most `MAX_BLOCK` letters; most texts are one part."""
     if sum(len(run.text) for run in runs) <= MAX_BLOCK:
         return [runs]
     parts, room = [[]], MAX_BLOCK
@@ -269,7 +269,7 @@ _LOOKS = {"strong": "bold", "em": "italic", "s": "strike"}
 
 
 def _runs(tokens, notes):
-    """The runs of a line, and a `picture` block for each image."""
+    """Returns the runs of a line, and a `picture` block for each image."""
     runs, looks, links = [], {"bold": 0, "italic": 0, "strike": 0}, []
     for token in tokens:
         kind = token.type
@@ -307,7 +307,7 @@ def _texts(text, look, link, notes):
 
 
 def _join_breaks(runs):
-    """A line that ends between two Chinese letters has no space there."""
+    """Joins lines that break between two Chinese characters without a space."""
     for before, line, after in zip(runs, runs[1:], runs[2:]):
         if line == Run(" ") and all(isinstance(run, Run) and run.text for run in (before, after)):
             if before.text[-1] >= "\u2e80" and after.text[0] >= "\u2e80":

@@ -1,30 +1,30 @@
-"""Images of strangers: opened within bounds, and made smaller."""
+"""Untrusted images: opened within limits, and made smaller."""
 
 import io
 import os
 
-# Pixels of an image that is decoded: four bytes each, and its copies, must fit into the jail's memory.
+# Maximum pixels of a decoded image: four bytes each, with copies, must fit into the jail's memory.
 MAX_PIXELS = 100_000_000
-# What is opened at all. Pillow knows many more, and each is a parser.
+# Supported formats. Pillow supports many more, and each is a parser.
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 # Qualities that are tried before an image is made smaller.
 _QUALITIES = (88, 75, 60)
-# What an edge is multiplied with while the bytes are still too many.
+# The factor for each edge while the image has too many bytes.
 _STEP = 0.75
 _MIN_EDGE = 64
-# How many times an image is longer than wide, from which it is cut into parts; the parts that it has at most, and
-# the pixels that two of them share, so that no line of text is lost.
+# The ratio of length to width from which an image is cut into parts,
+# the maximum number of parts, and the pixels that two parts share, so that no line of text is lost.
 _LONG, _MAX_PARTS, _OVERLAP = 3, 8, 80
 
 
 class BadPicture(Exception):
-    """An image that cannot be shown; its text is a word that says why: `too_large`, `broken`, `no_image`."""
+    """An image that cannot be shown. The message is the reason: `too_large`, `broken`, `no_image`."""
 
 
 class Picture:
-    """An image that fits: `content` (bytes), `format` as Pillow names it, `width` and `height` in pixels.
+    """An image within the limits: `content` (bytes), `format` as named by Pillow, `width` and `height` in pixels.
 
-    `is_changed` tells whether `content` is other than the file's.
+    `is_changed` is true if `content` differs from the file.
     """
 
     def __init__(self, content, kind, size, is_changed):
@@ -33,10 +33,10 @@ class Picture:
 
 
 def fit_picture(path, max_edge, max_bytes):
-    """The image of a file, of at most `max_edge` pixels an edge and `max_bytes`.
+    """Returns the image of a file, with at most `max_edge` pixels per edge and `max_bytes`.
 
-    One that fits is as it is. Others are turned as their camera says, without what it wrote beside, and of an
-    animation they are the first frame. Raises `BadPicture`.
+    An image within the limits stays unchanged. Other images are rotated as the camera recorded and lose all metadata;
+    of an animation, the first frame is used. Raises `BadPicture`.
     """
     from PIL import Image, UnidentifiedImageError
 
@@ -52,14 +52,15 @@ def fit_picture(path, max_edge, max_bytes):
         raise BadPicture("too_large") from error
     except BadPicture:
         raise
-    except Exception as error:  # A decoder that trips says so in many ways.
+    except Exception as error:  # Decoders report a broken image with many kinds of exceptions.
         raise BadPicture("broken") from error
 
 
 def cut_picture(path, max_edge, max_bytes):
-    """The parts of a very long image, in order, each of which fits as `fit_picture` says; none for any other image.
+    """Returns the parts of a very long image, in order, each within the limits of `fit_picture`; none for any other
+    image.
 
-    A part is as wide as the image, so that what is written in a screenshot can be read. Raises `BadPicture`.
+    A part is as wide as the image, so that text in a screenshot stays readable. Raises `BadPicture`.
     """
     from PIL import Image, ImageOps, UnidentifiedImageError
 
@@ -73,7 +74,7 @@ def cut_picture(path, max_edge, max_bytes):
             image = _without_palette(ImageOps.exif_transpose(image), kind)
             return [_shrink(part, kind, max_bytes) for part in _cut(image, max_edge)]
     except UnidentifiedImageError:
-        # `fit_picture` says what is wrong with it.
+        # `fit_picture` reports the problem.
         return []
     except MemoryError as error:
         raise BadPicture("too_large") from error
@@ -111,11 +112,11 @@ def _fit(image, path, max_edge, max_bytes):
     fits = max(image.size) <= max_edge and size <= max_bytes
     is_plain = not image.getexif() and getattr(image, "n_frames", 1) == 1
     if fits and is_plain:
-        # What is shown is decoded by others, too: it must be whole.
+        # Other programs decode the image too, so it must be complete.
         image.load()
         with open(path, "rb") as file:
             return Picture(file.read(), kind, image.size, False)
-    # A JPEG is decoded smaller in no time.
+    # A JPEG is decoded at a smaller size quickly.
     image.draft("RGB", (max_edge, max_edge))
     image = _without_palette(ImageOps.exif_transpose(image), kind)
     image.thumbnail((max_edge, max_edge))
@@ -123,7 +124,7 @@ def _fit(image, path, max_edge, max_bytes):
 
 
 def _shrink(image, kind, max_bytes):
-    """The image of at most `max_bytes`, smaller if it must be."""
+    """Returns the image in at most `max_bytes`, made smaller if needed."""
     while True:
         for quality in _QUALITIES:
             content = _encode(image, kind, quality)
@@ -147,7 +148,7 @@ def _without_palette(image, kind):
 
 
 def _encode(image, kind, quality):
-    # Without what the file said beside its pixels.
+    # Removes all metadata.
     image.info = {}
     written = io.BytesIO()
     options = {"quality": quality} if kind in ("JPEG", "WEBP") else {}

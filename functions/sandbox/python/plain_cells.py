@@ -1,17 +1,17 @@
-"""Data in tables that code writes: a text that a spreadsheet would take for a formula stays a text.
+"""Data in tables written by code: a text that a spreadsheet would take for a formula stays a text.
 
-A formula that code sets in a cell itself, with openpyxl or xlsxwriter, stays a formula.
+A formula that code sets in a cell, with openpyxl or xlsxwriter, stays a formula.
 """
 
 import csv
 import re
 
-# Texts that Excel computes when it opens a CSV. Numbers, phone numbers and dashes are none of it.
+# Texts that Excel would compute when opening a CSV. Numbers, phone numbers and dates are not included.
 _FORMULA = re.compile(r"\s*(=|[+\-@].*[(|!])", re.DOTALL)
 
 
 def keep_texts():
-    """Changes pandas' writers of workbooks, and all writers of CSV, in this process."""
+    """Changes the workbook writers of pandas, and all CSV writers, in this process."""
     from openpyxl.cell.cell import Cell
     from pandas.io.excel._openpyxl import OpenpyxlWriter
     from pandas.io.excel._xlsxwriter import XlsxWriter

@@ -1,8 +1,8 @@
-"""A file system that holds what Python reads and nothing else: other files and processes have no name in it.
+"""A file system with only the files that Python reads: other files and processes have no path in it.
 
-The zygote enters it once, so every child starts there. Each child mounts its own folder at `JOB_FOLDER` in a
-mount namespace of its own, where no other child can name it. Needs `CAP_SYS_ADMIN`, or a kernel that grants it
-within a user namespace. Needs Linux 5.12.
+The zygote enters it once, so every child starts there. Each child mounts its own folder at `JOB_FOLDER` in its own
+mount namespace, where no other child has a path to it. Needs `CAP_SYS_ADMIN`, or a kernel that grants it within a
+user namespace. Needs Linux 5.12.
 """
 
 import os
@@ -11,13 +11,13 @@ import struct
 
 import kernel
 
-# The folder of a job as the job sees it.
+# The path of a job's folder inside the jail.
 JOB_FOLDER = "/job"
-# Bytes and inodes of a job's folder. Deleted files count while they are open.
+# Maximum bytes and inodes of a job's folder. Deleted files count while they are open.
 FOLDER_BYTES = 256 * 1024 * 1024
 FOLDER_INODES = 2_100
 
-# The name that the machine has inside.
+# The host name inside the jail.
 MACHINE_NAME = "sandbox"
 
 CLONE_NEWNS = 0x00020000
@@ -35,7 +35,7 @@ _DEVICES = ("/dev/null", "/dev/urandom", "/dev/zero")
 
 
 def gain_mount_right():
-    """Enters the namespaces in which mounts and the machine's name may change. Raises `OSError`.
+    """Enters namespaces in which mounts and the host name may change. Raises `OSError`.
 
     The process must have one thread.
     """
@@ -62,7 +62,7 @@ def _write(path, text):
 
 
 def enter(mount_point, readable):
-    """Makes a root of `readable` (paths, read-only) on the empty folder `mount_point`, and enters it.
+    """Creates a root of `readable` (paths, read-only) on the empty folder `mount_point`, and enters it.
 
     Raises `OSError`.
     """
@@ -70,7 +70,7 @@ def enter(mount_point, readable):
     kernel.mount("tmpfs", mount_point, "tmpfs", 0)
     for place in sorted({*readable, *_DEVICES}):
         target = mount_point + place
-        # A folder above it may be there as a whole.
+        # A parent folder may already be mounted as a whole.
         if not os.path.exists(place) or os.path.exists(target):
             continue
         _prepare_target(place, target)
@@ -79,7 +79,7 @@ def enter(mount_point, readable):
         kernel.call("mount_setattr", kernel.AT_FDCWD, os.fsencode(target), _AT_RECURSIVE,
                     struct.pack("=QQQQ", attributes, 0, 0, 0), 32)
     os.mkdir(mount_point + JOB_FOLDER)
-    # Names that code and the C library use, each in the job's own folder.
+    # Paths that code and the C library use, each in the job's own folder.
     for name in ("/tmp", "/dev/shm"):
         if not os.path.exists(mount_point + name):
             os.symlink(f"{JOB_FOLDER}/tmp", mount_point + name)
@@ -100,13 +100,13 @@ def _prepare_target(place, target):
 
 
 def create_job_folder():
-    """Returns the descriptor of a new, unnamed file system for a job, with the folders `work` and `tmp` in it.
+    """Returns the descriptor of a new, unnamed file system for a job, with the folders `work` and `tmp`.
 
     Raises `OSError`.
     """
     context = kernel.call("fsopen", b"tmpfs", _CLOEXEC)
     try:
-        # Its owner may be the user of the job, who makes nothing beside the two folders.
+        # The owner may be the user of the job, who creates nothing besides the two folders.
         for key, value in (("size", FOLDER_BYTES), ("nr_inodes", FOLDER_INODES), ("mode", "0555")):
             kernel.call("fsconfig", context, _FSCONFIG_SET_STRING, key.encode(), f"{value}".encode(), 0)
         kernel.call("fsconfig", context, _FSCONFIG_CMD_CREATE, None, None, 0)
@@ -115,12 +115,12 @@ def create_job_folder():
         os.close(context)
     for name in ("work", "tmp"):
         os.mkdir(name, dir_fd=folder)
-        # The user of the job is not known yet, and nobody else can name the folder.
+        # The user of the job is not known yet, and no other process has a path to the folder.
         os.chmod(name, 0o777, dir_fd=folder)
     return folder
 
 
 def mount_job_folder(folder):
-    """Mounts a descriptor of `create_job_folder` at `JOB_FOLDER`, for this process alone. Raises `OSError`."""
+    """Mounts a descriptor of `create_job_folder` at `JOB_FOLDER`, for this process only. Raises `OSError`."""
     kernel.unshare(CLONE_NEWNS)
     kernel.call("move_mount", folder, b"", kernel.AT_FDCWD, JOB_FOLDER.encode(), _MOVE_MOUNT_F_EMPTY_PATH)

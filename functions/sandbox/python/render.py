@@ -1,32 +1,32 @@
-"""Documents of a text that a model wrote: pages, slides, Word, PowerPoint and PDF."""
+"""Documents from model-written text: pages, slides, Word, PowerPoint and PDF."""
 
 import os
 import re
 
-# Bytes of a text, and of a document.
+# Maximum bytes of a text, and of a document.
 MAX_TEXT = 2 * 1024 * 1024
 MAX_DOCUMENT = 20 * 1024 * 1024
-# Bytes of all images of a document; as text in a page they are a third more.
+# Maximum bytes of all images of a document; as text in a page, images take a third more.
 MAX_PICTURES = 12 * 1024 * 1024
-# Pixels of an edge, and bytes, of an image that is shown in a document.
+# Maximum pixels per edge, and bytes, of an image in a document.
 MAX_EDGE = 2_000
 MAX_PICTURE = 2 * 1024 * 1024
-# Names of images that are told as missing.
+# Maximum reported names of missing images.
 MAX_MISSING = 50
 
-# What XML cannot hold.
+# Characters that XML cannot contain.
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
 class Unrenderable(Exception):
-    """A text that no document can be made of; its text is a word that says why: `too_large`, `empty`."""
+    """A text that cannot become a document. The message is the reason: `too_large`, `empty`."""
 
 
 class Task:
-    """What is rendered, and what came to light meanwhile.
+    """A rendering job and its findings.
 
-    `text`, `title` and `language` are as they were asked for, `fonts` paths of fonts for what has none of its
-    own; `missing` and `notes` are told.
+    `text`, `title` and `language` come from the request, and `fonts` are paths of fonts for formats without fonts of
+    their own; `missing` and `notes` are reported.
     """
 
     def __init__(self, text, title, language, fonts, own_name):
@@ -35,7 +35,8 @@ class Task:
         self._own_name, self._room, self._known = own_name, MAX_PICTURES, {}
 
     def picture(self, name, again=False):
-        """The image of that name, or None, which is told. With `again` each use takes room of its own."""
+        """Returns the image of this name, or None, and records a missing image. With `again`, each use counts toward
+        the limit."""
         from pictures import BadPicture, fit_picture
 
         file = _file_name(name)
@@ -55,7 +56,8 @@ class Task:
         return self._known[file]
 
     def drawing(self, name):
-        """The bytes of an SVG file of that name, or None, which is told. As an image it loads and runs nothing."""
+        """Returns the bytes of the SVG file of this name, or None, and records a missing image. As an image, SVG
+        loads and runs nothing."""
         file = _file_name(name)
         if file and file != self._own_name and os.path.isfile(file):
             with open(file, "rb") as opened:
@@ -67,30 +69,30 @@ class Task:
         return None
 
     def tell_missing(self, name):
-        """Notes an image that cannot be shown."""
+        """Records an image that cannot be shown."""
         shown = name[:200]
         if shown not in self.missing and len(self.missing) < MAX_MISSING:
             self.missing.append(shown)
 
     def note(self, word):
-        """Notes what was left out."""
+        """Records removed content."""
         if word not in self.notes:
             self.notes.append(word)
 
 
 def _file_name(name):
-    """The name of a file in the current folder, if an address can be one."""
+    """Returns the name of a file in the current folder, if the address can be one."""
     name = name.split("?")[0].split("#")[0]
     name = name[2:] if name.startswith("./") else name
     return "" if "/" in name or name in ("", ".", "..") or "\0" in name else name
 
 
 def render(format, name, text, title, language, fonts):
-    """Makes the document `name` in the current folder.
+    """Creates the document `name` in the current folder.
 
-    Returns `{"problem", "missing_images", "notes"}`: `problem` says why there is none (`too_large`, `empty`,
-    `broken`) and is empty if there is one; `notes` are words: `scripts` and `addresses` that were left out,
-    `cut` where the text was too long.
+    Returns `{"problem", "missing_images", "notes"}`. `problem` is the reason for a missing document (`too_large`,
+    `empty`, `broken`), or empty. `notes` are words: `scripts` and `addresses` that were removed, and `cut` if the
+    text was too long.
     """
     task = Task(_CONTROLS.sub("", text), _CONTROLS.sub("", title).strip()[:300], language, fonts, name)
     try:
@@ -105,8 +107,8 @@ def render(format, name, text, title, language, fonts):
         return _told(task, f"{error}")
     except MemoryError:
         return _told(task, "too_large")
-    except Exception as error:  # A text that a library trips over is no reason to end without a word.
-        # Seen by whoever looks at the output of the job.
+    except Exception as error:  # Reports any exception of a library as a problem.
+        # Visible in the output of the job.
         print(f"{type(error).__name__}: {error}"[:500])
         return _told(task, "broken")
     with open(name, "wb") as file:
@@ -145,19 +147,19 @@ def _make(format, task):
 
 
 def _without_fence(text):
-    """Models like to put the whole of a document into a fence."""
+    """Removes a fence around the whole document, which models often add."""
     found = re.fullmatch(r"\s*```(?:markdown|md)[ \t]*\n(.*?)(?:\n```\s*)?", text, re.DOTALL)
     return found[1] if found else text
 
 
 def first_heading(blocks):
-    """The words of the first heading, if there is one."""
+    """Returns the text of the first heading, if any."""
     return next((block.plain().strip()[:300] for block in blocks if block.kind == "heading"), "")
 
 
 def zip_anew(content):
-    """The archive of an Office document without the time at which it was made: the same document is the same
-    bytes."""
+    """Returns the archive of an Office document without creation times, so that the same document has the same bytes.
+    """
     import io
     import zipfile
 
@@ -171,7 +173,7 @@ def zip_anew(content):
 
 
 def set_properties(properties, task):
-    """Title, language and fixed dates of an Office document."""
+    """Sets title, language and fixed dates of an Office document."""
     import datetime
 
     properties.title, properties.author, properties.comments = task.title[:250], "", ""

@@ -1,4 +1,4 @@
-"""Slides as a page that loads nothing, of what a model wrote as `section` elements."""
+"""Slides as a page without external content, from model-written `section` elements."""
 
 import base64
 import hashlib
@@ -7,13 +7,13 @@ import re
 from clean_html import Element, write
 from render_html import POLICY, clean_page, heading_of, page
 
-# Slides of a deck.
+# Maximum slides of a deck.
 MAX_SLIDES = 200
 
-# What a slide is called by sheets that hide all others.
+# Class names of slides in style sheets that hide all other slides.
 _SHOWN = "active current visible show present"
 _FIRST = "body{background:#fff}"
-# Works without a script: then all slides stand below each other.
+# Works without a script, with all slides below each other.
 _SHEET = """
 html.djinn-deck,html.djinn-deck>body{margin:0!important;padding:0!important;width:auto!important;max-width:none!important;min-height:100vh;height:auto!important;display:block!important;transform:none!important}
 html.djinn-deck{overflow:auto!important}html.djinn-deck>body{overflow:visible!important}
@@ -27,7 +27,7 @@ html.djinn-deck{overflow:auto!important}html.djinn-deck>body{overflow:visible!im
 .djinn-slide,.djinn-live .djinn-slide{display:block!important;position:relative!important;transform:none!important;left:0!important;top:0!important;margin:0!important;break-after:page}
 .djinn-slide:last-of-type{break-after:auto}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 """
-# What slides look like that say nothing of it.
+# The style of slides without a style of their own.
 _PLAIN = """
 section{padding:64px 76px;font:25px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,Arial,"PingFang SC","Microsoft YaHei","Noto Sans SC",sans-serif;color:#1f2933;background:#fff;display:flex;flex-direction:column;justify-content:flex-start}
 section h1{font-size:56px;line-height:1.15;color:#1f4e79;margin:auto 0 .3em}section h1~*:last-child{margin-bottom:auto}
@@ -64,7 +64,7 @@ root.classList.add("djinn-live");fit();
 
 
 def render_deck(task):
-    """The bytes of a page of slides."""
+    """Returns the bytes of a page of slides."""
     cleaner = clean_page(task)
     slides = _slides(task, cleaner.body)
     if len(slides) > MAX_SLIDES:
@@ -83,7 +83,7 @@ def render_deck(task):
 
 
 def _slides(task, body):
-    """The outermost sections; where there are none, what is marked as a slide, or a part for each heading."""
+    """Returns the outermost sections; without sections, elements marked as slides, or one part per heading."""
     slides = list(body.find_all(lambda element: element.name == "section"))
     if not slides:
         slides = list(body.find_all(_is_slide))
@@ -94,7 +94,7 @@ def _slides(task, body):
         task.note("cut")
     for slide in slides:
         slide.name = "section"
-        # What a deck's own script would have shown.
+        # Shows content that the deck's own script would have shown.
         for key in ("hidden", "aria-hidden"):
             slide.attributes.pop(key, None)
         slide.attributes["class"] = f"{slide.attributes.get('class', '')} {_SHOWN}".strip()
@@ -108,7 +108,7 @@ def _is_slide(element):
 
 
 def _parts(body):
-    """A slide for each heading of the first two levels, or all on one."""
+    """Returns one slide for each heading of the first two levels, or one slide in total."""
     inside = body.inside
     while len(elements := [part for part in inside if isinstance(part, Element)]) == 1 and \
             elements[0].name in ("div", "main", "article"):

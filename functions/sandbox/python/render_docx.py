@@ -1,4 +1,4 @@
-"""Documents of Word."""
+"""Word documents."""
 
 import io
 
@@ -15,7 +15,7 @@ _AFTER_SHADE = ("w:tabs", "w:spacing", "w:ind", "w:contextualSpacing", "w:jc", "
 
 
 def render_docx(task, blocks, notes):
-    """The bytes of a document."""
+    """Returns the bytes of a document."""
     import docx
 
     document = docx.Document()
@@ -113,22 +113,22 @@ def _element(name, attributes, text=None):
 
 
 def _insert_form(paragraph, element):
-    """Borders and shades stand before these in the form of a paragraph; Word minds the order."""
+    """Inserts borders and shades before these elements; Word requires this order."""
     paragraph._p.get_or_add_pPr().insert_element_before(element, *_AFTER_SHADE)
 
 
 class _Writer:
-    """Writes blocks one after another."""
+    """Writes blocks in order."""
 
     def __init__(self, document, task):
         self.document, self.task = document, task
         self.section = document.sections[0]
         self.numberings = _Numberings(document)
-        # What the library would look for anew in each paragraph, and for each link.
+        # Lookups that the library would repeat in each paragraph, and for each link.
         self.body, self.styles, self.links = document._body, {}, {}
 
     def add_paragraph(self, style="Normal"):
-        """A new paragraph at the end."""
+        """Appends a new paragraph."""
         if style not in self.styles:
             self.styles[style] = self.document.styles[style].style_id
         paragraph = self.body.add_paragraph()
@@ -181,7 +181,7 @@ class _Writer:
             return
         paragraph.alignment = WD_ALIGN_PARAGRAPH.CENTER
         most_wide, most_high = self.room()
-        # As large as a screen shows it, unless the page is smaller.
+        # The size on a screen, limited by the page.
         scale = min(most_wide / picture.width, most_high / picture.height, 914400 / 110)
         shape = paragraph.add_run().add_picture(io.BytesIO(picture.content), int(picture.width * scale),
                                                 int(picture.height * scale))
@@ -194,7 +194,7 @@ class _Writer:
             run.italic, run.font.size = True, Pt(9.5)
 
     def room(self):
-        """The most an image may be wide and high."""
+        """Returns the maximum width and height of an image."""
         section = self.section
         return (section.page_width - section.left_margin - section.right_margin,
                 (section.page_height - section.top_margin - section.bottom_margin) * 0.6)
@@ -220,7 +220,7 @@ class _Writer:
                 run.font.size = Pt(9.5)
 
     def write_table(self, block):
-        """Built as XML: the library takes the square of the cells."""
+        """Writes a table as XML, because the library takes quadratic time in the number of cells."""
         widths = column_widths(block, self.room()[0])
         table = _element("w:tbl", {})
         table.append(self.table_properties(block))
@@ -342,7 +342,7 @@ class _Numberings:
             place.append(_element("w:ind", {"w:left": f"{425 * (level + 1)}", "w:hanging": "425"}))
             element.append(place)
             form.append(element)
-        # Forms come before the lists that have them.
+        # Abstract definitions come before the lists that use them.
         self.element.insert(0, form)
         return number
 
@@ -369,7 +369,7 @@ class _Numberings:
 
 
 def column_widths(block, total):
-    """What each column of a table gets of `total`, by the letters that stand in it."""
+    """Returns the share of `total` for each column of a table, by the letters in the column."""
     from markdown import plain
 
     weights = []
@@ -381,6 +381,6 @@ def column_widths(block, total):
 
 
 def text_width(text):
-    """About how many Latin letters wide a text is; its longest line counts."""
+    """Returns the approximate width of a text in Latin letters; the longest line counts."""
     lines = text.split("\n")
     return max(sum(1.9 if letter >= "\u2e80" else 1 for letter in line[:400]) for line in lines)

@@ -1,4 +1,4 @@
-"""A page that loads nothing, of what a model wrote as one."""
+"""A page without external content, from a model-written page."""
 
 import html
 import re
@@ -10,7 +10,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src
 
 _FONTS = ('system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"PingFang SC","Hiragino Sans GB",'
           '"Microsoft YaHei","Noto Sans SC","Noto Sans CJK SC",sans-serif')
-# What a page looks like that says nothing of it.
+# The style of a page without a style of its own.
 _SHEET = f"""
 body{{max-width:52rem;margin:0 auto;padding:2.5rem 1.25rem 4rem;font:16px/1.65 {_FONTS};color:#1f2933;background:#fff}}
 h1,h2,h3,h4{{line-height:1.25;color:#1f4e79;margin:1.8em 0 .6em}}h1{{font-size:2rem;margin-top:0}}
@@ -24,7 +24,7 @@ code{{font-family:ui-monospace,Consolas,Menlo,monospace;background:#f3f5f7;paddi
 pre code{{padding:0}}blockquote{{margin:1.2em 0;padding:.2em 1.1em;border-left:4px solid #c5d3e2;color:#52606d}}
 @media print{{body{{max-width:none;padding:0}}table,img,svg,pre{{break-inside:avoid}}}}
 """
-# What any page needs, whatever it says.
+# Required style of every page.
 _BASE = "img,svg{max-width:100%}@media print{*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}"
 
 _FENCE = re.compile(r"```[ \t]*(?:html|HTML)[ \t]*\r?\n(.*?)(?:\n[ \t]*```|$)", re.DOTALL)
@@ -35,9 +35,9 @@ _DOCUMENT = re.compile(r"<!doctype html|<html\b", re.IGNORECASE)
 
 
 def clean_page(task):
-    """The `Cleaner` that has read the text of a task, as HTML or, where it is none, as Markdown.
+    """Returns the `Cleaner` that has read the text of a task, as HTML or otherwise as Markdown.
 
-    Raises `Unrenderable` where nothing is left to be seen.
+    Raises `Unrenderable` if no visible content is left.
     """
     cleaner = Cleaner(task)
     cleaner.read(_as_html(task.text))
@@ -53,7 +53,7 @@ def _as_html(text):
         text = fenced[1]
     document = _DOCUMENT.search(text)
     if document:
-        # What a model says before and after its page is none of it.
+        # Removes the model's words before and after its page.
         end = text.lower().rfind("</html>")
         return text[document.start():] if end < 0 else text[document.start():end]
     if _TAG.search(text):
@@ -67,7 +67,7 @@ def _as_html(text):
 
 
 def render_page(task):
-    """The bytes of a page."""
+    """Returns the bytes of a page."""
     cleaner = clean_page(task)
     sheets = [_BASE, *(cleaner.sheets or [_SHEET])]
     title = task.title or cleaner.title.strip() or heading_of(cleaner.body)
@@ -77,13 +77,13 @@ def render_page(task):
 
 
 def heading_of(body):
-    """The words of the first heading."""
+    """Returns the text of the first heading."""
     found = next(body.find_all(lambda element: element.name in ("h1", "h2", "h3")), None)
     return " ".join(found.text().split())[:200] if found else ""
 
 
 def page(task, title, policy, sheets, body):
-    """The bytes of a page of these parts: a policy first, which holds for all behind it."""
+    """Returns the bytes of a page of these parts: first a policy, which applies to everything after it."""
     from words import words
 
     title = html.escape(title or words(task.language, "untitled"), quote=False)

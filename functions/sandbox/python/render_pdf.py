@@ -1,4 +1,4 @@
-"""PDFs."""
+"""PDF documents."""
 
 import io
 from xml.sax.saxutils import escape, quoteattr
@@ -12,20 +12,20 @@ _WIDTH, _HEIGHT = 595.28, 841.89
 _MARGIN, _TOP, _BOTTOM = 62, 60, 62
 _ROOM_WIDE = _WIDTH - 2 * _MARGIN
 _ROOM_HIGH = _HEIGHT - _TOP - _BOTTOM - 12
-# Characters of a cell: a row that is higher than a page stands on none.
+# Maximum characters of a cell; a row higher than a page fits on no page.
 _MAX_CELL = 900
 _ACCENT, _TEXT, _SOFT_TEXT, _HEAD, _SOFT, _LINES = "#1F4E79", "#1F2933", "#5B6773", "#E3EBF4", "#F5F7F9", "#BFC7D1"
 _SIZES = {1: 21, 2: 16, 3: 13, 4: 11.5, 5: 10.5, 6: 10.5}
 _STANDARD = {(False, False): "Helvetica", (True, False): "Helvetica-Bold", (False, True): "Helvetica-Oblique",
              (True, True): "Helvetica-BoldOblique"}
 _CODE = "Courier"
-# What stands for letters of a language that has none of its own here.
+# Replacements for letters without a font.
 _UNEMBEDDED = "STSong-Light"
 _BULLETS = "•–▪"
 
 
 def render_pdf(task, blocks, notes):
-    """The bytes of a document."""
+    """Returns the bytes of a document."""
     from reportlab import rl_config
     from reportlab.platypus import BaseDocTemplate, Frame, PageTemplate
 
@@ -58,7 +58,7 @@ def _draw_number(canvas, document):
 
 
 class _Fonts:
-    """Which font has a letter: those of every reader first, then the given ones, then matplotlib's."""
+    """The fonts of letters: first the fonts of every PDF reader, then the given fonts, then matplotlib's."""
 
     def __init__(self, paths):
         import os
@@ -74,7 +74,7 @@ class _Fonts:
         self.known = {}
 
     def font_of(self, letter):
-        """The name of the font for a letter; nothing where those of every reader have it."""
+        """Returns the name of the font for a letter, or nothing for the fonts of every reader."""
         if letter not in self.known:
             self.known[letter] = self._look_for(letter)
         return self.known[letter]
@@ -105,12 +105,12 @@ class _Fonts:
         return self.others[-1]
 
     def parts(self, text):
-        """The text in pieces with the font of each. A letter that no font has is a box."""
+        """Splits a text by font. A letter without a font becomes a box."""
         piece, last = [], ""
         for letter in text:
             font = self.font_of(letter)
             if font is None:
-                # An empty box says that something is missing; joiners and marks of emoji are nothing.
+                # A box shows that a letter is missing; joiners and marks of emoji need none.
                 letter, font = ("", last) if letter in "\u200b\u200d\ufe0e\ufe0f" else ("\u25a1", self.font_of("\u25a1"))
             if font != last and piece:
                 yield "".join(piece), last
@@ -122,7 +122,7 @@ class _Fonts:
 
 
 class _Writer:
-    """Writes blocks one after another into `story`."""
+    """Writes blocks in order into `story`."""
 
     def __init__(self, task):
         self.task, self.story, self.fonts = task, [], _Fonts(task.fonts)
@@ -146,7 +146,7 @@ class _Writer:
         from reportlab.platypus import Paragraph
 
         text = plain([run for run in runs if isinstance(run, Run)])
-        # Lines of Chinese break between any two letters.
+        # Lines of Chinese break between any two characters.
         chinese = sum(1 for letter in text if letter >= "\u2e80")
         if chinese * 4 > len(text):
             looks["wordWrap"] = "CJK"
@@ -162,7 +162,7 @@ class _Writer:
         for text, font in self.fonts.parts(run.text):
             name = font or (_CODE if run.code else _STANDARD[bold, run.italic])
             letters = escape(text).replace("\n", "<br/>")
-            # The one font that has Chinese letters is not bold.
+            # The only font with Chinese characters is not bold.
             color = f' color="{_ACCENT}"' if font and run.bold else ""
             told.append(f'<font name="{name}"{color}>{letters}</font>')
         marked = "".join(told)
@@ -229,7 +229,7 @@ class _Writer:
             self.add(self.paragraph([Run(f"{number}. "), *runs], "note", fontSize=9, leading=12.5, spaceAfter=2,
                                     leftIndent=14, firstLineIndent=-14))
 
-    # What is no text
+    # Other blocks
 
     def write_picture(self, block):
         from reportlab.platypus import Image
@@ -254,7 +254,7 @@ class _Writer:
 
         columns = len(block.rows[0])
         size = 9.5 if columns <= 6 else 8 if columns <= 10 else 6.5
-        # More columns than a page can hold are left out.
+        # Columns that do not fit on a page are removed.
         most = int(_ROOM_WIDE // 22)
         if columns > most:
             self.task.note("cut")
@@ -276,7 +276,7 @@ class _Writer:
 
 
 def _cut(runs):
-    """Runs of at most as many letters as a cell may have."""
+    """Returns runs of at most the maximum characters of a cell."""
     kept, room = [], _MAX_CELL
     for run in runs:
         if isinstance(run, Run) and room > 0:
@@ -289,7 +289,7 @@ def _cut(runs):
 
 
 def _wrapped(line, most):
-    """A line of code in parts; a Chinese letter is as wide as two."""
+    """Splits a line of code; a Chinese character is as wide as two letters."""
     parts, part, width = [], [], 0
     for letter in line:
         wide = 2 if letter >= "\u2e80" else 1
@@ -305,7 +305,7 @@ def _bookmark_class():
     from reportlab.platypus.flowables import Flowable
 
     class Bookmark(Flowable):
-        """An entry of the outline, of no height."""
+        """An entry of the outline, without height."""
 
         def __init__(self, key, title, level):
             super().__init__()

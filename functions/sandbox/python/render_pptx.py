@@ -1,4 +1,4 @@
-"""Slides of PowerPoint: one for each heading of the first two levels, and as many more as its text takes."""
+"""PowerPoint slides: one per heading of the first two levels, and more if the text needs them."""
 
 import io
 import re
@@ -8,10 +8,10 @@ from render import set_properties, zip_anew
 from render_docx import column_widths, text_width
 from words import words
 
-# Slides of a presentation.
+# Maximum slides of a presentation.
 MAX_SLIDES = 200
 
-# Columns of a table.
+# Maximum columns of a table.
 MAX_COLUMNS = 25
 
 # Points; a slide is 13.33 by 7.5 inches.
@@ -19,18 +19,18 @@ _WIDTH, _HEIGHT = 960, 540
 _LEFT, _TOP, _RIGHT, _BOTTOM = 50, 112, 50, 42
 _ROOM_WIDE, _ROOM_HIGH = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
 _GAP = 14
-# Sizes of letters that are tried for what shall stand on one slide; the last may take more slides.
+# Font sizes tried for one slide; the last size may need more slides.
 _SIZES = (20, 18, 16)
 _TABLE_SIZES = (14, 12, 10.5)
 _ACCENT, _TEXT, _SOFT_TEXT, _HEAD, _SOFT, _LINES = "1F4E79", "1F2933", "5B6773", "DCE6F1", "F3F6F9", "BFC7D1"
 _LATIN, _CHINESE, _CODE = "Calibri", "Microsoft YaHei", "Consolas"
 _LINE = 1.22
-# What a speaker says: a paragraph or quote that begins so.
+# The beginning of a paragraph or quote with the speaker's notes.
 _NOTES = re.compile(r"^\s*(speaker notes|notes|备注|演讲者备注|演讲备注)\s*[:：]\s*", re.IGNORECASE)
 
 
 def render_pptx(task, blocks, notes):
-    """The bytes of a presentation."""
+    """Returns the bytes of a presentation."""
     parts = _parts(task, blocks)
     if notes:
         block = [Block("item", runs, number=number, list_id=-1) for number, runs in enumerate(notes, 1)]
@@ -45,7 +45,7 @@ def render_pptx(task, blocks, notes):
 
 
 class _Part:
-    """A heading and what stands below it; `notes` are what the speaker says."""
+    """A heading and its content; `notes` are the speaker's notes."""
 
     def __init__(self, heading, blocks, level=2):
         self.heading, self.level, self.blocks, self.notes = heading, level, [], []
@@ -57,14 +57,14 @@ class _Part:
         if found:
             self.notes.append(block.plain()[found.end():])
         elif block.quote and self.notes and block.kind == "text":
-            # The quote of the notes goes on.
+            # The quote of the notes continues.
             self.notes.append(block.plain())
         else:
             self.blocks.append(block)
 
 
 def _parts(task, blocks):
-    """The parts of a text: the first is the cover."""
+    """Returns the parts of a text; the first part is the cover."""
     first = blocks[0]
     begins = first.kind == "heading" and first.level == 1
     parts = [_Part(first.runs if begins else [Run(task.title)], [], 1)]
@@ -72,7 +72,7 @@ def _parts(task, blocks):
         if block.kind == "heading" and block.level <= 2:
             parts.append(_Part(block.runs, [], block.level))
         elif block.kind == "rule":
-            # A slide that goes on under the same heading, unless a heading follows.
+            # A new slide under the same heading, unless a heading follows.
             if parts[-1].blocks and len(parts) > 1:
                 parts.append(_Part(parts[-1].heading, [], parts[-1].level))
         elif len(parts) == 1 and not begins:
@@ -81,7 +81,7 @@ def _parts(task, blocks):
             parts[-1].add(block)
     cover = parts[0]
     if not _fits_cover(cover):
-        # What is too much for a cover stands on a slide of its own.
+        # Content that does not fit on the cover becomes a separate slide.
         parts.insert(1, _Part(cover.heading, cover.blocks))
         cover.blocks = []
     if not plain(cover.heading).strip():
@@ -96,7 +96,7 @@ def _fits_cover(part):
 
 
 class _Page:
-    """What stands on one slide: texts above, tables below them, an image beside or below."""
+    """The content of one slide: texts above, tables below, and an image beside or below."""
 
     def __init__(self):
         self.texts, self.tables, self.pictures = [], [], []
@@ -106,7 +106,7 @@ class _Page:
 
 
 def text_height(block, width, size):
-    """Points that a text takes at this width and size of letters, gap below included."""
+    """Returns the height of a text in points at this width and font size, including the gap below."""
     if block.kind == "code":
         lines = sum(1 + len(line) // max(1, int(width / (size * 0.8 * 0.56))) for line in block.text.split("\n"))
         return lines * size * 0.8 * 1.15 + 16
@@ -114,7 +114,7 @@ def text_height(block, width, size):
         size = size * 1.1
     else:
         width = max(60, width - 26 * (min(block.level, 4) + min(block.quote, 2) + (block.kind == "item")))
-    # A Latin letter is about half as wide as high, and words do not fill their lines.
+    # A Latin letter is about half as wide as high, and words do not fill lines completely.
     letters = max(1, width / (size * 0.53))
     lines = sum(max(1, -(-text_width(line) // letters)) for line in block.plain().split("\n"))
     return lines * size * _LINE + size * 0.42
@@ -133,7 +133,7 @@ def _row_height(row, widths, size):
 
 
 class _Deck:
-    """A presentation that grows."""
+    """A presentation under construction."""
 
     def __init__(self, task):
         import pptx
@@ -157,7 +157,7 @@ class _Deck:
     # Slides
 
     def add_slide(self, layout, heading):
-        """A slide with its title; None where there are as many as may be."""
+        """Adds a slide with its title; returns None if the maximum is reached."""
         if self.count >= MAX_SLIDES:
             self.task.note("cut")
             return None
@@ -221,10 +221,10 @@ class _Deck:
                           f'</a:rPr><a:t>{number}</a:t></a:fld>')
         paragraph._p.append(field)
 
-    # What stands on which slide
+    # Layout
 
     def lay_out(self, blocks):
-        """A size of letters and the pages of these blocks: the largest size that needs the fewest."""
+        """Returns a font size and the pages of these blocks: the largest size with the fewest pages."""
         best = None
         for size in _SIZES:
             pages = self.pages(blocks, size)
@@ -251,7 +251,7 @@ class _Deck:
         return pages if page.is_empty() else [*pages, page]
 
     def pieces(self, blocks, size):
-        """Blocks none of which is higher than a slide; images that there are."""
+        """Returns blocks that each fit on a slide, and existing images."""
         for block in blocks:
             if block.kind == "picture":
                 picture = self.task.picture(block.name)
@@ -285,7 +285,7 @@ class _Deck:
             yield from self.shorter(new, size)
 
     def takes(self, page, block, size):
-        """Whether a page has room for one more."""
+        """Returns true if a page has room for another block."""
         if page.tables:
             return False
         if block.kind == "picture":
@@ -296,7 +296,7 @@ class _Deck:
         if block.kind == "table":
             used = _texts_height(page.texts, _ROOM_WIDE, size)
             return used + self.table_height(block.rows[:4], block) <= _ROOM_HIGH
-        # A heading is not left behind by what it heads.
+        # A heading stays on the same page as the next block.
         more = 2.2 * size if block.kind == "heading" else 0
         wide = _ROOM_WIDE * 0.46 if page.pictures else _ROOM_WIDE
         return _texts_height([*page.texts, block], wide, size) + more <= _ROOM_HIGH
@@ -307,7 +307,7 @@ class _Deck:
         return sum(_row_height(row, widths, size) for row in rows) + _GAP
 
     def add_table(self, pages, page, block, size):
-        """Puts a table onto the page and as many more as it takes; the last of them."""
+        """Adds a table to the page and to further pages if needed; returns the last page."""
         widths, letters = column_widths(block, _ROOM_WIDE), _table_size(block)
         head, rows = block.rows[0], block.rows[1:]
         while True:
@@ -326,7 +326,7 @@ class _Deck:
             pages.append(page)
             page = _Page()
 
-    # What is drawn
+    # Drawing
 
     def fill(self, slide, page, size):
         width = _ROOM_WIDE * 0.46 if page.pictures and page.texts else _ROOM_WIDE
@@ -343,7 +343,7 @@ class _Deck:
                 self.draw_picture(slide, block, left + number * (room + _GAP), room)
 
     def add_texts(self, slide, page, size, width, height):
-        """A box of paragraphs; code has boxes of its own where it stands."""
+        """Adds a box of paragraphs; each piece of code has its own box."""
         top = _TOP
         group = []
         for block in [*page.texts, None]:
@@ -378,7 +378,7 @@ class _Deck:
             self.write_runs(paragraph, block.runs, size * 1.1 if is_heading else size, color, is_bold=is_heading)
 
     def mark(self, paragraph, block, size):
-        """The mark of an item, and how far in it stands."""
+        """Sets the mark and the indent of an item."""
         from pptx.oxml import parse_xml
 
         properties = paragraph._p.get_or_add_pPr()
@@ -490,7 +490,7 @@ _COVER, _SECTION, _TITLE_ONLY = 0, 2, 5
 
 
 def _shape_layouts(deck, Pt):
-    """The library's layouts are those of narrow slides."""
+    """Widens the library's layouts, which are for narrow slides."""
     from pptx.enum.text import MSO_ANCHOR, PP_ALIGN
 
     for layout in deck.slide_layouts:
@@ -524,12 +524,12 @@ def _shape_layouts(deck, Pt):
         _set_box(holder, Pt, *place)
 
 
-# Date, foot and number: placeholders of master and layouts that slides would not show by themselves.
+# Date, footer and number: placeholders of master and layouts that slides do not show by default.
 _FOOT = (13, 15, 16)
 
 
 def _align_left(layout):
-    """Titles of the library's layouts stand in the middle."""
+    """Aligns titles to the left, because the library's layouts center titles."""
     from pptx.oxml import parse_xml
     from pptx.oxml.ns import qn
 
@@ -565,13 +565,13 @@ def _remove(shape):
 
 
 def _table_size(block):
-    """Letters of a table are the smaller the more columns it has."""
+    """Returns the font size of a table, which decreases with the number of columns."""
     columns = len(block.rows[0])
     return _TABLE_SIZES[0] if columns <= 5 else _TABLE_SIZES[1] if columns <= 9 else _TABLE_SIZES[2]
 
 
 def _place_to_part(text):
-    """Where a text is parted about in its middle: behind a sentence, else a word."""
+    """Returns the position near the middle for splitting a text: after a sentence, otherwise after a word."""
     middle = len(text) // 2
     for marks in (".。!！?？\n", "；;，, "):
         places = [match.end() for match in re.finditer(f"[{re.escape(marks)}]", text[:middle + middle // 2])]

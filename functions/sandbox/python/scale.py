@@ -1,4 +1,4 @@
-"""Images made small enough for a model that sees."""
+"""Images made small enough for a vision model."""
 
 import hashlib
 
@@ -6,10 +6,10 @@ from pictures import BadPicture, cut_picture, fit_picture
 
 
 def scale(name, max_edge, max_bytes):
-    """Makes the image `name` fit, under its own name, or as parts in other files where it is very long.
+    """Makes the image `name` fit, under the same name, or as parts in other files if the image is very long.
 
-    Returns `{"width", "height"}` of what lies there then, `{"parts"}`, names of files, or `{"problem"}`, a word of
-    `pictures.BadPicture`.
+    Returns `{"width", "height"}` of the resulting image, `{"parts"}` (names of files), or `{"problem"}` with the
+    message of `pictures.BadPicture`.
     """
     try:
         parts = cut_picture(name, max_edge, max_bytes)

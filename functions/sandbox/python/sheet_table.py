@@ -1,4 +1,4 @@
-"""The table of a sheet: where it begins and ends, and how pandas reads it so that nothing is lost."""
+"""The table of a sheet: the beginning and end, and arguments for reading it with pandas without loss."""
 
 import re
 
@@ -12,8 +12,8 @@ _INTEGER = re.compile(r"[+-]?\d+")
 class SheetTable:
     """A table in `workbook.SheetCells`.
 
-    `header`, the names of its columns; `skipped` rows before it that hold something; `rows`, the number of rows of
-    data; `total`, the first cell of a last row that adds up the others, which is not among `rows`.
+    `header`, the names of columns; `skipped`, the number of filled rows before the header; `rows`, the number of data
+    rows; `total`, the first cell of a last row with sums, which `rows` does not count.
     """
 
     def __init__(self, cells):
@@ -21,7 +21,7 @@ class SheetTable:
         records = [[row.get(column) for column in cells.columns] for _, row in cells.rows]
         shown = [[_show(value) for value in record] for record in records[:_SAMPLE_ROWS]]
         width = usual_width([[cell for cell in record if cell] for record in shown])[0]
-        # Rows of a sheet are all as wide, so that of the table is told by the cells that are filled.
+        # All rows of a sheet have the same width, so filled cells determine the table's width.
         is_header = [len([cell for cell in record if cell]) * 2 >= min(max(width, len(record) // 2), 4)
                      for record in shown]
         self.skipped = is_header.index(True) if True in is_header else find_header(shown, len(cells.columns))
@@ -39,11 +39,11 @@ class SheetTable:
             self._last_row = cells.rows[self.skipped + self.rows][0]
 
     def shown(self, count):
-        """The first rows of data as texts."""
+        """Returns the first data rows as texts."""
         return [[_show(value) for value in record] for record in self._records[:count]]
 
     def frame(self):
-        """The data, each column with its type."""
+        """Returns the data, with a type for each column."""
         import pandas
 
         columns = {name: pandas.Series(self._values(place), dtype=object).convert_dtypes()
@@ -51,13 +51,13 @@ class SheetTable:
         return pandas.DataFrame(columns)
 
     def merged(self, cells):
-        """The merged ranges among the data."""
+        """Returns the merged ranges in the data."""
         first = self._header_row
         return [area for area in cells.facts.merged
                 if area and int(re.search(r"\d+", area)[0]) > first]
 
     def arguments(self, cells):
-        """Keyword arguments for `pandas.read_excel`."""
+        """Returns keyword arguments for `pandas.read_excel`."""
         arguments = {}
         if self._header_row > 1:
             arguments["header"] = self._header_row - 1
@@ -83,7 +83,7 @@ def _show(value):
 
 
 def _unique(names):
-    """Names as pandas makes them differ."""
+    """Makes names unique in the same way as pandas."""
     seen, unique = {}, []
     for name in names:
         seen[name] = seen.get(name, -1) + 1
@@ -92,7 +92,7 @@ def _unique(names):
 
 
 def _name_columns(columns):
-    """Columns as Excel names them: `C:D,G`."""
+    """Returns columns in Excel's notation: `C:D,G`."""
     from openpyxl.utils import get_column_letter
 
     ranges = []

@@ -1,25 +1,25 @@
-"""The encoding of a text that does not say it: found by its marks, its bytes, and the letters that it would have."""
+"""The encoding of a text without a declaration: found by byte order marks, bytes, and the resulting letters."""
 
 import codecs
 from collections import Counter
 
 import letters
 
-# Bytes of a text that are read.
+# Maximum bytes of a text.
 MAX_TEXT_BYTES = 64 * 1024 * 1024
-# Bytes that the encodings are judged by.
+# Bytes that are examined to judge encodings.
 _SAMPLE_BYTES = 64 * 1024
 _PIECE = 1024 * 1024
-# Characters beyond ASCII for each byte that is no UTF-8, from which a text is UTF-8 nevertheless.
+# Characters beyond ASCII per invalid byte from which a text counts as UTF-8.
 _UTF8_PER_ERROR = 4
-# Characters beyond ASCII for each byte that an older encoding does not have.
+# Characters beyond ASCII per byte that an older encoding does not define.
 _OTHERS_PER_ERROR = 50
-# Scores that differ by less leave two encodings; by more, divided by the letters, if there are few of these.
+# A smaller difference of scores leaves two candidates; with few letters, the limit is larger.
 _CLOSE, _FEW = 0.15, 0.6
 
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"),
           (codecs.BOM_UTF16_BE, "utf-16"))
-# Each with what Windows made of it, which has more characters.
+# Each with the variant of Windows, which has more characters.
 _CANDIDATES = (("gb18030",), ("big5", "cp950"), ("shift_jis", "cp932"), ("euc_kr", "cp949"), ("cp1252",),
                ("cp1251",))
 
@@ -28,15 +28,15 @@ _FAMILIES = {"gb18030": letters.simplified, "big5": letters.traditional, "cp950"
              "shift_jis": letters.japanese, "cp932": letters.japanese, "euc_kr": letters.korean,
              "cp949": letters.korean, "cp1252": letters.latin, "cp1251": letters.cyrillic}
 _WIDE = (letters.simplified, letters.traditional, letters.japanese, letters.korean)
-# The worth of letters from which they are words.
+# The score from which letters are words.
 _WORDS = 0.5
 
 
 class TextEncoding:
     """The encoding of a text.
 
-    `name` as Python has it; `other` is one that fits nearly as well, or None; `replaced` counts the characters that
-    cannot be read in it; `is_cut` tells whether the text goes on after `MAX_TEXT_BYTES`.
+    `name` is Python's name; `other` is an encoding that fits nearly as well, or None; `replaced` is the number of
+    unreadable characters; `is_cut` is true if the text continues after `MAX_TEXT_BYTES`.
     """
 
     def __init__(self, name, other=None):
@@ -44,14 +44,14 @@ class TextEncoding:
         self.replaced, self.is_cut = 0, False
 
     def notes(self):
-        """Notes of `extract.extract` about the text."""
+        """Returns notes of `extract.extract` about the text."""
         notes = [f"encodings:{self.name}, {self.other}"] if self.other else []
         notes += [f"replaced:{self.replaced}"] if self.replaced else []
         return notes + (["cut"] if self.is_cut else [])
 
 
 def read_text(path):
-    """The text of a file, of its first `MAX_TEXT_BYTES`, and its `TextEncoding`; `(None, None)` if it is no text."""
+    """Returns the text of a file, up to `MAX_TEXT_BYTES`, and its `TextEncoding`; `(None, None)` for other files."""
     with open(path, "rb") as file:
         content = file.read(MAX_TEXT_BYTES + 1)
     is_cut = len(content) > MAX_TEXT_BYTES
@@ -67,7 +67,7 @@ def read_text(path):
 
 
 def find_encoding(content):
-    """The `TextEncoding` of these bytes, whose last character may be cut; None if they are no text."""
+    """Returns the `TextEncoding` of these bytes, whose last character may be cut, or None for other content."""
     for mark, name in _MARKS:
         if content.startswith(mark):
             return TextEncoding(name)
@@ -79,7 +79,7 @@ def find_encoding(content):
     start = content.rfind(b"\n", 0, max(0, wrong - _SAMPLE_BYTES // 2)) + 1
     sample = content[start:start + _SAMPLE_BYTES]
     if start + _SAMPLE_BYTES < len(content):
-        # The last line may be cut in a character.
+        # The last line may be cut within a character.
         sample = sample[:sample.rfind(b"\n") + 1] or sample
     if _is_nearly(sample, "utf-8", _UTF8_PER_ERROR):
         return TextEncoding("utf-8")
@@ -87,7 +87,7 @@ def find_encoding(content):
 
 
 def _first_error(content):
-    """Where the first byte is that is no UTF-8; None if there is none."""
+    """Returns the position of the first byte that is not UTF-8, or None."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     for start in range(0, len(content), _PIECE):
         pending = len(decoder.getstate()[0])
@@ -99,7 +99,7 @@ def _first_error(content):
 
 
 def _utf16_without_mark(sample):
-    """Lines end, and digits are, with a zero in every other place."""
+    """Detects UTF-16 without a mark: line ends and digits have a zero in every other byte."""
     sample = sample[:len(sample) // 2 * 2]
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     for name, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
@@ -118,7 +118,7 @@ def _is_nearly(content, name, per_error):
 
 
 def _find_older(sample):
-    """The encoding from before Unicode whose letters are most like those of a language."""
+    """Returns the older encoding with the letters that are most like a language."""
     scores = []
     for names in _CANDIDATES:
         name = next((name for name in names if _decodes(sample, name)), names[-1])
@@ -142,7 +142,7 @@ def _decodes(sample, name):
 
 
 def _score(sample, name):
-    """From about -1, noise, to 1, words: by the letters, and by the disorder that charset-normalizer finds."""
+    """Returns a score from about -1 (noise) to 1 (words), by the letters and by charset-normalizer's disorder."""
     from charset_normalizer.md import mess_ratio
 
     text = sample.decode(name, errors="replace")
@@ -150,7 +150,7 @@ def _score(sample, name):
 
 
 def _worth(text, family):
-    """The average worth of the letters beyond ASCII."""
+    """Returns the average score of the letters beyond ASCII."""
     worths = Counter()
     foreign = Counter()
     for before, letter, after in zip(" " + text, text, text[1:] + " "):
@@ -161,7 +161,7 @@ def _worth(text, family):
     return sum(worths.values()) / max(1, count)
 
 
-# Places of one letter that are judged, so that a column of the same word does not decide.
+# Maximum examined positions of one letter, so that a column with one repeated word does not decide.
 _MOST_ALIKE = 5
-# Characters whose disorder is measured.
+# Maximum characters for measuring the disorder.
 _MESS_CHARACTERS = 4_096

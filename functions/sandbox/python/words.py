@@ -1,6 +1,6 @@
-"""The few words that stand in descriptions of files and in documents, by language.
+"""Labels in descriptions of files and in documents, by language.
 
-They label data, so they lie beside what makes the data; whatever tells a model what to do is a prompt.
+These labels belong to the code that creates the data; instructions for models are prompts.
 """
 
 _WORDS = {
@@ -68,5 +68,5 @@ _WORDS = {
 
 
 def words(language, key, **values):
-    """The words of this key in a language (`en`, `zh`), filled in; nothing in `values` is a format itself."""
+    """Returns the label of this key in a language (`en`, `zh`), filled in; `values` are not interpreted as formats."""
     return _WORDS.get(language, _WORDS["en"])[key].format(**values)

@@ -1,35 +1,35 @@
-"""Workbooks, row by row: a cell that stands far away costs nothing, and a formula without a value is shown."""
+"""Workbooks, row by row: distant cells cost nothing, and formulas without a value are shown."""
 
 import datetime
 import re
 import warnings
 
-# Empty rows or columns from which what follows is not of the same table.
+# Empty rows or columns after which the next cells belong to another table.
 _FAR_ROWS, _FAR_COLUMNS = 1_000, 100
-# Cells that are named of those that lie far away, or that hold a formula without a value.
+# Maximum listed cells that are distant, or have a formula without a value.
 _MAX_NAMED = 5
 _MIDNIGHT = datetime.time()
 
 
 class Sheet:
-    """A sheet: its `name`, and its `kind`: `table`, `hidden` or `chart`."""
+    """A sheet: `name`, and `kind`: `table`, `hidden` or `chart`."""
 
     def __init__(self, name, kind, rows=None, count_rows=None):
         self.name, self.kind = name, kind
         self._rows, self._count_rows = rows, count_rows
 
     def read(self, max_cells):
-        """Its `SheetCells`, of at most `max_cells` cells."""
+        """Returns the sheet's `SheetCells`, with at most `max_cells` cells."""
         return SheetCells(self._rows, max_cells)
 
     def count_rows(self):
-        """The number of its rows that hold something, without parsing them; None if that cannot be told."""
+        """Returns the number of filled rows without parsing them, or None if unknown."""
         return self._count_rows() if self._count_rows else None
 
 
 class SheetFacts:
-    """Facts of a sheet beside its values: `merged` ranges, `unsolved` cells (formulas without a value), and the last
-    row and column in which anything is written, blanks too."""
+    """Facts of a sheet besides values: `merged` ranges, `unsolved` cells (formulas without a value), and the last row
+    and column with any content, including blanks."""
 
     def __init__(self):
         self.merged, self.unsolved = [], []
@@ -37,11 +37,11 @@ class SheetFacts:
 
 
 class SheetCells:
-    """The cells of a sheet that hold something.
+    """The filled cells of a sheet.
 
-    `rows` is a list of pairs, the number of a row from 1 and its values by column from 1; `columns` are the numbers
-    of all columns; `is_cut` tells whether there are more rows. `facts` are the `SheetFacts` of what was read, and
-    `far` names cells that lie far from all others.
+    `rows` is a list of pairs: the number of a row from 1, and values by column from 1. `columns` are the numbers of
+    all columns; `is_cut` is true if more rows exist. `facts` are the `SheetFacts` of the read part, and `far` names
+    cells that are distant from all others.
     """
 
     def __init__(self, rows, max_cells):
@@ -61,7 +61,7 @@ class SheetCells:
         self.columns = self._drop_far_columns()
 
     def has_strays(self):
-        """Tells whether something is written beyond the rows and columns that are listed, if only a blank."""
+        """Returns true if cells outside the listed rows and columns have any content, even a blank."""
         return bool(self.rows) and (self.facts.last_row > self.rows[-1][0]
                                     or self.facts.last_column > self.columns[-1])
 
@@ -78,7 +78,7 @@ class SheetCells:
 
 
 def shorten(cells):
-    """Names of cells as a text, of the first five."""
+    """Returns the names of the first five cells as a text."""
     return ", ".join(cells if len(cells) <= _MAX_NAMED else [*cells[:_MAX_NAMED], "…"])
 
 
@@ -89,14 +89,14 @@ def _name_cell(row, column):
 
 
 def read_sheets(path):
-    """The sheets of a workbook, in their order. Raises whatever a library raises over a broken one."""
+    """Returns the sheets of a workbook, in order. Raises any exception of a library for a broken workbook."""
     import openpyxl
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             workbook = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        except Exception:  # It is strict about styles and properties, which matter to nobody here.
+        except Exception:  # The library is strict about styles and properties, which are irrelevant here.
             return _read_leniently(path)
         return [_open_sheet(workbook, sheet) for sheet in workbook._sheets]
 
@@ -187,7 +187,7 @@ def _calamine_rows(workbook, name):
 
 
 def show_cell(value):
-    """A value as a reader expects it: whole numbers without a point, dates without midnight, line breaks as `\\n`."""
+    """Returns a value as text: whole numbers without a point, dates without midnight, line breaks escaped."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, float):
@@ -202,5 +202,5 @@ def show_cell(value):
 
 
 def escape_breaks(text):
-    """A text in one line."""
+    """Returns a text as one line."""
     return re.sub(r"\r\n?|\n", r"\\n", text.strip()).replace("\t", " ")

@@ -1,20 +1,19 @@
-"""A Python that has its libraries loaded and forks a jailed child per job.
+"""A Python process with loaded libraries that forks a jailed child per job.
 
-It imports and forks, and reads no byte of any job: a child is handed descriptors, and whoever started this process
-reads and writes their other ends. Packets of JSON travel over the socket that is its standard input:
+The zygote imports and forks, and reads no byte of any job: a child receives descriptors, and the parent of this process
+reads and writes their other ends. The parent and the zygote exchange packets of JSON over the zygote's standard input,
+a socket:
 
 - in, once: `{"programs": [base64 of a seccomp program], "fonts": [paths], "needs_file_wall", "max_landlock",
   "mount_point": path of an empty folder, or null for no private root}`;
 - out, once: `{"walls": {...}}`, see `jail.Walls`;
-- in: `{"job": number, "seconds"}` with the descriptors of `job.Descriptors`, `folder` only where there is no private
-  root;
-- out: `{"job", "pid"}` with a descriptor of the child and, where there is a private root, its folder; or
-  `{"job", "problem"}`;
-- out: `{"job", "status"}` when it has ended, as `waitpid` tells it.
+- in: `{"job": number, "seconds"}` with the descriptors of `job.Descriptors`, `folder` only without a private root;
+- out: `{"job", "pid"}` with a descriptor of the child and, with a private root, its folder; or `{"job", "problem"}`;
+- out: `{"job", "status"}` when the child has ended, with the status of `waitpid`.
 
-With `--walls SETTINGS` it prints the walls that this kernel grants, and ends.
+With `--walls SETTINGS`, the process prints the walls that this kernel grants, and ends.
 
-When the socket is closed it kills its children and ends. When this process is killed its children go on.
+When the socket is closed, the zygote kills its children and ends. When the zygote is killed, its children continue.
 """
 
 import base64
@@ -25,18 +24,18 @@ import signal
 import socket
 import sys
 
-# Python is isolated and looks for nothing beside this file by itself.
+# Python is isolated and does not search beside this file by itself.
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import jail  # noqa: E402
 import private_root  # noqa: E402
 
-# Bytes of a packet: the seccomp programs take most.
+# Maximum bytes of a packet; the seccomp programs take the most.
 MAX_PACKET = 128 * 1024
 
 
 class Greeting:
-    """How children are started."""
+    """The parameters for starting children."""
 
     def __init__(self, settings):
         self.programs = [base64.b64decode(program) for program in settings["programs"]]
@@ -47,7 +46,7 @@ class Greeting:
         self.try_private_root()
 
     def try_private_root(self):
-        """Finds out in a child whether the kernel grants a private root, and a user for each job in it."""
+        """Checks in a child if the kernel grants a private root, and a separate user for each job."""
         if self.mount_point is None:
             return
         child = os.fork()
@@ -75,7 +74,7 @@ class Greeting:
             os._exit(status)
 
 
-# What a child exits with that tried a private root.
+# The exit status of a child that tried a private root.
 _NO_ROOT, _ROOT_ALONE, _ROOT_WITH_USER = 1, 2, 3
 
 
@@ -85,23 +84,23 @@ class Zygote:
     def __init__(self, channel, greeting):
         self.channel, self.greeting = channel, greeting
         self.selector = selectors.DefaultSelector()
-        # The job and the process of each child, by the descriptor of that.
+        # The job and the process of each child, by descriptor.
         self.children = {}
 
     def serve(self):
-        """Forks children until the other end of the socket is closed; those at work then are killed."""
+        """Forks children until the other end of the socket is closed; children at work are then killed."""
         self.selector.register(self.channel, selectors.EVENT_READ)
         try:
             while all(self.handle(key) for key, _ in self.selector.select()):
                 pass
         except ConnectionError:
-            # It was closed before everything was read or sent.
+            # The socket was closed before all data was read or sent.
             pass
         for child in self.children:
             signal.pidfd_send_signal(child, signal.SIGKILL)
 
     def handle(self, key):
-        """Handles what can be read of a descriptor. Returns false once the socket is closed."""
+        """Handles readable data of a descriptor. Returns false if the socket is closed."""
         if key.fileobj is self.channel:
             return self.read_request()
         self.end_child(key.fd)
@@ -162,7 +161,7 @@ def main():
     os.dup2(nothing, 0)
     greeting = read_greeting(channel)
     if greeting.walls.private_root:
-        # Before a library starts a thread, with which no namespace could be entered.
+        # Before a library starts a thread, because namespaces require a single thread.
         private_root.gain_mount_right()
     jail.hide_memory()
     job_kinds.load_libraries(greeting.fonts)
@@ -173,7 +172,7 @@ def main():
     zygote.serve()
 
 
-# The users of jobs reach what is made for them, whatever this process was started with.
+# Lets users of jobs access created files, regardless of this process's umask.
 os.umask(0o022)
 
 if __name__ == "__main__" and sys.argv[1:2] == ["--walls"]:
